@@ -1,0 +1,106 @@
+package load
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// An ErrorKind is one of the closed set of reasons why an iteration got no
+// valid answer.
+type ErrorKind string
+
+// The error kinds.
+const (
+	DNS            ErrorKind = "dns"             // the name did not resolve
+	Dial           ErrorKind = "dial"            // no connection, for another reason than those below
+	PortsExhausted ErrorKind = "ports_exhausted" // no local port or address left
+	TLS            ErrorKind = "tls"             // handshake or certificate
+	Timeout        ErrorKind = "timeout"         // the plan's timeout ran out
+	Refused        ErrorKind = "refused"         // connection refused
+	Reset          ErrorKind = "reset"           // connection reset by the peer
+	Closed         ErrorKind = "closed"          // connection closed before a complete answer
+	Protocol       ErrorKind = "protocol"        // the answer was not of the protocol
+	Cancelled      ErrorKind = "cancelled"       // the run was cancelled
+	Other          ErrorKind = "other"           // anything else
+)
+
+// ErrorKinds returns all kinds in the order in which reports list them.
+func ErrorKinds() []ErrorKind {
+	return []ErrorKind{DNS, Dial, PortsExhausted, TLS, Timeout, Refused, Reset, Closed, Protocol, Cancelled, Other}
+}
+
+// An Error is an error whose kind its maker knows.
+type Error struct {
+	Kind ErrorKind
+	Err  error
+}
+
+// Error returns the text of the wrapped error.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the wrapped error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf classifies any error. An *Error in its chain decides; otherwise the
+// operating system's and the standard library's errors are recognised.
+func KindOf(err error) ErrorKind {
+	var own *Error
+	if errors.As(err, &own) {
+		return own.Kind
+	}
+	for _, known := range sentinelKinds {
+		if errors.Is(err, known.err) {
+			return known.kind
+		}
+	}
+	return kindByType(err)
+}
+
+var sentinelKinds = []struct {
+	err  error
+	kind ErrorKind
+}{
+	{context.Canceled, Cancelled},
+	{context.DeadlineExceeded, Timeout},
+	{os.ErrDeadlineExceeded, Timeout},
+	{syscall.ETIMEDOUT, Timeout},
+	{syscall.EADDRNOTAVAIL, PortsExhausted},
+	{syscall.EADDRINUSE, PortsExhausted},
+	{syscall.ECONNREFUSED, Refused},
+	{syscall.ECONNRESET, Reset},
+	{syscall.EPIPE, Reset},
+	{io.EOF, Closed},
+	{io.ErrUnexpectedEOF, Closed},
+	{net.ErrClosed, Closed},
+}
+
+func kindByType(err error) ErrorKind {
+	var (
+		dns       *net.DNSError
+		alert     tls.AlertError
+		record    tls.RecordHeaderError
+		verify    *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		network   net.Error
+		operation *net.OpError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return DNS
+	case errors.As(err, &alert), errors.As(err, &record), errors.As(err, &verify),
+		errors.As(err, &authority), errors.As(err, &hostname):
+		return TLS
+	case errors.As(err, &network) && network.Timeout():
+		return Timeout
+	case errors.As(err, &operation) && operation.Op == "dial":
+		return Dial
+	}
+	return Other
+}

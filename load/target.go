@@ -1,0 +1,83 @@
+// Package load drives a Target by a Plan and returns a Result.
+//
+// The engine knows no protocol. A Target makes virtual users (VUs); each VU
+// performs one iteration at a time; the engine decides when each iteration is
+// due, measures it, and accounts for every iteration it planned:
+//
+//	planned = completed + failed + errored + dropped + unfinished
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// A Target is what is put under load. If it also implements io.Closer, Run
+// does not close it: whoever opened the Target closes it.
+type Target interface {
+	// NewVU makes virtual user id, 0 ≤ id < Plan.VUs. It may be slow (dial,
+	// handshake) and runs before the clock starts. It may be called
+	// concurrently. If the VU implements io.Closer it is closed after the run.
+	NewVU(ctx context.Context, id int) (VU, error)
+}
+
+// A VU is one simulated caller with its own state. One goroutine at a time
+// calls Do, so a VU needs no locks of its own.
+type VU interface {
+	// Do performs one iteration. It returns an error when no valid answer
+	// arrived; a wrong answer is an Outcome with Failed set and a nil error.
+	// Do should be fast and should not allocate. It must return promptly once
+	// ctx is done. After an error the VU must be ready for the next Do.
+	Do(ctx context.Context) (Outcome, error)
+}
+
+// A TimeoutSetter is a VU that enforces the iteration timeout itself, which
+// spares a context per iteration. SetTimeout is called once, before the first
+// Do; zero means no timeout. A Do that runs into it returns an error of kind
+// Timeout, at the latest 10 % after the timeout.
+type TimeoutSetter interface {
+	SetTimeout(d time.Duration)
+}
+
+// An Outcome describes one iteration that got an answer.
+type Outcome struct {
+	// Status is the protocol's status (HTTP status, gRPC code), or 0.
+	Status int
+	// Failed marks a wrong answer: it is counted apart and never as throughput.
+	Failed bool
+	// Ops is the number of operations done; 0 means 1. An in-process VU does
+	// batches, because an increment is cheaper than reading the clock.
+	Ops int64
+	// BytesIn and BytesOut are bytes of the protocol as read and written.
+	BytesIn, BytesOut int64
+	// Phases are the optional parts of the service time.
+	Phases Phases
+}
+
+// Phases are parts of one iteration's service time; zero means not measured.
+type Phases struct {
+	// Connect is the time to open a connection inside the iteration, name
+	// resolution and handshakes included.
+	Connect time.Duration
+	// FirstByte is the time from the request's first byte written to the
+	// answer's first byte read.
+	FirstByte time.Duration
+	// Exchange is the time from a ready connection to the complete answer, set
+	// only where an iteration does more than that (connects, closes).
+	Exchange time.Duration
+}
+
+// Func is a Target whose every VU calls the same function. The function must
+// be safe for concurrent use.
+type Func func(ctx context.Context) (Outcome, error)
+
+var (
+	_ Target = Func(nil)
+	_ VU     = Func(nil)
+)
+
+// NewVU returns f itself.
+func (f Func) NewVU(context.Context, int) (VU, error) { return f, nil }
+
+// Do calls f.
+func (f Func) Do(ctx context.Context) (Outcome, error) { return f(ctx) }
