@@ -1,0 +1,273 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Pacer plans the arrivals of an open model: a rate that is constant or
+// linear in time over each of its stages, with arrivals evenly spaced or
+// random (Poisson). It is immutable; its text form is used by flags, files and
+// documents alike:
+//
+//	constant:5000             5000 arrivals per second
+//	ramp:0-5000/30s           rising for 30 s, then 5000
+//	steps:100/10s,200/10s     stages one after another; a stage is RATE[/DURATION] or FROM-TO/DURATION
+//	poisson:2000              random arrivals; takes the same stages as steps
+//
+// The last stage's final rate holds for ever.
+type Pacer struct {
+	poisson bool
+	stages  []stage
+}
+
+type stage struct {
+	from, to float64       // arrivals per second at its start and end
+	length   time.Duration // 0: for ever (last stage only)
+}
+
+// ConstantRate paces perSec arrivals per second, evenly spaced; perSec must be
+// positive and finite.
+func ConstantRate(perSec float64) *Pacer {
+	return &Pacer{stages: []stage{{from: perSec, to: perSec}}}
+}
+
+// ParsePacer reads the text form; a bare number is a constant rate.
+func ParsePacer(text string) (*Pacer, error) {
+	kind, list, found := strings.Cut(text, ":")
+	if !found {
+		kind, list = "constant", text
+	}
+	p := &Pacer{poisson: kind == "poisson"}
+	var errs []error
+	for field := range strings.SplitSeq(list, ",") {
+		s, err := parseStage(strings.TrimSpace(field))
+		errs = append(errs, err)
+		p.stages = append(p.stages, s)
+	}
+	errs = append(errs, p.check(kind))
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("pacer %q: %w", text, err)
+	}
+	return p, nil
+}
+
+func parseStage(text string) (stage, error) {
+	rates, length, timed := strings.Cut(text, "/")
+	from, to, ramp := strings.Cut(rates, "-")
+	if !ramp {
+		to = from
+	}
+	var s stage
+	var err1, err2, err3 error
+	s.from, err1 = parseRate(from)
+	if ramp {
+		s.to, err2 = parseRate(to)
+	} else {
+		s.to = s.from
+	}
+	if timed {
+		s.length, err3 = time.ParseDuration(length)
+		if err3 != nil || s.length <= 0 {
+			err3 = fmt.Errorf("stage %q: duration %q is not a positive duration such as 30s", text, length)
+		}
+	} else if ramp {
+		err3 = fmt.Errorf("stage %q: a ramp needs a duration, as in %s/30s", text, rates)
+	}
+	return s, errors.Join(err1, err2, err3)
+}
+
+func parseRate(text string) (float64, error) {
+	r, err := strconv.ParseFloat(text, 64)
+	if err != nil || r < 0 || r > 1e9 || math.IsNaN(r) {
+		return 0, fmt.Errorf("rate %q is not a number of arrivals per second from 0 to 1e9", text)
+	}
+	return r, nil
+}
+
+func (p *Pacer) check(kind string) error {
+	last := p.stages[len(p.stages)-1]
+	single := len(p.stages) == 1
+	switch kind {
+	case "constant":
+		if !single || last.from != last.to {
+			return errors.New("constant takes one rate")
+		}
+	case "ramp":
+		if !single || last.length == 0 {
+			return errors.New("ramp takes one stage FROM-TO/DURATION")
+		}
+	case "steps", "poisson":
+	default:
+		return fmt.Errorf("kind %q is not one of constant, ramp, steps, poisson", kind)
+	}
+	var highest float64
+	for i, s := range p.stages {
+		highest = max(highest, s.from, s.to)
+		if s.length == 0 && i < len(p.stages)-1 {
+			return fmt.Errorf("stage %d needs a duration, since another follows", i+1)
+		}
+	}
+	if highest == 0 {
+		return errors.New("all rates are 0")
+	}
+	return nil
+}
+
+// String returns the text form that ParsePacer reads.
+func (p *Pacer) String() string {
+	fields := make([]string, len(p.stages))
+	for i, s := range p.stages {
+		fields[i] = s.String()
+	}
+	first := p.stages[0]
+	kind := "steps"
+	switch {
+	case p.poisson:
+		kind = "poisson"
+	case len(fields) == 1 && first.from == first.to:
+		kind = "constant"
+	case len(fields) == 1:
+		kind = "ramp"
+	}
+	return kind + ":" + strings.Join(fields, ",")
+}
+
+func (s stage) String() string {
+	text := formatRate(s.from)
+	if s.to != s.from {
+		text += "-" + formatRate(s.to)
+	}
+	if s.length > 0 {
+		text += "/" + s.length.String()
+	}
+	return text
+}
+
+func formatRate(r float64) string { return strconv.FormatFloat(r, 'f', -1, 64) }
+
+// MarshalText returns the text form.
+func (p *Pacer) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the text form.
+func (p *Pacer) UnmarshalText(text []byte) error {
+	parsed, err := ParsePacer(string(text))
+	if err == nil {
+		*p = *parsed
+	}
+	return err
+}
+
+// Length returns the sum of the stages' durations, 0 if the last is unbounded.
+func (p *Pacer) Length() time.Duration {
+	var sum time.Duration
+	for _, s := range p.stages {
+		if s.length == 0 {
+			return 0
+		}
+		sum += s.length
+	}
+	return sum
+}
+
+// Planned returns how many arrivals of the given seed are due in [from, to).
+func (p *Pacer) Planned(seed uint64, from, to time.Duration) int64 {
+	var n int64
+	for s := p.Schedule(seed); ; {
+		due := s.Next()
+		if due >= to {
+			return n
+		}
+		if due >= from {
+			n++
+		}
+	}
+}
+
+// Schedule starts the sequence of due times of a seed. Evenly spaced arrivals
+// do not depend on the seed.
+func (p *Pacer) Schedule(seed uint64) *Schedule {
+	s := &Schedule{stages: p.stages}
+	if p.poisson {
+		s.random = rand.New(rand.NewPCG(seed, 0))
+		s.count = s.random.ExpFloat64()
+	}
+	return s
+}
+
+// A Schedule is the non-decreasing sequence of due times of a Pacer. It is not
+// safe for concurrent use.
+//
+// Arrival i is due when the integral of the rate reaches i (evenly spaced), or
+// the sum of i exponential variates of mean 1 (Poisson; time rescaling, see
+// Çınlar, Introduction to Stochastic Processes, 1975, section 4.7). The due
+// time is computed from that count, never by adding rounded periods.
+type Schedule struct {
+	stages []stage
+	random *rand.Rand    // nil: evenly spaced
+	count  float64       // the integral of the rate at the next arrival
+	before float64       // the integral over the stages already left
+	start  time.Duration // of the current stage
+}
+
+// maxDue is what Next returns when no further arrival will ever be due.
+const maxDue = time.Duration(math.MaxInt64)
+
+// Next returns the next due time, as an offset from the start of the run, or
+// the largest Duration when there is none.
+func (s *Schedule) Next() time.Duration {
+	for {
+		due, ok := s.inStage()
+		if ok {
+			s.advance()
+			return due
+		}
+		current := s.stages[0]
+		s.before += (current.from + current.to) / 2 * current.length.Seconds()
+		s.start += current.length
+		if len(s.stages) > 1 {
+			s.stages = s.stages[1:]
+		} else {
+			s.stages = []stage{{from: current.to, to: current.to}}
+		}
+	}
+}
+
+func (s *Schedule) advance() {
+	if s.random != nil {
+		s.count += s.random.ExpFloat64()
+	} else {
+		s.count++
+	}
+}
+
+// inStage solves a·t + (b−a)/(2T)·t² = y for the time t in the current stage
+// at which y arrivals have come, in the form without cancellation.
+func (s *Schedule) inStage() (time.Duration, bool) {
+	current := s.stages[0]
+	y := s.count - s.before
+	length := current.length.Seconds()
+	slope := 0.0
+	if current.length > 0 {
+		if y >= (current.from+current.to)/2*length {
+			return 0, false
+		}
+		slope = (current.to - current.from) / length
+	} else if current.from == 0 {
+		return maxDue, true
+	}
+	if y <= 0 {
+		return s.start, true
+	}
+	t := 2 * y / (current.from + math.Sqrt(current.from*current.from+2*slope*y))
+	due := float64(s.start) + t*float64(time.Second)
+	if due >= float64(maxDue) {
+		return maxDue, true
+	}
+	return time.Duration(math.Round(due)), true
+}

@@ -1,0 +1,179 @@
+package load
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestScheduleDueTimes(t *testing.T) {
+	tests := []struct {
+		pacer string
+		index int
+		want  time.Duration
+	}{
+		{"constant:1", 0, 0},
+		{"constant:1", 1, time.Second},                      // 1 / 1
+		{"constant:3", 1, 333333333},                        // 1 / 3, rounded to 1 ns
+		{"constant:3", 3, time.Second},                      // 3 / 3: no rounded periods add up
+		{"constant:5000", 5000 * 3600, time.Hour},           // exact after 18 million arrivals
+		{"ramp:0-100/10s", 0, 0},                            //
+		{"ramp:0-100/10s", 125, 5 * time.Second},            // 5 t² = 125
+		{"ramp:0-100/10s", 500, 10 * time.Second},           // area of the ramp: 100·10/2
+		{"ramp:0-100/10s", 600, 11 * time.Second},           // then 100 per second
+		{"ramp:100-0/10s", 375, 5 * time.Second},            // 100 t − 5 t² = 375
+		{"ramp:100-0/10s", 500, maxDue},                     // the rate is 0 from then on
+		{"steps:10/1s,100/1s", 10, time.Second},             // ten in the first second
+		{"steps:10/1s,100/1s", 60, 1500 * time.Millisecond}, // 10 + 100·0.5
+		{"steps:0/5s,10", 0, 5 * time.Second},               // nothing in the first stage
+		{"steps:0/5s,10", 10, 6 * time.Second},
+		{"2.5", 5, 2 * time.Second}, // a bare number is a constant rate
+	}
+	for _, tt := range tests {
+		p, err := ParsePacer(tt.pacer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.Schedule(1)
+		var due time.Duration
+		for range tt.index + 1 {
+			due = s.Next()
+		}
+		if due != tt.want {
+			t.Errorf("%s: arrival %d is due at %v, want %v", tt.pacer, tt.index, due, tt.want)
+		}
+	}
+}
+
+func TestPlannedArrivals(t *testing.T) {
+	tests := []struct {
+		pacer    string
+		from, to time.Duration
+		want     int64
+	}{
+		{"constant:5000", 0, 30 * time.Second, 150_000},
+		{"constant:10", 500 * time.Millisecond, time.Second, 5}, // 0.5 … 0.9
+		{"ramp:0-100/10s", 0, 10 * time.Second, 500},
+		{"steps:10/1s,0/1s", 0, time.Minute, 10},
+	}
+	for _, tt := range tests {
+		p, err := ParsePacer(tt.pacer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Planned(1, tt.from, tt.to); got != tt.want {
+			t.Errorf("%s plans %d arrivals in [%v, %v), want %d", tt.pacer, got, tt.from, tt.to, tt.want)
+		}
+	}
+}
+
+// The count of a Poisson process in T at rate r has mean rT and variance rT:
+// 100 000 ± 5·316. The gaps' coefficient of variation is 1; that of n gaps
+// varies by about 1/√n.
+func TestPoisson(t *testing.T) {
+	p, err := ParsePacer("poisson:1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 100_000
+	s := p.Schedule(7)
+	var last time.Duration
+	var sum, squares float64
+	for range n {
+		due := s.Next()
+		gap := (due - last).Seconds()
+		sum += gap
+		squares += gap * gap
+		last = due
+	}
+	mean := sum / n
+	cv := math.Sqrt(squares/n-mean*mean) / mean
+	if math.Abs(mean-0.001) > 5*0.001/math.Sqrt(n) || math.Abs(cv-1) > 5/math.Sqrt(n) {
+		t.Errorf("mean gap %v s, coefficient of variation %v; want 0.001 and 1", mean, cv)
+	}
+	a, b := p.Schedule(7), p.Schedule(8)
+	if a.Next() == b.Next() {
+		t.Error("two seeds gave the same first arrival")
+	}
+}
+
+// For any stages, due times never decrease, the count up to t is the integral
+// of the rate up to t (±1, evenly spaced), and the text form round-trips.
+func TestPacerProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &Pacer{poisson: rapid.Bool().Draw(t, "poisson")}
+		var integral float64
+		var length time.Duration
+		for range rapid.IntRange(1, 4).Draw(t, "stages") {
+			s := stage{
+				from:   float64(rapid.IntRange(0, 500).Draw(t, "from")),
+				to:     float64(rapid.IntRange(0, 500).Draw(t, "to")),
+				length: time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond,
+			}
+			p.stages = append(p.stages, s)
+			integral += (s.from + s.to) / 2 * s.length.Seconds()
+			length += s.length
+		}
+		s := p.Schedule(1)
+		var last time.Duration
+		var n float64
+		for range 3000 {
+			due := s.Next()
+			if due < last {
+				t.Fatalf("due %v after %v", due, last)
+			}
+			last = due
+			if due < length {
+				n++
+			}
+		}
+		if !p.poisson && last >= length && math.Abs(n-integral) > 1 {
+			t.Errorf("%s: %v arrivals in %v, the rate's integral is %v", p, n, length, integral)
+		}
+		if integral == 0 {
+			return // all rates 0 is refused
+		}
+		again, err := ParsePacer(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q reads back as %v, %v", p.String(), again, err)
+		}
+	})
+}
+
+func TestParsePacerMistakes(t *testing.T) {
+	for _, text := range []string{
+		"", "fast", "constant:", "constant:-5", "constant:NaN", "constant:0", "constant:5,6", "constant:1-2/1s",
+		"ramp:5", "ramp:0-5", "ramp:0-5/x", "ramp:0-5/-1s", "steps:1,2", "sine:5", "poisson:", "constant:1e99",
+	} {
+		if p, err := ParsePacer(text); err == nil {
+			t.Errorf("%q was read as %v", text, p)
+		}
+	}
+}
+
+func FuzzParsePacer(f *testing.F) {
+	for _, seed := range []string{"constant:5000", "ramp:0-5000/30s", "steps:1/1s,2-3/4s", "poisson:2000", "5"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ParsePacer(text)
+		if err != nil {
+			return
+		}
+		again, err := ParsePacer(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q: text form %q reads back as %v, %v", text, p, again, err)
+		}
+		s := p.Schedule(1)
+		var last time.Duration
+		for range 100 {
+			due := s.Next()
+			if due < last {
+				t.Fatalf("%q: due %v after %v", text, due, last)
+			}
+			last = due
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A Plan says how a Target is driven. The zero value is not valid: VUs and
+// one of Duration and Iterations must be set.
+type Plan struct {
+	// VUs is the concurrency: how many iterations can be in flight, at least 1.
+	VUs int `json:"vus"`
+	// Pacer plans the arrivals (open model); nil means that each VU starts its
+	// next iteration when the previous one is complete (closed model).
+	Pacer *Pacer `json:"pacer,omitempty"`
+	// Think is the pause of a VU between completion and the next due time;
+	// closed model only.
+	Think time.Duration `json:"think_ns,omitempty"`
+	// Warmup is driven before the measured window and not counted.
+	Warmup time.Duration `json:"warmup_ns,omitempty"`
+	// Duration is the length of the measured window; 0 means until Iterations
+	// are done.
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	// Iterations ends the measured window after that many iterations; 0 means
+	// no such limit.
+	Iterations int64 `json:"iterations,omitempty"`
+	// Timeout bounds one iteration; 0 means only the end of the run does.
+	Timeout time.Duration `json:"timeout_ns,omitempty"`
+	// Grace is how long iterations in flight may take to complete after the
+	// measured window; 0 means DefaultGrace.
+	Grace time.Duration `json:"grace_ns,omitempty"`
+	// Seed feeds random arrivals; the same seed gives the same due times.
+	Seed uint64 `json:"seed,omitempty"`
+	// Timer waits for due times in the open model; "" means PreciseTimer.
+	Timer Timer `json:"timer,omitempty"`
+
+	// Progress, if set, is called about once a second from one goroutine.
+	Progress func(Progress) `json:"-"`
+	// AtEdge, if set, is called when the measured window opens and when it
+	// closes, so that others can be sampled over the same window. It should
+	// return quickly.
+	AtEdge func(Edge) `json:"-"`
+}
+
+// DefaultGrace is the Grace of a Plan that names none.
+const DefaultGrace = time.Second
+
+// A Timer is what waits for the due times of an open model. The pause between
+// iterations of a closed model (Think) always uses the runtime's timer.
+type Timer string
+
+const (
+	// PreciseTimer is a timerfd read through the network poller on Linux
+	// (typically tens of microseconds late) and RuntimeTimer elsewhere.
+	PreciseTimer Timer = "precise"
+	// RuntimeTimer is the runtime's own, typically up to a millisecond late.
+	// It is the one that works in a testing/synctest bubble.
+	RuntimeTimer Timer = "runtime"
+)
+
+// An Edge is an end of the measured window.
+type Edge int
+
+// The edges.
+const (
+	WindowOpens Edge = iota + 1
+	WindowCloses
+)
+
+// Progress is a glance at a run under way.
+type Progress struct {
+	Elapsed                    time.Duration // since the start, warm-up included
+	Completed, Failed, Errored int64         // in the measured window, so far
+}
+
+// Validate returns every mistake of the plan at once.
+func (p Plan) Validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plan: "+format, args...)) }
+	if p.VUs < 1 || p.VUs > 1_000_000 {
+		wrong("vus is %d, allowed are 1 to 1000000", p.VUs)
+	}
+	if p.Duration == 0 && p.Iterations == 0 {
+		wrong("one of duration and iterations must be set")
+	}
+	if p.Iterations < 0 {
+		wrong("iterations is %d, allowed are 0 and more", p.Iterations)
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"think", p.Think}, {"warmup", p.Warmup}, {"duration", p.Duration},
+		{"timeout", p.Timeout}, {"grace", p.Grace},
+	} {
+		if d.value < 0 || d.value > 30*24*time.Hour {
+			wrong("%s is %v, allowed are 0 to 720h", d.name, d.value)
+		}
+	}
+	if p.Pacer != nil && p.Think > 0 {
+		wrong("think is %v, but arrivals of an open model do not wait: drop think or the pacer", p.Think)
+	}
+	if p.Timer != "" && p.Timer != PreciseTimer && p.Timer != RuntimeTimer {
+		wrong("timer is %q, allowed are %q and %q", p.Timer, PreciseTimer, RuntimeTimer)
+	}
+	return errors.Join(errs...)
+}
+
+// Model is how arrivals relate to completions.
+type Model string
+
+// The models.
+const (
+	ClosedModel Model = "closed" // the next iteration of a VU waits for its previous one
+	OpenModel   Model = "open"   // arrivals do not wait
+)
+
+// Model returns OpenModel when the plan has a pacer, else ClosedModel.
+func (p Plan) Model() Model {
+	if p.Pacer != nil {
+		return OpenModel
+	}
+	return ClosedModel
+}
+
+func (p Plan) grace() time.Duration {
+	if p.Grace == 0 {
+		return DefaultGrace
+	}
+	return p.Grace
+}
+
+// windowEnd returns the planned end of the measured window, as an offset.
+func (p Plan) windowEnd() time.Duration {
+	if p.Duration == 0 {
+		return math.MaxInt64
+	}
+	return p.Warmup + p.Duration
+}

@@ -1,0 +1,349 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// run is one execution of a plan. All its times are offsets from base.
+type run struct {
+	plan   Plan
+	base   time.Time
+	shards []*shard
+	left   atomic.Int64 // iterations still to begin, if the plan limits them
+
+	// baton is the right to take the next arrival of an open model. The VU that
+	// holds it waits for the due time itself, passes the baton on and starts:
+	// no hand-over lies between due time and start.
+	baton chan *Schedule
+	timer waiter
+	kind  Timer
+}
+
+// abandonAfter is how long Run waits for VUs that ignore the end of the run.
+const abandonAfter = 500 * time.Millisecond
+
+// Run drives the session's VUs once by the plan, whose VUs must not exceed the
+// session's. See the function Run for the result and the error.
+func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
+	if err := plan.Validate(); err != nil {
+		return nil, err
+	}
+	if s.stuck {
+		return nil, errors.New("load: the session has an iteration that never ended")
+	}
+	if plan.VUs > len(s.vus) {
+		return nil, fmt.Errorf("load: plan has %d VUs, the session %d", plan.VUs, len(s.vus))
+	}
+	// The VUs are stopped only after the shards have closed, so that an iteration
+	// cut off by the end is unfinished and not an error of the target.
+	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	r := newRun(driveCtx, plan)
+	if r.timer != nil {
+		defer r.timer.close()
+	}
+	done := r.start(driveCtx, s.vus[:plan.VUs])
+	watch := r.watch(ctx, done)
+	for _, shard := range r.shards {
+		shard.close()
+	}
+	stop()
+	if !watch.finished {
+		s.stuck = !waitFor(done, abandonAfter)
+	}
+	return r.result(s.name, watch), nil
+}
+
+func newRun(ctx context.Context, plan Plan) *run {
+	r := &run{plan: plan}
+	r.left.Store(math.MaxInt64)
+	if plan.Iterations > 0 {
+		r.left.Store(plan.Iterations)
+	}
+	for range min(runtime.GOMAXPROCS(0), plan.VUs) {
+		r.shards = append(r.shards, &shard{from: plan.Warmup, sum: newResult()})
+	}
+	if plan.Pacer != nil {
+		r.baton = make(chan *Schedule, 1)
+		r.baton <- plan.Pacer.Schedule(plan.Seed)
+		r.timer, r.kind = newWaiter(ctx, plan.Timer)
+	}
+	return r
+}
+
+func (r *run) elapsed() time.Duration { return time.Since(r.base) }
+
+// start starts one goroutine per VU; done is closed when all have ended.
+func (r *run) start(ctx context.Context, vus []VU) (done chan struct{}) {
+	var wg sync.WaitGroup
+	r.base = time.Now()
+	for id, vu := range vus {
+		wg.Go(func() {
+			shard := r.shards[id%len(r.shards)]
+			vu := withTimeout(vu, r.plan.Timeout)
+			if r.plan.Pacer != nil {
+				r.driveOpen(ctx, vu, shard)
+			} else {
+				r.driveClosed(ctx, vu, shard)
+			}
+		})
+	}
+	done = make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	return done
+}
+
+// driveClosed: due = previous completion + think time.
+func (r *run) driveClosed(ctx context.Context, vu VU, s *shard) {
+	think := newRuntimeWaiter(ctx)
+	defer think.close()
+	end := r.plan.windowEnd()
+	var due time.Duration
+	for ctx.Err() == nil {
+		if r.plan.Think > 0 && !think.wait(min(due, end)-r.elapsed()) || due >= end {
+			return
+		}
+		counted := due >= r.plan.Warmup
+		if counted && r.left.Add(-1) < 0 {
+			return
+		}
+		due = r.iterate(ctx, vu, s, iteration{due: due}, counted) + r.plan.Think
+	}
+}
+
+// driveOpen: due = the pacer's time, whichever VU is free.
+func (r *run) driveOpen(ctx context.Context, vu VU, s *shard) {
+	for {
+		due, ok := r.nextArrival(ctx)
+		if !ok {
+			return
+		}
+		r.iterate(ctx, vu, s, iteration{due: due}, due >= r.plan.Warmup)
+	}
+}
+
+// nextArrival waits for the baton and then for the next due time. It returns
+// false when there is none, or when the measured window has ended meanwhile:
+// what was due and not started is dropped.
+func (r *run) nextArrival(ctx context.Context) (time.Duration, bool) {
+	var schedule *Schedule
+	select {
+	case schedule = <-r.baton:
+	case <-ctx.Done():
+		return 0, false
+	}
+	due := schedule.Next()
+	ok := (due < r.plan.Warmup || due < maxDue && r.left.Add(-1) >= 0) && r.waitUntil(due) && due < r.plan.windowEnd()
+	if !ok {
+		schedule = (&Pacer{stages: []stage{{}}}).Schedule(0) // no further arrival for the others
+	}
+	r.baton <- schedule
+	return due, ok
+}
+
+// waitUntil lets time pass until the due time or the end of the measured
+// window; false means that the window or the run has ended.
+func (r *run) waitUntil(due time.Duration) bool {
+	end := r.plan.windowEnd()
+	return r.timer.wait(min(due, end)-r.elapsed()) && r.elapsed() < end
+}
+
+func (r *run) iterate(ctx context.Context, vu VU, s *shard, it iteration, counted bool) (end time.Duration) {
+	if counted {
+		s.begin()
+	}
+	it.start = r.elapsed()
+	out, err := vu.Do(ctx)
+	it.end = r.elapsed()
+	if counted {
+		s.finish(it, out, err)
+	}
+	return it.end
+}
+
+// watched is what the watching goroutine learned.
+type watched struct {
+	finished  bool // all VUs ended by themselves
+	cpu       time.Duration
+	cpuKnown  bool
+	closedAt  time.Duration // when the measured window closed
+	interrupt bool
+}
+
+// watch keeps the times of the run: it observes the edges of the measured
+// window, reports progress, and returns when all VUs have ended, the grace is
+// over, or ctx is done.
+func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
+	var w watched
+	opened := r.until(ctx, done, r.plan.Warmup)
+	cpu, known := r.edge(WindowOpens)
+	if opened == timeIsUp {
+		opened = r.until(ctx, done, r.plan.windowEnd())
+	}
+	cpuEnd, knownEnd := r.edge(WindowCloses)
+	w.cpu, w.cpuKnown = cpuEnd-cpu, known && knownEnd
+	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
+	if opened == timeIsUp {
+		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.grace())
+	}
+	w.finished, w.interrupt = opened == allEnded, opened == contextDone
+	return w
+}
+
+func (r *run) edge(e Edge) (time.Duration, bool) {
+	if r.plan.AtEdge != nil {
+		r.plan.AtEdge(e)
+	}
+	return cpuTime()
+}
+
+type waitEnd int
+
+const (
+	timeIsUp waitEnd = iota + 1
+	allEnded
+	contextDone
+)
+
+// until waits for the offset to pass, reporting progress each second.
+func (r *run) until(ctx context.Context, done <-chan struct{}, offset time.Duration) waitEnd {
+	for {
+		rest := offset - r.elapsed()
+		if rest <= 0 {
+			return timeIsUp
+		}
+		select {
+		case <-done:
+			if ctx.Err() != nil {
+				return contextDone
+			}
+			return allEnded
+		case <-ctx.Done():
+			return contextDone
+		case <-time.After(min(rest, time.Second)):
+			r.report()
+		}
+	}
+}
+
+func (r *run) report() {
+	if r.plan.Progress == nil {
+		return
+	}
+	p := Progress{Elapsed: r.elapsed()}
+	for _, s := range r.shards {
+		s.progress(&p)
+	}
+	r.plan.Progress(p)
+}
+
+func waitFor(done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// result sums up the shards, which are closed.
+func (r *run) result(name string, w watched) *Result {
+	sum := newResult()
+	sum.Target, sum.Model, sum.Concurrency, sum.Plan = name, r.plan.Model(), r.plan.VUs, r.plan
+	sum.GeneratorCores, sum.Timer = runtime.GOMAXPROCS(0), r.kind
+	if w.cpuKnown {
+		sum.GeneratorCPUSec = w.cpu.Seconds()
+	}
+	var begun int64
+	var last time.Duration
+	for _, s := range r.shards {
+		s.mu.Lock()
+		sum.add(s.sum)
+		begun += s.begun
+		last = max(last, s.last)
+		sum.addSeries(s.series)
+		s.mu.Unlock()
+	}
+	sum.Stopped = r.stopReason(w)
+	end := w.closedAt
+	if sum.Stopped == StoppedByIterations || sum.Stopped == StoppedByArrivals && r.plan.Duration == 0 {
+		end = max(last, r.plan.Warmup)
+	}
+	sum.Duration = max(0, end-r.plan.Warmup)
+	sum.trimSeries()
+	sum.Planned = begun
+	if r.plan.Pacer != nil {
+		sum.Planned = max(begun, min(r.plan.Pacer.Planned(r.plan.Seed, r.plan.Warmup, end), limit(r.plan.Iterations)))
+	}
+	sum.Dropped = sum.Planned - begun
+	sum.Unfinished = begun - sum.Completed - sum.Failed - sum.ErroredTotal()
+	sum.Derive()
+	return sum
+}
+
+func limit(iterations int64) int64 {
+	if iterations == 0 {
+		return math.MaxInt64
+	}
+	return iterations
+}
+
+func (r *run) stopReason(w watched) StopReason {
+	switch {
+	case w.interrupt:
+		return Interrupted
+	case r.plan.Duration > 0 && w.closedAt >= r.plan.windowEnd():
+		return StoppedByDuration
+	case r.plan.Iterations > 0 && r.left.Load() <= 0:
+		return StoppedByIterations
+	}
+	return StoppedByArrivals
+}
+
+func (r *Result) addSeries(series []Second) {
+	for i, s := range series {
+		if i == len(r.Series) {
+			r.Series = append(r.Series, Second{})
+		}
+		r.Series[i].Completed += s.Completed
+		r.Series[i].Failed += s.Failed
+		r.Series[i].Errored += s.Errored
+	}
+}
+
+// trimSeries leaves out completions after the measured window.
+func (r *Result) trimSeries() {
+	seconds := int((r.Duration + time.Second - 1) / time.Second)
+	r.Series = slices.Clip(r.Series[:min(seconds, len(r.Series))])
+}
+
+// withTimeout bounds each iteration, by the VU itself where it can.
+func withTimeout(vu VU, d time.Duration) VU {
+	if setter, ok := vu.(TimeoutSetter); ok {
+		setter.SetTimeout(d)
+		return vu
+	}
+	if d == 0 {
+		return vu
+	}
+	return boundedVU{vu, d}
+}
+
+type boundedVU struct {
+	VU
+	timeout time.Duration
+}
+
+func (b boundedVU) Do(ctx context.Context) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	return b.VU.Do(ctx)
+}

@@ -1,0 +1,356 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+// sleeper answers after a fixed time.
+func sleeper(d time.Duration) Func {
+	return func(ctx context.Context) (Outcome, error) {
+		select {
+		case <-time.After(d):
+			return Outcome{}, nil
+		case <-ctx.Done():
+			return Outcome{}, ctx.Err()
+		}
+	}
+}
+
+// inBubble runs the plan in fake time.
+func inBubble(t *testing.T, target Target, plan Plan) *Result {
+	t.Helper()
+	var result *Result
+	synctest.Test(t, func(t *testing.T) {
+		plan.Timer = RuntimeTimer
+		var err error
+		result, err = Run(t.Context(), "test", target, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	checkSum(t, result)
+	return result
+}
+
+func checkSum(t *testing.T, r *Result) {
+	t.Helper()
+	if sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished; sum != r.Planned {
+		t.Errorf("planned %d, but completed %d + failed %d + errored %d + dropped %d + unfinished %d = %d",
+			r.Planned, r.Completed, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished, sum)
+	}
+	if r.Response.Count() != r.Completed || r.Service.Count() != r.Completed || r.StartLag.Count() != r.Completed {
+		t.Errorf("completed %d, histograms hold %d, %d, %d",
+			r.Completed, r.Response.Count(), r.Service.Count(), r.StartLag.Count())
+	}
+}
+
+func within(t *testing.T, what string, got, want time.Duration, tolerance float64) {
+	t.Helper()
+	if math.Abs(float64(got-want)) > tolerance*float64(want) {
+		t.Errorf("%s is %v, want %v ± %v %%", what, got, want, 100*tolerance)
+	}
+}
+
+// Ten VUs, 10 ms an iteration, 10 s: each VU starts at 0, 10 ms, … 9990 ms.
+func TestClosedModel(t *testing.T) {
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 10, Duration: 10 * time.Second})
+	if r.Completed != 10_000 || r.ThroughputPerSec != 1000 || r.Model != ClosedModel || r.Stopped != StoppedByDuration {
+		t.Errorf("completed %d, %v/s, %s, stopped by %s", r.Completed, r.ThroughputPerSec, r.Model, r.Stopped)
+	}
+	within(t, "response mean", r.Response.Mean(), 10*time.Millisecond, 0.001)
+	if len(r.Series) != 10 || r.Series[5].Completed != 1000 {
+		t.Errorf("series %v, want ten seconds of 1000", r.Series)
+	}
+	if share := *r.GeneratorShare; share > 1e-9 {
+		t.Errorf("generator share %v, want 0: in fake time the generator takes none", share)
+	}
+}
+
+// Think time 30 ms: a cycle of 40 ms, so 25 iterations per VU and second. Only
+// those due in the window count.
+func TestThinkTimeAndWarmup(t *testing.T) {
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 4, Think: 30 * time.Millisecond,
+		Warmup: time.Second, Duration: 2 * time.Second})
+	if r.Completed != 200 || r.ThroughputPerSec != 100 {
+		t.Errorf("completed %d at %v/s, want 200 at 100/s", r.Completed, r.ThroughputPerSec)
+	}
+}
+
+// 25 iterations over 10 VUs of 10 ms: waves of 10, 10 and 5, so 30 ms.
+func TestIterations(t *testing.T) {
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 10, Iterations: 25})
+	if r.Completed != 25 || r.Duration != 30*time.Millisecond || r.Stopped != StoppedByIterations {
+		t.Errorf("completed %d in %v, stopped by %s", r.Completed, r.Duration, r.Stopped)
+	}
+}
+
+func TestOpenModelCountsAndDueTimes(t *testing.T) {
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 5, Pacer: ConstantRate(100),
+		Warmup: time.Second, Duration: 30 * time.Second})
+	if r.Planned != 3000 || r.Completed != 3000 || r.ThroughputPerSec != 100 || r.Stopped != StoppedByDuration {
+		t.Errorf("planned %d, completed %d, %v/s, stopped by %s", r.Planned, r.Completed, r.ThroughputPerSec, r.Stopped)
+	}
+	if lag := r.StartLag.Max(); lag != 0 {
+		t.Errorf("start lag up to %v, want 0: a VU is always free", lag)
+	}
+}
+
+// One VU and 20 ms an iteration can do 50 of the 100 arrivals per second. The
+// k-th started arrival is due at 10k ms and starts at 20k ms; what has not
+// started when the window ends after 10 s is dropped.
+func TestOverflowWaitsThenDrops(t *testing.T) {
+	r := inBubble(t, sleeper(20*time.Millisecond), Plan{VUs: 1, Pacer: ConstantRate(100), Duration: 10 * time.Second})
+	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
+		t.Errorf("planned %d, completed %d, dropped %d; want 1000, 500, 500", r.Planned, r.Completed, r.Dropped)
+	}
+	within(t, "longest start lag", r.StartLag.Max(), 4990*time.Millisecond, 0.001) // 499·(20−10) ms
+	if !hasWarning(r, "rate_missed") || !hasWarning(r, "censored") {
+		t.Errorf("warnings %v, want rate_missed and censored", r.Warnings)
+	}
+}
+
+// A server that freezes once, from 10 s to 11.4 s, in a 30 s run at 1000/s,
+// and otherwise answers in 1 ms. Arrivals due while it is frozen wait until it
+// thaws: of 30 000 response times 1400 are uniform on (0, 1.4 s], so p99, which
+// 300 exceed, is 1.4 s·(1 − 300/1400) = 1.1 s. Only the calls in flight when it
+// froze (as many as there are VUs) have a long service time: with 50 VUs that
+// is 50 of 30 000, beyond p99, which stays 1 ms.
+func TestOmissionIsNotCoordinated(t *testing.T) {
+	var base time.Time
+	freezing := Func(func(ctx context.Context) (Outcome, error) {
+		if at := time.Since(base); at >= 10*time.Second && at < 11400*time.Millisecond {
+			time.Sleep(11400*time.Millisecond - at)
+		}
+		time.Sleep(time.Millisecond)
+		return Outcome{}, nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		base = time.Now()
+		r, err := Run(t.Context(), "freezing", freezing, Plan{VUs: 50, Pacer: ConstantRate(1000),
+			Duration: 30 * time.Second, Timer: RuntimeTimer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSum(t, r)
+		response, service := r.Response.Quantile(0.99), r.Service.Quantile(0.99)
+		within(t, "p99 response time", response, 1100*time.Millisecond, 0.03)
+		if service*50 > response {
+			t.Errorf("p99 service time %v is not 50 times below p99 response time %v", service, response)
+		}
+		if lag := r.StartLag.Quantile(0.99); lag < time.Second {
+			t.Errorf("p99 start lag %v does not explain the response time", lag)
+		}
+	})
+}
+
+// A VU that never answers and heeds its context: cut off by the end.
+func TestUnfinishedAfterGrace(t *testing.T) {
+	never := Func(func(ctx context.Context) (Outcome, error) { <-ctx.Done(); return Outcome{}, ctx.Err() })
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r, err := Run(t.Context(), "never", never, Plan{VUs: 3, Duration: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSum(t, r)
+		if r.Unfinished != 3 || r.Completed != 0 || !hasWarning(r, "nothing_succeeded") {
+			t.Errorf("unfinished %d, completed %d, warnings %v", r.Unfinished, r.Completed, r.Warnings)
+		}
+		if took := time.Since(start); took != 4*time.Second {
+			t.Errorf("took %v, want the window of 3 s and the grace of 1 s", took)
+		}
+	})
+}
+
+// A VU that ignores its context cannot hold up the run; the session is spent.
+func TestStuckIteration(t *testing.T) {
+	release := make(chan struct{})
+	stuck := Func(func(context.Context) (Outcome, error) { <-release; return Outcome{}, nil })
+	s, err := Open(t.Context(), "stuck", stuck, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := Plan{VUs: 2, Duration: 10 * time.Millisecond, Grace: 10 * time.Millisecond}
+	r, err := s.Run(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSum(t, r)
+	if r.Unfinished != 2 {
+		t.Errorf("unfinished %d, want 2", r.Unfinished)
+	}
+	if _, err := s.Run(t.Context(), plan); err == nil {
+		t.Error("a session with a stuck VU ran again")
+	}
+	close(release)
+	goleak.VerifyNone(t)
+}
+
+func TestTimeoutAndErrorKinds(t *testing.T) {
+	r := inBubble(t, sleeper(time.Second), Plan{VUs: 2, Duration: time.Second, Timeout: 100 * time.Millisecond})
+	if r.Errored[Timeout] != 20 || r.Completed != 0 {
+		t.Errorf("errored %v, completed %d; want 20 timeouts", r.Errored, r.Completed)
+	}
+	refused := Func(func(context.Context) (Outcome, error) {
+		time.Sleep(time.Millisecond)
+		return Outcome{}, &Error{Kind: KindOf(syscall.ECONNREFUSED), Err: errors.New("nobody there")}
+	})
+	r = inBubble(t, refused, Plan{VUs: 1, Iterations: 5})
+	if r.Errored[Refused] != 5 || r.Examples[Refused] != "nobody there" {
+		t.Errorf("errored %v, examples %v", r.Errored, r.Examples)
+	}
+}
+
+func TestWrongAnswersAreNoThroughput(t *testing.T) {
+	var n atomic.Int64
+	target := Func(func(context.Context) (Outcome, error) {
+		time.Sleep(time.Millisecond)
+		return Outcome{Status: 503, Failed: n.Add(1)%4 != 0, BytesIn: 10, BytesOut: 20}, nil
+	})
+	r := inBubble(t, target, Plan{VUs: 1, Iterations: 100})
+	if r.Completed != 25 || r.Failed != 75 || r.ThroughputPerSec != 250 || r.Statuses[503] != 100 {
+		t.Errorf("completed %d, failed %d, %v/s, statuses %v", r.Completed, r.Failed, r.ThroughputPerSec, r.Statuses)
+	}
+	if r.BytesIn != 1000 || r.BytesOut != 2000 || r.FailedService.Count() != 75 {
+		t.Errorf("bytes %d in, %d out, %d failed service times", r.BytesIn, r.BytesOut, r.FailedService.Count())
+	}
+}
+
+func TestInterruptedRunKeepsItsPartialResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2005*time.Millisecond)
+		defer cancel()
+		r, err := Run(ctx, "test", sleeper(10*time.Millisecond), Plan{VUs: 1, Duration: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSum(t, r)
+		if r.Completed != 200 || r.Unfinished != 1 || r.Stopped != Interrupted || r.ErroredTotal() != 0 {
+			t.Errorf("completed %d, unfinished %d, errored %v, stopped by %s", r.Completed, r.Unfinished, r.Errored, r.Stopped)
+		}
+	})
+}
+
+func TestSessionServesSeveralRuns(t *testing.T) {
+	var made atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), "test", counting{&made, sleeper(10 * time.Millisecond)}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var results []*Result
+		for range 3 {
+			r, err := s.Run(t.Context(), Plan{VUs: 2, Duration: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			results = append(results, r)
+		}
+		sum := Merge(results...)
+		checkSum(t, sum)
+		if made.Load() != 2 || sum.Completed != 600 || sum.ThroughputPerSec != 200 || sum.Duration != 3*time.Second {
+			t.Errorf("made %d VUs, completed %d at %v/s in %v", made.Load(), sum.Completed, sum.ThroughputPerSec, sum.Duration)
+		}
+	})
+}
+
+type counting struct {
+	made *atomic.Int64
+	Func
+}
+
+func (c counting) NewVU(ctx context.Context, id int) (VU, error) {
+	c.made.Add(1)
+	return c.Func, nil
+}
+
+func TestVUsThatCannotBeMade(t *testing.T) {
+	if _, err := Run(t.Context(), "broken", broken{}, Plan{VUs: 3, Iterations: 1}); !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want %v", err, errBroken)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type broken struct{}
+
+func (broken) NewVU(context.Context, int) (VU, error) { return nil, errBroken }
+
+func TestPlanMistakesAllAtOnce(t *testing.T) {
+	err := Plan{Think: -1, Pacer: ConstantRate(1), Timer: "sundial"}.Validate()
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) != 4 {
+		t.Errorf("mistakes: %v\nwant four: vus, duration or iterations, think, timer", err)
+	}
+}
+
+// Counts add up whatever the target does and however the run ends.
+func TestCountsAddUp(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		plan := Plan{
+			VUs:        rapid.IntRange(1, 5).Draw(rt, "vus"),
+			Iterations: int64(rapid.IntRange(0, 50).Draw(rt, "iterations")),
+			Warmup:     time.Duration(rapid.IntRange(0, 50).Draw(rt, "warmup")) * time.Millisecond,
+			Duration:   time.Duration(rapid.IntRange(1, 200).Draw(rt, "duration")) * time.Millisecond,
+			Timeout:    time.Duration(rapid.IntRange(0, 20).Draw(rt, "timeout")) * time.Millisecond,
+			Grace:      5 * time.Millisecond,
+		}
+		if rapid.Bool().Draw(rt, "open") {
+			plan.Pacer = ConstantRate(float64(rapid.IntRange(1, 2000).Draw(rt, "rate")))
+		}
+		step := rapid.IntRange(1, 40).Draw(rt, "step")
+		var n atomic.Int64
+		target := Func(func(ctx context.Context) (Outcome, error) {
+			i := int(n.Add(1))
+			out, err := sleeper(time.Duration(i*step%30+1) * time.Millisecond)(ctx)
+			out.Failed = i%7 == 0
+			if i%11 == 0 && err == nil {
+				err = syscall.ECONNRESET
+			}
+			return out, err
+		})
+		inBubble(t, target, plan)
+	})
+}
+
+// The precise timer in real time: it never starts an iteration early, and the
+// counts are exact. No speed is asserted.
+func TestPreciseTimer(t *testing.T) {
+	r, err := Run(t.Context(), "noop", Func(func(context.Context) (Outcome, error) { return Outcome{}, nil }),
+		Plan{VUs: 4, Pacer: ConstantRate(2000), Duration: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSum(t, r)
+	if r.Planned != 400 {
+		t.Errorf("planned %d, want 400", r.Planned)
+	}
+	goleak.VerifyNone(t)
+}
+
+func hasWarning(r *Result, code string) bool {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+func BenchmarkClosedIteration(b *testing.B) {
+	b.ReportAllocs()
+	noop := Func(func(context.Context) (Outcome, error) { return Outcome{}, nil })
+	if _, err := Run(b.Context(), "noop", noop, Plan{VUs: 1, Iterations: int64(b.N)}); err != nil {
+		b.Fatal(err)
+	}
+}

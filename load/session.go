@@ -1,0 +1,79 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// A Session is a set of VUs made once and driven by any number of runs, one
+// after another, so that connections outlive a run. It is not safe for
+// concurrent use.
+type Session struct {
+	name string
+	vus  []VU
+	// stuck is set when an iteration ignored the end of its run: its VU still
+	// belongs to that iteration.
+	stuck bool
+}
+
+// dialers bounds how many VUs are made at the same time.
+const dialers = 64
+
+// Open makes the VUs of a target. It fails when any VU cannot be made. The
+// name is what results call the target.
+func Open(ctx context.Context, name string, target Target, vus int) (*Session, error) {
+	s := &Session{name: name, vus: make([]VU, vus)}
+	errs := make([]error, vus)
+	var wg sync.WaitGroup
+	for d := range min(dialers, vus) {
+		wg.Go(func() {
+			for id := d; id < vus && ctx.Err() == nil; id += dialers {
+				s.vus[id], errs[id] = target.NewVU(ctx, id)
+			}
+		})
+	}
+	wg.Wait()
+	if err := firstOf(errs, ctx.Err()); err != nil {
+		return nil, errors.Join(fmt.Errorf("make virtual users of %s: %w", name, err), s.Close())
+	}
+	return s, nil
+}
+
+func firstOf(errs []error, last error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return last
+}
+
+// Close closes the VUs that can be closed.
+func (s *Session) Close() error {
+	var errs []error
+	for _, vu := range s.vus {
+		if c, ok := vu.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Run opens a session, drives it once by the plan and closes it. The result is
+// valid, if short, when ctx is done before the plan is. An error means that
+// there is no result.
+func Run(ctx context.Context, name string, target Target, plan Plan) (*Result, error) {
+	if err := plan.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, name, target, plan.VUs)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.Run(ctx, plan)
+	s.Close() // the result stands, whatever a VU says at its end
+	return result, err
+}
