@@ -1,0 +1,117 @@
+package guard
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+)
+
+// How often callers and the owner give way before they park.
+const (
+	callerYields = 16
+	ownerYields  = 16
+)
+
+// batch is inputQ with a stack of waiting requests in place of the channel: the
+// owner takes the whole stack with one instruction, executes it oldest first and
+// answers all. While there are callers enough nobody parks.
+type batch[S, A, R any] struct {
+	_       pad
+	head    atomic.Pointer[slot[A, R]] // youngest request, nil, &asleep or &gone
+	_       pad
+	rack    rack[A, R]
+	alarm   chan struct{} // capacity 1: one token for each time that asleep is replaced
+	stopped chan struct{}
+	asleep  slot[A, R] // as head: the owner waits for the alarm
+	gone    slot[A, R] // as head, for ever: closed
+}
+
+func newBatch[S, A, R any](initial S, apply func(*S, A) R) *batch[S, A, R] {
+	q := &batch[S, A, R]{alarm: make(chan struct{}, 1), stopped: make(chan struct{})}
+	go q.own(initial, apply)
+	return q
+}
+
+func (q *batch[S, A, R]) own(state S, apply func(*S, A) R) {
+	defer close(q.stopped)
+	for stack := q.take(); stack != &q.gone; stack = q.take() {
+		for s := stack.oldestFirst(); s != nil; {
+			next := s.next
+			if s.claim() {
+				s.result = apply(&state, s.arg)
+				s.settle(done)
+			}
+			s = next
+		}
+	}
+}
+
+// take waits for requests and returns them all, or &q.gone.
+func (q *batch[S, A, R]) take() *slot[A, R] {
+	for idle := 0; ; {
+		switch stack := q.head.Load(); {
+		case stack == &q.gone:
+			return stack
+		case stack != nil:
+			if q.head.CompareAndSwap(stack, nil) {
+				return stack
+			}
+		case idle < ownerYields:
+			idle++
+			runtime.Gosched()
+		case q.head.CompareAndSwap(nil, &q.asleep):
+			<-q.alarm
+			idle = 0
+		}
+	}
+}
+
+// push reports whether the queue was open.
+func (q *batch[S, A, R]) push(s *slot[A, R]) bool {
+	for {
+		head := q.head.Load()
+		switch head {
+		case &q.gone:
+			return false
+		case &q.asleep:
+			s.next = nil
+		default:
+			s.next = head
+		}
+		if q.head.CompareAndSwap(head, s) {
+			if head == &q.asleep {
+				q.alarm <- struct{}{}
+			}
+			return true
+		}
+	}
+}
+
+func (q *batch[S, A, R]) do(ctx context.Context, arg A) (R, error) {
+	var none R
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	s := q.rack.get(ctx, arg)
+	if !q.push(s) {
+		q.rack.put(s)
+		return none, ErrClosed
+	}
+	if err := s.await(ctx, callerYields); err != nil {
+		return none, err
+	}
+	return q.rack.finish(s)
+}
+
+// Close refuses the requests that the owner has not taken.
+func (q *batch[S, A, R]) Close() error {
+	switch stack := q.head.Swap(&q.gone); stack {
+	case &q.gone:
+	case &q.asleep:
+		q.alarm <- struct{}{}
+	default:
+		stack.refuseAll()
+	}
+	<-q.stopped
+	return nil
+}

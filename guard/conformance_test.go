@@ -1,0 +1,31 @@
+package guard_test
+
+import (
+	"testing"
+
+	"contend/guard"
+	"contend/guard/guardtest"
+)
+
+func TestDesigns(t *testing.T) {
+	for _, d := range guard.Designs() {
+		o := guardtest.Options{LockWaits: d.Name == "mutex" || d.Name == "rwmutex"}
+		t.Run(d.Name, func(t *testing.T) {
+			if d.NewCounter != nil {
+				guardtest.RunWith(t, o, func(*testing.T) guard.Counter { return d.NewCounter() })
+			}
+			if d.NewAdder != nil {
+				guardtest.RunAdder(t, o, func(*testing.T) guard.Adder { return d.NewAdder() })
+			}
+			if d.Exclusive {
+				guardtest.RunExclusive(t, o, func(t *testing.T) guard.Exclusive[guardtest.State] {
+					e, err := guard.NewExclusive(d.Name, guardtest.State{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return e
+				})
+			}
+		})
+	}
+}

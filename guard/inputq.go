@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"context"
+	"sync"
+)
+
+// inputQ is the actor design as published: an unbuffered channel leads to the
+// goroutine that owns the state, and every call allocates a reply channel of
+// size 1. (The published channel is of type any; here it has a type.)
+type inputQ[S, A, R any] struct {
+	door    *door
+	in      chan request[A, R]
+	stopped chan struct{}
+	closing sync.Once
+}
+
+type request[A, R any] struct {
+	arg   A
+	reply chan R
+}
+
+func newInputQ[S, A, R any](initial S, apply func(*S, A) R) *inputQ[S, A, R] {
+	q := &inputQ[S, A, R]{
+		door:    newDoor(),
+		in:      make(chan request[A, R]),
+		stopped: make(chan struct{}),
+	}
+	go q.own(initial, apply)
+	return q
+}
+
+func (q *inputQ[S, A, R]) own(state S, apply func(*S, A) R) {
+	defer close(q.stopped)
+	for r := range q.in {
+		r.reply <- apply(&state, r.arg)
+	}
+}
+
+func (q *inputQ[S, A, R]) do(ctx context.Context, arg A) (R, error) {
+	var none R
+	if !q.door.enter() {
+		return none, ErrClosed
+	}
+	defer q.door.leave()
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	r := request[A, R]{arg, make(chan R, 1)}
+	if ctx.Done() == nil { // a plain send is much cheaper than a select
+		q.in <- r
+		return <-r.reply, nil
+	}
+	select {
+	case q.in <- r:
+		return <-r.reply, nil // the owner is at it: this wait is one operation long
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// Close lets the callers inside have their answers.
+func (q *inputQ[S, A, R]) Close() error {
+	q.closing.Do(func() {
+		q.door.shutAndWait()
+		close(q.in)
+		<-q.stopped
+	})
+	return nil
+}

@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"context"
+	"sync"
+)
+
+// mutexCounter spells out what mutexed[int64] would do, because a call through
+// a function value costs as much as the critical section of a counter.
+type mutexCounter struct {
+	_      pad
+	mu     sync.Mutex
+	closed bool
+	value  int64
+	_      pad
+}
+
+func newMutexCounter() Counter { return new(mutexCounter) }
+
+func (c *mutexCounter) Add(ctx context.Context, n int64) (int64, error) {
+	c.mu.Lock()
+	if err := refusal(ctx, c.closed); err != nil {
+		c.mu.Unlock()
+		return 0, err
+	}
+	c.value += n
+	value := c.value
+	c.mu.Unlock()
+	return value, nil
+}
+
+func (c *mutexCounter) Load(ctx context.Context) (int64, error) { return c.Add(ctx, 0) }
+
+func (c *mutexCounter) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	return nil
+}
+
+type mutexed[S any] struct {
+	_      pad
+	mu     sync.Mutex
+	closed bool
+	state  S
+	_      pad
+}
+
+func (m *mutexed[S]) Do(ctx context.Context, f func(*S)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := refusal(ctx, m.closed); err != nil {
+		return err
+	}
+	f(&m.state)
+	return nil
+}
+
+func (m *mutexed[S]) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	return nil
+}
+
+// refusal is asked with the lock held, so that it also sees a context that
+// ended during the wait.
+func refusal(ctx context.Context, closed bool) error {
+	if closed {
+		return ErrClosed
+	}
+	return ctx.Err()
+}
