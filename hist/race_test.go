@@ -1,0 +1,5 @@
+//go:build race
+
+package hist_test
+
+const raceEnabled = true
