@@ -1,0 +1,108 @@
+package counter
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// A conn is one HTTP connection that tells whether a request has begun to
+// arrive on it and is not answered yet. fasthttp's StateActive does not: it
+// covers a new connection on which nothing was sent.
+type conn struct {
+	net.Conn
+	late   bool // accepted while draining
+	active atomic.Bool
+	used   bool // has answered a request; for the serving goroutine only
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && !c.active.Load() {
+		c.active.Store(true)
+	}
+	return n, err
+}
+
+// conns knows the open connections of a listener. fasthttp's own Shutdown
+// closes a connection that is idle by its books at the moment when a request
+// arrives on it: the counter is incremented and the answer lost. Here an idle
+// connection only loses the right to read, so whatever was read is answered.
+type conns struct {
+	net.Listener
+	phase *phase
+
+	mu   sync.Mutex
+	open map[*conn]struct{}
+}
+
+func newConns(ln net.Listener, p *phase) *conns {
+	return &conns{Listener: ln, phase: p, open: make(map[*conn]struct{})}
+}
+
+// Accept implements net.Listener.
+func (cs *conns) Accept() (net.Conn, error) {
+	nc, err := cs.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: nc, late: cs.phase.draining()}
+	cs.mu.Lock()
+	cs.open[c] = struct{}{}
+	cs.mu.Unlock()
+	return c, nil
+}
+
+// changed is the server's ConnState hook. It runs twice per request, so it
+// touches nothing but the connection unless that is closed.
+func (cs *conns) changed(nc net.Conn, state fasthttp.ConnState) {
+	c := nc.(*conn)
+	switch state {
+	case fasthttp.StateActive:
+		if c.used { // a pipelined request is in the buffer already: no Read
+			c.active.Store(true)
+		}
+	case fasthttp.StateIdle:
+		c.used = true
+		c.active.Store(false)
+	case fasthttp.StateClosed:
+		cs.mu.Lock()
+		delete(cs.open, c)
+		cs.mu.Unlock()
+	}
+}
+
+// endIdle ends the connections that carry no request at the time given, the
+// late ones only if asked, and returns how many of those are still open. A
+// connection that has just gone idle may renew its deadline after this, so it
+// is called until nothing is left.
+func (cs *conns) endIdle(at time.Time, late bool) int {
+	n := 0
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.open {
+		if c.late && !late {
+			continue
+		}
+		n++
+		if !c.active.Load() {
+			_ = c.SetReadDeadline(at) // fails only on a closed connection
+		}
+	}
+	return n
+}
+
+// closeAll closes every connection in the middle of whatever it carries, and
+// returns how many there were.
+func (cs *conns) closeAll() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.open {
+		_ = c.Close()
+	}
+	return len(cs.open)
+}

@@ -1,0 +1,158 @@
+package counter
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime/debug"
+
+	"github.com/valyala/fasthttp"
+)
+
+const jsonType = "application/json"
+
+// A handler answers the HTTP contract. A status costs no allocation.
+type handler struct {
+	routes  map[string]*statusRoute
+	phase   *phase
+	seen    *requests
+	metrics fasthttp.RequestHandler
+	log     *slog.Logger
+}
+
+func (h *handler) serve(ctx *fasthttp.RequestCtx) {
+	defer h.recovered(ctx)
+	if h.phase.draining() && h.refuse(ctx) {
+		return
+	}
+	r := h.routes[string(ctx.Path())]
+	if r == nil {
+		h.serveOther(ctx)
+		return
+	}
+	if !ctx.IsGet() && !ctx.IsHead() {
+		h.refuseMethod(ctx)
+		return
+	}
+	h.serveStatus(ctx, r)
+}
+
+func (h *handler) serveStatus(ctx *fasthttp.RequestCtx, r *statusRoute) {
+	c, err := r.tally.increment(1)
+	if err != nil {
+		h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, err.Error()})
+		return
+	}
+	var buf [answerSize]byte
+	ctx.Response.Header.SetContentType(jsonType)
+	ctx.Response.SetBody(appendAnswer(buf[:0], c, r.stamps.text(c.at)))
+}
+
+// serveOther answers every path that is not spelled as a counting path.
+func (h *handler) serveOther(ctx *fasthttp.RequestCtx) {
+	path := string(ctx.Path())
+	switch path {
+	case pathHealth, pathReady, pathMetrics:
+		if !ctx.IsGet() && !ctx.IsHead() {
+			h.refuseMethod(ctx)
+			return
+		}
+		h.serveProbe(ctx, path)
+		return
+	}
+	name, bad := canonical(path)
+	switch {
+	case bad != nil:
+		h.fail(ctx, *bad)
+	case !ctx.IsGet() && !ctx.IsHead():
+		h.refuseMethod(ctx)
+	default:
+		h.serveStatus(ctx, h.routes[name])
+	}
+}
+
+func (h *handler) serveProbe(ctx *fasthttp.RequestCtx, path string) {
+	switch path {
+	case pathMetrics:
+		h.metrics(ctx)
+	case pathReady:
+		if !h.phase.serving() {
+			h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, "not ready"})
+			return
+		}
+		fallthrough
+	default:
+		ctx.SetContentType(jsonType)
+		ctx.SetBodyString(`{"ok":true}`)
+	}
+	h.seen.count(path, ctx.Response.StatusCode())
+}
+
+// refuse announces the end of the connection of a request that is answered
+// while draining, and refuses the request if its connection is younger than
+// that. Probes are answered to the end.
+func (h *handler) refuse(ctx *fasthttp.RequestCtx) bool {
+	ctx.SetConnectionClose()
+	c, ok := ctx.Conn().(*conn)
+	if !ok || !c.late {
+		return false
+	}
+	switch string(ctx.Path()) {
+	case pathHealth, pathReady, pathMetrics:
+		return false
+	}
+	h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, "the server is stopping"})
+	return true
+}
+
+func (h *handler) refuseMethod(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(fasthttp.HeaderAllow, "GET, HEAD")
+	h.fail(ctx, problem{fasthttp.StatusMethodNotAllowed, "the methods are GET and HEAD"})
+}
+
+// recovered turns a panic into an answer. It must be deferred itself.
+func (h *handler) recovered(ctx *fasthttp.RequestCtx) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	h.log.Error("panic in a request", "path", string(ctx.Path()), "panic", p, "stack", string(debug.Stack()))
+	ctx.Response.Reset()
+	h.fail(ctx, problem{fasthttp.StatusInternalServerError, "internal fault"})
+}
+
+// unreadable answers what never became a request. A connection on which
+// nothing was sent is closed without a word.
+func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	if c, ok := ctx.Conn().(*conn); ok && !c.active.Load() {
+		_ = c.Close()
+		return
+	}
+	p := problem{fasthttp.StatusBadRequest, "not an HTTP request"}
+	var (
+		header  *fasthttp.ErrSmallBuffer
+		network net.Error
+	)
+	switch {
+	case h.phase.draining():
+		p = problem{fasthttp.StatusServiceUnavailable, "the server is stopping"}
+	case errors.As(err, &header):
+		p = problem{fasthttp.StatusRequestHeaderFieldsTooLarge, "the header is too large"}
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		p = problem{fasthttp.StatusRequestEntityTooLarge, "the body is too large"}
+	case errors.As(err, &network) && network.Timeout():
+		p = problem{fasthttp.StatusRequestTimeout, "the request took too long"}
+	}
+	h.fail(ctx, p)
+}
+
+func (h *handler) fail(ctx *fasthttp.RequestCtx, p problem) {
+	body, _ := json.Marshal(struct { // a struct of one string cannot fail
+		Error string `json:"error"`
+	}{p.text})
+	ctx.SetStatusCode(p.code)
+	ctx.SetContentType(jsonType)
+	ctx.SetBody(body)
+	h.seen.count(string(ctx.Path()), p.code)
+}

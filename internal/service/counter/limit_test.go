@@ -1,0 +1,99 @@
+package counter
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// exchange writes raw bytes and returns the answer that comes back.
+func exchange(t *testing.T, s *running, raw string) *http.Response {
+	t.Helper()
+	c := dial(t, s.HTTPAddr())
+	if _, err := c.Write([]byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func TestHTTPLimits(t *testing.T) {
+	s := start(t, httpOnly())
+	const head = "GET /status HTTP/1.1\r\nHost: x\r\n"
+	tests := []struct {
+		name, raw string
+		want      int
+	}{
+		{"header that fits", head + "X: " + strings.Repeat("x", maxHeaderBytes/2) + "\r\n\r\n", 200},
+		{"header too large", head + "X: " + strings.Repeat("x", maxHeaderBytes) + "\r\n\r\n", 431},
+		{"body that fits", head + fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBodyBytes) +
+			strings.Repeat("x", maxBodyBytes), 200},
+		{"body too large", head + fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBodyBytes+1), 413},
+		{"not HTTP", "nonsense\r\n\r\n", 400},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := exchange(t, s, tt.raw).StatusCode; got != tt.want {
+				t.Errorf("status %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func withReadTimeout(d time.Duration) func(*Server) {
+	return func(s *Server) {
+		server := s.sides[0].(*web).server
+		server.ReadTimeout, server.IdleTimeout = d, d
+	}
+}
+
+func TestSlowRequestTimesOut(t *testing.T) {
+	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
+	if got := exchange(t, s, "GET /status HTTP/1.1\r\nHost").StatusCode; got != 408 {
+		t.Errorf("status %d, want 408", got)
+	}
+}
+
+func TestSilentConnectionIsClosedWithoutAWord(t *testing.T) {
+	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
+	c := dial(t, s.HTTPAddr())
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("read %d bytes, %v; want a closed connection", n, err)
+	}
+}
+
+func TestIdleConnectionIsClosed(t *testing.T) {
+	s := start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
+	c := dial(t, s.HTTPAddr())
+	if _, err := c.Write([]byte("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	br := bufio.NewReader(c)
+	resp, err := http.ReadResponse(br, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if b, err := br.Peek(1); err == nil {
+		t.Errorf("read %q from an idle connection", b)
+	}
+}
+
+func TestServerLimitsAreSet(t *testing.T) {
+	s := start(t, httpOnly())
+	server := s.sides[0].(*web).server
+	for name, d := range map[string]time.Duration{
+		"read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
+	} {
+		if d <= 0 {
+			t.Errorf("no %s timeout", name)
+		}
+	}
+}

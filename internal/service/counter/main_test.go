@@ -1,0 +1,109 @@
+package counter
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// fasthttp keeps the text of the Date header fresh for ever.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		// Its pool of workers notices up to 10 s late that it was stopped.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	)
+}
+
+// hang is how long a test waits for what should happen at once.
+const hang = 10 * time.Second
+
+// A running is a Server that serves on free ports of the loopback.
+type running struct {
+	*Server
+	stop func()
+	err  chan error // what Serve returned
+}
+
+// start serves cfg, with free ports where it asks for any address at all, until
+// the test ends. before may change the server before it serves.
+func start(t testing.TB, cfg Config, before ...func(*Server)) *running {
+	t.Helper()
+	s, err := Listen(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range before {
+		f(s)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Server: s, stop: cancel, err: make(chan error, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.err <- s.Serve(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return r
+}
+
+// wait returns what Serve returned.
+func (r *running) wait(t testing.TB) error {
+	t.Helper()
+	select {
+	case err := <-r.err:
+		return err
+	case <-time.After(hang):
+		t.Fatal("Serve hangs")
+		return nil
+	}
+}
+
+func (r *running) url(path string) string { return "http://" + r.HTTPAddr().String() + path }
+
+// A stuckTally holds every caller until release or Close.
+type stuckTally struct {
+	tally
+	entered chan struct{} // one token per caller
+	release chan struct{}
+}
+
+func newStuckTally(t testing.TB, design string) *stuckTally {
+	t.Helper()
+	inner, err := newTally(design)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stuckTally{tally: inner, entered: make(chan struct{}, 1), release: make(chan struct{})}
+}
+
+func (s *stuckTally) increment(n int64) (change, error) {
+	s.entered <- struct{}{}
+	<-s.release
+	return s.tally.increment(n)
+}
+
+func httpOnly() Config { return Config{HTTPAddr: "127.0.0.1:0"} }
+
+func grpcOnly(design string) Config { return Config{GRPCAddr: "127.0.0.1:0", Guard: design} }
+
+// dial opens a plain connection that is closed at the end of the test.
+func dial(t testing.TB, addr net.Addr) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(2 * hang))
+	return c
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

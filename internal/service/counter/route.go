@@ -1,0 +1,99 @@
+package counter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"contend/guard"
+
+	"github.com/valyala/fasthttp"
+)
+
+// The fixed paths. Each status path has a counter of its own, so /status and
+// /status/atomic share a design but not a count.
+const (
+	pathAtomic  = "/status"
+	pathMutex   = "/statusV2"
+	pathDesigns = "/status/" // followed by the name of a design
+	pathHealth  = "/health"
+	pathReady   = "/ready"
+	pathMetrics = "/metrics"
+)
+
+// A statusRoute is one counting path.
+type statusRoute struct {
+	path   string
+	tally  tally
+	stamps stamper
+}
+
+// newStatusRoutes returns the counting paths with fresh counters, by path. On
+// an error nothing is left open.
+func newStatusRoutes() (map[string]*statusRoute, error) {
+	routes := make(map[string]*statusRoute)
+	add := func(path, design string) error {
+		t, err := newTally(design)
+		if err == nil {
+			routes[path] = &statusRoute{path: path, tally: t}
+		}
+		return err
+	}
+	err := errors.Join(add(pathAtomic, "atomic"), add(pathMutex, "mutex"))
+	for _, name := range designNames() {
+		err = errors.Join(err, add(pathDesigns+name, name))
+	}
+	if err != nil {
+		for _, r := range routes {
+			err = errors.Join(err, r.tally.Close())
+		}
+		return nil, err
+	}
+	return routes, nil
+}
+
+// canonical returns path with the name of its design in the spelling of the
+// table, or why there is no such counting path.
+func canonical(path string) (string, *problem) {
+	name, found := strings.CutPrefix(path, pathDesigns)
+	if !found || name == "" || strings.Contains(name, "/") {
+		return "", &problem{fasthttp.StatusNotFound, "no such path"}
+	}
+	design, bad := findDesign(name)
+	if bad != nil {
+		return "", bad
+	}
+	return pathDesigns + design, nil
+}
+
+// A problem is why there is no status to answer.
+type problem struct {
+	code int
+	text string
+}
+
+// findDesign returns the spelling in the table of a design that returns a
+// value, from its name in any letter case.
+func findDesign(name string) (string, *problem) {
+	d, err := guard.Lookup(name)
+	if err != nil {
+		return "", &problem{fasthttp.StatusNotFound, fmt.Sprintf("unknown design %.40q: want one of %s",
+			name, strings.Join(designNames(), ", "))}
+	}
+	if d.NewCounter == nil {
+		return "", &problem{fasthttp.StatusBadRequest, fmt.Sprintf("design %q returns no value: want one of %s",
+			d.Name, strings.Join(designNames(), ", "))}
+	}
+	return d.Name, nil
+}
+
+// designNames returns the names of the designs that return a value.
+func designNames() []string {
+	var names []string
+	for _, d := range guard.Designs() {
+		if d.NewCounter != nil {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,139 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"strconv"
+
+	"contend/internal/service/counter/counterpb"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+)
+
+// An rpc is the gRPC side of the service.
+type rpc struct {
+	counterpb.UnimplementedIncrementCounterServer
+
+	ln       net.Listener
+	server   *grpc.Server
+	health   *health.Server
+	tally    tally
+	draining chan struct{} // closed when the drain begins
+	log      *slog.Logger
+}
+
+func newRPC(ln net.Listener, design string, log *slog.Logger) (*rpc, error) {
+	t, err := newTally(design)
+	if err != nil {
+		return nil, err
+	}
+	r := &rpc{ln: ln, health: health.NewServer(), tally: t, draining: make(chan struct{}), log: log}
+	r.server = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxBodyBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.ConnectionTimeout(readTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTimeout}),
+		grpc.WaitForHandlers(true),
+		grpc.StreamInterceptor(r.endOnDrain),
+	)
+	counterpb.RegisterIncrementCounterServer(r.server, r)
+	grpc_health_v1.RegisterHealthServer(r.server, r.health)
+	reflection.Register(r.server)
+	r.setHealth(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	return r, nil
+}
+
+// Increment implements counterpb.IncrementCounterServer.
+func (r *rpc) Increment(ctx context.Context, in *counterpb.IncrementBy) (_ *counterpb.Status, err error) {
+	defer r.recovered(&err)
+	n := in.GetValue()
+	if n < 0 {
+		return nil, status.Error(codes.InvalidArgument, "Value cannot be negative")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	c, err := r.tally.increment(int64(n))
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return &counterpb.Status{Message: "Incremented value is " + strconv.FormatInt(c.value, 10)}, nil
+}
+
+// recovered turns a panic into an answer. It must be deferred itself.
+func (r *rpc) recovered(err *error) {
+	if p := recover(); p != nil {
+		r.log.Error("panic in a call", "panic", p, "stack", string(debug.Stack()))
+		*err = status.Error(codes.Internal, "internal fault")
+	}
+}
+
+func (r *rpc) serve() error {
+	r.setHealth(grpc_health_v1.HealthCheckResponse_SERVING)
+	err := r.server.Serve(r.ln)
+	if errors.Is(err, grpc.ErrServerStopped) {
+		return nil // stopped before it began
+	}
+	return err
+}
+
+// drain answers the calls in flight; later ones find the port closed, which a
+// client reports as UNAVAILABLE. When ctx ends first it cuts off what is left.
+func (r *rpc) drain(ctx context.Context) error {
+	r.health.Shutdown()
+	close(r.draining)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.server.GracefulStop()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+	}
+	r.server.Stop()
+	<-stopped
+	return fmt.Errorf("gRPC calls cut off: %w", ctx.Err())
+}
+
+// close ends the guard. Callers that are inside get their answers.
+func (r *rpc) close() { _ = r.tally.Close() }
+
+func (r *rpc) setHealth(s grpc_health_v1.HealthCheckResponse_ServingStatus) {
+	r.health.SetServingStatus("", s)
+	r.health.SetServingStatus(counterpb.IncrementCounter_ServiceDesc.ServiceName, s)
+}
+
+// endOnDrain ends the context of a stream when the drain begins. A health
+// watch lasts as long as its client likes, and would hold up every stop.
+func (r *rpc) endOnDrain(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	ctx, cancel := context.WithCancel(ss.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-r.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return next(srv, endingStream{ss, ctx})
+}
+
+type endingStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s endingStream) Context() context.Context { return s.ctx }

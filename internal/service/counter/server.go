@@ -1,0 +1,228 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Config says where to serve and behind which guard.
+type Config struct {
+	// HTTPAddr and GRPCAddr are host:port; port 0 picks a free one, the empty
+	// string turns that side off. At least one must be set.
+	HTTPAddr, GRPCAddr string
+	// Guard is the design behind gRPC, in any letter case. It must be set if
+	// GRPCAddr is. It must return values, so striped is refused.
+	Guard string
+	// DrainTimeout is how long requests in flight may take once Serve's
+	// context is done; 0 means 10 s.
+	DrainTimeout time.Duration
+	// Logger gets what the server does and what goes wrong, but no line per
+	// request; nil means no log.
+	Logger *slog.Logger
+}
+
+const defaultDrainTimeout = 10 * time.Second
+
+func (c Config) validate() error {
+	var errs []error
+	if c.HTTPAddr == "" && c.GRPCAddr == "" {
+		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty: want at least one"))
+	}
+	if c.GRPCAddr != "" && c.Guard == "" {
+		errs = append(errs, fmt.Errorf("counter: Guard is empty: want one of %s",
+			strings.Join(designNames(), ", ")))
+	}
+	if c.Guard != "" {
+		if _, bad := findDesign(c.Guard); bad != nil {
+			errs = append(errs, fmt.Errorf("counter: Guard: %s", bad.text))
+		}
+	}
+	if c.DrainTimeout < 0 {
+		errs = append(errs, fmt.Errorf("counter: DrainTimeout is %v: want 0 or more", c.DrainTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// A Server serves the counter. Its methods may be called concurrently, Serve
+// once.
+type Server struct {
+	log          *slog.Logger
+	design       string
+	drainTimeout time.Duration
+	phase        phase
+	http, grpc   net.Listener // nil if off
+	sides        []side
+}
+
+// A side is one protocol of the service.
+type side interface {
+	serve() error // until the listener is closed
+	drain(ctx context.Context) error
+	close() // after drain, or at its deadline
+}
+
+// Listen binds the addresses of cfg. The error names the address that cannot
+// be bound. Connections wait until Serve is called, which must follow.
+func Listen(cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{log: cfg.Logger, design: cfg.Guard, drainTimeout: cfg.DrainTimeout}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.drainTimeout == 0 {
+		s.drainTimeout = defaultDrainTimeout
+	}
+	if err := s.bind(cfg); err != nil {
+		s.abandon()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) bind(cfg Config) (err error) {
+	if s.http, err = listen("HTTP", cfg.HTTPAddr); err != nil {
+		return err
+	}
+	if s.grpc, err = listen("gRPC", cfg.GRPCAddr); err != nil {
+		return err
+	}
+	if s.http != nil {
+		w, err := newWeb(s.http, &s.phase, s.log)
+		if err != nil {
+			return fmt.Errorf("counter: %w", err)
+		}
+		s.sides = append(s.sides, w)
+	}
+	if s.grpc != nil {
+		r, err := newRPC(s.grpc, cfg.Guard, s.log)
+		if err != nil {
+			return fmt.Errorf("counter: %w", err)
+		}
+		s.sides = append(s.sides, r)
+	}
+	return nil
+}
+
+// listen returns nil for the empty address.
+func listen(protocol, addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("counter: cannot listen for %s on %q: %w", protocol, addr, err)
+	}
+	return ln, nil
+}
+
+// abandon releases what a failed Listen has made.
+func (s *Server) abandon() {
+	for _, ln := range []net.Listener{s.http, s.grpc} {
+		if ln != nil {
+			_ = ln.Close()
+		}
+	}
+	s.closeSides()
+}
+
+func (s *Server) closeSides() {
+	for _, p := range s.sides {
+		p.close()
+	}
+}
+
+// HTTPAddr returns the address that HTTP is bound to, or nil if it is off.
+func (s *Server) HTTPAddr() net.Addr { return addrOf(s.http) }
+
+// GRPCAddr returns the address that gRPC is bound to, or nil if it is off.
+func (s *Server) GRPCAddr() net.Addr { return addrOf(s.grpc) }
+
+func addrOf(ln net.Listener) net.Addr {
+	if ln == nil {
+		return nil
+	}
+	return ln.Addr()
+}
+
+// Serve answers requests until ctx is done, and then drains: readiness turns
+// false, requests in flight get their answers, later ones are refused. What is
+// still in flight after the drain timeout is cut off, and the error says so.
+// Serve returns nil after a complete drain.
+func (s *Server) Serve(ctx context.Context) error {
+	s.logEnvironment()
+	ended := make(chan error, len(s.sides)) // one each, so that nobody waits
+	for _, p := range s.sides {
+		go func() { ended <- p.serve() }()
+	}
+	s.phase.serve()
+	s.logServing()
+
+	running := len(s.sides)
+	var errs []error
+	select {
+	case <-ctx.Done():
+	case err := <-ended:
+		running--
+		errs = append(errs, fmt.Errorf("counter: stopped serving: %w", err))
+	}
+	errs = append(errs, s.drain())
+	for range running {
+		errs = append(errs, <-ended)
+	}
+	s.log.Info("stopped")
+	return errors.Join(errs...)
+}
+
+func (s *Server) drain() error {
+	s.phase.drain()
+	s.log.Info("draining", "timeout", s.drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.drainTimeout)
+	defer cancel()
+	release := context.AfterFunc(ctx, s.closeSides) // lets go of callers that wait for a guard
+
+	errs := make([]error, len(s.sides))
+	var wg sync.WaitGroup
+	for i, p := range s.sides {
+		wg.Go(func() { errs[i] = p.drain(ctx) })
+	}
+	wg.Wait()
+	release()
+	s.closeSides()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("counter: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) logEnvironment() {
+	limit := "none"
+	if cores, ok := cpuLimit(os.DirFS("/")); ok {
+		limit = strconv.FormatFloat(cores, 'g', 4, 64)
+	}
+	s.log.Info("environment", "cores", runtime.NumCPU(),
+		"gomaxprocs", runtime.GOMAXPROCS(0), "cpu_limit", limit)
+}
+
+// logServing writes the line that a parent process may wait for.
+func (s *Server) logServing() {
+	var attrs []any
+	if s.http != nil {
+		attrs = append(attrs, "http", s.http.Addr().String())
+	}
+	if s.grpc != nil {
+		design, _ := findDesign(s.design) // valid since Listen
+		attrs = append(attrs, "grpc", s.grpc.Addr().String(), "guard", design)
+	}
+	s.log.Info("serving", attrs...)
+}
