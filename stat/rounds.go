@@ -1,0 +1,71 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// maxPlannedRounds is where RoundsNeeded gives up: nobody waits for more.
+const maxPlannedRounds = 1000
+
+// RoundsNeeded estimates how many rounds beyond those given would settle an
+// INCONCLUSIVE comparison: the smaller of what excludes 1 if the estimated effect is
+// the true one, and what brings the whole interval within the margin (as in Decide).
+// power is the chance to succeed with that many rounds, usually 0.9.
+//
+// Rounds differ by a spread s, and n of them fix the ratio to about s/√n. With the
+// estimated log-ratio d and L = ln(1+margin):
+//
+//	to exclude 1:          n = ((z(confidence) + z₁(power)) · s / |d|)² + z(confidence)²/2
+//	to be within margin:   n = ((z(confidence) + z(power)) · s / (L−|d|))² + z(confidence)²/2
+//
+// z is the two-sided and z₁ the one-sided normal quantile; the last term is Guenther's
+// correction for a spread that is itself estimated ("Sample size formulas for normal
+// theory t tests", American Statistician 35, 1981). s is read from the interval that
+// the rounds have now, half its width · √n ÷ the t quantile of its confidence (Lehmann
+// 1963, "Nonparametric confidence intervals for a shift parameter", Ann. Math.
+// Statist. 34), which a single wild round sways less than a standard deviation.
+//
+// The result is a plan, not a promise: from 6 rounds it is easily off by a factor of
+// two. It is at least 1. ok is false when there is nothing to go by (fewer than 2
+// rounds, or input that Paired would refuse) or when over 1000 rounds would be needed.
+func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more int, ok bool) {
+	n := len(logRatios)
+	if n < 2 || checkLogRatios(logRatios) != nil || checkConfidence(confidence) != nil || !(power > 0 && power < 1) {
+		return 0, false
+	}
+	w := newWalsh(logRatios)
+	effect := math.Abs(math.Log(w.median()))
+	spread := w.spread(1 - confidence)
+	z := twoSided(confidence)
+	exclude := squared((z + distuv.UnitNormal.Quantile(power)) * spread / effect)
+	within := math.Inf(1)
+	if room := math.Log1p(margin) - effect; room > 0 {
+		within = squared((z + twoSided(power)) * spread / room)
+	}
+	if spread == 0 {
+		exclude = 0
+	}
+	total := math.Ceil(min(exclude, within) + z*z/2)
+	if !(total <= maxPlannedRounds) {
+		return 0, false
+	}
+	return max(1, max(int(total), fewestRounds(1-confidence))-n), true
+}
+
+// spread estimates the standard deviation of one round's log-ratio, scaled so that
+// spread/√n is the standard error of the Hodges–Lehmann estimate. With too few
+// rounds for an interval at the level, the widest one is used for what it is worth.
+func (w walsh) spread(level float64) float64 {
+	low, high, confidence := w.interval(max(1, w.depth(level)))
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(w.rounds - 1)}
+	half := math.Log(high/low) / 2
+	return half * math.Sqrt(float64(w.rounds)) / t.Quantile((1+confidence)/2)
+}
+
+func twoSided(probability float64) float64 {
+	return distuv.UnitNormal.Quantile((1 + probability) / 2)
+}
+
+func squared(x float64) float64 { return x * x }
