@@ -1,0 +1,29 @@
+// Package subject runs the system under test as a child process: it hands over
+// free addresses, waits until the process is ready, samples what it uses, and
+// stops it.
+//
+// # Lifetime
+//
+// A subject leads a session, and so a process group, of its own; a Ctrl-C at
+// the terminal does not reach it. It must stay in the foreground: when the
+// process that Start started ends, whatever else lives in its session is
+// killed. Nothing outlives this process either, even if it dies by kill -9:
+//
+//   - On Linux the kernel kills the subject when the thread that created it
+//     ends (PR_SET_PDEATHSIG), so that one locked thread starts it and lives as
+//     long as it does. It costs nothing: waiting for a process needs a thread.
+//   - For the subject's own children a guardian, one /bin/sh per subject, blocks
+//     reading from a pipe whose other end only this process has. At its end of
+//     file it kills the subject's process group, and where /proc tells which
+//     processes they are the rest of its session.
+//
+// A descendant that calls setsid itself (a daemon) has left and is on its own,
+// as it is after a logout. Rejected: a PID namespace (needs privileges, changes
+// what the subject sees), cgroup.kill (needs a writable cgroup), a subreaper
+// (does not survive our own death), a helper program (a library has none).
+//
+// # Output
+//
+// Standard output and standard error are read to the end at all times, so that
+// a subject never blocks on them, and only their last lines are kept.
+package subject

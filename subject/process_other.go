@@ -1,0 +1,43 @@
+//go:build !unix
+
+package subject
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Without process groups only the process itself is ended, and at once.
+
+func isolate(*exec.Cmd) {}
+
+func terminateGroup(pid int) { killTree(pid) }
+
+func killTree(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		process.Kill()
+		process.Release()
+	}
+}
+
+func (s *Subject) reap() error {
+	err := s.cmd.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reaped = true
+	return err
+}
+
+func sampleTree(int) (Sample, time.Time, error) {
+	return Sample{}, time.Time{}, errors.ErrUnsupported
+}
+
+type guardian struct{}
+
+func newGuardian() (*guardian, error) { return nil, errors.ErrUnsupported }
+
+func (*guardian) watch(int) {}
+
+func (*guardian) dismiss() {}

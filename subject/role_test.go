@@ -1,0 +1,201 @@
+package subject
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The subjects of these tests are this test binary with roleKey in its
+// environment.
+const roleKey = "SUBJECT_TEST_ROLE"
+
+var roles = map[string]func(args []string){
+	"serve":    serve,
+	"log":      logReady,
+	"hang":     func([]string) { hang() },
+	"fail":     fail,
+	"end":      func([]string) {},
+	"stubborn": stubborn,
+	"burn":     burn,
+	"family":   family,
+	"orphan":   orphan,
+	"flood":    flood,
+	"chatter":  chatter,
+	"unlucky":  unlucky,
+	"holder":   holder,
+}
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(roleKey); name != "" {
+		roles[name](os.Args[1:])
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// role returns the configuration that plays a role with arguments.
+func role(name string, args ...string) Config {
+	return Config{
+		Name:    name,
+		Command: append([]string{must(os.Executable())}, args...),
+		Env:     []string{roleKey + "=" + name},
+	}
+}
+
+// relative runs this binary in another role, its output ours.
+func relative(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(must(os.Executable()), args...)
+	cmd.Env = append(os.Environ(), roleKey+"="+name)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd
+}
+
+func hang() {
+	time.Sleep(2 * time.Minute) // bounded: a test that loses a process loses it for so long
+}
+
+// serve listens on the addresses in args; /late answers 200 from the third time
+// on, /env the variable HANDED_OVER.
+func serve(args []string) {
+	asked := 0
+	http.HandleFunc("/late", func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	http.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/late", http.StatusFound)
+	})
+	http.HandleFunc("/env", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, os.Getenv("HANDED_OVER"))
+	})
+	for _, addr := range args[1:] {
+		go http.Serve(must(net.Listen("tcp", addr)), nil)
+	}
+	must(0, http.ListenAndServe(args[0], nil))
+}
+
+func logReady(args []string) {
+	out := os.Stdout
+	if args[0] == "stderr" {
+		out = os.Stderr
+	}
+	fmt.Fprint(out, "starting\nlisten")
+	time.Sleep(20 * time.Millisecond)
+	fmt.Fprintln(out, "ing on port 7")
+	hang()
+}
+
+func fail(args []string) {
+	for i := range 30 {
+		fmt.Fprintf(os.Stderr, "line %d\n", i+1)
+	}
+	fmt.Fprintln(os.Stderr, strings.Join(args, " "))
+	os.Exit(3)
+}
+
+func stubborn([]string) {
+	signal.Ignore(syscall.SIGTERM)
+	fmt.Println("ignoring")
+	hang()
+}
+
+// burn uses one core for a time, then waits.
+func burn(args []string) {
+	until := time.Now().Add(must(time.ParseDuration(args[0])))
+	for time.Now().Before(until) {
+	}
+	fmt.Println("burnt")
+	hang()
+}
+
+// family starts three children: one that burns in our group, one that waits in
+// a group of its own, and one that burns, ends and is waited for.
+func family(args []string) {
+	live := relative("burn", args[0])
+	must(0, live.Start())
+	apart := relative("hang")
+	ownGroup(apart)
+	must(0, apart.Start())
+	brief := relative("burn", args[0])
+	brief.Stdout = nil
+	output := must(brief.StdoutPipe())
+	must(0, brief.Start())
+	output.Read(make([]byte, 1)) // "burnt"
+	brief.Process.Kill()
+	brief.Wait()
+	fmt.Println("pids", os.Getpid(), live.Process.Pid, apart.Process.Pid)
+	hang()
+}
+
+// orphan leaves a child behind that holds its output open.
+func orphan([]string) {
+	child := relative("hang")
+	must(0, child.Start())
+	fmt.Fprintln(os.Stderr, "pids", child.Process.Pid)
+	os.Exit(4)
+}
+
+// flood writes args[0] MiB without a newline, then says so.
+func flood(args []string) {
+	block := make([]byte, 1<<20)
+	var blocks int
+	must(fmt.Sscan(args[0], &blocks))
+	for range blocks {
+		must(os.Stdout.Write(block))
+	}
+	fmt.Fprintln(os.Stderr, "flooded")
+	hang()
+}
+
+// chatter writes one short line per system call, as access logs do.
+func chatter(args []string) {
+	var lines int
+	must(fmt.Sscan(args[0], &lines))
+	for range lines {
+		fmt.Println(strings.Repeat("x", 99))
+	}
+	fmt.Fprintln(os.Stderr, "chattered")
+	hang()
+}
+
+// unlucky finds its address in use the first time: as long as the file args[0]
+// is not there. It notes its addresses in it.
+func unlucky(args []string) {
+	_, err := os.Stat(args[0])
+	notes := must(os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+	fmt.Fprintln(notes, args[1])
+	if err != nil {
+		fmt.Printf("listen tcp %s: bind: address already in use\n", args[1])
+		os.Exit(1)
+	}
+	serve(args[1:])
+}
+
+// holder starts a subject that has a family, tells its processes, and waits to
+// be killed.
+func holder([]string) {
+	cfg := role("family", "1ms")
+	cfg.Ready.Log = "^pids "
+	s := must(Start(testContext(), cfg))
+	fmt.Println(s.stdout.text())
+	hang()
+}

@@ -1,0 +1,36 @@
+package subject
+
+import "time"
+
+// A Sample is what a subject used from its start until one moment, summed over
+// its process tree: the process that Start started, its descendants, and its
+// session. Of a process that has ended and was waited for by its parent only
+// the CPU time remains.
+type Sample struct {
+	// Elapsed is the time since the process was started, taken when CPU was.
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// CPU is user and system time. Live processes count with the nanoseconds of
+	// their CPU clock; children that were waited for count with the ticks of
+	// 10 ms that the kernel shows for them, up to 20 ms too little per parent.
+	CPU time.Duration `json:"cpu_ns"`
+	// RSSBytes is resident memory; a page shared by two processes counts twice.
+	RSSBytes int64 `json:"rss_bytes"`
+	// Threads is the number of kernel threads.
+	Threads int `json:"threads"`
+	// VoluntarySwitches counts how often a thread gave up its core to wait,
+	// InvoluntarySwitches how often it was made to. A thread takes its
+	// counts with it when it ends, so a difference of two samples can be too
+	// small and even negative.
+	VoluntarySwitches   int64 `json:"voluntary_switches"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
+}
+
+// Sub returns what was used between an earlier sample and s: the differences of
+// the sums, with memory and threads as they are in s.
+func (s Sample) Sub(earlier Sample) Sample {
+	s.Elapsed -= earlier.Elapsed
+	s.CPU -= earlier.CPU
+	s.VoluntarySwitches -= earlier.VoluntarySwitches
+	s.InvoluntarySwitches -= earlier.InvoluntarySwitches
+	return s
+}

@@ -1,0 +1,145 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// userTick is the unit of times in /proc/PID/stat: USER_HZ is 100 on every
+// architecture that Go supports (Linux, include/uapi/asm-generic/param.h).
+const userTick = 10 * time.Millisecond
+
+// tree returns the living and the zombies among root, its session, its group
+// and all descendants of these. Scanning /proc is the way that needs no kernel
+// option; /proc/PID/task/TID/children needs CONFIG_PROC_CHILDREN.
+func tree(root int) ([]procfs.ProcStat, error) {
+	rest, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var members []procfs.ProcStat
+	in := map[int]bool{}
+	for grown := true; grown; {
+		outside := rest[:0]
+		for _, p := range rest {
+			if p.PID == root || p.Session == root || p.PGRP == root || in[p.PPID] {
+				in[p.PID] = true
+				members = append(members, p)
+			} else {
+				outside = append(outside, p)
+			}
+		}
+		grown = len(outside) < len(rest)
+		rest = outside
+	}
+	return members, nil
+}
+
+// processes returns all processes that end neither before nor while it reads.
+func processes() ([]procfs.ProcStat, error) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	stats := make([]procfs.ProcStat, 0, len(all))
+	for _, p := range all {
+		if sid, err := unix.Getsid(p.PID); err != nil || sid == 0 {
+			continue // gone, or a kernel thread: cheaper to ask than to read
+		}
+		if stat, err := p.Stat(); err == nil {
+			stats = append(stats, stat)
+		}
+	}
+	return stats, nil
+}
+
+func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" }
+
+// sampleTree adds up the tree of root, and returns when it read the CPU clocks.
+//
+// A process that is waited for between the scan and the reading of its clock
+// is missing from both. So the whole is repeated then, a few times; in a tree
+// that ends processes faster than that, such a process counts from the next
+// sample on.
+func sampleTree(root int) (Sample, time.Time, error) {
+	for range 4 {
+		sample, at, err := tryTree(root)
+		if !errors.Is(err, errVanished) {
+			return sample, at, err
+		}
+	}
+	sample, at, err := tryTree(root)
+	if errors.Is(err, errVanished) {
+		err = nil
+	}
+	return sample, at, err
+}
+
+var errVanished = errors.New("a process ended while it was sampled")
+
+// tryTree makes one attempt. With errVanished the sample lacks a process.
+func tryTree(root int) (Sample, time.Time, error) {
+	var sample Sample
+	members, err := tree(root)
+	if err != nil {
+		return sample, time.Time{}, err
+	}
+	if len(members) == 0 {
+		return sample, time.Time{}, fmt.Errorf("/proc does not show process %d", root)
+	}
+	for _, p := range members {
+		sample.CPU += time.Duration(p.CUTime+p.CSTime) * userTick
+		if isZombie(p) {
+			continue
+		}
+		sample.Threads += p.NumThreads
+		sample.RSSBytes += int64(p.ResidentMemory())
+		voluntary, involuntary := switches(p.PID)
+		sample.VoluntarySwitches += voluntary
+		sample.InvoluntarySwitches += involuntary
+	}
+	var vanished error
+	at := time.Now()
+	for _, p := range members {
+		used, err := cpuClock(p.PID)
+		if err != nil && !errors.Is(err, errVanished) {
+			return sample, at, err
+		}
+		vanished = errors.Join(vanished, err)
+		sample.CPU += used
+	}
+	return sample, at, vanished
+}
+
+// cpuClock reads the CPU clock of a process: all its threads, ended ones too,
+// in nanoseconds. Its clock id is (~pid << 3) | CPUCLOCK_SCHED, with
+// CPUCLOCK_SCHED = 2 (Linux, include/linux/posix-timers_types.h).
+func cpuClock(pid int) (time.Duration, error) {
+	var used unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|2), &used)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ESRCH) {
+		return 0, errVanished
+	}
+	return time.Duration(used.Nano()), err
+}
+
+// switches adds up the context switches of the threads of a process.
+func switches(pid int) (voluntary, involuntary int64) {
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return 0, 0 // it ended, and took its threads' counts with it
+	}
+	for _, thread := range threads {
+		status, err := thread.NewStatus()
+		if err != nil {
+			continue
+		}
+		voluntary += int64(status.VoluntaryCtxtSwitches)
+		involuntary += int64(status.NonVoluntaryCtxtSwitches)
+	}
+	return voluntary, involuntary
+}

@@ -1,0 +1,298 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"contend/stat"
+)
+
+const (
+	defaultStartTimeout = 10 * time.Second
+	defaultStopTimeout  = 5 * time.Second
+	killTimeout         = 5 * time.Second // for the kernel to end what was killed
+)
+
+// errEnded says that the subject ended where it should have lived.
+var errEnded = errors.New("ended unasked")
+
+// A Config says what to start and how. Command and Env may contain the
+// placeholders {{addr}} (host:port), {{port}} and {{host}}, and {{addr.NAME}}
+// and {{port.NAME}} for further addresses: the subject is to listen there.
+type Config struct {
+	// Name is for messages; empty means the base name of the command.
+	Name string
+	// Command is the program and its arguments. No shell is involved.
+	Command []string
+	// Env holds KEY=VALUE entries added to the environment of this process.
+	Env []string
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+	// Ready says when the subject counts as ready.
+	Ready Ready
+	// StartTimeout bounds the time from start to ready; 0 means 10 s.
+	StartTimeout time.Duration
+	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
+	StopTimeout time.Duration
+}
+
+// A Subject is a running child process. Its methods may be called concurrently.
+type Subject struct {
+	name        string
+	addrs       map[string]string
+	stopTimeout time.Duration
+	cmd         *exec.Cmd
+	launched    time.Time
+	stdout      tail
+	stderr      tail
+	done        chan struct{}
+
+	// mu is held to signal or sample the process, so that it is not reaped, and
+	// its number not given to a stranger, in between.
+	mu       sync.Mutex
+	reaped   bool
+	stopping bool
+	killed   bool
+
+	unguarded error // why there is no guardian; written before Start returns
+	err       error // how it ended unasked; written before done is closed
+}
+
+// Start starts a subject and waits until it is ready. If it cannot, the error
+// tells how the process ended and the last lines of its output, and nothing is
+// left running. ctx bounds only Start.
+//
+// Addresses are on 127.0.0.1 and free when chosen, but another process may bind
+// them before the subject does. A subject that ends at once and speaks of an
+// address in use is therefore started a second time, with new addresses.
+func Start(ctx context.Context, cfg Config) (*Subject, error) {
+	if len(cfg.Command) == 0 {
+		return nil, fmt.Errorf("subject %s: command is empty", cfg.Name)
+	}
+	if cfg.Name == "" {
+		cfg.Name = filepath.Base(cfg.Command[0])
+	}
+	s, err := start(ctx, cfg)
+	if s != nil && err != nil && s.lostItsAddress(err) {
+		s, err = start(ctx, cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("subject %s: %w", cfg.Name, err)
+	}
+	return s, nil
+}
+
+// Addr returns the address (host:port) handed over under name, "" being the
+// default one, or "" if there is none.
+func (s *Subject) Addr(name string) string { return s.addrs[name] }
+
+// Addrs returns all addresses handed over, by name.
+func (s *Subject) Addrs() map[string]string { return maps.Clone(s.addrs) }
+
+// PID returns the number of the process that Start started.
+func (s *Subject) PID() int { return s.cmd.Process.Pid }
+
+// Done is closed when the process has ended and everything in its session too.
+func (s *Subject) Done() <-chan struct{} { return s.done }
+
+// Err tells how the subject ended if it did so unasked, with the last lines of
+// its output. It is nil before Done is closed and after a Stop that came first.
+func (s *Subject) Err() error {
+	select {
+	case <-s.done:
+	default:
+		return nil
+	}
+	if s.err == nil {
+		return nil
+	}
+	return fmt.Errorf("subject %s: %w", s.name, s.err)
+}
+
+// Stderr returns the last lines, at most 20, of standard error.
+func (s *Subject) Stderr() string { return s.stderr.text() }
+
+// Warnings returns what a reader of the figures or the owner of the machine
+// should know: no_guardian (there is no /bin/sh: the subject's own children would
+// outlive a kill -9 of this process) and killed (TERM was not enough).
+func (s *Subject) Warnings() []stat.Warning {
+	var all []stat.Warning
+	if s.unguarded != nil {
+		all = append(all, stat.Warning{Code: "no_guardian",
+			Text: fmt.Sprintf("children of %s would outlive a kill -9 of this process: %v", s.name, s.unguarded)})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed {
+		all = append(all, stat.Warning{Code: "killed",
+			Text: fmt.Sprintf("%s did not end when asked to and was killed", s.name)})
+	}
+	return all
+}
+
+// Sample reads what the subject has used until now. The CPU clocks are read
+// last, within microseconds. The error wraps os.ErrProcessDone when the subject has
+// ended, and errors.ErrUnsupported on systems other than Linux.
+func (s *Subject) Sample() (Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, os.ErrProcessDone)
+	}
+	sample, at, err := sampleTree(s.PID())
+	if err != nil {
+		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, err)
+	}
+	sample.Elapsed = at.Sub(s.launched)
+	return sample, nil
+}
+
+// Stop ends the subject: TERM to its process group, and KILL to all its
+// processes after StopTimeout or as soon as ctx is done. It returns when nothing
+// is left. A subject that has ended already is no error here; see Err.
+func (s *Subject) Stop(ctx context.Context) error {
+	s.askToEnd()
+	patience := time.NewTimer(s.stopTimeout)
+	defer patience.Stop()
+	select {
+	case <-s.done:
+		return nil
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return s.kill()
+}
+
+// askToEnd sends TERM, but only once: many servers take a second one as a
+// demand to drop everything.
+func (s *Subject) askToEnd() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped || s.stopping {
+		return
+	}
+	s.stopping = true
+	terminateGroup(s.PID())
+}
+
+func (s *Subject) kill() error {
+	s.mu.Lock()
+	if !s.reaped {
+		s.stopping, s.killed = true, true
+		killTree(s.PID())
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(killTimeout):
+		return fmt.Errorf("subject %s: process %d survived KILL for %v", s.name, s.PID(), killTimeout)
+	}
+}
+
+// start makes one attempt. With an error it returns the ended subject, or nil
+// if there was none.
+func start(ctx context.Context, cfg Config) (*Subject, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	names, err := addressNames(slices.Concat(cfg.Command, cfg.Env))
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Ready.validate(names); err != nil {
+		return nil, err
+	}
+	watch, err := cfg.Ready.watch()
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := freeAddrs(names)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{
+		name:        cfg.Name,
+		addrs:       addrs,
+		stopTimeout: orDefault(cfg.StopTimeout, defaultStopTimeout),
+		cmd:         command(cfg, addrs),
+		done:        make(chan struct{}),
+	}
+	launched := make(chan error, 1)
+	go s.live(watch, launched)
+	if err := <-launched; err != nil {
+		<-s.done
+		return nil, err
+	}
+	timeout := orDefault(cfg.StartTimeout, defaultStartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
+	defer cancel()
+	if err := awaitReady(ctx, s.done, cfg.Ready.probes(addrs, watch)); err != nil {
+		return s, s.abandon(err)
+	}
+	return s, nil
+}
+
+func orDefault(d, standard time.Duration) time.Duration {
+	if d == 0 {
+		return standard
+	}
+	return d
+}
+
+func command(cfg Config, addrs map[string]string) *exec.Cmd {
+	argv := make([]string, len(cfg.Command))
+	for i, arg := range cfg.Command {
+		argv[i] = substitute(arg, addrs)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = cfg.Dir
+	cmd.Env = cmd.Environ()
+	for _, entry := range cfg.Env {
+		cmd.Env = append(cmd.Env, substitute(entry, addrs))
+	}
+	return cmd
+}
+
+// abandon ends a subject that did not become ready and says why it did not.
+func (s *Subject) abandon(reason error) error {
+	if err := s.kill(); err != nil {
+		return errors.Join(reason, err)
+	}
+	if errors.Is(reason, errEnded) {
+		return fmt.Errorf("not ready: %w", s.err)
+	}
+	return fmt.Errorf("%w%s", reason, s.lastLines())
+}
+
+// lostItsAddress reports whether an attempt failed because somebody else bound
+// the address first. The texts are those of strerror(EADDRINUSE) on Linux and
+// BSD and of Node.js.
+func (s *Subject) lostItsAddress(err error) bool {
+	if len(s.addrs) == 0 || !errors.Is(err, errEnded) {
+		return false
+	}
+	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())
+	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse")
+}
+
+// lastLines is the end of standard error, or if that is empty of standard output.
+func (s *Subject) lastLines() string {
+	stream, text := "stderr", s.stderr.text()
+	if text == "" {
+		stream, text = "stdout", s.stdout.text()
+	}
+	if text == "" {
+		return "; it wrote nothing"
+	}
+	return fmt.Sprintf("; end of its %s:\n\t%s", stream, strings.ReplaceAll(text, "\n", "\n\t"))
+}

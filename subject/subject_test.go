@@ -1,0 +1,262 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func testContext() context.Context { return context.Background() }
+
+// started starts a subject that the test's end stops.
+func started(t *testing.T, cfg Config) *Subject {
+	t.Helper()
+	s, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(testContext()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ended waits for the subject's end.
+func ended(t *testing.T, s *Subject) {
+	t.Helper()
+	select {
+	case <-s.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the subject did not end")
+	}
+}
+
+// holds waits until a condition holds.
+func holds(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for range 1000 {
+		if condition() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("never %s", what)
+}
+
+func contains(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error lacks %q:\n%v", part, err)
+		}
+	}
+}
+
+func TestReady(t *testing.T) {
+	tests := []struct {
+		name string
+		cfg  Config
+	}{
+		{"tcp by default", role("serve", "{{addr}}")},
+		{"tcp by port", role("serve", "{{host}}:{{port}}", ":{{port.admin}}")},
+		{"http path", with(role("serve", "{{addr}}"), Ready{HTTP: "/late"})},
+		{"http url", with(role("serve", "{{addr.api}}"), Ready{HTTP: "http://{{addr.api}}/late"})},
+		{"log on stdout", with(role("log", "stdout"), Ready{Log: "listening on"})},
+		{"log on stderr", with(role("log", "stderr"), Ready{Log: `port \d$`})},
+		{"all of them", with(role("serve", "{{addr}}"), Ready{TCP: true, HTTP: "/late"})},
+		{"alive", role("hang")},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := started(t, test.cfg)
+			if s.PID() <= 0 || s.Err() != nil {
+				t.Errorf("pid %d, err %v", s.PID(), s.Err())
+			}
+			if got := s.Warnings(); got != nil {
+				t.Errorf("warnings %v", got)
+			}
+		})
+	}
+}
+
+func with(cfg Config, ready Ready) Config {
+	cfg.Ready = ready
+	return cfg
+}
+
+func TestHandOver(t *testing.T) {
+	cfg := role("serve", "{{addr}}", "{{addr.admin}}")
+	cfg.Env = append(cfg.Env, "HANDED_OVER={{host}} {{port.admin}}")
+	s := started(t, cfg)
+	want := map[string]string{"": s.Addr(""), "admin": s.Addr("admin")}
+	if got := s.Addrs(); !reflect.DeepEqual(got, want) || want[""] == want["admin"] {
+		t.Errorf("addresses %v, want two different ones: %v", got, want)
+	}
+	if got := s.Addr("other"); got != "" {
+		t.Errorf("an address that was not asked for: %q", got)
+	}
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(
+		must(http.NewRequest("GET", "http://"+s.Addr("admin")+"/env", nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	got := string(must(io.ReadAll(answer.Body)))
+	if want := strings.Replace(s.Addr("admin"), ":", " ", 1); got != want {
+		t.Errorf("environment %q, want %q", got, want)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	short := func(cfg Config) Config {
+		cfg.StartTimeout = 100 * time.Millisecond
+		return cfg
+	}
+	tests := []struct {
+		name string
+		cfg  Config
+		want []string
+	}{
+		{"nothing to start", Config{Name: "x"}, []string{"subject x: command is empty"}},
+		{"no such program", Config{Command: []string{"/no/such"}}, []string{"subject such: ", "no such file"}},
+		{"no such directory", Config{Command: []string{"/bin/sh"}, Dir: "/no/such"}, []string{"subject sh: ", "no such"}},
+		{"ends at once", role("fail", "the reason"),
+			[]string{"subject fail: not ready: ended unasked: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
+		{"ends well", with(role("end"), Ready{Log: "x"}), []string{"exit status 0", "it wrote nothing"}},
+		{"no tcp", short(role("hang", "{{addr}}")), []string{"not ready after 100ms: dial tcp 127.0.0.1:", "refused"}},
+		{"no log", short(with(role("log", "stdout"), Ready{Log: "never"})),
+			[]string{"not ready after 100ms: no line", `"never"`, "stdout:\n\tstarting"}},
+		{"not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/none"})), []string{"/none answered 404"}},
+		{"redirect is not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/moved"})), []string{"answered 302"}},
+		{"unknown placeholder", role("serve", "{{adr}}", "{{addr.}}"),
+			[]string{"unknown placeholder {{adr}}, {{addr.}}, allowed: {{addr}}", "{{port.NAME}}"}},
+		{"tcp of nothing", with(role("hang"), Ready{TCP: true}), []string{"ready tcp: no address"}},
+		{"http of nothing", with(role("serve", "{{addr.a}}"), Ready{HTTP: "/"}), []string{`address "" is not handed over`}},
+		{"http scheme", with(role("hang"), Ready{HTTP: "health"}), []string{`"health"`, "/ or http://"}},
+		{"log pattern", with(role("hang"), Ready{Log: "("}), []string{`ready log "("`, "missing closing )"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := Start(t.Context(), test.cfg)
+			if s != nil {
+				t.Error("a subject in spite of the error")
+			}
+			contains(t, err, test.want...)
+			if err != nil && strings.Contains(err.Error(), "line 11\n") {
+				t.Errorf("more than %d lines:\n%v", tailLines, err)
+			}
+		})
+	}
+}
+
+func TestStartIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Start(ctx, role("hang", "{{addr}}"))
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if _, err = Start(ctx, role("hang")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "notes")
+	s := started(t, role("unlucky", notes, "{{addr}}"))
+	lines := strings.Fields(string(must(os.ReadFile(notes))))
+	if len(lines) != 2 || lines[0] == lines[1] || lines[1] != s.Addr("") {
+		t.Errorf("addresses tried: %v, in use at the end: %s", lines, s.Addr(""))
+	}
+}
+
+func TestStop(t *testing.T) {
+	s := started(t, role("serve", "{{addr}}"))
+	results := make(chan error)
+	for range 3 {
+		go func() { results <- s.Stop(testContext()) }()
+	}
+	for range 3 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	ended(t, s)
+	if s.Err() != nil || s.Warnings() != nil {
+		t.Errorf("err %v, warnings %v", s.Err(), s.Warnings())
+	}
+	if _, err := s.Sample(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("a sample after the end: %v", err)
+	}
+}
+
+func TestStopKills(t *testing.T) {
+	impatient, cancel := context.WithCancel(testContext())
+	cancel()
+	tests := []struct {
+		name    string
+		ctx     context.Context
+		timeout time.Duration
+	}{
+		{"after the timeout", testContext(), 50 * time.Millisecond},
+		{"when the context is done", impatient, time.Minute},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := with(role("stubborn"), Ready{Log: "ignoring"})
+			cfg.StopTimeout = test.timeout
+			s := started(t, cfg)
+			if err := s.Stop(test.ctx); err != nil || s.Err() != nil {
+				t.Errorf("stop: %v, err: %v", err, s.Err())
+			}
+			if got := s.Warnings(); len(got) != 1 || got[0].Code != "killed" {
+				t.Errorf("warnings %v, want killed", got)
+			}
+		})
+	}
+}
+
+func TestDiesInMidRun(t *testing.T) {
+	s := started(t, with(role("log", "stderr"), Ready{Log: "listening"}))
+	process := must(os.FindProcess(s.PID()))
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, s)
+	contains(t, s.Err(), "subject log: ended unasked: signal: killed", "listening on port 7")
+	var exit *exec.ExitError
+	if !errors.As(s.Err(), &exit) {
+		t.Errorf("%T hides the exit status", s.Err())
+	}
+	if err := s.Stop(testContext()); err != nil {
+		t.Errorf("stop after the end: %v", err)
+	}
+	if s.Err() == nil {
+		t.Error("a late Stop made the death a wish")
+	}
+}
+
+func TestFlood(t *testing.T) {
+	const mebibytes = 1024
+	s := started(t, with(role("flood", fmt.Sprint(mebibytes)), Ready{Log: "flooded"}))
+	if got := s.Stderr(); got != "flooded" {
+		t.Errorf("stderr %q", got)
+	}
+	if got := len(s.stdout.text()); got != tailBytes {
+		t.Errorf("kept %d bytes of %d MiB, want %d", got, mebibytes, tailBytes)
+	}
+}

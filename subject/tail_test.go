@@ -1,0 +1,89 @@
+package subject
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTailText(t *testing.T) {
+	long := strings.Repeat("x", tailBytes)
+	tests := []struct {
+		name, in, want string
+	}{
+		{"nothing", "", ""},
+		{"one line", "a\n", "a"},
+		{"unfinished line", "a\nb", "a\nb"},
+		{"as many as kept", strings.Repeat("a\n", tailLines), strings.Repeat("\na", tailLines)[1:]},
+		{"one more", "b\n" + strings.Repeat("a\n", tailLines), strings.Repeat("\na", tailLines)[1:]},
+		{"exactly full", long, long},
+		{"a long line loses its beginning", "y" + long, long},
+		{"a cut line is dropped", "y" + long[:tailBytes-2] + "\nb", "b"}, // 1 + n−2 + 2 = n + 1 bytes
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var kept tail
+			kept.write([]byte(test.in))
+			if got := kept.text(); got != test.want {
+				t.Errorf("got %d bytes %.40q, want %d bytes %.40q", len(got), got, len(test.want), test.want)
+			}
+		})
+	}
+}
+
+// However a stream is cut into writes, the tail is the same.
+func TestTailCuts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		chunks := rapid.SliceOf(rapid.Custom(func(t *rapid.T) string {
+			return strings.Repeat(rapid.StringN(1, 9, -1).Draw(t, "text"), rapid.IntRange(0, 2000).Draw(t, "times"))
+		})).Draw(t, "chunks")
+		var parts, whole tail
+		for _, chunk := range chunks {
+			parts.write([]byte(chunk))
+		}
+		whole.write([]byte(strings.Join(chunks, "")))
+		if parts.text() != whole.text() {
+			t.Fatal("the tail depends on the cuts")
+		}
+	})
+}
+
+// However a stream is cut into reads, a line is found exactly if it is there.
+func TestLineWatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[abc\n]{0,60}`).Draw(t, "text")
+		whole, _, _ := cutLast(text, "\n")
+		want := regexp.MustCompile(`(?m)^ab*c$`).MatchString(whole)
+		watch := &lineWatch{pattern: regexp.MustCompile(`^ab*c$`), seen: make(chan struct{})}
+		var rest []byte
+		for len(text) > 0 {
+			n := rapid.IntRange(1, len(text)).Draw(t, "read")
+			rest = watch.scan(rest, []byte(text[:n]))
+			text = text[n:]
+		}
+		if got := watch.probe(t.Context()) == nil; got != want {
+			t.Fatalf("seen %v, want %v", got, want)
+		}
+	})
+}
+
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return "", text, false
+	}
+	return text[:i], text[i+len(sep):], true
+}
+
+func TestLineWatchIsBounded(t *testing.T) {
+	watch := &lineWatch{pattern: regexp.MustCompile("x"), seen: make(chan struct{})}
+	var rest []byte
+	for range 100 {
+		rest = watch.scan(rest, make([]byte, drainBytes))
+	}
+	if len(rest) != tailBytes {
+		t.Errorf("an endless line takes %d bytes, want %d", len(rest), tailBytes)
+	}
+}
