@@ -1,0 +1,192 @@
+package grpc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseAddress(t *testing.T) {
+	for _, test := range []struct {
+		url  string
+		want address
+		fail string // part of the error
+	}{
+		{"grpc://h:1/p.S/M", address{"h:1", false, "p.S", "M"}, ""},
+		{"grpcs://h:1/p.S/M", address{"h:1", true, "p.S", "M"}, ""},
+		{"grpc://h:1/a.b.S.M", address{"h:1", false, "a.b.S", "M"}, ""},
+		{"grpc://h:1/S/M", address{"h:1", false, "S", "M"}, ""},
+		{"grpc://[::1]:1/p.S/M", address{"[::1]:1", false, "p.S", "M"}, ""},
+		{"http://h:1/p.S/M", address{}, "scheme"},
+		{"grpc://h/p.S/M", address{}, "port"},
+		{"grpc://:1/p.S/M", address{}, "host"},
+		{"grpc://h:1", address{}, "no method"},
+		{"grpc://h:1/M", address{}, "no method"},
+		{"grpc://h:1/p.S/M/N", address{}, "no method"},
+		{"grpc://h:1/p.S/", address{}, "no method"},
+		{"grpc://u@h:1/p.S/M", address{}, "only host"},
+		{"grpc://h:1/p.S/M?x=1", address{}, "only host"},
+		{"grpc://h:x/p.S/M", address{}, "URL"},
+	} {
+		got, err := parseAddress(test.url)
+		if test.fail == "" && (err != nil || got != test.want) {
+			t.Errorf("%s: got %+v, %v", test.url, got, err)
+		}
+		if test.fail != "" && (err == nil || !strings.Contains(err.Error(), test.fail)) {
+			t.Errorf("%s: error %v, want %q in it", test.url, err, test.fail)
+		}
+	}
+}
+
+func FuzzParseAddress(f *testing.F) {
+	f.Add("grpc://h:1/p.S/M")
+	f.Add("grpcs://[::1]:1/p.S.M")
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := parseAddress(text)
+		if err == nil && (a.hostPort == "" || !a.service.IsValid() || !a.method.IsValid()) {
+			t.Errorf("%q gives %+v", text, a)
+		}
+	})
+}
+
+func TestParseConnections(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want Connections
+		back string // the text form again; "" for an error
+	}{
+		{"shared:1", Connections{Shared, 1}, "shared:1"},
+		{"shared", Connections{Shared, 1}, "shared:1"},
+		{"shared:10", Connections{Shared, 10}, "shared:10"},
+		{"per-vu", Connections{PerVU, 0}, "per-vu"},
+		{"per-iteration", Connections{PerIteration, 0}, "per-iteration"},
+		{"shared:0", Connections{}, ""},
+		{"shared:-1", Connections{}, ""},
+		{"shared:", Connections{}, ""},
+		{"per-vu:2", Connections{}, ""},
+		{"", Connections{}, ""},
+	} {
+		got, err := ParseConnections(test.text)
+		if got != test.want || (err == nil) != (test.back != "") {
+			t.Errorf("%q: got %+v, %v", test.text, got, err)
+		}
+		if err == nil && got.String() != test.back {
+			t.Errorf("%q becomes %q", test.text, got)
+		}
+		if err != nil && !strings.Contains(err.Error(), "shared:N") {
+			t.Errorf("%q: %v does not say what is allowed", test.text, err)
+		}
+	}
+	if text, err := (Connections{}).MarshalText(); string(text) != "shared:1" || err != nil {
+		t.Errorf("the zero value is %q, %v", text, err)
+	}
+	if _, err := (Connections{Mode: PerVU, N: 3}).MarshalText(); err == nil {
+		t.Error("a pool per VU has a text form")
+	}
+}
+
+func FuzzParseConnections(f *testing.F) {
+	for _, seed := range []string{"shared:4", "per-vu", "per-iteration", "shared:99999999999999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseConnections(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseConnections(c.String()); err != nil || again != c {
+			t.Errorf("%q is %+v, its text form %+v, %v", text, c, again, err)
+		}
+	})
+}
+
+func TestCheckMetadata(t *testing.T) {
+	for _, test := range []struct {
+		key, value string
+		want       string // part of the error
+	}{
+		{"tenant", "a b", ""},
+		{"x-1_2.3", "", ""},
+		{"trace-bin", "\x00\xff", ""},
+		{"Tenant", "a", "lower-case"},
+		{"", "a", "lower-case"},
+		{":path", "/", "lower-case"},
+		{"grpc-timeout", "1S", "reserved"},
+		{"content-type", "text/plain", "itself"},
+		{"tenant", "ä", `"ä"`},
+		{"tenant", "a\nb", "printable"},
+	} {
+		err := checkMetadata(map[string][]string{test.key: {test.value}})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q = %q: %v, want %q in it", test.key, test.value, err, test.want)
+		}
+	}
+}
+
+// A mistake in the configuration is found before the server is asked where
+// that is possible, and names what is wrong.
+func TestMistakes(t *testing.T) {
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	for _, test := range []struct {
+		name  string
+		alter func(*Config)
+		want  []string // parts of the error
+	}{
+		{"unknown field", func(c *Config) { c.Data = []byte(`{"valu": 1}`) }, []string{`"valu"`, "value (int32)"}},
+		{"wrong type", func(c *Config) { c.Data = []byte(`{"value": "ten"}`) }, []string{"value", `"ten"`, "int32"}},
+		{"out of range", func(c *Config) { c.Data = []byte(`{"value": 2147483648}`) }, []string{"value", "2147483648"}},
+		{"no JSON", func(c *Config) { c.Data = []byte(`{`) }, []string{"data", "incrementBy"}},
+		{"no such file", func(c *Config) { c.ProtoFiles = []string{"testdata/none.proto"} }, []string{"none.proto"}},
+		{"no such service", func(c *Config) { c.URL = "grpc://" + address + "/counter.Counter/increment" }, []string{"counter.Counter", "counter.incrementCounter"}},
+		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"add", "increment, watch"}},
+		{"streaming", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/watch" }, []string{"streaming"}},
+		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "0 (OK) to 16"}},
+		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
+		{"mode", func(c *Config) { c.Connections.Mode = 7 }, []string{"7"}},
+		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"grpcs"}},
+		{"authorities twice", func(c *Config) { secure(c); c.TLS = TLS{CAFile: "a", CAPEM: []byte("b")} }, []string{"both"}},
+		{"no authority file", func(c *Config) { secure(c); c.TLS.CAFile = "testdata/none.pem" }, []string{"none.pem"}},
+		{"no certificate", func(c *Config) { secure(c); c.TLS.CAFile = "testdata/counter.proto" }, []string{"no certificate", "counter.proto"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := config(address, Shared)
+			test.alter(&cfg)
+			target, err := New(t.Context(), cfg)
+			if err == nil {
+				target.Close()
+				t.Fatal("accepted")
+			}
+			for _, part := range append(test.want, "grpc: ") {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not hold %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
+
+// Imports are found in ImportPaths, standard ones always.
+func TestImportPaths(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"api/counter.proto": `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";
+			service incrementCounter { rpc increment(incrementBy) returns (google.protobuf.Empty); }`,
+		"types/by.proto": `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	cfg := config(address, Shared)
+	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{folder}
+	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+	checkOutcome(t, outcome, err, Shared)
+}

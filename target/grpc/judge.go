@@ -1,0 +1,95 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"contend/load"
+)
+
+// judge tells a status that the server sent (an answer) from one that grpc-go
+// made up because there was none (an error).
+func (c *caller) judge(ctx context.Context, l *link, err error) (load.Outcome, error) {
+	var known *load.Error
+	if errors.As(err, &known) {
+		return load.Outcome{}, err
+	}
+	if ctx.Err() != nil {
+		return load.Outcome{}, ended(ctx, err)
+	}
+	st := status.Convert(err)
+	if _, timed := ctx.Deadline(); timed && st.Code() == codes.DeadlineExceeded {
+		return load.Outcome{}, &load.Error{Kind: load.Timeout, Err: err}
+	}
+	if c.trailersOnly() {
+		return c.answer(st.Code(), 0), nil
+	}
+	if kind, local := madeUp(st, l); local {
+		return load.Outcome{}, &load.Error{Kind: kind, Err: err}
+	}
+	return c.answer(st.Code(), 0), nil
+}
+
+// ended is the error of an iteration whose context is done.
+func ended(ctx context.Context, err error) error {
+	return &load.Error{Kind: load.KindOf(ctx.Err()), Err: err}
+}
+
+// trailersOnly reports that the server sent a status and nothing else. Such an
+// answer repeats the content type beside the status (Trailers-Only in the gRPC
+// over HTTP/2 specification), and grpc-go keeps it; a status that grpc-go made
+// up has no trailer.
+func (c *caller) trailersOnly() bool { return len(c.trailer.Get("content-type")) > 0 }
+
+// madeUp reports that grpc-go made the status up, and its kind. It goes by the
+// texts of grpc-go 1.85, which has no other way to say it; the tests provoke
+// each group. It decides only where trailersOnly did not.
+func madeUp(st *status.Status, l *link) (load.ErrorKind, bool) {
+	text := st.Message()
+	switch {
+	case st.Code() == codes.Unavailable && strings.HasPrefix(text, "connection error: "):
+		return load.KindOf(l.refused(st.Err())), true
+	case st.Code() == codes.Unavailable && hasAnyPrefix(text,
+		"error reading from server: ", "closing transport due to: ", "transport is closing", "the connection is draining",
+		"the stream is rejected because server is draining", "closing connection since the server is not reading",
+		"received goaway", "no active streams left"):
+		return lossKind(text), true
+	case strings.HasPrefix(text, "stream terminated by RST_STREAM"):
+		return load.Reset, true
+	case hasAnyPrefix(text,
+		"unexpected HTTP status code received from server", "malformed header: ", "transport: malformed ", "transport: received ",
+		"protocol error: ", "a HEADERS frame cannot appear", "peer header list size exceeded", "server closed the stream without sending trailers",
+		"cardinality violation: ", "grpc: ", "unexpected EOF", "received invalid frame", "header list size to send violates"):
+		return load.Protocol, true
+	}
+	return "", false
+}
+
+// lossKind is the kind of an established connection's loss.
+func lossKind(text string) load.ErrorKind {
+	cause, reading := strings.CutPrefix(text, "error reading from server: ")
+	if !reading {
+		return load.Closed
+	}
+	for _, known := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if strings.HasSuffix(cause, known.Error()) {
+			return load.KindOf(known)
+		}
+	}
+	return load.Protocol // what was read is not HTTP/2
+}
+
+func hasAnyPrefix(text string, prefixes ...string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}

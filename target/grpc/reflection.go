@@ -1,0 +1,190 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"contend/load"
+)
+
+// The two versions of the reflection service have the same messages, so one
+// set of generated types serves both.
+const (
+	reflectionV1      = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+	reflectionV1alpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+)
+
+func serviceFromServer(ctx context.Context, l *link, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
+	var (
+		service protoreflect.ServiceDescriptor
+		types   typeResolver
+		err     error
+	)
+	for _, version := range []string{reflectionV1, reflectionV1alpha} {
+		service, types, err = askService(ctx, l, version, name)
+		if status.Code(err) != codes.Unimplemented {
+			break
+		}
+	}
+	if status.Code(err) == codes.Unimplemented {
+		return nil, nil, errors.New("the server has no reflection service: give the .proto file")
+	}
+	return service, types, err
+}
+
+// A reflector asks one server over one stream.
+type reflector struct {
+	ctx    context.Context
+	link   *link
+	stream grpc.ClientStream
+	// files are the descriptors received, by file name.
+	files map[string]*descriptorpb.FileDescriptorProto
+}
+
+func askService(ctx context.Context, l *link, version string, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := l.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, version)
+	if err != nil {
+		return nil, nil, reflectionError(ctx, l, err)
+	}
+	r := &reflector{ctx: ctx, link: l, stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}
+	if err := r.fetchSymbol(name); err != nil {
+		return nil, nil, err
+	}
+	registry, err := protodesc.NewFiles(r.fileSet())
+	if err != nil {
+		return nil, nil, fmt.Errorf("reflection: %w", err)
+	}
+	found, err := registry.FindDescriptorByName(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reflection: %w", err)
+	}
+	service, ok := found.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is not a service", name)
+	}
+	return service, dynamicpb.NewTypes(registry), nil
+}
+
+func (r *reflector) fetchSymbol(name protoreflect.FullName) error {
+	answer, err := r.ask(&reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
+	})
+	if err != nil {
+		return err
+	}
+	if answer.GetErrorResponse() != nil {
+		return r.unknown(name)
+	}
+	if err := r.add(answer); err != nil {
+		return err
+	}
+	for {
+		missing, found := r.missing()
+		if !found {
+			return nil
+		}
+		if err := r.fetchFile(missing); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reflector) add(answer *reflection.ServerReflectionResponse) error {
+	for _, encoded := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
+		file := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(encoded, file); err != nil {
+			return fmt.Errorf("reflection: %w", err)
+		}
+		r.files[file.GetName()] = file
+	}
+	return nil
+}
+
+// missing returns the name of a file that is imported and not there.
+func (r *reflector) missing() (string, bool) {
+	for _, file := range r.files {
+		for _, name := range file.GetDependency() {
+			if r.files[name] == nil {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// fetchFile prefers the server's file; servers may leave out the well-known
+// ones.
+func (r *reflector) fetchFile(name string) error {
+	answer, err := r.ask(&reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: name},
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.add(answer); err != nil || r.files[name] != nil {
+		return err
+	}
+	known, err := protoregistry.GlobalFiles.FindFileByPath(name)
+	if err != nil {
+		return fmt.Errorf("reflection: the server does not have %s, which its files import", name)
+	}
+	r.files[name] = protodesc.ToFileDescriptorProto(known)
+	return nil
+}
+
+func (r *reflector) unknown(name protoreflect.FullName) error {
+	answer, err := r.ask(&reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_ListServices{},
+	})
+	if err != nil {
+		return err
+	}
+	var services []string
+	for _, service := range answer.GetListServicesResponse().GetService() {
+		services = append(services, service.GetName())
+	}
+	return unknownService(name, "the server has", services)
+}
+
+func (r *reflector) ask(question *reflection.ServerReflectionRequest) (*reflection.ServerReflectionResponse, error) {
+	// An error of SendMsg is io.EOF; RecvMsg has its reason.
+	_ = r.stream.SendMsg(question)
+	answer := &reflection.ServerReflectionResponse{}
+	if err := r.stream.RecvMsg(answer); err != nil {
+		return nil, reflectionError(r.ctx, r.link, err)
+	}
+	return answer, nil
+}
+
+func (r *reflector) fileSet() *descriptorpb.FileDescriptorSet {
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, file := range r.files {
+		set.File = append(set.File, file)
+	}
+	return set
+}
+
+// reflectionError keeps Unimplemented recognisable and gives the others a kind.
+func reflectionError(ctx context.Context, l *link, err error) error {
+	if ctx.Err() != nil {
+		return ended(ctx, fmt.Errorf("reflection: %w", err))
+	}
+	if kind, local := madeUp(status.Convert(err), l); local {
+		return &load.Error{Kind: kind, Err: fmt.Errorf("reflection: %w", err)}
+	}
+	return fmt.Errorf("reflection: %w", err)
+}

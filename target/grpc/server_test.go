@@ -1,0 +1,208 @@
+package grpc
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+const methodPath = "/counter.incrementCounter/increment"
+
+// A counterServer is the published counter, written against the descriptors of
+// testdata/counter.proto.
+type counterServer struct {
+	file protoreflect.FileDescriptor
+
+	mu    sync.Mutex
+	total int64
+	seen  []metadata.MD
+	// hook, if not nil, runs in each call.
+	hook func(ctx context.Context) error
+}
+
+func newCounterServer(t testing.TB) *counterServer {
+	t.Helper()
+	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{"testdata"}}}
+	files, err := compiler.Compile(t.Context(), "counter.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &counterServer{file: files[0]}
+}
+
+func (s *counterServer) increment(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	request := dynamicpb.NewMessage(s.file.Messages().ByName("incrementBy"))
+	if err := decode(request); err != nil {
+		return nil, err
+	}
+	if s.hook != nil {
+		if err := s.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	value := request.Get(request.Descriptor().Fields().ByName("value")).Int()
+	if value < 0 {
+		return nil, status.Error(codes.InvalidArgument, "value is negative")
+	}
+	sent, _ := metadata.FromIncomingContext(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total += value
+	s.seen = append(s.seen, sent)
+	answer := dynamicpb.NewMessage(s.file.Messages().ByName("status"))
+	answer.Set(answer.Descriptor().Fields().ByName("message"), protoreflect.ValueOfString(fmt.Sprintf("Incremented value is %d", s.total)))
+	return proto.Message(answer), nil
+}
+
+func (s *counterServer) desc() *grpc.ServiceDesc {
+	return &grpc.ServiceDesc{
+		ServiceName: "counter.incrementCounter",
+		HandlerType: (*any)(nil),
+		Methods:     []grpc.MethodDesc{{MethodName: "increment", Handler: s.increment}},
+		Metadata:    "counter.proto",
+	}
+}
+
+// FindFileByPath and FindDescriptorByName make the server describe itself
+// without a global registry.
+func (s *counterServer) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	if path != s.file.Path() {
+		return nil, fmt.Errorf("no file %s", path)
+	}
+	return s.file, nil
+}
+
+func (s *counterServer) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	service := s.file.Services().Get(0)
+	switch name {
+	case service.FullName():
+		return service, nil
+	case service.Methods().Get(0).FullName():
+		return service.Methods().Get(0), nil
+	}
+	return nil, fmt.Errorf("no symbol %s", name)
+}
+
+// A reflectionKind says which reflection a test server has.
+type reflectionKind int
+
+const (
+	noReflection reflectionKind = iota
+	alphaReflection
+	v1Reflection
+)
+
+// start serves on address ("127.0.0.1:0" for any port) until the test ends or
+// the returned server is stopped.
+func (s *counterServer) start(t testing.TB, address string, kind reflectionKind, options ...grpc.ServerOption) (string, *grpc.Server) {
+	t.Helper()
+	server := grpc.NewServer(options...)
+	server.RegisterService(s.desc(), struct{}{})
+	described := reflection.ServerOptions{Services: server, DescriptorResolver: s}
+	switch kind {
+	case v1Reflection:
+		grpc_reflection_v1.RegisterServerReflectionServer(server, reflection.NewServerV1(described))
+	case alphaReflection:
+		grpc_reflection_v1alpha.RegisterServerReflectionServer(server, reflection.NewServer(described))
+	}
+	return serve(t, address, server), server
+}
+
+func serve(t testing.TB, address string, server *grpc.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		server.Stop()
+		<-done
+	})
+	return listener.Addr().String()
+}
+
+// listen answers each connection with handle until the test ends.
+func listen(t *testing.T, handle func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handlers sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	handlers.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			handlers.Go(func() {
+				defer conn.Close()
+				handle(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		mu.Lock()
+		for _, conn := range open {
+			conn.Close()
+		}
+		mu.Unlock()
+		handlers.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// certificate makes an authority and a server certificate for 127.0.0.1.
+func certificate(t *testing.T) (authority []byte, server tls.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}

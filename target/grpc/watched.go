@@ -1,0 +1,115 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+
+	"google.golang.org/grpc/credentials"
+
+	"contend/load"
+)
+
+var (
+	errSilent  = &load.Error{Kind: load.Timeout, Err: errors.New("the server accepted and did not answer")}
+	errForeign = &load.Error{Kind: load.Protocol, Err: errors.New("the server does not speak HTTP/2")}
+)
+
+// watched are transport credentials that report to a link how the handshake
+// ended, and that watch the connection after it.
+type watched struct {
+	credentials.TransportCredentials
+	link *link
+}
+
+func (w *watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		w.link.failed(&load.Error{Kind: handshakeKind(err), Err: err})
+		return nil, nil, err
+	}
+	return &watchedConn{Conn: conn, link: w.link}, info, nil
+}
+
+func (w *watched) Clone() credentials.TransportCredentials {
+	return &watched{TransportCredentials: w.TransportCredentials.Clone(), link: w.link}
+}
+
+func handshakeKind(err error) load.ErrorKind {
+	switch kind := load.KindOf(err); kind {
+	case load.Timeout, load.Cancelled:
+		return kind
+	default:
+		return load.TLS
+	}
+}
+
+// A watchedConn reports to its link when the server shows that it speaks
+// HTTP/2, or why the connection ended before. It hides the system connection on
+// purpose: grpc-go would read its socket options, three system calls each time.
+type watchedConn struct {
+	net.Conn
+	link *link
+	// seen counts the bytes read up to frameType and becomes established at
+	// the type of the first frame.
+	seen   atomic.Int32
+	failed atomic.Bool
+}
+
+// The server's first frame is SETTINGS: RFC 9113, sections 3.4, 4.1 and 6.5.
+const (
+	frameType      = 3 // its offset in a frame
+	frameSettings  = 4
+	establishedNow = 1 << 30
+)
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if seen := c.seen.Load(); seen != establishedNow {
+		c.inspect(p[:n], int(seen))
+		c.fail(err)
+	}
+	return n, err
+}
+
+func (c *watchedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.fail(err)
+	}
+	return n, err
+}
+
+func (c *watchedConn) inspect(p []byte, seen int) {
+	at := frameType - seen
+	if at >= 0 && at < len(p) && p[at] == frameSettings {
+		c.seen.Store(establishedNow)
+		c.link.established()
+		return
+	}
+	c.seen.Store(int32(min(seen+len(p), frameType+1)))
+}
+
+// Close is called by grpc-go alone: before the connection is established,
+// because of the server's silence or of what it sent, unless it ended itself.
+func (c *watchedConn) Close() error {
+	if c.seen.Load() == 0 {
+		c.fail(errSilent)
+	} else {
+		c.fail(errForeign)
+	}
+	return c.Conn.Close()
+}
+
+// fail notes the first error of a connection that is not established. What
+// comes of grpc-go closing it, or setting deadlines while it does, is none.
+func (c *watchedConn) fail(err error) {
+	switch {
+	case err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded):
+	case c.seen.Load() == establishedNow || c.failed.Swap(true):
+	default:
+		c.link.failed(err)
+	}
+}
