@@ -1,0 +1,160 @@
+package http
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
+	_, err := New(Config{
+		URL:          "ftp://host/",
+		Method:       "GE T",
+		Header:       []Field{{"A b", "c"}, {"X", "a\r\nInjected: b"}, {"Transfer-Encoding", "chunked"}},
+		ExpectStatus: []int{200, 99, 1000},
+	})
+	for _, want := range []string{
+		`URL "ftp://host/": scheme "ftp" is not http, https or http+unix`,
+		`Method "GE T" is not a token`,
+		`Header name "A b" is not a token`,
+		`Header X holds a line break`,
+		`Header Transfer-Encoding: "chunked" is not possible`,
+		`ExpectStatus 99 is not in 100 to 999`,
+		`ExpectStatus 1000 is not`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\ndoes not say %s", err, want)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for want, c := range map[string]Config{
+		"has no host":               {URL: "http:///path"},
+		"URL \"http://a b/\"":       {URL: "http://a b/"},
+		"scheme \"\"":               {URL: "localhost/x"},
+		"user information":          {URL: "http://me:secret@host/"},
+		"percent-encode":            {URL: "http://host/?q=a b"},
+		"Punycode":                  {URL: "http://bücher.example/"},
+		"has no socket":             {URL: "http+unix://:/path"},
+		"give the socket once":      {URL: "http+unix:///s:/path", UnixSocket: "/t"},
+		"TLS is set":                {URL: "http://host/", TLS: TLS{Insecure: true}},
+		"no certificate in PEM":     {URL: "https://host/", TLS: TLS{CA: []byte("no")}},
+		"CONNECT":                   {URL: "http://host/", Method: "CONNECT"},
+		"Host is given twice":       {URL: "http://host/", Header: []Field{{"Host", "a"}, {"host", "b"}}},
+		"is \"5\" but Body has 2":   {URL: "http://host/", Body: []byte("ab"), Header: []Field{{"content-length", "5"}}},
+		"another control character": {URL: "http://host/", Header: []Field{{"X", "a\x00"}}},
+		"name \"\" is not a token":  {URL: "http://host/", Header: []Field{{"", "a"}}},
+	} {
+		_, err := New(c)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v does not say %s", c, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("error prints a password: %v", err)
+		}
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	for _, test := range []struct {
+		give Config
+		want origin
+	}{
+		{Config{URL: "http://host"}, origin{"tcp", "host:80", false, "host", "host", "/"}},
+		{Config{URL: "http://host:8080/a/b?c=d#e"}, origin{"tcp", "host:8080", false, "host", "host:8080", "/a/b?c=d"}},
+		{Config{URL: "https://host/?q"}, origin{"tcp", "host:443", true, "host", "host", "/?q"}},
+		{Config{URL: "http://[::1]:81/"}, origin{"tcp", "[::1]:81", false, "::1", "[::1]:81", "/"}},
+		{Config{URL: "http://[fe80::1%25lo]/"}, origin{"tcp", "[fe80::1%lo]:80", false, "fe80::1%lo", "[fe80::1]", "/"}},
+		{Config{URL: "http+unix:///run/s.sock:/a?b"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/a?b"}},
+		{Config{URL: "http+unix:///run/s.sock"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/"}},
+		{Config{URL: "https://host/a", UnixSocket: "/run/s"}, origin{"unix", "/run/s", true, "host", "host", "/a"}},
+	} {
+		got, err := test.give.origin()
+		if err != nil || got != test.want {
+			t.Errorf("%+v: got %+v, %v; want %+v", test.give, got, err, test.want)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		give Config
+		want string
+	}{
+		{"plain", Config{URL: "http://h/a"},
+			"GET /a HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\n\r\n"},
+		{"body", Config{URL: "http://h", Method: "POST", Body: []byte("ab")},
+			"POST / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 2\r\n\r\nab"},
+		{"no body", Config{URL: "http://h", Method: "PUT"},
+			"PUT / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 0\r\n\r\n"},
+		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []Field{
+			{"x", "1"}, {"host", "other"}, {"user-agent", ""}, {"content-length", "2"}, {"connection", "close"}, {"X", "2"}}},
+			"GET / HTTP/1.1\r\nx: 1\r\nhost: other\r\nuser-agent: \r\ncontent-length: 2\r\nconnection: close\r\nX: 2\r\n\r\nab"},
+		{"no keep-alive", Config{URL: "http://h", DisableKeepAlive: true},
+			"GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nConnection: close\r\n\r\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			target, err := New(test.give)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(target.request); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if _, err := nethttp.ReadRequest(bufio.NewReader(bytes.NewReader(target.request))); err != nil {
+				t.Errorf("net/http cannot read it: %v", err)
+			}
+		})
+	}
+}
+
+// FuzzEncode checks that what New accepts is one request, as meant.
+func FuzzEncode(f *testing.F) {
+	f.Add("http://h/a?b", "GET", "X", "y", "body")
+	f.Add("https://[::1]:8/%20", "POST", "Host", "other", "")
+	f.Fuzz(func(t *testing.T, url, method, name, value, body string) {
+		target, err := New(Config{URL: url, Method: method, Header: []Field{{name, value}}, Body: []byte(body)})
+		if err != nil {
+			return
+		}
+		r := bufio.NewReader(bytes.NewReader(target.request))
+		got, err := nethttp.ReadRequest(r)
+		if err != nil {
+			t.Skip(err) // net/http refuses more: a Host that it does not like
+		}
+		content, err := io.ReadAll(got.Body)
+		if err != nil || string(content) != body || r.Buffered() > 0 {
+			t.Fatalf("%q: body %q, %v, %d bytes left", target.request, content, err, r.Buffered())
+		}
+	})
+}
+
+func TestTargetOverUnixSocketAndTLS(t *testing.T) {
+	server := httptest.NewTLSServer(nethttp.HandlerFunc(echoMethod))
+	defer server.Close()
+	socket := listenUnix(t, nethttp.HandlerFunc(echoMethod))
+	for name, c := range map[string]Config{
+		"insecure":    {URL: server.URL, TLS: TLS{Insecure: true}},
+		"own CA":      {URL: server.URL, TLS: TLS{CA: pemOf(server)}},
+		"server name": {URL: server.URL, TLS: TLS{CA: pemOf(server), ServerName: "example.com"}},
+		"unix":        {URL: "http+unix://" + socket + ":/x", Method: "POST"},
+		"unix field":  {URL: "http://any/", UnixSocket: socket, DisableKeepAlive: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newTestVU(t, c)
+			for range 3 {
+				out, err := v.Do(context.Background())
+				if err != nil || out.Status != 200 || out.Failed {
+					t.Fatalf("got %+v, %v", out, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package http
+
+import "bytes"
+
+// field reads one header line. It keeps only what says where the answer ends
+// and whether the connection survives it.
+func (p *parser) field(line []byte) error {
+	if line[0] == ' ' || line[0] == '\t' {
+		if !p.fold {
+			return protocolError("folded field in the header: %.40q", line)
+		}
+		return nil
+	}
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || !isToken(line[:colon]) {
+		return protocolError("header %.40q is not a field", line)
+	}
+	name, value := line[:colon], line[colon+1:]
+	p.fold = false
+	switch {
+	case len(name) == len("connection") && equalFold(name, "connection"):
+		p.connection(value)
+	case len(name) == len("content-length") && equalFold(name, "content-length"):
+		return p.contentLength(trim(value))
+	case len(name) == len("transfer-encoding") && equalFold(name, "transfer-encoding"):
+		return p.transferEncoding(trim(value))
+	default:
+		p.fold = true
+	}
+	return nil
+}
+
+func (p *parser) contentLength(value []byte) error {
+	n, ok := parseLength(value)
+	if !ok {
+		return protocolError("Content-Length %.40q is not a length", value)
+	}
+	if p.length >= 0 && p.length != n {
+		return protocolError("Content-Length %d and %d in one answer", p.length, n)
+	}
+	p.length = n
+	return nil
+}
+
+// parseLength reads digits, at most as many as fit an int64 for certain.
+func parseLength(value []byte) (n int64, ok bool) {
+	if len(value) == 0 || len(value) > 18 {
+		return 0, false
+	}
+	for _, c := range value {
+		if !isDigit(c) {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// transferEncoding accepts chunked alone: nothing else was asked for.
+func (p *parser) transferEncoding(value []byte) error {
+	if p.chunked || !equalFold(value, "chunked") {
+		return protocolError("Transfer-Encoding %.40q was not asked for", value)
+	}
+	p.chunked = true
+	return nil
+}
+
+// connection looks for close and keep-alive in a list of options.
+func (p *parser) connection(value []byte) {
+	for len(value) > 0 {
+		var option []byte
+		option, value, _ = bytes.Cut(value, []byte{','})
+		option = trim(option)
+		p.closes = p.closes || equalFold(option, "close")
+		p.keeps = p.keeps || equalFold(option, "keep-alive")
+	}
+}
+
+// trim cuts spaces and tabs off both ends.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// equalFold compares b with s, which is in lower case, regardless of the case
+// of ASCII letters.
+func equalFold(b []byte, s string) bool {
+	if len(b) != len(s) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != s[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// isToken reports whether b consists of the characters of a method or a field
+// name (RFC 9110, section 5.6.2).
+func isToken[T []byte | string](b T) bool {
+	for i := range len(b) {
+		if !tokenChars[b[i]] {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+var tokenChars = func() (table [256]bool) {
+	const chars = "!#$%&'*+-.^_`|~0123456789" +
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	for i := range len(chars) {
+		table[chars[i]] = true
+	}
+	return table
+}()
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// hexDigit returns the value of a hexadecimal digit, or -1.
+func hexDigit(c byte) int {
+	switch {
+	case isDigit(c):
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}

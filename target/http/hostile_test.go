@@ -1,0 +1,258 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/load"
+)
+
+// listen serves each connection with serve, closes it afterwards, and waits
+// for all of them at the test's end. serve is unblocked by then.
+func listen(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		conns []net.Conn
+	)
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			wg.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, conn := range conns {
+			conn.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}
+
+// afterRequest serves connections of which a request has arrived.
+func afterRequest(serve func(net.Conn)) func(net.Conn) {
+	return func(conn net.Conn) {
+		if _, err := conn.Read(make([]byte, 4096)); err == nil {
+			serve(conn)
+		}
+	}
+}
+
+// say sends parts with pauses until the client is gone.
+func say(pause time.Duration, parts ...string) func(net.Conn) {
+	return afterRequest(func(conn net.Conn) {
+		for _, part := range parts {
+			if _, err := io.WriteString(conn, part); err != nil {
+				return
+			}
+			time.Sleep(pause)
+		}
+	})
+}
+
+func endless(start, more string) func(net.Conn) {
+	return afterRequest(func(conn net.Conn) {
+		_, err := io.WriteString(conn, start)
+		for err == nil {
+			_, err = io.WriteString(conn, more)
+		}
+	})
+}
+
+func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func reset(conn net.Conn) {
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	conn.Close()
+}
+
+const ok200 = "HTTP/1.1 200 OK\r\n"
+
+var hostile = []struct {
+	name  string
+	serve func(net.Conn)
+	want  []load.ErrorKind // the kernel may say one or the other
+}{
+	{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
+	{"closes without an answer", afterRequest(func(net.Conn) {}), []load.ErrorKind{load.Closed}},
+	{"resets without an answer", afterRequest(reset), []load.ErrorKind{load.Reset}},
+	{"shuts down its side", afterRequest(func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }), []load.ErrorKind{load.Closed}},
+	{"shuts down its side at once", func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }, []load.ErrorKind{load.Closed}},
+	{"never answers", hang, []load.ErrorKind{load.Timeout}},
+	{"resets in the body", afterRequest(func(c net.Conn) {
+		_, _ = io.WriteString(c, ok200+"Content-Length: 100\r\n\r\nabc")
+		time.Sleep(20 * time.Millisecond)
+		reset(c)
+	}), []load.ErrorKind{load.Reset}},
+	{"closes in the header", say(0, ok200+"Content-"), []load.ErrorKind{load.Closed}},
+	{"closes in the body", say(0, ok200+"Content-Length: 100\r\n\r\nabc"), []load.ErrorKind{load.Closed}},
+	{"closes in a chunk", say(0, ok200+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc"), []load.ErrorKind{load.Closed}},
+	{"sends more than announced", say(0, ok200+"Content-Length: 2\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
+	{"announces two lengths", say(0, ok200+"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
+	{"endless header", endless(ok200, strings.Repeat("X: y\r\n", 1000)), []load.ErrorKind{load.Protocol}},
+	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 5000)), []load.ErrorKind{load.Protocol}},
+	{"endless interim answers", endless("", "HTTP/1.1 100 Continue\r\n\r\n"), []load.ErrorKind{load.Protocol}},
+	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 5000)), []load.ErrorKind{load.Timeout}},
+	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n"), []load.ErrorKind{load.Timeout}},
+	{"garbage", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},
+	{"garbage without end", say(0, strings.Repeat("\xaa", 5000)), []load.ErrorKind{load.Protocol}},
+	{"speaks TLS", say(0, "\x15\x03\x01\x00\x02\x02\x46"), []load.ErrorKind{load.Protocol}},
+	{"dribbles", say(50*time.Millisecond, strings.Split(ok200+"Content-Length: 1\r\n\r\nx", "")...), []load.ErrorKind{load.Timeout}},
+	{"dribbles its body", say(50*time.Millisecond, strings.Split("HTTP/1.1 200\r\n\r\n"+strings.Repeat("x", 99), "")...), []load.ErrorKind{load.Timeout}},
+}
+
+const hostileTimeout = 250 * time.Millisecond
+
+// checkHostile does some iterations and wants an error of one of the kinds
+// from each, in time.
+func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+	t.Helper()
+	v := newTestVU(t, c)
+	v.SetTimeout(hostileTimeout)
+	for range 2 {
+		start := time.Now()
+		out, err := v.Do(context.Background())
+		took := time.Since(start)
+		if err == nil {
+			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
+		}
+		if !slices.Contains(kinds, load.KindOf(err)) {
+			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		}
+		if out != (load.Outcome{}) {
+			t.Errorf("outcome %+v beside an error", out)
+		}
+		const slack = 150 * time.Millisecond // of a busy machine
+		if limit := hostileTimeout + hostileTimeout/10 + slack; took > limit {
+			t.Errorf("took %v, allowed %v: %v", took, limit, err)
+		}
+		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+			t.Errorf("timed out after %v already", took)
+		}
+	}
+}
+
+func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
+	for _, test := range hostile {
+		for _, disable := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/keep-alive=%t", test.name, !disable), func(t *testing.T) {
+				t.Parallel()
+				checkHostile(t, Config{URL: "http://" + listen(t, test.serve), DisableKeepAlive: disable}, test.want...)
+			})
+		}
+	}
+}
+
+func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for _, test := range []struct {
+		name, url string
+		want      []load.ErrorKind
+	}{
+		{"refused", "http://" + l.Addr().String(), []load.ErrorKind{load.Refused}},
+		{"no such name", "http://name.invalid/", []load.ErrorKind{load.DNS, load.Timeout}},
+		{"no such socket", "http+unix:///no/such/socket:/", []load.ErrorKind{load.Dial}},
+	} {
+		t.Run(test.name, func(t *testing.T) { checkHostile(t, Config{URL: test.url}, test.want...) })
+	}
+}
+
+func TestTLSErrors(t *testing.T) {
+	start := func(handler nethttp.HandlerFunc, start func(*httptest.Server)) *httptest.Server {
+		s := httptest.NewUnstartedServer(handler)
+		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+		start(s)
+		t.Cleanup(s.Close)
+		return s
+	}
+	secure := start(echoMethod, (*httptest.Server).StartTLS)
+	plain := start(echoMethod, (*httptest.Server).Start)
+	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
+	anyTLS := TLS{Insecure: true}
+	t.Run("TLS to a plain port", func(t *testing.T) {
+		checkHostile(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, load.TLS)
+	})
+	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: secure.URL}, load.TLS) })
+	t.Run("wrong name", func(t *testing.T) {
+		checkHostile(t, Config{URL: secure.URL, TLS: TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
+	})
+	t.Run("silent", func(t *testing.T) {
+		checkHostile(t, Config{URL: "https://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
+	})
+	t.Run("closes", func(t *testing.T) {
+		checkHostile(t, Config{URL: "https://" + listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, load.Closed)
+	})
+	t.Run("garbage", func(t *testing.T) {
+		checkHostile(t, Config{URL: "https://" + listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+	})
+	t.Run("plain to a TLS port", func(t *testing.T) {
+		v := newTestVU(t, Config{URL: "http://" + secure.Listener.Addr().String()})
+		if out, err := v.Do(context.Background()); err != nil || !out.Failed || out.Status != 400 {
+			t.Errorf("got %+v, %v; want a failed outcome of status 400", out, err)
+		}
+	})
+}
+
+func TestDoRecoversWhenTheServerDoes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(l net.Listener) *httptest.Server {
+		s := &httptest.Server{Listener: l, Config: &nethttp.Server{Handler: nethttp.HandlerFunc(echoMethod)}}
+		s.Start()
+		return s
+	}
+	server := start(l)
+	v := newTestVU(t, Config{URL: server.URL})
+	ctx := context.Background()
+	if _, err := v.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	for range 3 {
+		if out, err := v.Do(ctx); err == nil {
+			t.Fatalf("got %+v from a dead server", out)
+		}
+	}
+	if l, err = net.Listen("tcp", l.Addr().String()); err != nil {
+		t.Skip("the port was taken meanwhile:", err)
+	}
+	server = start(l)
+	defer server.Close()
+	if out, err := v.Do(ctx); err != nil || out.Phases.Connect <= 0 {
+		t.Errorf("got %+v, %v; want an answer over a new connection", out, err)
+	}
+}

@@ -1,0 +1,65 @@
+package http
+
+import (
+	"crypto/tls"
+	"net"
+	"syscall"
+)
+
+// A link is a connection that can carry one request after another.
+type link struct {
+	net.Conn
+	raw    syscall.RawConn // of the socket below; nil if there is none (net.Pipe)
+	secure bool
+	used   bool // has carried a request
+	raws   rawExchange
+}
+
+func newLink(conn net.Conn) *link {
+	l := &link{Conn: conn}
+	wire := l.wire()
+	l.secure = wire != conn
+	if s, ok := wire.(syscall.Conn); ok {
+		l.raw, _ = s.SyscallConn()
+	}
+	l.raws.init()
+	return l
+}
+
+// wire returns the connection below TLS.
+func (l *link) wire() net.Conn {
+	if secure, ok := l.Conn.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return l.Conn
+}
+
+// exchange sends request and reads the first bytes of the answer into buf.
+func (l *link) exchange(request, buf []byte) (int, error) {
+	fresh := !l.used
+	l.used = true
+	if l.raw != nil && !l.secure && !fresh {
+		return l.exchangeRaw(request, buf)
+	}
+	return l.writeRead(request, buf)
+}
+
+func (l *link) writeRead(request, buf []byte) (int, error) {
+	if _, err := l.Write(request); err != nil {
+		return 0, err
+	}
+	return l.Read(buf)
+}
+
+// stale reports whether the peer has closed the connection or has sent
+// something while no request was out. It reads at most one byte, after which
+// the connection is of no use.
+//
+// Over TLS a connection that has not yet carried a request is never stale:
+// session tickets may be waiting in it.
+func (l *link) stale() bool {
+	if l.raw == nil || l.secure && !l.used {
+		return false
+	}
+	return l.readable()
+}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package http
+
+type rawExchange struct{}
+
+func (*rawExchange) init() {}
+
+func (l *link) exchangeRaw(request, buf []byte) (int, error) { return l.writeRead(request, buf) }
+
+// readable is not known here without waiting.
+func (*link) readable() bool { return false }

@@ -1,0 +1,296 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"contend/load"
+)
+
+const (
+	// maxHeaderBytes bounds the header of one answer, its 1xx answers
+	// included, and likewise its trailer. curl allows 300 KiB and net/http
+	// 1 MiB; servers send a few hundred bytes.
+	maxHeaderBytes = 256 << 10
+	// maxChunkLine bounds a chunk's size line with its extensions, as
+	// net/http's chunked reader does.
+	maxChunkLine = 4 << 10
+	// protocol is how every answer begins; one digit follows.
+	protocol = "HTTP/1."
+)
+
+type parserState uint8
+
+const (
+	inStatusLine parserState = iota
+	inHeader
+	inBody      // of known length
+	inOpenBody  // until the connection closes
+	inChunkSize // its line
+	inChunk     // its data
+	afterChunk  // the line end that follows the data
+	inTrailer
+	complete
+)
+
+// A parser reads one answer of HTTP/1.0 or 1.1 (RFC 9112) after another. It
+// takes the bytes in pieces of any size and asks for none, so it does not care
+// who reads them. It discards bodies and copies nothing but a line that is
+// split between two pieces.
+//
+// Interim answers (1xx without 101) are skipped. An answer that the RFC lets a
+// client repair silently is repaired (a bare line feed, a folded field that
+// says nothing about the body); one that leaves the body's end in doubt is an
+// error of kind Protocol.
+type parser struct {
+	head bool // the request was HEAD: answers have no body
+
+	state  parserState
+	lines  int    // bytes that the current section of lines may still take
+	line   []byte // the beginning of a line whose end has not been seen
+	remain int64  // bytes of the body or of the chunk that are still to come
+
+	status  int
+	minor   int   // HTTP/1.minor
+	length  int64 // Content-Length, or -1
+	chunked bool
+	closes  bool // Connection: close
+	keeps   bool // Connection: keep-alive
+	fold    bool // the latest field may be continued on the next line
+	begun   bool // at least one byte of the answer was seen
+}
+
+// reset prepares the parser for the next answer.
+func (p *parser) reset() {
+	p.state = inStatusLine
+	p.lines = maxHeaderBytes
+	p.line = p.line[:0]
+	p.begun = false
+}
+
+// feed reads from b and returns how many bytes belong to the answer: all of
+// them, or fewer when the answer is complete.
+func (p *parser) feed(b []byte) (int, error) {
+	used := 0
+	for used < len(b) && p.state != complete {
+		n, err := p.step(b[used:])
+		used += n
+		if err != nil {
+			return used, err
+		}
+	}
+	p.begun = p.begun || used > 0
+	return used, nil
+}
+
+// done reports whether the answer is complete.
+func (p *parser) done() bool { return p.state == complete }
+
+// reusable reports whether the connection of a complete answer may carry
+// another request.
+func (p *parser) reusable() bool {
+	if p.closes || p.status == 101 || p.openBody() {
+		return false
+	}
+	return p.minor > 0 || p.keeps
+}
+
+// eof says what the connection's end means here: nil if it completes the
+// answer, io.EOF if nothing of an answer had come, else io.ErrUnexpectedEOF.
+func (p *parser) eof() error {
+	switch {
+	case p.state == complete:
+		return nil
+	case p.state == inOpenBody:
+		p.state = complete
+		return nil
+	case p.begun:
+		return io.ErrUnexpectedEOF
+	}
+	return io.EOF
+}
+
+func (p *parser) step(b []byte) (int, error) {
+	switch p.state {
+	case inBody:
+		return p.skip(b, complete), nil
+	case inChunk:
+		return p.skip(b, afterChunk), nil
+	case inOpenBody:
+		return len(b), nil
+	}
+	end := bytes.IndexByte(b, '\n')
+	n := end + 1
+	if end < 0 {
+		n = len(b)
+	}
+	if p.lines -= n; p.lines < 0 {
+		return n, protocolError("more than %d bytes of %s", p.limit(), p.section())
+	}
+	if end < 0 {
+		p.line = append(p.line, b...)
+		return n, p.checkBeginning()
+	}
+	line := b[:end]
+	if len(p.line) > 0 {
+		line = append(p.line, line...)
+		p.line = line[:0]
+	}
+	if last := len(line) - 1; last >= 0 && line[last] == '\r' {
+		line = line[:last]
+	}
+	return n, p.readLine(line)
+}
+
+// checkBeginning tells garbage that never ends its line, such as a TLS alert,
+// from an answer that is cut off.
+func (p *parser) checkBeginning() error {
+	n := min(len(p.line), len(protocol))
+	if p.state == inStatusLine && string(p.line[:n]) != protocol[:n] {
+		return protocolError("%.40q is not the beginning of an answer", p.line)
+	}
+	return nil
+}
+
+// skip passes over the bytes of a body whose length is known.
+func (p *parser) skip(b []byte, next parserState) int {
+	n := len(b)
+	if int64(n) >= p.remain {
+		n = int(p.remain)
+		p.state = next
+	}
+	p.remain -= int64(n)
+	return n
+}
+
+func (p *parser) readLine(line []byte) error {
+	switch p.state {
+	case inStatusLine:
+		return p.statusLine(line)
+	case inHeader:
+		if len(line) == 0 {
+			return p.endHeader()
+		}
+		return p.field(line)
+	case inChunkSize:
+		return p.chunkSize(line)
+	case afterChunk:
+		if len(line) != 0 {
+			return protocolError("a chunk is longer than its size: %.40q", line)
+		}
+		p.expectChunk()
+	case inTrailer:
+		if len(line) == 0 {
+			p.state = complete
+		} else if bytes.IndexByte(line, ':') <= 0 {
+			return protocolError("trailer %.40q is not a field", line)
+		}
+	}
+	return nil
+}
+
+// statusLine reads "HTTP/1.1 200 OK" (RFC 9112, section 4); the reason and the
+// space before it may be missing.
+func (p *parser) statusLine(line []byte) error {
+	const form = protocol + "1 200"
+	if len(line) < len(form) || string(line[:7]) != protocol || !isDigit(line[7]) || line[8] != ' ' ||
+		len(line) > len(form) && line[len(form)] != ' ' {
+		return protocolError("%.40q is not a status line of HTTP/1.0 or HTTP/1.1", line)
+	}
+	status := 0
+	for _, c := range line[9:12] {
+		if !isDigit(c) {
+			return protocolError("%.40q has no status of three digits", line)
+		}
+		status = status*10 + int(c-'0')
+	}
+	if status < 100 {
+		return protocolError("status %03d is none", status)
+	}
+	p.status = status
+	p.minor = int(line[7] - '0')
+	p.length = -1
+	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
+	p.state = inHeader
+	return nil
+}
+
+// endHeader decides how the body ends (RFC 9112, section 6.3).
+func (p *parser) endHeader() error {
+	switch {
+	case p.status < 200 && p.status != 101:
+		p.state = inStatusLine
+	case p.head || p.status == 101 || p.status == 204 || p.status == 304:
+		p.state = complete
+	case p.chunked && p.minor == 0:
+		return protocolError("Transfer-Encoding in an answer of HTTP/1.0")
+	case p.chunked:
+		p.expectChunk()
+	case p.length > 0:
+		p.remain = p.length
+		p.state = inBody
+	case p.length == 0:
+		p.state = complete
+	default:
+		p.state = inOpenBody
+	}
+	return nil
+}
+
+// openBody reports whether the answer's body ended with the connection.
+func (p *parser) openBody() bool {
+	return p.length < 0 && !p.chunked && !p.head && p.status != 204 && p.status != 304
+}
+
+func (p *parser) expectChunk() {
+	p.state = inChunkSize
+	p.lines = maxChunkLine
+}
+
+// chunkSize reads a hexadecimal size, perhaps followed by extensions after a
+// semicolon (RFC 9112, section 7.1).
+func (p *parser) chunkSize(line []byte) error {
+	digits, _, _ := bytes.Cut(line, []byte{';'})
+	digits = trim(digits)
+	if len(digits) == 0 || len(digits) > 15 {
+		return protocolError("%.40q is not a chunk size", line)
+	}
+	size := int64(0)
+	for _, c := range digits {
+		d := hexDigit(c)
+		if d < 0 {
+			return protocolError("%.40q is not a chunk size", line)
+		}
+		size = size<<4 | int64(d)
+	}
+	if size == 0 {
+		p.state = inTrailer
+		p.lines = maxHeaderBytes
+		return nil
+	}
+	p.remain = size
+	p.state = inChunk
+	return nil
+}
+
+func (p *parser) limit() int {
+	if p.state == inChunkSize || p.state == afterChunk {
+		return maxChunkLine
+	}
+	return maxHeaderBytes
+}
+
+func (p *parser) section() string {
+	switch p.state {
+	case inChunkSize, afterChunk:
+		return "a chunk's size line"
+	case inTrailer:
+		return "trailer"
+	}
+	return "header"
+}
+
+func protocolError(format string, args ...any) error {
+	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("http: "+format, args...)}
+}

@@ -1,0 +1,157 @@
+// Package http puts a server under load over HTTP/1.1.
+//
+// Each virtual user has one connection and sends one prebuilt request per
+// iteration. The client is our own on net.Conn, since net/http costs 2.8 times
+// as much per request. It does neither pipelining nor redirects, cookies,
+// proxies and decompression: what the server sent is what is counted.
+//
+// # Connections
+//
+// NewVU connects before the clock starts, unless keep-alive is off. If that
+// fails, the run goes on: the virtual user tries again in its first iteration
+// and reports the failure there. After an error, and after an answer that ends
+// the connection, the next iteration opens a new one and says so in
+// Phases.Connect.
+//
+// A server may close a kept connection while nobody uses it. A connection that
+// was idle for a while is therefore looked at before it carries the next
+// request, and replaced if the server has closed it or has sent something
+// unasked; nothing was sent by then, so this is safe for every method. A
+// request that was sent is never sent again: its failure is counted, although
+// the server may have closed just before it came.
+//
+// # Errors
+//
+// An answer that breaks HTTP, promises two lengths or is followed by more
+// bytes than it announced is an error of kind Protocol; one cut off, or none
+// at all before the connection's end, is Closed or Reset. A status that was
+// not expected is no error but a failed Outcome.
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"contend/load"
+)
+
+// A Target sends one HTTP request per iteration. Its methods may be called
+// concurrently.
+type Target struct {
+	origin    origin
+	request   []byte
+	head      bool
+	keepAlive bool
+	expect    []int
+	tls       *tls.Config
+	dial      func(ctx context.Context) (net.Conn, error)
+	// noEarlyDial is set by the first connection that failed before the clock
+	// started, lest every virtual user waits for a server that is not there.
+	noEarlyDial atomic.Bool
+}
+
+var _ load.Target = (*Target)(nil)
+
+// New checks the whole of c and reports every mistake in it at once. It does
+// not connect.
+func New(c Config) (*Target, error) {
+	o, originErr := c.origin()
+	request, requestErr := c.encode(o)
+	errs := []error{originErr, requestErr}
+	t := &Target{
+		origin:    o,
+		request:   request,
+		head:      c.Method == "HEAD",
+		keepAlive: !c.DisableKeepAlive,
+		expect:    slices.Clone(c.ExpectStatus),
+		dial:      c.Dial,
+	}
+	for _, status := range c.ExpectStatus {
+		if status < 100 || status > 999 {
+			errs = append(errs, fmt.Errorf("http: ExpectStatus %d is not in 100 to 999", status))
+		}
+	}
+	switch {
+	case o.secure:
+		var err error
+		t.tls, err = c.TLS.config(o.hostname)
+		errs = append(errs, err)
+	case originErr == nil && !c.TLS.isZero():
+		errs = append(errs, fmt.Errorf("http: TLS is set but URL %q is not https", c.URL))
+	}
+	if t.dial == nil {
+		t.dial = t.dialNetwork
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// earlyDialTimeout bounds connecting before the clock starts.
+const earlyDialTimeout = time.Second
+
+// NewVU makes a virtual user and, with keep-alive, connects it. It returns no
+// error: see the package comment.
+func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
+	v := newVU(t)
+	if !t.keepAlive || t.noEarlyDial.Load() {
+		return v, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
+	defer cancel()
+	l, err := t.connect(ctx)
+	if err != nil {
+		t.noEarlyDial.Store(true)
+		return v, nil
+	}
+	v.link = l
+	return v, nil
+}
+
+// right reports whether status was expected.
+func (t *Target) right(status int) bool {
+	if len(t.expect) == 0 {
+		return status >= 200 && status < 400
+	}
+	return slices.Contains(t.expect, status)
+}
+
+// dialNetwork opens a plain connection. Probes for a dead peer are off: the
+// iteration's timeout finds it, and they cost system calls.
+func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: -1}
+	return d.DialContext(ctx, t.origin.network, t.origin.address)
+}
+
+// connect opens a connection and shakes hands over it if it is secure.
+func (t *Target) connect(ctx context.Context) (*link, error) {
+	conn, err := t.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("http: dial: %w", err)
+	}
+	if t.tls == nil {
+		return newLink(conn), nil
+	}
+	secure := tls.Client(conn, t.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, handshakeError(err)
+	}
+	return newLink(secure), nil
+}
+
+// handshakeError is of kind TLS unless the network or the clock failed.
+func handshakeError(err error) error {
+	err = fmt.Errorf("http: TLS handshake: %w", err)
+	if load.KindOf(err) == load.Other {
+		return &load.Error{Kind: load.TLS, Err: err}
+	}
+	return err
+}

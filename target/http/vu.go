@@ -1,0 +1,280 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"contend/load"
+)
+
+const (
+	// A read buffer starts small, so that ten thousand virtual users fit into
+	// memory, and doubles while answers fill it, because large bodies cost
+	// mainly the system calls that fetch them.
+	minBuffer = 4 << 10
+	maxBuffer = 256 << 10
+	// idleCheck is how long after the start of the previous iteration a
+	// connection is looked at before it is used. Servers keep idle connections
+	// for seconds; looking costs a system call.
+	idleCheck = 10 * time.Millisecond
+)
+
+// A vu is one virtual user with its connection.
+type vu struct {
+	target  *Target
+	parser  parser
+	buf     []byte
+	timeout time.Duration
+	// Times are offsets from epoch.
+	epoch    time.Time
+	lastUse  time.Duration
+	deadline time.Duration // of the connection; see arm
+
+	done    <-chan struct{} // of the context that is being watched
+	unwatch func() bool
+	watches sync.WaitGroup // 1 while interrupt may still be called
+
+	mu   sync.Mutex // guards link between Do and interrupt
+	link *link      // nil: not connected
+}
+
+var _ interface {
+	load.VU
+	load.TimeoutSetter
+	io.Closer
+} = (*vu)(nil)
+
+func newVU(t *Target) *vu {
+	return &vu{
+		target:   t,
+		parser:   parser{head: t.head},
+		buf:      make([]byte, minBuffer),
+		epoch:    time.Now(),
+		deadline: unarmed,
+	}
+}
+
+// SetTimeout sets the timeout of an iteration, connecting included.
+func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
+
+// Do sends the request and reads the answer.
+func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
+	v.watch(ctx)
+	start := time.Since(v.epoch)
+	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale() {
+		v.drop()
+	}
+	v.lastUse = start
+	if v.link == nil {
+		return v.connectAndExchange(ctx, start)
+	}
+	if err := v.arm(ctx, start); err != nil {
+		return load.Outcome{}, err
+	}
+	out, err := v.exchange(ctx, nil)
+	if err == nil && !v.parser.reusable() {
+		v.drop()
+	}
+	return out, err
+}
+
+// connectAndExchange is an iteration that has to connect, and measures it.
+func (v *vu) connectAndExchange(ctx context.Context, start time.Duration) (load.Outcome, error) {
+	if err := v.connect(ctx); err != nil {
+		return load.Outcome{}, err
+	}
+	connected := time.Since(v.epoch)
+	if err := v.arm(ctx, start); err != nil {
+		return load.Outcome{}, err
+	}
+	var firstByte time.Duration
+	out, err := v.exchange(ctx, &firstByte)
+	if err != nil {
+		return out, err
+	}
+	out.Phases = load.Phases{
+		Connect:   connected - start,
+		FirstByte: firstByte - connected,
+		Exchange:  time.Since(v.epoch) - connected,
+	}
+	if !v.target.keepAlive || !v.parser.reusable() {
+		v.drop()
+	}
+	return out, nil
+}
+
+func (v *vu) connect(ctx context.Context) error {
+	limited := ctx
+	if v.timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, v.timeout)
+		defer cancel()
+	}
+	l, err := v.target.connect(limited)
+	if err != nil {
+		return v.orCancelled(ctx, err)
+	}
+	v.mu.Lock()
+	v.link = l
+	v.mu.Unlock()
+	v.deadline = unarmed
+	return nil
+}
+
+// exchange sends the request and reads the answer to its end. If firstByte is
+// not nil, it gets the time of the answer's first byte.
+func (v *vu) exchange(ctx context.Context, firstByte *time.Duration) (load.Outcome, error) {
+	v.parser.reset()
+	n, err := v.link.exchange(v.target.request, v.buf)
+	if firstByte != nil {
+		*firstByte = time.Since(v.epoch)
+	}
+	in := int64(n)
+	for {
+		used, perr := v.parser.feed(v.buf[:n])
+		switch {
+		case perr != nil:
+			return v.fail(ctx, perr)
+		case used < n:
+			return v.fail(ctx, protocolError("%d bytes or more follow the answer's end", n-used))
+		case v.parser.done():
+			return v.answer(in), nil
+		case err != nil:
+			return v.end(ctx, in, err)
+		}
+		if n == len(v.buf) && n < maxBuffer {
+			v.buf = make([]byte, 2*n)
+		}
+		n, err = v.link.Read(v.buf)
+		in += int64(n)
+	}
+}
+
+// answer turns a complete answer of in bytes into an Outcome.
+func (v *vu) answer(in int64) load.Outcome {
+	return load.Outcome{
+		Status:   v.parser.status,
+		Failed:   !v.target.right(v.parser.status),
+		BytesIn:  in,
+		BytesOut: int64(len(v.target.request)),
+	}
+}
+
+// unarmed is the deadline of a connection that has none yet.
+const unarmed = time.Duration(math.MinInt64)
+
+// arm makes sure that the connection's deadline is at least one timeout from
+// now and at most a sixteenth more: moving it in every iteration would cost
+// more than parsing an answer does.
+func (v *vu) arm(ctx context.Context, now time.Duration) error {
+	if v.deadline != unarmed && v.deadline-now >= v.timeout {
+		return nil
+	}
+	v.deadline = time.Duration(math.MaxInt64)
+	at := time.Time{}
+	if v.timeout > 0 {
+		v.deadline = now + v.timeout + v.timeout/16
+		at = v.epoch.Add(v.deadline)
+	}
+	v.mu.Lock()
+	err := ctx.Err() // if it is nil, interrupt is yet to come and overrules the deadline
+	if err == nil {
+		err = v.link.SetDeadline(at)
+	}
+	v.mu.Unlock()
+	if err != nil {
+		_, err = v.fail(ctx, fmt.Errorf("http: %w", err))
+	}
+	return err
+}
+
+// watch arranges that the end of ctx interrupts a blocked read or write. It
+// registers once per context, not once per iteration.
+func (v *vu) watch(ctx context.Context) {
+	done := ctx.Done()
+	if done == v.done {
+		return
+	}
+	v.forget()
+	v.done = done
+	v.deadline = unarmed // the previous context may have left one in the past
+	if done != nil {
+		v.watches.Add(1)
+		v.unwatch = context.AfterFunc(ctx, v.interrupt)
+	}
+}
+
+// forget ends the watch, and waits for interrupt if it is on its way.
+func (v *vu) forget() {
+	if v.done == nil {
+		return
+	}
+	if v.unwatch() {
+		v.watches.Done()
+	}
+	v.watches.Wait()
+	v.done = nil
+}
+
+// interrupt makes every read and write of the connection fail.
+func (v *vu) interrupt() {
+	defer v.watches.Done()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.link != nil {
+		_ = v.link.SetDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
+	}
+}
+
+// end handles an error of the connection after in bytes of an answer.
+func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error) {
+	if err != io.EOF {
+		return v.fail(ctx, fmt.Errorf("http: exchange: %w", err))
+	}
+	if err := v.parser.eof(); err != nil {
+		return v.fail(ctx, fmt.Errorf("http: connection closed after %d bytes of an answer: %w", in, err))
+	}
+	return v.answer(in), nil
+}
+
+// fail drops the connection, of which nothing is certain any more.
+func (v *vu) fail(ctx context.Context, err error) (load.Outcome, error) {
+	v.abort()
+	return load.Outcome{}, v.orCancelled(ctx, err)
+}
+
+// orCancelled returns the end of ctx, if it has ended, instead of what that led to.
+func (v *vu) orCancelled(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("http: %w", ended)
+	}
+	return err
+}
+
+// drop closes the connection in an orderly manner.
+func (v *vu) drop() { _ = v.detach().Close() }
+
+// abort closes the connection without waiting for the peer.
+func (v *vu) abort() { _ = v.detach().wire().Close() }
+
+func (v *vu) detach() *link {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	l := v.link
+	v.link = nil
+	return l
+}
+
+// Close closes the connection. It must not be called during Do.
+func (v *vu) Close() error {
+	v.forget()
+	if v.link == nil {
+		return nil
+	}
+	v.drop()
+	return nil
+}
