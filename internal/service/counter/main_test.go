@@ -2,7 +2,6 @@ package counter
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -105,5 +104,3 @@ func dial(t testing.TB, addr net.Addr) net.Conn {
 	_ = c.SetDeadline(time.Now().Add(2 * hang))
 	return c
 }
-
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	case err := <-ended:
 		running--
-		errs = append(errs, fmt.Errorf("counter: stopped serving: %w", err))
+		errs = append(errs, fmt.Errorf("counter: stopped serving: %w", cmp.Or(err, net.ErrClosed)))
 	}
 	errs = append(errs, s.drain())
 	for range running {
