@@ -24,6 +24,11 @@ func FuzzParser(f *testing.F) {
 		if !sameReading(whole, split) {
 			t.Fatalf("whole: %+v, split: %+v", whole, split)
 		}
+		p := parser{head: head}
+		readAgain(&p, string(data))
+		if again := readAgain(&p, string(data)); !sameReading(whole, again) {
+			t.Fatalf("whole: %+v, again: %+v", whole, again)
+		}
 		if whole.Err != nil {
 			return
 		}

@@ -21,7 +21,11 @@ type reading struct {
 // read feeds data in pieces that end at the given cuts and then ends the
 // connection, unless the answer is complete by then.
 func read(head bool, data string, cuts ...int) reading {
-	p := parser{head: head}
+	return readAgain(&parser{head: head}, data, cuts...)
+}
+
+// readAgain is read with a parser that may have read before.
+func readAgain(p *parser, data string, cuts ...int) reading {
 	p.reset()
 	used, from := 0, 0
 	for _, to := range append(cuts, len(data)) {
@@ -94,15 +98,25 @@ func TestParserReadsEachAnswerHoweverItArrives(t *testing.T) {
 }
 
 func TestParserForgetsThePreviousAnswer(t *testing.T) {
-	var p parser
-	for _, test := range answers {
-		p.head = test.head
-		p.reset()
-		if _, err := p.feed([]byte(test.answer)); err != nil {
-			t.Fatalf("%s: %v", test.name, err)
-		}
-		if err := p.eof(); err != nil || p.status != test.status || p.reusable() != test.reusable {
-			t.Errorf("%s: status %d, reusable %t, error %v; want %d, %t", test.name, p.status, p.reusable(), err, test.status, test.reusable)
+	const broken = "HTTP/1.0 500 X\r\nConnection: close\r\nContent-Length: 7\r\nbroken\r\n"
+	for _, before := range answers {
+		for _, test := range answers {
+			var p parser
+			want := reading{Status: test.status, Used: len(test.answer), Reusable: test.reusable}
+			check := func() {
+				t.Helper()
+				p.head = test.head
+				if got := readAgain(&p, test.answer); got != want {
+					t.Fatalf("%s after %s: got %+v, want %+v", test.name, before.name, got, want)
+				}
+			}
+			check()
+			check()
+			p.head = before.head
+			readAgain(&p, before.answer)
+			check()
+			readAgain(&p, broken)
+			check()
 		}
 	}
 }
