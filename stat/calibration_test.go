@@ -31,10 +31,10 @@ var noises = []struct {
 
 // A/A: the test rejects as often as its attainable level says (1 − Confidence: 0.031
 // at 6 rounds, 0.042 at 12, 0.049 at 24) and never more often, whatever the noise;
-// the interval covers the true ratio in all other cases. With 4000 experiments at a
-// chance q the standard deviation is √(q(1−q)/4000) ≤ 0.0034; four of them are 0.0138.
+// the interval covers the true ratio in all other cases. With 2000 experiments at a
+// chance q ≤ 0.05 the standard deviation is √(q(1−q)/2000) ≤ 0.0049; four are 0.0195.
 func TestCalibrationOfPaired(t *testing.T) {
-	const experiments, tolerance = 4000, 0.0138
+	const experiments, tolerance = 2000, 0.0195
 	for _, noise := range noises {
 		for _, rounds := range []int{6, 12, 24} {
 			t.Run(fmt.Sprintf("%s/%d", noise.name, rounds), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCalibrationOfPaired(t *testing.T) {
 // The interval of a sample's median covers the true median at least as often as it
 // says, also for skewed values. Tolerance as above.
 func TestCalibrationOfSummary(t *testing.T) {
-	const experiments, tolerance = 4000, 0.0138
+	const experiments, tolerance = 2000, 0.0195
 	for _, n := range []int{6, 9, 20} {
 		r := rand.New(rand.NewPCG(2, uint64(n)))
 		covered, confidence := 0, 0.0

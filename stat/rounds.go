@@ -27,8 +27,9 @@ const maxPlannedRounds = 1000
 // 1963, "Nonparametric confidence intervals for a shift parameter", Ann. Math.
 // Statist. 34), which a single wild round sways less than a standard deviation.
 //
-// The result is a plan, not a promise: from 6 rounds it is easily off by a factor of
-// two. It is at least 1. ok is false when there is nothing to go by (fewer than 2
+// The result is a plan, not a promise: a spread seen in 6 rounds is itself uncertain,
+// and the answer easily off by a factor of three; next to the least possible number of
+// rounds it can be one short. It is at least 1. ok is false when there is nothing to go by (fewer than 2
 // rounds, or input that Paired would refuse) or when over 1000 rounds would be needed.
 func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more int, ok bool) {
 	n := len(logRatios)

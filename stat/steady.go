@@ -101,18 +101,15 @@ func condense(series []float64, limit int) []float64 {
 // trend is the Theil–Sen change from the first value to the last, or 0 when the
 // Mann–Kendall test sees none.
 func trend(series []float64) float64 {
-	n := len(series)
-	slopes := make([]float64, 0, n*(n-1)/2)
 	score := 0.0
-	for i, a := range series {
-		for j := i + 1; j < n; j++ {
-			slopes = append(slopes, (series[j]-a)/float64(j-i))
-			score += sign(series[j] - a)
+	for i, earlier := range series {
+		for _, later := range series[i+1:] {
+			score += sign(later - earlier)
 		}
 	}
+	n := float64(len(series))
 	_, ties := midranks(series)
-	size := float64(n)
-	variance := size * (size - 1) * (2*size + 5) / 18
+	variance := n * (n - 1) * (2*n + 5) / 18
 	for _, t := range ties {
 		variance -= t * (t - 1) * (2*t + 5) / 18
 	}
@@ -120,8 +117,19 @@ func trend(series []float64) float64 {
 	if !(2*distuv.UnitNormal.Survival(z) <= steadyLevel) {
 		return 0
 	}
+	return medianSlope(series) * (n - 1)
+}
+
+func medianSlope(series []float64) float64 {
+	n := len(series)
+	slopes := make([]float64, 0, n*(n-1)/2)
+	for i, earlier := range series {
+		for j := i + 1; j < n; j++ {
+			slopes = append(slopes, (series[j]-earlier)/float64(j-i))
+		}
+	}
 	slices.Sort(slopes)
-	return medianOf(slopes) * (size - 1)
+	return medianOf(slopes)
 }
 
 // shift is the change of the median at the split where the ranks differ most, and
