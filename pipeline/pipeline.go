@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// DefaultBatch is the batch size used for Config.Batch zero, in items.
+const DefaultBatch = 1024
+
+// MaxHandles is the largest number of producers, and of consumers, of a pipeline.
+const MaxHandles = 256
+
+// maxBuffer bounds Config.Buffer and Config.Batch, so that no size overflows.
+const maxBuffer = 1 << 30
+
+// ErrClosed is returned by Send on a closed Producer.
+var ErrClosed = errors.New("pipeline: producer is closed")
+
+// Config says how large a pipeline is. The zero value is one producer, one
+// consumer, no buffer.
+type Config struct {
+	// Buffer is how many items fit between producers and consumers, up to 2^30.
+	// Every design but chan needs at least 1. It is rounded up to a multiple of
+	// Producers by spsc and mpsc, of Batch by chan-batch (where a batch that was
+	// flushed early takes the place of a full one), and to a power of two by mpmc.
+	Buffer int
+	// Batch is the largest number of items published together, up to 2^30. Zero
+	// means DefaultBatch. Rings limit it to Buffer / Producers; designs that do
+	// not batch take it as 1.
+	Batch int
+	// Producers and Consumers are the numbers of handles, up to MaxHandles. Zero
+	// means 1.
+	Producers, Consumers int
+}
+
+// A Pipeline hands items of type T from its producers to its consumers.
+type Pipeline[T any] struct {
+	// Producers are the sending handles, one for each sending goroutine.
+	Producers []*Producer[T]
+	// Consumers are the receiving handles, one for each receiving goroutine.
+	Consumers []*Consumer[T]
+	// Config is the configuration as built: defaults filled in, sizes rounded.
+	Config Config
+	// Design is the row of the table by which the pipeline was built.
+	Design Design
+}
+
+// New makes a pipeline of the named design; the name is matched in any case. The
+// error names every field that is wrong and what is allowed. A pipeline starts no
+// goroutine and needs no clean-up beyond closing its producers.
+func New[T any](design string, c Config) (*Pipeline[T], error) {
+	for _, row := range table[T]() {
+		if !row.is(design) {
+			continue
+		}
+		c = c.withDefaults()
+		if err := row.Check(c); err != nil {
+			return nil, err
+		}
+		p := row.build(c)
+		p.Design = row.Design
+		return p, nil
+	}
+	_, err := Lookup(design)
+	return nil, err
+}
+
+// Check returns an error that names every field of c that the design cannot be
+// built with, and what is allowed.
+func (d Design) Check(c Config) error {
+	c = c.withDefaults()
+	return errors.Join(
+		d.checkField("buffer", c.Buffer, d.MinBuffer, maxBuffer),
+		d.checkField("batch", c.Batch, 1, maxBuffer),
+		d.checkField("producers", c.Producers, 1, d.MaxProducers),
+		d.checkField("consumers", c.Consumers, 1, d.MaxConsumers),
+	)
+}
+
+func (d Design) checkField(field string, value, least, most int) error {
+	switch {
+	case value >= least && value <= most:
+		return nil
+	case least == most:
+		return fmt.Errorf("pipeline: %s %d: %s takes exactly %d", field, value, d.Name, least)
+	}
+	return fmt.Errorf("pipeline: %s %d: %s takes %d to %d", field, value, d.Name, least, most)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Batch == 0 {
+		c.Batch = DefaultBatch
+	}
+	if c.Producers == 0 {
+		c.Producers = 1
+	}
+	if c.Consumers == 0 {
+		c.Consumers = 1
+	}
+	return c
+}
+
+// assemble makes the handles of a pipeline over its outlets and inlets.
+func assemble[T any](c Config, out func(i int) outlet[T], in func(i int) inlet[T]) *Pipeline[T] {
+	p := &Pipeline[T]{Config: c}
+	for i := range c.Producers {
+		p.Producers = append(p.Producers, &Producer[T]{hungry: &neverHungry, out: out(i)})
+	}
+	for i := range c.Consumers {
+		p.Consumers = append(p.Consumers, &Consumer[T]{in: in(i)})
+	}
+	return p
+}
+
+// multicore reports whether polling can see another goroutine's progress.
+func multicore() bool { return runtime.GOMAXPROCS(0) > 1 }
