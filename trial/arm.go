@@ -1,0 +1,123 @@
+// Package trial arranges runs into experiments: the interleaved comparison of
+// arms, and the sweep over levels of concurrency. It knows no protocol.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"contend/load"
+	"contend/subject"
+)
+
+// An Arm is one of the alternatives that are compared.
+type Arm struct {
+	Name string
+	// Start brings the arm to life: its processes are started and ready, its
+	// target is open. It is called once per round.
+	Start func(ctx context.Context) (*Live, error)
+}
+
+// Live is an arm that can be driven.
+type Live struct {
+	// Address names the target in results.
+	Address string
+	Target  load.Target
+	// Subject is the process under test; nil when it is not ours to start, or
+	// lives in this process.
+	Subject Subject
+	// Stop ends what Start began; nil: nothing to end.
+	Stop func(ctx context.Context) error
+}
+
+// A Subject is what trial needs of a process under test.
+type Subject interface {
+	Sample() (subject.Sample, error)
+	Done() <-chan struct{} // closed when the process has ended
+	Err() error            // how it ended
+}
+
+var _ Subject = (*subject.Subject)(nil)
+
+func (l *Live) stop(ctx context.Context) error {
+	if l == nil || l.Stop == nil {
+		return nil
+	}
+	return l.Stop(ctx)
+}
+
+// died returns an error when the arm's process has ended unasked.
+func (l *Live) died(arm string) error {
+	if l.Subject == nil {
+		return nil
+	}
+	select {
+	case <-l.Subject.Done():
+		return &DiedError{Arm: arm, Err: l.Subject.Err()}
+	default:
+		return nil
+	}
+}
+
+// A DiedError says that a subject ended while it was under load.
+type DiedError struct {
+	Arm string
+	Err error
+}
+
+// Error names the arm and says how its process ended.
+func (e *DiedError) Error() string { return fmt.Sprintf("arm %s: its process died: %v", e.Arm, e.Err) }
+
+// Unwrap returns how the process ended.
+func (e *DiedError) Unwrap() error { return e.Err }
+
+// stopTimeout bounds the clean-up after a trial, which must happen even when
+// the trial was cancelled.
+const stopTimeout = 15 * time.Second
+
+// startAll starts the arms in the given order; on error what was started is
+// stopped again.
+func startAll(ctx context.Context, arms []Arm, order []int) ([]*Live, error) {
+	lives := make([]*Live, len(arms))
+	for _, i := range order {
+		live, err := arms[i].Start(ctx)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("arm %s: %w", arms[i].Name, err), stopAll(ctx, lives))
+		}
+		lives[i] = live
+	}
+	return lives, nil
+}
+
+func stopAll(ctx context.Context, lives []*Live) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	var errs []error
+	for _, live := range lives {
+		errs = append(errs, live.stop(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Measure starts the arm, drives it once by the plan and stops it.
+func Measure(ctx context.Context, arm Arm, plan load.Plan) (Cell, error) {
+	live, err := arm.Start(ctx)
+	if err != nil {
+		return Cell{}, fmt.Errorf("arm %s: %w", arm.Name, err)
+	}
+	cell, err := measureLive(ctx, arm.Name, live, plan)
+	return cell, errors.Join(err, stopAll(ctx, []*Live{live}))
+}
+
+func measureLive(ctx context.Context, arm string, live *Live, plan load.Plan) (Cell, error) {
+	session, err := load.Open(ctx, live.Address, live.Target, plan.VUs)
+	if err != nil {
+		return Cell{}, errors.Join(live.died(arm), err)
+	}
+	defer session.Close()
+	cell, err := measure(ctx, session, live, plan)
+	cell.Arm = arm
+	return cell, errors.Join(err, live.died(arm))
+}

@@ -1,0 +1,127 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"contend/load"
+	"contend/subject"
+)
+
+// A Cell is what one arm showed at one level of concurrency: in one round, or
+// over all of them.
+type Cell struct {
+	Arm string `json:"arm,omitempty"`
+	// Round counts from 1; 0 is the sum of all rounds.
+	Round int `json:"round,omitempty"`
+	*load.Result
+	// Server is what the subject used over the measured windows; nil when there
+	// is no process of ours to sample.
+	Server *Usage `json:"server,omitempty"`
+}
+
+// Usage is what a process tree used over a stretch of time.
+type Usage struct {
+	CPUSec              float64 `json:"cpu_s"`
+	RSSBytes            int64   `json:"rss_bytes"` // the largest seen at the end of a block
+	Threads             int     `json:"threads"`   // likewise
+	VoluntarySwitches   int64   `json:"voluntary_switches"`
+	InvoluntarySwitches int64   `json:"involuntary_switches"`
+}
+
+func (u *Usage) add(o Usage) {
+	u.CPUSec += o.CPUSec
+	u.RSSBytes = max(u.RSSBytes, o.RSSBytes)
+	u.Threads = max(u.Threads, o.Threads)
+	u.VoluntarySwitches += o.VoluntarySwitches
+	u.InvoluntarySwitches += o.InvoluntarySwitches
+}
+
+// A Block is one stretch of one arm.
+type Block struct {
+	Arm              string        `json:"arm"`
+	Concurrency      int           `json:"concurrency"`
+	Round            int           `json:"round"` // from 1
+	Pair             int           `json:"pair"`  // from 1, within the round and level
+	Order            int           `json:"order"` // from 1, position in the round
+	Duration         time.Duration `json:"duration_ns"`
+	Completed        int64         `json:"completed"`
+	Failed           int64         `json:"failed"`
+	Errored          int64         `json:"errored"`
+	Ops              int64         `json:"ops"`
+	ThroughputPerSec float64       `json:"throughput_per_s"`
+	GeneratorCPUSec  float64       `json:"generator_cpu_s"`
+	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
+}
+
+// MergeCells adds up cells of the same arm and level.
+func MergeCells(cells []Cell) Cell {
+	sum := Cell{Arm: cells[0].Arm}
+	results := make([]*load.Result, len(cells))
+	for i, c := range cells {
+		results[i] = c.Result
+		if c.Server != nil {
+			if sum.Server == nil {
+				sum.Server = new(Usage)
+			}
+			sum.Server.add(*c.Server)
+		}
+	}
+	sum.Result = load.Merge(results...)
+	sum.Derive()
+	return sum
+}
+
+// Derive computes the figures and warnings that follow from others.
+func (c Cell) Derive() {
+	c.Result.Derive()
+	c.Warnings = append(c.Warnings, c.cpuFindings()...)
+}
+
+// measure drives a live arm once and samples its subject over exactly the
+// measured window. The run ends early when the subject dies.
+func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (Cell, error) {
+	var edges [2]subject.Sample
+	var sampleErr error
+	if live.Subject != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		unwatch := watchEnd(ctx, live.Subject, cancel)
+		defer unwatch()
+		plan.AtEdge = func(e load.Edge) {
+			sample, err := live.Subject.Sample()
+			if err != nil {
+				sampleErr = err
+			}
+			edges[e-load.WindowOpens] = sample
+		}
+	}
+	result, err := s.Run(ctx, plan)
+	if err != nil {
+		return Cell{}, err
+	}
+	c := Cell{Result: result}
+	if live.Subject != nil && sampleErr == nil {
+		used := edges[1].Sub(edges[0])
+		c.Server = &Usage{CPUSec: used.CPU.Seconds(), RSSBytes: used.RSSBytes, Threads: used.Threads,
+			VoluntarySwitches: used.VoluntarySwitches, InvoluntarySwitches: used.InvoluntarySwitches}
+	}
+	c.Derive()
+	return c, nil
+}
+
+// watchEnd calls ended when the subject's process ends before the returned
+// function is called.
+func watchEnd(ctx context.Context, s Subject, ended func()) (unwatch func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-s.Done():
+			ended()
+		case <-ctx.Done():
+		}
+	}()
+	return func() { ended(); <-done }
+}

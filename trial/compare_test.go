@@ -1,0 +1,282 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+	"contend/subject"
+)
+
+// sleeping is an arm whose answers take a fixed time.
+func sleeping(name string, d time.Duration) Arm {
+	return funcArm(name, func(context.Context) (load.Outcome, error) {
+		time.Sleep(d)
+		return load.Outcome{}, nil
+	})
+}
+
+func funcArm(name string, f load.Func) Arm {
+	return Arm{Name: name, Start: func(context.Context) (*Live, error) {
+		return &Live{Address: name, Target: f}, nil
+	}}
+}
+
+func design() Design {
+	return Design{Rounds: 6, Pairs: 2, Block: 100 * time.Millisecond, Warmup: 50 * time.Millisecond,
+		Metrics: []Metric{Throughput, "response_p50_ns"}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+}
+
+func compareInBubble(t *testing.T, d Design, arms ...Arm) *Trials {
+	t.Helper()
+	var trials *Trials
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		trials, err = Compare(t.Context(), arms, load.Plan{VUs: 4}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	return trials
+}
+
+// 10 ms against 12.5 ms an answer: throughput ratio 10 ÷ 12.5 = 0.8, response
+// time ratio 1.25; in fake time without any noise.
+func TestPlantedDifferenceIsFound(t *testing.T) {
+	trials := compareInBubble(t, design(), sleeping("a", 10*time.Millisecond), sleeping("b", 12500*time.Microsecond))
+	for i, want := range []struct {
+		metric  Metric
+		ratio   float64
+		verdict stat.Verdict
+	}{
+		{Throughput, 0.8, stat.Slower},
+		{"response_p50_ns", 1.25, stat.Slower},
+	} {
+		c := trials.Comparisons[i]
+		if c.Metric != want.metric || math.Abs(c.Ratio-want.ratio) > 0.001 || c.Verdict != want.verdict || c.Primary != (i == 0) {
+			t.Errorf("comparison %d is %s %s with ratio %v, want %s %s with %v",
+				i, c.Metric, c.Verdict, c.Ratio, want.metric, want.verdict, want.ratio)
+		}
+	}
+	if !trials.InProcess {
+		t.Error("arms without a process were not marked")
+	}
+}
+
+func TestEqualArmsAreEquivalent(t *testing.T) {
+	trials := compareInBubble(t, design(), sleeping("a", 10*time.Millisecond), sleeping("b", 10*time.Millisecond))
+	if c := trials.Comparisons[0]; c.Verdict != stat.Equivalent || c.Ratio != 1 {
+		t.Errorf("%s with ratio %v, want EQUIVALENT with 1", c.Verdict, c.Ratio)
+	}
+}
+
+func TestFewRoundsDecideNothing(t *testing.T) {
+	d := design()
+	d.Rounds = 5
+	trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 20*time.Millisecond))
+	if c := trials.Comparisons[0]; c.Verdict != stat.Inconclusive || c.RoundsNeeded < 1 {
+		t.Errorf("%s with %d further rounds; 5 rounds are too few for a verdict", c.Verdict, c.RoundsNeeded)
+	}
+}
+
+// Every pair holds each arm once, and the order turns around from pair to pair.
+func TestBlocksAreInterleaved(t *testing.T) {
+	d := design()
+	d.Levels = []int{1, 3}
+	trials := compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond), sleeping("c", time.Millisecond))
+	if want := d.Rounds * d.Pairs * 2 * 3; len(trials.Blocks) != want {
+		t.Fatalf("%d blocks, want %d", len(trials.Blocks), want)
+	}
+	first := map[string]int{}
+	for i := 0; i < len(trials.Blocks); i += 6 {
+		var order []string
+		for _, b := range trials.Blocks[i : i+6] {
+			order = append(order, b.Arm)
+		}
+		back := slices.Clone(order[:3])
+		slices.Reverse(back)
+		if !slices.Equal(order[3:], back) {
+			t.Errorf("order %v does not turn around", order)
+		}
+		first[order[0]]++
+	}
+	if len(first) < 2 {
+		t.Errorf("the same arm always starts: %v", first)
+	}
+}
+
+// Noise that is the same for neighbours cancels: a drift of 30 % over the trial
+// leaves a planted 10 % difference clear and equal arms undecided or equivalent.
+func TestDriftCancels(t *testing.T) {
+	for _, tt := range []struct {
+		slower float64
+		want   []stat.Verdict
+	}{
+		{1.1, []stat.Verdict{stat.Slower}},
+		{1, []stat.Verdict{stat.Equivalent, stat.Inconclusive}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			drifting := func(name string, factor float64) Arm {
+				random := rand.New(rand.NewPCG(3, 4))
+				return funcArm(name, func(context.Context) (load.Outcome, error) {
+					drift := 1 + 0.3*time.Since(began).Seconds()/10
+					time.Sleep(time.Duration(factor * drift * (0.9 + 0.2*random.Float64()) * float64(5*time.Millisecond)))
+					return load.Outcome{}, nil
+				})
+			}
+			d := design()
+			d.Rounds, d.Pairs = 8, 4
+			trials, err := Compare(t.Context(), []Arm{drifting("a", 1), drifting("b", tt.slower)}, load.Plan{VUs: 1}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := trials.Comparisons[0]; !slices.Contains(tt.want, c.Verdict) {
+				t.Errorf("slower by %v: %s, ratio %v [%v, %v]; want one of %v", tt.slower, c.Verdict, c.Ratio, c.Low, c.High, tt.want)
+			}
+		})
+	}
+}
+
+// Blocks are stretched to four response times behind a lead-in of two.
+func TestBlocksFitTheResponseTime(t *testing.T) {
+	tests := []struct{ block, response, leadIn, measured time.Duration }{
+		{250, 1, 50, 250},      // 250/5 ; 250
+		{250, 300, 600, 1200},  // 2·300 ; 4·300
+		{1000, 300, 600, 1200}, // 2·300 > 200 ; 4·300 > 1000
+	}
+	for _, tt := range tests {
+		got := lengthen(tt.block*time.Millisecond, tt.response*time.Millisecond)
+		if got.leadIn != tt.leadIn*time.Millisecond || got.measured != tt.measured*time.Millisecond {
+			t.Errorf("lengthen(%d ms, %d ms) = %v", tt.block, tt.response, got)
+		}
+	}
+}
+
+func TestErrorsForbidAVerdict(t *testing.T) {
+	failing := funcArm("b", func(context.Context) (load.Outcome, error) {
+		time.Sleep(time.Millisecond)
+		return load.Outcome{Failed: rand.IntN(10) == 0}, nil
+	})
+	trials := compareInBubble(t, design(), sleeping("a", time.Millisecond), failing)
+	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != "errors" {
+		t.Errorf("%s, reason %v; want INVALID errors", c.Verdict, c.Reason)
+	}
+}
+
+// A process that dies in mid-trial ends it with an error and what there was.
+func TestDeathEndsTheTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mortal := &mortal{done: make(chan struct{})}
+		time.AfterFunc(700*time.Millisecond, func() { close(mortal.done) })
+		arm := sleeping("b", time.Millisecond)
+		dying := Arm{Name: "b", Start: func(ctx context.Context) (*Live, error) {
+			live, err := arm.Start(ctx)
+			live.Subject = mortal
+			return live, err
+		}}
+		trials, err := Compare(t.Context(), []Arm{sleeping("a", time.Millisecond), dying}, load.Plan{VUs: 1}, design(), nil)
+		var died *DiedError
+		if !errors.As(err, &died) || died.Arm != "b" || !errors.Is(err, errDied) {
+			t.Errorf("error %v, want arm b to have died", err)
+		}
+		if len(trials.Blocks) == 0 || len(trials.Results) == 0 {
+			t.Error("the blocks before the death are lost")
+		}
+	})
+}
+
+var errDied = errors.New("killed")
+
+type mortal struct{ done chan struct{} }
+
+func (m *mortal) Sample() (subject.Sample, error) { return subject.Sample{}, nil }
+func (m *mortal) Done() <-chan struct{}           { return m.done }
+func (m *mortal) Err() error                      { return errDied }
+
+func TestInterruptedTrialKeepsItsBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		stopped := 0
+		arm := sleeping("a", time.Millisecond)
+		counted := Arm{Name: "a", Start: func(ctx context.Context) (*Live, error) {
+			live, err := arm.Start(ctx)
+			live.Stop = func(context.Context) error { stopped++; return nil }
+			return live, err
+		}}
+		trials, err := Compare(ctx, []Arm{counted, sleeping("b", time.Millisecond)}, load.Plan{VUs: 1}, design(), nil)
+		if !errors.Is(err, context.DeadlineExceeded) || len(trials.Blocks) == 0 {
+			t.Errorf("error %v with %d blocks", err, len(trials.Blocks))
+		}
+		if stopped == 0 {
+			t.Error("the arm was not stopped")
+		}
+	})
+}
+
+// Derive computes the same from what a document stores.
+func TestDeriveFromStoredForm(t *testing.T) {
+	trials := compareInBubble(t, design(), sleeping("a", 10*time.Millisecond), sleeping("b", 11*time.Millisecond))
+	stored, err := json.Marshal(trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Trials
+	if err := json.Unmarshal(stored, &again); err != nil {
+		t.Fatal(err)
+	}
+	again.Derive()
+	derived, err := json.Marshal(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(stored) != string(derived) {
+		t.Errorf("stored:\n%s\nrecomputed:\n%s", stored, derived)
+	}
+}
+
+func TestDesignMistakesAllAtOnce(t *testing.T) {
+	err := Design{Margin: -1, Metrics: []Metric{"speed"}, Levels: []int{0}}.Validate()
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) != 7 {
+		t.Errorf("mistakes: %v\nwant seven: rounds, pairs, block, margin, confidence, metric, level", err)
+	}
+}
+
+// X(N) = N ÷ max(10 ms, N · 1 ms): a server that answers in 10 ms and takes one
+// request per millisecond saturates at 10 VUs and stays there.
+func TestSweepFindsTheKnee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slot := make(chan struct{}, 1)
+		server := funcArm("s", func(context.Context) (load.Outcome, error) {
+			slot <- struct{}{}
+			time.Sleep(time.Millisecond)
+			<-slot
+			time.Sleep(9 * time.Millisecond)
+			return load.Outcome{}, nil
+		})
+		d := SweepDesign{Levels: []int{1, 2, 4, 8, 10, 16, 32}, Visits: 2, Block: time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
+		curve, err := Sweep(t.Context(), server, load.Plan{}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if curve.Enough == nil || curve.Enough.N != 10 {
+			t.Errorf("the smallest level within 5 %% of the best is %v, want 10", curve.Enough)
+		}
+		if curve.Fit != nil && curve.Fit.Peak != nil {
+			t.Errorf("a peak at %v was claimed, but throughput never falls", curve.Fit.Peak.N)
+		}
+		if len(curve.Results) != len(d.Levels) || curve.Results[2].Completed == 0 {
+			t.Errorf("%d results for %d levels", len(curve.Results), len(d.Levels))
+		}
+	})
+}

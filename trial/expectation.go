@@ -1,0 +1,164 @@
+package trial
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An Expectation is a claim about results, such as
+//
+//	errors == 0
+//	throughput_per_s >= 1000
+//	queue.throughput_per_s >= 0.98 * lock.throughput_per_s
+//
+// Left of the comparison stands [ARM.]METRIC, right of it a number or
+// [FACTOR *] [ARM.]METRIC. Without an arm it holds for every arm; with several
+// levels it holds at each.
+type Expectation struct {
+	Part string `json:"part,omitempty"`
+	Text string `json:"text"`
+	Held bool   `json:"held"`
+	// Detail names the figures of the first violation, or says what is missing.
+	Detail string `json:"detail,omitempty"`
+}
+
+type claim struct {
+	left, right term
+	operator    string
+}
+
+type term struct {
+	arm    string
+	metric Metric // "" for a plain number
+	factor float64
+}
+
+var claimForm = regexp.MustCompile(`^(\S+)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
+
+// ParseExpectation returns an error when the text is no claim or names an
+// unknown metric.
+func ParseExpectation(text string) (Expectation, error) {
+	_, err := parseClaim(text)
+	return Expectation{Text: text}, err
+}
+
+func parseClaim(text string) (claim, error) {
+	parts := claimForm.FindStringSubmatch(strings.TrimSpace(text))
+	if parts == nil {
+		return claim{}, fmt.Errorf("expectation %q is not of the form METRIC >= NUMBER, with one of >= <= == != > <", text)
+	}
+	c := claim{operator: parts[2]}
+	var err error
+	if c.left, err = parseTerm(parts[1]); err != nil {
+		return claim{}, fmt.Errorf("expectation %q: %w", text, err)
+	}
+	if c.left.metric == "" {
+		return claim{}, fmt.Errorf("expectation %q: a metric must stand on the left", text)
+	}
+	if c.right, err = parseTerm(parts[3]); err != nil {
+		return claim{}, fmt.Errorf("expectation %q: %w", text, err)
+	}
+	return c, nil
+}
+
+func parseTerm(text string) (term, error) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return term{factor: n}, nil
+	}
+	t := term{factor: 1}
+	if factor, rest, ok := strings.Cut(text, "*"); ok {
+		n, err := strconv.ParseFloat(strings.TrimSpace(factor), 64)
+		if err != nil {
+			return term{}, fmt.Errorf("factor %q is not a number", strings.TrimSpace(factor))
+		}
+		t.factor, text = n, strings.TrimSpace(rest)
+	}
+	if i := strings.LastIndexByte(text, '.'); i >= 0 {
+		t.arm, text = text[:i], text[i+1:]
+	}
+	t.metric = Metric(text)
+	return t, t.metric.Check()
+}
+
+// Check decides whether the claim holds for the cells. Figures that are missing
+// break it: what was not measured was not met.
+func (e *Expectation) Check(cells []Cell) {
+	e.Held, e.Detail = false, "nothing was measured"
+	c, err := parseClaim(e.Text)
+	if err != nil {
+		e.Detail = err.Error()
+		return
+	}
+	for _, left := range cells {
+		if c.left.arm != "" && left.Arm != c.left.arm {
+			continue
+		}
+		held, detail := c.check(left, cells)
+		if e.Held, e.Detail = held, ""; !held {
+			e.Detail = detail
+			return
+		}
+	}
+}
+
+func (c claim) check(left Cell, cells []Cell) (bool, string) {
+	at := fmt.Sprintf("%s at %d VUs", left.Arm, left.Concurrency)
+	x, ok := c.left.metric.Of(left)
+	if !ok {
+		return false, fmt.Sprintf("%s has no %s", at, c.left.metric)
+	}
+	y, ok := c.right.of(left, cells)
+	if !ok {
+		return false, fmt.Sprintf("%s: the right side has no figure", at)
+	}
+	return holds(x, c.operator, y), fmt.Sprintf("%s: %.6g %s %.6g does not hold", at, x, c.operator, y)
+}
+
+// of reads the term at the level of the cell on the left.
+func (t term) of(left Cell, cells []Cell) (float64, bool) {
+	if t.metric == "" {
+		return t.factor, true
+	}
+	cell := left
+	if t.arm != "" {
+		i := slices.IndexFunc(cells, func(c Cell) bool { return c.Arm == t.arm && c.Concurrency == left.Concurrency })
+		if i < 0 {
+			return 0, false
+		}
+		cell = cells[i]
+	}
+	value, ok := t.metric.Of(cell)
+	return t.factor * value, ok
+}
+
+func holds(x float64, operator string, y float64) bool {
+	switch operator {
+	case ">=":
+		return x >= y
+	case "<=":
+		return x <= y
+	case "==":
+		return x == y
+	case "!=":
+		return x != y
+	case ">":
+		return x > y
+	}
+	return x < y
+}
+
+// Arms returns the names of the arms that the expectation mentions.
+func (e Expectation) Arms() []string {
+	c, _ := parseClaim(e.Text)
+	var arms []string
+	for _, arm := range []string{c.left.arm, c.right.arm} {
+		if arm != "" {
+			arms = append(arms, arm)
+		}
+	}
+	return arms
+}

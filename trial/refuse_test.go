@@ -1,0 +1,135 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+)
+
+// cell makes a cell of 1000 right answers in one second on two cores.
+func cell(change func(*Cell)) Cell {
+	c := Cell{Arm: "a", Result: &load.Result{
+		Model: load.ClosedModel, Concurrency: 10, Duration: time.Second, GeneratorCores: 2,
+		Planned: 1000, Completed: 1000, Ops: 1000, GeneratorCPUSec: 0.2,
+		Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+	}, Server: &Usage{CPUSec: 0.4}}
+	c.Service.RecordN(10*time.Millisecond, 1000) // 1000/s · 10 ms = 10 VUs busy: the generator takes nothing
+	c.Response.RecordN(10*time.Millisecond, 1000)
+	c.StartLag.RecordN(0, 1000)
+	change(&c)
+	c.Derive()
+	return c
+}
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Cell)
+		metric Metric
+		want   string // code, "" for none
+	}{
+		{"healthy", func(*Cell) {}, Throughput, ""},
+		{"nothing succeeded", func(c *Cell) { c.Completed, c.Ops, c.Failed = 0, 0, 1000 }, Throughput, "errors"},
+		{"1 % errors", func(c *Cell) { c.Completed, c.Failed = 990, 10 }, Throughput, "errors"},
+		{"0.1 % errors", func(c *Cell) { c.Completed, c.Failed = 999, 1 }, Throughput, ""},
+		{"open model, 2 % missing", func(c *Cell) { c.Model, c.Planned, c.Dropped = load.OpenModel, 1020, 20 }, Throughput, "rate_missed"},
+		// 1.7 of the 2 − 0.1 cores it could get is 89 %; the server used 0.1 of 0.3.
+		{"generator busy, server idle", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.7, 0.1 }, Throughput, "generator_saturated"},
+		// 1.2 of 2 − 0.75 = 96 %; 0.75 of 2 − 1.2 = 94 %: both busy is a finding.
+		{"both busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.2, 0.75 }, Throughput, ""},
+		{"server busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.6 }, Throughput, ""},
+		{"no server sampled", func(c *Cell) { c.GeneratorCPUSec, c.Server = 1.9, nil }, Throughput, ""},
+		// 1000/s · 5 ms = 5 of 10 VUs busy: half of each cycle in the generator.
+		{"half the cycle in the generator", halfCycle, "response_p99_ns", "generator_saturated"},
+		{"the same for throughput", halfCycle, Throughput, ""},
+	}
+	for _, tt := range tests {
+		c := cell(tt.change)
+		got := ""
+		if reason := refuse(c, tt.metric); reason != nil {
+			got = reason.Code
+		}
+		if got != tt.want {
+			t.Errorf("%s: refused as %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func halfCycle(c *Cell) {
+	c.Service = hist.New()
+	c.Service.RecordN(5*time.Millisecond, 1000)
+}
+
+func TestBothBusyIsAFinding(t *testing.T) {
+	c := cell(func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.2, 0.8 })
+	found := findings(c)
+	if len(found) != 1 || found[0].Code != "cpu_shared" {
+		t.Errorf("findings %v, want cpu_shared alone", found)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	c := cell(func(c *Cell) { c.Server.RSSBytes = 5000 })
+	tests := []struct {
+		metric Metric
+		want   float64
+	}{
+		{Throughput, 1000},
+		{ServerCPUPerOp, 400_000},    // 0.4 s ÷ 1000
+		{GeneratorCPUPerOp, 200_000}, // 0.2 s ÷ 1000
+		{WallPerOp, 1_000_000},       // 1 s ÷ 1000
+		{ServerRSS, 5000},
+		{Errors, 0},
+		{"completed", 1000},
+		{"start_lag_max_ns", 0},
+	}
+	for _, tt := range tests {
+		got, ok := tt.metric.Of(c)
+		if !ok || got != tt.want || tt.metric.Check() != nil {
+			t.Errorf("%s is %v, %v; want %v", tt.metric, got, ok, tt.want)
+		}
+	}
+	for _, m := range []Metric{"", "speed", "response_p42_ns", "latency_p99_ns", "response_p99"} {
+		if m.Check() == nil {
+			t.Errorf("metric %q was accepted", m)
+		}
+	}
+	if _, ok := Metric("exchange_p50_ns").Of(c); ok {
+		t.Error("a phase that was not measured has a value")
+	}
+}
+
+func TestExpectations(t *testing.T) {
+	fast, slow := cell(func(*Cell) {}), cell(func(c *Cell) { c.Ops, c.Completed, c.Planned = 500, 500, 500 })
+	fast.Arm, slow.Arm = "fast", "slow"
+	cells := []Cell{fast, slow}
+	tests := []struct {
+		text string
+		held bool
+	}{
+		{"errors == 0", true},
+		{"throughput_per_s >= 500", true},
+		{"throughput_per_s >= 501", false},                           // holds for one arm, not for both
+		{"fast.throughput_per_s > 2 * slow.throughput_per_s", false}, // 1000 > 1000
+		{"fast.throughput_per_s >= 2*slow.throughput_per_s", true},
+		{"slow.throughput_per_s < fast.throughput_per_s", true},
+		{"nobody.throughput_per_s >= 0", false}, // not measured is not met
+		{"connect_p50_ns < 1e9", false},
+	}
+	for _, tt := range tests {
+		x, err := ParseExpectation(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Check(cells); x.Held != tt.held || x.Held == (x.Detail != "") {
+			t.Errorf("%q: held %v (%s), want %v", tt.text, x.Held, x.Detail, tt.held)
+		}
+	}
+	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors"} {
+		if _, err := ParseExpectation(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"contend/load"
+	"contend/usl"
+)
+
+// A SweepDesign says how an arm is swept over levels of concurrency.
+type SweepDesign struct {
+	// Levels of concurrency, each at least 1.
+	Levels []int `json:"levels"`
+	// Visits is how often each level is measured, each time in a fresh process
+	// and a fresh random order of the levels.
+	Visits int `json:"visits"`
+	// Block is the measured length of a visit to a level; it is stretched as in
+	// a comparison.
+	Block time.Duration `json:"block_ns"`
+	// Warmup is driven and discarded before each visit to a level.
+	Warmup time.Duration `json:"warmup_ns"`
+	// Seed decides the order and the resampling.
+	Seed uint64 `json:"seed"`
+}
+
+// Validate returns every mistake of the design at once.
+func (d SweepDesign) Validate() error {
+	var errs []error
+	if len(d.Levels) == 0 {
+		errs = append(errs, errors.New("sweep: levels is empty, at least one is needed"))
+	}
+	for _, n := range d.Levels {
+		if n < 1 {
+			errs = append(errs, fmt.Errorf("sweep: level %d, allowed are 1 and more", n))
+		}
+	}
+	if d.Visits < 1 || d.Visits > 1000 {
+		errs = append(errs, fmt.Errorf("sweep: visits is %d, allowed are 1 to 1000", d.Visits))
+	}
+	if d.Block < time.Millisecond {
+		errs = append(errs, fmt.Errorf("sweep: block is %v, allowed are 1ms and more", d.Block))
+	}
+	if d.Warmup < 0 {
+		errs = append(errs, fmt.Errorf("sweep: warmup is %v, allowed are 0 and more", d.Warmup))
+	}
+	return errors.Join(errs...)
+}
+
+// enough is the shortfall from the best throughput at which more concurrency is
+// hardly worth having.
+const enough = 0.05
+
+// A Curve is the throughput of one arm over levels of concurrency. Every
+// figure can be recomputed by Derive from Design and Visits.
+type Curve struct {
+	Arm    string      `json:"arm"`
+	Design SweepDesign `json:"design"`
+	// Visits has one cell per level and visit (its Round).
+	Visits []Cell `json:"visits"`
+	// Results has one cell per level: the sum of its visits.
+	Results []Cell `json:"-"`
+	// Fit is the Universal Scalability Law; nil when NoFit says why there is none.
+	Fit   *usl.Result `json:"fit,omitempty"`
+	NoFit string      `json:"no_fit,omitempty"`
+	// Enough is the smallest measured level within 5 % of the best throughput.
+	Enough *usl.Point `json:"enough,omitempty"`
+}
+
+// Sweep drives the arm at every level, Visits times in random order. On an
+// error, and when ctx is done, the curve so far is returned with it.
+func Sweep(ctx context.Context, arm Arm, plan load.Plan, d SweepDesign, observe func(Progress)) (*Curve, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	s := &sweeping{arm: arm, plan: plan, observe: observe,
+		random: rand.New(rand.NewPCG(d.Seed, 2)), curve: &Curve{Arm: arm.Name, Design: d}}
+	var err error
+	for n := 1; n <= d.Visits && err == nil; n++ {
+		err = s.visit(ctx, n)
+	}
+	s.curve.Derive()
+	return s.curve, err
+}
+
+type sweeping struct {
+	arm     Arm
+	plan    load.Plan
+	observe func(Progress)
+	random  *rand.Rand
+	curve   *Curve
+}
+
+// visit starts the arm afresh and drives it at every level once.
+func (s *sweeping) visit(ctx context.Context, n int) error {
+	live, err := s.arm.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
+	}
+	levels := s.curve.Design.Levels
+	for _, i := range s.random.Perm(len(levels)) {
+		if s.observe != nil {
+			s.observe(Progress{
+				Done:  float64(len(s.curve.Visits)) / float64(s.curve.Design.Visits*len(levels)),
+				Label: fmt.Sprintf("visit %d of %d, %d VUs", n, s.curve.Design.Visits, levels[i]),
+			})
+		}
+		if err = s.level(ctx, live, n, levels[i]); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, stopAll(ctx, []*Live{live}))
+}
+
+func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
+	session, err := load.Open(ctx, live.Address, live.Target, n)
+	if err != nil {
+		return errors.Join(live.died(s.arm.Name), err)
+	}
+	defer session.Close()
+	length := blockLength{measured: s.curve.Design.Block}
+	if warmup := s.curve.Design.Warmup; warmup > 0 {
+		warm, err := s.drive(ctx, session, live, blockLength{measured: warmup}, n)
+		if err != nil {
+			return err
+		}
+		length = lengthen(s.curve.Design.Block, warm.Response.Mean())
+	}
+	cell, err := s.drive(ctx, session, live, length, n)
+	if err != nil {
+		return err
+	}
+	cell.Arm, cell.Round = s.arm.Name, visit
+	s.curve.Visits = append(s.curve.Visits, cell)
+	return nil
+}
+
+func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live, length blockLength, n int) (Cell, error) {
+	plan := s.plan
+	plan.VUs, plan.Warmup, plan.Duration, plan.Iterations = n, length.leadIn, length.measured, 0
+	cell, err := measure(ctx, session, live, plan)
+	if err != nil {
+		return Cell{}, err
+	}
+	return cell, errors.Join(live.died(s.arm.Name), ctx.Err())
+}
+
+// Derive computes Results and the fit from the visits.
+func (c *Curve) Derive() {
+	c.Results, c.Fit, c.NoFit, c.Enough = nil, nil, "", nil
+	byLevel := map[int][]Cell{}
+	var points []usl.Point
+	for _, v := range c.Visits {
+		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
+		if refuse(v, Throughput) == nil {
+			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
+		}
+	}
+	for _, n := range c.Design.Levels {
+		if cells := byLevel[n]; len(cells) > 0 && !slices.ContainsFunc(c.Results, func(r Cell) bool { return r.Concurrency == n }) {
+			c.Results = append(c.Results, MergeCells(cells))
+		}
+	}
+	if left := len(c.Visits) - len(points); left > 0 {
+		c.NoFit = fmt.Sprintf("%d of %d visits must not be believed: see the warnings of their levels", left, len(c.Visits))
+		return
+	}
+	if enough, err := usl.WithinOfBest(points, enough); err == nil {
+		c.Enough = &enough
+	}
+	fit, err := usl.Fit(points, c.Design.Seed)
+	if err != nil {
+		c.NoFit = err.Error()
+		return
+	}
+	c.Fit = fit
+}
