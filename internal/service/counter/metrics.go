@@ -90,7 +90,5 @@ func metricsHandler(log *slog.Logger, own ...prometheus.Collector) fasthttp.Requ
 	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ErrorHandling: promhttp.ContinueOnError,
-		// A scrape takes a turn at every guard, so one at a time will do.
-		MaxRequestsInFlight: 1,
 	}))
 }

@@ -20,6 +20,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// streamWorkers is the number of goroutines that wait for calls. A fresh one
+// per call grows its stack every time: 64 workers gave 1.16 times the calls per
+// second of server CPU at 50 callers (median of 18 pairs, all of them above 1),
+// 16 workers 1.09. A call that finds all of them busy gets a goroutine of its own.
+const streamWorkers = 64
+
 // An rpc is the gRPC side of the service.
 type rpc struct {
 	counterpb.UnimplementedIncrementCounterServer
@@ -44,6 +50,7 @@ func newRPC(ln net.Listener, design string, log *slog.Logger) (*rpc, error) {
 		grpc.ConnectionTimeout(readTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTimeout}),
 		grpc.WaitForHandlers(true),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.StreamInterceptor(r.endOnDrain),
 	)
 	counterpb.RegisterIncrementCounterServer(r.server, r)
