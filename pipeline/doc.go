@@ -2,15 +2,15 @@
 // consumers: channels, batches over channels, rings, and a queue for many on
 // both sides. Designs lists them with what each guarantees; New makes one.
 //
-//	p, err := pipeline.New[Order]("spsc", pipeline.Config{Buffer: 10_000})
+//	p, err := pipeline.New[Job]("spsc", pipeline.Config{Buffer: 10_000})
 //	go func() {
 //		defer p.Producers[0].Close(ctx)
-//		for _, o := range orders {
-//			if err := p.Producers[0].Send(ctx, o); err != nil { ... }
+//		for _, job := range jobs {
+//			if err := p.Producers[0].Send(ctx, job); err != nil { ... }
 //		}
 //	}()
 //	for {
-//		o, err := p.Consumers[0].Receive(ctx)
+//		job, err := p.Consumers[0].Receive(ctx)
 //		if err == io.EOF { break }
 //		...
 //	}
@@ -21,8 +21,9 @@
 // because its cache line travels. A ring that publishes its index for every item
 // is therefore no faster than a channel. Every [Producer] has a window, a slice
 // of slots that it alone may fill, and every [Consumer] one that it alone may
-// read: Send and Receive are an index and a comparison, small enough to be
-// inlined, and the cache line travels once per window. In a ring the windows are
+// read. Send and Receive are little more than an index and two comparisons; Offer
+// and Take are that part alone, which the compiler inlines; SendAll and ReceiveSome
+// move slices. The cache line travels once per window. In a ring the windows are
 // pieces of the ring itself; in chan-batch they are slices that travel over a
 // channel and come back through a second one. Designs that do not batch have an
 // empty window, so that every call goes straight to the channel or queue.

@@ -1,0 +1,82 @@
+package pipe
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		text string
+		want Config
+	}{
+		{"pipe:spsc", Config{Rung: "spsc"}},
+		{"PIPE:Chan?", Config{Rung: "Chan"}},
+		{"pipe:chan?buffer=10000&producers=1&consumers=2&items=100000&batch=64&print=true",
+			Config{Rung: "chan", Buffer: 10_000, Producers: 1, Consumers: 2, Items: 100_000, Batch: 64, Print: true}},
+	}
+	for _, tt := range tests {
+		got, err := Parse(tt.text)
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("Parse(%q) = %+v, %v, want %+v", tt.text, got, err, tt.want)
+		}
+	}
+}
+
+func TestParseNamesEveryMistake(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"spsc", `pipe: "spsc" is not of the form pipe:RUNG?field=value&…`},
+		{"pipe://spsc", `pipe: "pipe://spsc" is not of the form pipe:RUNG?field=value&…`},
+		{"pipe:", `pipe: "pipe:" is not of the form pipe:RUNG?field=value&…`},
+		{"pipe:ring", `pipeline: no design "ring"; there are chan, chan-batch, spsc, mpsc, mpmc`},
+		{"pipe:chan?bufer=1", `pipe: no field "bufer"; there are batch, buffer, consumers, items, producers, print`},
+		{"pipe:chan?a=%zz", `pipe: "pipe:chan?a=%zz": invalid URL escape "%zz"`},
+		{"pipe:chan#x", `pipe: "pipe:chan#x": what does #x mean?`},
+		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `pipe: buffer is given 2 times
+pipe: print "perhaps" is neither true nor false
+pipeline: consumers 2: spsc takes exactly 1
+pipe: items -1: 1 to 1099511627775 are allowed, or 0 for the default`},
+		{"pipe:chan?batch=1e3", `pipe: batch "1e3" is not a whole number`},
+	}
+	for _, tt := range tests {
+		_, err := Parse(tt.text)
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("Parse(%q):\n%v\nwant\n%s", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestPrintNeedsAProcess(t *testing.T) {
+	const want = "pipe: print needs the command of a process that discards what is printed"
+	c, err := Parse("pipe:chan?print=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(c); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	c.Discard = []string{"/there/is/no/such/command"}
+	target, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := target.NewVU(t.Context(), 0); err == nil || v != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("pipe:chan?buffer=10000&print=true")
+	f.Add("pipe:spsc?items=-1&items=2#x")
+	f.Add("pipe:%zz")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse(text)
+		if err != nil {
+			return
+		}
+		c.Discard = []string{"cat"}
+		if err := c.Validate(); err != nil {
+			t.Errorf("Parse(%q) = %+v: %v", text, c, err)
+		}
+	})
+}

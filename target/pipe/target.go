@@ -1,0 +1,134 @@
+// Package pipe drives an in-process pipeline: one iteration moves Config.Items
+// items from producers to consumers and checks, in the measured run, that every
+// one arrived, in order.
+//
+// Its iterations are batches of operations: an Outcome's Ops is the number of
+// items. Producers make 256 items at a time and hand them over with one call,
+// consumers take what is there; the design chan sends and receives them one by one
+// all the same. Making and checking an item costs about a nanosecond.
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"contend/load"
+	"contend/pipeline"
+)
+
+// DefaultBuffer is the buffer of the designs that need one, in items: that of the
+// published third rung.
+const DefaultBuffer = 10_000
+
+// Config says which pipeline is driven and how far. Only Rung is required.
+type Config struct {
+	// Rung is the name of a pipeline.Design, in any case.
+	Rung string
+	// Buffer is in items. Zero means none for chan, and DefaultBuffer for the
+	// designs that need one.
+	Buffer int
+	// Batch is the largest number of items that a batching design publishes
+	// together; zero means pipeline.DefaultBatch.
+	Batch int
+	// Producers and Consumers are numbers of goroutines; zero means 1.
+	Producers, Consumers int
+	// Items is how many items one iteration moves. Zero means as many as take
+	// about 20 to 100 ms: 10 000 when printing, 400 000 through a channel without
+	// a buffer, else 1 000 000 for each 32 of the batch size, at most 16 000 000.
+	Items int
+	// Print makes both sides write a line per item, unbuffered, to a process that
+	// discards it, as the published first rung prints on both sides.
+	Print bool
+	// Discard is the command, with its arguments, of the process that Print writes
+	// to: it must read its standard input to the end. There is one per VU. There is
+	// no default: Print without it is an error.
+	Discard []string
+}
+
+// Validate returns an error that names every field that is wrong and what is
+// allowed.
+func (c Config) Validate() error {
+	if c.Print && len(c.Discard) == 0 {
+		return errors.Join(c.validate(), errors.New("pipe: print needs the command of a process that discards what is printed"))
+	}
+	return c.validate()
+}
+
+// validate checks what a URL can say.
+func (c Config) validate() error {
+	var items error
+	if uint64(c.Items) > pipeline.MaxItems { // a negative number becomes a huge one
+		items = fmt.Errorf("pipe: items %d: 1 to %d are allowed, or 0 for the default", c.Items, pipeline.MaxItems)
+	}
+	design, err := pipeline.Lookup(c.Rung)
+	if err != nil {
+		return errors.Join(err, items)
+	}
+	return errors.Join(design.Check(c.pipeline(design)), items)
+}
+
+func (c Config) pipeline(design pipeline.Design) pipeline.Config {
+	if c.Buffer == 0 && design.MinBuffer > 0 {
+		c.Buffer = DefaultBuffer
+	}
+	return pipeline.Config{Buffer: c.Buffer, Batch: c.Batch, Producers: c.Producers, Consumers: c.Consumers}
+}
+
+// items returns how many items one iteration moves through a pipeline as built.
+func (c Config) items(built pipeline.Config) int {
+	switch {
+	case c.Items > 0:
+		return c.Items
+	case c.Print:
+		return 10_000
+	case built.Buffer == 0:
+		return 400_000
+	}
+	return 1_000_000 * min(max(built.Batch/32, 1), 16)
+}
+
+// A Target makes VUs that each drive a pipeline of their own. It holds nothing
+// that must be closed.
+type Target struct {
+	config Config
+	design pipeline.Design
+}
+
+var _ load.Target = (*Target)(nil)
+
+// New returns the target that c describes, or an error that names every mistake.
+func New(c Config) (*Target, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	design, err := pipeline.Lookup(c.Rung)
+	if err != nil {
+		return nil, err
+	}
+	c.Discard = slices.Clone(c.Discard)
+	return &Target{config: c, design: design}, nil
+}
+
+// NewVU makes a VU with its own pipeline and, when printing, its own process,
+// which Close ends.
+func (t *Target) NewVU(context.Context, int) (load.VU, error) {
+	c := t.config.pipeline(t.design)
+	p, err := pipeline.New[uint64](t.design.Name, c)
+	if err != nil {
+		return nil, err
+	}
+	v := &vu{rung: t.design.Name, config: c, tallies: make([]*pipeline.Tally, p.Config.Consumers)}
+	items := uint64(t.config.items(p.Config))
+	for i := range uint64(p.Config.Producers) {
+		// The first producers take the remainder.
+		v.shares = append(v.shares, (items+uint64(p.Config.Producers)-1-i)/uint64(p.Config.Producers))
+	}
+	if t.config.Print {
+		if v.paper, err = startDiscarding(t.config.Discard); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
