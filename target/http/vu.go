@@ -59,7 +59,10 @@ func newVU(t *Target) *vu {
 }
 
 // SetTimeout sets the timeout of an iteration, connecting included.
-func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
+func (v *vu) SetTimeout(d time.Duration) {
+	v.timeout = d
+	v.deadline = unarmed
+}
 
 // Do sends the request and reads the answer.
 func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
