@@ -24,6 +24,8 @@
 //
 // # Output
 //
-// Standard output and standard error are read to the end at all times, so that
-// a subject never blocks on them, and only their last lines are kept.
+// Standard output and standard error are emptied all the time, whatever comes,
+// and only their last lines are kept. That happens every few milliseconds and
+// not for every line, so that a subject that logs each request does not use up
+// the cores that generate the load.
 package subject

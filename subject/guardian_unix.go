@@ -11,7 +11,8 @@ import (
 )
 
 // guardianScript reads two lines: the session to watch over, and a word of
-// dismissal. The end of the input in place of the second means that we died.
+// dismissal. The end of the input in place of the second means that we died; in
+// place of the first, that there is nothing to watch over.
 // Field 4 after the last parenthesis of /proc/PID/stat is the session; kill -9
 // with a negative number is the one spelling that all shells take for a group.
 const guardianScript = `trap '' HUP INT TERM
@@ -28,8 +29,9 @@ done`
 // A guardian is a shell that kills a session when this process is gone. The
 // nil guardian guards nothing.
 type guardian struct {
-	cmd  *exec.Cmd
-	pipe *os.File
+	cmd      *exec.Cmd
+	pipe     *os.File
+	watching bool
 }
 
 func newGuardian() (*guardian, error) {
@@ -50,10 +52,14 @@ func newGuardian() (*guardian, error) {
 	return &guardian{cmd: cmd, pipe: w}, nil
 }
 
-func (g *guardian) watch(session int) {
-	if g != nil {
-		g.pipe.WriteString(strconv.Itoa(session) + "\n")
+// watch names the session to watch over, once.
+func (g *guardian) watch(session int) error {
+	if g == nil {
+		return nil
 	}
+	g.watching = true
+	_, err := g.pipe.WriteString(strconv.Itoa(session) + "\n")
+	return err
 }
 
 // dismiss ends the guardian, whose session is gone or never began.
@@ -61,7 +67,9 @@ func (g *guardian) dismiss() {
 	if g == nil {
 		return
 	}
-	g.pipe.WriteString("dismissed\n")
+	if g.watching {
+		g.pipe.WriteString("dismissed\n")
+	}
 	g.pipe.Close()
 	g.cmd.Wait()
 }

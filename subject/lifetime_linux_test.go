@@ -16,6 +16,8 @@ import (
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
+func ownCPU() time.Duration { return must(cpuClock(os.Getpid())) }
+
 // pids reads the processes that a role has told in its output.
 func pids(t *testing.T, output string) []int {
 	t.Helper()
@@ -42,11 +44,21 @@ func gone(pid int) bool {
 	return err != nil || isZombie(stat)
 }
 
-func allGone(t *testing.T, found []int) {
+// holds waits until a condition holds.
+func holds(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for _, pid := range found {
-		holds(t, fmt.Sprintf("gone: %d", pid), func() bool { return gone(pid) })
+	for range 1000 {
+		if condition() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatalf("never %s", what)
+}
+
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	holds(t, fmt.Sprintf("gone: %d", pid), func() bool { return gone(pid) })
 }
 
 func TestStopEndsTheFamily(t *testing.T) {
@@ -58,6 +70,11 @@ func TestStopEndsTheFamily(t *testing.T) {
 	for _, pid := range found {
 		if !gone(pid) {
 			t.Errorf("process %d of %v outlived Stop", pid, found)
+		}
+	}
+	for _, p := range must(processes()) {
+		if p.PPID == os.Getpid() {
+			t.Errorf("%s %d outlived Stop", p.Comm, p.PID)
 		}
 	}
 }
@@ -72,18 +89,18 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 	}
 }
 
-// The subject, its child in the same group and its child in another group must
-// all disappear when the process that called Start is killed.
-func TestKillMinus9(t *testing.T) {
+// startHolder starts a process that starts a family, and returns the processes
+// of the family: the subject, its child in the same group, and its child in a
+// group of its own.
+func startHolder(t *testing.T) (holder *os.Process, found []int) {
+	t.Helper()
 	cmd := relative("holder")
 	cmd.Stdout = nil
 	output := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	var found []int
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	for lines := bufio.NewScanner(output); found == nil && lines.Scan(); {
 		found = pids(t, lines.Text())
 	}
@@ -92,118 +109,57 @@ func TestKillMinus9(t *testing.T) {
 	}
 	for _, pid := range found {
 		if gone(pid) {
-			t.Errorf("process %d of %v is gone before the kill", pid, found)
+			t.Fatalf("process %d of %v is gone before the kill", pid, found)
 		}
 	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	allGone(t, found)
+	return cmd.Process, found
 }
 
-// The kernel alone must end the subject when the guardian is gone too.
+func TestKillMinus9(t *testing.T) {
+	holder, found := startHolder(t)
+	holder.Kill()
+	for _, pid := range found {
+		waitGone(t, pid)
+	}
+}
+
+// Without its guardian the subject itself still dies with us.
 func TestParentDeathSignal(t *testing.T) {
-	s := started(t, role("hang"))
-	p := must(procfs.NewProc(s.PID()))
-	stat := must(p.Stat())
-	if stat.Session != s.PID() || stat.PGRP != s.PID() {
-		t.Errorf("session %d, group %d, want %d", stat.Session, stat.PGRP, s.PID())
-	}
-}
-
-func TestSampleBurn(t *testing.T) {
-	const burnt = 100 * time.Millisecond
-	s := started(t, with(role("burn", "10ms"), Ready{Log: "burnt"}))
-	_ = s
-	begin := time.Now()
-	burner := started(t, with(role("burn", burnt.String()), Ready{Log: "burnt"}))
-	got, err := burner.Sample()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wall := time.Since(begin)
-	// A loop that ends by the clock uses less CPU than burnt on a busy machine,
-	// so only a tenth of it is sure.
-	if limit := wall * time.Duration(runtime.NumCPU()); got.CPU < burnt/10 || got.CPU > limit {
-		t.Errorf("CPU %v, want between %v and %v", got.CPU, burnt/10, limit)
-	}
-	if got.Elapsed < burnt || got.Elapsed > wall {
-		t.Errorf("elapsed %v, want between %v and %v", got.Elapsed, burnt, wall)
-	}
-	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 {
-		t.Errorf("sample %+v of a live Go process", got)
-	}
-	if got.CPU%userTick == 0 {
-		t.Errorf("CPU %v looks like whole ticks", got.CPU)
-	}
-}
-
-// An idle subject uses next to nothing between two samples, and the figure is
-// finer than a tick.
-func TestSampleDelta(t *testing.T) {
-	s := started(t, with(role("burn", "50ms"), Ready{Log: "burnt"}))
-	first := must(s.Sample())
-	time.Sleep(50 * time.Millisecond)
-	delta := must(s.Sample()).Sub(first)
-	if delta.CPU < 0 || delta.CPU > delta.Elapsed || delta.Elapsed < 50*time.Millisecond {
-		t.Errorf("idle: %+v", delta)
-	}
-	if delta.RSSBytes <= 0 || delta.Threads < 1 {
-		t.Errorf("memory and threads are not differences: %+v", delta)
-	}
-}
-
-func TestSampleFamily(t *testing.T) {
-	const burnt = 200 * time.Millisecond
-	s := started(t, with(role("family", burnt.String()), Ready{Log: "^pids "}))
-	holds(t, "burnt", func() bool { return strings.Contains(s.stdout.text(), "burnt") })
-	got := must(s.Sample())
-	alone := must(cpuClock(s.PID()))
-	members, err := tree(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(members) != 3 { // itself, the one that burnt, the one in its own group
-		t.Errorf("%d processes, want 3", len(members))
-	}
-	var waitedFor time.Duration
-	for _, p := range members {
-		waitedFor += time.Duration(p.CUTime+p.CSTime) * userTick
-	}
-	if waitedFor < burnt/10 {
-		t.Errorf("CPU of children waited for: %v, want at least %v", waitedFor, burnt/10)
-	}
-	// Two burners in sequence or in parallel, each a tenth at least.
-	if got.CPU < alone+waitedFor+burnt/10 {
-		t.Errorf("CPU %v, want at least %v more than the %v of the first and the %v of those waited for",
-			got.CPU, burnt/10, alone, waitedFor)
-	}
-}
-
-func TestSampleWhileDying(t *testing.T) {
-	for range 20 {
-		s := started(t, role("hang"))
-		syscall.Kill(s.PID(), syscall.SIGKILL)
-		for {
-			got, err := s.Sample()
-			if err != nil {
-				break
-			}
-			if got.CPU <= 0 || got.CPU > time.Minute {
-				t.Fatalf("CPU %v of a dying process", got.CPU)
-			}
+	holder, found := startHolder(t)
+	subject := found[0]
+	for _, p := range must(processes()) {
+		if p.PPID == holder.Pid && p.PID != subject {
+			syscall.Kill(p.PID, syscall.SIGKILL)
+			waitGone(t, p.PID)
 		}
-		ended(t, s)
+	}
+	holder.Kill()
+	waitGone(t, subject)
+	for _, pid := range found[1:] {
+		syscall.Kill(pid, syscall.SIGKILL) // they have lost their guardian
 	}
 }
 
-func TestCPUClockOfNobody(t *testing.T) {
-	if _, err := cpuClock(1 << 22); err != errVanished { // pid_max is at most 2^22
-		t.Errorf("error %v", err)
+// The thread that calls Start may end: not it, but a thread of the subject's own
+// is the parent.
+func TestCallingThreadEnds(t *testing.T) {
+	subjects := make(chan *Subject)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		s, err := Start(t.Context(), role("hang"))
+		if err != nil {
+			t.Error(err)
+		}
+		subjects <- s
+	}()
+	s := <-subjects
+	if s == nil {
+		return
 	}
-	if _, _, err := sampleTree(1 << 22); err == nil {
-		t.Error("a sample of nobody")
-	}
-	if got := must(cpuClock(os.Getpid())); got <= 0 {
-		t.Errorf("our own clock: %v", got)
+	defer s.Stop(testContext())
+	select {
+	case <-s.Done():
+		t.Error(s.Err())
+	case <-time.After(100 * time.Millisecond):
 	}
 }

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -14,6 +15,9 @@ func isolate(cmd *exec.Cmd) {
 }
 
 func terminateGroup(pid int) { unix.Kill(-pid, unix.SIGTERM) }
+
+// widen asks for a pipe of pipeBytes, which users may have up to a total limit.
+func widen(pipe *os.File) { unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, pipeBytes) }
 
 // killTree kills the process group of pid, then whatever else sampling would
 // count, and returns how many processes it had to kill one by one.

@@ -38,6 +38,6 @@ type guardian struct{}
 
 func newGuardian() (*guardian, error) { return nil, errors.ErrUnsupported }
 
-func (*guardian) watch(int) {}
+func (*guardian) watch(int) error { return nil }
 
 func (*guardian) dismiss() {}

@@ -27,8 +27,8 @@ type Ready struct {
 	// HTTP is a path on {{addr}}, or a whole URL with placeholders; a GET of it
 	// must answer 200, and each attempt within a second.
 	HTTP string
-	// Log is a regular expression (RE2) that a line of standard output or
-	// standard error must match.
+	// Log is a regular expression (RE2) that a whole line of standard output or
+	// standard error must contain a match of.
 	Log string
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +32,6 @@ var roles = map[string]func(args []string){
 	"family":   family,
 	"orphan":   orphan,
 	"flood":    flood,
-	"chatter":  chatter,
 	"unlucky":  unlucky,
 	"holder":   holder,
 }
@@ -118,10 +118,9 @@ func stubborn([]string) {
 	hang()
 }
 
-// burn uses one core for a time, then waits.
+// burn uses that much CPU time, then waits.
 func burn(args []string) {
-	until := time.Now().Add(must(time.ParseDuration(args[0])))
-	for time.Now().Before(until) {
+	for enough := must(time.ParseDuration(args[0])); ownCPU() < enough; {
 	}
 	fmt.Println("burnt")
 	hang()
@@ -157,23 +156,10 @@ func orphan([]string) {
 // flood writes args[0] MiB without a newline, then says so.
 func flood(args []string) {
 	block := make([]byte, 1<<20)
-	var blocks int
-	must(fmt.Sscan(args[0], &blocks))
-	for range blocks {
+	for range must(strconv.Atoi(args[0])) {
 		must(os.Stdout.Write(block))
 	}
 	fmt.Fprintln(os.Stderr, "flooded")
-	hang()
-}
-
-// chatter writes one short line per system call, as access logs do.
-func chatter(args []string) {
-	var lines int
-	must(fmt.Sscan(args[0], &lines))
-	for range lines {
-		fmt.Println(strings.Repeat("x", 99))
-	}
-	fmt.Fprintln(os.Stderr, "chattered")
 	hang()
 }
 

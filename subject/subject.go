@@ -71,9 +71,10 @@ type Subject struct {
 // tells how the process ended and the last lines of its output, and nothing is
 // left running. ctx bounds only Start.
 //
-// Addresses are on 127.0.0.1 and free when chosen, but another process may bind
-// them before the subject does. A subject that ends at once and speaks of an
-// address in use is therefore started a second time, with new addresses.
+// Addresses are on 127.0.0.1 and free for TCP and UDP when chosen, but another
+// process may bind them before the subject does. A subject that ends before it
+// is ready and speaks of an address in use is therefore started a second time,
+// with new addresses.
 func Start(ctx context.Context, cfg Config) (*Subject, error) {
 	if len(cfg.Command) == 0 {
 		return nil, fmt.Errorf("subject %s: command is empty", cfg.Name)
@@ -82,7 +83,7 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 		cfg.Name = filepath.Base(cfg.Command[0])
 	}
 	s, err := start(ctx, cfg)
-	if s != nil && err != nil && s.lostItsAddress(err) {
+	if s.lostItsAddress(err) {
 		s, err = start(ctx, cfg)
 	}
 	if err != nil {
@@ -118,7 +119,8 @@ func (s *Subject) Err() error {
 	return fmt.Errorf("subject %s: %w", s.name, s.err)
 }
 
-// Stderr returns the last lines, at most 20, of standard error.
+// Stderr returns the last lines, at most 20, of standard error, as it was up to
+// 50 ms ago.
 func (s *Subject) Stderr() string { return s.stderr.text() }
 
 // Warnings returns what a reader of the figures or the owner of the machine
@@ -225,10 +227,12 @@ func start(ctx context.Context, cfg Config) (*Subject, error) {
 		addrs:       addrs,
 		stopTimeout: orDefault(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
+		stdout:      tail{watch: watch},
+		stderr:      tail{watch: watch},
 		done:        make(chan struct{}),
 	}
 	launched := make(chan error, 1)
-	go s.live(watch, launched)
+	go s.live(launched)
 	if err := <-launched; err != nil {
 		<-s.done
 		return nil, err
@@ -278,7 +282,7 @@ func (s *Subject) abandon(reason error) error {
 // the address first. The texts are those of strerror(EADDRINUSE) on Linux and
 // BSD and of Node.js.
 func (s *Subject) lostItsAddress(err error) bool {
-	if len(s.addrs) == 0 || !errors.Is(err, errEnded) {
+	if s == nil || len(s.addrs) == 0 || !errors.Is(err, errEnded) {
 		return false
 	}
 	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())

@@ -42,18 +42,6 @@ func ended(t *testing.T, s *Subject) {
 	}
 }
 
-// holds waits until a condition holds.
-func holds(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for range 1000 {
-		if condition() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("never %s", what)
-}
-
 func contains(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
@@ -123,7 +111,7 @@ func TestHandOver(t *testing.T) {
 
 func TestStartFails(t *testing.T) {
 	short := func(cfg Config) Config {
-		cfg.StartTimeout = 100 * time.Millisecond
+		cfg.StartTimeout = time.Second
 		return cfg
 	}
 	tests := []struct {
@@ -134,12 +122,12 @@ func TestStartFails(t *testing.T) {
 		{"nothing to start", Config{Name: "x"}, []string{"subject x: command is empty"}},
 		{"no such program", Config{Command: []string{"/no/such"}}, []string{"subject such: ", "no such file"}},
 		{"no such directory", Config{Command: []string{"/bin/sh"}, Dir: "/no/such"}, []string{"subject sh: ", "no such"}},
-		{"ends at once", role("fail", "the reason"),
+		{"ends at once", with(role("fail", "the reason"), Ready{Log: "never"}),
 			[]string{"subject fail: not ready: ended unasked: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
 		{"ends well", with(role("end"), Ready{Log: "x"}), []string{"exit status 0", "it wrote nothing"}},
-		{"no tcp", short(role("hang", "{{addr}}")), []string{"not ready after 100ms: dial tcp 127.0.0.1:", "refused"}},
+		{"no tcp", short(role("hang", "{{addr}}")), []string{"not ready after 1s: dial tcp 127.0.0.1:", "refused"}},
 		{"no log", short(with(role("log", "stdout"), Ready{Log: "never"})),
-			[]string{"not ready after 100ms: no line", `"never"`, "stdout:\n\tstarting"}},
+			[]string{"not ready after 1s: no line", `"never"`, "stdout:\n\tstarting"}},
 		{"not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/none"})), []string{"/none answered 404"}},
 		{"redirect is not 200", short(with(role("serve", "{{addr}}"), Ready{HTTP: "/moved"})), []string{"answered 302"}},
 		{"unknown placeholder", role("serve", "{{adr}}", "{{addr.}}"),
@@ -151,6 +139,7 @@ func TestStartFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s, err := Start(t.Context(), test.cfg)
 			if s != nil {
 				t.Error("a subject in spite of the error")
@@ -250,8 +239,15 @@ func TestDiesInMidRun(t *testing.T) {
 	}
 }
 
+func TestWarnsWithoutGuardian(t *testing.T) {
+	s := &Subject{name: "x", unguarded: os.ErrNotExist}
+	if got := s.Warnings(); len(got) != 1 || got[0].Code != "no_guardian" {
+		t.Errorf("warnings %v, want no_guardian", got)
+	}
+}
+
 func TestFlood(t *testing.T) {
-	const mebibytes = 1024
+	const mebibytes = 256
 	s := started(t, with(role("flood", fmt.Sprint(mebibytes)), Ready{Log: "flooded"}))
 	if got := s.Stderr(); got != "flooded" {
 		t.Errorf("stderr %q", got)

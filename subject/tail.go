@@ -2,41 +2,43 @@ package subject
 
 import (
 	"bytes"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 )
 
 const (
 	tailLines = 20
 	tailBytes = 8 << 10
-	// drainPause bounds how often a subject that writes a line per request wakes
-	// us: without it every line costs the generator's cores a wake-up. At 64 KiB
-	// of pipe a pause of 1 ms holds nobody back below 64 MB/s, and at that rate
-	// reads come back full and there is no pause.
-	drainPause = time.Millisecond
-	drainBytes = 64 << 10
 )
 
-// A tail keeps the last tailBytes of a stream in fixed memory. It is safe for
-// concurrent use.
+// A tail is an io.Writer that keeps the last tailBytes of a stream in fixed
+// memory. It may be read while it is written.
 type tail struct {
+	watch *lineWatch // sees every byte too; may be nil
+	rest  []byte     // of the watch: a line that is not complete yet
+
 	mu   sync.Mutex
 	ring [tailBytes]byte
 	size int64 // bytes ever written
 }
 
-func (t *tail) write(p []byte) {
+func (t *tail) Write(p []byte) (int, error) {
+	if t.watch != nil {
+		t.rest = t.watch.scan(t.rest, p)
+	}
+	t.keep(p)
+	return len(p), nil
+}
+
+func (t *tail) keep(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if skip := len(p) - tailBytes; skip > 0 {
 		t.size += int64(skip)
 		p = p[skip:]
 	}
-	at := int(t.size % tailBytes)
-	n := copy(t.ring[at:], p)
+	n := copy(t.ring[t.size%tailBytes:], p)
 	copy(t.ring[:], p[n:])
 	t.size += int64(len(p))
 }
@@ -46,7 +48,7 @@ func (t *tail) write(p []byte) {
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := int(t.size % tailBytes)
+	at := t.size % tailBytes
 	kept := string(t.ring[:at])
 	if t.size >= tailBytes {
 		kept = string(t.ring[at:]) + kept
@@ -86,25 +88,5 @@ func (w *lineWatch) scan(rest, more []byte) []byte {
 			return nil
 		}
 		rest = after
-	}
-}
-
-// drain reads r to its end into t, and shows it to watch unless that is nil.
-func drain(r *os.File, t *tail, watch *lineWatch) {
-	defer r.Close()
-	buf := make([]byte, drainBytes)
-	var rest []byte
-	for {
-		n, err := r.Read(buf)
-		t.write(buf[:n])
-		if watch != nil {
-			rest = watch.scan(rest, buf[:n])
-		}
-		if err != nil {
-			return
-		}
-		if n < len(buf)/2 {
-			time.Sleep(drainPause)
-		}
 	}
 }

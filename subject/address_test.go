@@ -1,0 +1,76 @@
+package subject
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestSubstitute(t *testing.T) {
+	addrs := map[string]string{"": "127.0.0.1:10", "api-2": "127.0.0.1:20"}
+	tests := []struct {
+		in, out string
+		names   []string
+	}{
+		{"plain {x} {{ }", "plain {x} {{ }", nil},
+		{"{{addr}}", "127.0.0.1:10", []string{""}},
+		{"-l={{host}}:{{port}}", "-l=127.0.0.1:10", []string{""}},
+		{"{{host}}", "127.0.0.1", nil},
+		{"{{addr.api-2}},{{port.api-2}},{{port}}", "127.0.0.1:20,20,10", []string{"", "api-2"}},
+	}
+	for _, test := range tests {
+		names, err := addressNames([]string{test.in})
+		if err != nil || !reflect.DeepEqual(names, test.names) {
+			t.Errorf("%q: names %q, %v, want %q", test.in, names, err, test.names)
+		}
+		if got := substitute(test.in, addrs); got != test.out {
+			t.Errorf("%q: got %q, want %q", test.in, got, test.out)
+		}
+	}
+}
+
+func TestUnknownPlaceholders(t *testing.T) {
+	for _, in := range []string{"{{}}", "{{adr}}", "{{addr.}}", "{{addr.a b}}", "{{ADDR}}", "{{ addr }}", "{{host.x}}"} {
+		_, err := addressNames([]string{"{{addr}}", in})
+		if err == nil || !strings.Contains(err.Error(), in+", allowed: ") {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+func TestFreeAddrsDiffer(t *testing.T) {
+	names := strings.Split("a b c d e f g h i j", " ")
+	addrs, err := freeAddrs(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, addr := range addrs {
+		seen[addr] = true
+	}
+	if len(seen) != len(names) {
+		t.Errorf("%d different addresses for %d names", len(seen), len(names))
+	}
+}
+
+// What addressNames accepts, substitute replaces completely.
+func FuzzPlaceholders(f *testing.F) {
+	for _, seed := range []string{"{{addr}}", "{{{{port.x}}}}", "{{host}}{{", "{{addr.a}}{{b}}", "{{\n}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		names, err := addressNames([]string{text})
+		if err != nil {
+			return
+		}
+		addrs := map[string]string{}
+		for _, name := range names {
+			addrs[name] = host + ":1"
+		}
+		found := braces.FindAllString(text, -1)
+		got := substitute(text, addrs)
+		if strings.Count(got, host)+strings.Count(got, "1") < len(found) || (found == nil && got != text) {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package subject
-
-import "os/exec"
-
-func ownGroup(*exec.Cmd) {}

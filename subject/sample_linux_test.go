@@ -1,0 +1,95 @@
+package subject
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSampleBurn(t *testing.T) {
+	const burnt = 100 * time.Millisecond
+	begin := time.Now()
+	s := started(t, with(role("burn", burnt.String()), Ready{Log: "burnt"}))
+	got := must(s.Sample())
+	wall := time.Since(begin)
+	if limit := wall * time.Duration(runtime.NumCPU()); got.CPU < burnt || got.CPU > limit {
+		t.Errorf("CPU %v, want between %v and %v", got.CPU, burnt, limit)
+	}
+	if got.Elapsed <= 0 || got.Elapsed > wall {
+		t.Errorf("elapsed %v of %v", got.Elapsed, wall)
+	}
+	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 {
+		t.Errorf("sample %+v of a live Go process", got)
+	}
+	if got.CPU%userTick == 0 {
+		t.Errorf("CPU %v looks like whole ticks", got.CPU)
+	}
+}
+
+func TestSampleDelta(t *testing.T) {
+	s := started(t, with(role("burn", "50ms"), Ready{Log: "burnt"}))
+	first := must(s.Sample())
+	time.Sleep(50 * time.Millisecond)
+	delta := must(s.Sample()).Sub(first)
+	if delta.CPU < 0 || delta.CPU > delta.Elapsed || delta.Elapsed < 50*time.Millisecond {
+		t.Errorf("idle: %+v", delta)
+	}
+	if delta.RSSBytes <= 0 || delta.Threads < 1 {
+		t.Errorf("memory and threads are not differences: %+v", delta)
+	}
+}
+
+// The family is the first process, a child that lives and one in a group of its
+// own; a fourth was waited for.
+func TestSampleFamily(t *testing.T) {
+	const burnt = 100 * time.Millisecond
+	s := started(t, with(role("family", burnt.String()), Ready{Log: "^pids "}))
+	holds(t, "burnt", func() bool { return strings.Contains(s.stdout.text(), "burnt") })
+	members := must(tree(s.PID()))
+	if len(members) != 3 {
+		t.Errorf("%d processes, want 3", len(members))
+	}
+	var waitedFor time.Duration
+	for _, p := range members {
+		waitedFor += time.Duration(p.CUTime+p.CSTime) * userTick
+	}
+	if waitedFor < burnt-2*userTick { // user and system time are cut to ticks apart
+		t.Errorf("CPU of the child waited for: %v, want at least %v", waitedFor, burnt-2*userTick)
+	}
+	got, alone := must(s.Sample()), must(cpuClock(s.PID()))
+	if least := waitedFor + burnt; got.CPU < least || alone > burnt {
+		t.Errorf("CPU %v, want at least %v; of the first alone %v", got.CPU, least, alone)
+	}
+}
+
+func TestSampleWhileDying(t *testing.T) {
+	for range 5 {
+		s := started(t, role("hang"))
+		syscall.Kill(s.PID(), syscall.SIGKILL)
+		for {
+			got, err := s.Sample()
+			if err != nil {
+				break
+			}
+			if got.CPU <= 0 || got.CPU > time.Minute {
+				t.Fatalf("CPU %v of a dying process", got.CPU)
+			}
+		}
+		ended(t, s)
+	}
+}
+
+func TestCPUClockOfNobody(t *testing.T) {
+	if _, err := cpuClock(1 << 22); err != errVanished { // pid_max is at most 2^22
+		t.Errorf("error %v", err)
+	}
+	if _, _, err := sampleTree(1 << 22); err == nil {
+		t.Error("a sample of nobody")
+	}
+	if got := must(cpuClock(os.Getpid())); got <= 0 {
+		t.Errorf("our own clock: %v", got)
+	}
+}
