@@ -55,7 +55,7 @@ func TestUnreachable(t *testing.T) {
 	authority, certificate := certificate(t)
 	secured, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	plain, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
-	secure := TLS{CAPEM: authority}
+	secure := TLS{CA: authority}
 	for _, test := range []struct {
 		name    string
 		address string

@@ -53,7 +53,7 @@ func (c *caller) trailersOnly() bool { return len(c.trailer.Get("content-type"))
 func madeUp(st *status.Status, l *link) (load.ErrorKind, bool) {
 	text := st.Message()
 	switch {
-	case st.Code() == codes.Unavailable && strings.HasPrefix(text, "connection error: "):
+	case isRefusal(st.Err()):
 		return load.KindOf(l.refused(st.Err())), true
 	case st.Code() == codes.Unavailable && hasAnyPrefix(text,
 		"error reading from server: ", "closing transport due to: ", "transport is closing", "the connection is draining",
@@ -69,6 +69,13 @@ func madeUp(st *status.Status, l *link) (load.ErrorKind, bool) {
 		return load.Protocol, true
 	}
 	return "", false
+}
+
+// isRefusal reports that grpc-go did not send the call because its last
+// attempt to connect failed.
+func isRefusal(err error) bool {
+	st, _ := status.FromError(err)
+	return st.Code() == codes.Unavailable && strings.HasPrefix(st.Message(), "connection error: ")
 }
 
 // lossKind is the kind of an established connection's loss.

@@ -27,8 +27,9 @@ const (
 	// errors while it is away does not depend on how long it has been away.
 	reconnectPause = 100 * time.Millisecond
 	// window is the fixed flow-control window of a stream and of a connection.
-	// A fixed one spares grpc-go's bandwidth estimator, which sends a ping
-	// (and makes the server answer it) for the data of nearly every call.
+	// A fixed one spares grpc-go's bandwidth estimator, which pings the server
+	// again as soon as the last ping was answered: with one VU per connection,
+	// in every call.
 	window = 16 << 20
 )
 

@@ -207,10 +207,10 @@ func TestTLS(t *testing.T) {
 		tls  TLS
 		want load.ErrorKind
 	}{
-		{"own authority", TLS{CAPEM: authority}, ""},
+		{"own authority", TLS{CA: authority}, ""},
 		{"insecure", TLS{Insecure: true}, ""},
 		{"unknown authority", TLS{}, load.TLS},
-		{"other name", TLS{CAPEM: authority, ServerName: "elsewhere"}, load.TLS},
+		{"other name", TLS{CA: authority, ServerName: "elsewhere"}, load.TLS},
 	} {
 		for _, mode := range modes() {
 			t.Run(test.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
@@ -254,8 +254,9 @@ func TestTimeout(t *testing.T) {
 				mu.Lock()
 				wait := slow
 				mu.Unlock()
-				if wait {
+				if wait { // the server's clock of the deadline may be ahead of ours
 					<-ctx.Done()
+					return status.FromContextError(ctx.Err()).Err()
 				}
 				return nil
 			}

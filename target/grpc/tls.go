@@ -4,29 +4,24 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
-	"os"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TLS says how the server of a grpcs:// URL is verified. The zero value
-// verifies it with the system's authorities.
+// TLS says whom to trust. The zero value trusts the system's authorities and
+// checks the certificate against the URL's host. Sessions are not resumed: a
+// new connection means a full handshake.
 type TLS struct {
-	// CAFile and CAPEM are authorities in PEM form that replace the system's;
-	// at most one is set.
-	CAFile string
-	CAPEM  []byte
-	// ServerName overrides the host of the URL in the verification.
-	ServerName string
-	// Insecure accepts any certificate.
+	// CA holds the trusted authorities in PEM form; empty means the system's.
+	CA []byte
+	// Insecure accepts any certificate of any host.
 	Insecure bool
+	// ServerName is the expected name instead of the URL's host.
+	ServerName string
 }
 
-func (t TLS) isZero() bool {
-	return t.CAFile == "" && len(t.CAPEM) == 0 && t.ServerName == "" && !t.Insecure
-}
+func (t TLS) isZero() bool { return len(t.CA) == 0 && !t.Insecure && t.ServerName == "" }
 
 func (t TLS) credentials(secure bool) (credentials.TransportCredentials, error) {
 	if !secure {
@@ -35,35 +30,16 @@ func (t TLS) credentials(secure bool) (credentials.TransportCredentials, error) 
 		}
 		return insecure.NewCredentials(), nil
 	}
-	roots, err := t.roots()
-	if err != nil {
-		return nil, err
-	}
-	return credentials.NewTLS(&tls.Config{
-		RootCAs:            roots,
+	config := &tls.Config{
 		ServerName:         t.ServerName,
 		InsecureSkipVerify: t.Insecure,
 		MinVersion:         tls.VersionTLS12,
-	}), nil
-}
-
-func (t TLS) roots() (*x509.CertPool, error) {
-	pem, source := t.CAPEM, "the CA text"
-	switch {
-	case t.CAFile != "" && len(pem) > 0:
-		return nil, errors.New("TLS: both a CA file and CA text")
-	case t.CAFile != "":
-		var err error
-		if pem, err = os.ReadFile(t.CAFile); err != nil {
-			return nil, fmt.Errorf("TLS: %w", err)
+	}
+	if len(t.CA) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(t.CA) {
+			return nil, errors.New("TLS: CA holds no certificate in PEM form")
 		}
-		source = t.CAFile
-	case len(pem) == 0:
-		return nil, nil
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("TLS: no certificate in %s", source)
-	}
-	return roots, nil
+	return credentials.NewTLS(config), nil
 }

@@ -105,11 +105,16 @@ func (c *caller) do(ctx context.Context, l *link) (load.Outcome, error) {
 		c.patient = append(c.options[:2:2], grpc.WaitForReady(true))
 	}
 	c.trailer = nil
+	wait := l.down.Load()
 	var err error
-	if l.down.Load() {
-		err = c.awaitConnection(ctx, l)
-	} else {
+	if !wait {
 		err = l.conn.Invoke(ctx, c.method, c.request, &c.reply, c.options...)
+		// grpc-go repeats the last refusal until it has taken note that the
+		// connection is back. Nothing was sent then.
+		wait = isRefusal(err) && !l.down.Load()
+	}
+	if wait {
+		err = c.awaitConnection(ctx, l)
 	}
 	if err != nil {
 		return c.judge(ctx, l, err)

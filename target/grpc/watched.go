@@ -48,7 +48,7 @@ func handshakeKind(err error) load.ErrorKind {
 
 // A watchedConn reports to its link when the server shows that it speaks
 // HTTP/2, or why the connection ended before. It hides the system connection on
-// purpose: grpc-go would read its socket options, three system calls each time.
+// purpose: grpc-go would read its socket options, four system calls each time.
 type watchedConn struct {
 	net.Conn
 	link *link
