@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// cpuLimit returns the CPU limit of the control group that this process runs
+// CPULimit returns the CPU limit of the control group that this process runs
 // under, in cores, and whether there is one. root is the root of the file
 // system. It reads cpu.max of cgroup v2, "QUOTA PERIOD" in microseconds or
 // "max PERIOD" (Linux, Documentation/admin-guide/cgroup-v2.rst), from the
 // process's own group up to the root, because the tightest one holds. The
 // runtime sets GOMAXPROCS from the same files, so this is for the log only.
-func cpuLimit(root fs.FS) (cores float64, ok bool) {
+func CPULimit(root fs.FS) (cores float64, ok bool) {
 	const mount = "sys/fs/cgroup"
 	dir := path.Join(mount, ownGroup(root))
 	for strings.HasPrefix(dir, mount) {

@@ -40,9 +40,9 @@ func TestCPULimit(t *testing.T) {
 			for name, text := range tt.files {
 				root[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			got, ok := cpuLimit(root)
+			got, ok := CPULimit(root)
 			if got != tt.want || ok != (tt.want != 0) {
-				t.Errorf("cpuLimit = %v, %v; want %v", got, ok, tt.want)
+				t.Errorf("CPULimit = %v, %v; want %v", got, ok, tt.want)
 			}
 		})
 	}

@@ -9,18 +9,11 @@ import (
 
 func newTestHandler(tb testing.TB) *handler {
 	tb.Helper()
-	routes, err := newStatusRoutes()
+	h, err := newHandler(&phase{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		for _, r := range routes {
-			_ = r.tally.Close()
-		}
-	})
-	log := slog.New(slog.DiscardHandler)
-	seen := newRequests(routes)
-	h := &handler{routes: routes, phase: &phase{}, seen: seen, metrics: metricsHandler(log, seen), log: log}
+	tb.Cleanup(h.end)
 	h.phase.serve()
 	return h
 }

@@ -208,7 +208,7 @@ func (s *Server) drain() error {
 
 func (s *Server) logEnvironment() {
 	limit := "none"
-	if cores, ok := cpuLimit(os.DirFS("/")); ok {
+	if cores, ok := CPULimit(os.DirFS("/")); ok {
 		limit = strconv.FormatFloat(cores, 'g', 4, 64)
 	}
 	s.log.Info("environment", "cores", runtime.NumCPU(),

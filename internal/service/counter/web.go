@@ -35,14 +35,12 @@ type web struct {
 }
 
 func newWeb(ln net.Listener, p *phase, log *slog.Logger) (*web, error) {
-	routes, err := newStatusRoutes()
+	h, err := newHandler(p, log)
 	if err != nil {
 		return nil, err
 	}
-	seen := newRequests(routes)
-	h := &handler{routes: routes, phase: p, seen: seen, metrics: metricsHandler(log, seen), log: log}
 	cs := newConns(ln, p)
-	return &web{conns: cs, routes: routes, server: &fasthttp.Server{
+	return &web{conns: cs, routes: h.routes, server: &fasthttp.Server{
 		Handler:                      h.serve,
 		ErrorHandler:                 h.unreadable,
 		ConnState:                    cs.changed,
