@@ -1,0 +1,5 @@
+//go:build !race
+
+package usl_test
+
+const raceEnabled = false
