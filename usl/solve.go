@@ -60,6 +60,20 @@ func (p problem) model(t theta) Model {
 	return Model{Alpha: t[1] / a, Beta: t[2] / a, Gamma: p.scale / a}
 }
 
+// linearised fits ℓ to N/X, weighted by dX/dℓ. Throughputs that are next to nothing
+// have no weight in it.
+func (p problem) linearised() theta {
+	const nothing = 1e-9
+	q := quadratic{}
+	for i, n := range p.n {
+		if p.x[i] > nothing {
+			slope := p.x[i] * p.x[i] / n
+			q.add(n, p.weight[i]*slope*slope, n/p.x[i]-p.minA)
+		}
+	}
+	return q.minimise(theta{})
+}
+
 // coarse returns the best of a grid of α and β, each with the γ that suits it best.
 func (p problem) coarse() theta {
 	best, bestCost := theta{}, math.Inf(1)
