@@ -7,6 +7,7 @@ import (
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -136,10 +137,11 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-func TestTargetOverUnixSocketAndTLS(t *testing.T) {
+func TestTargetReachesItsServer(t *testing.T) {
 	server := httptest.NewTLSServer(nethttp.HandlerFunc(echoMethod))
 	defer server.Close()
-	socket := listenUnix(t, nethttp.HandlerFunc(echoMethod))
+	socket := filepath.Join(t.TempDir(), "s")
+	serveOn(t, "unix", socket, echoMethod)
 	for name, c := range map[string]Config{
 		"insecure":    {URL: server.URL, TLS: TLS{Insecure: true}},
 		"own CA":      {URL: server.URL, TLS: TLS{CA: pemOf(server)}},
@@ -147,14 +149,20 @@ func TestTargetOverUnixSocketAndTLS(t *testing.T) {
 		"unix":        {URL: "http+unix://" + socket + ":/x", Method: "POST"},
 		"unix field":  {URL: "http://any/", UnixSocket: socket, DisableKeepAlive: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			v := newTestVU(t, c)
-			for range 3 {
-				out, err := v.Do(context.Background())
-				if err != nil || out.Status != 200 || out.Failed {
-					t.Fatalf("got %+v, %v", out, err)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { checkReached(t, c) })
+	}
+	t.Run("IPv6", func(t *testing.T) {
+		checkReached(t, Config{URL: "http://" + serveOn(t, "tcp6", "[::1]:0", echoMethod)})
+	})
+}
+
+func checkReached(t *testing.T, c Config) {
+	t.Helper()
+	v := newTestVU(t, c)
+	for range 3 {
+		out, err := v.Do(context.Background())
+		if err != nil || out.Status != 200 || out.Failed {
+			t.Fatalf("got %+v, %v", out, err)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 	url := "http://" + listen(t, hang)
 	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
-		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout})
+		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
 		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[load.Timeout]+r.Unfinished {
 			t.Errorf("timeout %v: planned %d, completed %d, errored %v, unfinished %d",
 				timeout, r.Planned, r.Completed, r.Errored, r.Unfinished)
