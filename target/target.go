@@ -86,14 +86,14 @@ func (o Opener) Open(ctx context.Context, s Spec) (load.Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return guard.New(c)
+		return opened(guard.New(c))
 	case "pipe":
 		c, err := pipe.Parse(s.URL)
 		if err != nil {
 			return nil, err
 		}
 		c.Discard = o.Discard
-		return pipe.New(c)
+		return opened(pipe.New(c))
 	case "func":
 		f, ok := o.Funcs[rest]
 		if !ok {
@@ -102,6 +102,14 @@ func (o Opener) Open(ctx context.Context, s Spec) (load.Target, error) {
 		return f()
 	}
 	return nil, fmt.Errorf("target %q: scheme %q is not one of %s", s.URL, scheme, schemes)
+}
+
+// opened keeps a nil pointer of a concrete type from looking like a target.
+func opened[T load.Target](t T, err error) (load.Target, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 const schemes = "http, https, http+unix, grpc, grpcs, guard, pipe, func"
@@ -153,7 +161,7 @@ func openHTTP(s Spec) (load.Target, error) {
 	if err := errors.Join(err, caErr); err != nil {
 		return nil, err
 	}
-	return http.New(c)
+	return opened(http.New(c))
 }
 
 func openGRPC(ctx context.Context, s Spec) (load.Target, error) {
@@ -184,7 +192,7 @@ func openGRPC(ctx context.Context, s Spec) (load.Target, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return grpc.New(ctx, c)
+	return opened(grpc.New(ctx, c))
 }
 
 // authorities reads the file of trusted authorities, if one is named.

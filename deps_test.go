@@ -1,0 +1,255 @@
+package contend_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The table below is the architecture (docs/architecture.md): who may import
+// whom inside this module, and where each heavy module may be imported.
+//
+// DO NOT CHANGE THIS DATA TO FIX A BUILD. A new line is a decision about the
+// design and needs its reason in the commit message.
+
+// layers lists, for each package, the packages of this module that it may
+// import. A name that ends in /... stands for all packages below.
+var layers = map[string][]string{
+	"hist":                               {},
+	"stat":                               {},
+	"usl":                                {"stat"},
+	"guard":                              {},
+	"guard/guardtest":                    {"guard"},
+	"pipeline":                           {},
+	"load":                               {"hist", "stat"},
+	"target/http":                        {"load"},
+	"target/grpc":                        {"load"},
+	"target/guard":                       {"load", "guard", "hist"},
+	"target/pipe":                        {"load", "pipeline"},
+	"subject":                            {"stat"},
+	"target":                             {"load", "target/..."},
+	"trial":                              {"load", "subject", "hist", "stat", "usl"},
+	"report":                             {"hist", "stat", "usl", "load", "trial"},
+	"internal/service/counter":           {"guard", "internal/service/counter/..."},
+	"internal/service/counter/counterpb": {},
+	"experiment":                         {"hist", "stat", "usl", "guard", "pipeline", "load", "subject", "target", "trial", "report"},
+	"internal/cli":                       {"..."},
+	"cmd/contend":                        {"internal/cli"},
+	"bench/...":                          {"..."},
+}
+
+// heavy says which packages may import a third-party module. What is not
+// listed may be imported by tests only.
+var heavy = map[string][]string{
+	"github.com/HdrHistogram/hdrhistogram-go": {"hist"},
+	"gonum.org/v1/gonum":                      {"stat", "usl"},
+	"github.com/valyala/fasthttp":             {"internal/service/counter", "internal/cli"},
+	"google.golang.org/grpc":                  {"target/grpc", "internal/service/counter/..."},
+	"google.golang.org/protobuf":              {"target/grpc", "internal/service/counter/..."},
+	"github.com/bufbuild/protocompile":        {"target/grpc", "internal/service/counter/counterpb"},
+	"github.com/prometheus/client_golang":     {"internal/service/counter"},
+	"github.com/prometheus/procfs":            {"subject"},
+	"github.com/goccy/go-yaml":                {"experiment"},
+	"github.com/spf13/cobra":                  {"internal/cli"},
+	"github.com/puzpuzpuz/xsync/v4":           {"pipeline"},
+	"golang.org/x/sys":                        {"load", "subject", "target/http"},
+	"golang.org/x/term":                       {"internal/cli"},
+	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
+	"go.uber.org/goleak":                      {"guard/guardtest"},
+}
+
+type goPackage struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+	Standard        bool
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "contend/")
+		allowed, ok := rule(layers, name)
+		if !ok {
+			t.Errorf("package %s has no line in the table", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if own, isOwn := strings.CutPrefix(imported, "contend/"); isOwn {
+				if !matches(allowed, own) {
+					t.Errorf("%s imports %s, which the architecture does not allow", name, own)
+				}
+				continue
+			}
+			if module := moduleOf(imported); module != "" && !matches(heavy[module], name) {
+				t.Errorf("%s imports %s, which is allowed in %v only", name, imported, heavy[module])
+			}
+		}
+	}
+}
+
+// rule finds the line of a package, exact or by a pattern.
+func rule(table map[string][]string, name string) ([]string, bool) {
+	if list, ok := table[name]; ok {
+		return list, true
+	}
+	for pattern, list := range table {
+		if matches([]string{pattern}, name) {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, all := strings.CutSuffix(pattern, "...")
+		if !all {
+			return pattern == name
+		}
+		return strings.HasPrefix(name+"/", prefix)
+	})
+}
+
+// moduleOf returns the module of a third-party import, "" for the standard
+// library.
+func moduleOf(path string) string {
+	if !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
+		return ""
+	}
+	for module := range heavy {
+		if path == module || strings.HasPrefix(path, module+"/") {
+			return module
+		}
+	}
+	return path
+}
+
+// Below internal/cli nothing exits, catches signals, prints, reads the
+// environment, parses flags or logs by itself.
+func TestLibrariesKeepOutOfTheProcess(t *testing.T) {
+	forbiddenImports := []string{"os/signal", "flag", "log"}
+	forbidden := map[string][]string{
+		"os":  {"Exit", "Stdout", "Stderr", "Getenv", "LookupEnv", "Setenv", "ExpandEnv"},
+		"fmt": {"Print", "Printf", "Println"},
+	}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "contend/")
+		if matches([]string{"internal/cli", "cmd/...", "bench/..."}, name) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if slices.Contains(forbiddenImports, imported) {
+				t.Errorf("%s imports %s", name, imported)
+			}
+		}
+		for _, use := range uses(t, p, forbidden) {
+			t.Errorf("%s", use)
+		}
+	}
+}
+
+// uses returns the places where a package's files select a forbidden name.
+func uses(t *testing.T, p goPackage, forbidden map[string][]string) []string {
+	var found []string
+	files := token.NewFileSet()
+	for _, file := range p.GoFiles {
+		parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && slices.Contains(forbidden[x.Name], s.Sel.Name) {
+					found = append(found, files.Position(n.Pos()).String()+" uses "+x.Name+"."+s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// Functions of at most 80 lines and files of at most 400 keep a reader going.
+func TestSizes(t *testing.T) {
+	const maxFunc, maxFile = 80, 400
+	for _, p := range packages(t) {
+		files := token.NewFileSet()
+		for _, file := range p.GoFiles {
+			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ast.IsGenerated(parsed) {
+				continue
+			}
+			if n := files.Position(parsed.FileEnd).Line; n > maxFile {
+				t.Errorf("%s/%s has %d lines, more than %d", p.ImportPath, file, n, maxFile)
+			}
+			for _, d := range parsed.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok {
+					if n := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1; n > maxFunc {
+						t.Errorf("%s: %s has %d lines, more than %d", p.ImportPath, f.Name.Name, n, maxFunc)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The checks above are themselves tried on what they must find.
+func TestPatterns(t *testing.T) {
+	tests := []struct {
+		patterns []string
+		name     string
+		want     bool
+	}{
+		{[]string{"load"}, "load", true},
+		{[]string{"load"}, "loader", false},
+		{[]string{"target/..."}, "target/http", true},
+		{[]string{"target/..."}, "targets", false},
+		{[]string{"..."}, "anything", true},
+		{nil, "anything", false},
+	}
+	for _, tt := range tests {
+		if got := matches(tt.patterns, tt.name); got != tt.want {
+			t.Errorf("matches(%v, %s) = %v", tt.patterns, tt.name, got)
+		}
+	}
+	for path, want := range map[string]string{"net/http": "", "gonum.org/v1/gonum/mat": "gonum.org/v1/gonum",
+		"example.org/x": "example.org/x"} {
+		if got := moduleOf(path); got != want {
+			t.Errorf("moduleOf(%s) = %s, want %s", strconv.Quote(path), got, want)
+		}
+	}
+}
+
+// packages returns what `go list` knows about this module.
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 {
+			list = append(list, p)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"contend/load"
+)
+
+func TestOpen(t *testing.T) {
+	function := load.Func(func(context.Context) (load.Outcome, error) { return load.Outcome{}, nil })
+	opener := Opener{Funcs: map[string]func() (load.Target, error){
+		"noop": func() (load.Target, error) { return function, nil },
+	}}
+	for _, url := range []string{"http://localhost:1/", "https://localhost:1/", "http+unix:///tmp/none.sock:/",
+		"guard:mutex", "guard:inputQ?kind=add-get", "pipe:chan?buffer=10", "func:noop"} {
+		opened, err := opener.Open(t.Context(), Spec{URL: url})
+		if err != nil || opened == nil {
+			t.Errorf("%s: %v, %v", url, opened, err)
+		}
+		if c, ok := opened.(io.Closer); ok {
+			c.Close()
+		}
+	}
+}
+
+func TestOpenMistakes(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	tests := []struct {
+		spec Spec
+		want []string // all in the one error
+	}{
+		{Spec{URL: "localhost"}, []string{"no scheme", "grpc"}},
+		{Spec{URL: "ftp://localhost/"}, []string{`"ftp"`, "http, https"}},
+		{Spec{URL: "func:nothing"}, []string{"nothing"}},
+		{Spec{URL: "guard:mutexx"}, []string{"mutexx", "mutex"}},
+		{Spec{URL: "pipe:tube"}, []string{"tube", "chan"}},
+		{Spec{URL: "guard:mutex", Method: "GET", Data: "x", Insecure: true}, []string{"method", "data", "insecure"}},
+		{Spec{URL: "http://localhost/", Connections: "per-vu", Proto: []string{"a"}}, []string{"connections", "proto"}},
+		{Spec{URL: "http://localhost/", Header: []string{"nocolon", ": empty"}}, []string{`"nocolon"`, `": empty"`}},
+		{Spec{URL: "http://localhost/", Data: "x", DataFile: "y"}, []string{"both data and data_file"}},
+		{Spec{URL: "http://localhost/", DataFile: missing}, []string{missing}},
+		{Spec{URL: "https://localhost/", CAFile: missing, Header: []string{"x"}}, []string{missing, `"x"`}},
+		{Spec{URL: "grpc://localhost:1/s/m", ExpectStatus: []int{0, 1}, Connections: "many"}, []string{"one expected status", "many"}},
+	}
+	for _, tt := range tests {
+		opened, err := Opener{}.Open(t.Context(), tt.spec)
+		if err == nil || opened != nil {
+			t.Errorf("%+v: opened %v, error %v", tt.spec, opened, err)
+			continue
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: error %q does not mention %q", tt.spec, err, want)
+			}
+		}
+	}
+}
+
+// A gRPC server that is not there is not a mistake in the words.
+func TestUnreachableGRPC(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	opened, err := Opener{}.Open(t.Context(), Spec{URL: "grpc://" + l.Addr().String() + "/s/m"})
+	var reached *load.Error
+	if !errors.As(err, &reached) || reached.Kind != load.Refused || opened != nil {
+		t.Errorf("opened %v, error %v; want kind refused", opened, err)
+	}
+}
+
+func TestDataFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "body")
+	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Opener{}).Open(t.Context(), Spec{URL: "http://localhost/", DataFile: file}); err != nil {
+		t.Error(err)
+	}
+}
