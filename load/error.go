@@ -78,6 +78,7 @@ var sentinelKinds = []struct {
 	{io.EOF, Closed},
 	{io.ErrUnexpectedEOF, Closed},
 	{net.ErrClosed, Closed},
+	{io.ErrClosedPipe, Closed},
 }
 
 func kindByType(err error) ErrorKind {

@@ -139,3 +139,12 @@ func (p Plan) windowEnd() time.Duration {
 	}
 	return p.Warmup + p.Duration
 }
+
+// Done returns the share of the run that is over after the elapsed time, 0 to
+// 1, or -1 when the plan has no Duration.
+func (p Plan) Done(elapsed time.Duration) float64 {
+	if p.Duration == 0 {
+		return -1
+	}
+	return min(1, float64(elapsed)/float64(p.windowEnd()))
+}
