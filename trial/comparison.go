@@ -139,8 +139,9 @@ func (t *Trials) confidence(c *Comparison, secondaries int) float64 {
 }
 
 // logRatios returns ln(candidate ÷ baseline) of the metric, one per round: the
-// mean over the round's pairs where each block has the figure, and otherwise
-// (percentiles) the ratio of the rounds' merged histograms.
+// Hodges–Lehmann estimate over the round's pairs where each block has the
+// figure, so that one disturbed block does not decide the round, and otherwise
+// (percentiles) the ratio of the round's merged histograms.
 func (t *Trials) logRatios(m Metric, candidate string, level int) []float64 {
 	var logs []float64
 	for n := 1; n <= t.Design.Rounds; n++ {
@@ -172,15 +173,14 @@ func (t *Trials) pairedLog(m Metric, candidate string, level, round int) (float6
 		}
 		pairs[b.Pair] = p
 	}
-	var sum float64
-	var n int
+	var logs []float64
 	for i := 1; i <= t.Design.Pairs; i++ {
 		if p := pairs[i]; p.base > 0 && p.cand > 0 {
-			sum += math.Log(p.cand / p.base)
-			n++
+			logs = append(logs, math.Log(p.cand/p.base))
 		}
 	}
-	return sum / float64(max(1, n)), n > 0
+	effect, err := stat.Paired(logs, t.Design.Confidence)
+	return math.Log(effect.Ratio), err == nil
 }
 
 // value reads the metrics that a single block has.
