@@ -32,6 +32,8 @@ type Document struct {
 	Results     []Result     `json:"results"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Curves      []Curve      `json:"curves,omitempty"`
+	// Notes are sentences that belong to all of it.
+	Notes []string `json:"notes,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.
 	Trials []Trials `json:"trials,omitempty"`
 }
@@ -47,6 +49,8 @@ type Place struct {
 type Result struct {
 	Place
 	trial.Cell
+	// InProcess is set for a guard that was driven in this process.
+	InProcess *InProcess `json:"in_process,omitempty"`
 }
 
 // A Comparison is a verdict.
@@ -164,13 +168,18 @@ func (d *Document) AddCurve(at Place, c *trial.Curve) {
 
 func (d *Document) addCells(at Place, cells []trial.Cell) {
 	for _, c := range cells {
-		d.Results = append(d.Results, Result{at, c})
+		d.Results = append(d.Results, Result{Place: at, Cell: c})
 	}
 }
 
 // AddRun takes the result of a single run into the document.
 func (d *Document) AddRun(r *load.Result) {
-	d.Results = append(d.Results, Result{Cell: trial.Cell{Result: r}})
+	d.AddCell(trial.Cell{Result: r})
+}
+
+// AddCell takes a result into the document that belongs to no trials.
+func (d *Document) AddCell(c trial.Cell) {
+	d.Results = append(d.Results, Result{Cell: c})
 }
 
 // Cells returns the results of a part.
@@ -293,6 +302,14 @@ func (d *Document) complete() error {
 	}
 	for i, r := range d.Results {
 		check("results", i, r.Cell)
+		if r.InProcess != nil && r.InProcess.Latency == nil {
+			errs = append(errs, fmt.Errorf("report: results[%d].in_process lacks latency_ns", i))
+		}
+	}
+	for i, c := range d.Curves {
+		for j, v := range c.Visits {
+			check(fmt.Sprintf("curves[%d].visits", i), j, v)
+		}
 	}
 	for i, t := range d.Trials {
 		for j, c := range t.Rounds {

@@ -30,6 +30,9 @@ func (d *Document) view() *view {
 	if len(d.Experiments) == 0 {
 		d.place(v, Place{})
 	}
+	for _, n := range d.Notes {
+		v.bullet("%s", n)
+	}
 	if len(d.Experiments) > 1 {
 		d.summary(v)
 	}
@@ -49,11 +52,17 @@ func (e Environment) sentence(version string) string {
 // place writes the results, verdicts and curves of one part.
 func (d *Document) place(v *view, at Place) {
 	var cells []trial.Cell
+	var guards []Result
 	for _, r := range d.Results {
-		if r.Place == at {
+		switch {
+		case r.Place != at:
+		case r.InProcess != nil:
+			guards = append(guards, r)
+		default:
 			cells = append(cells, r.Cell)
 		}
 	}
+	inProcess(v, guards)
 	if len(cells) == 1 && cells[0].Arm == "" {
 		run(v, cells[0].Result)
 	} else {
@@ -178,10 +187,10 @@ func results(v *view, cells []trial.Cell) {
 }
 
 // interesting leaves out columns that say nothing: the time per operation where
-// an iteration is one operation.
+// an iteration is one operation, and the time of an iteration where it is many.
 func interesting(m trial.Metric, c trial.Cell) bool {
-	if m == trial.WallPerOp {
-		return c.Ops > c.Completed
+	if batches := c.Ops > c.Completed; m == trial.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
+		return false
 	}
 	_, ok := m.Of(c)
 	return ok
