@@ -51,13 +51,13 @@ func (r *Result) judge() []stat.Warning {
 	if r.GeneratorShare != nil && *r.GeneratorShare > maxGeneratorShare {
 		warn("generator_share", "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
 	}
-	if used := r.cpuShare(); used >= maxCPUShare {
+	if used := r.cpuShare(); used >= maxCPUShare && !r.Local {
 		warn("generator_busy", "the generator used %.0f %% of its %d cores: its own limit may be what was measured", 100*used, r.GeneratorCores)
 	}
-	if lag, bound := r.StartLag.Quantile(0.99), lagBound(r.Response); lag > bound {
+	if lag, bound := r.StartLag.Quantile(0.99), lagBound(r.Response); lag > bound && !r.Local {
 		warn("start_lag", "p99 of the start lag is %v: iterations started late, which the response time includes", lag)
 	}
-	if n := r.Completed; n < minSamplesForTails {
+	if n := r.Completed; n < minSamplesForTails && !r.Local {
 		warn("few_samples", "%d completed iterations: fewer than %d lie beyond p90, so read high percentiles as single events", n, minSamplesBeyond)
 	}
 	return warnings

@@ -15,7 +15,9 @@ import (
 type Result struct {
 	// Target names what was driven.
 	Target string `json:"target"`
-	Model  Model  `json:"model"`
+	// Local is set when the target ran in this process (LocalTarget).
+	Local bool  `json:"local,omitempty"`
+	Model Model `json:"model"`
 	// Concurrency is the number of VUs.
 	Concurrency int  `json:"concurrency"`
 	Plan        Plan `json:"plan"`
@@ -64,7 +66,8 @@ type Result struct {
 	GeneratorCores  int     `json:"generator_cores"`
 	// GeneratorShare is the share of a VU's cycle spent in the generator,
 	// 1 − X·(S+Z)/N with throughput X of all answers, mean service time S,
-	// think time Z and N VUs (Little's law on service time). Closed model only.
+	// think time Z and N VUs (Little's law on service time). Closed model only,
+	// and not for a local target.
 	GeneratorShare *float64 `json:"generator_share,omitempty"`
 	// Timer is what waited for due times; open model only.
 	Timer Timer `json:"timer,omitempty"`
@@ -112,7 +115,7 @@ func (r *Result) Derive() {
 }
 
 func (r *Result) generatorShare(seconds float64) *float64 {
-	if r.Model != ClosedModel || r.Completed == 0 {
+	if r.Model != ClosedModel || r.Completed == 0 || r.Local {
 		return nil
 	}
 	busy := 0.0
@@ -133,7 +136,7 @@ func Merge(results ...*Result) *Result {
 	for i, r := range results {
 		if i == 0 {
 			sum.Target, sum.Model, sum.Concurrency, sum.Plan = r.Target, r.Model, r.Concurrency, r.Plan
-			sum.GeneratorCores, sum.Timer, sum.Stopped = r.GeneratorCores, r.Timer, r.Stopped
+			sum.GeneratorCores, sum.Timer, sum.Stopped, sum.Local = r.GeneratorCores, r.Timer, r.Stopped, r.Local
 		}
 		if r.Stopped == Interrupted {
 			sum.Stopped = Interrupted

@@ -59,7 +59,10 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if !watch.finished {
 		s.stuck = !waitFor(done, abandonAfter)
 	}
-	return r.result(s.name, watch), nil
+	result := r.result(watch)
+	result.Target, result.Local = s.name, s.local
+	result.Derive()
+	return result, nil
 }
 
 func newRun(ctx context.Context, plan Plan) *run {
@@ -254,10 +257,10 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// result sums up the shards, which are closed.
-func (r *run) result(name string, w watched) *Result {
+// result sums up the shards, which are closed. What is derived is still missing.
+func (r *run) result(w watched) *Result {
 	sum := newResult()
-	sum.Target, sum.Model, sum.Concurrency, sum.Plan = name, r.plan.Model(), r.plan.VUs, r.plan
+	sum.Model, sum.Concurrency, sum.Plan = r.plan.Model(), r.plan.VUs, r.plan
 	sum.GeneratorCores, sum.Timer = runtime.GOMAXPROCS(0), r.kind
 	if w.cpuKnown {
 		sum.GeneratorCPUSec = w.cpu.Seconds()
@@ -285,7 +288,6 @@ func (r *run) result(name string, w watched) *Result {
 	}
 	sum.Dropped = sum.Planned - begun
 	sum.Unfinished = begun - sum.Completed - sum.Failed - sum.ErroredTotal()
-	sum.Derive()
 	return sum
 }
 

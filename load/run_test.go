@@ -354,3 +354,32 @@ func BenchmarkClosedIteration(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+type localTarget struct{ Func }
+
+func (localTarget) Local() {}
+
+// The CPU and the waits of a target in this process are its own: nothing is
+// said about the generator.
+func TestLocalTargetIsNotTheGenerator(t *testing.T) {
+	busy := Func(func(context.Context) (Outcome, error) {
+		for start := time.Now(); time.Since(start) < 100*time.Microsecond; {
+		}
+		return Outcome{}, nil
+	})
+	plan := Plan{VUs: 20, Duration: 100 * time.Millisecond}
+	remote, err := Run(t.Context(), "busy", busy, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := Run(t.Context(), "busy", localTarget{busy}, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if remote.GeneratorShare == nil || remote.Local {
+		t.Error("a remote target has no generator's share")
+	}
+	if local.GeneratorShare != nil || !local.Local || hasWarning(local, "generator_busy") || hasWarning(local, "generator_share") {
+		t.Errorf("a local target has warnings %v about the generator", local.Warnings)
+	}
+}

@@ -12,8 +12,9 @@ import (
 // after another, so that connections outlive a run. It is not safe for
 // concurrent use.
 type Session struct {
-	name string
-	vus  []VU
+	name  string
+	local bool
+	vus   []VU
 	// stuck is set when an iteration ignored the end of its run: its VU still
 	// belongs to that iteration.
 	stuck bool
@@ -25,7 +26,8 @@ const dialers = 64
 // Open makes the VUs of a target. It fails when any VU cannot be made. The
 // name is what results call the target.
 func Open(ctx context.Context, name string, target Target, vus int) (*Session, error) {
-	s := &Session{name: name, vus: make([]VU, vus)}
+	_, local := target.(LocalTarget)
+	s := &Session{name: name, local: local, vus: make([]VU, vus)}
 	errs := make([]error, vus)
 	var wg sync.WaitGroup
 	for d := range min(dialers, vus) {

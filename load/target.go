@@ -21,6 +21,13 @@ type Target interface {
 	NewVU(ctx context.Context, id int) (VU, error)
 }
 
+// A LocalTarget runs in this process: what it costs is the generator's CPU, and
+// what its VUs wait for each other is its own time, not the generator's.
+type LocalTarget interface {
+	Target
+	Local()
+}
+
 // A VU is one simulated caller with its own state. One goroutine at a time
 // calls Do, so a VU needs no locks of its own.
 type VU interface {

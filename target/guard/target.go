@@ -34,8 +34,8 @@ type Target struct {
 }
 
 var (
-	_ load.Target = (*Target)(nil)
-	_ io.Closer   = (*Target)(nil)
+	_ load.LocalTarget = (*Target)(nil)
+	_ io.Closer        = (*Target)(nil)
 )
 
 // New makes the guard that c names. Close ends it.
@@ -53,6 +53,9 @@ func New(c Config) (*Target, error) {
 
 // Config returns the settings with nothing left to default.
 func (t *Target) Config() Config { return t.config }
+
+// Local says that the target runs in this process.
+func (t *Target) Local() {}
 
 // NewVU makes a virtual user. Its first random choices follow from Config.Seed
 // and id.

@@ -96,7 +96,7 @@ type Target struct {
 	design pipeline.Design
 }
 
-var _ load.Target = (*Target)(nil)
+var _ load.LocalTarget = (*Target)(nil)
 
 // New returns the target that c describes, or an error that names every mistake.
 func New(c Config) (*Target, error) {
@@ -110,6 +110,9 @@ func New(c Config) (*Target, error) {
 	c.Discard = slices.Clone(c.Discard)
 	return &Target{config: c, design: design}, nil
 }
+
+// Local says that the target runs in this process.
+func (t *Target) Local() {}
 
 // NewVU makes a VU with its own pipeline and, when printing, its own process,
 // which Close ends.
