@@ -2,24 +2,32 @@ package guard
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync/atomic"
 )
 
-// How often callers and the owner give way before they park.
+// How long callers and the owner wait before they park. Giving way puts a
+// goroutine in the scheduler's global queue, behind one lock; when callers do
+// so on every P they meet there. So the owner, having found nothing, keeps its P
+// for about half a microsecond first, during which the callers on other Ps publish
+// and give way alone. It looks seldom, so as not to take the line with the
+// requests from them each time.
 const (
 	callerYields = 16
-	ownerYields  = 16
+	ownerYields  = 4
+	ownerLooks   = 10
+	turnsPerLook = 200 // of an empty loop, 50 ns or so
 )
 
 // batch is inputQ with a stack of waiting requests in place of the channel: the
-// owner takes the whole stack with one instruction, executes it oldest first and
-// answers all. While there are callers enough nobody parks.
+// owner takes the whole stack with one instruction, executes it and answers all. While there are callers enough nobody parks.
 type batch[S, A, R any] struct {
 	_       pad
 	head    atomic.Pointer[slot[A, R]] // youngest request, nil, &asleep or &gone
 	_       pad
 	rack    rack[A, R]
+	looks   int           // ownerLooks, or 0 where callers cannot run meanwhile
 	alarm   chan struct{} // capacity 1: one token for each time that asleep is replaced
 	stopped chan struct{}
 	asleep  slot[A, R] // as head: the owner waits for the alarm
@@ -28,6 +36,9 @@ type batch[S, A, R any] struct {
 
 func newBatch[S, A, R any](initial S, apply func(*S, A) R) *batch[S, A, R] {
 	q := &batch[S, A, R]{alarm: make(chan struct{}, 1), stopped: make(chan struct{})}
+	if runtime.GOMAXPROCS(0) > 1 {
+		q.looks = ownerLooks
+	}
 	go q.own(initial, apply)
 	return q
 }
@@ -35,14 +46,7 @@ func newBatch[S, A, R any](initial S, apply func(*S, A) R) *batch[S, A, R] {
 func (q *batch[S, A, R]) own(state S, apply func(*S, A) R) {
 	defer close(q.stopped)
 	for stack := q.take(); stack != &q.gone; stack = q.take() {
-		for s := stack.oldestFirst(); s != nil; {
-			next := s.next
-			if s.claim() {
-				s.result = apply(&state, s.arg)
-				s.settle(done)
-			}
-			s = next
-		}
+		execute(stack, math.MaxInt, &state, apply)
 	}
 }
 
@@ -58,12 +62,26 @@ func (q *batch[S, A, R]) take() *slot[A, R] {
 			}
 		case idle < ownerYields:
 			idle++
-			runtime.Gosched()
+			if !q.linger() {
+				runtime.Gosched()
+			}
 		case q.head.CompareAndSwap(nil, &q.asleep):
 			<-q.alarm
 			idle = 0
 		}
 	}
+}
+
+// linger waits a little and reports whether something was published.
+func (q *batch[S, A, R]) linger() bool {
+	for range q.looks {
+		for range turnsPerLook {
+		}
+		if q.head.Load() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // push reports whether the queue was open.

@@ -91,18 +91,16 @@ func (c *combining[S, A, R]) answer(arg A) (R, error) {
 	return c.apply(&c.state, arg), nil
 }
 
-// serve executes the queue and then what is published. It is called by the
-// holder of the lock, who no longer has it afterwards.
-func (c *combining[S, A, R]) serve(queue *slot[A, R]) {
-	for served := 0; ; {
-		for ; queue != nil && served < maxServed; served++ {
-			next := queue.next
-			if queue.claim() {
-				c.execute(queue)
-			}
-			queue = next
+// serve executes the stack and then what is published. It is called by the holder
+// of the lock, who no longer has it afterwards.
+func (c *combining[S, A, R]) serve(stack *slot[A, R]) {
+	for budget := maxServed; ; {
+		if c.closed.Load() {
+			stack.refuseAll()
+			stack = nil
 		}
-		if queue != nil && c.handOver(queue) {
+		stack, budget = execute(stack, budget, &c.state, c.apply)
+		if stack != nil && c.handOver(stack) {
 			return
 		}
 		if c.head.Load() == nil {
@@ -111,24 +109,14 @@ func (c *combining[S, A, R]) serve(queue *slot[A, R]) {
 				return
 			}
 		}
-		queue = c.head.Swap(nil).oldestFirst()
+		stack = c.head.Swap(nil)
 	}
 }
 
-func (c *combining[S, A, R]) execute(s *slot[A, R]) {
-	result, err := c.answer(s.arg)
-	if err != nil {
-		s.settle(refused)
-		return
-	}
-	s.result = result
-	s.settle(done)
-}
-
-// handOver gives the lock and the queue to the first caller in it who still
+// handOver gives the lock and the stack to the first caller in it who still
 // waits, if there is one.
-func (c *combining[S, A, R]) handOver(queue *slot[A, R]) bool {
-	for s := queue; s != nil; {
+func (c *combining[S, A, R]) handOver(stack *slot[A, R]) bool {
+	for s := stack; s != nil; {
 		next := s.next
 		if s.claim() {
 			c.rest = next

@@ -16,6 +16,7 @@ import (
 type slot[A, R any] struct {
 	state    atomic.Uint32
 	mayLeave bool // the caller's context can end
+	refused  bool // the answer is ErrClosed
 	arg      A
 	result   R
 	next     *slot[A, R]   // older neighbour in a stack
@@ -27,11 +28,10 @@ const (
 	taken     uint32 = 1 << iota // execution has begun
 	abandoned                    // the caller has left
 	parked                       // the caller waits for a token
-	done                         // result is set
-	refused                      // closed: not executed
+	done                         // the answer is there
 	heir                         // the caller now holds the lock (combining only)
 
-	settled = done | refused | heir
+	settled = done | heir
 )
 
 // A rack keeps the slots that are not in use.
@@ -53,16 +53,16 @@ func (k *rack[A, R]) put(s *slot[A, R]) {
 		arg    A
 		result R
 	)
-	s.arg, s.result, s.next = arg, result, nil
+	s.arg, s.result, s.refused, s.next = arg, result, false, nil
 	s.state.Store(0)
 	k.pool.Put(s)
 }
 
 // finish returns the answer in a settled slot and puts the slot back.
 func (k *rack[A, R]) finish(s *slot[A, R]) (R, error) {
-	result, state := s.result, s.state.Load()
+	result, refused := s.result, s.refused
 	k.put(s)
-	if state&refused != 0 {
+	if refused {
 		return result, ErrClosed
 	}
 	return result, nil
@@ -110,22 +110,38 @@ func (s *slot[A, R]) settle(how uint32) {
 	}
 }
 
-// refuse settles a whole stack of slots without executing them.
+// refuseAll settles a stack without executing it.
 func (s *slot[A, R]) refuseAll() {
 	for s != nil {
 		next := s.next
 		if s.claim() {
-			s.settle(refused)
+			s.refused = true
+			s.settle(done)
 		}
 		s = next
 	}
 }
 
-// oldestFirst turns a stack into a queue.
-func (s *slot[A, R]) oldestFirst() *slot[A, R] {
-	var queue *slot[A, R]
-	for s != nil {
-		s.next, queue, s = queue, s, s.next
+// execute answers requests of a stack, at most limit, and returns the
+// others and what is left of the limit. It
+// goes from the youngest to the oldest: all callers still wait, so any order
+// is one that they could have come in, and to turn the stack around would fetch
+// every slot from its caller's core before the first is answered.
+//
+// Such a fetch takes longer than most operations, so it is made to overlap with
+// them: before a request is executed its slot is written to, which starts to make
+// the line ours for the answer, and the next slot is read.
+func execute[S, A, R any](stack *slot[A, R], limit int, state *S, apply func(*S, A) R) (*slot[A, R], int) {
+	for ; stack != nil && limit > 0; limit-- {
+		s := stack
+		stack, s.next = s.next, nil
+		if stack != nil {
+			stack.state.Load()
+		}
+		if s.claim() {
+			s.result = apply(state, s.arg)
+			s.settle(done)
+		}
 	}
-	return queue
+	return stack, limit
 }
