@@ -55,12 +55,21 @@ func (r *Result) judge() []stat.Warning {
 		warn("generator_busy", "the generator used %.0f %% of its %d cores: its own limit may be what was measured", 100*used, r.GeneratorCores)
 	}
 	if lag, bound := r.StartLag.Quantile(0.99), lagBound(r.Response); lag > bound && !r.Local {
-		warn("start_lag", "p99 of the start lag is %v: iterations started late, which the response time includes", lag)
+		warn("start_lag", "p99 of the start lag is %v: iterations started late, which the response time includes", threeDigits(lag))
 	}
 	if n := r.Completed; n < minSamplesForTails && !r.Local {
 		warn("few_samples", "%d completed iterations: fewer than %d lie beyond p90, so read high percentiles as single events", n, minSamplesBeyond)
 	}
 	return warnings
+}
+
+// threeDigits rounds a duration to three significant digits.
+func threeDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
 }
 
 func lagBound(response *hist.Histogram) time.Duration {

@@ -2,9 +2,11 @@ package trial
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"contend/load"
+	"contend/stat"
 	"contend/subject"
 )
 
@@ -54,6 +56,13 @@ type Block struct {
 	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
 }
 
+func (b *Block) derive() {
+	b.ThroughputPerSec = 0
+	if seconds := b.Duration.Seconds(); seconds > 0 {
+		b.ThroughputPerSec = float64(b.Ops) / seconds
+	}
+}
+
 // MergeCells adds up cells of the same arm and level.
 func MergeCells(cells []Cell) Cell {
 	sum := Cell{Arm: cells[0].Arm}
@@ -72,10 +81,17 @@ func MergeCells(cells []Cell) Cell {
 	return sum
 }
 
-// Derive computes the figures and warnings that follow from others.
+// Derive computes the figures and warnings that follow from others. Where the
+// server was sampled, what both sides used of the CPU replaces the generator's
+// own view of it.
 func (c Cell) Derive() {
 	c.Result.Derive()
-	c.Warnings = append(c.Warnings, c.cpuFindings()...)
+	if c.Server != nil {
+		c.Warnings = slices.DeleteFunc(c.Warnings, func(w stat.Warning) bool { return w.Code == "generator_busy" })
+	}
+	if found := c.cpuFinding(); found != nil {
+		c.Warnings = append(c.Warnings, *found)
+	}
 }
 
 // measure drives a live arm once and samples its subject over exactly the

@@ -1,10 +1,12 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"contend/load"
@@ -57,7 +59,25 @@ func (d Design) Validate() error {
 	for _, n := range d.Levels {
 		check(n >= 1, "level %d, allowed are 1 and more", n)
 	}
+	if m, found := repeated(d.Metrics); found {
+		check(false, "metric %s is listed twice", m)
+	}
+	if n, found := repeated(d.Levels); found {
+		check(false, "level %d is listed twice", n)
+	}
 	return errors.Join(errs...)
+}
+
+// repeated returns a value that stands in the list twice.
+func repeated[T cmp.Ordered](list []T) (T, bool) {
+	sorted := slices.Sorted(slices.Values(list))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return sorted[i], true
+		}
+	}
+	var none T
+	return none, false
 }
 
 // Progress is a glance at a trial under way.
@@ -66,16 +86,15 @@ type Progress struct {
 	Label string  // what is running
 }
 
-// Trials are the blocks of a comparison and what follows from them. Every
-// figure of Results and Comparisons can be recomputed by Derive from Design,
-// Rounds and Blocks.
+// Trials are the blocks of a comparison and what follows from them. Results
+// and Comparisons are not stored: Derive computes them from the rest.
 type Trials struct {
 	Arms        []string     `json:"arms"` // the first is the baseline
 	Design      Design       `json:"design"`
 	Blocks      []Block      `json:"blocks"`
 	Rounds      []Cell       `json:"rounds"`
-	Results     []Cell       `json:"results"`
-	Comparisons []Comparison `json:"comparisons"`
+	Results     []Cell       `json:"-"`
+	Comparisons []Comparison `json:"-"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 }

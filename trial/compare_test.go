@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -242,13 +243,33 @@ func TestDeriveFromStoredForm(t *testing.T) {
 	if string(stored) != string(derived) {
 		t.Errorf("stored:\n%s\nrecomputed:\n%s", stored, derived)
 	}
+	// What is not stored must come out the same too.
+	if !reflect.DeepEqual(again.Comparisons, trials.Comparisons) || len(again.Comparisons) == 0 {
+		t.Errorf("comparisons %+v, recomputed %+v", trials.Comparisons, again.Comparisons)
+	}
+	if len(again.Results) != 2 || again.Results[1].Completed != trials.Results[1].Completed {
+		t.Errorf("results %+v, recomputed %+v", trials.Results, again.Results)
+	}
+}
+
+// An edited figure of a round or block does not survive.
+func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
+	trials := compareInBubble(t, design(), sleeping("a", 10*time.Millisecond), sleeping("b", 11*time.Millisecond))
+	block, round := trials.Blocks[0].ThroughputPerSec, trials.Rounds[0].ThroughputPerSec
+	trials.Blocks[0].ThroughputPerSec, trials.Rounds[0].ThroughputPerSec = 1, 2
+	trials.Derive()
+	if trials.Blocks[0].ThroughputPerSec != block || trials.Rounds[0].ThroughputPerSec != round {
+		t.Errorf("throughputs %v and %v, want %v and %v", trials.Blocks[0].ThroughputPerSec,
+			trials.Rounds[0].ThroughputPerSec, block, round)
+	}
+	(&Trials{Design: trials.Design}).Derive() // no arms: nothing to derive
 }
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
-	err := Design{Margin: -1, Metrics: []Metric{"speed"}, Levels: []int{0}}.Validate()
+	err := Design{Margin: -1, Metrics: []Metric{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 7 {
-		t.Errorf("mistakes: %v\nwant seven: rounds, pairs, block, margin, confidence, metric, level", err)
+	if !ok || len(joined.Unwrap()) != 9 {
+		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -33,9 +34,19 @@ type Comparison struct {
 // power is the chance at which RoundsNeeded aims.
 const power = 0.9
 
-// Derive computes Results and Comparisons from the rounds and blocks.
+// Derive computes every figure that follows from the counts and histograms of
+// the rounds and blocks: theirs, Results and Comparisons.
 func (t *Trials) Derive() {
 	t.Results, t.Comparisons = nil, nil
+	if len(t.Arms) == 0 {
+		return
+	}
+	for _, c := range t.Rounds {
+		c.Derive()
+	}
+	for i := range t.Blocks {
+		t.Blocks[i].derive()
+	}
 	for _, level := range t.Design.Levels {
 		for _, arm := range t.Arms {
 			if cells := t.cells(arm, level); len(cells) > 0 {
@@ -144,8 +155,14 @@ func (t *Trials) confidence(c *Comparison, secondaries int) float64 {
 // (percentiles) the ratio of the round's merged histograms.
 func (t *Trials) logRatios(m Metric, candidate string, level int) []float64 {
 	var logs []float64
+	byRound := map[int][]Block{}
+	for _, b := range t.Blocks {
+		if b.Concurrency == level && (b.Arm == t.Arms[0] || b.Arm == candidate) {
+			byRound[b.Round] = append(byRound[b.Round], b)
+		}
+	}
 	for n := 1; n <= t.Design.Rounds; n++ {
-		log, ok := t.pairedLog(m, candidate, level, n)
+		log, ok := t.pairedLog(m, candidate, byRound[n])
 		if !ok {
 			log, ok = t.mergedLog(m, candidate, level, n)
 		}
@@ -156,12 +173,13 @@ func (t *Trials) logRatios(m Metric, candidate string, level int) []float64 {
 	return logs
 }
 
-func (t *Trials) pairedLog(m Metric, candidate string, level, round int) (float64, bool) {
+// pairedLog reads one round's blocks of the baseline and the candidate.
+func (t *Trials) pairedLog(m Metric, candidate string, blocks []Block) (float64, bool) {
 	type pair struct{ base, cand float64 }
 	pairs := map[int]pair{}
-	for _, b := range t.Blocks {
+	for _, b := range blocks {
 		value, ok := b.value(m)
-		if b.Round != round || b.Concurrency != level || !ok {
+		if !ok {
 			continue
 		}
 		p := pairs[b.Pair]
@@ -174,7 +192,7 @@ func (t *Trials) pairedLog(m Metric, candidate string, level, round int) (float6
 		pairs[b.Pair] = p
 	}
 	var logs []float64
-	for i := 1; i <= t.Design.Pairs; i++ {
+	for _, i := range slices.Sorted(maps.Keys(pairs)) {
 		if p := pairs[i]; p.base > 0 && p.cand > 0 {
 			logs = append(logs, math.Log(p.cand/p.base))
 		}

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"fmt"
-	"strings"
 
 	"contend/load"
 	"contend/stat"
@@ -17,7 +16,8 @@ const (
 	maxErrorShare     = 0.001
 )
 
-// refuse returns why no verdict may rest on this cell, or nil.
+// refuse returns why no verdict may rest on this cell, or nil. The text names
+// the arm.
 func refuse(c Cell, m Metric) *stat.Warning {
 	no := func(code, format string, args ...any) *stat.Warning {
 		return &stat.Warning{Code: code, Text: c.Arm + ": " + fmt.Sprintf(format, args...)}
@@ -31,14 +31,15 @@ func refuse(c Cell, m Metric) *stat.Warning {
 	case c.Model == load.OpenModel && float64(c.Completed) < minRateShare*float64(c.Planned):
 		return no("rate_missed", "only %d of %d planned arrivals got a right answer", c.Completed, c.Planned)
 	case c.GeneratorShare != nil && *c.GeneratorShare > maxGeneratorShare && m.Kind() == stat.LowerIsFaster:
-		return no("generator_saturated", "%.0f %% of each cycle was spent in the generator, so times are not the target's", 100**c.GeneratorShare)
+		return no(generatorSaturated, "%.0f %% of each cycle was spent in the generator, so times are not the target's", 100**c.GeneratorShare)
 	}
-	if use := c.cpu(); use.generator >= saturated && use.server < saturated {
-		return no("generator_saturated", "the generator used %.0f %% of the CPU it could get and the server only %.0f %%: the generator was the limit",
-			100*use.generator, 100*use.server)
+	if found := c.cpuFinding(); found != nil && found.Code == generatorSaturated {
+		return no(found.Code, "%s", found.Text)
 	}
 	return nil
 }
+
+const generatorSaturated = "generator_saturated"
 
 // cpuUse is how much of the CPU that it could get each side used: the cores of
 // the machine minus what the other side took.
@@ -62,19 +63,20 @@ func (c Cell) cpu() cpuUse {
 	}
 }
 
-// cpuFindings are what the CPU use of both sides says about the figures. They
-// replace the generator's own view, which does not know the server.
-func (c Cell) cpuFindings() []stat.Warning {
+// cpuFinding is what the CPU use of both sides says about the figures, or nil.
+func (c Cell) cpuFinding() *stat.Warning {
 	use := c.cpu()
-	if use.generator < saturated {
+	switch {
+	case use.generator < saturated:
 		return nil
+	case use.server < saturated:
+		return &stat.Warning{Code: generatorSaturated, Text: fmt.Sprintf(
+			"the generator used %.0f %% of the CPU it could get and the server only %.0f %%: the generator was the limit",
+			100*use.generator, 100*use.server)}
 	}
-	if use.server < saturated {
-		return []stat.Warning{*refuse(c, Throughput)}
-	}
-	return []stat.Warning{{Code: "cpu_shared", Text: fmt.Sprintf(
+	return &stat.Warning{Code: "cpu_shared", Text: fmt.Sprintf(
 		"generator and server were both busy and shared the cores: of the CPU used %.0f %% was the server's, so a change of the server's cost shows in the throughput at %.0f %% of its size",
-		100*use.diluted, 100*use.diluted)}}
+		100*use.diluted, 100*use.diluted)}
 }
 
 // findings collects the warnings of cells, each text once.
@@ -85,7 +87,7 @@ func findings(cells ...Cell) []stat.Warning {
 		for _, w := range c.Warnings {
 			text := w.Text
 			if c.Arm != "" {
-				text = c.Arm + ": " + strings.TrimPrefix(text, c.Arm+": ")
+				text = c.Arm + ": " + text
 			}
 			if !seen[text] {
 				seen[text] = true

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,29 @@ func TestBothBusyIsAFinding(t *testing.T) {
 	found := findings(c)
 	if len(found) != 1 || found[0].Code != "cpu_shared" {
 		t.Errorf("findings %v, want cpu_shared alone", found)
+	}
+}
+
+// The generator's own view of its CPU does not know the server's: 1.8 of 2 cores
+// is 90 %, and 0.15 of the 0.2 that are left is 75 %.
+func TestServerViewReplacesTheGenerators(t *testing.T) {
+	sampled := cell(func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.8, 0.15 })
+	alone := cell(func(c *Cell) { c.GeneratorCPUSec, c.Server = 1.8, nil })
+	for _, tt := range []struct {
+		cell Cell
+		want string
+	}{{sampled, "generator_saturated"}, {alone, "generator_busy"}} {
+		if w := tt.cell.Warnings; len(w) != 1 || w[0].Code != tt.want || strings.HasPrefix(w[0].Text, "a:") {
+			t.Errorf("warnings %v, want %s alone, without the arm's name", w, tt.want)
+		}
+	}
+	// A refusal names the arm; a finding of errors does not hide that of the CPU.
+	if reason := refuse(sampled, Throughput); reason == nil || !strings.HasPrefix(reason.Text, "a: the generator used") {
+		t.Errorf("refused because %v", reason)
+	}
+	both := cell(func(c *Cell) { c.Completed, c.Failed, c.GeneratorCPUSec, c.Server.CPUSec = 900, 100, 1.8, 0.15 })
+	if w := both.Warnings; len(w) < 2 || w[0].Code != "errors" || w[len(w)-1].Code != "generator_saturated" {
+		t.Errorf("warnings %v, want errors … generator_saturated", w)
 	}
 }
 

@@ -149,12 +149,13 @@ func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live,
 	return cell, errors.Join(live.died(s.arm.Name), ctx.Err())
 }
 
-// Derive computes Results and the fit from the visits.
+// Derive computes the figures of the visits, Results and the fit.
 func (c *Curve) Derive() {
 	c.Results, c.Fit, c.NoFit, c.Enough = nil, nil, "", nil
 	byLevel := map[int][]Cell{}
 	var points []usl.Point
 	for _, v := range c.Visits {
+		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		if refuse(v, Throughput) == nil {
 			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
