@@ -1,0 +1,181 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"contend/load"
+	"contend/subject"
+	"contend/target"
+	"contend/trial"
+)
+
+// arms returns the part's arms with the baseline first and the others by name.
+func (r *runner) arms(p Part) []trial.Arm {
+	names := slices.Sorted(maps.Keys(p.Arms))
+	if i := slices.Index(names, p.Compare.Baseline); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Compare.Baseline)
+	}
+	arms := make([]trial.Arm, len(names))
+	for i, name := range names {
+		arms[i] = r.arm(p, name)
+	}
+	return arms
+}
+
+func (r *runner) arm(p Part, name string) trial.Arm {
+	arm := p.Arms[name]
+	return trial.Arm{Name: name, Start: func(ctx context.Context) (*trial.Live, error) {
+		return r.start(ctx, arm.Subject, override(p.Target, arm.Target))
+	}}
+}
+
+// override returns base with the fields that over sets.
+func override[T any](base, over T) T {
+	into, from := reflect.ValueOf(&base).Elem(), reflect.ValueOf(over)
+	for i := range into.NumField() {
+		if field := from.Field(i); !field.IsZero() {
+			into.Field(i).Set(field)
+		}
+	}
+	return base
+}
+
+// start brings an arm to life. Arms with the same subject share its process.
+func (r *runner) start(ctx context.Context, subjectName string, spec target.Spec) (*trial.Live, error) {
+	live := &trial.Live{}
+	release := func(context.Context) error { return nil }
+	if subjectName != "" {
+		s, err := r.subjects[subjectName].acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		release = r.subjects[subjectName].release
+		spec.URL = strings.ReplaceAll(spec.URL, "{{addr}}", s.addr)
+		if s.process != nil {
+			live.Subject = s.process
+		}
+	}
+	opened, err := r.options.Opener.Open(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(err, release(ctx))
+	}
+	live.Address, live.Target = spec.URL, opened
+	live.Stop = func(ctx context.Context) error { return errors.Join(closeTarget(opened), release(ctx)) }
+	return live, nil
+}
+
+func closeTarget(t load.Target) error {
+	if c, ok := t.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// sharedSubject is a subject that several arms may use at the same time.
+type sharedSubject struct {
+	name   string
+	config Subject
+	self   []string // the command that runs contend
+
+	mu      sync.Mutex
+	users   int
+	running started
+}
+
+type started struct {
+	addr    string
+	process *subject.Subject // nil: already running, not ours
+}
+
+func (s *sharedSubject) acquire(ctx context.Context) (started, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		running, err := s.launch(ctx)
+		if err != nil {
+			return started{}, fmt.Errorf("subject %s: %w", s.name, err)
+		}
+		s.running = running
+	}
+	s.users++
+	return s.running, nil
+}
+
+func (s *sharedSubject) release(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	if s.users > 0 || s.running.process == nil {
+		return nil
+	}
+	return s.running.process.Stop(ctx)
+}
+
+func (s *sharedSubject) launch(ctx context.Context) (started, error) {
+	if s.config.URL != "" {
+		return started{addr: s.config.URL}, nil
+	}
+	command, err := splitWords(s.config.Command)
+	if s.config.Serve != "" {
+		command, err = splitWords(s.config.Serve)
+		command = slices.Concat(s.self, []string{"serve"}, command)
+	}
+	if err != nil {
+		return started{}, err
+	}
+	process, err := subject.Start(ctx, subject.Config{
+		Name: s.name, Command: command, Env: s.config.Env, Dir: s.config.Dir,
+		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log},
+	})
+	if err != nil {
+		return started{}, err
+	}
+	return started{addr: process.Addr(""), process: process}, nil
+}
+
+// splitWords splits a command at white space; single and double quotes group,
+// and nothing else is special.
+func splitWords(command string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, c := range command {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, inWord = c, true
+		case quote == 0 && strings.ContainsRune(" \t\n", c):
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("command %q: the quote %c is not closed", command, quote)
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// Arm returns one arm of a valid file's first part, for use outside a
+// comparison.
+func (f *File) Arm(name string, o Options) trial.Arm {
+	return newRunner(f, o, nil).arm(f.effectiveParts(o.Profile)[0], name)
+}

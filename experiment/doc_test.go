@@ -1,0 +1,105 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var topLevel = regexp.MustCompile(`(?m)^[a-z]+:`)
+
+// completed adds to a fragment the fields of a valid file that it lacks.
+func completed(fragment string) string {
+	has := map[string]bool{}
+	for _, key := range topLevel.FindAllString(fragment, -1) {
+		has[key] = true
+	}
+	starts := topLevel.FindAllStringIndex(orders, -1)
+	for i, start := range starts {
+		end := len(orders)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		if !has[orders[start[0]:start[1]]] {
+			fragment += orders[start[0]:end]
+		}
+	}
+	return fragment
+}
+
+// yamlBlocks returns the YAML blocks of a text with the line each begins on.
+func yamlBlocks(text string) map[int]string {
+	blocks := map[int]string{}
+	begin := 0
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case line == "```yaml":
+			begin = i + 2
+		case strings.HasPrefix(line, "```"):
+			begin = 0
+		case begin > 0:
+			blocks[begin] += line + "\n"
+		}
+	}
+	return blocks
+}
+
+// Every block of the manual is valid, alone or with the rest of a file.
+func TestManual(t *testing.T) {
+	text, err := os.ReadFile("../docs/experiment-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := yamlBlocks(string(text))
+	if len(blocks) < 15 {
+		t.Errorf("found only %d blocks", len(blocks))
+	}
+	used := map[string]bool{}
+	for line, block := range blocks {
+		if _, err := Parse(fmt.Sprintf("block-at-%d", line), []byte(completed(block))); err != nil {
+			t.Error(err)
+		}
+		noteFields(t, block, used)
+	}
+	for name := range newDecoder(newMistakes("")).homes {
+		if !used[name] {
+			t.Errorf("the field %q has no example", name)
+		}
+	}
+}
+
+// noteFields collects the names of the fields that a text uses.
+func noteFields(t *testing.T, text string, used map[string]bool) {
+	t.Helper()
+	m := newMistakes("")
+	root := m.document([]byte(text))
+	if root == nil {
+		t.Fatalf("%v in\n%s", m.err(), text)
+	}
+	newDecoder(m).decode(root, new(File))
+	for path := range m.places {
+		for _, name := range segments(path) {
+			used[name] = true
+		}
+	}
+}
+
+// The complete example is complete by itself.
+func TestManualBeginsWithACompleteFile(t *testing.T) {
+	text, err := os.ReadFile("../docs/experiment-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	block, _, _ := strings.Cut(rest, "```")
+	f, err := Parse("first", []byte(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{10, 100}; !reflect.DeepEqual(f.effectiveParts("quick")[0].Load.VUs, want) {
+		t.Errorf("levels are %v, want %v", f.effectiveParts("quick")[0].Load.VUs, want)
+	}
+}

@@ -1,0 +1,30 @@
+package experiment
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+)
+
+//go:embed published/*.yaml
+var publishedFiles embed.FS
+
+// Embedded returns the published experiments in a fixed order. The caller owns
+// them. It panics when an embedded file has a mistake, which a test rules out.
+func Embedded() []*File {
+	names, err := fs.Glob(publishedFiles, "published/*.yaml") // sorted
+	if err != nil {
+		panic(err)
+	}
+	files := make([]*File, len(names))
+	for i, name := range names {
+		text, err := publishedFiles.ReadFile(name)
+		if err == nil {
+			files[i], err = Parse(name, text)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("experiment: embedded file: %v", err))
+		}
+	}
+	return files
+}

@@ -1,0 +1,125 @@
+package experiment
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"contend/trial"
+)
+
+// Every embedded file is valid: otherwise Embedded panics.
+func TestEmbedded(t *testing.T) {
+	var got []string
+	for _, f := range Embedded() {
+		got = append(got, strings.TrimSpace(f.ID+" "+f.Status))
+		if f.Question == "" || f.Source == "" || len(f.Published) == 0 {
+			t.Errorf("%s lacks a question, a source or published figures", f.ID)
+		}
+	}
+	want := []string{"grpc-guard", "http-concurrency planned", "channel-pipeline", "http-guard", "uplink-routing planned"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("embedded are %q, want %q", got, want)
+	}
+}
+
+// A file can be written as YAML and read again without a loss.
+func TestRoundTrip(t *testing.T) {
+	for _, f := range Embedded() {
+		text, err := yaml.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(f.ID+".yaml", text)
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
+			continue
+		}
+		if !reflect.DeepEqual(f, again) {
+			t.Errorf("%s: got %+v, want %+v", f.ID, again, f)
+		}
+	}
+}
+
+func embedded(t *testing.T, id string) *File {
+	t.Helper()
+	for _, f := range Embedded() {
+		if f.ID == id {
+			return f
+		}
+	}
+	t.Fatalf("there is no experiment %s", id)
+	return nil
+}
+
+// The published figures, as data of the reports.
+func TestPublishedFigures(t *testing.T) {
+	for id, want := range map[string]int{
+		"grpc-guard":       6 * 2 * 18,       // levels, guards, figures
+		"http-concurrency": 5*5 + 2,          // levels and figures, and the optimum
+		"channel-pipeline": 3 * 3,            // rungs and figures
+		"http-guard":       2*6 + 4*3,        // go-wrk, handler
+		"uplink-routing":   2 * 2 * (4 + 12), // modes, and figures: totals and latencies
+	} {
+		count := 0
+		for _, table := range embedded(t, id).published() {
+			count += len(table.Rows)
+		}
+		if count != want {
+			t.Errorf("%s has %d figures, want %d", id, count, want)
+		}
+	}
+}
+
+func TestPublishedValues(t *testing.T) {
+	for _, c := range []struct {
+		id, arm string
+		vus     int
+		metric  trial.Metric
+		want    float64
+	}{
+		{"grpc-guard", "inputq", 10, "throughput_per_s", 4532.286646},
+		{"grpc-guard", "mutex", 1000, "response_max_ns", 21.1e9},
+		{"grpc-guard", "inputq", 100, "exchange_mean_ns", 1.63e6},
+		{"grpc-guard", "mutex", 300, "completed", 218096},
+		{"grpc-guard", "inputq", 500, "response_p95_ns", 31.52e6},
+		{"grpc-guard", "mutex", 10, "bytes_out_per_s", 1e6},
+		{"http-concurrency", "nginx", 13, "throughput_per_s", 6250},
+		{"channel-pipeline", "buffered-10000", 1, "throughput_per_s", 16537191},
+		{"channel-pipeline", "printing-unbuffered", 1, "elapsed_ns", 3.506e9},
+		{"http-guard", "mutex", 80, "response_max_ns", 107.60546e6},
+		{"http-guard", "atomic", 20, "wall_ns_per_op", 236.1},
+		{"uplink-routing", "no-acks", 0, "response_p99_ns", 3.18e6},
+	} {
+		var found []float64
+		for _, table := range embedded(t, c.id).published() {
+			for _, f := range table.Rows {
+				if f.Arm == c.arm && f.Concurrency == c.vus && f.Metric == c.metric {
+					found = append(found, f.Theirs)
+				}
+			}
+		}
+		if len(found) == 0 || found[0] < c.want*(1-1e-12) || found[0] > c.want*(1+1e-12) {
+			t.Errorf("%s %s at %d VUs: %s is %v, want %v", c.id, c.arm, c.vus, c.metric, found, c.want)
+		}
+	}
+}
+
+// Each figure of a published table has a note on whether it may be compared.
+func TestEveryPublishedFigureHasANote(t *testing.T) {
+	for _, f := range Embedded() {
+		for _, table := range f.published() {
+			for _, row := range table.Rows {
+				noted := false
+				for _, n := range table.Notes {
+					noted = noted || n.Metric == row.Metric || n.Metric == ""
+				}
+				if !noted {
+					t.Errorf("%s, %s: %s has no note", f.ID, table.Title, row.Metric)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package experiment
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a file. The parser's time grows with the square of the number of
+// fields, and its stack with their depth.
+const (
+	maxBytes = 64 << 10
+	maxDepth = 32
+)
+
+// Parse reads an experiment file in YAML; name is what messages call it. The
+// error names every mistake, of form and of sense, each on a line of its own as
+// name:line:column: field: what is wrong, what is allowed. Only a mistake in
+// the syntax of YAML hides those that follow it.
+//
+// A file is one document of plain YAML: anchors, aliases, merge keys, tags and
+// directives are refused.
+func Parse(name string, text []byte) (*File, error) {
+	m := newMistakes(name)
+	f := new(File)
+	if root := m.document(text); root != nil {
+		newDecoder(m).decode(root, f)
+		f.validate(m)
+	}
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// document returns the root of the only document in the text, or nil after a
+// mistake.
+func (m *mistakes) document(text []byte) ast.Node {
+	if len(text) > maxBytes {
+		m.add("", "the file has %d bytes, allowed are %d", len(text), maxBytes)
+		return nil
+	}
+	if at, ok := badByte(text); ok {
+		m.addAt(at, "", "the text is not UTF-8, or has control characters in it")
+		return nil
+	}
+	tokens := lexer.Tokenize(string(text))
+	if deep := tooDeep(tokens); deep != nil {
+		m.addAt(placeOf(deep), "", "nested more than %d levels deep", maxDepth)
+		return nil
+	}
+	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		m.syntax(err)
+		return nil
+	}
+	return m.only(parsed.Docs)
+}
+
+func (m *mistakes) syntax(err error) {
+	var syntax yaml.Error
+	if errors.As(err, &syntax) {
+		m.addAt(placeOf(syntax.GetToken()), "", "%s", syntax.GetMessage())
+		return
+	}
+	m.add("", "%v", err)
+}
+
+// only returns the body of the only document.
+func (m *mistakes) only(docs []*ast.DocumentNode) ast.Node {
+	var root ast.Node
+	for _, doc := range docs {
+		if doc.Body == nil {
+			continue
+		}
+		if _, directive := doc.Body.(*ast.DirectiveNode); directive {
+			m.addAt(placeOf(doc.Body.GetToken()), "", "YAML directives are not allowed")
+			return nil
+		}
+		if root != nil {
+			m.addAt(placeOf(doc.Start), "", "a second document begins here: a file holds one experiment")
+			return nil
+		}
+		root = doc.Body
+	}
+	if root == nil {
+		m.add("", "the file is empty: it needs at least id, title and subjects or arms")
+	}
+	return root
+}
+
+// badByte finds the first byte that is not UTF-8, or is a control character
+// other than those of white space.
+func badByte(text []byte) (place, bool) {
+	at := place{1, 1}
+	for i, r := range string(text) {
+		invalid := r == utf8.RuneError && text[i] != "\uFFFD"[0]
+		if invalid || r < ' ' && !strings.ContainsRune("\t\n\r", r) {
+			return at, true
+		}
+		at.column++
+		if r == '\n' {
+			at = place{at.line + 1, 1}
+		}
+	}
+	return place{}, false
+}
+
+// tooDeep returns the token that opens one level too many, of brackets and of
+// entries that begin on one line, or nil. Deeper levels of indentation need as
+// many spaces, which maxBytes bounds well enough.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, entries, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			entries, line = 0, t.Position.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			entries++
+		}
+		if brackets+entries > maxDepth {
+			return t
+		}
+	}
+	return nil
+}
+
+// placeOf is where a token stands; a document without one begins at its top.
+func placeOf(t *token.Token) place {
+	if t == nil || t.Position == nil {
+		return place{1, 1}
+	}
+	return place{max(1, t.Position.Line), max(1, t.Position.Column)}
+}

@@ -1,0 +1,214 @@
+package experiment
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/trial"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// orders is a valid file, which tests make mistakes in.
+const orders = `id: orders
+title: orders service, lock against queue
+subjects:
+  lock: {command: "./orders -mode lock -listen {{addr}}", ready: {http: /health}}
+  queue: {command: "./orders -mode queue -listen {{addr}}"}
+target: {url: "http://{{addr}}/orders", method: POST, data: '{"id": 1}', expect_status: [201]}
+load: {vus: [1, 10, 50], duration: 2s, warmup: 1s}
+compare: {baseline: lock, metrics: [throughput_per_s, response_p99_ns], margin: 2%}
+expect: ["queue.throughput_per_s >= 0.98 * lock.throughput_per_s", "errors == 0"]
+`
+
+func TestParse(t *testing.T) {
+	f, err := Parse("orders.yaml", []byte(orders))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.ID != "orders" || f.Target.Method != "POST" || f.Target.ExpectStatus[0] != 201 {
+		t.Errorf("got %+v", f)
+	}
+	if want := (Load{VUs: []int{1, 10, 50}, Duration: 2 * time.Second, Warmup: time.Second}); !reflect.DeepEqual(f.Load, want) {
+		t.Errorf("load is %+v, want %+v", f.Load, want)
+	}
+	if want := (Compare{Baseline: "lock", Margin: 0.02,
+		Metrics: []trial.Metric{"throughput_per_s", "response_p99_ns"}}); !reflect.DeepEqual(f.Compare, want) {
+		t.Errorf("compare is %+v, want %+v", f.Compare, want)
+	}
+}
+
+func TestParseReadsPlainValues(t *testing.T) {
+	text := strings.Replace(orders, "vus: [1, 10, 50]", "vus: 50, rate: 5000", 1) + `published:
+  - title: theirs
+    environment: elsewhere
+    columns: [arm, vus, response_p99_ns, throughput_per_s]
+    rows:
+      - [lock, 10, 719.94µs, ~]
+      - [queue, 10, 1.0, 1e3]
+      - [queue, 50, null, "7"]
+`
+	f, err := Parse("orders.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(f.Load.VUs, []int{50}) || f.Load.Rate != "5000" {
+		t.Errorf("load is %+v, want a list of one level and the rate as text", f.Load)
+	}
+	want := []Row{{"lock", "10", "719.94µs", "~"}, {"queue", "10", "1.0", "1e3"}, {"queue", "50", "~", "7"}}
+	if !reflect.DeepEqual(f.Published[0].Rows, want) {
+		t.Errorf("rows are %q, want %q: cells as they are written", f.Published[0].Rows, want)
+	}
+}
+
+// Every mistake of a mistyped file is said, with its line.
+func TestMistypedFile(t *testing.T) {
+	path := filepath.Join("testdata", "mistyped.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Parse("mistyped.yaml", text)
+	if err == nil {
+		t.Fatal("no mistake was found")
+	}
+	got := err.Error() + "\n"
+	golden := filepath.Join("testdata", "mistyped.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// In testdata/mistyped.yaml each line with a mistake ends in a comment with #!.
+func TestMistypedFileHasNoFalseAlarm(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "mistyped.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked, found := map[int]bool{}, map[int]bool{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.Contains(line, "#!") {
+			marked[i+1] = true
+		}
+	}
+	m := newMistakes("mistyped.yaml")
+	f := new(File)
+	newDecoder(m).decode(m.document(text), f)
+	f.validate(m)
+	for _, one := range m.list {
+		found[one.at.line] = true
+	}
+	if !reflect.DeepEqual(found, marked) {
+		t.Errorf("mistakes were found on lines %v, they are on %v", found, marked)
+	}
+}
+
+func TestMistakesOfForm(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":            {"", "x.yaml:1:1: the file is empty"},
+		"only a comment":   {"# nothing\n", "x.yaml:1:1: the file is empty"},
+		"a list":           {"- a\n- b\n", "x.yaml:1:1: is a list, allowed is a mapping"},
+		"a word":           {"orders\n", "x.yaml:1:1: is a single value, allowed is a mapping"},
+		"syntax":           {"id: a\ntitle: [b\n", "x.yaml:2:8: sequence end token ']' not found"},
+		"tab":              {"id: a\nload:\n\tvus: 1\n", "x.yaml:3:1: found character '\t' that cannot start any token"},
+		"not UTF-8":        {"id: a\ntitle: \xff\n", "x.yaml:2:8: the text is not UTF-8"},
+		"control":          {"id: a\x00\n", "x.yaml:1:6: the text is not UTF-8, or has control characters"},
+		"too large":        {"title: " + strings.Repeat("a", maxBytes), "x.yaml:1:1: the file has 65543 bytes, allowed are 65536"},
+		"deep brackets":    {"id: " + strings.Repeat("[", maxDepth+1), "x.yaml:1:37: nested more than 32 levels deep"}, // 4 + 33
+		"deep entries":     {strings.Repeat("- ", maxDepth+1), "x.yaml:1:65: nested more than 32 levels deep"},         // 2·32 + 1
+		"two documents":    {orders + "---\nid: b\n", "x.yaml:10:1: a second document begins here"},
+		"directive":        {"%YAML 1.2\n---\nid: a\n", "x.yaml:1:1: YAML directives are not allowed"},
+		"anchor":           {orders + "analyses: &a [little]\n", "x.yaml:10:11: analyses: anchors, aliases and tags are not allowed"},
+		"alias":            {orders + "analyses: *a\n", "x.yaml:10:11: analyses: anchors, aliases and tags are not allowed"},
+		"tag":              {orders + "analyses: !!seq [little]\n", "x.yaml:10:11: analyses: anchors, aliases and tags"},
+		"merge key":        {orders + "<<: {status: planned}\n", `x.yaml:10:1: the key "<<" is not allowed`},
+		"complex key":      {orders + "? status\n: planned\n", `x.yaml:10:1: the key "?" is not allowed`},
+		"twice":            {orders + "title: again\n", "x.yaml:10:1: title: is given twice, first on line 2"},
+		"twice in braces":  {orders + "profiles: {quick: {load: {vus: 1, vus: 2}}}\n", "profiles.quick.load.vus: is given twice, first on line 10"},
+		"no value":         {orders + "analyses:\n", "analyses: has no value"},
+		"unknown":          {orders + "analysis: little\n", `x.yaml:10:1: analysis: there is no such field: did you mean "analyses"?`},
+		"elsewhere":        {orders + "duration: 1s\n", "x.yaml:10:1: duration: there is no such field: it belongs in load"},
+		"at the top":       {orders + "parts: [{analyses: [little]}]\n", "parts[0].analyses: there is no such field: it belongs at the top"},
+		"mapping for list": {orders + "analyses: {a: b}\n", "x.yaml:10:12: analyses: is a mapping, allowed is a list"},
+		"list for value":   {orders + "question: [why]\n", "x.yaml:10:11: question: is a list, allowed is a single value"},
+		"value for object": {orders + "profiles: quick\n", "x.yaml:10:11: profiles: is a single value, allowed is a mapping"},
+		"no number":        {orders + "profiles: {quick: {load: {vus: [1, ten]}}}\n", `x.yaml:10:36: profiles.quick.load.vus[1]: "ten" is not a whole number`},
+		"no unit":          {orders + "profiles: {quick: {load: {warmup: 2}}}\n", `load.warmup: "2" is no duration, allowed is a number with a unit`},
+		"no per cent":      {orders + "profiles: {quick: {compare: {margin: 0.02}}}\n", `compare.margin: "0.02" is no share, allowed is a number of per cent, as in 2%`},
+		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure: "yes" is not allowed: true or false`},
+		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0]: is a single value, allowed is a list with a cell for each column"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("x.yaml", []byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// The decoder can read the type of every field of a file.
+func TestEveryFieldCanBeRead(t *testing.T) {
+	var walk func(path string, of reflect.Type)
+	walk = func(path string, of reflect.Type) {
+		switch kind := of.Kind(); kind {
+		case reflect.Struct:
+			for _, f := range fieldsOf(of) {
+				walk(path+"."+f.name, f.Type)
+			}
+		case reflect.Slice, reflect.Map:
+			walk(path, of.Elem())
+		case reflect.String, reflect.Int, reflect.Bool:
+		default:
+			if of != reflect.TypeFor[time.Duration]() && of != reflect.TypeFor[Percent]() {
+				t.Errorf("%s has the type %v, which the decoder cannot read", path, of)
+			}
+		}
+	}
+	walk("", reflect.TypeFor[File]())
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"vus", "", 3},
+		{"vsu", "vus", 1},            // two neighbours swapped
+		{"comand", "command", 1},     // one left out
+		{"durration", "duration", 1}, // one too many
+		{"warnup", "warmup", 1},      // one replaced
+		{"kitten", "sitting", 3},     // k→s, e→i, +g
+		{"µs", "ms", 1},              // runes, not bytes
+	} {
+		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != got {
+			t.Errorf("editDistance(%q, %q) = %d, want %d both ways", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"command", "serve", "url", "ready", "env", "dir"}
+	for given, want := range map[string]string{
+		"comand": "command", "Serve": "serve", "ulr": "url", "reddy": "ready", "": "", "timeout": "", "x": "",
+	} {
+		if got := nearest(given, names); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", given, got, want)
+		}
+	}
+}

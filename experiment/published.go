@@ -1,0 +1,70 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"contend/report"
+	"contend/trial"
+)
+
+// The columns of a published table that are no metrics.
+const (
+	armColumn = "arm"
+	vusColumn = "vus"
+)
+
+// notPublished marks a cell without a figure.
+const notPublished = "~"
+
+// figures reads one row of a valid table.
+func (p Published) figures(row []string) []report.PublishedFigure {
+	var list []report.PublishedFigure
+	vus, _ := strconv.Atoi(p.cell(row, vusColumn))
+	for i, column := range p.Columns {
+		if column == armColumn || column == vusColumn || row[i] == notPublished {
+			continue
+		}
+		theirs, _ := publishedValue(trial.Metric(column), row[i])
+		list = append(list, report.PublishedFigure{
+			Arm: p.cell(row, armColumn), Concurrency: vus, Metric: trial.Metric(column), Theirs: theirs,
+		})
+	}
+	return list
+}
+
+// cell returns the row's text in a column, "" where there is no such column.
+func (p Published) cell(row []string, column string) string {
+	if i := slices.Index(p.Columns, column); i >= 0 && i < len(row) {
+		return row[i]
+	}
+	return ""
+}
+
+// number returns the row's figure in a column.
+func (p Published) number(row []string, column trial.Metric) (float64, bool) {
+	text := p.cell(row, string(column))
+	if text == "" || text == notPublished {
+		return 0, false
+	}
+	value, err := publishedValue(column, text)
+	return value, err == nil
+}
+
+// publishedValue reads a number, or a duration where the metric is a time.
+func publishedValue(m trial.Metric, text string) (float64, error) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
+		return n, nil
+	}
+	if strings.HasSuffix(string(m), "_ns") {
+		if d, err := time.ParseDuration(text); err == nil {
+			return float64(d), nil
+		}
+		return 0, fmt.Errorf("%q is neither a number nor a duration such as 719.94µs", text)
+	}
+	return 0, fmt.Errorf("%q is not a number", text)
+}

@@ -1,0 +1,141 @@
+package experiment
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/trial"
+)
+
+// figureForm is how figures are named that are no metrics.
+var figureForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+// published checks a table of published figures.
+func (v *validator) published(path string, p Published) {
+	for _, field := range []struct{ name, value, what string }{
+		{"title", p.Title, "what the table shows"},
+		{"environment", p.Environment, "the machine and the tool that the figures come from"},
+	} {
+		if field.value == "" {
+			v.missing(path+"."+field.name, "%s", field.what)
+		}
+	}
+	v.publishedPart(path+".part", p)
+	v.extra(path, p)
+	v.columns(path, p)
+	for i, note := range p.Notes {
+		v.note(fmt.Sprintf("%s.notes[%d]", path, i), note, p)
+	}
+	if len(p.Rows) == 0 {
+		v.missing(path+".rows", "at least one row of figures")
+	}
+	for i, row := range p.Rows {
+		v.row(fmt.Sprintf("%s.rows[%d]", path, i), row, p)
+	}
+}
+
+func (v *validator) publishedPart(path string, p Published) {
+	var names []string
+	for _, part := range v.file.Parts {
+		if part.Name != "" && !slices.Contains(names, part.Name) {
+			names = append(names, part.Name)
+		}
+	}
+	switch {
+	case slices.Contains(names, p.Part) || p.Part == "" && len(names) == 0 || v.anyUnread("parts"):
+	case p.Part == "":
+		v.missing(path, "the part that the figures belong to: %s", oneOf("", names))
+	default:
+		v.add(path, "%q is no part: %s", p.Part, oneOf(p.Part, names))
+	}
+}
+
+func (v *validator) extra(path string, p Published) {
+	for i, name := range p.Extra {
+		at := fmt.Sprintf("%s.extra[%d]", path, i)
+		switch {
+		case !figureForm.MatchString(name):
+			v.add(at, "%q is not allowed: lower-case letters and digits joined by _, as in allocs_per_op", name)
+		case isOurs(name):
+			v.add(at, "%q can be a column without being named here", name)
+		case !slices.Contains(p.Columns, name):
+			v.add(at, "%q is none of the columns: %s", name, oneOf(name, p.Columns))
+		}
+	}
+}
+
+// isOurs says whether a column has a meaning by itself.
+func isOurs(column string) bool {
+	return column == armColumn || column == vusColumn || trial.Metric(column).Check() == nil
+}
+
+func (v *validator) columns(path string, p Published) {
+	if !slices.Contains(p.Columns, armColumn) {
+		v.missing(path+".columns", "the column %s, and a column for each figure", armColumn)
+	}
+	for i, column := range p.Columns {
+		at := fmt.Sprintf("%s.columns[%d]", path, i)
+		if slices.Index(p.Columns, column) < i {
+			v.add(at, "%q is given twice", column)
+		}
+		if !isOurs(column) && !slices.Contains(p.Extra, column) {
+			v.add(at, "%q is neither %s, %s nor a name of extra, and %v", column, armColumn, vusColumn, trial.Metric(column).Check())
+		}
+	}
+}
+
+func (v *validator) note(path string, n Note, p Published) {
+	if n.Because == "" {
+		v.missing(path+".because", "why the figures may or may not be set beside ours")
+	}
+	if !v.given(path+".comparable") && len(v.places) > 0 {
+		v.missing(path+".comparable", "true or false")
+	}
+	for i, m := range n.Metrics {
+		if err := m.Check(); err != nil && !slices.Contains(p.Extra, string(m)) {
+			v.add(fmt.Sprintf("%s.metrics[%d]", path, i), "%v", err)
+		}
+	}
+}
+
+func (v *validator) row(path string, row Row, p Published) {
+	if v.anyUnread("columns") {
+		return
+	}
+	if len(row) != len(p.Columns) {
+		v.add(path, "%d cells for %d columns (%s)", len(row), len(p.Columns), strings.Join(p.Columns, ", "))
+		return
+	}
+	for i, cell := range row {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch column := p.Columns[i]; column {
+		case armColumn:
+			v.rowArm(at, cell, p)
+		case vusColumn:
+			if n, err := strconv.Atoi(cell); cell != notPublished && (err != nil || n < 1) {
+				v.add(at, "%q is no number of virtual users: 1 and more, or ~", cell)
+			}
+		default:
+			if _, err := publishedValue(trial.Metric(column), cell); cell != notPublished && err != nil {
+				v.add(at, "%s: %v", column, err)
+			}
+		}
+	}
+}
+
+// rowArm checks that the arm is one of the part's; a planned file may have none
+// yet.
+func (v *validator) rowArm(path, arm string, p Published) {
+	for _, part := range v.file.effectiveParts("") {
+		if _, ok := part.Arms[arm]; ok && part.Name == p.Part {
+			return
+		}
+		if part.Name == p.Part && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
+			v.add(path, "%q is no arm%s: %s", arm, in(part), oneOf(arm, sortedKeys(part.Arms)))
+			return
+		}
+	}
+}

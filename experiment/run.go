@@ -1,0 +1,204 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"contend/load"
+	"contend/report"
+	"contend/target"
+	"contend/trial"
+)
+
+// Options are what running an experiment needs besides its file.
+type Options struct {
+	// Profile is quick, standard or published; empty means standard. A part
+	// without that profile runs as it stands.
+	Profile string
+	// Self is the command that runs contend, for subjects with serve.
+	Self []string
+	// Opener opens targets.
+	Opener target.Opener
+	// Seed decides every random choice.
+	Seed uint64
+	// Observe, if set, is told how far the experiment is.
+	Observe func(trial.Progress)
+}
+
+const defaultProfile = "standard"
+
+type runner struct {
+	file     *File
+	options  Options
+	subjects map[string]*sharedSubject
+	doc      *report.Document
+}
+
+func newRunner(f *File, o Options, doc *report.Document) *runner {
+	o.Profile = cmp.Or(o.Profile, defaultProfile)
+	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, doc: doc}
+	for name, s := range f.Subjects {
+		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
+	}
+	return r
+}
+
+// Run runs the experiment and adds what it found to the document, including
+// the experiment's own entry. On an error, and when ctx is done, what was
+// measured so far is in the document and the error is returned.
+func (f *File) Run(ctx context.Context, o Options, doc *report.Document) error {
+	r := newRunner(f, o, doc)
+	began := time.Now()
+	entry := report.Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source,
+		Status: "done", Profile: r.options.Profile}
+	if f.Status == Planned {
+		entry.Status, entry.Profile = Planned, ""
+		doc.Experiments = append(doc.Experiments, entry)
+		return nil
+	}
+	err := r.parts(ctx, &entry)
+	if err == nil {
+		err = r.analyses(ctx, &entry)
+	}
+	entry.Elapsed = time.Since(began)
+	switch {
+	case ctx.Err() != nil:
+		entry.Status = "interrupted"
+	case err != nil:
+		entry.Status, entry.Error = "failed", err.Error()
+	}
+	entry.Published = f.published()
+	doc.Experiments = append(doc.Experiments, entry)
+	doc.Derive()
+	return err
+}
+
+func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
+	parts := r.file.effectiveParts(r.options.Profile)
+	for i, p := range parts {
+		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})
+		for _, text := range p.Expect {
+			entry.Expectations = append(entry.Expectations, trial.Expectation{Part: p.Name, Text: text})
+		}
+		observe := r.options.Observe
+		if observe != nil {
+			observe = func(progress trial.Progress) {
+				progress.Done = (float64(i) + progress.Done) / float64(len(parts))
+				r.options.Observe(progress)
+			}
+		}
+		if err := r.part(ctx, p, observe); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress)) error {
+	plan, err := p.Load.plan()
+	if err != nil {
+		return err
+	}
+	trials, err := trial.Compare(ctx, r.arms(p), plan, p.design(r.options.Seed), observe)
+	if trials != nil {
+		r.doc.Add(report.Place{Experiment: r.file.ID, Part: p.Name}, trials)
+	}
+	if err != nil && p.Name != "" {
+		return fmt.Errorf("part %s: %w", p.Name, err)
+	}
+	return err
+}
+
+// effectiveParts returns the parts with the file's defaults and the profile
+// applied.
+func (f *File) effectiveParts(profile string) []Part {
+	defaults := f.Setup
+	parts := f.Parts
+	if len(parts) == 0 {
+		parts = []Part{{}}
+	}
+	list := make([]Part, len(parts))
+	for i, p := range parts {
+		merged := Part{Name: p.Name, Title: p.Title, Setup: override(defaults, p.Setup)}
+		merged.Target = override(defaults.Target, p.Target)
+		merged.Load = override(defaults.Load, p.Load)
+		merged.Compare = override(defaults.Compare, p.Compare)
+		for _, profiles := range []map[string]Profile{defaults.Profiles, p.Profiles} {
+			merged.Load = override(merged.Load, profiles[profile].Load)
+			merged.Compare = override(merged.Compare, profiles[profile].Compare)
+		}
+		if len(merged.Arms) == 0 {
+			merged.Arms = map[string]Arm{}
+			for name := range f.Subjects {
+				merged.Arms[name] = Arm{Subject: name}
+			}
+		}
+		list[i] = merged
+	}
+	return list
+}
+
+func (l Load) plan() (load.Plan, error) {
+	plan := load.Plan{VUs: l.VUs[0], Duration: l.Duration, Timeout: l.Timeout, Think: l.Think}
+	if l.Rate != "" {
+		pacer, err := load.ParsePacer(l.Rate)
+		if err != nil {
+			return plan, err
+		}
+		plan.Pacer = pacer
+	}
+	return plan, plan.Validate()
+}
+
+// Defaults of a comparison, for files and commands alike.
+const (
+	DefaultRounds     = 8
+	DefaultPairs      = 8
+	DefaultMargin     = 0.02
+	DefaultConfidence = 0.95
+)
+
+// DefaultMetrics are compared where none are named.
+func DefaultMetrics() []trial.Metric {
+	return []trial.Metric{trial.Throughput, "response_p50_ns", "response_p99_ns", trial.ServerCPUPerOp}
+}
+
+func (p Part) design(seed uint64) trial.Design {
+	d := trial.Design{
+		Rounds: cmp.Or(p.Compare.Rounds, DefaultRounds), Pairs: cmp.Or(p.Compare.Pairs, DefaultPairs),
+		Block: p.Load.Duration, Warmup: p.Load.Warmup, Levels: p.Load.VUs,
+		Metrics: p.Compare.Metrics, Margin: cmp.Or(float64(p.Compare.Margin), DefaultMargin),
+		Confidence: DefaultConfidence, Seed: seed,
+	}
+	if len(d.Metrics) == 0 {
+		d.Metrics = DefaultMetrics()
+	}
+	return d
+}
+
+// published turns the file's tables into the document's.
+func (f *File) published() []report.Published {
+	var tables []report.Published
+	for _, p := range f.Published {
+		table := report.Published{Part: p.Part, Title: p.Title, Environment: p.Environment}
+		for _, n := range p.Notes {
+			if len(n.Metrics) == 0 {
+				table.Notes = append(table.Notes, report.Note{Comparable: n.Comparable, Because: n.Because})
+			}
+			for _, m := range n.Metrics {
+				table.Notes = append(table.Notes, report.Note{Metric: m, Comparable: n.Comparable, Because: n.Because})
+			}
+		}
+		for _, row := range p.Rows {
+			table.Rows = append(table.Rows, p.figures(row)...)
+		}
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+// errNoRows is what an analysis says that has nothing to read.
+var errNoRows = errors.New("no published table has the columns it needs")
