@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // A view is made once, of a few kinds of element, and then written as text or
 // as Markdown.
+type view struct{ elements []element }
+
 type element struct {
 	kind  elementKind
 	text  string
@@ -25,15 +26,12 @@ const (
 	tabular
 )
 
+// A table has as many cells in each row as columns. Columns of figures are
+// aligned to the right, columns of words to the left.
 type table struct {
 	columns []string
 	rows    [][]string
-	// words is how many columns from the left hold words; the others hold
-	// figures and are aligned to the right.
-	words int
 }
-
-type view struct{ elements []element }
 
 func (v *view) title(format string, args ...any)  { v.add(title, format, args) }
 func (v *view) head(format string, args ...any)   { v.add(heading, format, args) }
@@ -41,130 +39,114 @@ func (v *view) say(format string, args ...any)    { v.add(paragraph, format, arg
 func (v *view) bullet(format string, args ...any) { v.add(bullet, format, args) }
 
 func (v *view) add(kind elementKind, format string, args []any) {
-	v.elements = append(v.elements, element{kind: kind, text: fmt.Sprintf(format, args...)})
+	v.elements = append(v.elements, element{kind: kind, text: clean(fmt.Sprintf(format, args...))})
 }
 
+// table leaves out a table without rows.
 func (v *view) table(t table) {
-	if len(t.rows) > 0 {
-		v.elements = append(v.elements, element{kind: tabular, table: t})
+	if len(t.rows) == 0 {
+		return
 	}
+	cleaned := table{columns: cleanCells(t.columns, len(t.columns))}
+	for _, row := range t.rows {
+		cleaned.rows = append(cleaned.rows, cleanCells(row, len(t.columns)))
+	}
+	v.elements = append(v.elements, element{kind: tabular, table: cleaned})
 }
 
-// textWidth is where paragraphs are broken on a terminal.
-const textWidth = 100
+func cleanCells(cells []string, n int) []string {
+	cleaned := make([]string, n)
+	for i := range min(n, len(cells)) {
+		cleaned[i] = clean(cells[i])
+	}
+	return cleaned
+}
 
-func (v *view) writeText(w io.Writer) error {
+// write writes the elements, with an empty line between any two but bullets.
+func (v *view) write(w io.Writer, element func(*strings.Builder, element)) error {
 	var b strings.Builder
 	for i, e := range v.elements {
 		if i > 0 && (e.kind != bullet || v.elements[i-1].kind != bullet) {
 			b.WriteByte('\n')
 		}
-		switch e.kind {
-		case title:
-			b.WriteString(e.text + "\n" + strings.Repeat("=", utf8.RuneCountInString(e.text)) + "\n")
-		case heading:
-			b.WriteString(e.text + "\n" + strings.Repeat("-", utf8.RuneCountInString(e.text)) + "\n")
-		case paragraph:
-			wrap(&b, e.text, "", "")
-		case bullet:
-			wrap(&b, e.text, "- ", "  ")
-		case tabular:
-			e.table.writeText(&b)
-		}
+		element(&b, e)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func wrap(b *strings.Builder, text, first, next string) {
-	line := first
-	for i, word := range strings.Fields(text) {
-		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
-			b.WriteString(line + "\n")
-			line = next + word
-			continue
-		}
-		if line != first && line != next || i > 0 {
-			line += " "
-		}
-		line += word
+// textWidth is where paragraphs are broken on a terminal.
+const textWidth = 100
+
+func writeText(b *strings.Builder, e element) {
+	switch e.kind {
+	case title:
+		b.WriteString(e.text + "\n" + strings.Repeat("=", width(e.text)) + "\n")
+	case heading:
+		b.WriteString(e.text + "\n" + strings.Repeat("-", width(e.text)) + "\n")
+	case paragraph:
+		wrap(b, e.text, "", "")
+	case bullet:
+		wrap(b, e.text, "- ", "  ")
+	case tabular:
+		e.table.writeText(b)
 	}
-	b.WriteString(line + "\n")
 }
 
-func (t table) widths() []int {
-	widths := make([]int, len(t.columns))
-	for _, row := range append([][]string{t.columns}, t.rows...) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+// wrap breaks text between words; a longer word has a line to itself.
+func wrap(b *strings.Builder, text, first, next string) {
+	line, empty := first, true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && width(line)+1+width(word) > textWidth {
+			b.WriteString(line + "\n")
+			line, empty = next, true
 		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
 	}
-	return widths
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 func (t table) writeText(b *strings.Builder) {
-	widths := t.widths()
-	for _, row := range append([][]string{t.columns}, t.rows...) {
+	widths := make([]int, len(t.columns))
+	rows := append([][]string{t.columns}, t.rows...)
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], width(cell))
+		}
+	}
+	figures := t.figures()
+	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i < t.words {
-				line.WriteString("  " + cell + pad)
-			} else {
+			pad := strings.Repeat(" ", widths[i]-width(cell))
+			if figures[i] {
 				line.WriteString("  " + pad + cell)
+			} else {
+				line.WriteString("  " + cell + pad)
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 }
 
-func (v *view) writeMarkdown(w io.Writer) error {
-	var b strings.Builder
-	for i, e := range v.elements {
-		if i > 0 && (e.kind != bullet || v.elements[i-1].kind != bullet) {
-			b.WriteByte('\n')
-		}
-		switch e.kind {
-		case title:
-			b.WriteString("# " + escape(e.text) + "\n")
-		case heading:
-			b.WriteString("## " + escape(e.text) + "\n")
-		case paragraph:
-			b.WriteString(escape(e.text) + "\n")
-		case bullet:
-			b.WriteString("- " + escape(e.text) + "\n")
-		case tabular:
-			e.table.writeMarkdown(&b)
+// figures says which columns hold figures: every cell that is not empty or a
+// dash begins like a number.
+func (t table) figures() []bool {
+	columns := make([]bool, len(t.columns))
+	for i := range columns {
+		for _, row := range t.rows {
+			cell := strings.TrimLeft(row[i], "+-<>≈ ")
+			if row[i] == "" || row[i] == "-" {
+				continue
+			}
+			columns[i] = cell != "" && cell[0] >= '0' && cell[0] <= '9'
+			if !columns[i] {
+				break
+			}
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (t table) writeMarkdown(b *strings.Builder) {
-	markdownRow(b, t.columns)
-	rule := make([]string, len(t.columns))
-	for i := range rule {
-		rule[i] = "---:"
-		if i < t.words {
-			rule[i] = "---"
-		}
-	}
-	b.WriteString("| " + strings.Join(rule, " | ") + " |\n")
-	for _, row := range t.rows {
-		markdownRow(b, row)
-	}
-}
-
-func markdownRow(b *strings.Builder, cells []string) {
-	b.WriteByte('|')
-	for _, cell := range cells {
-		b.WriteString(" " + escape(cell) + " |")
-	}
-	b.WriteByte('\n')
-}
-
-// escape keeps text from being read as Markdown.
-func escape(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(strings.ReplaceAll(text, "\n", " "))
+	return columns
 }

@@ -25,16 +25,17 @@ func Duration(ns float64) string {
 
 // digits keeps three significant digits, and all digits left of the point.
 func digits(x float64) string {
-	if x == 0 {
-		return "0"
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 2, 64), "e")
+	e, err := strconv.Atoi(exponent)
+	if x == 0 || err != nil || e < -4 { // zero, not a number, or tiny
+		return strconv.FormatFloat(x, 'g', 3, 64)
 	}
-	decimals := 2 - int(math.Floor(math.Log10(math.Abs(x))))
-	return strconv.FormatFloat(x, 'f', max(0, min(decimals, 6)), 64)
+	return strconv.FormatFloat(x, 'f', max(0, 2-e), 64)
 }
 
 // Count formats a number with thousands set apart.
 func Count(x float64) string {
-	if math.Abs(x) < 1000 {
+	if !(math.Abs(x) >= 999.5) {
 		if x == math.Trunc(x) {
 			return strconv.FormatFloat(x, 'f', 0, 64)
 		}
@@ -60,7 +61,7 @@ func Bytes(n float64) string {
 		name string
 		size float64
 	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if n >= unit.size {
+		if n >= unit.size*0.9995 {
 			return digits(n/unit.size) + " " + unit.name
 		}
 	}
@@ -70,11 +71,13 @@ func Bytes(n float64) string {
 // Value formats a metric's value by its unit.
 func Value(m trial.Metric, v float64) string {
 	switch name := string(m); {
+	case strings.HasPrefix(name, "bytes_") && strings.HasSuffix(name, "_per_s"):
+		return Bytes(v) + "/s"
 	case strings.HasSuffix(name, "_per_s"):
 		return Count(v) + "/s"
 	case strings.HasSuffix(name, "_ns"), strings.HasSuffix(name, "_ns_per_op"):
 		return Duration(v)
-	case strings.HasSuffix(name, "_bytes"), strings.HasPrefix(name, "bytes_"):
+	case strings.HasSuffix(name, "_bytes"), strings.HasPrefix(name, "bytes_"), strings.Contains(name, "_bytes_per_"):
 		return Bytes(v)
 	}
 	return Count(v)
@@ -95,9 +98,12 @@ func Name(m trial.Metric) string {
 	case trial.ServerRSS:
 		return "server memory"
 	}
+	if what, ok := strings.CutSuffix(name, "_per_s"); ok {
+		return strings.ReplaceAll(what, "_", " ") + " per second"
+	}
 	i := strings.LastIndexByte(name, '_')
 	if i < 0 || name == string(m) {
-		return strings.ReplaceAll(string(m), "_", " ")
+		return strings.ReplaceAll(name, "_", " ")
 	}
 	which, what := strings.ReplaceAll(name[:i], "_", " "), name[i+1:]
 	if what == "p999" {
@@ -107,6 +113,14 @@ func Name(m trial.Metric) string {
 		which += " time"
 	}
 	return which + " " + what
+}
+
+// plural counts a noun: 1 VU, 10 VUs.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // percent formats a ratio as a signed difference.

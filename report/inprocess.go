@@ -1,13 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"contend/hist"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -32,52 +32,53 @@ type InProcess struct {
 
 // AddInProcess takes a guard's result into the document.
 func (d *Document) AddInProcess(c trial.Cell, p InProcess) {
-	d.Results = append(d.Results, Result{Cell: c, InProcess: &p})
+	r := Result{Cell: c, InProcess: &p}
+	r.derive()
+	d.Results = append(d.Results, r)
 }
 
 // inProcess writes one table per kind and number of callers, the fastest first.
 func inProcess(v *view, results []Result) {
+	if len(results) == 0 {
+		return
+	}
 	type group struct {
 		kind    string
 		callers int
 	}
 	var groups []group
 	byGroup := map[group][]Result{}
+	found := new(findings)
 	for _, r := range results {
 		g := group{r.InProcess.Kind, r.Concurrency}
 		if byGroup[g] == nil {
 			groups = append(groups, g)
 		}
 		byGroup[g] = append(byGroup[g], r)
+		for _, w := range r.Warnings {
+			found.add(w, fmt.Sprintf("%s, %s, %s", r.Arm, g.kind, plural(g.callers, "caller")))
+		}
 	}
-	var found []stat.Warning
 	for _, g := range groups {
 		list := byGroup[g]
-		slices.SortStableFunc(list, func(a, b Result) int {
-			return int(b.ThroughputPerSec) - int(a.ThroughputPerSec)
-		})
+		slices.SortStableFunc(list, func(a, b Result) int { return cmp.Compare(b.ThroughputPerSec, a.ThroughputPerSec) })
 		v.head("%s, %s", g.kind, plural(g.callers, "caller"))
-		t := table{columns: []string{"design", "class", "ops/s", "time per op", "p50", "p99", "p99.9",
-			"CPU per op", "allocs/op", "fairness"}, words: 2}
+		t := table{columns: []string{"design", "class", "throughput", "time per op", "p50", "p99", "p99.9",
+			"CPU per op", "allocs/op", "fairness"}}
 		for _, r := range list {
 			t.rows = append(t.rows, r.inProcessRow())
-			for _, w := range r.Warnings {
-				found = append(found, stat.Warning{Code: w.Code, Text: r.Arm + ": " + w.Text})
-			}
 		}
 		v.table(t)
 	}
-	if len(results) > 0 {
-		v.say("p50, p99 and p99.9 are of single operations timed at random and include the clock itself, about %s. "+
-			"Fairness is Jain's index: 1 when all callers got the same number of operations.",
-			Duration(float64(results[0].InProcess.ClockPair)))
-	}
-	warnings(v, found)
+	v.say("p50, p99 and p99.9 are of single operations timed at random and include the clock itself, about %s. "+
+		"Fairness is Jain's index: 1 when all callers got the same number of operations.",
+		Duration(float64(results[0].InProcess.ClockPair)))
+	found.write(v)
 }
 
 func (r Result) inProcessRow() []string {
 	p := r.InProcess
-	row := []string{p.Design, p.Class, Count(r.ThroughputPerSec), "-", "-", "-", "-", "-",
+	row := []string{p.Design, p.Class, perSec(r.ThroughputPerSec), "-", "-", "-", "-", "-",
 		strconv.FormatFloat(p.AllocsPerOp, 'f', 1, 64), strconv.FormatFloat(p.Jain, 'f', 2, 64)}
 	if wall, ok := trial.WallPerOp.Of(r.Cell); ok {
 		row[3] = Duration(wall)
@@ -91,11 +92,4 @@ func (r Result) inProcessRow() []string {
 		row[7] = Duration(cpu)
 	}
 	return row
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

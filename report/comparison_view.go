@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"contend/stat"
+	"contend/trial"
+)
+
+// comparisons writes the verdicts. Warnings that stand with the results are not
+// repeated.
+func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
+	if len(list) == 0 {
+		return
+	}
+	interval := "interval"
+	known, found := ofCells(cells), new(findings)
+	t := table{}
+	for _, c := range list {
+		if c.Bounded() {
+			interval = confidence(c.Level) + " interval"
+		}
+		t.rows = append(t.rows, comparisonRow(c))
+		where := named(c.Candidate, c.Concurrency)
+		if c.Reason != nil {
+			found.add(*c.Reason, where)
+		}
+		for _, w := range c.Warnings {
+			if !known.knows(w, c.Baseline, c.Candidate) {
+				found.add(w, where)
+			}
+		}
+	}
+	t.columns = []string{"arm", "VUs", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
+	v.say("Compared with the baseline %s in interleaved blocks, round by round (%s); differences of up to ±%.3g %% count as equivalent:",
+		list[0].Baseline, plural(rounds(list), "round"), 100*list[0].Margin)
+	v.table(t)
+	found.write(v)
+}
+
+func rounds(list []trial.Comparison) int {
+	most := 0
+	for _, c := range list {
+		most = max(most, len(c.RoundLogRatios))
+	}
+	return most
+}
+
+// confidence is the one that was asked for: 95 %.
+func confidence(level float64) string { return fmt.Sprintf("%.4g %%", 100*(1-level)) }
+
+func comparisonRow(c trial.Comparison) []string {
+	verdict := string(c.Verdict)
+	if c.Reason != nil {
+		verdict += " " + c.Reason.Code
+	}
+	if c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0 {
+		verdict += fmt.Sprintf(" (about %d more rounds)", c.RoundsNeeded)
+	}
+	difference, interval, p := "-", "-", "-"
+	if c.Rounds > 0 {
+		difference, p = percent(c.Ratio), chance(c.P)
+	}
+	if c.Bounded() {
+		interval = percent(c.Low) + " … " + percent(c.High)
+	}
+	return []string{c.Candidate, strconv.Itoa(c.Concurrency), Name(c.Metric),
+		measured(c, c.CandidateValue), measured(c, c.BaselineValue), difference, interval, p, verdict}
+}
+
+// measured shows no value where an arm has none: then it is 0 and the verdict
+// is refused.
+func measured(c trial.Comparison, value float64) string {
+	if value == 0 && c.Reason != nil {
+		return "-"
+	}
+	return Value(c.Metric, value)
+}
+
+func chance(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// inWords says a comparison in a sentence.
+func inWords(c Comparison, withPart bool) string {
+	where := "at " + plural(c.Concurrency, "VU")
+	if withPart {
+		where += " (" + c.Part + ")"
+	}
+	subject := fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, where)
+	effect := "no difference could be computed"
+	if c.Rounds > 0 {
+		effect = fmt.Sprintf("%s of %s", percent(c.Ratio), Name(c.Metric))
+	}
+	if c.Bounded() {
+		effect += fmt.Sprintf(", %s interval %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
+	}
+	switch c.Verdict {
+	case stat.Invalid:
+		if c.Reason != nil {
+			return fmt.Sprintf("%s: INVALID %s: %s", subject, c.Reason.Code, c.Reason.Text)
+		}
+	case stat.Equivalent:
+		return fmt.Sprintf("%s: EQUIVALENT: %s: no difference larger than the margin of %.3g %%", subject, effect, 100*c.Margin)
+	case stat.Inconclusive:
+		more := "how many rounds would settle it cannot be said, or more than are practical"
+		if c.RoundsNeeded > 0 {
+			more = fmt.Sprintf("about %s would settle it", plural(c.RoundsNeeded, "further round"))
+		}
+		return fmt.Sprintf("%s: INCONCLUSIVE: %s; %s", subject, effect, more)
+	}
+	return fmt.Sprintf("%s: %s: %s", subject, c.Verdict, effect)
+}

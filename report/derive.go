@@ -1,0 +1,82 @@
+package report
+
+import (
+	"slices"
+
+	"contend/stat"
+	"contend/trial"
+)
+
+// Derive computes every figure that follows from others: results and
+// comparisons from their trials, fits from their points, ours beside theirs.
+func (d *Document) Derive() {
+	derived := map[Place]bool{}
+	for _, t := range d.Trials {
+		derived[t.Place] = true
+	}
+	for _, c := range d.Curves {
+		derived[c.Place] = true
+	}
+	kept := d.Results
+	d.Results, d.Comparisons = []Result{}, nil
+	for _, r := range kept {
+		if !derived[r.Place] {
+			r.derive()
+			d.Results = append(d.Results, r)
+		}
+	}
+	for i := range d.Trials {
+		t := &d.Trials[i]
+		t.Derive()
+		d.addDerived(t.Place, &t.Trials)
+	}
+	for i := range d.Curves {
+		c := &d.Curves[i]
+		c.Derive()
+		d.addCells(c.Place, c.Results)
+	}
+	for i := range d.Experiments {
+		d.Experiments[i].derive(d)
+	}
+}
+
+// derive leaves out warnings that say nothing about a guard in this process:
+// there the generator is the target, and an iteration is many operations.
+func (r Result) derive() {
+	r.Cell.Derive()
+	if r.InProcess != nil {
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w stat.Warning) bool {
+			return w.Code == "generator_busy" || w.Code == "few_samples"
+		})
+	}
+}
+
+func (e *Experiment) derive(d *Document) {
+	for i := range e.Published {
+		p := &e.Published[i]
+		cells := d.Cells(Place{e.ID, p.Part})
+		for j := range p.Rows {
+			p.Rows[j].derive(cells)
+		}
+	}
+	for i := range e.Expectations {
+		x := &e.Expectations[i]
+		x.Check(d.Cells(Place{e.ID, x.Part}))
+	}
+}
+
+func (f *PublishedFigure) derive(cells []trial.Cell) {
+	f.Ours, f.Ratio = nil, nil
+	for _, c := range cells {
+		if c.Arm != f.Arm || f.Concurrency != 0 && c.Concurrency != f.Concurrency {
+			continue
+		}
+		if ours, ok := f.Metric.Of(c); ok {
+			f.Ours = &ours
+			if f.Theirs != 0 {
+				ratio := ours / f.Theirs
+				f.Ratio = &ratio
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// differs compares the document with its stored form, path by path.
+func (d *Document) differs(stored []byte) error {
+	recomputed, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("report: a recomputed figure is out of range: %w", err)
+	}
+	was, err := tree(stored)
+	if err != nil {
+		return err
+	}
+	is, err := tree(recomputed)
+	if err != nil {
+		return err
+	}
+	p := new(problems)
+	p.diff("", was, is)
+	return p.err()
+}
+
+// tree decodes JSON into maps, slices, strings and json.Number.
+func tree(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return v, nil
+}
+
+func (p *problems) diff(path string, was, is any) {
+	switch w := was.(type) {
+	case map[string]any:
+		if i, ok := is.(map[string]any); ok {
+			p.diffObject(path, w, i)
+			return
+		}
+	case []any:
+		if i, ok := is.([]any); ok && len(i) == len(w) {
+			for n := range w {
+				p.diff(fmt.Sprintf("%s[%d]", path, n), w[n], i[n])
+			}
+			return
+		}
+	case json.Number:
+		if i, ok := is.(json.Number); ok && sameNumber(w, i) {
+			return
+		}
+	default:
+		if reflect.DeepEqual(was, is) {
+			return
+		}
+	}
+	p.add(path, "is stored as %s, recomputed it is %s", brief(was), brief(is))
+}
+
+func (p *problems) diffObject(path string, was, is map[string]any) {
+	if path != "" {
+		path += "."
+	}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		if i, ok := is[key]; ok {
+			p.diff(path+key, was[key], i)
+		} else {
+			p.add(path+key, "is stored as %s, but nothing of that name is computed", brief(was[key]))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		if _, ok := was[key]; !ok {
+			p.add(path+key, "is missing, recomputed it is %s", brief(is[key]))
+		}
+	}
+}
+
+// sameNumber takes integers exactly; of others it allows for the last digits of
+// a computation on another processor.
+func sameNumber(a, b json.Number) bool {
+	const tolerance = 1e-9
+	if a == b {
+		return true
+	}
+	_, err1 := a.Int64()
+	_, err2 := b.Int64()
+	if err1 == nil && err2 == nil {
+		return false
+	}
+	x, err1 := a.Float64()
+	y, err2 := b.Float64()
+	return err1 == nil && err2 == nil && max(x-y, y-x) <= tolerance*max(x, -x, y, -y)
+}
+
+// brief shows a value in at most 60 bytes or so.
+func brief(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	if len(text) > 60 {
+		text = append(text[:57], "..."...)
+	}
+	return string(text)
+}

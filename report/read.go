@@ -1,0 +1,217 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"contend/load"
+	"contend/trial"
+)
+
+// What a document may hold. The limits are far beyond what any command writes;
+// they bound what a damaged or hostile file can cost.
+const (
+	maxBytes      = 64 << 20
+	maxHistograms = 10_000 // 270 kB each once decoded, however short their text
+	maxWork       = 1e9    // comparisons of two values in recomputing one part
+)
+
+// Write writes the document as indented JSON.
+func (d *Document) Write(w io.Writer) error {
+	doc := *d
+	if doc.Results == nil {
+		doc.Results = []Result{}
+	}
+	data, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// Read reads a document of this schema and recomputes every derived figure. A
+// document that is complete but does not agree with itself is returned with an
+// error that names each stored figure that differs; any other error comes
+// without a document.
+func Read(r io.Reader) (*Document, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("report: longer than %s", Bytes(maxBytes))
+	}
+	if err := checkHead(data); err != nil {
+		return nil, err
+	}
+	d := new(Document)
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if err := d.complete(); err != nil {
+		return nil, err
+	}
+	d.Derive()
+	return d, d.differs(data)
+}
+
+// checkHead refuses what is no document of this schema before it is decoded.
+func checkHead(data []byte) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("report: not a document: %w", err)
+	}
+	if head.Schema != Schema {
+		return fmt.Errorf("report: schema is %q, this version reads %q", head.Schema, Schema)
+	}
+	if n := histograms(data); n > maxHistograms {
+		return fmt.Errorf("report: %d histograms, at most %d are allowed", n, maxHistograms)
+	}
+	return nil
+}
+
+// histograms counts the objects in valid JSON whose key ends in _ns.
+func histograms(data []byte) int {
+	n, key := 0, ""
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := dec.Token()
+		if err != nil {
+			return n
+		}
+		if token == json.Delim('{') && endsInNS(key) {
+			n++
+		}
+		key, _ = token.(string)
+	}
+}
+
+// endsInNS folds case, as decoding does.
+func endsInNS(key string) bool {
+	runes := []rune(key)
+	return len(runes) >= 3 && strings.EqualFold(string(runes[len(runes)-3:]), "_ns")
+}
+
+// problems are mistakes of a document, of which only the first are kept.
+type problems struct {
+	list []error
+	more int
+}
+
+const maxProblems = 20
+
+func (p *problems) add(path, format string, args ...any) {
+	if len(p.list) == maxProblems {
+		p.more++
+		return
+	}
+	p.list = append(p.list, errors.New(clean("report: "+path+" "+fmt.Sprintf(format, args...))))
+}
+
+func (p *problems) err() error {
+	if p.more > 0 {
+		return errors.Join(append(p.list, fmt.Errorf("report: and %d more", p.more))...)
+	}
+	return errors.Join(p.list...)
+}
+
+// complete refuses what the views and Derive could not work with.
+func (d *Document) complete() error {
+	p := new(problems)
+	for i, r := range d.Results {
+		path := fmt.Sprintf("results[%d]", i)
+		p.cell(path, r.Cell)
+		if r.InProcess != nil && r.InProcess.Latency == nil {
+			p.add(path+".in_process", "lacks latency_ns")
+		}
+	}
+	for i, c := range d.Curves {
+		path := fmt.Sprintf("curves[%d]", i)
+		if err := c.Design.Validate(); err != nil {
+			p.add(path, "has an impossible design: %v", err)
+		}
+		p.cells(path+".visits", c.Visits)
+	}
+	for i, t := range d.Trials {
+		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
+	}
+	for i, e := range d.Experiments {
+		p.experiment(fmt.Sprintf("experiments[%d]", i), e, len(d.Results))
+	}
+	return p.err()
+}
+
+func (p *problems) trials(path string, t trial.Trials) {
+	if err := t.Design.Validate(); err != nil {
+		p.add(path, "has an impossible design: %v", err)
+	}
+	if len(t.Arms) < 2 {
+		p.add(path+".arms", "are %d, at least 2 are needed", len(t.Arms))
+	}
+	seen := map[string]bool{}
+	for _, arm := range t.Arms {
+		if seen[arm] {
+			p.add(path+".arms", "name %q twice", arm)
+		}
+		seen[arm] = true
+	}
+	p.cells(path+".rounds", t.Rounds)
+	work := float64(len(t.Design.Levels)) * float64(len(t.Arms)) * float64(len(t.Design.Metrics)) *
+		float64(len(t.Blocks)+len(t.Rounds))
+	if work > maxWork {
+		p.add(path, "has too many levels, arms and blocks to be recomputed")
+	}
+}
+
+func (p *problems) cells(path string, cells []trial.Cell) {
+	for i, c := range cells {
+		p.cell(fmt.Sprintf("%s[%d]", path, i), c)
+	}
+}
+
+func (p *problems) cell(path string, c trial.Cell) {
+	if c.Result == nil || c.Response == nil || c.Service == nil || c.StartLag == nil {
+		p.add(path, "lacks response_ns, service_ns or start_lag_ns")
+		return
+	}
+	if c.Concurrency < 1 {
+		p.add(path+".concurrency", "is %d, allowed are 1 and more", c.Concurrency)
+	}
+	if c.Model != load.ClosedModel && c.Model != load.OpenModel {
+		p.add(path+".model", "is %q, allowed are %q and %q", c.Model, load.ClosedModel, load.OpenModel)
+	}
+	if sum := c.Completed + c.Failed + c.ErroredTotal() + c.Dropped + c.Unfinished; sum != c.Planned {
+		p.add(path+".planned", "is %d, but completed + failed + errored + dropped + unfinished are %d", c.Planned, sum)
+	}
+	for _, h := range []struct {
+		key   string
+		count int64
+	}{{"response_ns", c.Response.Count()}, {"service_ns", c.Service.Count()}, {"start_lag_ns", c.StartLag.Count()}} {
+		if h.count != c.Completed {
+			p.add(path+"."+h.key+".count", "is %d, but completed is %d", h.count, c.Completed)
+		}
+	}
+}
+
+func (p *problems) experiment(path string, e Experiment, results int) {
+	figures := 0
+	for _, t := range e.Published {
+		figures += len(t.Rows)
+	}
+	if float64(figures)*float64(results) > maxWork || float64(len(e.Expectations))*float64(results)*float64(results) > maxWork {
+		p.add(path, "has too many published figures or expectations to be recomputed")
+	}
+	for i, a := range e.Analyses {
+		for j, row := range a.Rows {
+			if len(row) != len(a.Columns) {
+				p.add(fmt.Sprintf("%s.analyses[%d].rows[%d]", path, i, j), "has %d cells for %d columns", len(row), len(a.Columns))
+			}
+		}
+	}
+}

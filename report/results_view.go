@@ -1,0 +1,57 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/trial"
+)
+
+// results writes one line per arm and level, and what is doubtful about them.
+func results(v *view, cells []trial.Cell) {
+	t := table{columns: []string{"arm", "VUs"}}
+	metrics := []trial.Metric{trial.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
+		trial.WallPerOp, trial.ServerCPUPerOp, trial.GeneratorCPUPerOp, trial.Errors}
+	metrics = slices.DeleteFunc(metrics, func(m trial.Metric) bool {
+		return !slices.ContainsFunc(cells, func(c trial.Cell) bool { return interesting(m, c) })
+	})
+	for _, m := range metrics {
+		t.columns = append(t.columns, Name(m))
+	}
+	for _, c := range cells {
+		row := []string{c.Arm, strconv.Itoa(c.Concurrency)}
+		for _, m := range metrics {
+			text := "-"
+			if value, ok := m.Of(c); ok {
+				text = Value(m, value)
+			}
+			row = append(row, text)
+		}
+		t.rows = append(t.rows, row)
+	}
+	v.table(t)
+	errored(v, cells)
+	ofCells(cells).write(v)
+}
+
+// interesting leaves out columns that say nothing: the time per operation where
+// an iteration is one operation, and the time of an iteration where it is many.
+func interesting(m trial.Metric, c trial.Cell) bool {
+	if batches := c.Ops > c.Completed; m == trial.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
+		return false
+	}
+	_, ok := m.Of(c)
+	return ok
+}
+
+// errored says of what kind the errors were.
+func errored(v *view, cells []trial.Cell) {
+	t := table{columns: []string{"arm", "VUs", "errored", "count", "first example"}}
+	for _, c := range cells {
+		for _, row := range errorTable(c.Result).rows {
+			t.rows = append(t.rows, append([]string{c.Arm, strconv.Itoa(c.Concurrency)}, row...))
+		}
+	}
+	v.table(t)
+}

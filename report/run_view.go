@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+)
+
+// run writes a single result in full.
+func run(v *view, r *load.Result) {
+	v.head("%s", r.Target)
+	if r.Completed == 0 {
+		v.say("NOTHING SUCCEEDED.")
+	}
+	model := "closed model: each VU waits for its answer"
+	if r.Model == load.OpenModel {
+		model = fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
+	}
+	v.bullet("%s", model)
+	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)
+	v.bullet("throughput %s/s (right answers only)", Count(r.ThroughputPerSec))
+	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",
+		Count(float64(r.Planned)), Count(float64(r.Completed)), Count(float64(r.Failed)), Count(float64(r.ErroredTotal())),
+		Count(float64(r.Dropped)), Count(float64(r.Unfinished)))
+	if len(r.Statuses) > 0 {
+		v.bullet("answers by status: %s", statuses(r.Statuses))
+	}
+	v.bullet("%s in, %s out", Bytes(float64(r.BytesIn)), Bytes(float64(r.BytesOut)))
+	v.bullet("%s", generator(r))
+	v.table(times(r))
+	v.table(errorTable(r))
+	if len(r.Warnings) > 0 {
+		v.say("Read with care:")
+	}
+	warnings(v, r.Warnings)
+}
+
+// window formats the length of a measured window.
+func window(d time.Duration) string {
+	if d >= 100*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return Duration(float64(d))
+}
+
+func times(r *load.Result) table {
+	t := table{columns: []string{"time", "mean", "min", "p50", "p90", "p95", "p99", "p99.9", "max"}}
+	for _, row := range []struct {
+		name string
+		h    *hist.Histogram
+	}{
+		{"response time", r.Response}, {"service time", r.Service}, {"start lag", r.StartLag},
+		{"connect", r.Connect}, {"first byte", r.FirstByte}, {"exchange", r.Exchange},
+		{"service time, failed", r.FailedService}, {"service time, errored", r.ErroredService},
+	} {
+		if row.h == nil || row.h.Count() == 0 {
+			continue
+		}
+		cells := []string{row.name, Duration(float64(row.h.Mean())), Duration(float64(row.h.Min()))}
+		for _, q := range []float64{0.5, 0.9, 0.95, 0.99, 0.999} {
+			cells = append(cells, Duration(float64(row.h.Quantile(q))))
+		}
+		t.rows = append(t.rows, append(cells, Duration(float64(row.h.Max()))))
+	}
+	return t
+}
+
+// longestExample is how much of an error text is shown; the document has all.
+const longestExample = 120
+
+// errorTable lists the error kinds in their order, and kinds unknown to this
+// version after them.
+func errorTable(r *load.Result) table {
+	t := table{columns: []string{"errored", "count", "first example"}}
+	kinds := load.ErrorKinds()
+	for _, kind := range slices.Sorted(maps.Keys(r.Errored)) {
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, kind := range kinds {
+		if n := r.Errored[kind]; n > 0 {
+			t.rows = append(t.rows, []string{string(kind), Count(float64(n)), clip(clean(r.Examples[kind]), longestExample)})
+		}
+	}
+	return t
+}
+
+func statuses(byStatus map[int]int64) string {
+	var list []string
+	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
+		list = append(list, fmt.Sprintf("%d: %s", status, Count(float64(byStatus[status]))))
+	}
+	return strings.Join(list, ", ")
+}
+
+func generator(r *load.Result) string {
+	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), plural(r.GeneratorCores, "core"))
+	if r.GeneratorShare != nil {
+		text += fmt.Sprintf("; %.1f %% of each VU's cycle was spent in the generator", 100**r.GeneratorShare)
+	}
+	return text
+}

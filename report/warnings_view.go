@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/stat"
+	"contend/trial"
+)
+
+func warnings(v *view, list []stat.Warning) {
+	for _, w := range list {
+		v.bullet("%s: %s", w.Code, w.Text)
+	}
+}
+
+// findings are warnings of several results, each text once, with where it was
+// found.
+type findings struct {
+	list []finding
+}
+
+type finding struct {
+	stat.Warning
+	where []string
+}
+
+func (f *findings) add(w stat.Warning, where string) {
+	i := slices.IndexFunc(f.list, func(known finding) bool { return known.Warning == w })
+	if i < 0 {
+		i = len(f.list)
+		f.list = append(f.list, finding{Warning: w})
+	}
+	if where != "" && !slices.Contains(f.list[i].where, where) {
+		f.list[i].where = append(f.list[i].where, where)
+	}
+}
+
+// write lists the findings by code.
+func (f *findings) write(v *view) {
+	var codes []string
+	for _, w := range f.list {
+		if !slices.Contains(codes, w.Code) {
+			codes = append(codes, w.Code)
+		}
+	}
+	for _, code := range codes {
+		for _, w := range f.list {
+			switch {
+			case w.Code != code:
+			case len(w.where) == 0:
+				v.bullet("%s: %s", w.Code, w.Text)
+			default:
+				v.bullet("%s (%s): %s", w.Code, strings.Join(w.where, "; "), w.Text)
+			}
+		}
+	}
+}
+
+// named says which result is meant: mutex at 10 VUs.
+func named(arm string, concurrency int) string {
+	at := "at " + plural(concurrency, "VU")
+	if arm == "" {
+		return at
+	}
+	return arm + " " + at
+}
+
+func ofCells(cells []trial.Cell) *findings {
+	f := new(findings)
+	for _, c := range cells {
+		for _, w := range c.Warnings {
+			f.add(w, named(c.Arm, c.Concurrency))
+		}
+	}
+	return f
+}
+
+// knows says whether a comparison's warning, which begins with the arm's name,
+// is one of the results'.
+func (f *findings) knows(w stat.Warning, arms ...string) bool {
+	return slices.ContainsFunc(f.list, func(known finding) bool {
+		return known.Code == w.Code && slices.ContainsFunc(arms, func(arm string) bool {
+			return w.Text == fmt.Sprintf("%s: %s", arm, known.Text)
+		})
+	})
+}
