@@ -27,8 +27,13 @@ type run struct {
 	kind  Timer
 }
 
-// abandonAfter is how long Run waits for VUs that ignore the end of the run.
-const abandonAfter = 500 * time.Millisecond
+// Run waits abandonAfter for VUs that ignore the end of the run before it
+// returns without them, and a session waits stuckAfter for them before it is
+// driven again.
+const (
+	abandonAfter = 500 * time.Millisecond
+	stuckAfter   = 10 * time.Second
+)
 
 // Run drives the session's VUs once by the plan, whose VUs must not exceed the
 // session's. See the function Run for the result and the error.
@@ -36,9 +41,10 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if err := plan.Validate(); err != nil {
 		return nil, err
 	}
-	if s.stuck {
+	if s.pending != nil && !waitFor(s.pending, stuckAfter) {
 		return nil, errors.New("load: the session has an iteration that never ended")
 	}
+	s.pending = nil
 	if plan.VUs > len(s.vus) {
 		return nil, fmt.Errorf("load: plan has %d VUs, the session %d", plan.VUs, len(s.vus))
 	}
@@ -56,8 +62,8 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		shard.close()
 	}
 	stop()
-	if !watch.finished {
-		s.stuck = !waitFor(done, abandonAfter)
+	if !watch.finished && !waitFor(done, abandonAfter) {
+		s.pending = done
 	}
 	result := r.result(watch)
 	result.Target, result.Local = s.name, s.local

@@ -172,28 +172,32 @@ func TestUnfinishedAfterGrace(t *testing.T) {
 	})
 }
 
-// A VU that ignores its context cannot hold up the run; the session is spent.
+// A VU that ignores its context cannot hold up the run; the session waits for it.
 func TestStuckIteration(t *testing.T) {
-	release := make(chan struct{})
-	stuck := Func(func(context.Context) (Outcome, error) { <-release; return Outcome{}, nil })
-	s, err := Open(t.Context(), "stuck", stuck, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := Plan{VUs: 2, Duration: 10 * time.Millisecond, Grace: 10 * time.Millisecond}
-	r, err := s.Run(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkSum(t, r)
-	if r.Unfinished != 2 {
-		t.Errorf("unfinished %d, want 2", r.Unfinished)
-	}
-	if _, err := s.Run(t.Context(), plan); err == nil {
-		t.Error("a session with a stuck VU ran again")
-	}
-	close(release)
-	goleak.VerifyNone(t)
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		stuck := Func(func(context.Context) (Outcome, error) { <-release; time.Sleep(time.Millisecond); return Outcome{}, nil })
+		s, err := Open(t.Context(), "stuck", stuck, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := Plan{VUs: 2, Duration: 10 * time.Millisecond, Grace: 10 * time.Millisecond}
+		r, err := s.Run(t.Context(), plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSum(t, r)
+		if r.Unfinished != 2 {
+			t.Errorf("unfinished %d, want 2", r.Unfinished)
+		}
+		if _, err := s.Run(t.Context(), plan); err == nil {
+			t.Error("a session with a stuck VU ran again")
+		}
+		close(release)
+		if r, err = s.Run(t.Context(), plan); err != nil || r.Completed == 0 {
+			t.Errorf("the session did not recover: %v, %v", r, err)
+		}
+	})
 }
 
 func TestTimeoutAndErrorKinds(t *testing.T) {

@@ -15,9 +15,9 @@ type Session struct {
 	name  string
 	local bool
 	vus   []VU
-	// stuck is set when an iteration ignored the end of its run: its VU still
-	// belongs to that iteration.
-	stuck bool
+	// pending is closed when the iterations that ignored the end of the last run
+	// have ended: until then their VUs belong to them. nil: there were none.
+	pending <-chan struct{}
 }
 
 // dialers bounds how many VUs are made at the same time.

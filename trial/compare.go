@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -20,8 +21,8 @@ type Design struct {
 	Rounds int `json:"rounds"`
 	// Pairs of blocks per round and level.
 	Pairs int `json:"pairs"`
-	// Block is the measured length of a block. It is stretched to four response
-	// times where that is longer.
+	// Block is the measured length of a block. Where four response times are
+	// longer the block is stretched to them, and the pairs are as many fewer.
 	Block time.Duration `json:"block_ns"`
 	// Warmup is driven and discarded once per round, level and arm.
 	Warmup time.Duration `json:"warmup_ns"`
@@ -116,10 +117,9 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	}
 	c := &comparing{
 		arms: arms, plan: plan, observe: observe,
-		random:  rand.New(rand.NewPCG(d.Seed, 1)),
-		blocks:  map[int]blockLength{},
-		planned: d.Rounds * len(d.Levels) * d.Pairs * len(arms),
-		trials:  &Trials{Design: d},
+		random: rand.New(rand.NewPCG(d.Seed, 1)),
+		blocks: map[int]blockLength{},
+		trials: &Trials{Design: d},
 	}
 	for _, arm := range arms {
 		c.trials.Arms = append(c.trials.Arms, arm.Name)
@@ -138,13 +138,14 @@ type comparing struct {
 	observe func(Progress)
 	random  *rand.Rand
 	blocks  map[int]blockLength // by level, fixed in the first round
-	planned int                 // blocks
+	levels  int                 // done so far, over all rounds
 	trials  *Trials
 }
 
-// blockLength is how a block is driven at a level.
+// blockLength is how blocks are driven at a level.
 type blockLength struct {
 	leadIn, measured time.Duration
+	pairs            int
 }
 
 // round starts fresh arms and drives them at every level.
@@ -163,6 +164,7 @@ func (c *comparing) round(ctx context.Context, n int) (err error) {
 		if err := r.level(ctx, levels[i]); err != nil {
 			return err
 		}
+		c.levels++
 	}
 	return nil
 }
@@ -195,16 +197,23 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 		slowest = max(slowest, response)
 	}
 	if _, fixed := r.blocks[n]; !fixed {
-		r.blocks[n] = lengthen(r.trials.Design.Block, slowest)
+		r.blocks[n] = lengthen(r.trials.Design.Block, slowest, r.trials.Design.Pairs)
 	}
 	return r.pairs(ctx, sessions, n)
 }
 
 // lengthen stretches a block to hold several response times, with a lead-in
-// in which the cycle of a closed model settles after the idle start.
-func lengthen(block, response time.Duration) blockLength {
-	return blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
+// in which the cycle of a closed model settles after the idle start, and keeps
+// the measured time of all pairs together about the same.
+func lengthen(block, response time.Duration, pairs int) blockLength {
+	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
+	l.pairs = max(1, int(math.Round(float64(pairs)*float64(block)/float64(l.measured))))
+	return l
 }
+
+// trialGrace is how long an iteration in flight may take to complete after its
+// block: cutting it off would cost its connection.
+const trialGrace = 10 * time.Second
 
 // warm drives an arm for the warm-up and returns its mean response time.
 func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (time.Duration, error) {
@@ -212,7 +221,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 		return 0, nil
 	}
 	plan := r.plan
-	plan.VUs, plan.Warmup, plan.Duration, plan.Iterations = level, 0, r.trials.Design.Warmup, 0
+	plan.VUs, plan.Duration, plan.Grace = level, r.trials.Design.Warmup, trialGrace
 	cell, err := measure(ctx, s, r.lives[arm], plan)
 	if err != nil {
 		return 0, err
@@ -227,8 +236,9 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 	cells := make([][]Cell, len(r.arms))
 	defer func() { r.keep(cells) }()
 	order := r.random.Perm(len(r.arms))
-	for pair := 1; pair <= r.trials.Design.Pairs; pair++ {
+	for pair := 1; pair <= r.blocks[level].pairs; pair++ {
 		for _, arm := range order {
+			r.report(arm, level, pair)
 			cell, err := r.block(ctx, arm, sessions[arm], level, pair)
 			if err != nil {
 				return err
@@ -244,6 +254,17 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 		turnAround(order)
 	}
 	return nil
+}
+
+func (r *round) report(arm, level, pair int) {
+	if r.observe == nil {
+		return
+	}
+	d := r.trials.Design
+	r.observe(Progress{
+		Done:  (float64(r.levels) + float64(pair-1)/float64(r.blocks[level].pairs)) / float64(d.Rounds*len(d.Levels)),
+		Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, d.Rounds, level, r.arms[arm].Name),
+	})
 }
 
 func turnAround(order []int) {
@@ -265,14 +286,8 @@ func (r *round) keep(cells [][]Cell) {
 }
 
 func (r *round) block(ctx context.Context, arm int, s *load.Session, level, pair int) (Cell, error) {
-	if r.observe != nil {
-		r.observe(Progress{
-			Done:  float64(len(r.trials.Blocks)) / float64(r.planned),
-			Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, r.trials.Design.Rounds, level, r.arms[arm].Name),
-		})
-	}
 	plan, length := r.plan, r.blocks[level]
-	plan.VUs, plan.Warmup, plan.Duration, plan.Iterations = level, length.leadIn, length.measured, 0
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, trialGrace
 	plan.Seed = r.random.Uint64()
 	cell, err := measure(ctx, s, r.lives[arm], plan)
 	if err != nil {

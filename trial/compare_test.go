@@ -149,14 +149,18 @@ func TestDriftCancels(t *testing.T) {
 
 // Blocks are stretched to four response times behind a lead-in of two.
 func TestBlocksFitTheResponseTime(t *testing.T) {
-	tests := []struct{ block, response, leadIn, measured time.Duration }{
-		{250, 1, 50, 250},      // 250/5 ; 250
-		{250, 300, 600, 1200},  // 2·300 ; 4·300
-		{1000, 300, 600, 1200}, // 2·300 > 200 ; 4·300 > 1000
+	tests := []struct {
+		block, response, leadIn, measured time.Duration
+		pairs                             int
+	}{
+		{250, 1, 50, 250, 4},      // 250/5 ; 250 ; all 4 pairs
+		{250, 100, 200, 400, 3},   // 2·100 ; 4·100 ; 4·250/400 = 2.5, rounded
+		{250, 300, 600, 1200, 1},  // 2·300 ; 4·300 ; 4·250/1200 = 0.8
+		{1000, 300, 600, 1200, 3}, // 2·300 > 200 ; 4·300 > 1000 ; 4·1000/1200 = 3.3
 	}
 	for _, tt := range tests {
-		got := lengthen(tt.block*time.Millisecond, tt.response*time.Millisecond)
-		if got.leadIn != tt.leadIn*time.Millisecond || got.measured != tt.measured*time.Millisecond {
+		got := lengthen(tt.block*time.Millisecond, tt.response*time.Millisecond, 4)
+		if got.leadIn != tt.leadIn*time.Millisecond || got.measured != tt.measured*time.Millisecond || got.pairs != tt.pairs {
 			t.Errorf("lengthen(%d ms, %d ms) = %v", tt.block, tt.response, got)
 		}
 	}

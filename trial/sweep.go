@@ -128,7 +128,7 @@ func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
 		if err != nil {
 			return err
 		}
-		length = lengthen(s.curve.Design.Block, warm.Response.Mean())
+		length = lengthen(s.curve.Design.Block, warm.Response.Mean(), 1)
 	}
 	cell, err := s.drive(ctx, session, live, length, n)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
 
 func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live, length blockLength, n int) (Cell, error) {
 	plan := s.plan
-	plan.VUs, plan.Warmup, plan.Duration, plan.Iterations = n, length.leadIn, length.measured, 0
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = n, length.leadIn, length.measured, trialGrace
 	cell, err := measure(ctx, session, live, plan)
 	if err != nil {
 		return Cell{}, err
