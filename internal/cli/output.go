@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contend/report"
+)
+
+// output is where a command's document goes.
+type output struct {
+	json bool
+	file string
+}
+
+func (o *output) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.json, "json", false, "write the document as JSON to standard output instead of the text view")
+	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the JSON document to this `file` as well")
+}
+
+// write writes the document to standard output in the form asked for, and to
+// the file if one is named.
+func (o *output) write(a *app, d *report.Document) error {
+	view := d.Text
+	if o.json {
+		view = d.Write
+	}
+	err := view(a.Out)
+	if o.file != "" {
+		err = errors.Join(err, writeFile(o.file, d))
+	}
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	return nil
+}
+
+// writeFile replaces the file in one step, so that no half-written document
+// is ever found under its name.
+func writeFile(path string, d *report.Document) error {
+	var buf bytes.Buffer
+	if err := d.Write(&buf); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".contend-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = temporary.Write(buf.Bytes())
+	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temporary.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func newDocument(command string) *report.Document {
+	return &report.Document{Schema: report.Schema, Version: version(), Command: command,
+		Environment: environment(time.Now()), Results: []report.Result{}}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress shows how far something is: one line that is written over on a
+// terminal, a plain line now and then elsewhere.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	begun    time.Time
+	last     time.Time
+}
+
+// How often a line is written.
+const (
+	terminalEvery = 200 * time.Millisecond
+	plainEvery    = 10 * time.Second
+)
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, begun: time.Now()}
+	if f, ok := w.(*os.File); ok {
+		p.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	return p
+}
+
+// show says what is running; done is the share that is complete, 0 to 1, or
+// negative where that is not known.
+func (p *progress) show(done float64, label string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	every := plainEvery
+	if p.terminal {
+		every = terminalEvery
+	}
+	if time.Since(p.last) < every {
+		return
+	}
+	p.last = time.Now()
+	line := fmt.Sprintf("%6s  %s", time.Since(p.begun).Round(time.Second), label)
+	if done >= 0 {
+		line = fmt.Sprintf("%6s %3.0f %%  %s", time.Since(p.begun).Round(time.Second), 100*done, label)
+	}
+	if p.terminal {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	} else {
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// clear removes the line from a terminal.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.terminal && !p.last.IsZero() {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contend/load"
+	"contend/target"
+)
+
+// The defaults of a load.
+const (
+	defaultVUs      = 10
+	defaultDuration = 10 * time.Second
+	defaultTimeout  = 10 * time.Second
+)
+
+func newRun(a *app) *cobra.Command {
+	var spec target.Spec
+	var l loadFlags
+	var out output
+	cmd := &cobra.Command{
+		Use:   "run TARGET",
+		Short: "Drive one target with one load",
+		Long: "Drive one target with one load and report response time, service time, start lag, throughput of\n" +
+			"right answers, errors by kind, and what must not be believed.\n\n" +
+			"TARGET is http://…, https://…, http+unix://…, grpc://host:port/package.Service/Method, grpcs://…,\n" +
+			"guard:DESIGN or pipe:RUNG.",
+		Example: exampleIndenting + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
+			exampleIndenting + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
+			exampleIndenting + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("run: no target (contend run --help shows examples)"))
+			}
+			spec.URL = args[0]
+			plan, err := l.plan()
+			if err != nil {
+				return usage(err)
+			}
+			return a.run(cmd.Context(), spec, plan, &out)
+		},
+	}
+	specFlags(cmd, &spec)
+	l.flags(cmd)
+	out.flags(cmd)
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, spec target.Spec, plan load.Plan, out *output) error {
+	opener, err := newOpener()
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	opened, err := opener.Open(ctx, spec)
+	if err != nil {
+		return openError(err)
+	}
+	if c, ok := opened.(io.Closer); ok {
+		defer c.Close()
+	}
+	doc := newDocument("run")
+	p := newProgress(a.Err)
+	plan.Progress = func(now load.Progress) {
+		p.show(plan.Done(now.Elapsed), fmt.Sprintf("%d completed, %d failed, %d errored", now.Completed, now.Failed, now.Errored))
+	}
+	result, err := load.Run(ctx, spec.URL, opened, plan)
+	p.clear()
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	doc.AddRun(result)
+	if err := out.write(a, doc); err != nil {
+		return err
+	}
+	switch {
+	case result.Stopped == load.Interrupted:
+		return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+	case result.Completed == 0:
+		return &exitError{exitFailed, fmt.Errorf("nothing succeeded at %s", spec.URL)}
+	}
+	return nil
+}
+
+// openError tells a server that cannot be reached from a mistake in the words.
+func openError(err error) error {
+	var reached *load.Error
+	if errors.As(err, &reached) {
+		return &exitError{exitFailed, err}
+	}
+	return usage(err)
+}
+
+// generatorGC is how much the heap may grow between collections, in per cent:
+// a generator allocates much and keeps little, and its CPU is the limit.
+const generatorGC = 400
+
+// newOpener prepares this process for generating load.
+func newOpener() (target.Opener, error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(generatorGC)
+	}
+	me, err := self()
+	return target.Opener{Funcs: functions(), Discard: append(me, discardCommand)}, err
+}
+
+// specFlags are the flags that describe a target.
+func specFlags(cmd *cobra.Command, s *target.Spec) {
+	f := cmd.Flags()
+	f.StringVarP(&s.Method, "method", "X", "", "HTTP `method` (GET, or POST with a body)")
+	f.StringArrayVarP(&s.Header, "header", "H", nil, "HTTP header field or gRPC metadata, \"`Name: value`\"; may be repeated")
+	f.StringVar(&s.Data, "data", "", "`body` to send; for gRPC the message as JSON")
+	f.StringVar(&s.DataFile, "data-file", "", "`file` that holds the body")
+	f.IntSliceVar(&s.ExpectStatus, "expect-status", nil, "right `status` codes (HTTP: 200 to 399 unless given; gRPC: 0)")
+	f.BoolVar(&s.NoKeepAlive, "no-keepalive", false, "open a new connection for every HTTP iteration")
+	f.StringVar(&s.UnixSocket, "unix-socket", "", "connect to this `socket` instead of the URL's host")
+	f.StringVar(&s.Connections, "connections", "", "gRPC connections: `shared:N`, per-vu or per-iteration (shared:1)")
+	f.StringArrayVar(&s.Proto, "proto", nil, ".proto `file` that describes the gRPC method (otherwise the server is asked by reflection)")
+	f.StringArrayVar(&s.ImportPath, "import-path", nil, "`folder` in which .proto files are looked up")
+	f.StringVar(&s.CAFile, "ca-file", "", "`file` with the trusted authorities in PEM form")
+	f.BoolVar(&s.Insecure, "insecure", false, "accept any certificate")
+}
+
+// loadFlags are the flags that describe a load.
+type loadFlags struct {
+	p      load.Plan
+	rate   string
+	stages string
+}
+
+func (l *loadFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVarP(&l.p.VUs, "concurrency", "c", defaultVUs, "number of virtual users, each with one iteration at a `time`")
+	f.Int64VarP(&l.p.Iterations, "iterations", "n", 0, "stop after this `number` of iterations")
+	f.DurationVarP(&l.p.Duration, "duration", "d", 0, "length of the measured window (10s, unless -n or --stages says otherwise)")
+	f.StringVar(&l.rate, "rate", "", "open model: arrivals per second, as `RATE`, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE")
+	f.StringVar(&l.stages, "stages", "", "open model: `stages` one after another, as in 100/10s,100-500/30s,500/1m")
+	f.DurationVar(&l.p.Warmup, "warmup", 0, "drive this long before the measured window")
+	f.DurationVar(&l.p.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
+	f.DurationVar(&l.p.Think, "think", 0, "closed model: pause of a virtual user between iterations")
+	f.DurationVar(&l.p.Grace, "grace", load.DefaultGrace, "how long iterations in flight may take after the measured window")
+	f.Uint64Var(&l.p.Seed, "seed", 1, "seed of random arrivals")
+}
+
+// plan turns the flags into a valid plan.
+func (l *loadFlags) plan() (load.Plan, error) {
+	p := l.p
+	text := l.rate
+	if l.stages != "" {
+		text = "steps:" + l.stages
+	}
+	var err error
+	if l.rate != "" && l.stages != "" {
+		err = errors.New("--rate and --stages exclude each other")
+	} else if text != "" {
+		p.Pacer, err = load.ParsePacer(text)
+	}
+	if p.Duration == 0 && p.Iterations == 0 {
+		p.Duration = defaultDuration
+		if p.Pacer != nil && p.Pacer.Length() > 0 {
+			p.Duration = max(0, p.Pacer.Length()-p.Warmup)
+		}
+	}
+	return p, errors.Join(err, p.Validate())
+}

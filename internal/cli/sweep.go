@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contend/experiment"
+	"contend/load"
+	"contend/report"
+	"contend/target"
+	"contend/trial"
+)
+
+func newSweep(a *app) *cobra.Command {
+	var (
+		spec    target.Spec
+		design  trial.SweepDesign
+		plan    load.Plan
+		command string
+		out     output
+	)
+	cmd := &cobra.Command{
+		Use:   "sweep TARGET",
+		Short: "Measure one target over levels of concurrency and find the best one",
+		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
+			"Scalability Law; give the optimum with its interval, or the reason why there is none.",
+		Example: exampleIndenting + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
+			exampleIndenting + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("sweep: no target (contend sweep --help shows examples)"))
+			}
+			spec.URL = args[0]
+			f := &experiment.File{ID: "sweep", Title: spec.URL}
+			f.Target = spec
+			f.Arms = map[string]experiment.Arm{"": {}}
+			if command != "" {
+				f.Subjects = map[string]experiment.Subject{"server": {Command: command}}
+				f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
+			}
+			if err := design.Validate(); err != nil {
+				return usage(err)
+			}
+			return a.sweep(cmd.Context(), f, plan, design, &out)
+		},
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&design.Levels, "levels", []int{1, 2, 4, 8, 16, 32, 64, 128}, "`levels` of concurrency")
+	f.IntVar(&design.Visits, "visits", 3, "how often each level is measured")
+	f.DurationVarP(&design.Block, "duration", "d", time.Second, "measured length of a visit")
+	f.DurationVar(&design.Warmup, "warmup", 300*time.Millisecond, "before each visit")
+	f.Uint64Var(&design.Seed, "seed", 1, "seed of all random choices")
+	f.DurationVar(&plan.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
+	f.DurationVar(&plan.Think, "think", 0, "pause of a virtual user between iterations")
+	f.StringVar(&command, "command", "", "start this `command` afresh for every visit; {{addr}} is its address")
+	specFlags(cmd, &spec)
+	out.flags(cmd)
+	return cmd
+}
+
+func (a *app) sweep(ctx context.Context, f *experiment.File, plan load.Plan, d trial.SweepDesign, out *output) error {
+	opener, err := newOpener()
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	p := newProgress(a.Err)
+	doc := newDocument("sweep")
+	arm := f.Arm("", experiment.Options{Opener: opener})
+	curve, err := trial.Sweep(ctx, arm, plan, d, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	p.clear()
+	if curve != nil {
+		doc.AddCurve(report.Place{}, curve)
+	}
+	return a.finish(ctx, doc, out, err)
+}
