@@ -22,12 +22,12 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 			interval = confidence(c.Level) + " interval"
 		}
 		t.rows = append(t.rows, comparisonRow(c))
-		where := named(c.Candidate, c.Concurrency)
+		list := c.Warnings
 		if c.Reason != nil {
-			found.add(*c.Reason, where)
+			list = append([]stat.Warning{*c.Reason}, list...)
 		}
-		for _, w := range c.Warnings {
-			if !known.knows(w, c.Baseline, c.Candidate) {
+		for _, w := range list {
+			if w, where := ofComparison(c, w); !known.knows(w, where) {
 				found.add(w, where)
 			}
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -93,10 +94,11 @@ func writeText(b *strings.Builder, e element) {
 	}
 }
 
-// wrap breaks text between words; a longer word has a line to itself.
+// wrap breaks text between words, but not between a number and its unit; a
+// word that is too long has a line to itself.
 func wrap(b *strings.Builder, text, first, next string) {
 	line, empty := first, true
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range unbreakable(strings.Fields(text)) {
 		if !empty && width(line)+1+width(word) > textWidth {
 			b.WriteString(line + "\n")
 			line, empty = next, true
@@ -107,6 +109,26 @@ func wrap(b *strings.Builder, text, first, next string) {
 		line, empty = line+word, false
 	}
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// unbreakable joins numbers and the units after them.
+func unbreakable(words []string) []string {
+	var list []string
+	for i, word := range words {
+		if i > 0 && endsInDigit(words[i-1]) && slices.Contains(units, strings.TrimRight(word, ".,;:)]")) {
+			list[len(list)-1] += " " + word
+		} else {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+var units = []string{"%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "VU", "VUs", "core", "cores"}
+
+func endsInDigit(word string) bool {
+	last := word[len(word)-1]
+	return last >= '0' && last <= '9'
 }
 
 func (t table) writeText(b *strings.Builder) {

@@ -45,7 +45,7 @@ func (d *Document) experiment(v *view, e Experiment) {
 		}
 	}
 	expectations(v, e.Expectations)
-	warnings(v, e.Warnings)
+	care(v, e.Warnings)
 	if sentences := d.verdicts(e); len(sentences) > 0 {
 		v.head("Verdict")
 		for _, s := range sentences {

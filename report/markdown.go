@@ -70,9 +70,9 @@ func escapeStart(text string) string {
 	switch {
 	case text == "":
 		return ""
-	case strings.ContainsRune("#+-=", rune(text[0])):
+	case text[0] == '#', text[0] == '=', strings.ContainsRune("+-", rune(text[0])) && (len(text) == 1 || !isWord(text[1])):
 		return `\` + text
-	case digits > 0 && digits < len(text) && strings.ContainsRune(".)", rune(text[digits])):
+	case digits > 0 && digits < len(text) && strings.ContainsRune(".)", rune(text[digits])) && !isWord((text + " ")[digits+1]):
 		return text[:digits] + `\` + text[digits:]
 	}
 	return text

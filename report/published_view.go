@@ -38,7 +38,10 @@ func published(v *view, p Published, cells []trial.Cell) {
 	}
 	v.table(t)
 	if len(t.rows) > 0 {
-		v.say("ratio: ours ÷ theirs; -: not measured; (n): why the two may or may not be compared:")
+		v.say("ratio is ours ÷ theirs; - is not measured.")
+	}
+	if len(because) > 0 {
+		v.say("Why they may or may not be compared:")
 	}
 	for i, reason := range because {
 		v.bullet("(%d) %s", i+1, reason)

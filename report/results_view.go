@@ -17,7 +17,7 @@ func results(v *view, cells []trial.Cell) {
 		return !slices.ContainsFunc(cells, func(c trial.Cell) bool { return interesting(m, c) })
 	})
 	for _, m := range metrics {
-		t.columns = append(t.columns, Name(m))
+		t.columns = append(t.columns, shortName.Replace(Name(m)))
 	}
 	for _, c := range cells {
 		row := []string{c.Arm, strconv.Itoa(c.Concurrency)}
@@ -34,6 +34,9 @@ func results(v *view, cells []trial.Cell) {
 	errored(v, cells)
 	ofCells(cells).write(v)
 }
+
+// shortName keeps the table within the width of a terminal.
+var shortName = strings.NewReplacer(" time ", " ", " per op", "/op")
 
 // interesting leaves out columns that say nothing: the time per operation where
 // an iteration is one operation, and the time of an iteration where it is many.

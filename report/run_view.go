@@ -34,10 +34,7 @@ func run(v *view, r *load.Result) {
 	v.bullet("%s", generator(r))
 	v.table(times(r))
 	v.table(errorTable(r))
-	if len(r.Warnings) > 0 {
-		v.say("Read with care:")
-	}
-	warnings(v, r.Warnings)
+	care(v, r.Warnings)
 }
 
 // window formats the length of a measured window.

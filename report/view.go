@@ -23,6 +23,9 @@ func (d *Document) view() *view {
 	if len(d.Experiments) == 0 {
 		d.place(v, Place{})
 	}
+	if len(d.Notes) > 0 {
+		v.say("Notes:")
+	}
 	for _, n := range d.Notes {
 		v.bullet("%s", n)
 	}

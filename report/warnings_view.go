@@ -1,13 +1,20 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"contend/stat"
 	"contend/trial"
 )
+
+// care writes warnings that stand by themselves.
+func care(v *view, list []stat.Warning) {
+	if len(list) > 0 {
+		v.say("Read with care:")
+	}
+	warnings(v, list)
+}
 
 func warnings(v *view, list []stat.Warning) {
 	for _, w := range list {
@@ -77,12 +84,20 @@ func ofCells(cells []trial.Cell) *findings {
 	return f
 }
 
-// knows says whether a comparison's warning, which begins with the arm's name,
-// is one of the results'.
-func (f *findings) knows(w stat.Warning, arms ...string) bool {
+// knows says whether the warning was found there.
+func (f *findings) knows(w stat.Warning, where string) bool {
 	return slices.ContainsFunc(f.list, func(known finding) bool {
-		return known.Code == w.Code && slices.ContainsFunc(arms, func(arm string) bool {
-			return w.Text == fmt.Sprintf("%s: %s", arm, known.Text)
-		})
+		return known.Warning == w && slices.Contains(known.where, where)
 	})
+}
+
+// ofComparison returns a warning of a comparison without the name of the arm
+// that it begins with, and where it was found.
+func ofComparison(c trial.Comparison, w stat.Warning) (stat.Warning, string) {
+	for _, arm := range []string{c.Baseline, c.Candidate} {
+		if text, ok := strings.CutPrefix(w.Text, arm+": "); ok {
+			return stat.Warning{Code: w.Code, Text: text}, named(arm, c.Concurrency)
+		}
+	}
+	return w, named(c.Candidate, c.Concurrency)
 }

@@ -1,0 +1,264 @@
+package report_test
+
+import (
+	"sync"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+	"contend/report"
+	"contend/trial"
+)
+
+// The documents of the tests are made in code, without a clock or a machine.
+
+func document(command string) *report.Document {
+	return &report.Document{
+		Schema: report.Schema, Version: "v0.0.0-test", Command: command, Results: []report.Result{},
+		Environment: report.Environment{
+			Started: time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC), OS: "linux", Arch: "amd64", Kernel: "Linux 6.1",
+			CPU: "Test CPU @ 2.50GHz", Cores: 2, GOMAXPROCS: 2, CPULimit: 1.5, Go: "go1.26",
+		},
+	}
+}
+
+// spread records n durations evenly from low to high.
+func spread(n int64, low, high time.Duration) *hist.Histogram {
+	h := hist.New()
+	for i := range n {
+		h.Record(low + time.Duration(i)*(high-low)/time.Duration(max(1, n-1)))
+	}
+	return h
+}
+
+// closedResult is 10 s of a closed model that completed n iterations, each VU
+// busy for 98 % of the time.
+func closedResult(target string, vus int, n int64) *load.Result {
+	window := 10 * time.Second
+	mean := time.Duration(0.98 * float64(window) * float64(vus) / float64(max(1, n)))
+	return &load.Result{
+		Target: target, Model: load.ClosedModel, Concurrency: vus, Duration: window,
+		Plan:    load.Plan{VUs: vus, Duration: window, Warmup: time.Second, Timeout: 5 * time.Second, Seed: 1},
+		Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
+		Response: spread(n, mean/2, mean*3/2), Service: spread(n, mean/2, mean*3/2), StartLag: spread(n, 0, 1000),
+		BytesIn: 120 * n, BytesOut: 80 * n, GeneratorCPUSec: 2.5, GeneratorCores: 2,
+		Stopped: load.StoppedByDuration,
+	}
+}
+
+func runDocument(r *load.Result) *report.Document {
+	r.Derive()
+	d := document("run")
+	d.AddRun(r)
+	return d
+}
+
+func closedRun() *report.Document {
+	r := closedResult("http://127.0.0.1:8080/status?a=1&b=2", 50, 800)
+	r.Planned, r.Failed, r.Unfinished = 880, 25, 5
+	r.Errored = map[load.ErrorKind]int64{load.Timeout: 40, load.Reset: 10}
+	r.Examples = map[load.ErrorKind]string{
+		load.Timeout: "Get \"http://127.0.0.1:8080/status\": context deadline exceeded",
+		load.Reset:   "read tcp 127.0.0.1:40000->127.0.0.1:8080: read: connection reset by peer",
+	}
+	r.Statuses = map[int]int64{200: 800, 503: 25}
+	r.FailedService, r.ErroredService = spread(25, 90*time.Microsecond, 400*time.Microsecond), spread(50, time.Second, 5*time.Second)
+	r.Connect, r.FirstByte = spread(50, 20*time.Microsecond, 90*time.Microsecond), spread(800, time.Millisecond, 2*time.Millisecond)
+	r.StartLag = spread(800, 0, 217_292_700*time.Nanosecond)
+	r.Series = []load.Second{{Completed: 400, Failed: 25}, {Completed: 400, Errored: 50}}
+	r.GeneratorCPUSec = 18.4
+	return runDocument(r)
+}
+
+func openRun() *report.Document {
+	r := closedResult("grpc://127.0.0.1:50055/counter.incrementCounter/increment", 20, 9_700)
+	r.Model, r.Timer, r.Stopped = load.OpenModel, load.PreciseTimer, load.StoppedByDuration
+	r.Plan.Pacer, _ = load.ParsePacer("steps:500/5s,1500/5s")
+	r.Planned, r.Dropped, r.Unfinished = 10_000, 280, 20
+	r.Exchange = spread(9_700, 100*time.Microsecond, 900*time.Microsecond)
+	return runDocument(r)
+}
+
+func nothingSucceeded() *report.Document {
+	r := closedResult("http://127.0.0.1:1/", 1, 0)
+	r.Planned, r.Errored, r.GeneratorCPUSec = 3, map[load.ErrorKind]int64{load.Refused: 3}, 0.01
+	r.Examples = map[load.ErrorKind]string{load.Refused: "dial tcp 127.0.0.1:1: connect: connection refused"}
+	r.ErroredService = spread(3, 40*time.Microsecond, 60*time.Microsecond)
+	return runDocument(r)
+}
+
+// guards are two designs in process, the slower one first.
+func guards() *report.Document {
+	d := document("guard")
+	for _, g := range []struct {
+		name, class, kind string
+		callers           int
+		ops               int64
+	}{
+		{"mutex", "linearizable", "add-get", 1, 300_000_000}, {"atomic", "linearizable", "add-get", 1, 2_000_000_000},
+		{"mutex", "linearizable", "add-get", 100, 250_000_000}, {"inputq", "linearizable", "add-get", 100, 20_000_000},
+		{"striped", "eventually exact", "add", 100, 1_900_000_000},
+	} {
+		r := closedResult("guard:"+g.name, g.callers, 500)
+		r.Ops, r.GeneratorCPUSec, r.BytesIn, r.BytesOut = g.ops, 19.9, 0, 0
+		if g.name == "inputq" {
+			r.Service = spread(500, time.Millisecond, 2*time.Millisecond) // Little: the VUs wait in the generator
+		}
+		r.Derive()
+		d.AddInProcess(trial.Cell{Arm: g.name, Result: r}, report.InProcess{
+			Design: g.name, Class: g.class, Kind: g.kind, Latency: spread(200, 20, 2000), ClockPair: 45,
+			Jain: 0.97, MinMax: 0.8, AllocsPerOp: 0.04,
+		})
+	}
+	d.Notes = []string{"Kinds are not ranked together: a blind add asks for less than a value returned."}
+	return d
+}
+
+// ladder are results of pipelines, each with a label of its own.
+func ladder() *report.Document {
+	d := document("pipe")
+	for _, s := range []struct {
+		label string
+		items int64
+	}{
+		{"pipe:chan, GOMAXPROCS 2", 28_000_000}, {"pipe:chan?buffer=10000, GOMAXPROCS 2", 160_000_000},
+		{"pipe:spsc?buffer=10000&batch=64, GOMAXPROCS 2", 1_900_000_000},
+	} {
+		r := closedResult(s.label, 1, 2000)
+		r.Ops = s.items
+		d.AddCell(trial.MergeCells([]trial.Cell{{Arm: s.label, Result: r}}))
+	}
+	d.Notes = []string{"chan: a Go channel; order: kept; unpublished: none"}
+	return d
+}
+
+// arm is what an arm does in one round: iterations in a second and the CPU
+// that the server spent on each.
+type arm struct {
+	completed, failed int64
+	serverNS          float64
+	generatorSec      float64
+}
+
+// roundOf adds a round of one arm at a level, with one block.
+func roundOf(t *trial.Trials, name string, level, round int, a arm) {
+	mean := time.Duration(0.98 * float64(time.Second) * float64(level) / float64(max(1, a.completed)))
+	r := &load.Result{
+		Target: "http://127.0.0.1:8080/" + name, Model: load.ClosedModel, Concurrency: level, Duration: time.Second,
+		Plan:    load.Plan{VUs: level, Duration: time.Second},
+		Planned: a.completed + a.failed, Completed: a.completed, Failed: a.failed, Ops: a.completed,
+		Errored: map[load.ErrorKind]int64{}, Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		GeneratorCPUSec: a.generatorSec, GeneratorCores: 2, Stopped: load.StoppedByDuration,
+	}
+	for i, h := range []*hist.Histogram{r.Response, r.Service, r.StartLag} {
+		if i == 2 {
+			mean = 0
+		}
+		h.RecordN(mean*4/5, a.completed/2)
+		h.RecordN(mean*6/5, a.completed-a.completed/2)
+	}
+	c := trial.Cell{Arm: name, Round: round, Result: r, Server: &trial.Usage{CPUSec: a.serverNS * float64(a.completed) / 1e9, RSSBytes: 20 << 20, Threads: 8}}
+	t.Rounds = append(t.Rounds, c)
+	t.Blocks = append(t.Blocks, trial.Block{
+		Arm: name, Concurrency: level, Round: round, Pair: 1, Order: len(t.Blocks) + 1, Duration: time.Second,
+		Completed: a.completed, Failed: a.failed, Ops: a.completed, GeneratorCPUSec: a.generatorSec, ServerCPUSec: c.Server.CPUSec,
+	})
+}
+
+// wobble is the noise of a round, -2 to 2.
+func wobble(round int) int64 { return int64(round*7%5) - 2 }
+
+// verdicts has a level for every kind of verdict: 10 FASTER, 20 SLOWER, 30
+// EQUIVALENT, 40 INCONCLUSIVE, and from 50 on INVALID.
+func verdicts(levels ...int) *trial.Trials {
+	t := &trial.Trials{Arms: []string{"mutex", "inputq"}, Design: trial.Design{
+		Rounds: 6, Pairs: 1, Block: time.Second, Warmup: time.Second, Levels: levels,
+		Metrics: []trial.Metric{trial.Throughput, "response_p99_ns", trial.ServerCPUPerOp},
+		Margin:  0.02, Confidence: 0.95, Seed: 1,
+	}}
+	for round := 1; round <= t.Design.Rounds; round++ {
+		w := wobble(round)
+		base := arm{completed: 10_000 + 20*w, serverNS: 30_000, generatorSec: 0.4}
+		with := func(change func(*arm)) arm {
+			a := base
+			change(&a)
+			return a
+		}
+		candidates := map[int]arm{
+			10: with(func(a *arm) { a.completed, a.serverNS = 11_000+10*w, 27_000+float64(w) }), // FASTER, LESS
+			20: with(func(a *arm) { a.completed, a.serverNS = 9_000+10*w, 33_000+float64(w) }),  // SLOWER, MORE
+			30: with(func(a *arm) { a.completed += 5 * w }),                                     // EQUIVALENT
+			40: with(func(a *arm) { a.completed += 300 * w }),                                   // INCONCLUSIVE
+			50: with(func(a *arm) { a.completed, a.failed = 9_500, 500 }),                       // INVALID errors
+			60: with(func(a *arm) { a.serverNS, a.generatorSec = 20_000, 1.75 }),                // INVALID generator_saturated
+			70: with(func(a *arm) { a.completed, a.failed, a.serverNS = 0, 10_000, 0 }),         // INVALID errors, no figure
+		}
+		for _, level := range levels {
+			roundOf(t, "mutex", level, round, base)
+			roundOf(t, "inputq", level, round, candidates[level])
+		}
+	}
+	t.Derive()
+	return t
+}
+
+// fewRounds cannot support a verdict; its arms are no fresh processes.
+func fewRounds() *report.Document {
+	t := &trial.Trials{Arms: []string{"a", "b"}, InProcess: true, Design: trial.Design{
+		Rounds: 3, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []trial.Metric{trial.Throughput},
+		Margin: 0.02, Confidence: 0.95,
+	}}
+	for round := 1; round <= 3; round++ {
+		roundOf(t, "a", 1, round, arm{completed: 1000 + wobble(round), serverNS: 1000})
+		roundOf(t, "b", 1, round, arm{completed: 1100, serverNS: 1000})
+	}
+	t.Derive()
+	d := document("compare")
+	d.Add(report.Place{}, t)
+	return d
+}
+
+func comparison() *report.Document {
+	d := document("compare")
+	d.Add(report.Place{}, verdicts(10, 20, 30, 40, 50, 60, 70))
+	return d
+}
+
+// sweepOf measures throughputs at levels, each twice.
+func sweepOf(name string, levels []int, x []int64) *trial.Curve {
+	c := &trial.Curve{Arm: name, Design: trial.SweepDesign{Levels: levels, Visits: 2, Block: time.Second, Warmup: time.Second, Seed: 1}}
+	t := new(trial.Trials)
+	for visit := 1; visit <= 2; visit++ {
+		for i, n := range levels {
+			roundOf(t, name, n, visit, arm{completed: x[i] + int64(visit), serverNS: 10_000, generatorSec: 0.2})
+		}
+	}
+	c.Visits = t.Rounds
+	c.Derive()
+	return c
+}
+
+// sweep has the textbook's curve with a peak at 96 (α 0.0277, β 0.000104), one
+// that still rises, and one whose visits must not be believed.
+func sweep() *report.Document {
+	d := document("sweep")
+	levels := []int{1, 18, 36, 72, 108, 144, 216}
+	d.AddCurve(report.Place{}, sweepOf("peaked", levels, []int64{6500, 99600, 165200, 185300, 182900, 177500, 170200}))
+	d.AddCurve(report.Place{}, sweepOf("rising", levels[:4], []int64{6500, 99600, 165200, 185300}))
+	refused := sweepOf("refused", levels[:3], []int64{6500, 99600, 165200})
+	refused.Visits[1].Failed, refused.Visits[1].Planned = 900, refused.Visits[1].Completed+900
+	refused.Derive()
+	d.AddCurve(report.Place{}, refused)
+	return d
+}
+
+// allDocuments are made once; tests that change one make their own.
+var allDocuments = sync.OnceValue(documents)
+
+func documents() map[string]*report.Document {
+	return map[string]*report.Document{
+		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "ladder": ladder(),
+		"comparison": comparison(), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
+		"empty": document("run"),
+	}
+}
