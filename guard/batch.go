@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"math"
 	"runtime"
 	"sync/atomic"
 )
@@ -46,7 +45,7 @@ func newBatch[S, A, R any](initial S, apply func(*S, A) R) *batch[S, A, R] {
 func (q *batch[S, A, R]) own(state S, apply func(*S, A) R) {
 	defer close(q.stopped)
 	for stack := q.take(); stack != &q.gone; stack = q.take() {
-		execute(stack, math.MaxInt, &state, apply)
+		execute(stack, &state, apply)
 	}
 }
 

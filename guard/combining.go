@@ -2,12 +2,17 @@ package guard
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 )
 
-// maxServed is the number of requests after which the holder of the lock hands
-// it on, so that its own caller gets its answer.
-const maxServed = 1024
+const (
+	// maxServed is the number of requests after which the holder of the lock
+	// leaves the others to whoever waits awake, so that its own caller gets on.
+	maxServed = 1024
+	// waiterYields is how often a waiter gives way before it parks.
+	waiterYields = 64
+)
 
 // combining is flat combining after Hendler, Incze, Shavit and Tzafrir, "Flat
 // Combining and the Synchronization-Parallelism Tradeoff", SPAA 2010: a caller
@@ -19,20 +24,23 @@ const maxServed = 1024
 // storage of their own, so here a record lives as long as its request, on a stack
 // that the holder takes whole.
 //
-// Nobody is forgotten: a caller publishes and then tries the lock; the holder
-// frees the lock and then looks for published requests; one of them sees the other.
+// Nobody is forgotten. A caller publishes and then tries the lock; the holder frees
+// the lock and then looks for requests; so one of them sees the other. A holder
+// that leaves requests behind has freed the lock and then seen somebody awake; a
+// waiter stops being awake and then looks for requests and tries the lock.
 type combining[S, A, R any] struct {
 	_      pad
 	held   atomic.Bool
 	_      pad
 	head   atomic.Pointer[slot[A, R]] // youngest published request
 	_      pad
+	awake  atomic.Int64 // waiters that will try the lock before they park or return
+	_      pad
 	closed atomic.Bool
 	apply  func(*S, A) R
 	rack   rack[A, R]
 	_      pad
-	state  S           // of the holder
-	rest   *slot[A, R] // of the holder: requests that came with the lock
+	state  S // of the holder
 	_      pad
 }
 
@@ -47,26 +55,32 @@ func (c *combining[S, A, R]) do(ctx context.Context, arg A) (R, error) {
 	}
 	if c.tryLock() {
 		result, err := c.answer(arg)
-		c.serve(nil)
+		c.serve()
 		return result, err
 	}
 	s := c.rack.get(ctx, arg)
 	c.push(s)
-	if c.tryLock() {
-		c.serve(nil)
-	}
-	if err := s.await(ctx, callerYields); err != nil {
+	c.wait(s)
+	if err := s.await(ctx, 0); err != nil {
 		return none, err
 	}
-	if s.state.Load()&heir != 0 {
-		rest := c.rest
-		c.rest = nil
-		result, err := c.answer(arg)
-		c.rack.put(s)
-		c.serve(rest)
-		return result, err
-	}
 	return c.rack.finish(s)
+}
+
+// wait returns when the slot is done or the caller may park.
+func (c *combining[S, A, R]) wait(s *slot[A, R]) {
+	c.awake.Add(1)
+	for yields := 0; yields < waiterYields && !s.isDone(); yields++ {
+		if c.tryLock() {
+			c.serve()
+		} else {
+			runtime.Gosched()
+		}
+	}
+	c.awake.Add(-1)
+	if c.head.Load() != nil && c.tryLock() {
+		c.serve()
+	}
 }
 
 func (c *combining[S, A, R]) tryLock() bool {
@@ -91,41 +105,29 @@ func (c *combining[S, A, R]) answer(arg A) (R, error) {
 	return c.apply(&c.state, arg), nil
 }
 
-// serve executes the stack and then what is published. It is called by the holder
-// of the lock, who no longer has it afterwards.
-func (c *combining[S, A, R]) serve(stack *slot[A, R]) {
-	for budget := maxServed; ; {
-		if c.closed.Load() {
-			stack.refuseAll()
-			stack = nil
+// serve executes what is published, and more that comes meanwhile. It is called by
+// the holder of the lock, who no longer has it afterwards.
+func (c *combining[S, A, R]) serve() {
+	for served := 0; ; {
+		if c.head.Load() != nil && served < maxServed {
+			served += c.serveAll()
+			continue
 		}
-		stack, budget = execute(stack, budget, &c.state, c.apply)
-		if stack != nil && c.handOver(stack) {
+		c.held.Store(false)
+		if c.head.Load() == nil || served >= maxServed && c.awake.Load() > 0 || !c.tryLock() {
 			return
 		}
-		if c.head.Load() == nil {
-			c.held.Store(false)
-			if c.head.Load() == nil || !c.tryLock() {
-				return
-			}
-		}
-		stack = c.head.Swap(nil)
+		served = 0
 	}
 }
 
-// handOver gives the lock and the stack to the first caller in it who still
-// waits, if there is one.
-func (c *combining[S, A, R]) handOver(stack *slot[A, R]) bool {
-	for s := stack; s != nil; {
-		next := s.next
-		if s.claim() {
-			c.rest = next
-			s.settle(heir)
-			return true
-		}
-		s = next
+func (c *combining[S, A, R]) serveAll() int {
+	stack := c.head.Swap(nil)
+	if c.closed.Load() {
+		stack.refuseAll()
+		return 0
 	}
-	return false
+	return execute(stack, &c.state, c.apply)
 }
 
 // Close sends one more request after the mark: when it is answered, whatever

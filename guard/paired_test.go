@@ -124,12 +124,12 @@ func burn(turns int) int64 {
 // turnsFor is the number of turns that last d: the best of several tries, because
 // whatever disturbs a try makes it longer.
 func turnsFor(d time.Duration) int {
-	const turns = 100_000
+	const turns = 20_000
 	var (
 		best = time.Hour
 		sink int64
 	)
-	for range 20 {
+	for range 100 {
 		start := time.Now()
 		sink += burn(turns)
 		best = min(best, time.Since(start))

@@ -29,9 +29,6 @@ const (
 	abandoned                    // the caller has left
 	parked                       // the caller waits for a token
 	done                         // the answer is there
-	heir                         // the caller now holds the lock (combining only)
-
-	settled = done | heir
 )
 
 // A rack keeps the slots that are not in use.
@@ -58,7 +55,7 @@ func (k *rack[A, R]) put(s *slot[A, R]) {
 	k.pool.Put(s)
 }
 
-// finish returns the answer in a settled slot and puts the slot back.
+// finish returns the answer in a slot that is done and puts the slot back.
 func (k *rack[A, R]) finish(s *slot[A, R]) (R, error) {
 	result, refused := s.result, s.refused
 	k.put(s)
@@ -68,17 +65,17 @@ func (k *rack[A, R]) finish(s *slot[A, R]) (R, error) {
 	return result, nil
 }
 
-// await waits until the slot is settled, giving way to other goroutines yields
+// await waits until the slot is done, giving way to other goroutines yields
 // times before it parks: to park and be woken costs more than most waits.
 // After an error the slot belongs to the executor, who will find it abandoned.
 func (s *slot[A, R]) await(ctx context.Context, yields int) error {
 	for range yields {
-		if s.state.Load()&settled != 0 {
+		if s.isDone() {
 			return nil
 		}
 		runtime.Gosched()
 	}
-	if s.state.Or(parked)&settled != 0 {
+	if s.state.Or(parked)&done != 0 {
 		return nil
 	}
 	if !s.mayLeave {
@@ -90,12 +87,14 @@ func (s *slot[A, R]) await(ctx context.Context, yields int) error {
 		return nil
 	case <-ctx.Done():
 	}
-	if s.state.Or(abandoned)&(taken|settled) == 0 {
+	if s.state.Or(abandoned)&(taken|done) == 0 {
 		return ctx.Err()
 	}
 	<-s.wake // too late: execution has begun
 	return nil
 }
+
+func (s *slot[A, R]) isDone() bool { return s.state.Load()&done != 0 }
 
 // claim reports whether the request must still be executed. Without it, a slot
 // must not be touched again.
@@ -104,8 +103,8 @@ func (s *slot[A, R]) claim() bool {
 }
 
 // settle ends the caller's wait. After it the slot is the caller's again.
-func (s *slot[A, R]) settle(how uint32) {
-	if s.state.Or(how)&parked != 0 {
+func (s *slot[A, R]) settle() {
+	if s.state.Swap(done)&parked != 0 {
 		s.wake <- struct{}{}
 	}
 }
@@ -116,23 +115,22 @@ func (s *slot[A, R]) refuseAll() {
 		next := s.next
 		if s.claim() {
 			s.refused = true
-			s.settle(done)
+			s.settle()
 		}
 		s = next
 	}
 }
 
-// execute answers requests of a stack, at most limit, and returns the
-// others and what is left of the limit. It
-// goes from the youngest to the oldest: all callers still wait, so any order
-// is one that they could have come in, and to turn the stack around would fetch
-// every slot from its caller's core before the first is answered.
+// execute answers a stack of requests and returns their number. It goes from the
+// youngest to the oldest: all callers still wait, so any order is one that they
+// could have come in, and to turn the stack around would fetch every slot from
+// its caller's core before the first is answered.
 //
 // Such a fetch takes longer than most operations, so it is made to overlap with
 // them: before a request is executed its slot is written to, which starts to make
 // the line ours for the answer, and the next slot is read.
-func execute[S, A, R any](stack *slot[A, R], limit int, state *S, apply func(*S, A) R) (*slot[A, R], int) {
-	for ; stack != nil && limit > 0; limit-- {
+func execute[S, A, R any](stack *slot[A, R], state *S, apply func(*S, A) R) (n int) {
+	for ; stack != nil; n++ {
 		s := stack
 		stack, s.next = s.next, nil
 		if stack != nil {
@@ -140,8 +138,8 @@ func execute[S, A, R any](stack *slot[A, R], limit int, state *S, apply func(*S,
 		}
 		if s.claim() {
 			s.result = apply(state, s.arg)
-			s.settle(done)
+			s.settle()
 		}
 	}
-	return stack, limit
+	return n
 }

@@ -163,7 +163,7 @@ func testCancellation(t *testing.T, o Options, c guard.Counter) {
 }
 
 // testCloseWhileCalled closes the counter, twice at once, under callers who would
-// not stop by themselves.
+// go on for long.
 func testCloseWhileCalled(t *testing.T, o Options, c guard.Counter) {
 	var wg sync.WaitGroup
 	begun := make(chan struct{})
@@ -172,7 +172,7 @@ func testCloseWhileCalled(t *testing.T, o Options, c guard.Counter) {
 	for i, ctx := range contexts {
 		wg.Go(func() {
 			once := sync.OnceFunc(func() { begun <- struct{}{} })
-			histories[i] = Record(ctx, c, Workload{Callers: o.Callers / 2, Calls: 1 << 30, N: func(_, call int) int64 {
+			histories[i] = Record(ctx, c, Workload{Callers: o.Callers / 2, Calls: 20_000, N: func(_, call int) int64 {
 				if call == 5 {
 					once()
 				}

@@ -31,6 +31,7 @@ func RunExclusive(t *testing.T, o Options, open func(t *testing.T) guard.Exclusi
 		run  func(*testing.T, Options, guard.Exclusive[State])
 	}{
 		{"invariants", testInvariants},
+		{"long sections", testLongSections},
 		{"cancelled while waiting", testCancelledWaiting},
 		{"close while held", testCloseWhileHeld},
 		{"close waits", testCloseWaits},
@@ -79,6 +80,26 @@ func testInvariants(t *testing.T, o Options, e guard.Exclusive[State]) {
 	}
 	wg.Wait()
 	mustBe(t, e, int64(o.Callers*o.Calls))
+}
+
+// testLongSections makes callers wait so long that they park.
+func testLongSections(t *testing.T, _ Options, e guard.Exclusive[State]) {
+	const callers, calls = 8, 10
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range calls {
+				if err := e.Do(context.Background(), func(s *State) {
+					time.Sleep(100 * time.Microsecond)
+					transfer(s)
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustBe(t, e, callers*calls)
 }
 
 // testCancelledWaiting ends the contexts of callers who wait for one that holds
