@@ -24,6 +24,9 @@ func BenchmarkPaired(b *testing.B) {
 		callers             int
 		section             time.Duration
 	}{
+		{"bare-mutex", "mutex", 1, 0},
+		{"bare-mutex", "mutex", 100, 0},
+		{"bare-inputq", "inputq", 100, 0},
 		{"inputq", "inputq-pooled", 100, 0},
 		{"inputq", "inputq-batch", 2, 0},
 		{"inputq", "inputq-batch", 100, 0},
@@ -69,6 +72,12 @@ type arm func()
 func newArm(b *testing.B, design string, section time.Duration) arm {
 	b.Helper()
 	ctx := context.Background()
+	switch design {
+	case "bare-mutex":
+		return bareMutex(b)
+	case "bare-inputq":
+		return bareInputQ(b)
+	}
 	if section == 0 {
 		c, err := guard.NewCounter(design)
 		if err != nil {
