@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"report":                             {"hist", "stat", "usl", "load", "trial"},
 	"internal/service/counter":           {"guard", "internal/service/counter/..."},
 	"internal/service/counter/counterpb": {},
-	"experiment":                         {"hist", "stat", "usl", "guard", "pipeline", "load", "subject", "target", "trial", "report"},
+	"experiment":                         {"hist", "stat", "usl", "guard", "pipeline", "load", "subject", "target", "target/pipe", "trial", "report"},
 	"internal/cli":                       {"..."},
 	"cmd/contend":                        {"internal/cli"},
 	"bench/...":                          {"..."},
@@ -53,7 +53,7 @@ var layers = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/HdrHistogram/hdrhistogram-go": {"hist"},
 	"gonum.org/v1/gonum":                      {"stat", "usl"},
-	"github.com/valyala/fasthttp":             {"internal/service/counter", "internal/cli"},
+	"github.com/valyala/fasthttp":             {"internal/service/counter", "internal/cli", "bench/verdicts"},
 	"google.golang.org/grpc":                  {"target/grpc", "internal/service/counter/..."},
 	"google.golang.org/protobuf":              {"target/grpc", "internal/service/counter/..."},
 	"github.com/bufbuild/protocompile":        {"target/grpc", "internal/service/counter/counterpb"},

@@ -15,8 +15,8 @@ func (v *validator) target(path string, s target.Spec) {
 	v.placeholders(path+".url", s.URL, urlPlaceholder)
 	if s.URL != "" {
 		scheme, rest, ok := strings.Cut(s.URL, ":")
-		if !ok || rest == "" || !slices.Contains(schemes(), scheme) {
-			v.add(path+".url", "%q does not begin with a known scheme: %s", s.URL, oneOf(scheme, schemes()))
+		if !ok || rest == "" || !slices.Contains(target.Schemes(), scheme) {
+			v.add(path+".url", "%q does not begin with a known scheme: %s", s.URL, oneOf(scheme, target.Schemes()))
 		}
 	}
 	for i, line := range s.Header {
@@ -24,10 +24,6 @@ func (v *validator) target(path string, s target.Spec) {
 			v.add(fmt.Sprintf("%s.header[%d]", path, i), "%q is not of the form \"Name: value\"", line)
 		}
 	}
-}
-
-func schemes() []string {
-	return []string{"http", "https", "http+unix", "grpc", "grpcs", "guard", "pipe", "func"}
 }
 
 // effective checks the parts as they will run, with the defaults of the file
@@ -57,6 +53,11 @@ func (v *validator) effective() {
 
 // asRun asks those who will run the part, who may know more.
 func (v *validator) asRun(prefix string, p Part) {
+	for _, name := range sortedKeys(p.Arms) {
+		if err := override(p.Target, p.Arms[name].Target).Validate(); err != nil {
+			v.addOnce(v.whereTarget(prefix, name, "url"), "arm %s: %v", name, err)
+		}
+	}
 	if _, err := p.Load.plan(); err != nil {
 		v.add(prefix+"load", "%v", err)
 	}

@@ -30,6 +30,7 @@ func analysisTable() map[string]func(*runner, context.Context) ([]report.Analysi
 	return map[string]func(*runner, context.Context) ([]report.Analysis, error){
 		"little":      (*runner).little,
 		"guard_bound": (*runner).guardBound,
+		"guarantees":  (*runner).guarantees,
 	}
 }
 

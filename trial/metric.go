@@ -52,7 +52,14 @@ func metricRows() map[Metric]metricRow {
 		"unfinished":      count(func(r *load.Result) int64 { return r.Unfinished }),
 		"bytes_in":        count(func(r *load.Result) int64 { return r.BytesIn }),
 		"bytes_out":       count(func(r *load.Result) int64 { return r.BytesOut }),
+		"bytes_in_per_s":  {stat.Amount, func(c Cell) (float64, bool) { return perSecond(c, c.BytesIn) }},
+		"bytes_out_per_s": {stat.Amount, func(c Cell) (float64, bool) { return perSecond(c, c.BytesOut) }},
 	}
+}
+
+func perSecond(c Cell, n int64) (float64, bool) {
+	seconds := c.Duration.Seconds()
+	return float64(n) / seconds, seconds > 0
 }
 
 func serverCPUPerOp(c Cell) (float64, bool) {

@@ -1,0 +1,35 @@
+package experiment
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"contend/pipeline"
+	"contend/report"
+	"contend/target/pipe"
+)
+
+// guarantees says what each pipeline of the experiment keeps.
+func (r *runner) guarantees(context.Context) ([]report.Analysis, error) {
+	rungs := map[string]bool{}
+	for _, p := range r.file.effectiveParts(r.options.Profile) {
+		for _, arm := range p.Arms {
+			if c, err := pipe.Parse(override(p.Target, arm.Target).URL); err == nil {
+				rungs[c.Rung] = true
+			}
+		}
+	}
+	a := report.Analysis{Name: "guarantees", Title: "What each rung guarantees",
+		Columns:  []string{"rung", "order", "producers", "consumers", "an item can stay unpublished"},
+		Sentence: []string{"Every rung is bounded and loses and duplicates nothing; each item's arrival and order was checked in the measured runs."}}
+	for _, name := range slices.Sorted(maps.Keys(rungs)) {
+		d, err := pipeline.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		a.Rows = append(a.Rows, []string{d.Name, string(d.Order), report.Count(float64(d.MaxProducers)),
+			report.Count(float64(d.MaxConsumers)), d.Unpublished})
+	}
+	return []report.Analysis{a}, nil
+}
