@@ -55,6 +55,8 @@ func width(text string) int {
 	for _, r := range text {
 		switch {
 		case unicode.In(r, unicode.Mn, unicode.Me):
+		case r >= 0xff61 && r <= 0xffdc: // halfwidth forms
+			n++
 		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) ||
 			r >= 0x3000 && r <= 0x303e || r >= 0xff01 && r <= 0xff60 || r >= 0xffe0 && r <= 0xffe6 ||
 			r >= 0x1f300 && r <= 0x1faff:

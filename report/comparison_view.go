@@ -14,12 +14,15 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	if len(list) == 0 {
 		return
 	}
-	interval := "interval"
+	interval, holm := "interval", ""
 	known, found := ofCells(cells), new(findings)
 	t := table{}
 	for _, c := range list {
 		if c.Bounded() {
 			interval = confidence(c.Level) + " interval"
+		}
+		if !c.Primary {
+			holm = "; p of all metrics but the first is corrected for their number"
 		}
 		t.rows = append(t.rows, comparisonRow(c))
 		list := c.Warnings
@@ -33,8 +36,8 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 		}
 	}
 	t.columns = []string{"arm", "VUs", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
-	v.say("Compared with the baseline %s in interleaved blocks, round by round (%s); differences of up to ±%.3g %% count as equivalent:",
-		list[0].Baseline, plural(rounds(list), "round"), 100*list[0].Margin)
+	v.say("Compared with the baseline %s in interleaved blocks, round by round (%s); differences of up to ±%.3g %% count as equivalent%s:",
+		list[0].Baseline, plural(rounds(list), "round"), 100*list[0].Margin, holm)
 	v.table(t)
 	found.write(v)
 }
@@ -56,7 +59,7 @@ func comparisonRow(c trial.Comparison) []string {
 		verdict += " " + c.Reason.Code
 	}
 	if c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0 {
-		verdict += fmt.Sprintf(" (about %d more rounds)", c.RoundsNeeded)
+		verdict += fmt.Sprintf(" (about %s)", plural(c.RoundsNeeded, "more round"))
 	}
 	difference, interval, p := "-", "-", "-"
 	if c.Rounds > 0 {

@@ -12,7 +12,7 @@ import (
 // a failed and an interrupted one.
 func lab() *report.Document {
 	d := document("lab")
-	d.Add(report.Place{Experiment: "counter", Part: "rpc"}, verdicts(10, 50))
+	d.Add(report.Place{Experiment: "counter", Part: "rpc"}, verdicts(10))
 	two := fewRounds().Trials[0].Trials
 	d.Add(report.Place{Experiment: "counter", Part: "handler"}, &two)
 	d.Experiments = []report.Experiment{
@@ -51,18 +51,18 @@ func counterExperiment() report.Experiment {
 			Sentence: []string{"The server never held more than 21.4 calls at once.", "INVALID generator_saturated: they decide nothing."},
 		}},
 		Expectations: []trial.Expectation{
-			{Part: "rpc", Text: "unfinished == 0"}, {Part: "rpc", Text: "errors == 0"},
+			{Part: "rpc", Text: "unfinished == 0"}, {Part: "rpc", Text: "throughput_per_s > 10500"},
 			{Part: "handler", Text: "b.throughput_per_s >= 1.05 * a.throughput_per_s"},
 		},
 		Warnings: []stat.Warning{{Code: "too_few_rounds", Text: "this profile runs fewer rounds than a verdict needs"}},
 	}
 	rpc := &e.Published[0]
-	for _, n := range []int{10, 50, 200} { // 200 VUs are not run
+	for _, n := range []int{10, 200} { // 200 VUs are not run
 		for i, name := range []string{"inputq", "mutex"} {
 			for _, m := range []struct {
 				metric trial.Metric
 				theirs float64
-			}{{trial.Throughput, 4532.28}, {"service_p50_ns", 687_390}, {"response_max_ns", 781.69e6}, {"bytes_in_per_s", 754e3}} {
+			}{{trial.Throughput, 4532.28}, {"service_p50_ns", 687_390}, {"response_max_ns", 781.69e6}, {"items", 1e6}} {
 				rpc.Rows = append(rpc.Rows, report.PublishedFigure{Arm: name, Concurrency: n, Metric: m.metric, Theirs: m.theirs * (1 + 0.05*float64(i))})
 			}
 		}

@@ -1,0 +1,52 @@
+package report
+
+import "strings"
+
+// For tests of the small parts.
+var (
+	Clean   = clean
+	Clip    = clip
+	Width   = width
+	Escape  = escape
+	Digits  = digits
+	Percent = percent
+)
+
+func (v *view) text() string {
+	var b strings.Builder
+	_ = v.write(&b, writeText)
+	return b.String()
+}
+
+func (v *view) markdown() string {
+	var b strings.Builder
+	_ = v.write(&b, writeMarkdown)
+	return b.String()
+}
+
+// Wrap breaks text as a bullet.
+func Wrap(text string) string {
+	v := new(view)
+	v.bullet("%s", text)
+	return v.text()
+}
+
+// TextTable and MarkdownTable write a table.
+func TextTable(columns []string, rows ...[]string) string {
+	v := new(view)
+	v.table(table{columns, rows})
+	return v.text()
+}
+
+func MarkdownTable(columns []string, rows ...[]string) string {
+	v := new(view)
+	v.table(table{columns, rows})
+	return v.markdown()
+}
+
+// MarkdownLine writes a paragraph.
+func MarkdownLine(text string) string {
+	v := new(view)
+	v.say("%s", text)
+	return v.markdown()
+}

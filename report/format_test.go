@@ -1,0 +1,211 @@
+package report_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode"
+
+	"contend/load"
+	"contend/report"
+	"contend/trial"
+)
+
+func TestFormats(t *testing.T) {
+	tests := []struct{ give, want string }{
+		{report.Duration(0), "0 ns"},
+		{report.Duration(719), "719 ns"},
+		{report.Duration(999.4), "999 ns"},
+		{report.Duration(999.6), "1.00 µs"}, // 1000 ns with three digits
+		{report.Duration(1.63e6), "1.63 ms"},
+		{report.Duration(15.44e9), "15.4 s"},
+		{report.Duration(3600e9), "3600 s"},
+		{report.Duration(-1500), "-1.50 µs"},
+		{report.Duration(math.NaN()), "NaN ns"},
+		{report.Digits(9.996), "10.0"}, // not 10.00
+		{report.Digits(99.96), "100"},
+		{report.Digits(1234.5), "1234"},
+		{report.Digits(0.00137), "0.00137"},
+		{report.Digits(1e-9), "1e-09"},
+		{report.Digits(math.Inf(1)), "+Inf"},
+		{report.Count(999), "999"},
+		{report.Count(999.9), "1,000"},
+		{report.Count(0.25), "0.250"},
+		{report.Count(-1234567.8), "-1,234,568"},
+		{report.Count(12345), "12,345"},
+		{report.Bytes(999), "999 B"},
+		{report.Bytes(999_999), "1.00 MB"},
+		{report.Bytes(20_971_520), "21.0 MB"},
+		{report.Value(trial.Throughput, 4532.28), "4,532/s"},
+		{report.Value("bytes_in_per_s", 754e3), "754 kB/s"},
+		{report.Value("response_p99_ns", 2e6), "2.00 ms"},
+		{report.Value(trial.ServerCPUPerOp, 31_000), "31.0 µs"},
+		{report.Value(trial.ServerRSS, 5e6), "5.00 MB"},
+		{report.Value("alloc_bytes_per_op", 549), "549 B"},
+		{report.Value(trial.Errors, 3), "3"},
+		{report.Name(trial.Throughput), "throughput"},
+		{report.Name("response_p999_ns"), "response time p99.9"},
+		{report.Name("start_lag_max_ns"), "start lag max"},
+		{report.Name("first_byte_mean_ns"), "first byte mean"},
+		{report.Name("bytes_out_per_s"), "bytes out per second"},
+		{report.Name("elapsed_ns"), "elapsed"},
+		{report.Percent(1.0362), "+3.6 %"},
+		{report.Percent(0.99999), "0.0 %"},
+	}
+	for _, tt := range tests {
+		if tt.give != tt.want {
+			t.Errorf("got %q, want %q", tt.give, tt.want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct{ give, want string }{
+		{"plain µ ÷ … 東京", "plain µ ÷ … 東京"},
+		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
+		{"bell\a back\b null\x00 del\x7f", `bell\a back\b null\x00 del\x7f`},
+		{"C1 \u009b31m", `C1 \u009b31m`}, // CSI in one character
+		{"right \u202e to left", `right \u202e to left`},
+		{"no\u200bwidth\ufeff", `no\u200bwidth\ufeff`},
+		{"\xff\xfe", `\xff\xfe`}, // not UTF-8
+		{"genuine \ufffd", "genuine \ufffd"},
+		{"a\tb\u00a0c", "a b c"},
+		{"one\r\n\n  two\n", "one; two"},
+		{"line\u2028separator", `line\u2028separator`},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := report.Clean(tt.give); got != tt.want {
+			t.Errorf("%q became %q, want %q", tt.give, got, tt.want)
+		}
+	}
+	if got := report.Clip("ééééé", 4); got != "ééé…" {
+		t.Errorf("clipped to %q", got)
+	}
+}
+
+func TestWidth(t *testing.T) {
+	for text, want := range map[string]int{"µ÷…α±": 5, "東京": 4, "e\u0301": 1, "🚀": 2, "ﾊ": 1, "Ａ": 2} {
+		if got := report.Width(text); got != want {
+			t.Errorf("%q is %d wide, want %d", text, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 150)
+	tests := []struct{ give, want string }{
+		{"", "-\n"},
+		{"word", "- word\n"},
+		{long, "- " + long + "\n"}, // no line of its own before it
+		{"a " + long + " b", "- a\n  " + long + "\n  b\n"},
+		// 2 + 94 + 1 + 2 + 1 + 2 = 102: number and unit go to the next line together.
+		{strings.Repeat("x", 94) + " 45 ms", "- " + strings.Repeat("x", 94) + "\n  45 ms\n"},
+		// 2 + 49 · 2 = 100 columns of wide characters fill a line.
+		{strings.Repeat("東", 49) + " z", "- " + strings.Repeat("東", 49) + "\n  z\n"},
+	}
+	for _, tt := range tests {
+		if got := report.Wrap(tt.give); got != tt.want {
+			t.Errorf("%q became\n%s\nwant\n%s", tt.give, got, tt.want)
+		}
+	}
+}
+
+// All lines of a table end in the same column, whatever is in it.
+func TestTableAlignment(t *testing.T) {
+	columns := []string{"name", "time", "÷"}
+	rows := [][]string{{"東京", "1.63 µs", "9"}, {"e\u0301 accent", "-", "10"}, {"tab\there", "12 s", "1"}, {"short"}}
+	lines := strings.Split(strings.TrimSuffix(report.TextTable(columns, rows...), "\n"), "\n")
+	for _, line := range lines[:4] {
+		if report.Width(line) != report.Width(lines[0]) {
+			t.Errorf("line %q is %d wide, want %d", line, report.Width(line), report.Width(lines[0]))
+		}
+	}
+	if len(lines) != 5 || !strings.HasPrefix(lines[1], "  東京 ") || !strings.HasSuffix(lines[2], "    -  10") {
+		t.Errorf("table\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	tests := []struct{ give, want string }{
+		{`a|b`, `a\|b`},
+		{`a\|b`, `a&#92;\|b`},
+		{"`code` *bold* ~~gone~~ $math$", "\\`code\\` \\*bold\\* \\~\\~gone\\~\\~ \\$math\\$"},
+		{"![x](http://evil/)[y](javascript:z)", `!\[x\](http://evil/)\[y\](javascript:z)`},
+		{"<img src=x> &lt;", "&lt;img src=x&gt; &amp;lt;"},
+		{"few_samples and _emphasis_ and __init__", `few_samples and \_emphasis\_ and \_\_init\_\_`},
+	}
+	for _, tt := range tests {
+		if got := report.Escape(tt.give); got != tt.want {
+			t.Errorf("%q became %q, want %q", tt.give, got, tt.want)
+		}
+	}
+	for give, want := range map[string]string{
+		"# heading": `\# heading`, "- item": `\- item`, "-0.1 %": "-0.1 %", "---": `\---`, "1. item": `1\. item`,
+		"96.0 kB": "96.0 kB", "2) item": `2\) item`, "=": `\=`, "": "", "+": `\+`, "12.": `12\.`,
+	} {
+		if got := report.MarkdownLine(give); got != want+"\n" {
+			t.Errorf("%q became %q, want %q", give, got, want)
+		}
+	}
+}
+
+// Every row of a Markdown table has one cell per column, whatever is in it.
+func TestMarkdownTable(t *testing.T) {
+	hostile := []string{"a|b", `a\|b`, `\`, "|", "line\nbreak |", "`|`", "\x1b[2J|"}
+	for _, cell := range hostile {
+		got := report.MarkdownTable([]string{"x", "y"}, []string{cell, "1"}, []string{"b"})
+		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+		for _, line := range lines {
+			if bars := strings.Count(line, "|") - strings.Count(line, `\|`); len(lines) != 4 || bars != 3 || strings.Contains(line, `\\|`) {
+				t.Errorf("cell %q broke the table:\n%s", cell, got)
+			}
+		}
+	}
+}
+
+// Nothing that a server or a file says reaches a terminal unprinted.
+func TestHostileTexts(t *testing.T) {
+	hostile := "\x1b]0;title\a\x1b[2J\u202e\u009b1m|`<b>\xff %s %!d\r\nnext"
+	r := closedResult("http://host/"+hostile, 1, 10)
+	r.Planned, r.Errored = 11, map[load.ErrorKind]int64{load.ErrorKind(hostile): 1}
+	r.Examples = map[load.ErrorKind]string{load.ErrorKind(hostile): strings.Repeat(hostile, 1000)}
+	r.Stopped = load.StopReason(hostile)
+	single := runDocument(r)
+	single.Environment.CPU, single.Environment.Kernel, single.Version = hostile, hostile, hostile
+	many := document("lab")
+	many.AddCell(trial.Cell{Arm: hostile, Result: r})
+	many.AddCell(trial.Cell{Arm: "other", Result: r})
+	many.AddInProcess(trial.Cell{Arm: hostile, Result: r}, report.InProcess{Design: hostile, Class: hostile, Kind: hostile, Latency: spread(1, 1, 1)})
+	many.Notes = []string{hostile}
+	whole := document("lab")
+	whole.Experiments = []report.Experiment{{
+		ID: hostile, Title: hostile, Question: hostile, Source: hostile, Status: hostile, Error: hostile, Profile: hostile,
+		Parts:        []report.Part{{Name: hostile, Title: hostile}},
+		Published:    []report.Published{{Title: hostile, Environment: hostile, Notes: []report.Note{{Because: hostile}}, Rows: []report.PublishedFigure{{Arm: hostile, Metric: trial.Metric(hostile)}}}},
+		Analyses:     []report.Analysis{{Title: hostile, Columns: []string{hostile}, Rows: [][]string{{hostile}}, Sentence: []string{hostile}}},
+		Expectations: []trial.Expectation{{Text: hostile}},
+	}}
+	whole.Derive()
+	for _, d := range []*report.Document{single, many, whole} {
+		_, text := written(t, d)
+		var markdown strings.Builder
+		if err := d.Markdown(&markdown); err != nil {
+			t.Fatal(err)
+		}
+		for _, view := range []string{string(text), markdown.String()} {
+			if i := strings.IndexFunc(view, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+				t.Errorf("%q reached the view:\n%s", view[i:i+4], view)
+			}
+			if strings.Contains(view, "MISSING") || strings.Contains(view, "EXTRA") {
+				t.Errorf("a text was used as a format:\n%s", view)
+			}
+			if len(view) > 20_000 {
+				t.Errorf("the view is %d bytes long", len(view))
+			}
+		}
+		if strings.Contains(markdown.String(), "<b>") {
+			t.Error("markup reached the Markdown view")
+		}
+	}
+}

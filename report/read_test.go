@@ -1,0 +1,203 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"contend/report"
+)
+
+// at returns the parent of the value that a path such as results[0].planned
+// leads to, and the last key.
+func at(t *testing.T, tree any, path string) (parent any, key string) {
+	t.Helper()
+	keys := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	for i, key := range keys {
+		if i == len(keys)-1 {
+			return tree, key
+		}
+		switch v := tree.(type) {
+		case map[string]any:
+			tree = v[key]
+		case []any:
+			n, err := strconv.Atoi(key)
+			if err != nil || n >= len(v) {
+				t.Fatalf("%s: no element %s", path, key)
+			}
+			tree = v[n]
+		default:
+			t.Fatalf("%s: nothing at %s", path, key)
+		}
+	}
+	return nil, ""
+}
+
+// edited returns the stored document with one value replaced.
+func edited(t *testing.T, d *report.Document, path string, value any) []byte {
+	t.Helper()
+	stored, _ := written(t, d)
+	dec := json.NewDecoder(bytes.NewReader(stored))
+	dec.UseNumber()
+	var tree any
+	if err := dec.Decode(&tree); err != nil {
+		t.Fatal(err)
+	}
+	switch parent, key := at(t, tree, path); p := parent.(type) {
+	case map[string]any:
+		p[key] = value
+	case []any:
+		n, _ := strconv.Atoi(key)
+		p[n] = value
+	default:
+		t.Fatalf("%s: nothing to edit", path)
+	}
+	data, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Every edited figure is named by its path, and the document comes with the
+// error.
+func TestTamperedFigureIsNamed(t *testing.T) {
+	all := allDocuments()
+	tests := []struct {
+		document, path string
+		value          any
+	}{
+		{"closed", "results[0].throughput_per_s", 81},
+		{"closed", "results[0].generator_share", 0.5},
+		{"closed", "results[0].warnings[0].text", "all is well"},
+		{"few-rounds", "results[1].throughput_per_s", 1101},
+		{"few-rounds", "results[1].ops", 3301}, // a sum over rounds
+		{"few-rounds", "comparisons[0].ratio", 1.2},
+		{"few-rounds", "comparisons[0].verdict", "FASTER"},
+		{"few-rounds", "comparisons[0].p", 0.01},
+		{"few-rounds", "comparisons[0].round_log_ratios[2]", 0.2},
+		{"few-rounds", "trials[0].rounds[0].throughput_per_s", 5},
+		{"few-rounds", "trials[0].blocks[3].throughput_per_s", 5},
+		{"lab", "comparisons[0].ratio_low", 1.09},
+		{"lab", "comparisons[2].metric", "errors"},
+		{"sweep", "curves[0].fit.alpha.value", 0.0278},
+		{"sweep", "curves[0].fit.peak.optimum", 97},
+		{"sweep", "curves[1].fit.no_peak", ""},
+		{"sweep", "curves[2].no_fit", "because"},
+		{"lab", "experiments[0].published[0].figures[0].ours", 1},
+		{"lab", "experiments[0].published[0].figures[0].ratio", 1},
+		{"lab", "experiments[0].expectations[1].held", true},
+		{"lab", "experiments[0].expectations[1].detail", ""},
+		{"guards", "results[0].throughput_per_s", 1},
+		{"closed", "speed", 1}, // nothing of that name is computed
+	}
+	for _, tt := range tests {
+		d, err := report.Read(bytes.NewReader(edited(t, all[tt.document], tt.path, tt.value)))
+		if d == nil || err == nil || !strings.Contains(err.Error(), "report: "+tt.path+" is stored as ") {
+			t.Errorf("%s with another %s: document %v, error %v", tt.document, tt.path, d != nil, err)
+		} else if strings.Count(err.Error(), "\n") > 3 {
+			t.Errorf("%s with another %s names too much:\n%v", tt.document, tt.path, err)
+		}
+	}
+}
+
+// Percentiles are recomputed where they are decoded, and counts must add up;
+// both come without a document.
+func TestImpossibleDocuments(t *testing.T) {
+	all := allDocuments()
+	tests := []struct {
+		document, path string
+		value          any
+		want           string // in the error
+	}{
+		{"closed", "results[0].response_ns.p99", 1, "percentiles are"},
+		{"closed", "results[0].planned", 881, "results[0].planned is 881, but"},
+		{"closed", "results[0].completed", 801, "results[0].response_ns.count is 800, but completed is 801"},
+		{"closed", "results[0].concurrency", 0, "results[0].concurrency is 0"},
+		{"closed", "results[0].model", "ajar", `results[0].model is "ajar"`},
+		{"closed", "results[0]", nil, "results[0] lacks response_ns"},
+		{"closed", "results[0].service_ns", nil, "results[0] lacks response_ns, service_ns"},
+		{"closed", "results[0].plan.pacer", "warp:9", "pacer"},
+		{"closed", "results[0].duration_ns", "10s", "duration_ns"},
+		{"closed", "schema", "contend/0", `schema is "contend/0", this version reads "contend/1"`},
+		{"closed", "schema", nil, `schema is ""`},
+		{"guards", "results[0].in_process.latency_ns", nil, "results[0].in_process lacks latency_ns"},
+		{"few-rounds", "trials[0].rounds[0]", nil, "trials[0].rounds[0] lacks"},
+		{"few-rounds", "trials[0].rounds[0].start_lag_ns", nil, "trials[0].rounds[0] lacks"},
+		{"few-rounds", "trials[0].arms", []string{}, "trials[0].arms are 0, at least 2"},
+		{"few-rounds", "trials[0].arms", nil, "trials[0].arms are 0, at least 2"},
+		{"few-rounds", "trials[0].arms", []string{"a", "a"}, `trials[0].arms name "a" twice`},
+		{"few-rounds", "trials[0].design.rounds", 1_000_000_000, "rounds is 1000000000"},
+		{"few-rounds", "trials[0].design.pairs", 1_000_000_000, "pairs is 1000000000"},
+		{"few-rounds", "trials[0].design.levels", make([]int, 1_000_000), "level 0"},
+		{"few-rounds", "trials[0].design.levels", []int{1, 1}, "level 1 is listed twice"},
+		{"few-rounds", "trials[0].design.metrics", []string{"speed"}, `metric "speed"`},
+		{"few-rounds", "trials[0].design", nil, "trials[0] has an impossible design"},
+		{"few-rounds", "trials[0]", nil, "trials[0] has an impossible design"},
+		{"sweep", "curves[0].visits[0]", nil, "curves[0].visits[0] lacks"},
+		{"sweep", "curves[0].design.visits", 1_000_000_000, "visits is 1000000000"},
+		{"lab", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 cells for 4 columns"},
+		{"lab", "experiments[0].published", "many", "published"},
+	}
+	for _, tt := range tests {
+		d, err := report.Read(bytes.NewReader(edited(t, all[tt.document], tt.path, tt.value)))
+		if d != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s with another %s: document %v, error %v; want %q", tt.document, tt.path, d != nil, err, tt.want)
+		}
+		if err != nil && (strings.Count(err.Error(), "\n") > 25 || !strings.HasPrefix(err.Error(), "report: ")) {
+			t.Errorf("%s with another %s: error %.200s…", tt.document, tt.path, err)
+		}
+	}
+}
+
+func TestNotADocument(t *testing.T) {
+	stored, _ := written(t, allDocuments()["few-rounds"])
+	for name, data := range map[string][]byte{
+		"empty": nil, "null": []byte("null"), "number": []byte("7"), "array": []byte("[]"), "text": []byte("schema: contend/1"),
+		"truncated": stored[:len(stored)/2], "two": append(bytes.Clone(stored), stored...),
+		"deep": []byte(strings.Repeat("[", 100_000)), "long": bytes.Repeat([]byte(" "), 65<<20),
+	} {
+		if d, err := report.Read(bytes.NewReader(data)); d != nil || err == nil {
+			t.Errorf("%s was read", name)
+		}
+	}
+}
+
+// An empty histogram is eleven bytes and takes 270 kB.
+func TestTooManyHistograms(t *testing.T) {
+	const cell = `{"concurrency":1,"model":"closed","response_n\u017f":{"count":0},"service_ns":{},"START_LAG_NS":{}},`
+	data := fmt.Sprintf(`{"schema":"contend/1","results":[%snull]}`, strings.Repeat(cell, 4000))
+	if d, err := report.Read(strings.NewReader(data)); d != nil || err == nil || !strings.Contains(err.Error(), "12000 histograms") {
+		t.Errorf("document %v, error %v", d != nil, err)
+	}
+}
+
+// Many levels, arms and blocks in little text must not be multiplied.
+func TestTooMuchWork(t *testing.T) {
+	var levels, arms []string
+	for i := range 1000 {
+		levels, arms = append(levels, strconv.Itoa(i+1)), append(arms, strconv.Quote(strconv.Itoa(i)))
+	}
+	data := fmt.Sprintf(`{"schema":"contend/1","results":[],"trials":[{"arms":[%s],"design":{"rounds":9,"pairs":9,"block_ns":1000000,
+		"warmup_ns":0,"levels":[%s],"metrics":["errors"],"margin":0,"confidence":0.95},"blocks":[%s{}],"rounds":[]}]}`,
+		strings.Join(arms, ","), strings.Join(levels, ","), strings.Repeat("{},", 2000))
+	if d, err := report.Read(strings.NewReader(data)); d != nil || err == nil || !strings.Contains(err.Error(), "too many levels, arms and blocks") {
+		t.Errorf("document %v, error %v", d != nil, err)
+	}
+}
+
+// Only the first differences are listed.
+func TestManyDifferences(t *testing.T) {
+	data := []byte(`{"schema":"contend/1","results":[],` + strings.Repeat(`"x":1,`, 1))
+	for i := range 100 {
+		data = fmt.Appendf(data, `"x%d":"\u001b[2J",`, i)
+	}
+	data = append(data, `"version":"","command":""}`...)
+	_, err := report.Read(bytes.NewReader(data))
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.Contains(err.Error(), "and 82 more") || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("error %v", err)
+	}
+}
