@@ -20,7 +20,8 @@ const (
 )
 
 // batch is inputQ with a stack of waiting requests in place of the channel: the
-// owner takes the whole stack with one instruction, executes it and answers all. While there are callers enough nobody parks.
+// owner takes the whole stack with one instruction, executes it and answers all.
+// While there are callers enough nobody parks.
 type batch[S, A, R any] struct {
 	_       pad
 	head    atomic.Pointer[slot[A, R]] // youngest request, nil, &asleep or &gone

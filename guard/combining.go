@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxServed is the number of requests after which the holder of the lock
-	// leaves the others to whoever waits awake, so that its own caller gets on.
+	// leaves the others to whoever waits awake.
 	maxServed = 1024
 	// waiterYields is how often a waiter gives way before it parks.
 	waiterYields = 64
@@ -28,19 +28,23 @@ const (
 // the lock and then looks for requests; so one of them sees the other. A holder
 // that leaves requests behind has freed the lock and then seen somebody awake; a
 // waiter stops being awake and then looks for requests and tries the lock.
+//
+// Nobody serves for ever. When all waiters have parked, which means that operations
+// are long, the holder serves one stack and gives the lock to one of them. Otherwise
+// it goes on for a while: to leave costs more than many short operations.
 type combining[S, A, R any] struct {
 	_      pad
 	held   atomic.Bool
 	_      pad
 	head   atomic.Pointer[slot[A, R]] // youngest published request
-	_      pad
-	awake  atomic.Int64 // waiters that will try the lock before they park or return
+	awake  atomic.Int64               // waiters that will try the lock before they park or return
 	_      pad
 	closed atomic.Bool
 	apply  func(*S, A) R
 	rack   rack[A, R]
 	_      pad
-	state  S // of the holder
+	state  S           // of the holder
+	rest   *slot[A, R] // of the holder: requests that came with the lock
 	_      pad
 }
 
@@ -54,9 +58,7 @@ func (c *combining[S, A, R]) do(ctx context.Context, arg A) (R, error) {
 		return none, err
 	}
 	if c.tryLock() {
-		result, err := c.answer(arg)
-		c.serve()
-		return result, err
+		return c.hold(arg)
 	}
 	s := c.rack.get(ctx, arg)
 	c.push(s)
@@ -64,22 +66,39 @@ func (c *combining[S, A, R]) do(ctx context.Context, arg A) (R, error) {
 	if err := s.await(ctx, 0); err != nil {
 		return none, err
 	}
+	if s.state.Load()&heir != 0 {
+		c.rack.put(s)
+		return c.hold(arg)
+	}
 	return c.rack.finish(s)
+}
+
+// hold executes the caller's own request, and others, with the lock held.
+func (c *combining[S, A, R]) hold(arg A) (result R, err error) {
+	if c.closed.Load() {
+		err = ErrClosed
+	} else {
+		result = c.apply(&c.state, arg)
+	}
+	rest := c.rest
+	c.rest = nil
+	c.serve(rest)
+	return result, err
 }
 
 // wait returns when the slot is done or the caller may park.
 func (c *combining[S, A, R]) wait(s *slot[A, R]) {
 	c.awake.Add(1)
-	for yields := 0; yields < waiterYields && !s.isDone(); yields++ {
+	for yields := 0; yields < waiterYields && !s.isSettled(); yields++ {
 		if c.tryLock() {
-			c.serve()
+			c.serve(nil)
 		} else {
 			runtime.Gosched()
 		}
 	}
 	c.awake.Add(-1)
 	if c.head.Load() != nil && c.tryLock() {
-		c.serve()
+		c.serve(nil)
 	}
 }
 
@@ -97,37 +116,45 @@ func (c *combining[S, A, R]) push(s *slot[A, R]) {
 	}
 }
 
-func (c *combining[S, A, R]) answer(arg A) (R, error) {
-	if c.closed.Load() {
-		var none R
-		return none, ErrClosed
-	}
-	return c.apply(&c.state, arg), nil
-}
-
-// serve executes what is published, and more that comes meanwhile. It is called by
-// the holder of the lock, who no longer has it afterwards.
-func (c *combining[S, A, R]) serve() {
+// serve executes the stack, then what is published, and more that comes meanwhile.
+// It is called by the holder of the lock, who no longer has it afterwards.
+func (c *combining[S, A, R]) serve(stack *slot[A, R]) {
 	for served := 0; ; {
-		if c.head.Load() != nil && served < maxServed {
-			served += c.serveAll()
-			continue
+		served += c.run(stack)
+		if c.head.Load() == nil || served >= maxServed {
+			c.held.Store(false)
+			if c.head.Load() == nil || c.awake.Load() > 0 || !c.tryLock() {
+				return
+			}
 		}
-		c.held.Store(false)
-		if c.head.Load() == nil || served >= maxServed && c.awake.Load() > 0 || !c.tryLock() {
+		stack = c.head.Swap(nil)
+		if served > 0 && c.awake.Load() == 0 && c.handOver(stack) {
 			return
 		}
-		served = 0
 	}
 }
 
-func (c *combining[S, A, R]) serveAll() int {
-	stack := c.head.Swap(nil)
+func (c *combining[S, A, R]) run(stack *slot[A, R]) int {
 	if c.closed.Load() {
 		stack.refuseAll()
 		return 0
 	}
 	return execute(stack, &c.state, c.apply)
+}
+
+// handOver gives the lock and the stack to the first caller in it who still waits,
+// if there is one.
+func (c *combining[S, A, R]) handOver(stack *slot[A, R]) bool {
+	for s := stack; s != nil; {
+		next := s.next
+		if s.claim() {
+			c.rest = next
+			s.settle(heir)
+			return true
+		}
+		s = next
+	}
+	return false
 }
 
 // Close sends one more request after the mark: when it is answered, whatever

@@ -35,7 +35,7 @@ func (q *pooled[S, A, R]) own(state S, apply func(*S, A) R) {
 	for s := range q.in {
 		if s.claim() {
 			s.result = apply(&state, s.arg)
-			s.settle()
+			s.settle(done)
 		}
 	}
 }

@@ -29,6 +29,9 @@ const (
 	abandoned                    // the caller has left
 	parked                       // the caller waits for a token
 	done                         // the answer is there
+	heir                         // no answer: the caller now holds the lock (combining only)
+
+	settled = done | heir
 )
 
 // A rack keeps the slots that are not in use.
@@ -55,7 +58,7 @@ func (k *rack[A, R]) put(s *slot[A, R]) {
 	k.pool.Put(s)
 }
 
-// finish returns the answer in a slot that is done and puts the slot back.
+// finish returns the answer in a slot that is done, and puts the slot back.
 func (k *rack[A, R]) finish(s *slot[A, R]) (R, error) {
 	result, refused := s.result, s.refused
 	k.put(s)
@@ -65,17 +68,17 @@ func (k *rack[A, R]) finish(s *slot[A, R]) (R, error) {
 	return result, nil
 }
 
-// await waits until the slot is done, giving way to other goroutines yields
+// await waits until the slot is settled, giving way to other goroutines yields
 // times before it parks: to park and be woken costs more than most waits.
 // After an error the slot belongs to the executor, who will find it abandoned.
 func (s *slot[A, R]) await(ctx context.Context, yields int) error {
 	for range yields {
-		if s.isDone() {
+		if s.isSettled() {
 			return nil
 		}
 		runtime.Gosched()
 	}
-	if s.state.Or(parked)&done != 0 {
+	if s.state.Or(parked)&settled != 0 {
 		return nil
 	}
 	if !s.mayLeave {
@@ -87,24 +90,24 @@ func (s *slot[A, R]) await(ctx context.Context, yields int) error {
 		return nil
 	case <-ctx.Done():
 	}
-	if s.state.Or(abandoned)&(taken|done) == 0 {
+	if s.state.Or(abandoned)&(taken|settled) == 0 {
 		return ctx.Err()
 	}
 	<-s.wake // too late: execution has begun
 	return nil
 }
 
-func (s *slot[A, R]) isDone() bool { return s.state.Load()&done != 0 }
+func (s *slot[A, R]) isSettled() bool { return s.state.Load()&settled != 0 }
 
-// claim reports whether the request must still be executed. Without it, a slot
-// must not be touched again.
+// claim reports whether the request must still be executed. If not the caller has
+// left, and the slot is dropped.
 func (s *slot[A, R]) claim() bool {
 	return !s.mayLeave || s.state.Or(taken)&abandoned == 0
 }
 
 // settle ends the caller's wait. After it the slot is the caller's again.
-func (s *slot[A, R]) settle() {
-	if s.state.Swap(done)&parked != 0 {
+func (s *slot[A, R]) settle(how uint32) {
+	if s.state.Swap(how)&parked != 0 {
 		s.wake <- struct{}{}
 	}
 }
@@ -115,7 +118,7 @@ func (s *slot[A, R]) refuseAll() {
 		next := s.next
 		if s.claim() {
 			s.refused = true
-			s.settle()
+			s.settle(done)
 		}
 		s = next
 	}
@@ -138,7 +141,7 @@ func execute[S, A, R any](stack *slot[A, R], state *S, apply func(*S, A) R) (n i
 		}
 		if s.claim() {
 			s.result = apply(state, s.arg)
-			s.settle()
+			s.settle(done)
 		}
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func RunExclusive(t *testing.T, o Options, open func(t *testing.T) guard.Exclusi
 	}{
 		{"invariants", testInvariants},
 		{"long sections", testLongSections},
+		{"everybody gets on", testProgress},
 		{"cancelled while waiting", testCancelledWaiting},
 		{"close while held", testCloseWhileHeld},
 		{"close waits", testCloseWaits},
@@ -100,6 +102,31 @@ func testLongSections(t *testing.T, _ Options, e guard.Exclusive[State]) {
 	}
 	wg.Wait()
 	mustBe(t, e, callers*calls)
+}
+
+// testProgress lets callers go on until each has done some calls: one who has to
+// work for the others, or who never gets a turn, would keep them going for ever.
+func testProgress(t *testing.T, _ Options, e guard.Exclusive[State]) {
+	const callers, calls = 4, 3
+	var (
+		wg      sync.WaitGroup
+		waiting atomic.Int64 // callers that have not done enough
+	)
+	waiting.Store(callers)
+	for range callers {
+		wg.Go(func() {
+			for done := 1; waiting.Load() > 0; done++ {
+				if err := e.Do(context.Background(), func(*State) { time.Sleep(100 * time.Microsecond) }); err != nil {
+					t.Error(err)
+					return
+				}
+				if done == calls {
+					waiting.Add(-1)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // testCancelledWaiting ends the contexts of callers who wait for one that holds
