@@ -205,10 +205,10 @@ func verdicts(levels ...int) *trial.Trials {
 // fewRounds cannot support a verdict; its arms are no fresh processes.
 func fewRounds() *report.Document {
 	t := &trial.Trials{Arms: []string{"a", "b"}, InProcess: true, Design: trial.Design{
-		Rounds: 3, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []trial.Metric{trial.Throughput},
+		Rounds: 2, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []trial.Metric{trial.Throughput},
 		Margin: 0.02, Confidence: 0.95,
 	}}
-	for round := 1; round <= 3; round++ {
+	for round := 1; round <= 2; round++ {
 		roundOf(t, "a", 1, round, arm{completed: 1000 + wobble(round), serverNS: 1000})
 		roundOf(t, "b", 1, round, arm{completed: 1100, serverNS: 1000})
 	}
@@ -249,6 +249,22 @@ func sweep() *report.Document {
 	d.AddCurve(report.Place{}, refused)
 	return d
 }
+
+// smallDocuments are of every kind and quickly read. They are made once.
+var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
+	sweep, compared, published, guard := document("sweep"), document("compare"), document("lab"), document("guard")
+	sweep.AddCurve(report.Place{}, sweepOf("s", []int{1, 18, 36, 72, 144, 216}, []int64{6500, 99600, 165200, 185300, 177500, 170200}))
+	compared.Add(report.Place{}, verdicts(10))
+	e := counterExperiment()
+	e.Published = e.Published[1:]
+	published.Experiments = []report.Experiment{e}
+	published.Add(report.Place{Experiment: e.ID, Part: "handler"}, &fewRounds().Trials[0].Trials)
+	published.Derive()
+	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: closedResult("guard:mutex", 1, 5)},
+		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
+	return map[string]*report.Document{"empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
+		"few-rounds": fewRounds(), "compared": compared, "sweep": sweep, "published": published, "guards": guard}
+})
 
 // allDocuments are made once; tests that change one make their own.
 var allDocuments = sync.OnceValue(documents)

@@ -2,71 +2,114 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"contend/report"
-	"contend/trial"
 )
 
-// small are documents of every kind that are quickly read.
-func small() []*report.Document {
-	swept := document("sweep")
-	curve := sweepOf("s", []int{1, 2, 4}, []int64{100, 150, 120})
-	swept.AddCurve(report.Place{}, curve)
-	published := document("lab")
-	e := counterExperiment()
-	e.Published[0].Rows = e.Published[0].Rows[:2]
-	published.Experiments = []report.Experiment{e}
-	published.Add(report.Place{Experiment: e.ID, Part: "handler"}, &fewRounds().Trials[0].Trials)
-	published.Derive()
-	guard := document("guard")
-	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: closedResult("guard:mutex", 1, 5)}, report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
-	return []*report.Document{document("run"), nothingSucceeded(), fewRounds(), swept, published, guard}
+// readable checks that what can be read can be shown, and is written so that it
+// can be read again without a difference.
+func readable(t *testing.T, data []byte) {
+	d, _ := report.Read(bytes.NewReader(data))
+	if d == nil {
+		return
+	}
+	for _, view := range []func(io.Writer) error{d.Text, d.Markdown} {
+		if err := view(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := d.Write(&b); err != nil {
+		if strings.Contains(err.Error(), "unsupported value") {
+			return // a quotient beyond what JSON can say
+		}
+		t.Fatal(err)
+	}
+	if _, err := report.Read(&b); err != nil {
+		t.Errorf("written again, it differs: %v", err)
+	}
 }
 
-// What can be read can be shown, and is written so that it can be read again
-// without a difference.
+// FuzzRead reads any bytes. The seeds are short, so that they are mutated often.
 func FuzzRead(f *testing.F) {
-	for _, d := range small() {
-		var b bytes.Buffer
-		if err := d.Write(&b); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b.Bytes())
-	}
-	for _, text := range []string{
-		"", "null", `{"schema":"contend/1"}`, `{"schema":"contend/1","results":[null]}`,
-		`{"schema":"contend/1","results":[{"response_ns":{},"service_ns":{},"start_lag_ns":{}}]}`,
-		`{"schema":"contend/1","trials":[{"arms":["a","b"],"design":{"rounds":1000000000,"levels":[1]},"rounds":[null]}]}`,
-		`{"schema":"contend/1","curves":[{"visits":[{}]}],"experiments":[{"published":[{"figures":[{}]}]}]}`,
+	const (
+		cell   = `{"arm":"a","round":1,"model":"closed","concurrency":1,"response_ns":{"count":0},"service_ns":{},"start_lag_ns":{}}`
+		design = `"design":{"rounds":1,"pairs":1,"block_ns":1000000,"levels":[1],"metrics":["errors"],"confidence":0.5}`
+	)
+	for _, body := range []string{
+		`"results":[]`, `"results":[null]`, `"results":[` + cell + `]`,
+		`"trials":[{"arms":["a","b"],` + design + `,"blocks":[{}],"rounds":[` + cell + `]}]`,
+		`"trials":[{"arms":["a","b"],"design":{"rounds":1000000000,"levels":[1]},"rounds":[null]}]`,
+		`"curves":[{"arm":"a","design":{"levels":[1],"visits":1,"block_ns":1000000},"visits":[` + cell + `]}]`,
+		`"experiments":[{"published":[{"figures":[{"metric":"errors"}]}],"expectations":[{"text":"errors == 0"}]}]`,
 	} {
-		f.Add([]byte(text))
+		f.Add([]byte(`{"schema":"contend/1",` + body + `}`))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 100_000 || bytes.Count(data, []byte("_ns")) > 200 {
+		if bytes.Count(data, []byte("{")) > 100 {
 			t.Skip("slow")
 		}
-		d, _ := report.Read(bytes.NewReader(data))
-		if d == nil {
-			return
-		}
-		if err := d.Text(io.Discard); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Markdown(io.Discard); err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := d.Write(&b); err != nil {
-			if strings.Contains(err.Error(), "unsupported value") {
-				return // a quotient beyond what JSON can say
-			}
-			t.Fatal(err)
-		}
-		if _, err := report.Read(&b); err != nil {
-			t.Errorf("written again, it differs: %v", err)
-		}
+		readable(t, data)
 	})
+}
+
+// FuzzEdit reads real documents in which one value is replaced.
+func FuzzEdit(f *testing.F) {
+	names := slices.Sorted(maps.Keys(smallDocuments()))
+	trees, paths := map[string][]byte{}, map[string][]string{}
+	for i, name := range names {
+		stored, err := json.Marshal(smallDocuments()[name])
+		if err != nil {
+			f.Fatal(err)
+		}
+		trees[name] = stored
+		paths[name] = leaves("", decoded(f, stored))
+		for j, value := range []string{"null", "-1", "1e300", "9223372036854775807", `""`, `"\u001b[2J"`, "[]", "{}", "[null]"} {
+			f.Add(uint8(i), uint16(7*i+j), []byte(value))
+		}
+	}
+	f.Fuzz(func(t *testing.T, document uint8, path uint16, value []byte) {
+		name := names[int(document)%len(names)]
+		tree := decoded(t, trees[name])
+		set(tree, paths[name][int(path)%len(paths[name])], json.RawMessage(value))
+		data, err := json.Marshal(tree)
+		if err != nil {
+			t.Skip("not JSON")
+		}
+		readable(t, data)
+	})
+}
+
+func decoded(t testing.TB, data []byte) any {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var tree any
+	if err := dec.Decode(&tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// leaves returns the path of every value, parents included.
+func leaves(path string, tree any) []string {
+	list := []string{path}
+	switch v := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, leaves(path+"."+key, v[key])...)
+		}
+	case []any:
+		for i := range v {
+			list = append(list, leaves(fmt.Sprintf("%s[%d]", path, i), v[i])...)
+		}
+	}
+	return list
 }

@@ -104,14 +104,18 @@ type problems struct {
 	more int
 }
 
-const maxProblems = 20
+const (
+	maxProblems    = 20
+	longestProblem = 500 // bytes
+)
 
 func (p *problems) add(path, format string, args ...any) {
 	if len(p.list) == maxProblems {
 		p.more++
 		return
 	}
-	p.list = append(p.list, errors.New(clean("report: "+path+" "+fmt.Sprintf(format, args...))))
+	text := "report: " + path + " " + fmt.Sprintf(format, args...)
+	p.list = append(p.list, errors.New(clean(text[:min(len(text), longestProblem)])))
 }
 
 func (p *problems) err() error {

@@ -11,48 +11,40 @@ import (
 	"contend/report"
 )
 
-// at returns the parent of the value that a path such as results[0].planned
-// leads to, and the last key.
-func at(t *testing.T, tree any, path string) (parent any, key string) {
-	t.Helper()
+// set replaces the value that a path such as results[0].planned leads to, and
+// says whether there is one.
+func set(tree any, path string, value any) bool {
 	keys := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	for i, key := range keys {
-		if i == len(keys)-1 {
-			return tree, key
-		}
+		last := i == len(keys)-1
 		switch v := tree.(type) {
 		case map[string]any:
+			if last {
+				v[key] = value
+			}
 			tree = v[key]
 		case []any:
 			n, err := strconv.Atoi(key)
 			if err != nil || n >= len(v) {
-				t.Fatalf("%s: no element %s", path, key)
+				return false
+			}
+			if last {
+				v[n] = value
 			}
 			tree = v[n]
 		default:
-			t.Fatalf("%s: nothing at %s", path, key)
+			return false
 		}
 	}
-	return nil, ""
+	return len(keys) > 0
 }
 
 // edited returns the stored document with one value replaced.
 func edited(t *testing.T, d *report.Document, path string, value any) []byte {
 	t.Helper()
 	stored, _ := written(t, d)
-	dec := json.NewDecoder(bytes.NewReader(stored))
-	dec.UseNumber()
-	var tree any
-	if err := dec.Decode(&tree); err != nil {
-		t.Fatal(err)
-	}
-	switch parent, key := at(t, tree, path); p := parent.(type) {
-	case map[string]any:
-		p[key] = value
-	case []any:
-		n, _ := strconv.Atoi(key)
-		p[n] = value
-	default:
+	tree := decoded(t, stored)
+	if !set(tree, path, value) {
 		t.Fatalf("%s: nothing to edit", path)
 	}
 	data, err := json.Marshal(tree)
@@ -65,7 +57,7 @@ func edited(t *testing.T, d *report.Document, path string, value any) []byte {
 // Every edited figure is named by its path, and the document comes with the
 // error.
 func TestTamperedFigureIsNamed(t *testing.T) {
-	all := allDocuments()
+	all := smallDocuments()
 	tests := []struct {
 		document, path string
 		value          any
@@ -74,23 +66,22 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 		{"closed", "results[0].generator_share", 0.5},
 		{"closed", "results[0].warnings[0].text", "all is well"},
 		{"few-rounds", "results[1].throughput_per_s", 1101},
-		{"few-rounds", "results[1].ops", 3301}, // a sum over rounds
+		{"few-rounds", "results[1].ops", 2201}, // a sum over rounds
 		{"few-rounds", "comparisons[0].ratio", 1.2},
 		{"few-rounds", "comparisons[0].verdict", "FASTER"},
 		{"few-rounds", "comparisons[0].p", 0.01},
-		{"few-rounds", "comparisons[0].round_log_ratios[2]", 0.2},
+		{"few-rounds", "comparisons[0].round_log_ratios[1]", 0.2},
 		{"few-rounds", "trials[0].rounds[0].throughput_per_s", 5},
-		{"few-rounds", "trials[0].blocks[3].throughput_per_s", 5},
-		{"lab", "comparisons[0].ratio_low", 1.09},
-		{"lab", "comparisons[2].metric", "errors"},
+		{"few-rounds", "trials[0].blocks[2].throughput_per_s", 5},
+		{"compared", "comparisons[0].ratio_low", 1.09},
+		{"compared", "comparisons[2].metric", "errors"},
 		{"sweep", "curves[0].fit.alpha.value", 0.0278},
 		{"sweep", "curves[0].fit.peak.optimum", 97},
-		{"sweep", "curves[1].fit.no_peak", ""},
-		{"sweep", "curves[2].no_fit", "because"},
-		{"lab", "experiments[0].published[0].figures[0].ours", 1},
-		{"lab", "experiments[0].published[0].figures[0].ratio", 1},
-		{"lab", "experiments[0].expectations[1].held", true},
-		{"lab", "experiments[0].expectations[1].detail", ""},
+		{"sweep", "curves[0].fit.no_peak", "because"},
+		{"published", "experiments[0].published[0].figures[0].ours", 1},
+		{"published", "experiments[0].published[0].figures[0].ratio", 1},
+		{"published", "experiments[0].expectations[1].held", true},
+		{"published", "experiments[0].expectations[1].detail", ""},
 		{"guards", "results[0].throughput_per_s", 1},
 		{"closed", "speed", 1}, // nothing of that name is computed
 	}
@@ -107,7 +98,7 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 // Percentiles are recomputed where they are decoded, and counts must add up;
 // both come without a document.
 func TestImpossibleDocuments(t *testing.T) {
-	all := allDocuments()
+	all := smallDocuments()
 	tests := []struct {
 		document, path string
 		value          any
@@ -132,15 +123,15 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"few-rounds", "trials[0].arms", []string{"a", "a"}, `trials[0].arms name "a" twice`},
 		{"few-rounds", "trials[0].design.rounds", 1_000_000_000, "rounds is 1000000000"},
 		{"few-rounds", "trials[0].design.pairs", 1_000_000_000, "pairs is 1000000000"},
-		{"few-rounds", "trials[0].design.levels", make([]int, 1_000_000), "level 0"},
+		{"few-rounds", "trials[0].design.levels", make([]int, 100_000), "level 0"},
 		{"few-rounds", "trials[0].design.levels", []int{1, 1}, "level 1 is listed twice"},
 		{"few-rounds", "trials[0].design.metrics", []string{"speed"}, `metric "speed"`},
 		{"few-rounds", "trials[0].design", nil, "trials[0] has an impossible design"},
 		{"few-rounds", "trials[0]", nil, "trials[0] has an impossible design"},
 		{"sweep", "curves[0].visits[0]", nil, "curves[0].visits[0] lacks"},
 		{"sweep", "curves[0].design.visits", 1_000_000_000, "visits is 1000000000"},
-		{"lab", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 cells for 4 columns"},
-		{"lab", "experiments[0].published", "many", "published"},
+		{"published", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 cells for 4 columns"},
+		{"published", "experiments[0].published", "many", "published"},
 	}
 	for _, tt := range tests {
 		d, err := report.Read(bytes.NewReader(edited(t, all[tt.document], tt.path, tt.value)))
@@ -154,7 +145,7 @@ func TestImpossibleDocuments(t *testing.T) {
 }
 
 func TestNotADocument(t *testing.T) {
-	stored, _ := written(t, allDocuments()["few-rounds"])
+	stored, _ := written(t, smallDocuments()["few-rounds"])
 	for name, data := range map[string][]byte{
 		"empty": nil, "null": []byte("null"), "number": []byte("7"), "array": []byte("[]"), "text": []byte("schema: contend/1"),
 		"truncated": stored[:len(stored)/2], "two": append(bytes.Clone(stored), stored...),
