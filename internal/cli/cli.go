@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,13 +21,12 @@ type Streams struct {
 
 // The exit codes.
 const (
-	exitDone         = 0   // also FASTER and EQUIVALENT
-	exitFailed       = 1   // the run failed, nothing succeeded, or a subject died
-	exitUsage        = 2   // the command line or a file is wrong
-	exitUnmet        = 3   // an expectation failed, or the candidate is SLOWER
-	exitUndecided    = 4   // INCONCLUSIVE or INVALID where a verdict was asked for
-	exitInterrupted  = 130 // the partial result has been written
-	exampleIndenting = "  "
+	exitDone        = 0   // also FASTER and EQUIVALENT
+	exitFailed      = 1   // the run failed, nothing succeeded, or a subject died
+	exitUsage       = 2   // the command line or a file is wrong
+	exitUnmet       = 3   // an expectation failed, or the candidate is SLOWER
+	exitUndecided   = 4   // INCONCLUSIVE or INVALID where a verdict was asked for
+	exitInterrupted = 130 // the partial result has been written
 )
 
 // exitError is an error that knows its exit code. A nil Err means that all has
@@ -47,6 +47,12 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func usage(err error) error { return &exitError{exitUsage, err} }
 
+func failed(err error) error { return &exitError{exitFailed, err} }
+
+func interrupted() error {
+	return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+}
+
 // Main runs the command that args name and returns the exit code. When ctx is
 // done, a command ends cleanly with its partial result.
 func Main(ctx context.Context, args []string, s Streams) int {
@@ -61,9 +67,19 @@ func Main(ctx context.Context, args []string, s Streams) int {
 		exit = &exitError{exitUsage, err} // cobra's own complaints are about usage
 	}
 	if exit.err != nil {
-		fmt.Fprintf(s.Err, "contend: %v\n", exit.err)
+		fmt.Fprintln(s.Err, "contend: "+message(exit))
 	}
 	return exit.code
+}
+
+// message puts the mistakes of a command line or a file below each other, and
+// indents what follows the first line of any other error.
+func message(exit *exitError) string {
+	text := exit.err.Error()
+	if n := strings.Count(text, "\n") + 1; n > 1 && exit.code == exitUsage {
+		text = fmt.Sprintf("%d mistakes\n%s", n, text)
+	}
+	return strings.ReplaceAll(text, "\n", "\n  ")
 }
 
 // commands is the table of commands.
@@ -78,55 +94,47 @@ type app struct {
 	Streams
 }
 
+// indent begins the lines of examples.
+const indent = "  "
+
 func newRoot(s Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",
 		Long: "contend drives load, hosts services with interchangeable concurrency designs, compares them in\n" +
-			"interleaved repeated trials, and says when a figure must not be believed.",
-		Example:       exampleIndenting + "contend lab\n" + exampleIndenting + "contend run -c 50 -d 10s http://localhost:8080/status",
+			"interleaved repeated trials, and says when a figure must not be believed.\n\n" +
+			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed or nothing succeeded; 2 usage; 3 an\n" +
+			"expectation failed, or SLOWER; 4 INCONCLUSIVE or INVALID; 130 interrupted.",
+		Example:       indent + "contend lab\n" + indent + "contend run -c 50 -d 10s http://localhost:8080/status",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return usage(unknownCommand(cmd, args[0]))
-		},
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(flagError)
 	a := &app{s}
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
+	root.SetHelpCommand(newHelp(root))
+	root.InitDefaultCompletionCmd()
+	onlySubcommands(root)
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			onlySubcommands(cmd)
+		}
+	}
 	return root
 }
 
-func unknownCommand(root *cobra.Command, name string) error {
-	text := fmt.Sprintf("unknown command %q", name)
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		text += fmt.Sprintf(": did you mean %q?", near[0])
-	}
-	return errors.New(text + " (contend --help lists the commands)")
-}
-
-// version is that of the build: the module's, or the commit it was built from.
+// version is that of the build: a tag, or the commit it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && v == "(devel)" && len(s.Value) >= 12 {
-			v = s.Value[:12]
-		}
-	}
-	return v
+	return info.Main.Version
 }
 
 // self is the command that runs this program again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,12 +26,11 @@ func newCompare(a *app) *cobra.Command {
 			"the ratio with its interval, and a verdict or a refusal.\n\n" +
 			"A and B are two URLs, or with --url two commands that are started and stopped in every round;\n" +
 			"{{addr}} stands for the free address that each is given.",
-		Example: exampleIndenting + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
-			exampleIndenting + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'",
+		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
+			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'",
+		Args:              arguments(2, "two targets, or with --url two commands"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage(fmt.Errorf("compare: need two targets or commands, have %d", len(args)))
-			}
 			return a.compare(cmd.Context(), c, args)
 		},
 	}
@@ -52,7 +52,7 @@ type compareFlags struct {
 func (c *compareFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.spec.URL, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
-	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "number of virtual users")
+	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
 	f.DurationVarP(&c.load.Duration, "duration", "d", 150*time.Millisecond, "measured length of a block")
 	f.DurationVar(&c.load.Warmup, "warmup", 500*time.Millisecond, "per arm and round")
 	f.DurationVar(&c.load.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
@@ -61,10 +61,19 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&c.compare.Rounds, "rounds", experiment.DefaultRounds, "rounds of fresh processes; at least 6 for a verdict")
 	f.IntVar(&c.compare.Pairs, "pairs", experiment.DefaultPairs, "pairs of blocks per round")
 	f.Float64Var(&c.margin, "margin", 100*experiment.DefaultMargin, "largest difference that does not matter, in `percent`")
-	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first (throughput_per_s,response_p50_ns,response_p99_ns,server_cpu_ns_per_op)")
+	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
+	complete(cmd, "metric", defaultMetrics())
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
 	specFlags(cmd, &c.spec)
 	c.out.flags(cmd)
+}
+
+func defaultMetrics() []string {
+	var names []string
+	for _, m := range experiment.DefaultMetrics() {
+		names = append(names, string(m))
+	}
+	return names
 }
 
 // file turns the command line into an experiment.
@@ -92,10 +101,36 @@ func (c *compareFlags) file(args []string) *experiment.File {
 	return f
 }
 
+// unset refuses zeros, which an experiment file would take for its defaults.
+func (c *compareFlags) unset() error {
+	var errs []error
+	if c.compare.Rounds == 0 {
+		errs = append(errs, errors.New("--rounds is 0, allowed are 1 and more"))
+	}
+	if c.compare.Pairs == 0 {
+		errs = append(errs, errors.New("--pairs is 0, allowed are 1 and more"))
+	}
+	if c.margin == 0 {
+		errs = append(errs, errors.New("--margin is 0, allowed are more than 0 and less than 100"))
+	}
+	return errors.Join(errs...)
+}
+
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error {
 	f := c.file(args)
-	if err := f.Validate(); err != nil {
+	if err := errors.Join(c.unset(), inFlags(f.Validate())); err != nil {
 		return usage(err)
+	}
+	if c.spec.URL == "" {
+		for _, url := range args {
+			spec := c.spec
+			spec.URL = url
+			opened, err := open(ctx, spec, nil)
+			if err != nil {
+				return err
+			}
+			closeTarget(opened)
+		}
 	}
 	doc := newDocument("compare")
 	err := a.experiment(ctx, f, experiment.Options{Seed: c.seed}, doc)
@@ -120,14 +155,12 @@ func (a *app) experiment(ctx context.Context, f *experiment.File, o experiment.O
 
 // finish writes the document and turns what happened into an exit code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err error) error {
-	if writeErr := out.write(a, doc); writeErr != nil {
-		return errors.Join(err, writeErr)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+	writeErr := out.write(a, doc)
+	switch err = errors.Join(err, writeErr); {
+	case ctx.Err() != nil && writeErr == nil:
+		return interrupted()
 	case err != nil:
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	return verdictError(doc)
 }
@@ -140,8 +173,8 @@ func verdictError(doc *report.Document) error {
 			code = max(code, verdictCode(c.Verdict))
 		}
 	}
-	if !succeeded(doc) {
-		return &exitError{exitFailed, errors.New("an arm gave no right answer at all")}
+	if err := succeeded(doc); err != nil {
+		return failed(err)
 	}
 	if code == exitDone {
 		return nil
@@ -159,12 +192,21 @@ func verdictCode(v stat.Verdict) int {
 	return exitDone
 }
 
-// succeeded says whether every arm got a right answer.
-func succeeded(doc *report.Document) bool {
+// succeeded returns an error when there is an arm without any right answer.
+func succeeded(doc *report.Document) error {
+	var errs []error
 	for _, r := range doc.Results {
 		if r.Completed == 0 && r.Stopped != load.Interrupted {
-			return false
+			errs = append(errs, nothing(r.Result))
 		}
 	}
-	return true
+	return errors.Join(errs...)
+}
+
+func nothing(r *load.Result) error {
+	if r.Planned == 0 {
+		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer", r.Duration, r.Target)
+	}
+	return fmt.Errorf("nothing succeeded at %s with %d VUs: %d failed, %d errored, %d dropped, %d unfinished",
+		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 }

@@ -18,8 +18,10 @@ func newDiscard(*app) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.Copy(io.Discard, os.Stdin)
-			return err
+			if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+				return failed(err)
+			}
+			return nil
 		},
 	}
 }

@@ -34,6 +34,9 @@ func newHandlerTarget(path string) (load.Target, error) {
 	return &handlerTarget{path, serve, end}, err
 }
 
+// Local says that the target runs in this process.
+func (t *handlerTarget) Local() {}
+
 // NewVU makes a caller of the handler.
 func (t *handlerTarget) NewVU(context.Context, int) (load.VU, error) {
 	v := &handlerVU{serve: t.serve}

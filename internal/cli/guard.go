@@ -39,7 +39,7 @@ func newGuard(a *app) *cobra.Command {
 			"allocations per operation, and fairness, one table for each kind of operation and number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
 			"Designs: " + strings.Join(designNames(), ", ") + ".",
-		Example: exampleIndenting + "contend guard mutex atomic inputQ --callers 1,100\n" + exampleIndenting + "contend guard --full",
+		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := g.prepare(args, cmd.Flags().Changed("callers")); err != nil {
 				return usage(err)
@@ -56,6 +56,7 @@ func newGuard(a *app) *cobra.Command {
 	f.BoolVar(&g.full, "full", false, "the whole grid: 1, 2, 4 … 512, 1000 callers (some minutes)")
 	f.DurationVar(&g.section, "section", 200*time.Nanosecond, "length of the critical section of the kind section")
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all random choices")
+	complete(cmd, "kind", kindNames())
 	g.out.flags(cmd)
 	return cmd
 }
@@ -108,28 +109,36 @@ func (g *guardGrid) prepare(names []string, callersGiven bool) error {
 	if g.full {
 		g.callers = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 	}
-	var errs []error
+	errs := []error{within("callers", g.callers, 1, 100_000)}
 	for _, name := range names {
 		d, err := guard.Lookup(name)
-		g.designs, errs = append(g.designs, d), append(errs, err)
+		errs = append(errs, err)
+		if !slices.ContainsFunc(g.designs, func(o guard.Design) bool { return o.Name == d.Name }) {
+			g.designs = append(g.designs, d)
+		}
 	}
 	for _, kind := range g.kinds {
 		if !slices.Contains(kindNames(), kind) {
-			errs = append(errs, fmt.Errorf("--kind %q is not one of %s", kind, strings.Join(kindNames(), ", ")))
+			errs = append(errs, fmt.Errorf("--kind is %q, allowed are %s", kind, strings.Join(kindNames(), ", ")))
 		}
 	}
-	for _, n := range g.callers {
-		if n < 1 || n > 100_000 {
-			errs = append(errs, fmt.Errorf("--callers %d, allowed are 1 to 100000", n))
-		}
+	if g.section <= 0 || g.section > time.Second {
+		errs = append(errs, fmt.Errorf("--section is %v, allowed are 1ns to 1s", g.section))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, kind := range g.kinds {
-		for _, n := range g.callers {
+	return g.addCells()
+}
+
+// addCells fills the grid, but for what a design cannot do.
+func (g *guardGrid) addCells() error {
+	for _, kind := range distinct(g.kinds) {
+		for _, n := range distinct(g.callers) {
 			for _, d := range g.designs {
-				g.addCell(d, target.Kind(kind), n)
+				if c := g.config(d, target.Kind(kind)); possible(d, c.Kind) {
+					g.cells = append(g.cells, &guardCell{config: c, design: d, callers: n})
+				}
 			}
 		}
 	}
@@ -139,16 +148,16 @@ func (g *guardGrid) prepare(names []string, callersGiven bool) error {
 	return nil
 }
 
-// addCell leaves out what a design cannot do: a value returned by striped.
-func (g *guardGrid) addCell(d guard.Design, kind target.Kind, callers int) {
+func (g *guardGrid) config(d guard.Design, kind target.Kind) target.Config {
 	c := target.Config{Design: d.Name, Kind: kind, Seed: g.seed}
 	if kind == target.Section {
 		c.Section = g.section
 	}
-	if t, err := target.New(c); err == nil {
-		t.Close()
-		g.cells = append(g.cells, &guardCell{config: c, design: d, callers: callers})
-	}
+	return c
+}
+
+func possible(d guard.Design, kind target.Kind) bool {
+	return (kind != target.AddGet || d.NewCounter != nil) && (kind != target.Section || d.Exclusive)
 }
 
 func (g *guardGrid) run(ctx context.Context) error {

@@ -15,9 +15,6 @@ import (
 	"contend/report"
 )
 
-// profiles are those that experiment files may have.
-func profiles() []string { return []string{"quick", "standard", "published"} }
-
 // defaultLabFile is where the lab leaves its document.
 const defaultLabFile = "contend-lab.json"
 
@@ -28,13 +25,13 @@ func newLab(a *app) *cobra.Command {
 		Short: "Rerun published experiments, or your own, on real servers",
 		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments and\n" +
 			"print our figures beside theirs. An argument is the id of an embedded experiment or a file.",
-		Example: exampleIndenting + "contend lab\n" + exampleIndenting + "contend lab --list\n" +
-			exampleIndenting + "contend lab grpc-guard --profile standard\n" + exampleIndenting + "contend lab orders.yaml",
+		Example: indent + "contend lab\n" + indent + "contend lab --list\n" +
+			indent + "contend lab grpc-guard --profile standard\n" + indent + "contend lab orders.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(profiles(), l.profile) {
-				return usage(fmt.Errorf("--profile is %q, allowed are %s", l.profile, strings.Join(profiles(), ", ")))
-			}
 			files, err := l.files(args)
+			if profiles := experiment.Profiles(); !slices.Contains(profiles, l.profile) {
+				err = errors.Join(fmt.Errorf("--profile is %q, allowed are %s", l.profile, strings.Join(profiles, ", ")), err)
+			}
 			if err != nil {
 				return usage(err)
 			}
@@ -53,8 +50,9 @@ func newLab(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&l.list, "list", false, "list the experiments and run none")
-	f.StringVar(&l.profile, "profile", "quick", "`profile`: quick, standard, or published (the published durations and concurrencies)")
+	f.StringVar(&l.profile, "profile", "quick", "`length` of the runs: quick, standard, or published (the published durations and concurrencies)")
 	f.BoolVar(&l.keepGoing, "keep-going", false, "go on with the next experiment when one fails")
+	complete(cmd, "profile", experiment.Profiles())
 	f.Uint64Var(&l.seed, "seed", 1, "seed of all random choices")
 	f.BoolVar(&l.out.json, "json", false, "write the document as JSON to standard output instead of the text view")
 	f.StringVarP(&l.out.file, "output", "o", defaultLabFile, "write the JSON document to this `file`; empty: to none")
@@ -84,9 +82,27 @@ func (l *lab) files(args []string) ([]*experiment.File, error) {
 			continue
 		}
 		f, err := readExperiment(arg, embedded)
-		files, errs = append(files, f), append(errs, err)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		files = append(files, f)
 	}
-	return files, errors.Join(errs...)
+	return files, errors.Join(append(errs, twice(files))...)
+}
+
+// twice returns an error when two experiments have the same id: the document
+// could not tell their figures apart.
+func twice(files []*experiment.File) error {
+	seen := map[string]bool{}
+	var errs []error
+	for _, f := range files {
+		if seen[f.ID] {
+			errs = append(errs, fmt.Errorf("lab: the experiment %q is given twice", f.ID))
+		}
+		seen[f.ID] = true
+	}
+	return errors.Join(errs...)
 }
 
 func readExperiment(path string, embedded []*experiment.File) (*experiment.File, error) {
@@ -118,27 +134,28 @@ func (l *lab) writeList(files []*experiment.File) error {
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	doc := newDocument("lab")
-	var failed error
+	var broken error
 	for _, f := range files {
 		err := l.experiment(ctx, f, experiment.Options{Profile: l.profile, Seed: l.seed}, doc)
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", f.ID, err))
+			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
 		}
 		if ctx.Err() != nil || err != nil && !l.keepGoing {
 			break
 		}
 	}
-	if err := l.out.write(l.app, doc); err != nil {
-		return errors.Join(failed, err)
-	}
-	if l.out.file != "" {
+	writeErr := l.out.write(l.app, doc)
+	if l.out.file != "" && writeErr == nil {
 		fmt.Fprintf(l.Err, "The document is in %s; contend report %s shows it again.\n", l.out.file, l.out.file)
 	}
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
-	case failed != nil:
-		return &exitError{exitFailed, failed}
+	switch broken = errors.Join(broken, writeErr); {
+	case ctx.Err() != nil && writeErr == nil:
+		return interrupted()
+	case broken == nil:
+		broken = succeeded(doc)
+	}
+	if broken != nil {
+		return failed(broken)
 	}
 	return unmet(doc)
 }

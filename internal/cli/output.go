@@ -21,24 +21,22 @@ type output struct {
 
 func (o *output) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "write the document as JSON to standard output instead of the text view")
-	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the JSON document to this `file` as well")
+	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the JSON document to this `file`, too")
 }
 
-// write writes the document to standard output in the form asked for, and to
-// the file if one is named.
+// write writes the document to the file if one is named, and to standard
+// output in the form asked for; in that order, because a closed pipe there may
+// end the process.
 func (o *output) write(a *app, d *report.Document) error {
+	var err error
+	if o.file != "" {
+		err = writeFile(o.file, d)
+	}
 	view := d.Text
 	if o.json {
 		view = d.Write
 	}
-	err := view(a.Out)
-	if o.file != "" {
-		err = errors.Join(err, writeFile(o.file, d))
-	}
-	if err != nil {
-		return &exitError{exitFailed, err}
-	}
-	return nil
+	return errors.Join(err, view(a.Out))
 }
 
 // writeFile replaces the file in one step, so that no half-written document

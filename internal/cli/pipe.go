@@ -17,6 +17,7 @@ import (
 	"contend/load"
 	"contend/pipeline"
 	"contend/target"
+	"contend/target/pipe"
 	"contend/trial"
 )
 
@@ -29,7 +30,7 @@ func newPipe(a *app) *cobra.Command {
 			"and consumers. Every item is accounted for in the measured run. A rung is left out where it does not\n" +
 			"take that many producers, consumers or that buffer.\n\n" +
 			"Rungs: " + strings.Join(rungNames(), ", ") + ".",
-		Example: exampleIndenting + "contend pipe\n" + exampleIndenting + "contend pipe chan spsc --buffer 0,100,10000 --procs 1,2",
+		Example: indent + "contend pipe\n" + indent + "contend pipe chan spsc --buffer 0,100,10000 --procs 1,2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.prepare(args); err != nil {
 				return usage(err)
@@ -45,7 +46,7 @@ func newPipe(a *app) *cobra.Command {
 	f.IntSliceVar(&l.batches, "batch", []int{32, pipeline.DefaultBatch}, "batch `sizes`, for the rungs that batch")
 	f.StringSliceVar(&l.pairs, "workers", []string{"1:1", "4:4"}, "`PRODUCERS:CONSUMERS`, for the rungs that take them")
 	f.IntSliceVar(&l.procs, "procs", []int{1, runtime.NumCPU()}, "GOMAXPROCS `values`")
-	f.BoolVar(&l.print, "print", true, "include the published rung that prints a line per item")
+	f.BoolVar(&l.print, "print", true, "with the rung chan, also drive the published one that prints a line per item")
 	f.DurationVarP(&l.duration, "duration", "d", 300*time.Millisecond, "measured length of each of 3 visits")
 	f.Uint64Var(&l.seed, "seed", 1, "seed of the order")
 	l.out.flags(cmd)
@@ -86,14 +87,16 @@ func (l *ladder) prepare(names []string) error {
 	if len(names) == 0 {
 		names = rungNames()
 	}
-	var errs []error
+	errs := []error{within("procs", l.procs, 1, 1024), within("buffer", l.buffers, 0, 10_000_000),
+		within("batch", l.batches, 1, 1_000_000)}
+	if l.duration < time.Millisecond {
+		errs = append(errs, fmt.Errorf("--duration is %v, allowed are 1ms and more", l.duration))
+	}
 	for _, name := range names {
 		d, err := pipeline.Lookup(name)
-		l.designs, errs = append(l.designs, d), append(errs, err)
-	}
-	for _, n := range l.procs {
-		if n < 1 || n > 1024 {
-			errs = append(errs, fmt.Errorf("--procs %d, allowed are 1 to 1024", n))
+		errs = append(errs, err)
+		if !slices.Contains(l.designs, d) {
+			l.designs = append(l.designs, d)
 		}
 	}
 	var workers [][2]int
@@ -104,9 +107,12 @@ func (l *ladder) prepare(names []string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	slices.Sort(l.procs)
-	l.procs = slices.Compact(l.procs)
-	for _, procs := range l.procs {
+	return l.addLadder(distinct(workers))
+}
+
+// addLadder adds the steps for every number of cores.
+func (l *ladder) addLadder(workers [][2]int) error {
+	for _, procs := range slices.Sorted(slices.Values(distinct(l.procs))) {
 		if l.print && slices.ContainsFunc(l.designs, func(d pipeline.Design) bool { return d.Name == "chan" }) {
 			l.steps = append(l.steps, &step{url: "pipe:chan?print=true", procs: procs})
 		}
@@ -117,7 +123,12 @@ func (l *ladder) prepare(names []string) error {
 	if len(l.steps) == 0 {
 		return errors.New("no rung takes any of these buffers and numbers of producers and consumers")
 	}
-	return nil
+	var errs []error
+	for _, s := range l.steps {
+		_, err := pipe.Parse(s.url)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func parseWorkers(text string) (pair [2]int, err error) {
@@ -126,7 +137,7 @@ func parseWorkers(text string) (pair [2]int, err error) {
 	pair[0], err1 = strconv.Atoi(producers)
 	pair[1], err2 = strconv.Atoi(consumers)
 	if !ok || err1 != nil || err2 != nil || pair[0] < 1 || pair[1] < 1 {
-		err = fmt.Errorf("--workers %q is not of the form PRODUCERS:CONSUMERS, such as 1:1", text)
+		err = fmt.Errorf("--workers is %q, allowed is PRODUCERS:CONSUMERS, as in 1:1", text)
 	}
 	return pair, err
 }
@@ -138,8 +149,8 @@ func (l *ladder) addSteps(d pipeline.Design, procs int, workers [][2]int) {
 		batches = []int{0}
 	}
 	for _, pair := range workers {
-		for _, buffer := range l.buffers {
-			for _, batch := range batches {
+		for _, buffer := range distinct(l.buffers) {
+			for _, batch := range distinct(batches) {
 				if pair[0] > d.MaxProducers || pair[1] > d.MaxConsumers || buffer < d.MinBuffer {
 					continue
 				}
@@ -170,7 +181,7 @@ const ladderVisits = 3
 func (l *ladder) run(ctx context.Context) error {
 	opener, err := newOpener()
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	doc := newDocument("pipe")
 	p := newProgress(l.Err)

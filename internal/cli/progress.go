@@ -15,7 +15,7 @@ import (
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
-	terminal bool
+	terminal *os.File // nil: w is none
 	begun    time.Time
 	last     time.Time
 }
@@ -28,8 +28,8 @@ const (
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, begun: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd()))
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = f
 	}
 	return p
 }
@@ -40,7 +40,7 @@ func (p *progress) show(done float64, label string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	every := plainEvery
-	if p.terminal {
+	if p.terminal != nil {
 		every = terminalEvery
 	}
 	if time.Since(p.last) < every {
@@ -51,18 +51,31 @@ func (p *progress) show(done float64, label string) {
 	if done >= 0 {
 		line = fmt.Sprintf("%6s %3.0f %%  %s", time.Since(p.begun).Round(time.Second), 100*done, label)
 	}
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-	} else {
+	if p.terminal == nil {
 		fmt.Fprintln(p.w, line)
+		return
 	}
+	width, _, err := term.GetSize(int(p.terminal.Fd()))
+	if err == nil && width > 1 {
+		line = truncate(line, width-1)
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+}
+
+// truncate keeps the line on one line of the terminal. A character counts as
+// one column.
+func truncate(line string, width int) string {
+	if runes := []rune(line); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return line
 }
 
 // clear removes the line from a terminal.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal && !p.last.IsZero() {
+	if p.terminal != nil && !p.last.IsZero() {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -33,20 +32,20 @@ func newRun(a *app) *cobra.Command {
 			"right answers, errors by kind, and what must not be believed.\n\n" +
 			"TARGET is http://…, https://…, http+unix://…, grpc://host:port/package.Service/Method, grpcs://…,\n" +
 			"guard:DESIGN or pipe:RUNG.",
-		Example: exampleIndenting + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
-			exampleIndenting + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
-			exampleIndenting + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
-		Args: cobra.MaximumNArgs(1),
+		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
+			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
+			indent + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
+		Args:              arguments(1, "one target"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("run: no target (contend run --help shows examples)"))
-			}
 			spec.URL = args[0]
-			plan, err := l.plan()
+			plan, err := l.plan(cmd.Flags().Changed("duration"))
+			opened, err := open(cmd.Context(), spec, err)
 			if err != nil {
-				return usage(err)
+				return err
 			}
-			return a.run(cmd.Context(), spec, plan, &out)
+			defer closeTarget(opened)
+			return a.run(cmd.Context(), opened, spec.URL, plan, &out)
 		},
 	}
 	specFlags(cmd, &spec)
@@ -55,58 +54,73 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, spec target.Spec, plan load.Plan, out *output) error {
-	opener, err := newOpener()
-	if err != nil {
-		return &exitError{exitFailed, err}
-	}
-	opened, err := opener.Open(ctx, spec)
-	if err != nil {
-		return openError(err)
-	}
-	if c, ok := opened.(io.Closer); ok {
-		defer c.Close()
-	}
+func (a *app) run(ctx context.Context, opened load.Target, name string, plan load.Plan, out *output) error {
 	doc := newDocument("run")
 	p := newProgress(a.Err)
 	plan.Progress = func(now load.Progress) {
 		p.show(plan.Done(now.Elapsed), fmt.Sprintf("%d completed, %d failed, %d errored", now.Completed, now.Failed, now.Errored))
 	}
-	result, err := load.Run(ctx, spec.URL, opened, plan)
+	result, err := load.Run(ctx, name, opened, plan)
 	p.clear()
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	doc.AddRun(result)
 	if err := out.write(a, doc); err != nil {
-		return err
+		return failed(err)
 	}
 	switch {
 	case result.Stopped == load.Interrupted:
-		return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+		return interrupted()
 	case result.Completed == 0:
-		return &exitError{exitFailed, fmt.Errorf("nothing succeeded at %s", spec.URL)}
+		return failed(nothing(result))
 	}
 	return nil
 }
 
-// openError tells a server that cannot be reached from a mistake in the words.
-func openError(err error) error {
-	var reached *load.Error
-	if errors.As(err, &reached) {
-		return &exitError{exitFailed, err}
+// open opens a target. Mistakes in its words are reported together with those
+// found before; only a server that cannot be reached is no mistake of usage.
+func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, error) {
+	opener, err := newOpener()
+	if err != nil {
+		return nil, failed(err)
 	}
-	return usage(err)
+	opened, err := opener.Open(ctx, spec)
+	var unreachable *load.Error
+	switch {
+	case ctx.Err() != nil:
+		err = interrupted()
+	case err != nil && !errors.As(err, &unreachable):
+		err = usage(errors.Join(mistakes, err))
+	case mistakes != nil:
+		err = usage(mistakes)
+	case err != nil:
+		err = failed(err)
+	}
+	if err != nil {
+		closeTarget(opened)
+		return nil, err
+	}
+	return opened, nil
+}
+
+func closeTarget(t load.Target) {
+	if c, ok := t.(io.Closer); ok {
+		c.Close()
+	}
 }
 
 // generatorGC is how much the heap may grow between collections, in per cent:
 // a generator allocates much and keeps little, and its CPU is the limit.
-const generatorGC = 400
+const (
+	generatorGC = 400
+	defaultGC   = 100 // of the Go runtime
+)
 
 // newOpener prepares this process for generating load.
 func newOpener() (target.Opener, error) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(generatorGC)
+	if was := debug.SetGCPercent(generatorGC); was != defaultGC {
+		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
 	return target.Opener{Funcs: functions(), Discard: append(me, discardCommand)}, err
@@ -138,7 +152,7 @@ type loadFlags struct {
 
 func (l *loadFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVarP(&l.p.VUs, "concurrency", "c", defaultVUs, "number of virtual users, each with one iteration at a `time`")
+	f.IntVarP(&l.p.VUs, "concurrency", "c", defaultVUs, "`number` of virtual users, each with one iteration at a time")
 	f.Int64VarP(&l.p.Iterations, "iterations", "n", 0, "stop after this `number` of iterations")
 	f.DurationVarP(&l.p.Duration, "duration", "d", 0, "length of the measured window (10s, unless -n or --stages says otherwise)")
 	f.StringVar(&l.rate, "rate", "", "open model: arrivals per second, as `RATE`, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE")
@@ -151,8 +165,11 @@ func (l *loadFlags) flags(cmd *cobra.Command) {
 }
 
 // plan turns the flags into a valid plan.
-func (l *loadFlags) plan() (load.Plan, error) {
+func (l *loadFlags) plan(durationGiven bool) (load.Plan, error) {
 	p := l.p
+	if p.Grace == 0 {
+		p.Grace = time.Nanosecond // for 0 would be the default
+	}
 	text := l.rate
 	if l.stages != "" {
 		text = "steps:" + l.stages
@@ -164,10 +181,24 @@ func (l *loadFlags) plan() (load.Plan, error) {
 		p.Pacer, err = load.ParsePacer(text)
 	}
 	if p.Duration == 0 && p.Iterations == 0 {
-		p.Duration = defaultDuration
-		if p.Pacer != nil && p.Pacer.Length() > 0 {
-			p.Duration = max(0, p.Pacer.Length()-p.Warmup)
+		var missing error
+		if p.Duration, missing = defaultWindow(p, durationGiven); missing != nil {
+			return p, errors.Join(err, missing)
 		}
 	}
-	return p, errors.Join(err, p.Validate())
+	return p, inFlags(errors.Join(err, p.Validate()))
+}
+
+// defaultWindow is the measured window where neither its length nor a number of
+// iterations is given: what the stages leave after the warm-up, or 10 s.
+func defaultWindow(p load.Plan, durationGiven bool) (time.Duration, error) {
+	switch {
+	case durationGiven:
+		return 0, errors.New("--duration is 0s, allowed is more, or --iterations instead")
+	case p.Pacer == nil || p.Pacer.Length() == 0:
+		return defaultDuration, nil
+	case p.Pacer.Length() <= p.Warmup:
+		return 0, fmt.Errorf("--warmup is %v, allowed is less than the %v of all stages", p.Warmup, p.Pacer.Length())
+	}
+	return p.Pacer.Length() - p.Warmup, nil
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,13 +29,11 @@ func newSweep(a *app) *cobra.Command {
 		Short: "Measure one target over levels of concurrency and find the best one",
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
 			"Scalability Law; give the optimum with its interval, or the reason why there is none.",
-		Example: exampleIndenting + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
-			exampleIndenting + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
-		Args: cobra.MaximumNArgs(1),
+		Example: indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
+			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
+		Args:              arguments(1, "one target"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("sweep: no target (contend sweep --help shows examples)"))
-			}
 			spec.URL = args[0]
 			f := &experiment.File{ID: "sweep", Title: spec.URL}
 			f.Target = spec
@@ -42,15 +42,17 @@ func newSweep(a *app) *cobra.Command {
 				f.Subjects = map[string]experiment.Subject{"server": {Command: command}}
 				f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
 			}
-			if err := design.Validate(); err != nil {
-				return usage(err)
+			plan.VUs, plan.Duration = 1, design.Block // of each visit: its level and block
+			err := inFlags(errors.Join(design.Validate(), plan.Validate()))
+			if err := checkServer(cmd.Context(), spec, command, err); err != nil {
+				return err
 			}
 			return a.sweep(cmd.Context(), f, plan, design, &out)
 		},
 	}
 	f := cmd.Flags()
 	f.IntSliceVar(&design.Levels, "levels", []int{1, 2, 4, 8, 16, 32, 64, 128}, "`levels` of concurrency")
-	f.IntVar(&design.Visits, "visits", 3, "how often each level is measured")
+	f.IntVar(&design.Visits, "visits", 3, "`times` that each level is measured")
 	f.DurationVarP(&design.Block, "duration", "d", time.Second, "measured length of a visit")
 	f.DurationVar(&design.Warmup, "warmup", 300*time.Millisecond, "before each visit")
 	f.Uint64Var(&design.Seed, "seed", 1, "seed of all random choices")
@@ -62,10 +64,30 @@ func newSweep(a *app) *cobra.Command {
 	return cmd
 }
 
+// checkServer finds the mistakes in the words of a target before anything is
+// measured; without a command, also a server that cannot be reached.
+func checkServer(ctx context.Context, spec target.Spec, command string, mistakes error) error {
+	if command == "" {
+		opened, err := open(ctx, spec, mistakes)
+		closeTarget(opened)
+		return err
+	}
+	if !strings.Contains(spec.URL, "{{addr}}") {
+		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", spec.URL))
+	}
+	if !strings.Contains(command, "{{addr}}") && !strings.Contains(command, "{{port}}") {
+		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has neither {{addr}} nor {{port}}", command))
+	}
+	if mistakes != nil {
+		return usage(mistakes)
+	}
+	return nil
+}
+
 func (a *app) sweep(ctx context.Context, f *experiment.File, plan load.Plan, d trial.SweepDesign, out *output) error {
 	opener, err := newOpener()
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return failed(err)
 	}
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")

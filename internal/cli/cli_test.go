@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/goleak"
+
+	"contend/stat"
+)
+
+// all calls f for every command below the root.
+func all(t *testing.T, f func(t *testing.T, cmd *cobra.Command)) {
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		t.Run(cmd.CommandPath(), func(t *testing.T) { f(t, cmd) })
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden && sub.Name() != "completion" && sub.Name() != "help" {
+				visit(sub)
+			}
+		}
+	}
+	visit(newRoot(Streams{io.Discard, io.Discard}))
+}
+
+// Every command explains itself with examples that parse.
+func TestHelp(t *testing.T) {
+	all(t, func(t *testing.T, cmd *cobra.Command) {
+		var help bytes.Buffer
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		if code := Main(t.Context(), args, Streams{&help, io.Discard}); code != exitDone {
+			t.Errorf("--help exits with %d", code)
+		}
+		if !strings.Contains(help.String(), "Examples:\n  contend ") {
+			t.Errorf("help without an example:\n%s", &help)
+		}
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			if err := parses(strings.TrimSpace(line)); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+		if strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 80 {
+			t.Errorf("short description %q", cmd.Short)
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if len([]rune(line)) > 101 {
+				t.Errorf("long line %q", line)
+			}
+		}
+	})
+}
+
+// parses returns an error unless the line is a command with flags and arguments
+// that contend knows.
+func parses(line string) error {
+	words, err := shellWords(line)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 || words[0] != "contend" {
+		return errors.New("does not begin with contend")
+	}
+	root := newRoot(Streams{io.Discard, io.Discard})
+	cmd, args, err := root.Find(words[1:])
+	if err != nil {
+		return err
+	}
+	cmd.InitDefaultHelpFlag()
+	if err := cmd.ParseFlags(args); err != nil {
+		return err
+	}
+	if cmd == root && len(cmd.Flags().Args()) > 0 {
+		return unknownCommand(root, cmd.Flags().Args()[0])
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// shellWords splits a line as a shell does, as far as examples need it.
+func shellWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, c := range line + " " {
+		switch {
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, inWord = c, true
+		case quote == 0 && c == ' ':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("%s: open quote", line)
+	}
+	return words, nil
+}
+
+func TestParses(t *testing.T) {
+	for line, want := range map[string]string{
+		`contend run -c 5 http://localhost/`:            "",
+		`contend compare --url x -- './a -x' "./b '-x"`: "",
+		`contend run --nope http://localhost/`:          "unknown flag",
+		`contend rum http://localhost/`:                 "unknown command",
+		`contend run a b`:                               "need one target",
+		`ls -l`:                                         "does not begin",
+		`contend run 'a`:                                "open quote",
+	} {
+		err := parses(line)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// Commands leave no goroutine behind.
+func TestCommandsEnd(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	for _, args := range [][]string{
+		{"run", "-c", "3", "-n", "30", server.URL},
+		{"run", "-c", "3", "--rate", "100", "-d", "50ms", server.URL},
+		{"sweep", "--levels", "1,2", "--visits", "1", "-d", "20ms", "--warmup", "0s", server.URL},
+		{"guard", "inputq", "combining", "--kind", "add-get", "--callers", "2"},
+		{"run", "-c", "2", "-n", "4", "pipe:mpmc?producers=2&consumers=2&items=10000"},
+	} {
+		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			var errs bytes.Buffer
+			if code := Main(t.Context(), args, Streams{io.Discard, &errs}); code != exitDone {
+				t.Errorf("exit code %d: %s", code, &errs)
+			}
+			server.CloseClientConnections()
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
+
+// A closed standard output and an ended context are told apart from usage.
+func TestExitCodes(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		args []string
+		out  io.Writer
+		want int
+	}{
+		{"closed output", t.Context(), []string{"run", "-n", "1", "guard:mutex"}, closedWriter{}, exitFailed},
+		{"closed output of the lab", t.Context(), []string{"lab", "uplink-routing", "-o", ""}, closedWriter{}, exitFailed},
+		{"ended before it began", ended, []string{"run", "-n", "1", "guard:mutex"}, io.Discard, exitInterrupted},
+		{"lab ended before it began", ended, []string{"lab", "grpc-guard", "-o", ""}, io.Discard, exitInterrupted},
+		{"guard ended before it began", ended, []string{"guard", "mutex"}, io.Discard, exitInterrupted},
+		{"pipe ended before it began", ended, []string{"pipe", "chan"}, io.Discard, exitInterrupted},
+		{"no arguments", t.Context(), nil, io.Discard, exitDone},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var errs bytes.Buffer
+			if code := Main(tt.ctx, tt.args, Streams{tt.out, &errs}); code != tt.want {
+				t.Errorf("exit code %d, want %d: %s", code, tt.want, &errs)
+			}
+		})
+	}
+}
+
+type closedWriter struct{}
+
+func (closedWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestVerdictCode(t *testing.T) {
+	for verdict, want := range map[stat.Verdict]int{
+		stat.Faster: exitDone, stat.Equivalent: exitDone, stat.Less: exitDone,
+		stat.Slower: exitUnmet, stat.More: exitUnmet,
+		stat.Inconclusive: exitUndecided, stat.Invalid: exitUndecided,
+	} {
+		if got := verdictCode(verdict); got != want {
+			t.Errorf("%s exits with %d, want %d", verdict, got, want)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	two := errors.Join(errors.New("one"), errors.New("two"))
+	for _, tt := range []struct {
+		code int
+		err  error
+		want string
+	}{
+		{exitUsage, errors.New("one"), "one"},
+		{exitUsage, two, "2 mistakes\n  one\n  two"},
+		{exitFailed, two, "one\n  two"},
+	} {
+		if got := message(&exitError{tt.code, tt.err}); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestInFlags(t *testing.T) {
+	for give, want := range map[string]string{
+		"plan: vus is 0, allowed are 1 to 1000000":      "--concurrency is 0, allowed are 1 to 1000000",
+		"plan: one of duration and iterations":          "plan: one of duration and iterations",
+		"sweep: level -1, allowed are 1 and more":       "--levels -1, allowed are 1 and more",
+		"sweep: block is 0s, allowed are 1ms and more":  "--duration is 0s, allowed are 1ms and more",
+		"experiment: load.vus[0]: 0 is not allowed":     "--concurrency: 0 is not allowed",
+		"experiment: target.data_file: x":               "--data-file: x",
+		"experiment: compare.metrics[1]: x":             "--metric: x",
+		"experiment: arms.B.target.url: x":              "B: x",
+		"experiment: subjects.A: x":                     "A: x",
+		"one\nplan: think is 1s, but\nsweep: visits is": "one\n--think is 1s, but\nsweep: visits is",
+	} {
+		if got := inFlags(errors.New(give)).Error(); got != want {
+			t.Errorf("%q is %q, want %q", give, got, want)
+		}
+	}
+	if inFlags(nil) != nil {
+		t.Error("no error becomes one")
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	if got := distinct([]int{3, 1, 3, 2, 1}); !slices.Equal(got, []int{3, 1, 2}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	for _, tt := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"abc", 3, "abc"},
+		{"abcd", 3, "ab…"},
+		{"…äöü", 4, "…äöü"},
+		{"", 1, ""},
+	} {
+		if got := truncate(tt.line, tt.width); got != tt.want {
+			t.Errorf("%q in %d columns is %q, want %q", tt.line, tt.width, got, tt.want)
+		}
+	}
+}

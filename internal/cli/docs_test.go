@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Every command in a fenced block of README.md and docs/*.md is run: lines that
+// begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
+// redirection or a comment. They run in an empty folder, with these stand-ins:
+//
+//   - flags that make them short (shorter), which are added behind their own;
+//   - localhost:8080 and localhost:50055 are a counter over HTTP and gRPC, any
+//     other port of localhost is a server that answers everything with 200;
+//   - programs that begin with ./ are that server, too;
+//   - lab lists its experiments, unless it is given a .yaml file, which is then
+//     a small experiment;
+//   - report is given the document of a small run;
+//   - serve is ended by SIGTERM once it serves.
+func TestDocumentedCommands(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []documented
+	for _, file := range append(files, "../../README.md") {
+		text, err := os.ReadFile(file)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, documentedIn(filepath.Base(file), string(text))...)
+	}
+	if len(found) == 0 {
+		t.Skip("no commands are documented yet")
+	}
+	s := startStandIns(t)
+	for _, d := range found {
+		t.Run(d.place+": "+d.line, func(t *testing.T) { s.run(t, d.line) })
+	}
+}
+
+type documented struct{ place, line string }
+
+var prompt = regexp.MustCompile(`^\s*\$ (?:contend|go run \./cmd/contend)( .*|$)`)
+
+// documentedIn finds the commands in the fenced blocks of Markdown.
+func documentedIn(file, text string) []documented {
+	var found []documented
+	fenced := false
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.HasPrefix(strings.TrimSpace(lines[i]), "```") {
+			fenced = !fenced
+			continue
+		}
+		m := prompt.FindStringSubmatch(lines[i])
+		if !fenced || m == nil {
+			continue
+		}
+		place, line := file+":"+strconv.Itoa(i+1), "contend"+m[1]
+		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+			i++
+			line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(lines[i])
+		}
+		found = append(found, documented{place, strings.TrimSpace(line)})
+	}
+	return found
+}
+
+// shorter are the flags that are added to a command, and the exit codes that it
+// may have. A flag that takes a list is added to what is there, any other wins.
+var shorter = map[string]struct {
+	flags string
+	codes []int
+}{
+	"run":     {"-d 100ms --warmup 10ms", []int{exitDone}},
+	"sweep":   {"-d 100ms --warmup 0s --visits 1", []int{exitDone}},
+	"compare": {"-d 100ms --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
+	"guard":   {"--callers 1 --kind add", []int{exitDone}},
+	"pipe":    {"-d " + pipeWindow().String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", []int{exitDone}},
+}
+
+type standIns struct{ http, grpc, other, document string }
+
+func startStandIns(t *testing.T) standIns {
+	counter := startServer(t, "contend", "serve", "counter", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--guard", "mutex")
+	other := startServer(t, "subject", "-listen", "127.0.0.1:0")
+	s := standIns{http: counter["http"], grpc: counter["grpc"], other: other["http"], document: filepath.Join(t.TempDir(), "run.json")}
+	if out, err := exec.CommandContext(t.Context(), "contend", "run", "-n", "9", "-o", s.document, "guard:mutex").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return s
+}
+
+// startServer starts a server and returns its addresses by protocol.
+func startServer(t *testing.T, args ...string) map[string]string {
+	cmd := exec.Command(args[0], args[1:]...)
+	out, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+	})
+	line := regexp.MustCompile(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
+	for range 300 {
+		text, _ := os.ReadFile(out.Name())
+		if m := line.FindSubmatch(text); m != nil {
+			return map[string]string{"http": string(m[1]), "grpc": string(m[2])}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%v does not serve", args)
+	return nil
+}
+
+func (s standIns) run(t *testing.T, line string) {
+	if err := parses(untilOperator(line)); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	args, codes := s.prepare(t, dir, untilOperator(line))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "contend", args...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
+	if len(args) > 0 && args[0] == "serve" {
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		time.AfterFunc(time.Second, cancel)
+	}
+	err := cmd.Run()
+	if !slices.Contains(codes, cmd.ProcessState.ExitCode()) {
+		t.Errorf("%q: %v, want exit code %d:\n%s", cmd.Args, err, codes, &out)
+	}
+}
+
+// untilOperator cuts a line at what only a shell understands.
+func untilOperator(line string) string {
+	for _, operator := range []string{" | ", " > ", " 2> ", " && ", " ; ", " # "} {
+		line, _, _ = strings.Cut(line, operator)
+	}
+	return strings.TrimSpace(strings.TrimSuffix(line, "&"))
+}
+
+var (
+	localhost = regexp.MustCompile(`\b(?:localhost|127\.0\.0\.1):(\d+)`)
+	ownServer = regexp.MustCompile(`^\./\S+`)
+	port      = regexp.MustCompile(`^:\d+$`)
+)
+
+// prepare puts the stand-ins into a command and its folder.
+func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes []int) {
+	words, err := shellWords(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = words[1:]
+	for i, arg := range args {
+		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(localhost.ReplaceAllStringFunc(arg, s.address), "subject"), "127.0.0.1:0")
+	}
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--full" }) // takes minutes
+	codes = []int{exitDone}
+	if len(args) == 0 || slices.Contains(args, "--help") {
+		return args, codes
+	}
+	switch name := args[0]; name {
+	case "lab", "report":
+		if !s.files(t, dir, args) && name == "lab" {
+			args = append(args, "--list")
+		}
+	default:
+		if short, ok := shorter[name]; ok {
+			// Behind the command's name: arguments may follow a --.
+			own, rest := args[1:], []string(nil)
+			if i := slices.Index(own, "--"); i >= 0 {
+				own, rest = own[:i], own[i:]
+			}
+			args = slices.Concat([]string{name}, own, strings.Fields(short.flags), rest)
+			codes = short.codes
+		}
+	}
+	return args, codes
+}
+
+func (s standIns) address(documented string) string {
+	switch documented[strings.LastIndexByte(documented, ':'):] {
+	case ":8080":
+		return s.http
+	case ":50055":
+		return s.grpc
+	}
+	return s.other
+}
+
+const smallExperiment = `
+id: small
+title: a stand-in
+subjects:
+  a: {command: "subject -listen {{addr}}"}
+  b: {command: "subject -listen {{addr}}"}
+target: {url: "http://{{addr}}/"}
+load: {vus: 1, duration: 100ms}
+compare: {baseline: a, rounds: 1, pairs: 1}
+`
+
+// files writes the files that a command reads and says whether there are any.
+func (s standIns) files(t *testing.T, dir string, args []string) (any bool) {
+	for _, arg := range args {
+		content := []byte(smallExperiment)
+		if strings.HasSuffix(arg, ".json") {
+			var err error
+			if content, err = os.ReadFile(s.document); err != nil {
+				t.Fatal(err)
+			}
+		} else if !strings.HasSuffix(arg, ".yaml") {
+			continue
+		}
+		any = true
+		path := filepath.Join(dir, arg)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return any
+}
+
+// The test above finds and runs what it must, before there is anything to find.
+func TestDocumentation(t *testing.T) {
+	const text = "$ contend not in a block\n" +
+		"```console\n$ contend run -c 5 http://localhost:8080/status | head\n  output\n$ ls\n```\n" +
+		"$ contend nor this\n" +
+		"```\n$ go run ./cmd/contend compare \\\n    --url 'http://{{addr}}/x' -- './a -listen {{addr}}' \\\n  './b -listen {{addr}}'\n" +
+		"$ contend lab orders.yaml   # ours\n$ contend\n$ contend report old/lab.json\n" +
+		"$ contend serve counter --http :8080 --grpc :50055 --guard inputQ &\n" +
+		"$ contend run -n 10 --data '{\"value\": 1}' grpc://localhost:50055/counter.incrementCounter/increment\n```\n"
+	found := documentedIn("x.md", text)
+	want := []documented{
+		{"x.md:3", "contend run -c 5 http://localhost:8080/status | head"},
+		{"x.md:9", "contend compare --url 'http://{{addr}}/x' -- './a -listen {{addr}}' './b -listen {{addr}}'"},
+		{"x.md:12", "contend lab orders.yaml   # ours"},
+		{"x.md:13", "contend"},
+		{"x.md:14", "contend report old/lab.json"},
+		{"x.md:15", "contend serve counter --http :8080 --grpc :50055 --guard inputQ &"},
+		{"x.md:16", `contend run -n 10 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`},
+	}
+	if !slices.Equal(found, want) {
+		t.Fatalf("found\n%q, want\n%q", found, want)
+	}
+	s := startStandIns(t)
+	for _, d := range found {
+		t.Run(d.line, func(t *testing.T) { s.run(t, d.line) })
+	}
+}

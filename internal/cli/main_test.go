@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The test binary plays contend, which starts itself again as a server, and
+// subjects that misbehave.
+func TestMain(m *testing.M) {
+	os.Setenv("GORACE", goRace)
+	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject})
+}
+
+// goRace spares each process of a race build its second of sleep at the end.
+const goRace = "atexit_sleep_ms=10"
+
+// contend is cmd/contend.
+func contend() {
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, restore)
+	os.Exit(Main(ctx, os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr}))
+}
+
+// subject is a server of HTTP that answers late, wrongly, or not for long.
+func subject() {
+	f := flag.NewFlagSet("subject", flag.ExitOnError)
+	listen := f.String("listen", "", "address")
+	sleep := f.Duration("sleep", 0, "before each answer")
+	status := f.Int("status", http.StatusOK, "of each answer")
+	dies := f.Int64("dies-after", 0, "end at this request")
+	f.String("mode", "", "for the examples of the documentation")
+	f.Parse(os.Args[1:])
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("http://" + l.Addr().String())
+	var requests atomic.Int64
+	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n := requests.Add(1); n == *dies {
+			fmt.Fprintln(os.Stderr, "out of luck")
+			os.Exit(7)
+		}
+		time.Sleep(*sleep)
+		w.WriteHeader(*status)
+	}))
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}

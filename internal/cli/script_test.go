@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The scripts call contend as a user does. Beside the usual commands of
+// testscript they have:
+//
+//	exits CODES program args…      run it; the exit code is one of the CODES (0,4)
+//	background NAME program args…  start it and wait for its first line; $HTTP and
+//	                               $GRPC are the addresses that the line names
+//	terminate NAME CODE            end it by SIGTERM, with that exit code
+//	interrupt CODE program args…   run it, SIGINT after it has said something
+//	json FILE PATH OP VALUE        compare a value of a document
+//	document FILE                  every result has the promised keys and adds up
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "background": background, "terminate": terminate,
+			"interrupt": interrupt, "json": compareJSON, "document": document,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Values[processes{}] = map[string]*process{}
+			e.Setenv("PIPE", pipeWindow().String())
+			e.Setenv("GORACE", goRace)
+			return nil
+		},
+	})
+}
+
+// pipeWindow is long enough for an iteration of a pipeline, which moves many items.
+func pipeWindow() time.Duration {
+	if raceEnabled {
+		return time.Second
+	}
+	return 200 * time.Millisecond
+}
+
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	checkCode(ts, code, args[0])
+}
+
+func checkCode(ts *testscript.TestScript, code int, want string) {
+	if !slices.Contains(strings.Split(want, ","), strconv.Itoa(code)) {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}
+
+// process is a program that runs beside the script.
+type process struct {
+	*exec.Cmd
+	stdout, stderr strings.Builder
+	spoke          chan struct{} // closed at its first complete line
+	read           sync.WaitGroup
+}
+
+type processes struct{} // key of a script's processes by name
+
+func start(ts *testscript.TestScript, args []string, watched func(line string) bool) *process {
+	p := &process{Cmd: exec.Command(args[0], args[1:]...), spoke: make(chan struct{})}
+	p.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE"} {
+		p.Env = append(p.Env, name+"="+ts.Getenv(name))
+	}
+	stdout, err := p.StdoutPipe()
+	ts.Check(err)
+	stderr, err := p.StderrPipe()
+	ts.Check(err)
+	ts.Check(p.Start())
+	var once sync.Once
+	collect := func(from io.Reader, into *strings.Builder) {
+		lines := bufio.NewScanner(from)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			into.WriteString(lines.Text() + "\n")
+			if watched(lines.Text()) {
+				once.Do(func() { close(p.spoke) })
+			}
+		}
+	}
+	p.read.Go(func() { collect(stdout, &p.stdout) })
+	p.read.Go(func() { collect(stderr, &p.stderr) })
+	return p
+}
+
+// end waits for the process and returns its exit code.
+func (p *process) end(ts *testscript.TestScript) int {
+	limit := time.AfterFunc(30*time.Second, func() { p.Process.Kill() })
+	defer limit.Stop()
+	p.read.Wait()
+	if err := p.Wait(); err != nil && p.ProcessState == nil {
+		ts.Fatalf("%v", err)
+	}
+	fmt.Fprint(ts.Stdout(), p.stdout.String())
+	fmt.Fprint(ts.Stderr(), p.stderr.String())
+	return p.ProcessState.ExitCode()
+}
+
+func (p *process) awaitWord(ts *testscript.TestScript) {
+	select {
+	case <-p.spoke:
+	case <-time.After(30 * time.Second):
+		p.Process.Kill()
+		ts.Fatalf("%v said nothing", p.Args)
+	}
+}
+
+func background(ts *testscript.TestScript, _ bool, args []string) {
+	address := regexp.MustCompile(`\b(http|grpc)(?:=|://)(\S+)`)
+	found := make(chan [][]string, 1)
+	p := start(ts, args[1:], func(line string) bool {
+		all := address.FindAllStringSubmatch(line, -1)
+		if all != nil {
+			select {
+			case found <- all:
+			default:
+			}
+		}
+		return all != nil
+	})
+	ts.Defer(func() {
+		p.Process.Kill()
+		p.Wait()
+	})
+	p.awaitWord(ts)
+	for _, m := range <-found {
+		ts.Setenv(strings.ToUpper(m[1]), m[2])
+	}
+	ts.Value(processes{}).(map[string]*process)[args[0]] = p
+}
+
+func terminate(ts *testscript.TestScript, _ bool, args []string) {
+	p := ts.Value(processes{}).(map[string]*process)[args[0]]
+	ts.Check(p.Process.Signal(syscall.SIGTERM))
+	checkCode(ts, p.end(ts), args[1])
+}
+
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	p := start(ts, args[1:], func(string) bool { return true })
+	p.awaitWord(ts)
+	time.Sleep(500 * time.Millisecond) // so that there is something partial
+	ts.Check(p.Process.Signal(syscall.SIGINT))
+	checkCode(ts, p.end(ts), args[0])
+}
+
+func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &value))
+	for key := range strings.SplitSeq(args[1], ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			ts.Check(err)
+			if i >= len(v) {
+				ts.Fatalf("%s has %d elements, no %d", args[1], len(v), i)
+			}
+			value = v[i]
+		}
+	}
+	if !holds(value, args[2], args[3]) {
+		if list, ok := value.([]any); ok {
+			value = fmt.Sprintf("a list of %d", len(list))
+		}
+		ts.Fatalf("%s is %v, want %s %s", args[1], value, args[2], args[3])
+	}
+}
+
+func holds(value any, op, want string) bool {
+	if list, ok := value.([]any); ok {
+		value = float64(len(list)) // a list is as long as
+	}
+	order := cmp.Compare(fmt.Sprint(value), want)
+	if n, ok := value.(float64); ok {
+		w, err := strconv.ParseFloat(want, 64)
+		if err != nil {
+			return false
+		}
+		order = cmp.Compare(n, w)
+	}
+	switch op {
+	case "==":
+		return order == 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	}
+	panic("unknown operator " + op)
+}
+
+// document checks the keys that the document promises for every result, and that
+// planned is the sum of what became of the iterations.
+func document(ts *testscript.TestScript, _ bool, args []string) {
+	var d struct {
+		Schema  string                       `json:"schema"`
+		Results []map[string]json.RawMessage `json:"results"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &d))
+	if d.Schema == "" || len(d.Results) == 0 {
+		ts.Fatalf("schema %q, %d results", d.Schema, len(d.Results))
+	}
+	for _, r := range d.Results {
+		if err := checkResult(r); err != nil {
+			ts.Fatalf("%v", err)
+		}
+	}
+}
+
+func checkResult(r map[string]json.RawMessage) error {
+	for _, key := range []string{"target", "model", "concurrency", "duration_ns", "planned", "completed", "failed", "errored",
+		"dropped", "unfinished", "throughput_per_s", "response_ns", "service_ns", "start_lag_ns", "bytes_in", "bytes_out",
+		"generator_cpu_s", "warnings", "stopped"} {
+		if len(r[key]) == 0 || string(r[key]) == "null" {
+			return fmt.Errorf("result without %s: %q", key, r[key])
+		}
+	}
+	for _, key := range []string{"response_ns", "service_ns", "start_lag_ns"} {
+		var times map[string]json.RawMessage
+		if err := json.Unmarshal(r[key], &times); err != nil {
+			return err
+		}
+		if string(r["completed"]) == "0" {
+			continue // no figure is better than a wrong one
+		}
+		for _, figure := range []string{"mean", "min", "p50", "p90", "p95", "p99", "p999", "max"} {
+			if len(times[figure]) == 0 {
+				return fmt.Errorf("%s without %s", key, figure)
+			}
+		}
+	}
+	var planned int64
+	errored := map[string]int64{}
+	if err := errors.Join(json.Unmarshal(r["planned"], &planned), json.Unmarshal(r["errored"], &errored)); err != nil {
+		return err
+	}
+	var sum int64
+	for _, n := range errored {
+		sum += n
+	}
+	for _, key := range []string{"completed", "failed", "dropped", "unfinished"} {
+		n, err := strconv.ParseInt(string(r[key]), 10, 64)
+		if err != nil {
+			return err
+		}
+		sum += n
+	}
+	if sum != planned {
+		return fmt.Errorf("planned is %d, the sum %d", planned, sum)
+	}
+	return nil
+}
+
+// The comparators of the scripts can tell a difference.
+func TestComparators(t *testing.T) {
+	for _, tt := range []struct {
+		value    any
+		op, want string
+		holds    bool
+	}{
+		{"A", "==", "A", true}, {"A", "==", "B", false},
+		{10.0, ">", "9", true}, {10.0, ">", "10", false}, {10.0, ">=", "10", true},
+		{[]any{1.0, 2.0}, "==", "2", true}, {nil, "==", "1", false}, {2.0, "==", "x", false},
+	} {
+		if got := holds(tt.value, tt.op, tt.want); got != tt.holds {
+			t.Errorf("%v %s %s is %v", tt.value, tt.op, tt.want, got)
+		}
+	}
+	if checkResult(map[string]json.RawMessage{"target": []byte(`"x"`)}) == nil {
+		t.Error("a result without its keys passes")
+	}
+	if _, err := os.Stat("testdata/script"); err != nil {
+		t.Error(err)
+	}
+}
