@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
 // The scripts call contend as a user does. Beside the usual commands of
 // testscript they have:
 //
@@ -36,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "background": background, "terminate": terminate,
 			"interrupt": interrupt, "json": compareJSON, "document": document,
