@@ -61,7 +61,6 @@ var heavy = map[string][]string{
 	"github.com/prometheus/procfs":            {"subject"},
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
-	"github.com/puzpuzpuz/xsync/v4":           {"pipeline"},
 	"golang.org/x/sys":                        {"load", "subject", "target/http"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
