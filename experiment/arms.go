@@ -101,7 +101,7 @@ func (s *sharedSubject) acquire(ctx context.Context) (started, error) {
 	if s.users == 0 {
 		running, err := s.launch(ctx)
 		if err != nil {
-			return started{}, fmt.Errorf("subject %s: %w", s.name, err)
+			return started{}, err
 		}
 		s.running = running
 	}

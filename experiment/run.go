@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"contend/load"
@@ -53,7 +54,10 @@ func (f *File) Run(ctx context.Context, o Options, doc *report.Document) error {
 	r := newRunner(f, o, doc)
 	began := time.Now()
 	entry := report.Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source,
-		Status: "done", Profile: r.options.Profile}
+		Status: "done"}
+	if f.hasProfiles() {
+		entry.Profile = r.options.Profile
+	}
 	if f.Status == Planned {
 		entry.Status, entry.Profile = Planned, ""
 		doc.Experiments = append(doc.Experiments, entry)
@@ -74,6 +78,10 @@ func (f *File) Run(ctx context.Context, o Options, doc *report.Document) error {
 	doc.Experiments = append(doc.Experiments, entry)
 	doc.Derive()
 	return err
+}
+
+func (f *File) hasProfiles() bool {
+	return len(f.Profiles) > 0 || slices.ContainsFunc(f.Parts, func(p Part) bool { return len(p.Profiles) > 0 })
 }
 
 func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {

@@ -50,7 +50,9 @@ func ParsePacer(text string) (*Pacer, error) {
 		errs = append(errs, err)
 		p.stages = append(p.stages, s)
 	}
-	errs = append(errs, p.check(kind))
+	if errors.Join(errs...) == nil {
+		errs = append(errs, p.check(kind))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("pacer %q: %w", text, err)
 	}

@@ -48,10 +48,21 @@ func (l *Live) stop(ctx context.Context) error {
 	return l.Stop(ctx)
 }
 
-// died returns an error when the arm's process has ended unasked.
-func (l *Live) died(arm string) error {
+// deathNotice is how long it may take until the end of a process is known
+// after its connections broke.
+const deathNotice = 250 * time.Millisecond
+
+// died returns an error when the arm's process has ended unasked. After
+// errors it waits for the news a little.
+func (l *Live) died(arm string, errored int64) error {
 	if l.Subject == nil {
 		return nil
+	}
+	if errored > 0 {
+		select {
+		case <-l.Subject.Done():
+		case <-time.After(deathNotice):
+		}
 	}
 	select {
 	case <-l.Subject.Done():
@@ -59,6 +70,14 @@ func (l *Live) died(arm string) error {
 	default:
 		return nil
 	}
+}
+
+// diedAfter is died after a run of the arm, whose result may be missing.
+func (l *Live) diedAfter(arm string, c Cell) error {
+	if c.Result == nil {
+		return l.died(arm, 1)
+	}
+	return l.died(arm, c.ErroredTotal())
 }
 
 // A DiedError says that a subject ended while it was under load.
@@ -114,10 +133,10 @@ func Measure(ctx context.Context, arm Arm, plan load.Plan) (Cell, error) {
 func measureLive(ctx context.Context, arm string, live *Live, plan load.Plan) (Cell, error) {
 	session, err := load.Open(ctx, live.Address, live.Target, plan.VUs)
 	if err != nil {
-		return Cell{}, errors.Join(live.died(arm), err)
+		return Cell{}, errors.Join(live.died(arm, 1), err)
 	}
 	defer session.Close()
 	cell, err := measure(ctx, session, live, plan)
 	cell.Arm = arm
-	return cell, errors.Join(err, live.died(arm))
+	return cell, errors.Join(err, live.diedAfter(arm, cell))
 }

@@ -188,7 +188,7 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 	var slowest time.Duration
 	for i, live := range r.lives {
 		if sessions[i], err = load.Open(ctx, live.Address, live.Target, n); err != nil {
-			return errors.Join(live.died(r.arms[i].Name), err)
+			return errors.Join(live.died(r.arms[i].Name, 1), err)
 		}
 		response, err := r.warm(ctx, i, sessions[i], n)
 		if err != nil {
@@ -226,7 +226,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 	if err != nil {
 		return 0, err
 	}
-	if err := r.lives[arm].died(r.arms[arm].Name); err != nil {
+	if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
 		return 0, err
 	}
 	return cell.Response.Mean(), ctx.Err()
@@ -244,7 +244,7 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 				return err
 			}
 			cells[arm] = append(cells[arm], cell)
-			if err := r.lives[arm].died(r.arms[arm].Name); err != nil {
+			if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
 				return err
 			}
 			if ctx.Err() != nil {

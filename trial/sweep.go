@@ -119,7 +119,7 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
 	session, err := load.Open(ctx, live.Address, live.Target, n)
 	if err != nil {
-		return errors.Join(live.died(s.arm.Name), err)
+		return errors.Join(live.died(s.arm.Name, 1), err)
 	}
 	defer session.Close()
 	length := blockLength{measured: s.curve.Design.Block}
@@ -146,7 +146,7 @@ func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live,
 	if err != nil {
 		return Cell{}, err
 	}
-	return cell, errors.Join(live.died(s.arm.Name), ctx.Err())
+	return cell, errors.Join(live.diedAfter(s.arm.Name, cell), ctx.Err())
 }
 
 // Derive computes the figures of the visits, Results and the fit.

@@ -16,7 +16,6 @@ import (
 	"contend/hist"
 	"contend/load"
 	"contend/report"
-	"contend/stat"
 	target "contend/target/guard"
 	"contend/trial"
 )
@@ -229,10 +228,6 @@ func (c *guardCell) sum() (trial.Cell, report.InProcess) {
 	if result.Ops > 0 {
 		p.AllocsPerOp = float64(c.mallocs) / float64(result.Ops)
 	}
-	// The generator is the target here, so that its being busy is no warning.
-	result.Warnings = slices.DeleteFunc(result.Warnings, func(w stat.Warning) bool {
-		return w.Code == "generator_busy" || w.Code == "few_samples"
-	})
 	return trial.Cell{Arm: c.design.Name, Result: result}, p
 }
 
