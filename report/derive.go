@@ -1,11 +1,6 @@
 package report
 
-import (
-	"slices"
-
-	"contend/stat"
-	"contend/trial"
-)
+import "contend/trial"
 
 // Derive computes every figure that follows from others: results and
 // comparisons from their trials, fits from their points, ours beside theirs.
@@ -21,7 +16,7 @@ func (d *Document) Derive() {
 	d.Results, d.Comparisons = []Result{}, nil
 	for _, r := range kept {
 		if !derived[r.Place] {
-			r.derive()
+			r.Cell.Derive()
 			d.Results = append(d.Results, r)
 		}
 	}
@@ -37,17 +32,6 @@ func (d *Document) Derive() {
 	}
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)
-	}
-}
-
-// derive leaves out warnings that say nothing about a guard in this process:
-// there the generator is the target, and an iteration is many operations.
-func (r Result) derive() {
-	r.Cell.Derive()
-	if r.InProcess != nil {
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w stat.Warning) bool {
-			return w.Code == "generator_busy" || w.Code == "few_samples"
-		})
 	}
 }
 

@@ -100,9 +100,9 @@ func guards() *report.Document {
 		{"striped", "eventually exact", "add", 100, 1_900_000_000},
 	} {
 		r := closedResult("guard:"+g.name, g.callers, 500)
-		r.Ops, r.GeneratorCPUSec, r.BytesIn, r.BytesOut = g.ops, 19.9, 0, 0
+		r.Ops, r.GeneratorCPUSec, r.BytesIn, r.BytesOut, r.Local = g.ops, 19.9, 0, 0, true
 		if g.name == "inputq" {
-			r.Service = spread(500, time.Millisecond, 2*time.Millisecond) // Little: the VUs wait in the generator
+			r.Failed, r.Planned = 5, 505
 		}
 		r.Derive()
 		d.AddInProcess(trial.Cell{Arm: g.name, Result: r}, report.InProcess{
@@ -125,7 +125,7 @@ func ladder() *report.Document {
 		{"pipe:spsc?buffer=10000&batch=64, GOMAXPROCS 2", 1_900_000_000},
 	} {
 		r := closedResult(s.label, 1, 2000)
-		r.Ops = s.items
+		r.Ops, r.Local = s.items, true
 		d.AddCell(trial.MergeCells([]trial.Cell{{Arm: s.label, Result: r}}))
 	}
 	d.Notes = []string{"chan: a Go channel; order: kept; unpublished: none"}
@@ -260,7 +260,10 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	published.Experiments = []report.Experiment{e}
 	published.Add(report.Place{Experiment: e.ID, Part: "handler"}, &fewRounds().Trials[0].Trials)
 	published.Derive()
-	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: closedResult("guard:mutex", 1, 5)},
+	guarded := closedResult("guard:mutex", 1, 5)
+	guarded.Local = true
+	guarded.Derive()
+	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
 	return map[string]*report.Document{"empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
 		"few-rounds": fewRounds(), "compared": compared, "sweep": sweep, "published": published, "guards": guard}
