@@ -250,6 +250,18 @@ func sweep() *report.Document {
 	return d
 }
 
+// unnamed is the sweep of one target, with errors.
+func unnamed() *report.Document {
+	d := document("sweep")
+	c := sweepOf("", []int{1, 2}, []int64{6500, 9000})
+	for _, v := range c.Visits {
+		v.Target, v.Planned, v.Errored = "http://127.0.0.1:8080/", v.Completed+1, map[load.ErrorKind]int64{load.Reset: 1}
+	}
+	c.Derive()
+	d.AddCurve(report.Place{}, c)
+	return d
+}
+
 // smallDocuments are of every kind and quickly read. They are made once.
 var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	sweep, compared, published, guard := document("sweep"), document("compare"), document("lab"), document("guard")
@@ -275,7 +287,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "ladder": ladder(),
-		"comparison": comparison(), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
+		"comparison": comparison(), "unnamed": unnamed(), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
 		"empty": document("run"),
 	}
 }

@@ -10,7 +10,11 @@ import (
 
 // results writes one line per arm and level, and what is doubtful about them.
 func results(v *view, cells []trial.Cell) {
-	t := table{columns: []string{"arm", "VUs"}}
+	named := slices.ContainsFunc(cells, func(c trial.Cell) bool { return c.Arm != "" })
+	if !named && len(cells) > 0 {
+		v.head("%s", cells[0].Target)
+	}
+	t := table{columns: labels(named, "arm", "VUs")}
 	metrics := []trial.Metric{trial.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
 		trial.WallPerOp, trial.ServerCPUPerOp, trial.GeneratorCPUPerOp, trial.Errors}
 	metrics = slices.DeleteFunc(metrics, func(m trial.Metric) bool {
@@ -20,7 +24,7 @@ func results(v *view, cells []trial.Cell) {
 		t.columns = append(t.columns, shortName.Replace(Name(m)))
 	}
 	for _, c := range cells {
-		row := []string{c.Arm, strconv.Itoa(c.Concurrency)}
+		row := labels(named, c.Arm, strconv.Itoa(c.Concurrency))
 		for _, m := range metrics {
 			text := "-"
 			if value, ok := m.Of(c); ok {
@@ -31,8 +35,16 @@ func results(v *view, cells []trial.Cell) {
 		t.rows = append(t.rows, row)
 	}
 	v.table(t)
-	errored(v, cells)
+	errored(v, cells, named)
 	ofCells(cells).write(v)
+}
+
+// labels leaves out the arm where there is none.
+func labels(named bool, arm, vus string) []string {
+	if named {
+		return []string{arm, vus}
+	}
+	return []string{vus}
 }
 
 // shortName keeps the table within the width of a terminal.
@@ -49,11 +61,11 @@ func interesting(m trial.Metric, c trial.Cell) bool {
 }
 
 // errored says of what kind the errors were.
-func errored(v *view, cells []trial.Cell) {
-	t := table{columns: []string{"arm", "VUs", "errored", "count", "first example"}}
+func errored(v *view, cells []trial.Cell, named bool) {
+	t := table{columns: append(labels(named, "arm", "VUs"), "errored", "count", "first example")}
 	for _, c := range cells {
 		for _, row := range errorTable(c.Result).rows {
-			t.rows = append(t.rows, append([]string{c.Arm, strconv.Itoa(c.Concurrency)}, row...))
+			t.rows = append(t.rows, append(labels(named, c.Arm, strconv.Itoa(c.Concurrency)), row...))
 		}
 	}
 	v.table(t)
