@@ -63,6 +63,7 @@ func FuzzRead(f *testing.F) {
 // FuzzEdit reads real documents in which one value is replaced.
 func FuzzEdit(f *testing.F) {
 	names := slices.Sorted(maps.Keys(smallDocuments()))
+	values := []string{"null", "-1", "1e300", "9223372036854775807", `""`, `"\u001b[2J"`, "[]", "{}", "[null]"}
 	trees, paths := map[string][]byte{}, map[string][]string{}
 	for i, name := range names {
 		stored, err := json.Marshal(smallDocuments()[name])
@@ -71,9 +72,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		trees[name] = stored
 		paths[name] = leaves("", decoded(f, stored))
-		for j, value := range []string{"null", "-1", "1e300", "9223372036854775807", `""`, `"\u001b[2J"`, "[]", "{}", "[null]"} {
-			f.Add(uint8(i), uint16(7*i+j), []byte(value))
-		}
+		f.Add(uint8(i), uint16(7*i), []byte(values[i%len(values)]))
 	}
 	f.Fuzz(func(t *testing.T, document uint8, path uint16, value []byte) {
 		name := names[int(document)%len(names)]
