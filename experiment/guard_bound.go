@@ -159,7 +159,7 @@ type bound struct {
 
 func (b bound) row(name string, c guardCost) []string {
 	return []string{name, fmt.Sprint(b.inFlight), report.Duration(float64(c.cpu)), report.Duration(float64(c.call)),
-		fmt.Sprintf("%.0f", float64(time.Second)/float64(c.wall))}
+		report.Count(float64(time.Second) / float64(c.wall))}
 }
 
 func (b bound) sentences(candidate, baseline string) []string {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (s *shard) finish(it iteration, out Outcome, err error) {
 		kind := KindOf(err)
 		sum.Errored[kind]++
 		if _, known := sum.Examples[kind]; !known {
-			sum.Examples[kind] = err.Error()
+			sum.Examples[kind] = clip(err.Error())
 		}
 		record(&sum.ErroredService, it.end-it.start)
 		return
@@ -82,6 +83,16 @@ func (s *shard) recordPhases(p Phases) {
 	if p.Exchange > 0 {
 		record(&s.sum.Exchange, p.Exchange)
 	}
+}
+
+// maxExample bounds an error text, part of which may be the server's.
+const maxExample = 500
+
+func clip(text string) string {
+	if len(text) <= maxExample {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxExample], "") + "…"
 }
 
 // maxStatuses bounds the memory that a hostile server's statuses can take;

@@ -114,7 +114,7 @@ func (l *ladder) prepare(names []string) error {
 func (l *ladder) addLadder(workers [][2]int) error {
 	for _, procs := range slices.Sorted(slices.Values(distinct(l.procs))) {
 		if l.print && slices.ContainsFunc(l.designs, func(d pipeline.Design) bool { return d.Name == "chan" }) {
-			l.steps = append(l.steps, &step{url: "pipe:chan?print=true", procs: procs})
+			l.steps = append(l.steps, &step{url: fmt.Sprintf("pipe:chan?items=%d&print=true", printedItems), procs: procs})
 		}
 		for _, d := range l.designs {
 			l.addSteps(d, procs, workers)
@@ -154,7 +154,7 @@ func (l *ladder) addSteps(d pipeline.Design, procs int, workers [][2]int) {
 				if pair[0] > d.MaxProducers || pair[1] > d.MaxConsumers || buffer < d.MinBuffer {
 					continue
 				}
-				q := url.Values{}
+				q := url.Values{"items": {strconv.Itoa(ladderItems)}}
 				for key, n := range map[string]int{"buffer": buffer, "batch": batch} {
 					if n > 0 {
 						q.Set(key, strconv.Itoa(n))
@@ -164,15 +164,17 @@ func (l *ladder) addSteps(d pipeline.Design, procs int, workers [][2]int) {
 					q.Set("producers", strconv.Itoa(pair[0]))
 					q.Set("consumers", strconv.Itoa(pair[1]))
 				}
-				address := "pipe:" + d.Name
-				if len(q) > 0 {
-					address += "?" + q.Encode()
-				}
-				l.steps = append(l.steps, &step{url: address, procs: procs})
+				l.steps = append(l.steps, &step{url: "pipe:" + d.Name + "?" + q.Encode(), procs: procs})
 			}
 		}
 	}
 }
+
+// Items per iteration, so that a visit holds dozens of iterations.
+const (
+	ladderItems  = 100_000
+	printedItems = 2_000
+)
 
 // ladderVisits is how often each step is measured, all steps in a new random
 // order each time.
