@@ -26,7 +26,7 @@ import (
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
 //   - report is given the document of a small run;
-//   - serve is ended by SIGTERM once it serves.
+//   - serve gets free ports and is ended by SIGTERM once it serves.
 func TestDocumentedCommands(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -175,6 +175,9 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		t.Fatal(err)
 	}
 	args = words[1:]
+	if len(args) > 0 && args[0] == "serve" {
+		s = standIns{http: "127.0.0.1:0", grpc: "127.0.0.1:0", other: "127.0.0.1:0"} // of its own
+	}
 	for i, arg := range args {
 		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(localhost.ReplaceAllStringFunc(arg, s.address), "subject"), "127.0.0.1:0")
 	}
