@@ -177,6 +177,19 @@ func TestErrorsForbidAVerdict(t *testing.T) {
 	}
 }
 
+// A verdict that was asked for is not left out silently.
+func TestPrimaryMetricWithoutFigures(t *testing.T) {
+	d := design()
+	d.Metrics = []Metric{ServerCPUPerOp, Throughput}
+	trials := compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
+	if c := trials.Comparisons[0]; !c.Primary || c.Verdict != stat.Invalid || c.Reason.Code != "no_figure" {
+		t.Errorf("%s, reason %v; want INVALID no_figure: no server was sampled", c.Verdict, c.Reason)
+	}
+	if len(trials.Comparisons) != 2 {
+		t.Errorf("%d comparisons, want 2", len(trials.Comparisons))
+	}
+}
+
 // A process that dies in mid-trial ends it with an error and what there was.
 func TestDeathEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -79,7 +80,7 @@ func (t *Trials) Result(arm string, level int) (Cell, bool) {
 }
 
 // compare returns the candidate's comparisons at a level, one per metric that
-// both arms have.
+// both arms have; the primary one is never left out.
 func (t *Trials) compare(candidate string, level int) []Comparison {
 	base, ok1 := t.Result(t.Arms[0], level)
 	cand, ok2 := t.Result(candidate, level)
@@ -97,7 +98,10 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 			c.Reason = refuse(cand, m)
 		}
 		if c.RoundLogRatios = t.logRatios(m, candidate, level); c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
-			continue
+			if !c.Primary {
+				continue
+			}
+			c.Reason = &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)}
 		}
 		if effect, err := stat.Paired(c.RoundLogRatios, t.Design.Confidence); err == nil {
 			c.Effect = effect

@@ -44,7 +44,7 @@ func newPipe(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.IntSliceVar(&l.buffers, "buffer", []int{0, 10_000}, "buffer `sizes` in items")
 	f.IntSliceVar(&l.batches, "batch", []int{32, pipeline.DefaultBatch}, "batch `sizes`, for the rungs that batch")
-	f.StringSliceVar(&l.pairs, "workers", []string{"1:1", "4:4"}, "`PRODUCERS:CONSUMERS`, for the rungs that take them")
+	f.StringSliceVar(&l.pairs, "workers", []string{"1:1", "4:1", "4:4"}, "`PRODUCERS:CONSUMERS`, for the rungs that take them")
 	f.IntSliceVar(&l.procs, "procs", []int{1, runtime.NumCPU()}, "GOMAXPROCS `values`")
 	f.BoolVar(&l.print, "print", true, "with the rung chan, also drive the published one that prints a line per item")
 	f.DurationVarP(&l.duration, "duration", "d", 300*time.Millisecond, "measured length of each of 3 visits")
