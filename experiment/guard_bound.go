@@ -124,7 +124,12 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 		return nil, err
 	}
 	defer closeTarget(opened)
-	result, err := load.Run(ctx, design, opened, load.Plan{VUs: callers, Warmup: guardBlock / 3, Duration: guardBlock})
+	session, err := load.Open(ctx, design, opened, callers)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	result, err := trial.Settled(ctx, session, load.Plan{VUs: callers, Warmup: guardBlock / 3, Duration: guardBlock})
 	if err == nil && (result.Ops == 0 || ctx.Err() != nil) {
 		err = fmt.Errorf("guard %s was not measured: %s", design, result.Stopped)
 	}

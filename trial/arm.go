@@ -130,6 +130,21 @@ func Measure(ctx context.Context, arm Arm, plan load.Plan) (Cell, error) {
 	return cell, errors.Join(err, stopAll(ctx, []*Live{live}))
 }
 
+// Settled drives a session for plan.Warmup to learn its response time, and then
+// for plan.Duration or four response times, whichever is longer, behind a
+// lead-in of at least two: a run shorter than its iterations shows nothing.
+func Settled(ctx context.Context, s *load.Session, plan load.Plan) (*load.Result, error) {
+	pilot := plan
+	pilot.Warmup, pilot.Duration, pilot.Grace, pilot.AtEdge = 0, plan.Warmup, trialGrace, nil
+	first, err := s.Run(ctx, pilot)
+	if err != nil {
+		return nil, err
+	}
+	length := lengthen(plan.Duration, first.Response.Mean(), 1)
+	plan.Warmup, plan.Duration, plan.Grace = length.leadIn, length.measured, trialGrace
+	return s.Run(ctx, plan)
+}
+
 func measureLive(ctx context.Context, arm string, live *Live, plan load.Plan) (Cell, error) {
 	session, err := load.Open(ctx, live.Address, live.Target, plan.VUs)
 	if err != nil {

@@ -166,6 +166,25 @@ func TestBlocksFitTheResponseTime(t *testing.T) {
 	}
 }
 
+// An iteration of 300 ms does not fit a run of 100 ms: the run is stretched to
+// 4·300 ms behind 2·300 ms, in which each of 3 VUs is due 4 times.
+func TestSettledRunsHoldIterations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _ := sleeping("slow", 300*time.Millisecond).Start(t.Context())
+		s, err := load.Open(t.Context(), "slow", live.Target, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Settled(t.Context(), s, load.Plan{VUs: 3, Warmup: 10 * time.Millisecond, Duration: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Completed != 12 || r.Duration != 1200*time.Millisecond {
+			t.Errorf("completed %d in %v, want 12 in 1.2s", r.Completed, r.Duration)
+		}
+	})
+}
+
 func TestErrorsForbidAVerdict(t *testing.T) {
 	failing := funcArm("b", func(context.Context) (load.Outcome, error) {
 		time.Sleep(time.Millisecond)

@@ -191,8 +191,13 @@ func (c *guardCell) visit(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
+	session, err := load.Open(ctx, "guard:"+c.design.Name, t, c.callers)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
 	var before, after runtime.MemStats
-	result, err := load.Run(ctx, "guard:"+c.design.Name, t, load.Plan{VUs: c.callers, Warmup: guardWarmup, Duration: guardBlock,
+	result, err := trial.Settled(ctx, session, load.Plan{VUs: c.callers, Warmup: guardWarmup, Duration: guardBlock,
 		AtEdge: func(e load.Edge) {
 			if e == load.WindowOpens {
 				runtime.ReadMemStats(&before)
