@@ -96,6 +96,9 @@ func repeat(ctx context.Context, w io.Writer, n int, title, baseline, candidate,
 		}
 		counts[c.Verdict]++
 		fmt.Fprintf(w, "%s %d of %d: %s, ratio %.3f [%.3f, %.3f], p %.3f\n", title, i+1, n, c.Verdict, c.Ratio, c.Low, c.High, c.P)
+		if c.Reason != nil {
+			fmt.Fprintf(w, "  %s: %s\n", c.Reason.Code, c.Reason.Text)
+		}
 	}
 	fmt.Fprintf(w, "%s: %v\n", title, counts)
 	return nil
