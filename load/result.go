@@ -1,7 +1,6 @@
 package load
 
 import (
-	"maps"
 	"time"
 
 	"contend/hist"
@@ -197,11 +196,4 @@ func mergeHist(into **hist.Histogram, from *hist.Histogram) {
 		*into = hist.New()
 	}
 	(*into).Merge(from)
-}
-
-// Clone returns a deep copy of the counts; histograms are shared.
-func (r *Result) Clone() *Result {
-	c := *r
-	c.Errored, c.Statuses, c.Examples = maps.Clone(r.Errored), maps.Clone(r.Statuses), maps.Clone(r.Examples)
-	return &c
 }
