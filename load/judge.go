@@ -8,14 +8,19 @@ import (
 	"contend/stat"
 )
 
-// The thresholds beyond which a figure must not be believed unread. They are
-// conventions of this project; docs/measuring.md argues each.
+// The shares of the planned iterations beyond which a result carries a warning,
+// and a comparison no verdict. They are conventions of this project;
+// docs/measuring.md argues each.
 const (
-	maxErrorShare      = 0.001 // of the planned iterations
-	minRateShare       = 0.99  // right answers ÷ planned, open model
-	maxGeneratorShare  = 0.10  // of a VU's cycle, closed model
-	maxCPUShare        = 0.85  // of the cores that the generator may use
-	maxLagShare        = 0.10  // p99 of start lag ÷ p99 of response time
+	MaxErrorShare = 0.001 // failed and errored
+	MinRateShare  = 0.99  // right answers, open model
+)
+
+// The other thresholds beyond which a figure must not be believed unread.
+const (
+	maxGeneratorShare  = 0.10 // of a VU's cycle, closed model
+	maxCPUShare        = 0.85 // of the cores that the generator may use
+	maxLagShare        = 0.10 // p99 of start lag ÷ p99 of response time
 	minLag             = time.Millisecond
 	minSamplesBeyond   = 100 // for a percentile
 	minSamplesForTails = 1000
@@ -37,15 +42,15 @@ func (r *Result) judge() []stat.Warning {
 		return warnings
 	}
 	wrong := r.Failed + r.ErroredTotal()
-	if share := float64(wrong) / float64(r.Planned); share > maxErrorShare {
-		warn("errors", "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*maxErrorShare)
+	if share := float64(wrong) / float64(r.Planned); share > MaxErrorShare {
+		warn("errors", "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*MaxErrorShare)
 	}
 	if r.Model == OpenModel && r.Stopped != Interrupted {
-		if share := float64(r.Completed) / float64(r.Planned); share < minRateShare {
-			warn("rate_missed", "%.2f %% of the planned arrivals got a right answer, less than %.0f %%", 100*share, 100*minRateShare)
+		if share := float64(r.Completed) / float64(r.Planned); share < MinRateShare {
+			warn("rate_missed", "%.2f %% of the planned arrivals got a right answer, less than %.0f %%", 100*share, 100*MinRateShare)
 		}
 	}
-	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > maxErrorShare*float64(r.Planned) {
+	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > MaxErrorShare*float64(r.Planned) {
 		warn("censored", "%d iterations were dropped or unfinished: the slowest are missing, so high percentiles are lower bounds", cut)
 	}
 	if r.GeneratorShare != nil && *r.GeneratorShare > maxGeneratorShare {

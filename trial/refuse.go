@@ -12,8 +12,6 @@ import (
 const (
 	saturated         = 0.85 // of the CPU that a side could get
 	maxGeneratorShare = 0.30 // of a VU's cycle, for verdicts about latency
-	minRateShare      = 0.99 // right answers ÷ planned arrivals
-	maxErrorShare     = 0.001
 )
 
 // refuse returns why no verdict may rest on this cell, or nil. The text names
@@ -26,9 +24,9 @@ func refuse(c Cell, m Metric) *stat.Warning {
 	switch {
 	case c.Completed == 0:
 		return no("errors", "no right answer arrived (failed %d, errored %d)", c.Failed, c.ErroredTotal())
-	case float64(wrong) > maxErrorShare*float64(c.Planned):
-		return no("errors", "%d of %d iterations failed or errored, more than %.1f %%", wrong, c.Planned, 100*maxErrorShare)
-	case c.Model == load.OpenModel && float64(c.Completed) < minRateShare*float64(c.Planned):
+	case float64(wrong) > load.MaxErrorShare*float64(c.Planned):
+		return no("errors", "%d of %d iterations failed or errored, more than %.1f %%", wrong, c.Planned, 100*load.MaxErrorShare)
+	case c.Model == load.OpenModel && float64(c.Completed) < load.MinRateShare*float64(c.Planned):
 		return no("rate_missed", "only %d of %d planned arrivals got a right answer", c.Completed, c.Planned)
 	case c.GeneratorShare != nil && *c.GeneratorShare > maxGeneratorShare && m.Kind() == stat.LowerIsFaster:
 		return no(generatorSaturated, "%.0f %% of each cycle was spent in the generator, so times are not the target's", 100**c.GeneratorShare)
