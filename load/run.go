@@ -16,7 +16,7 @@ import (
 type run struct {
 	plan   Plan
 	base   time.Time
-	shards []*shard
+	shards []*Shard
 	left   atomic.Int64 // iterations still to begin, if the plan limits them
 
 	// baton is the right to take the next arrival of an open model. The VU that
@@ -78,7 +78,7 @@ func newRun(ctx context.Context, plan Plan) *run {
 		r.left.Store(plan.Iterations)
 	}
 	for range min(runtime.GOMAXPROCS(0), plan.VUs) {
-		r.shards = append(r.shards, &shard{from: plan.Warmup, sum: newResult()})
+		r.shards = append(r.shards, &Shard{from: plan.Warmup, sum: newResult()})
 	}
 	if plan.Pacer != nil {
 		r.baton = make(chan *Schedule, 1)
@@ -111,7 +111,7 @@ func (r *run) start(ctx context.Context, vus []VU) (done chan struct{}) {
 }
 
 // driveClosed: due = previous completion + think time.
-func (r *run) driveClosed(ctx context.Context, vu VU, s *shard) {
+func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
 	think := newRuntimeWaiter(ctx)
 	defer think.close()
 	end := r.plan.windowEnd()
@@ -129,7 +129,7 @@ func (r *run) driveClosed(ctx context.Context, vu VU, s *shard) {
 }
 
 // driveOpen: due = the pacer's time, whichever VU is free.
-func (r *run) driveOpen(ctx context.Context, vu VU, s *shard) {
+func (r *run) driveOpen(ctx context.Context, vu VU, s *Shard) {
 	for {
 		due, ok := r.nextArrival(ctx)
 		if !ok {
@@ -165,7 +165,7 @@ func (r *run) waitUntil(due time.Duration) bool {
 	return r.timer.wait(min(due, end)-r.elapsed()) && r.elapsed() < end
 }
 
-func (r *run) iterate(ctx context.Context, vu VU, s *shard, it iteration, counted bool) (end time.Duration) {
+func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it iteration, counted bool) (end time.Duration) {
 	if counted {
 		s.begin()
 	}

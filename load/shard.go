@@ -8,9 +8,9 @@ import (
 	"contend/hist"
 )
 
-// A shard records the iterations of some of the VUs. There are as many shards
+// A Shard records the iterations of some of the VUs. There are as many shards
 // as cores, not as VUs: three digits over an hour cost 270 kB a histogram.
-type shard struct {
+type Shard struct {
 	mu     sync.Mutex
 	closed bool // nothing is recorded any more
 	begun  int64
@@ -26,7 +26,7 @@ type iteration struct {
 	due, start, end time.Duration
 }
 
-func (s *shard) begin() {
+func (s *Shard) begin() {
 	s.mu.Lock()
 	if !s.closed {
 		s.begun++
@@ -34,7 +34,7 @@ func (s *shard) begin() {
 	s.mu.Unlock()
 }
 
-func (s *shard) finish(it iteration, out Outcome, err error) {
+func (s *Shard) finish(it iteration, out Outcome, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -73,7 +73,7 @@ func (s *shard) finish(it iteration, out Outcome, err error) {
 	s.recordPhases(out.Phases)
 }
 
-func (s *shard) recordPhases(p Phases) {
+func (s *Shard) recordPhases(p Phases) {
 	if p.Connect > 0 {
 		record(&s.sum.Connect, p.Connect)
 	}
@@ -99,7 +99,7 @@ func clip(text string) string {
 // further ones are counted under -1.
 const maxStatuses = 100
 
-func (s *shard) countStatus(status int) {
+func (s *Shard) countStatus(status int) {
 	if _, known := s.sum.Statuses[status]; !known && len(s.sum.Statuses) >= maxStatuses {
 		status = -1
 	}
@@ -107,7 +107,7 @@ func (s *shard) countStatus(status int) {
 }
 
 // second returns the entry of the series for a completion.
-func (s *shard) second(end time.Duration) *Second {
+func (s *Shard) second(end time.Duration) *Second {
 	i := int((end - s.from) / time.Second)
 	for len(s.series) <= i {
 		s.series = append(s.series, Second{})
@@ -115,13 +115,13 @@ func (s *shard) second(end time.Duration) *Second {
 	return &s.series[i]
 }
 
-func (s *shard) close() {
+func (s *Shard) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 }
 
-func (s *shard) progress(p *Progress) {
+func (s *Shard) progress(p *Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.Completed += s.sum.Completed

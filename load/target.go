@@ -52,6 +52,14 @@ type Outcome struct {
 	Status int
 	// Failed marks a wrong answer: it is counted apart and never as throughput.
 	Failed bool
+	// Check names the check that a failed answer broke; "" means its status.
+	Check string
+	// Detail is the beginning of a failed answer, for an example of each cause.
+	// It is valid until the VU's next iteration.
+	Detail []byte
+	// Request names the request that was sent, if the target has several: they
+	// are counted and timed apart.
+	Request string
 	// Ops is the number of operations done; 0 means 1. An in-process VU does
 	// batches, because an increment is cheaper than reading the clock.
 	Ops int64
@@ -59,6 +67,9 @@ type Outcome struct {
 	BytesIn, BytesOut int64
 	// Phases are the optional parts of the service time.
 	Phases Phases
+	// Messages are the latencies of the single messages of a stream. They are
+	// valid until the VU's next iteration.
+	Messages []time.Duration
 }
 
 // Phases are parts of one iteration's service time; zero means not measured.

@@ -1,0 +1,61 @@
+// Package loop drives many connections from one thread: non-blocking sockets,
+// epoll, one timerfd. It knows no protocol; a Conversation does.
+package loop
+
+import "contend/load"
+
+// A Conversation is a protocol's side of one connection. It turns iterations
+// into bytes and bytes into answers and does no I/O: the loop owns the socket,
+// the buffers, the deadlines and the clock. Iterations are named by slots: a
+// connection of HTTP/1.1 has the slot 0 only, one of HTTP/2 as many as it has
+// streams at a time. A slot has at most one iteration in flight.
+//
+// All methods append the bytes to be sent to out and return it, are called by
+// one goroutine, and should not allocate.
+type Conversation interface {
+	// Open begins a new connection and forgets the previous one. Its bytes go
+	// before those of the first iteration (HTTP/2: the preface). It is not
+	// called again while an iteration is in flight.
+	Open(out []byte) []byte
+	// Start begins the next iteration of a slot.
+	Start(out []byte, slot int) []byte
+	// Receive takes bytes that arrived, in pieces of any size; in is valid only
+	// during the call, and empty when the peer has closed its side. What it
+	// learns about iterations it tells the slots. An error means that the
+	// connection is of no use any more: the loop closes it, and every iteration
+	// still in flight ends with that error. On a close that comes between
+	// iterations it returns nil or an error alike; one that comes within an
+	// iteration must end it by Slots.End or return an error.
+	Receive(out, in []byte, slots Slots) ([]byte, error)
+}
+
+// Slots are told what became of the iterations of a connection.
+type Slots interface {
+	// FirstByte says that the answer to the slot's iteration begins here.
+	FirstByte(slot int)
+	// End ends the slot's iteration: an answer arrived whole, or err says why
+	// none will come on a connection that itself remains of use. The outcome's
+	// phases are the loop's to fill in. Another iteration of the slot may be
+	// started before End returns to the loop, but not before Receive does.
+	End(slot int, out *load.Outcome, err error)
+	// Drain says that no further iteration may start on this connection
+	// (Connection: close, GOAWAY): it is closed when the last has ended.
+	Drain()
+}
+
+// A Skipper is a Conversation that need not see all bytes. Before each read
+// the loop asks Skip how many of the next bytes are of no interest; it may drop
+// up to that many in the kernel, and then says by Skipped how many it dropped.
+type Skipper interface {
+	Conversation
+	Skip() int64
+	Skipped(n int64, slots Slots)
+}
+
+// A Canceler is a Conversation that can give up one iteration and keep the
+// connection (HTTP/2: RST_STREAM). Without it an iteration that runs into its
+// timeout takes its connection with it.
+type Canceler interface {
+	Conversation
+	Cancel(out []byte, slot int) []byte
+}
