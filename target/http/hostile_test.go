@@ -8,6 +8,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -147,7 +148,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if !slices.Contains(kinds, load.KindOf(err)) {
 			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
 		}
-		if out != (load.Outcome{}) {
+		if !reflect.DeepEqual(out, load.Outcome{}) {
 			t.Errorf("outcome %+v beside an error", out)
 		}
 		const slack = 150 * time.Millisecond // of a busy machine
