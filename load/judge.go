@@ -57,7 +57,7 @@ func (r *Result) judge() []stat.Warning {
 		warn("generator_share", "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
 	}
 	if used := r.cpuShare(); used >= maxCPUShare && !r.Local {
-		warn("generator_busy", "the generator used %.0f %% of its %d cores: its own limit may be what was measured", 100*used, r.GeneratorCores)
+		warn("generator_busy", "the generator used %.0f %% of the %d cores that it can use: its own limit may be what was measured", 100*used, r.usableCores())
 	}
 	if lag, bound := r.StartLag.Quantile(0.99), lagBound(r.Response); lag > bound && !r.Local {
 		warn("start_lag", "p99 of the start lag is %v: iterations started late, which the response time includes", threeDigits(lag))
@@ -81,10 +81,19 @@ func lagBound(response *hist.Histogram) time.Duration {
 	return max(minLag, time.Duration(maxLagShare*float64(response.Quantile(0.99))))
 }
 
-// cpuShare returns the share of its cores that the generator used.
+// usableCores returns how many cores the generator can use: an event loop uses
+// one.
+func (r *Result) usableCores() int {
+	if r.Engine == EventLoop {
+		return min(r.Loops, r.GeneratorCores)
+	}
+	return r.GeneratorCores
+}
+
+// cpuShare returns the share of the cores it can use that the generator used.
 func (r *Result) cpuShare() float64 {
 	if r.Duration <= 0 || r.GeneratorCores == 0 {
 		return 0
 	}
-	return r.GeneratorCPUSec / r.Duration.Seconds() / float64(r.GeneratorCores)
+	return r.GeneratorCPUSec / r.Duration.Seconds() / float64(r.usableCores())
 }

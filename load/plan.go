@@ -38,10 +38,21 @@ type Plan struct {
 
 	// Progress, if set, is called about once a second from one goroutine.
 	Progress func(Progress) `json:"-"`
+	// Sample, if set, is called for each iteration that counts and has ended, by
+	// one goroutine at a time. It should return quickly.
+	Sample func(Sample) `json:"-"`
 	// AtEdge, if set, is called when the measured window opens and when it
 	// closes, so that others can be sampled over the same window. It should
 	// return quickly.
 	AtEdge func(Edge) `json:"-"`
+}
+
+// A Sample is one iteration: its times as offsets from the start of the run,
+// and its outcome, whose views end with the call, or the error instead of it.
+type Sample struct {
+	Due, Start, End time.Duration
+	Outcome         Outcome
+	Err             error
 }
 
 // DefaultGrace is the Grace of a Plan that names none.

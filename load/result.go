@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"time"
 
 	"contend/hist"
@@ -48,16 +49,30 @@ type Result struct {
 	FirstByte *hist.Histogram `json:"first_byte_ns,omitempty"`
 	Exchange  *hist.Histogram `json:"exchange_ns,omitempty"`
 
+	// Message holds the latencies of the single messages of streams.
+	Message *hist.Histogram `json:"message_ns,omitempty"`
+
 	BytesIn  int64 `json:"bytes_in"`
 	BytesOut int64 `json:"bytes_out"`
+	// BodyIn is the part of BytesIn that is content, where the protocol tells.
+	BodyIn int64 `json:"body_in_bytes,omitempty"`
 	// Statuses counts answers by the protocol's status, where it has one.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
+	// Faults are the causes of the failed answers, in the order of their first.
+	Faults []Fault `json:"faults,omitempty"`
+	// Requests holds the shares of the named requests, if the target has several.
+	Requests map[string]*RequestResult `json:"requests,omitempty"`
 	// Examples holds the first error text of each kind.
 	Examples map[ErrorKind]string `json:"examples,omitempty"`
 	// Series is the course of the run: one entry for each second of the
 	// measured window, by completion. The last may be a part of a second.
 	Series []Second `json:"series,omitempty"`
 
+	// Engine is what drove the VUs, and EngineReason why it was not event loops.
+	Engine       Engine `json:"engine"`
+	EngineReason string `json:"engine_reason,omitempty"`
+	// Loops is the number of event loops, each of which can use one core.
+	Loops int `json:"loops,omitempty"`
 	// GeneratorCPUSec is the user and system time of this process over the
 	// measured window (of the target too, if that is in process), and
 	// GeneratorCores how many cores it may use. 0: not known on this system.
@@ -73,6 +88,33 @@ type Result struct {
 	// Stopped says why the run ended.
 	Stopped  StopReason     `json:"stopped"`
 	Warnings []stat.Warning `json:"warnings"`
+}
+
+// An Engine is what drives the VUs of a run.
+type Engine string
+
+// The engines.
+const (
+	EventLoop  Engine = "event_loop" // one thread holds many connections
+	Goroutines Engine = "goroutines" // one for each VU
+)
+
+// A Fault is one cause of failed answers: a check that they broke or, where
+// that is empty, their status.
+type Fault struct {
+	Check  string `json:"check,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Count  int64  `json:"count"`
+	// Example is the beginning of the first such answer.
+	Example string `json:"example,omitempty"`
+}
+
+// A RequestResult is one named request's share of a result.
+type RequestResult struct {
+	Completed int64           `json:"completed"`
+	Failed    int64           `json:"failed"`
+	Errored   int64           `json:"errored"`
+	Service   *hist.Histogram `json:"service_ns"`
 }
 
 // A Second is one second of the course of a run.
@@ -135,6 +177,7 @@ func Merge(results ...*Result) *Result {
 	for i, r := range results {
 		if i == 0 {
 			sum.Target, sum.Model, sum.Concurrency, sum.Plan = r.Target, r.Model, r.Concurrency, r.Plan
+			sum.Engine, sum.EngineReason, sum.Loops = r.Engine, r.EngineReason, r.Loops
 			sum.GeneratorCores, sum.Timer, sum.Stopped, sum.Local = r.GeneratorCores, r.Timer, r.Stopped, r.Local
 		}
 		if r.Stopped == Interrupted {
@@ -167,6 +210,17 @@ func (r *Result) add(o *Result) {
 	r.Ops += o.Ops
 	r.BytesIn += o.BytesIn
 	r.BytesOut += o.BytesOut
+	r.BodyIn += o.BodyIn
+	for _, f := range o.Faults {
+		r.addFault(f)
+	}
+	for name, n := range o.Requests {
+		mine := r.request(name)
+		mine.Completed += n.Completed
+		mine.Failed += n.Failed
+		mine.Errored += n.Errored
+		mine.Service.Merge(n.Service)
+	}
 	for kind, n := range o.Errored {
 		r.Errored[kind] += n
 	}
@@ -186,6 +240,46 @@ func (r *Result) add(o *Result) {
 	mergeHist(&r.Connect, o.Connect)
 	mergeHist(&r.FirstByte, o.FirstByte)
 	mergeHist(&r.Exchange, o.Exchange)
+	mergeHist(&r.Message, o.Message)
+}
+
+// fault counts a failed answer by its cause.
+func (r *Result) fault(out *Outcome) {
+	f := Fault{Check: out.Check, Count: 1}
+	if f.Check == "" {
+		f.Status = out.Status
+	}
+	if i := r.faultIndex(f); i >= 0 {
+		r.Faults[i].Count++
+		return
+	}
+	f.Example = clip(string(out.Detail))
+	r.addFault(f)
+}
+
+// addFault adds up faults. Their number is bounded, because a hostile server's
+// statuses are not; what is beyond it is counted as failed only.
+func (r *Result) addFault(f Fault) {
+	if i := r.faultIndex(f); i >= 0 {
+		r.Faults[i].Count += f.Count
+	} else if len(r.Faults) < maxStatuses {
+		r.Faults = append(r.Faults, f)
+	}
+}
+
+func (r *Result) faultIndex(f Fault) int {
+	return slices.IndexFunc(r.Faults, func(g Fault) bool { return g.Check == f.Check && g.Status == f.Status })
+}
+
+// request returns the share of a named request.
+func (r *Result) request(name string) *RequestResult {
+	if r.Requests == nil {
+		r.Requests = map[string]*RequestResult{}
+	}
+	if r.Requests[name] == nil {
+		r.Requests[name] = &RequestResult{Service: hist.New()}
+	}
+	return r.Requests[name]
 }
 
 func mergeHist(into **hist.Histogram, from *hist.Histogram) {

@@ -25,6 +25,9 @@ type run struct {
 	baton chan *Schedule
 	timer waiter
 	kind  Timer
+
+	sampling sync.Mutex // one Plan.Sample at a time
+	loopErr  error      // the first error of an event loop; read when done is closed
 }
 
 // Run waits abandonAfter for VUs that ignore the end of the run before it
@@ -45,18 +48,18 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, errors.New("load: the session has an iteration that never ended")
 	}
 	s.pending = nil
-	if plan.VUs > len(s.vus) {
-		return nil, fmt.Errorf("load: plan has %d VUs, the session %d", plan.VUs, len(s.vus))
+	if plan.VUs > s.size {
+		return nil, fmt.Errorf("load: plan has %d VUs, the session %d", plan.VUs, s.size)
 	}
 	// The VUs are stopped only after the shards have closed, so that an iteration
 	// cut off by the end is unfinished and not an error of the target.
 	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	r := newRun(driveCtx, plan)
+	r := newRun(driveCtx, plan, len(s.loops))
 	if r.timer != nil {
 		defer r.timer.close()
 	}
-	done := r.start(driveCtx, s.vus[:plan.VUs])
+	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
 	for _, shard := range r.shards {
 		shard.close()
@@ -64,37 +67,62 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	stop()
 	if !watch.finished && !waitFor(done, abandonAfter) {
 		s.pending = done
+	} else if r.loopErr != nil {
+		return nil, r.loopErr
 	}
 	result := r.result(watch)
 	result.Target, result.Local = s.name, s.local
+	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)
 	result.Derive()
 	return result, nil
 }
 
-func newRun(ctx context.Context, plan Plan) *run {
-	r := &run{plan: plan}
+func (r *run) elapsed() time.Duration { return time.Since(r.base) }
+
+// newRun prepares a run of event loops, or of goroutines if loops is 0.
+func newRun(ctx context.Context, plan Plan, loops int) *run {
+	r := &run{plan: plan, kind: PreciseTimer}
 	r.left.Store(math.MaxInt64)
 	if plan.Iterations > 0 {
 		r.left.Store(plan.Iterations)
 	}
-	for range min(runtime.GOMAXPROCS(0), plan.VUs) {
-		r.shards = append(r.shards, &Shard{from: plan.Warmup, sum: newResult()})
+	shards := loops
+	if loops == 0 {
+		shards = min(runtime.GOMAXPROCS(0), plan.VUs)
 	}
-	if plan.Pacer != nil {
-		r.baton = make(chan *Schedule, 1)
-		r.baton <- plan.Pacer.Schedule(plan.Seed)
-		r.timer, r.kind = newWaiter(ctx, plan.Timer)
+	for i := range shards {
+		r.shards = append(r.shards, &Shard{run: r, part: LoopPart{i, shards, plan.VUs}, sum: newResult()})
 	}
+	if plan.Pacer == nil {
+		r.kind = ""
+		return r
+	}
+	if loops > 0 {
+		for _, s := range r.shards {
+			s.arrivals, s.sharing = plan.Pacer.Schedule(plan.Seed), min(loops, plan.VUs)
+		}
+		return r
+	}
+	r.baton = make(chan *Schedule, 1)
+	r.baton <- plan.Pacer.Schedule(plan.Seed)
+	r.timer, r.kind = newWaiter(ctx, plan.Timer)
 	return r
 }
 
-func (r *run) elapsed() time.Duration { return time.Since(r.base) }
-
-// start starts one goroutine per VU; done is closed when all have ended.
-func (r *run) start(ctx context.Context, vus []VU) (done chan struct{}) {
+// start starts one goroutine per event loop or VU; done is closed when all have
+// ended.
+func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 	var wg sync.WaitGroup
+	var once sync.Once
 	r.base = time.Now()
-	for id, vu := range vus {
+	for i, loop := range s.loops {
+		wg.Go(func() {
+			if err := loop.Drive(ctx, r.shards[i]); err != nil {
+				once.Do(func() { r.loopErr = err })
+			}
+		})
+	}
+	for id, vu := range s.vus[:min(r.plan.VUs, len(s.vus))] {
 		wg.Go(func() {
 			shard := r.shards[id%len(r.shards)]
 			vu := withTimeout(vu, r.plan.Timeout)
@@ -114,68 +142,61 @@ func (r *run) start(ctx context.Context, vus []VU) (done chan struct{}) {
 func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
 	think := newRuntimeWaiter(ctx)
 	defer think.close()
-	end := r.plan.windowEnd()
-	var due time.Duration
+	var free time.Duration
 	for ctx.Err() == nil {
-		if r.plan.Think > 0 && !think.wait(min(due, end)-r.elapsed()) || due >= end {
+		it, ok := s.Next(free)
+		if !ok || r.plan.Think > 0 && !think.wait(it.Due-r.elapsed()) {
 			return
 		}
-		counted := due >= r.plan.Warmup
-		if counted && r.left.Add(-1) < 0 {
+		if free, ok = r.iterate(ctx, vu, s, it); !ok {
 			return
 		}
-		due = r.iterate(ctx, vu, s, iteration{due: due}, counted) + r.plan.Think
 	}
 }
 
 // driveOpen: due = the pacer's time, whichever VU is free.
 func (r *run) driveOpen(ctx context.Context, vu VU, s *Shard) {
 	for {
-		due, ok := r.nextArrival(ctx)
+		it, ok := r.nextArrival(ctx)
 		if !ok {
 			return
 		}
-		r.iterate(ctx, vu, s, iteration{due: due}, due >= r.plan.Warmup)
+		r.iterate(ctx, vu, s, it)
 	}
 }
 
 // nextArrival waits for the baton and then for the next due time. It returns
 // false when there is none, or when the measured window has ended meanwhile:
 // what was due and not started is dropped.
-func (r *run) nextArrival(ctx context.Context) (time.Duration, bool) {
+func (r *run) nextArrival(ctx context.Context) (Iteration, bool) {
 	var schedule *Schedule
 	select {
 	case schedule = <-r.baton:
 	case <-ctx.Done():
-		return 0, false
+		return Iteration{}, false
 	}
+	var it Iteration
 	due := schedule.Next()
-	ok := (due < r.plan.Warmup || due < maxDue && r.left.Add(-1) >= 0) && r.waitUntil(due) && due < r.plan.windowEnd()
+	ok := due != maxDue
+	if ok {
+		it, ok = r.limited(min(due, r.plan.windowEnd()))
+	}
+	ok = ok && r.timer.wait(it.Due-r.elapsed()) && r.elapsed() < r.plan.windowEnd()
 	if !ok {
 		schedule = (&Pacer{stages: []stage{{}}}).Schedule(0) // no further arrival for the others
 	}
 	r.baton <- schedule
-	return due, ok
+	return it, ok
 }
 
-// waitUntil lets time pass until the due time or the end of the measured
-// window; false means that the window or the run has ended.
-func (r *run) waitUntil(due time.Duration) bool {
-	end := r.plan.windowEnd()
-	return r.timer.wait(min(due, end)-r.elapsed()) && r.elapsed() < end
-}
-
-func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it iteration, counted bool) (end time.Duration) {
-	if counted {
-		s.begin()
+func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it Iteration) (end time.Duration, ok bool) {
+	if !s.Begin(&it, r.elapsed()) {
+		return 0, false
 	}
-	it.start = r.elapsed()
 	out, err := vu.Do(ctx)
-	it.end = r.elapsed()
-	if counted {
-		s.finish(it, out, err)
-	}
-	return it.end
+	end = r.elapsed()
+	s.Finish(&it, end, &out, err)
+	return end, true
 }
 
 // watched is what the watching goroutine learned.
@@ -276,7 +297,7 @@ func (r *run) result(w watched) *Result {
 	for _, s := range r.shards {
 		s.mu.Lock()
 		sum.add(s.sum)
-		begun += s.begun
+		begun += s.begun.Load()
 		last = max(last, s.last)
 		sum.addSeries(s.series)
 		s.mu.Unlock()

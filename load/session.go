@@ -14,7 +14,12 @@ import (
 type Session struct {
 	name  string
 	local bool
+	size  int // VUs, of goroutines or of loops
 	vus   []VU
+	loops []Loop
+	// engine drives the VUs; reason says why it is not event loops.
+	engine Engine
+	reason string
 	// pending is closed when the iterations that ignored the end of the last run
 	// have ended: until then their VUs belong to them. nil: there were none.
 	pending <-chan struct{}
@@ -23,25 +28,45 @@ type Session struct {
 // dialers bounds how many VUs are made at the same time.
 const dialers = 64
 
-// Open makes the VUs of a target. It fails when any VU cannot be made. The
-// name is what results call the target.
+// Open makes the VUs of a target, in event loops if it is a LoopTarget that
+// offers them. It fails when any VU cannot be made. The name is what results
+// call the target.
 func Open(ctx context.Context, name string, target Target, vus int) (*Session, error) {
 	_, local := target.(LocalTarget)
-	s := &Session{name: name, local: local, vus: make([]VU, vus)}
-	errs := make([]error, vus)
-	var wg sync.WaitGroup
-	for d := range min(dialers, vus) {
-		wg.Go(func() {
-			for id := d; id < vus && ctx.Err() == nil; id += dialers {
-				s.vus[id], errs[id] = target.NewVU(ctx, id)
-			}
-		})
+	s := &Session{name: name, local: local, size: vus, engine: Goroutines}
+	var loops int
+	looping, ok := target.(LoopTarget)
+	if ok {
+		loops, s.reason = looping.Loops(vus)
 	}
-	wg.Wait()
+	errs := make([]error, max(loops, vus))
+	if loops > 0 {
+		s.engine, s.reason = EventLoop, ""
+		s.loops = make([]Loop, loops)
+		inParallel(ctx, loops, func(i int) {
+			s.loops[i], errs[i] = looping.NewLoop(ctx, LoopPart{i, loops, vus})
+		})
+	} else {
+		s.vus = make([]VU, vus)
+		inParallel(ctx, vus, func(id int) { s.vus[id], errs[id] = target.NewVU(ctx, id) })
+	}
 	if err := firstOf(errs, ctx.Err()); err != nil {
 		return nil, errors.Join(fmt.Errorf("make virtual users of %s: %w", name, err), s.Close())
 	}
 	return s, nil
+}
+
+// inParallel calls do for 0 ≤ i < n, up to dialers of them at a time.
+func inParallel(ctx context.Context, n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for d := range min(dialers, n) {
+		wg.Go(func() {
+			for i := d; i < n && ctx.Err() == nil; i += dialers {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func firstOf(errs []error, last error) error {
@@ -59,6 +84,11 @@ func (s *Session) Close() error {
 	for _, vu := range s.vus {
 		if c, ok := vu.(io.Closer); ok {
 			errs = append(errs, c.Close())
+		}
+	}
+	for _, l := range s.loops {
+		if l != nil {
+			errs = append(errs, l.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -1,137 +1,103 @@
 package load
 
 import (
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"contend/hist"
 )
 
-// A Shard records the iterations of some of the VUs. There are as many shards
-// as cores, not as VUs: three digits over an hour cost 270 kB a histogram.
+// A Shard hands out the iterations of some of a run's VUs and records what
+// became of them. There are as many shards as event loops or as cores, not as
+// VUs: three digits over an hour cost 270 kB a histogram. Its methods may be
+// called concurrently, except Next in the open model.
 type Shard struct {
+	run  *run
+	part LoopPart
+	// arrivals are those of the open model that fall to this shard, where an
+	// event loop drives it; the VUs of goroutines take theirs from run.baton.
+	arrivals *Schedule
+	sharing  int // shards that share the arrivals
+	arrival  int // index of the next one among all
+
+	begun  atomic.Int64
 	mu     sync.Mutex
-	closed bool // nothing is recorded any more
-	begun  int64
-	from   time.Duration // of the measured window
+	closed bool          // nothing is recorded any more
 	last   time.Duration // latest completion
 	sum    *Result       // only what Result.add merges
 	series []Second
 	_      [64]byte // keeps neighbours off this cache line
 }
 
-// An iteration is the times of one Do, as offsets from the start of the run.
-type iteration struct {
-	due, start, end time.Duration
+// An Iteration is one turn of a VU. Its times are offsets from the start of
+// the run.
+type Iteration struct {
+	Due, Start time.Duration
+	counted    bool // due in the measured window
 }
 
-func (s *Shard) begin() {
-	s.mu.Lock()
-	if !s.closed {
-		s.begun++
-	}
-	s.mu.Unlock()
-}
+// Elapsed returns the time since the start of the run.
+func (s *Shard) Elapsed() time.Duration { return s.run.elapsed() }
 
-func (s *Shard) finish(it iteration, out Outcome, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.last = max(s.last, it.end)
-	second := s.second(it.end)
-	sum := s.sum
-	if err != nil {
-		second.Errored++
-		kind := KindOf(err)
-		sum.Errored[kind]++
-		if _, known := sum.Examples[kind]; !known {
-			sum.Examples[kind] = clip(err.Error())
+// Model returns the model of the run.
+func (s *Shard) Model() Model { return s.run.plan.Model() }
+
+// VUs returns how many of the shard's VUs the run uses: the first ones.
+func (s *Shard) VUs() int { return s.part.Len(s.run.plan.VUs) }
+
+// Timeout returns the limit of one iteration; 0 means none.
+func (s *Shard) Timeout() time.Duration { return s.run.plan.Timeout }
+
+// Next returns the next iteration, to be begun when it is due, or false when
+// there will be none. In the closed model it is that of the VU that became free
+// at the given time (0: at the start), due after the think time. In the open
+// model it is the next arrival that falls to this shard, for whichever VU is free.
+func (s *Shard) Next(free time.Duration) (Iteration, bool) {
+	plan := &s.run.plan
+	if plan.Pacer == nil {
+		due := free
+		if free > 0 {
+			due += plan.Think
 		}
-		record(&sum.ErroredService, it.end-it.start)
-		return
+		return s.run.limited(min(due, plan.windowEnd()))
 	}
-	sum.BytesIn += out.BytesIn
-	sum.BytesOut += out.BytesOut
-	if out.Status != 0 {
-		s.countStatus(out.Status)
+	due := s.nextArrival()
+	if due == maxDue {
+		return Iteration{}, false
 	}
-	if out.Failed {
-		second.Failed++
-		sum.Failed++
-		record(&sum.FailedService, it.end-it.start)
-		return
-	}
-	second.Completed++
-	sum.Completed++
-	sum.Ops += max(1, out.Ops)
-	sum.Response.Record(it.end - it.due)
-	sum.Service.Record(it.end - it.start)
-	sum.StartLag.Record(it.start - it.due)
-	s.recordPhases(out.Phases)
+	return s.run.limited(min(due, plan.windowEnd()))
 }
 
-func (s *Shard) recordPhases(p Phases) {
-	if p.Connect > 0 {
-		record(&s.sum.Connect, p.Connect)
+// nextArrival returns the due time of the next arrival that falls to the shard:
+// they are dealt out by turns among the shards that have VUs.
+func (s *Shard) nextArrival() time.Duration {
+	if s.part.Index >= s.sharing {
+		return maxDue
 	}
-	if p.FirstByte > 0 {
-		record(&s.sum.FirstByte, p.FirstByte)
+	for ; s.arrival%s.sharing != s.part.Index; s.arrival++ {
+		if s.arrivals.Next() == maxDue {
+			return maxDue
+		}
 	}
-	if p.Exchange > 0 {
-		record(&s.sum.Exchange, p.Exchange)
-	}
+	s.arrival++
+	return s.arrivals.Next()
 }
 
-// maxExample bounds an error text, part of which may be the server's.
-const maxExample = 500
+// limited makes an iteration, unless it would be one more than the plan allows.
+func (r *run) limited(due time.Duration) (Iteration, bool) {
+	it := Iteration{Due: due, counted: due >= r.plan.Warmup}
+	return it, !it.counted || due >= r.plan.windowEnd() || r.left.Add(-1) >= 0
+}
 
-func clip(text string) string {
-	if len(text) <= maxExample {
-		return text
+// Begin starts an iteration that is due. It returns false when the measured
+// window has ended: then nothing more is to be started.
+func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
+	end := s.run.plan.windowEnd()
+	if it.Due >= end || s.run.plan.Pacer != nil && now >= end {
+		return false
 	}
-	return strings.ToValidUTF8(text[:maxExample], "") + "…"
-}
-
-// maxStatuses bounds the memory that a hostile server's statuses can take;
-// further ones are counted under -1.
-const maxStatuses = 100
-
-func (s *Shard) countStatus(status int) {
-	if _, known := s.sum.Statuses[status]; !known && len(s.sum.Statuses) >= maxStatuses {
-		status = -1
+	it.Start = now
+	if it.counted {
+		s.begun.Add(1)
 	}
-	s.sum.Statuses[status]++
-}
-
-// second returns the entry of the series for a completion.
-func (s *Shard) second(end time.Duration) *Second {
-	i := int((end - s.from) / time.Second)
-	for len(s.series) <= i {
-		s.series = append(s.series, Second{})
-	}
-	return &s.series[i]
-}
-
-func (s *Shard) close() {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-}
-
-func (s *Shard) progress(p *Progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p.Completed += s.sum.Completed
-	p.Failed += s.sum.Failed
-	p.Errored += s.sum.ErroredTotal()
-}
-
-func record(h **hist.Histogram, d time.Duration) {
-	if *h == nil {
-		*h = hist.New()
-	}
-	(*h).Record(d)
+	return true
 }

@@ -63,8 +63,9 @@ type Outcome struct {
 	// Ops is the number of operations done; 0 means 1. An in-process VU does
 	// batches, because an increment is cheaper than reading the clock.
 	Ops int64
-	// BytesIn and BytesOut are bytes of the protocol as read and written.
-	BytesIn, BytesOut int64
+	// BytesIn and BytesOut are bytes of the protocol as read and written, BodyIn
+	// those of them that are content (HTTP: without header and chunk framing).
+	BytesIn, BytesOut, BodyIn int64
 	// Phases are the optional parts of the service time.
 	Phases Phases
 	// Messages are the latencies of the single messages of a stream. They are
@@ -78,7 +79,7 @@ type Phases struct {
 	// resolution and handshakes included.
 	Connect time.Duration
 	// FirstByte is the time from the request's first byte written to the
-	// answer's first byte read.
+	// answer's first byte read. It is measured in every iteration.
 	FirstByte time.Duration
 	// Exchange is the time from a ready connection to the complete answer, set
 	// only where an iteration does more than that (connects, closes).

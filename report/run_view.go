@@ -33,6 +33,8 @@ func run(v *view, r *load.Result) {
 	v.bullet("%s in, %s out", Bytes(float64(r.BytesIn)), Bytes(float64(r.BytesOut)))
 	v.bullet("%s", generator(r))
 	v.table(times(r))
+	v.table(requestTable(r))
+	v.table(faultTable(r))
 	v.table(errorTable(r))
 	care(v, r.Warnings)
 }
@@ -52,7 +54,7 @@ func times(r *load.Result) table {
 		h    *hist.Histogram
 	}{
 		{"response time", r.Response}, {"service time", r.Service}, {"start lag", r.StartLag},
-		{"connect", r.Connect}, {"first byte", r.FirstByte}, {"exchange", r.Exchange},
+		{"connect", r.Connect}, {"first byte", r.FirstByte}, {"exchange", r.Exchange}, {"message", r.Message},
 		{"service time, failed", r.FailedService}, {"service time, errored", r.ErroredService},
 	} {
 		if row.h == nil || row.h.Count() == 0 {
@@ -63,6 +65,30 @@ func times(r *load.Result) table {
 			cells = append(cells, Duration(float64(row.h.Quantile(q))))
 		}
 		t.rows = append(t.rows, append(cells, Duration(float64(row.h.Max()))))
+	}
+	return t
+}
+
+// requestTable lists the named requests.
+func requestTable(r *load.Result) table {
+	t := table{columns: []string{"request", "completed", "failed", "errored", "service mean", "p50", "p99"}}
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		n := r.Requests[name]
+		t.rows = append(t.rows, []string{clean(name), Count(float64(n.Completed)), Count(float64(n.Failed)), Count(float64(n.Errored)),
+			Duration(float64(n.Service.Mean())), Duration(float64(n.Service.Quantile(0.5))), Duration(float64(n.Service.Quantile(0.99)))})
+	}
+	return t
+}
+
+// faultTable lists the causes of the failed answers.
+func faultTable(r *load.Result) table {
+	t := table{columns: []string{"failed", "count", "first example"}}
+	for _, f := range r.Faults {
+		cause := clean(f.Check)
+		if f.Check == "" {
+			cause = fmt.Sprintf("status %d", f.Status)
+		}
+		t.rows = append(t.rows, []string{cause, Count(float64(f.Count)), clip(clean(f.Example), longestExample)})
 	}
 	return t
 }
@@ -97,9 +123,21 @@ func statuses(byStatus map[int]int64) string {
 }
 
 func generator(r *load.Result) string {
-	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), plural(r.GeneratorCores, "core"))
+	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), engine(r))
 	if r.GeneratorShare != nil {
 		text += fmt.Sprintf("; %.1f %% of each VU's cycle was spent in the generator", 100**r.GeneratorShare)
+	}
+	return text
+}
+
+// engine says what drove the VUs.
+func engine(r *load.Result) string {
+	if r.Engine == load.EventLoop {
+		return plural(r.Loops, "event loop")
+	}
+	text := plural(r.GeneratorCores, "core")
+	if r.EngineReason != "" {
+		text += fmt.Sprintf(" (a goroutine for each VU, not event loops: %s)", clean(r.EngineReason))
 	}
 	return text
 }

@@ -55,10 +55,19 @@ func (c Cell) cpu() cpuUse {
 	cores := float64(c.GeneratorCores)
 	generator, server := c.GeneratorCPUSec/seconds, c.Server.CPUSec/seconds
 	return cpuUse{
-		generator: generator / max(cores-server, generator),
+		generator: generator / max(min(cores-server, c.loops()), generator),
 		server:    server / max(cores-generator, server),
 		diluted:   server / (server + generator),
 	}
+}
+
+// loops returns how many cores the generator can use, whatever is left of the
+// machine: an event loop uses one.
+func (c Cell) loops() float64 {
+	if c.Engine == load.EventLoop {
+		return float64(c.Loops)
+	}
+	return float64(c.GeneratorCores)
 }
 
 // cpuFinding is what the CPU use of both sides says about the figures, or nil.

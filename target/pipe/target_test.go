@@ -56,7 +56,7 @@ func TestEveryRungMovesAllItems(t *testing.T) {
 			v := newVU(t, c)
 			for range 3 {
 				outcome, err := v.Do(t.Context())
-				if want := (load.Outcome{Ops: 10_001}); outcome != want || err != nil {
+				if want := (load.Outcome{Ops: 10_001}); !reflect.DeepEqual(outcome, want) || err != nil {
 					t.Errorf("%+v: %+v, %v, want %+v", c, outcome, err, want)
 				}
 			}
@@ -91,7 +91,7 @@ func TestPrinting(t *testing.T) {
 	v := newVU(t, Config{Rung: "chan", Items: 12, Print: true, Discard: process("discards")})
 	outcome, err := v.Do(t.Context())
 	// "sent 1\n" is 7 bytes, "received 1\n" 11: 9·18 for one digit and 3·20 for two.
-	if want := (load.Outcome{Ops: 12, BytesOut: 222}); outcome != want || err != nil {
+	if want := (load.Outcome{Ops: 12, BytesOut: 222}); !reflect.DeepEqual(outcome, want) || err != nil {
 		t.Errorf("%+v, %v, want %+v", outcome, err, want)
 	}
 	if err := v.Close(); err != nil {
