@@ -2,12 +2,12 @@ package http
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -22,8 +22,12 @@ type Config struct {
 	UnixSocket string
 	// Method is the request's method; empty means GET.
 	Method string
+	// HTTP10 sends requests of HTTP/1.0. They ask for "Connection: Keep-Alive"
+	// unless keep-alive is off, and the connection is kept only if the answer
+	// says the same.
+	HTTP10 bool
 	// Header is sent in this order. It overrides the fields that are sent
-	// unasked: Host, User-Agent and, without keep-alive, Connection.
+	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
 	Header []Field
 	// Body is sent with its Content-Length in every request.
@@ -31,8 +35,19 @@ type Config struct {
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
 	ExpectStatus []int
+	// SameLength calls an answer wrong, by the check "length", if its body is
+	// not as long as that of the target's first answer.
+	SameLength bool
 	// DisableKeepAlive opens a connection for every iteration.
 	DisableKeepAlive bool
+	// Proxy is the host:port of a proxy that is sent the requests for an http
+	// URL instead of the URL's host.
+	Proxy string
+	// LocalAddress is the IP address that connections come from.
+	LocalAddress string
+	// SocketBuffer is the size in bytes of each connection's two buffers in the
+	// kernel; zero leaves it to the kernel.
+	SocketBuffer int
 	// TLS applies to https only.
 	TLS TLS
 	// Dial opens a connection instead of the operating system; TLS, if any,
@@ -46,37 +61,60 @@ type Field struct {
 	Name, Value string
 }
 
-// TLS says whom to trust. The zero value trusts the system's authorities and
-// checks the certificate against the URL's host. Sessions are not resumed: a
-// new connection means a full handshake.
-type TLS struct {
-	// CA holds the trusted authorities in PEM form; empty means the system's.
-	CA []byte
-	// Insecure accepts any certificate of any host.
-	Insecure bool
-	// ServerName is the expected name instead of the URL's host.
-	ServerName string
-}
-
-func (t TLS) isZero() bool { return len(t.CA) == 0 && !t.Insecure && t.ServerName == "" }
-
-// config builds the TLS configuration for a URL's host.
-func (t TLS) config(host string) (*tls.Config, error) {
-	c := &tls.Config{
-		ServerName:         host,
-		InsecureSkipVerify: t.Insecure,
-		NextProtos:         []string{"http/1.1"},
-	}
-	if t.ServerName != "" {
-		c.ServerName = t.ServerName
-	}
-	if len(t.CA) > 0 {
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(t.CA) {
-			return nil, errors.New("http: TLS.CA holds no certificate in PEM form")
+// checkWays finds what is wrong with how connections are to be made.
+func (c Config) checkWays(o origin) error {
+	var errs []error
+	for _, way := range []struct {
+		name string
+		set  bool
+	}{
+		{"Proxy", c.Proxy != ""},
+		{"LocalAddress", c.LocalAddress != ""},
+		{"SocketBuffer", c.SocketBuffer != 0},
+	} {
+		switch {
+		case way.set && c.Dial != nil:
+			errs = append(errs, fmt.Errorf("http: %s does not apply to a Dial of one's own", way.name))
+		case way.set && o.network == "unix" && way.name != "SocketBuffer":
+			errs = append(errs, fmt.Errorf("http: %s does not apply to a Unix socket", way.name))
 		}
 	}
-	return c, nil
+	if c.Proxy != "" {
+		errs = append(errs, checkHostPort(c.Proxy))
+	}
+	if c.Proxy != "" && o.secure {
+		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
+	}
+	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
+		errs = append(errs, fmt.Errorf("http: LocalAddress %q is not an IP address", c.LocalAddress))
+	}
+	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
+		errs = append(errs, fmt.Errorf("http: SocketBuffer %d is not in 0 to %d bytes", c.SocketBuffer, maxSocketBuffer))
+	}
+	return errors.Join(errs...)
+}
+
+// maxSocketBuffer is more than any kernel grants and fits its int of 32 bits
+// after it has doubled it.
+const maxSocketBuffer = 1 << 29
+
+func checkHostPort(proxy string) error {
+	host, port, err := net.SplitHostPort(proxy)
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
+		return fmt.Errorf("http: Proxy %q is not host:port", proxy)
+	}
+	return nil
+}
+
+// checkStatuses finds expected statuses that no answer can have.
+func (c Config) checkStatuses() error {
+	var errs []error
+	for _, status := range c.ExpectStatus {
+		if status < 100 || status > 999 {
+			errs = append(errs, fmt.Errorf("http: ExpectStatus %d is not in 100 to 999", status))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // An origin is what a URL says: whom to dial, what to ask, and how.
@@ -85,7 +123,7 @@ type origin struct {
 	secure           bool
 	hostname         string // to be found in the certificate
 	host             string // of the Host field
-	target           string // path and query
+	target           string // path and query, or all of the URL for a proxy
 }
 
 const unixScheme = "http+unix://"
@@ -116,6 +154,10 @@ func (c Config) origin() (origin, error) {
 		hostname: u.Hostname(),
 		host:     withoutZone(u.Host),
 		target:   u.RequestURI(),
+	}
+	if c.Proxy != "" && socket == "" {
+		o.address, o.target = c.Proxy, "http://"+o.host+o.target
+		return o, nil
 	}
 	switch port := u.Port(); {
 	case socket != "":

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		Method:       "GE T",
 		Header:       []Field{{"A b", "c"}, {"X", "a\r\nInjected: b"}, {"Transfer-Encoding", "chunked"}},
 		ExpectStatus: []int{200, 99, 1000},
+		Proxy:        "proxy", LocalAddress: "localhost", SocketBuffer: -1,
 	})
 	for _, want := range []string{
 		`URL "ftp://host/": scheme "ftp" is not http, https or http+unix`,
@@ -27,6 +29,9 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		`Header Transfer-Encoding: "chunked" is not possible`,
 		`ExpectStatus 99 is not in 100 to 999`,
 		`ExpectStatus 1000 is not`,
+		`Proxy "proxy" is not host:port`,
+		`LocalAddress "localhost" is not an IP address`,
+		`SocketBuffer -1 is not in 0 to`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\ndoes not say %s", err, want)
@@ -51,6 +56,13 @@ func TestNewRefuses(t *testing.T) {
 		"is \"5\" but Body has 2":   {URL: "http://host/", Body: []byte("ab"), Header: []Field{{"content-length", "5"}}},
 		"another control character": {URL: "http://host/", Header: []Field{{"X", "a\x00"}}},
 		"name \"\" is not a token":  {URL: "http://host/", Header: []Field{{"", "a"}}},
+		"tunnel to an https URL":    {URL: "https://host/", Proxy: "proxy:8080"},
+		"Proxy does not apply":      {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
+		"SocketBuffer does not":     {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
+		"TLS.Certificate and":       {URL: "https://host/", TLS: TLS{Certificate: []byte("no")}},
+		"TLS.MaxVersion 0x0999":     {URL: "https://host/", TLS: TLS{MaxVersion: 0x999}},
+		"1.3 is above":              {URL: "https://host/", TLS: TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
+		"TLS.CipherSuites: TLS_AES": {URL: "https://host/", TLS: TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
 	} {
 		_, err := New(c)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -74,6 +86,7 @@ func TestOrigin(t *testing.T) {
 		{Config{URL: "http://[fe80::1%25lo]/"}, origin{"tcp", "[fe80::1%lo]:80", false, "fe80::1%lo", "[fe80::1]", "/"}},
 		{Config{URL: "http+unix:///run/s.sock:/a?b"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/a?b"}},
 		{Config{URL: "http+unix:///run/s.sock"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/"}},
+		{Config{URL: "http://host/a", Proxy: "p:82"}, origin{"tcp", "p:82", false, "host", "host", "http://host/a"}},
 		{Config{URL: "https://host/a", UnixSocket: "/run/s"}, origin{"unix", "/run/s", true, "host", "host", "/a"}},
 	} {
 		got, err := test.give.origin()
@@ -98,6 +111,12 @@ func TestEncode(t *testing.T) {
 		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []Field{
 			{"x", "1"}, {"host", "other"}, {"user-agent", ""}, {"content-length", "2"}, {"connection", "close"}, {"X", "2"}}},
 			"GET / HTTP/1.1\r\nx: 1\r\nhost: other\r\nuser-agent: \r\ncontent-length: 2\r\nconnection: close\r\nX: 2\r\n\r\nab"},
+		{"1.0", Config{URL: "http://h", HTTP10: true, Header: []Field{{"User-Agent", "ab"}}},
+			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: ab\r\nConnection: Keep-Alive\r\n\r\n"},
+		{"1.0, no keep-alive", Config{URL: "http://h", HTTP10: true, DisableKeepAlive: true},
+			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: contend\r\n\r\n"},
+		{"proxy", Config{URL: "http://h:81/a?b", Proxy: "p:82"},
+			"GET http://h:81/a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: contend\r\n\r\n"},
 		{"no keep-alive", Config{URL: "http://h", DisableKeepAlive: true},
 			"GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nConnection: close\r\n\r\n"},
 	} {

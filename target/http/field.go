@@ -24,6 +24,10 @@ func (p *parser) field(line []byte) error {
 		return p.contentLength(trim(value))
 	case len(name) == len("transfer-encoding") && equalFold(name, "transfer-encoding"):
 		return p.transferEncoding(trim(value))
+	case len(name) == len("server") && equalFold(name, "server"):
+		p.fold = true
+		value = trim(value)
+		p.server = append(p.server[:0], value[:min(len(value), maxServer)]...)
 	default:
 		p.fold = true
 	}

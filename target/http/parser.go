@@ -18,6 +18,8 @@ const (
 	maxChunkLine = 4 << 10
 	// maxSameHeader bounds the header that a parser remembers.
 	maxSameHeader = 1 << 10
+	// maxServer bounds what is kept of a Server field.
+	maxServer = 128
 	// protocol is how every answer begins; one digit follows.
 	protocol = "HTTP/1."
 )
@@ -46,7 +48,8 @@ const (
 // says nothing about the body); one that leaves the body's end in doubt is an
 // error of kind Protocol.
 type parser struct {
-	head bool // the request was HEAD: answers have no body
+	head   bool // the request was HEAD: answers have no body
+	http10 bool // the request was of HTTP/1.0: a kept connection is said to be so
 
 	state  parserState
 	lines  int    // bytes that the current section of lines may still take
@@ -57,10 +60,12 @@ type parser struct {
 	minor   int   // HTTP/1.minor
 	length  int64 // Content-Length, or -1
 	chunked bool
-	closes  bool // Connection: close
-	keeps   bool // Connection: keep-alive
-	fold    bool // the latest field may be continued on the next line
-	begun   bool // at least one byte of the answer was seen
+	closes  bool   // Connection: close
+	keeps   bool   // Connection: keep-alive
+	fold    bool   // the latest field may be continued on the next line
+	begun   bool   // at least one byte of the answer was seen
+	body    int64  // bytes of the body so far, without what frames its chunks
+	server  []byte // the beginning of the Server field
 
 	header []byte // of the previous answer, if it came in one piece, and is short
 }
@@ -118,7 +123,7 @@ func (p *parser) reusable() bool {
 	if p.closes || p.status == 101 || p.openBody() {
 		return false
 	}
-	return p.minor > 0 || p.keeps
+	return p.keeps || p.minor > 0 && !p.http10
 }
 
 // eof says what the connection's end means here: nil if it completes the
@@ -143,6 +148,7 @@ func (p *parser) step(b []byte) (int, error) {
 	case inChunk:
 		return p.skip(b, afterChunk), nil
 	case inOpenBody:
+		p.body += int64(len(b))
 		return len(b), nil
 	}
 	end := bytes.IndexByte(b, '\n')
@@ -186,6 +192,7 @@ func (p *parser) skip(b []byte, next parserState) int {
 		p.state = next
 	}
 	p.remain -= int64(n)
+	p.body += int64(n)
 	return n
 }
 
@@ -236,6 +243,7 @@ func (p *parser) statusLine(line []byte) error {
 	p.status = status
 	p.minor = int(line[7] - '0')
 	p.length = -1
+	p.server = p.server[:0]
 	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
 	p.state = inHeader
 	return nil
@@ -256,6 +264,7 @@ func (p *parser) endHeader() error {
 
 // bodyFollows decides how the body ends (RFC 9112, section 6.3).
 func (p *parser) bodyFollows() {
+	p.body = 0
 	switch {
 	case p.head || p.status == 101 || p.status == 204 || p.status == 304:
 		p.state = complete

@@ -24,7 +24,7 @@ func (c Config) encode(o origin) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method, o.target)
+	fmt.Fprintf(&b, "%s %s %s\r\n", method, o.target, c.version())
 	if !given["Host"] {
 		fmt.Fprintf(&b, "Host: %s\r\n", o.host)
 	}
@@ -37,8 +37,8 @@ func (c Config) encode(o origin) ([]byte, error) {
 	if !given["Content-Length"] && (len(c.Body) > 0 || hasContent(method)) {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(c.Body))
 	}
-	if c.DisableKeepAlive && !given["Connection"] {
-		b.WriteString("Connection: close\r\n")
+	if option := c.connection(); option != "" && !given["Connection"] {
+		fmt.Fprintf(&b, "Connection: %s\r\n", option)
 	}
 	b.WriteString("\r\n")
 	b.Write(c.Body)
@@ -50,6 +50,25 @@ func (c Config) method() string {
 		return "GET"
 	}
 	return c.Method
+}
+
+func (c Config) version() string {
+	if c.HTTP10 {
+		return "HTTP/1.0"
+	}
+	return "HTTP/1.1"
+}
+
+// connection says what is not understood: HTTP/1.1 keeps connections and
+// HTTP/1.0 closes them.
+func (c Config) connection() string {
+	switch {
+	case c.HTTP10 && !c.DisableKeepAlive:
+		return "Keep-Alive"
+	case !c.HTTP10 && c.DisableKeepAlive:
+		return "close"
+	}
+	return ""
 }
 
 // hasContent reports whether a server expects a length even of an empty body

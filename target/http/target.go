@@ -49,8 +49,13 @@ type Target struct {
 	head      bool
 	keepAlive bool
 	expect    []int
+	http10    bool
+	same      bool // SameLength
+	first     atomic.Pointer[Answer]
 	tls       *tls.Config
 	dial      func(ctx context.Context) (net.Conn, error)
+	local     net.Addr // to dial from, or nil
+	buffer    int      // SocketBuffer
 	// noEarlyDial is set by the first connection that failed before the clock
 	// started, lest every virtual user waits for a server that is not there.
 	noEarlyDial atomic.Bool
@@ -63,19 +68,20 @@ var _ load.Target = (*Target)(nil)
 func New(c Config) (*Target, error) {
 	o, originErr := c.origin()
 	request, requestErr := c.encode(o)
-	errs := []error{originErr, requestErr}
+	errs := []error{originErr, requestErr, c.checkWays(o), c.checkStatuses()}
 	t := &Target{
 		origin:    o,
 		request:   request,
 		head:      c.Method == "HEAD",
 		keepAlive: !c.DisableKeepAlive,
 		expect:    slices.Clone(c.ExpectStatus),
+		http10:    c.HTTP10,
+		same:      c.SameLength,
 		dial:      c.Dial,
+		buffer:    c.SocketBuffer,
 	}
-	for _, status := range c.ExpectStatus {
-		if status < 100 || status > 999 {
-			errs = append(errs, fmt.Errorf("http: ExpectStatus %d is not in 100 to 999", status))
-		}
+	if c.LocalAddress != "" {
+		t.local = &net.TCPAddr{IP: net.ParseIP(c.LocalAddress)}
 	}
 	switch {
 	case o.secure:
@@ -126,8 +132,20 @@ func (t *Target) right(status int) bool {
 // dialNetwork opens a plain connection. Probes for a dead peer are off: the
 // iteration's timeout finds it, and they cost system calls.
 func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
-	d := net.Dialer{KeepAlive: -1}
-	return d.DialContext(ctx, t.origin.network, t.origin.address)
+	d := net.Dialer{KeepAlive: -1, LocalAddr: t.local}
+	conn, err := d.DialContext(ctx, t.origin.network, t.origin.address)
+	if err != nil || t.buffer == 0 {
+		return conn, err
+	}
+	sized := conn.(interface {
+		SetReadBuffer(bytes int) error
+		SetWriteBuffer(bytes int) error
+	})
+	if err := errors.Join(sized.SetReadBuffer(t.buffer), sized.SetWriteBuffer(t.buffer)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // connect opens a connection and shakes hands over it if it is secure.
@@ -154,4 +172,14 @@ func handshakeError(err error) error {
 		return &load.Error{Kind: load.TLS, Err: err}
 	}
 	return err
+}
+
+// exchangeError is of kind TLS if the peer says so: a server of TLS 1.3 looks at
+// the client's certificate when the client has shaken hands already.
+func exchangeError(err error) error {
+	var alert *net.OpError
+	if errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error") {
+		return &load.Error{Kind: load.TLS, Err: fmt.Errorf("http: exchange: %w", err)}
+	}
+	return fmt.Errorf("http: exchange: %w", err)
 }

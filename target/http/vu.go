@@ -51,7 +51,7 @@ var _ interface {
 func newVU(t *Target) *vu {
 	return &vu{
 		target:   t,
-		parser:   parser{head: t.head},
+		parser:   parser{head: t.head, http10: t.http10},
 		buf:      make([]byte, minBuffer),
 		epoch:    time.Now(),
 		deadline: unarmed,
@@ -159,12 +159,7 @@ func (v *vu) exchange(ctx context.Context, firstByte *time.Duration) (load.Outco
 
 // answer turns a complete answer of in bytes into an Outcome.
 func (v *vu) answer(in int64) load.Outcome {
-	return load.Outcome{
-		Status:   v.parser.status,
-		Failed:   !v.target.right(v.parser.status),
-		BytesIn:  in,
-		BytesOut: int64(len(v.target.request)),
-	}
+	return v.target.judge(&v.parser, v.link, in)
 }
 
 // unarmed is the deadline of a connection that has none yet.
@@ -236,7 +231,7 @@ func (v *vu) interrupt() {
 // end handles an error of the connection after in bytes of an answer.
 func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error) {
 	if err != io.EOF {
-		return v.fail(ctx, fmt.Errorf("http: exchange: %w", err))
+		return v.fail(ctx, exchangeError(err))
 	}
 	if err := v.parser.eof(); err != nil {
 		return v.fail(ctx, fmt.Errorf("http: connection closed after %d bytes of an answer: %w", in, err))

@@ -1,0 +1,137 @@
+package http
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/tls"
+	"fmt"
+	"strings"
+
+	"contend/load"
+)
+
+// An Answer is what the first of all answers said. Every target has one, which
+// tells what is under load.
+type Answer struct {
+	// Status is the HTTP status.
+	Status int
+	// Server is the Server field, at most 128 bytes of it.
+	Server string
+	// BodyLength is the number of bytes of the body as received, without what
+	// frames its chunks.
+	BodyLength int64
+	// TLS is protocol, cipher suite, bits of the server's key and bits of the
+	// cipher, as OpenSSL names them: "TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256".
+	// It is empty without TLS, as is TempKey, the key of the key exchange:
+	// "X25519 253 bits".
+	TLS, TempKey string
+}
+
+// First returns the first answer of all, and false if there is none yet. Which
+// of several that arrive at the same time is the first is left to chance.
+func (t *Target) First() (Answer, bool) {
+	first := t.first.Load()
+	if first == nil {
+		return Answer{}, false
+	}
+	return *first, true
+}
+
+// judge turns a complete answer of in bytes into an Outcome. The link is nil
+// where there is no TLS.
+func (t *Target) judge(p *parser, l *link, in int64) load.Outcome {
+	first := t.first.Load()
+	if first == nil {
+		first = t.noteFirst(p, l)
+	}
+	out := load.Outcome{
+		Status:   p.status,
+		Failed:   !t.right(p.status),
+		BytesIn:  in,
+		BytesOut: int64(len(t.request)),
+		BodyIn:   p.body,
+	}
+	if t.same && !out.Failed && p.body != first.BodyLength {
+		out.Failed, out.Check = true, "length"
+	}
+	return out
+}
+
+func (t *Target) noteFirst(p *parser, l *link) *Answer {
+	a := &Answer{Status: p.status, Server: string(p.server), BodyLength: p.body}
+	if l != nil {
+		if secure, ok := l.Conn.(*tls.Conn); ok {
+			state := secure.ConnectionState()
+			a.TLS, a.TempKey = describe(state), tempKey(state.CurveID)
+		}
+	}
+	t.first.CompareAndSwap(nil, a)
+	return t.first.Load()
+}
+
+// describe names a handshake as ab 2.3 does.
+func describe(s tls.ConnectionState) string {
+	version := strings.Replace(tls.VersionName(s.Version), "TLS ", "TLSv", 1)
+	version = strings.TrimSuffix(version, ".0") // OpenSSL calls TLS 1.0 TLSv1
+	bits := 0
+	if len(s.PeerCertificates) > 0 {
+		bits = keyBits(s.PeerCertificates[0].PublicKey)
+	}
+	suite := tls.CipherSuiteName(s.CipherSuite)
+	return fmt.Sprintf("%s,%s,%d,%d", version, opensslName(suite), bits, cipherBits(suite))
+}
+
+func keyBits(public any) int {
+	switch key := public.(type) {
+	case *rsa.PublicKey:
+		return key.N.BitLen()
+	case *ecdsa.PublicKey:
+		return key.Params().BitSize
+	case ed25519.PublicKey:
+		return 253 // of the group's order, as OpenSSL counts
+	}
+	return 0
+}
+
+// opensslName turns the standard's name of a suite into OpenSSL's, which is
+// the same from TLS 1.3 on.
+func opensslName(suite string) string {
+	exchange, cipher, found := strings.Cut(strings.TrimPrefix(suite, "TLS_"), "_WITH_")
+	if !found {
+		return suite
+	}
+	cipher = strings.NewReplacer("AES_128", "AES128", "AES_256", "AES256", "_CBC", "", "RC4_128", "RC4",
+		"3DES_EDE", "DES-CBC3", "POLY1305_SHA256", "POLY1305").Replace(cipher)
+	if exchange != "RSA" { // which OpenSSL does not mention
+		cipher = exchange + "_" + cipher
+	}
+	return strings.ReplaceAll(cipher, "_", "-")
+}
+
+func cipherBits(suite string) int {
+	switch {
+	case strings.Contains(suite, "AES_256"), strings.Contains(suite, "CHACHA20"):
+		return 256
+	case strings.Contains(suite, "3DES"):
+		return 112 // of 168, against a meet in the middle
+	}
+	return 128
+}
+
+// tempKey names the group of a key exchange with the bits that OpenSSL counts.
+func tempKey(group tls.CurveID) string {
+	switch group {
+	case 0:
+		return ""
+	case tls.X25519:
+		return "X25519 253 bits"
+	case tls.CurveP256:
+		return "ECDH prime256v1 256 bits"
+	case tls.CurveP384:
+		return "ECDH secp384r1 384 bits"
+	case tls.CurveP521:
+		return "ECDH secp521r1 521 bits"
+	}
+	return group.String()
+}
