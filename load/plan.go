@@ -55,6 +55,9 @@ type Sample struct {
 	Err             error
 }
 
+// MaxVUs bounds the VUs of a Plan.
+const MaxVUs = 1_000_000
+
 // DefaultGrace is the Grace of a Plan that names none.
 const DefaultGrace = time.Second
 
@@ -90,8 +93,8 @@ type Progress struct {
 func (p Plan) Validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plan: "+format, args...)) }
-	if p.VUs < 1 || p.VUs > 1_000_000 {
-		wrong("vus is %d, allowed are 1 to 1000000", p.VUs)
+	if p.VUs < 1 || p.VUs > MaxVUs {
+		wrong("vus is %d, allowed are 1 to %d", p.VUs, MaxVUs)
 	}
 	if p.Duration == 0 && p.Iterations == 0 {
 		wrong("one of duration and iterations must be set")

@@ -24,8 +24,12 @@ func curve(v *view, c trial.Curve) {
 			estimate(p.N, Count), estimate(p.Throughput, perSec), p.Optimum)
 	}
 	if c.Enough != nil {
-		v.say("The smallest level within 5 %% of the best throughput: %s (%s).",
-			plural(int(c.Enough.N), "VU"), perSec(c.Enough.X))
+		reservation := ""
+		if c.Fit == nil {
+			reservation = "With that reservation: "
+		}
+		v.say("%sThe smallest level within 5 %% of the best throughput: %s (%s).", reservation,
+			estimate(c.Enough.N, Count)+" VUs", perSec(c.Enough.Throughput))
 	}
 	if c.Fit != nil {
 		v.table(residuals(c.Fit.Residuals))

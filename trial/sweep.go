@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -16,6 +18,9 @@ import (
 type SweepDesign struct {
 	// Levels of concurrency, each at least 1.
 	Levels []int `json:"levels"`
+	// ExtendTo allows further levels: the highest is doubled, up to ExtendTo,
+	// until the two highest have both fallen below the best. 0: none.
+	ExtendTo int `json:"extend_to,omitempty"`
 	// Visits is how often each level is measured, each time in a fresh process
 	// and a fresh random order of the levels.
 	Visits int `json:"visits"`
@@ -38,6 +43,9 @@ func (d SweepDesign) Validate() error {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("sweep: level %d, allowed are 1 and more", n))
 		}
+	}
+	if d.ExtendTo < 0 || d.ExtendTo > load.MaxVUs {
+		errs = append(errs, fmt.Errorf("sweep: extend_to is %d, allowed are 0 to %d", d.ExtendTo, load.MaxVUs))
 	}
 	if d.Visits < 1 || d.Visits > 1000 {
 		errs = append(errs, fmt.Errorf("sweep: visits is %d, allowed are 1 to 1000", d.Visits))
@@ -68,7 +76,7 @@ type Curve struct {
 	Fit   *usl.Result `json:"fit,omitempty"`
 	NoFit string      `json:"no_fit,omitempty"`
 	// Enough is the smallest measured level within 5 % of the best throughput.
-	Enough *usl.Point `json:"enough,omitempty"`
+	Enough *usl.Knee `json:"enough,omitempty"`
 }
 
 // Sweep drives the arm at every level, Visits times in random order. On an
@@ -78,7 +86,7 @@ func Sweep(ctx context.Context, arm Arm, plan load.Plan, d SweepDesign, observe 
 		return nil, err
 	}
 	s := &sweeping{arm: arm, plan: plan, observe: observe,
-		random: rand.New(rand.NewPCG(d.Seed, 2)), curve: &Curve{Arm: arm.Name, Design: d}}
+		random: rand.New(rand.NewPCG(d.Seed, 2)), curve: &Curve{Arm: arm.Name, Design: d}, levels: slices.Clone(d.Levels)}
 	var err error
 	for n := 1; n <= d.Visits && err == nil; n++ {
 		err = s.visit(ctx, n)
@@ -93,6 +101,7 @@ type sweeping struct {
 	observe func(Progress)
 	random  *rand.Rand
 	curve   *Curve
+	levels  []int // those of the design, and the further ones of the first visit
 }
 
 // visit starts the arm afresh and drives it at every level once.
@@ -101,22 +110,40 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 	if err != nil {
 		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
 	}
-	levels := s.curve.Design.Levels
-	for _, i := range s.random.Perm(len(levels)) {
-		if s.observe != nil {
-			s.observe(Progress{
-				Done:  float64(len(s.curve.Visits)) / float64(s.curve.Design.Visits*len(levels)),
-				Label: fmt.Sprintf("visit %d of %d, %d VUs", n, s.curve.Design.Visits, levels[i]),
-			})
-		}
-		if err = s.level(ctx, live, n, levels[i]); err != nil {
+	for _, i := range s.random.Perm(len(s.levels)) {
+		if err = s.level(ctx, live, n, s.levels[i]); err != nil {
 			break
 		}
+	}
+	for next := s.further(n); err == nil && next > 0; next = s.further(n) {
+		s.levels = append(s.levels, next)
+		err = s.level(ctx, live, n, next)
 	}
 	return errors.Join(err, stopAll(ctx, []*Live{live}))
 }
 
+// further returns the next level beyond those of the design, or 0.
+func (s *sweeping) further(visit int) int {
+	highest, limit := slices.Max(s.levels), s.curve.Design.ExtendTo
+	if visit > 1 || highest >= limit {
+		return 0
+	}
+	cells := slices.Clone(s.curve.Visits)
+	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
+	best := slices.MaxFunc(cells, func(a, b Cell) int { return cmp.Compare(a.ThroughputPerSec, b.ThroughputPerSec) })
+	if last := len(cells) - 1; last > 1 && best.Concurrency < cells[last-1].Concurrency {
+		return 0
+	}
+	return min(2*highest, limit)
+}
+
 func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
+	if s.observe != nil {
+		s.observe(Progress{
+			Done:  float64(len(s.curve.Visits)) / float64(s.curve.Design.Visits*len(s.levels)),
+			Label: fmt.Sprintf("visit %d of %d, %d VUs", visit, s.curve.Design.Visits, n),
+		})
+	}
 	session, err := load.Open(ctx, live.Address, live.Target, n)
 	if err != nil {
 		return errors.Join(live.died(s.arm.Name, 1), err)
@@ -154,24 +181,24 @@ func (c *Curve) Derive() {
 	c.Results, c.Fit, c.NoFit, c.Enough = nil, nil, "", nil
 	byLevel := map[int][]Cell{}
 	var points []usl.Point
+	believed := 0
 	for _, v := range c.Visits {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
+		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
 		if refuse(v, Throughput) == nil {
-			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
+			believed++
 		}
 	}
-	for _, n := range c.Design.Levels {
-		if cells := byLevel[n]; len(cells) > 0 && !slices.ContainsFunc(c.Results, func(r Cell) bool { return r.Concurrency == n }) {
-			c.Results = append(c.Results, MergeCells(cells))
-		}
+	for _, n := range slices.Sorted(maps.Keys(byLevel)) {
+		c.Results = append(c.Results, MergeCells(byLevel[n]))
 	}
-	if left := len(c.Visits) - len(points); left > 0 {
+	if enough, err := usl.WithinOfBest(points, enough, c.Design.Seed); err == nil {
+		c.Enough = &enough
+	}
+	if left := len(c.Visits) - believed; left > 0 {
 		c.NoFit = fmt.Sprintf("%d of %d visits must not be believed: see the warnings of their levels", left, len(c.Visits))
 		return
-	}
-	if enough, err := usl.WithinOfBest(points, enough); err == nil {
-		c.Enough = &enough
 	}
 	fit, err := usl.Fit(points, c.Design.Seed)
 	if err != nil {

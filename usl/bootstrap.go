@@ -74,8 +74,13 @@ func (s *sample) estimate(of func(Model) float64) Estimate {
 	for i, m := range s.resamples {
 		values[i] = of(m)
 	}
+	e.Interval = percentileInterval(values)
+	return e
+}
+
+// percentileInterval sorts the values of all resamples.
+func percentileInterval(values []float64) *Interval {
 	slices.Sort(values)
 	tail := int((1 - Confidence) / 2 * (resamples + 1)) // 25
-	e.Interval = &Interval{Low: values[tail-1], High: values[resamples-tail]}
-	return e
+	return &Interval{Low: values[tail-1], High: values[resamples-tail]}
 }

@@ -115,26 +115,6 @@ type Residual struct {
 	Residual float64 `json:"residual_per_s"`
 }
 
-// WithinOfBest returns the smallest measured level whose mean throughput is at
-// least (1−share) times that of the best level, with its mean throughput. It needs
-// no law. It errs on points that Fit would refuse, but one level is enough.
-func WithinOfBest(points []Point, share float64) (Point, error) {
-	if !(share >= 0 && share <= 1) {
-		return Point{}, fmt.Errorf("usl: share is %v, want 0 to 1", share)
-	}
-	levels, err := group(points)
-	if err != nil {
-		return Point{}, err
-	}
-	best := slices.MaxFunc(levels, func(a, b level) int { return cmp.Compare(a.mean, b.mean) })
-	for _, l := range levels {
-		if l.mean >= (1-share)*best.mean {
-			return Point{N: l.n, X: l.mean}, nil
-		}
-	}
-	return Point{N: best.n, X: best.mean}, nil
-}
-
 // A level is all visits with the same concurrency.
 type level struct {
 	n      float64

@@ -370,18 +370,38 @@ func TestWithinOfBest(t *testing.T) {
 		// means of visits: level 2 has 95, level 4 has 100
 		{points([]float64{4, 2, 4, 2}, []float64{90, 120, 110, 70}), 0.05, usl.Point{N: 2, X: 95}},
 	} {
-		got, err := usl.WithinOfBest(c.points, c.share)
+		knee, err := usl.WithinOfBest(c.points, c.share, 1)
+		got := usl.Point{N: knee.N.Value, X: knee.Throughput}
 		if err != nil || got != c.want {
 			t.Errorf("share %v: %v, %v; want %v", c.share, got, err, c.want)
 		}
 	}
 	for _, share := range []float64{-0.1, 1.1, math.NaN()} {
-		if _, err := usl.WithinOfBest(sdm91(), share); err == nil {
+		if _, err := usl.WithinOfBest(sdm91(), share, 1); err == nil {
 			t.Errorf("share %v: no error", share)
 		}
 	}
-	if _, err := usl.WithinOfBest(nil, 0.05); err == nil {
+	if _, err := usl.WithinOfBest(nil, 0.05, 1); err == nil {
 		t.Error("no points: no error")
+	}
+}
+
+// Levels 1, 2 and 4 with four visits each. The visits of level 2 lie from 88 to
+// 100 around 94, those of level 4 around 100 from 98 to 102: 94 is just below 95
+// of 100, so 4 is the knee, and 2 is in its interval. Level 1 has 50.
+func TestTheKneesInterval(t *testing.T) {
+	list := points([]float64{1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4}, []float64{50, 51, 49, 50, 88, 92, 96, 100, 98, 99, 101, 102})
+	knee, err := usl.WithinOfBest(list, 0.05, 1)
+	if err != nil || knee.N.Value != 4 || knee.N.Interval == nil || *knee.N.Interval != (usl.Interval{Low: 2, High: 4}) {
+		t.Errorf("%+v (%v), %v; want 4 in [2, 4]", knee, knee.N.Interval, err)
+	}
+	again, _ := usl.WithinOfBest(list, 0.05, 1)
+	if *again.N.Interval != *knee.N.Interval {
+		t.Errorf("another interval from the same seed: %v", again.N.Interval)
+	}
+	once, err := usl.WithinOfBest(list[:5], 0.05, 1)
+	if err != nil || once.N.Interval != nil {
+		t.Errorf("%+v, %v: an interval, although level 2 was visited once", once, err)
 	}
 }
 

@@ -52,6 +52,7 @@ func newSweep(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntSliceVar(&design.Levels, "levels", []int{1, 2, 4, 8, 16, 32, 64, 128}, "`levels` of concurrency")
+	f.IntVar(&design.ExtendTo, "extend-to", 0, "go on doubling the highest level up to this `level`, until throughput has fallen twice")
 	f.IntVar(&design.Visits, "visits", 3, "`times` that each level is measured")
 	f.DurationVarP(&design.Block, "duration", "d", time.Second, "measured length of a visit")
 	f.DurationVar(&design.Warmup, "warmup", 300*time.Millisecond, "before each visit")
