@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/tls"
 	"fmt"
+	"slices"
 	"strings"
 
 	"contend/load"
@@ -47,7 +48,7 @@ func (t *Target) judge(p *parser, l *link, in int64) load.Outcome {
 	}
 	out := load.Outcome{
 		Status:   p.status,
-		Failed:   !t.right(p.status),
+		Failed:   !t.expect.right(p.status),
 		BytesIn:  in,
 		BytesOut: int64(len(t.request)),
 		BodyIn:   p.body,
@@ -55,7 +56,19 @@ func (t *Target) judge(p *parser, l *link, in int64) load.Outcome {
 	if t.same && !out.Failed && p.body != first.BodyLength {
 		out.Failed, out.Check = true, "length"
 	}
+	if out.Failed {
+		out.Detail = p.detail()
+	}
 	return out
+}
+
+// newParser makes a parser that keeps of answers what judge needs.
+func (t *Target) newParser() parser {
+	p := parser{head: t.head, http10: t.http10, expect: t.expect}
+	if t.same {
+		p.keep = maxDetail
+	}
+	return p
 }
 
 func (t *Target) noteFirst(p *parser, l *link) *Answer {
@@ -134,4 +147,14 @@ func tempKey(group tls.CurveID) string {
 		return "ECDH secp521r1 521 bits"
 	}
 	return group.String()
+}
+
+// statuses are the right ones; none means 200 to 399.
+type statuses []int
+
+func (s statuses) right(status int) bool {
+	if len(s) == 0 {
+		return status >= 200 && status < 400
+	}
+	return slices.Contains(s, status)
 }

@@ -196,3 +196,26 @@ func TestConnectionsAreMadeAsTold(t *testing.T) {
 		})
 	}
 }
+
+func TestAWrongAnswerShowsItsBeginning(t *testing.T) {
+	long := strings.Repeat("x", 400_000)
+	for _, test := range []struct {
+		name, answer, want string
+	}{
+		{"short", "HTTP/1.1 503 No\r\nContent-Length: 4\r\n\r\nbusy", "HTTP/1.1 503 No\r\n\r\nbusy"},
+		{"chunked", "HTTP/1.1 404\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", "HTTP/1.1 404\r\n\r\nabc"},
+		{"long", fmt.Sprintf("HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n%s", len(long), long), "HTTP/1.1 500 X\r\n\r\n" + long[:182]},
+		{"long reason", fmt.Sprintf("HTTP/1.1 500 %s\r\nContent-Length: 1\r\n\r\ny", long[:5000]), "HTTP/1.1 500 " + long[:87] + "\r\n\r\ny"},
+		{"right", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := newTestVU(t, Config{URL: "http://" + serveRaw(t, []byte(test.answer))})
+			for i := range 3 {
+				out, err := v.Do(context.Background())
+				if err != nil || string(out.Detail) != test.want || out.Failed != (test.want != "") {
+					t.Fatalf("iteration %d: %q, %v; want %q", i, out.Detail, err, test.want)
+				}
+			}
+		})
+	}
+}

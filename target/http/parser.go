@@ -20,6 +20,8 @@ const (
 	maxSameHeader = 1 << 10
 	// maxServer bounds what is kept of a Server field.
 	maxServer = 128
+	// maxDetail bounds the beginning of a wrong answer that is kept.
+	maxDetail = 200
 	// protocol is how every answer begins; one digit follows.
 	protocol = "HTTP/1."
 )
@@ -40,16 +42,18 @@ const (
 
 // A parser reads one answer of HTTP/1.0 or 1.1 (RFC 9112) after another. It
 // takes the bytes in pieces of any size and asks for none, so it does not care
-// who reads them. It discards bodies and copies nothing but a line that is
-// split between two pieces.
+// who reads them. It discards bodies but for the beginning that it is to keep,
+// and copies nothing else but a line that is split between two pieces.
 //
 // Interim answers (1xx without 101) are skipped. An answer that the RFC lets a
 // client repair silently is repaired (a bare line feed, a folded field that
 // says nothing about the body); one that leaves the body's end in doubt is an
 // error of kind Protocol.
 type parser struct {
-	head   bool // the request was HEAD: answers have no body
-	http10 bool // the request was of HTTP/1.0: a kept connection is said to be so
+	head   bool     // the request was HEAD: answers have no body
+	expect statuses // of the others, the beginning of the body is kept
+	keep   int      // bytes of every body that are kept
+	http10 bool     // the request was of HTTP/1.0: a kept connection is said to be so
 
 	state  parserState
 	lines  int    // bytes that the current section of lines may still take
@@ -66,6 +70,9 @@ type parser struct {
 	begun   bool   // at least one byte of the answer was seen
 	body    int64  // bytes of the body so far, without what frames its chunks
 	server  []byte // the beginning of the Server field
+	excerpt []byte // the beginning of the status line, an empty line, and what is kept of the body
+	content int    // where the body begins in excerpt
+	missing int    // bytes of the body that are still to be kept
 
 	header []byte // of the previous answer, if it came in one piece, and is short
 }
@@ -148,7 +155,7 @@ func (p *parser) step(b []byte) (int, error) {
 	case inChunk:
 		return p.skip(b, afterChunk), nil
 	case inOpenBody:
-		p.body += int64(len(b))
+		p.take(b)
 		return len(b), nil
 	}
 	end := bytes.IndexByte(b, '\n')
@@ -182,18 +189,6 @@ func (p *parser) checkBeginning() error {
 		return protocolError("%.40q is not the beginning of an answer", p.line)
 	}
 	return nil
-}
-
-// skip passes over the bytes of a body whose length is known.
-func (p *parser) skip(b []byte, next parserState) int {
-	n := len(b)
-	if int64(n) >= p.remain {
-		n = int(p.remain)
-		p.state = next
-	}
-	p.remain -= int64(n)
-	p.body += int64(n)
-	return n
 }
 
 func (p *parser) readLine(line []byte) error {
@@ -244,6 +239,9 @@ func (p *parser) statusLine(line []byte) error {
 	p.minor = int(line[7] - '0')
 	p.length = -1
 	p.server = p.server[:0]
+	p.excerpt = append(p.excerpt[:0], line[:min(len(line), maxDetail/2)]...)
+	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
+	p.content = len(p.excerpt)
 	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
 	p.state = inHeader
 	return nil
@@ -265,6 +263,11 @@ func (p *parser) endHeader() error {
 // bodyFollows decides how the body ends (RFC 9112, section 6.3).
 func (p *parser) bodyFollows() {
 	p.body = 0
+	p.excerpt = p.excerpt[:p.content]
+	p.missing = p.keep
+	if !p.expect.right(p.status) {
+		p.missing = max(p.keep, maxDetail-p.content)
+	}
 	switch {
 	case p.head || p.status == 101 || p.status == 204 || p.status == 304:
 		p.state = complete

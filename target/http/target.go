@@ -48,7 +48,7 @@ type Target struct {
 	request   []byte
 	head      bool
 	keepAlive bool
-	expect    []int
+	expect    statuses
 	http10    bool
 	same      bool // SameLength
 	first     atomic.Pointer[Answer]
@@ -119,14 +119,6 @@ func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
 	}
 	v.link = l
 	return v, nil
-}
-
-// right reports whether status was expected.
-func (t *Target) right(status int) bool {
-	if len(t.expect) == 0 {
-		return status >= 200 && status < 400
-	}
-	return slices.Contains(t.expect, status)
 }
 
 // dialNetwork opens a plain connection. Probes for a dead peer are off: the

@@ -33,6 +33,7 @@ type vu struct {
 	epoch    time.Time
 	lastUse  time.Duration
 	deadline time.Duration // of the connection; see arm
+	began    time.Duration // when the answer's first byte was read
 
 	done    <-chan struct{} // of the context that is being watched
 	unwatch func() bool
@@ -51,7 +52,7 @@ var _ interface {
 func newVU(t *Target) *vu {
 	return &vu{
 		target:   t,
-		parser:   parser{head: t.head, http10: t.http10},
+		parser:   t.newParser(),
 		buf:      make([]byte, minBuffer),
 		epoch:    time.Now(),
 		deadline: unarmed,
@@ -78,11 +79,15 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 	if err := v.arm(ctx, start); err != nil {
 		return load.Outcome{}, err
 	}
-	out, err := v.exchange(ctx, nil)
-	if err == nil && !v.parser.reusable() {
+	out, err := v.exchange(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Phases.FirstByte = v.began - start
+	if !v.parser.reusable() {
 		v.drop()
 	}
-	return out, err
+	return out, nil
 }
 
 // connectAndExchange is an iteration that has to connect, and measures it.
@@ -94,14 +99,13 @@ func (v *vu) connectAndExchange(ctx context.Context, start time.Duration) (load.
 	if err := v.arm(ctx, start); err != nil {
 		return load.Outcome{}, err
 	}
-	var firstByte time.Duration
-	out, err := v.exchange(ctx, &firstByte)
+	out, err := v.exchange(ctx)
 	if err != nil {
 		return out, err
 	}
 	out.Phases = load.Phases{
 		Connect:   connected - start,
-		FirstByte: firstByte - connected,
+		FirstByte: v.began - connected,
 		Exchange:  time.Since(v.epoch) - connected,
 	}
 	if !v.target.keepAlive || !v.parser.reusable() {
@@ -128,14 +132,11 @@ func (v *vu) connect(ctx context.Context) error {
 	return nil
 }
 
-// exchange sends the request and reads the answer to its end. If firstByte is
-// not nil, it gets the time of the answer's first byte.
-func (v *vu) exchange(ctx context.Context, firstByte *time.Duration) (load.Outcome, error) {
+// exchange sends the request and reads the answer to its end.
+func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 	v.parser.reset()
 	n, err := v.link.exchange(v.target.request, v.buf)
-	if firstByte != nil {
-		*firstByte = time.Since(v.epoch)
-	}
+	v.began = time.Since(v.epoch)
 	in := int64(n)
 	for {
 		used, perr := v.parser.feed(v.buf[:n])

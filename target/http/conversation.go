@@ -1,0 +1,101 @@
+package http
+
+import (
+	"fmt"
+
+	"contend/load"
+	"contend/loop"
+)
+
+// A conversation is a connection on an event loop. It has one slot, since
+// HTTP/1.1 answers in turn.
+type conversation struct {
+	target   *Target
+	parser   parser
+	in       int64 // bytes of the answer so far
+	inFlight bool
+	outcome  load.Outcome // of the latest answer; here lest each one is allocated
+}
+
+var _ loop.Skipper = (*conversation)(nil)
+
+func newConversation(t *Target) *conversation {
+	return &conversation{target: t, parser: t.newParser()}
+}
+
+// Open has nothing to say before the first request.
+func (c *conversation) Open(out []byte) []byte {
+	c.inFlight = false
+	return out
+}
+
+// Start sends the request.
+func (c *conversation) Start(out []byte, _ int) []byte {
+	c.parser.reset()
+	c.in = 0
+	c.inFlight = true
+	return append(out, c.target.request...)
+}
+
+// Receive reads a piece of the answer.
+func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
+	if len(in) == 0 {
+		return out, c.closed(slots)
+	}
+	if !c.inFlight {
+		return out, protocolError("%d bytes that nobody asked for: %.40q", len(in), in)
+	}
+	if !c.parser.begun {
+		slots.FirstByte(0)
+	}
+	c.in += int64(len(in))
+	used, err := c.parser.feed(in)
+	switch {
+	case err != nil:
+		return out, err
+	case used < len(in):
+		return out, protocolError("%d bytes or more follow the answer's end", len(in)-used)
+	case c.parser.done():
+		c.end(slots)
+	}
+	return out, nil
+}
+
+// closed ends an answer that lasts until the connection ends.
+func (c *conversation) closed(slots loop.Slots) error {
+	if !c.inFlight {
+		return nil
+	}
+	if err := c.parser.eof(); err != nil {
+		return fmt.Errorf("http: connection closed after %d bytes of an answer: %w", c.in, err)
+	}
+	c.end(slots)
+	return nil
+}
+
+// end hands over a complete answer.
+func (c *conversation) end(slots loop.Slots) {
+	c.inFlight = false
+	c.outcome = c.target.judge(&c.parser, nil, c.in)
+	if !c.target.keepAlive || !c.parser.reusable() {
+		slots.Drain()
+	}
+	slots.End(0, &c.outcome, nil)
+}
+
+// Skip lets the rest of a body go by that nobody looks at.
+func (c *conversation) Skip() int64 {
+	if !c.inFlight {
+		return 0
+	}
+	return c.parser.idle()
+}
+
+// Skipped counts n bytes of the body.
+func (c *conversation) Skipped(n int64, slots loop.Slots) {
+	c.in += n
+	c.parser.pass(n)
+	if c.parser.done() {
+		c.end(slots)
+	}
+}
