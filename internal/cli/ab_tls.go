@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"contend/target/http"
+)
+
+// abTLS are the flags of ab that concern https. Like ab, it trusts any
+// certificate.
+type abTLS struct {
+	protocol, ciphers, certificate string
+	noSNI                          bool
+}
+
+func (f *abTLS) flags(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVarP(&f.protocol, "protocol", "f", "", "TLS `protocol`: TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
+	set.StringVarP(&f.ciphers, "ciphers", "Z", "", "`suites` that may be chosen up to TLS 1.2, in OpenSSL's names, separated by colons")
+	set.StringVarP(&f.certificate, "certificate", "E", "", "PEM `file` with our certificates and their private key")
+	set.BoolVarP(&f.noSNI, "no-sni", "I", false, "do not name the host in the TLS handshake")
+}
+
+// given returns the flags that are set.
+func (f *abTLS) given() []string {
+	var list []string
+	for flag, set := range map[string]bool{"-f": f.protocol != "", "-Z": f.ciphers != "", "-E": f.certificate != "", "-I": f.noSNI} {
+		if set {
+			list = append(list, flag)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (f *abTLS) config(c *http.TLS) []error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	c.Insecure, c.NoSNI = true, f.noSNI
+	switch versions, known := abProtocols[strings.ToUpper(f.protocol)]; {
+	case known:
+		c.MinVersion, c.MaxVersion = versions[0], versions[1]
+	case strings.HasPrefix(strings.ToUpper(f.protocol), "SSL"):
+		wrong("-f %s is not possible: it is broken (RFC 6176, RFC 7568), and no longer spoken; allowed are TLS1, TLS1.1, TLS1.2, TLS1.3 and ALL", f.protocol)
+	default:
+		wrong("-f is %q, allowed are TLS1, TLS1.1, TLS1.2, TLS1.3 and ALL", f.protocol)
+	}
+	for name := range strings.FieldsFuncSeq(f.ciphers, func(r rune) bool { return r == ':' || r == ',' || r == ' ' }) {
+		id, known := abCiphers[name]
+		if !known {
+			wrong("-Z %s is not a suite of TLS 1.0 to 1.2 that can be spoken here; those that can: %s", name, strings.Join(abCipherNames(), ":"))
+			continue
+		}
+		c.CipherSuites = append(c.CipherSuites, id)
+	}
+	if f.certificate != "" {
+		pem, err := os.ReadFile(f.certificate)
+		if err != nil {
+			wrong("-E: %w", err)
+		}
+		c.Certificate, c.Key = pem, pem
+	}
+	return errs
+}
+
+// abProtocols are the values of -f with the lowest and highest version.
+var abProtocols = map[string][2]uint16{
+	"":       {0, 0},
+	"ALL":    {tls.VersionTLS10, tls.VersionTLS13},
+	"TLS1":   {tls.VersionTLS10, tls.VersionTLS10},
+	"TLS1.1": {tls.VersionTLS11, tls.VersionTLS11},
+	"TLS1.2": {tls.VersionTLS12, tls.VersionTLS12},
+	"TLS1.3": {tls.VersionTLS13, tls.VersionTLS13},
+}
+
+// abCiphers are the suites of crypto/tls up to TLS 1.2 by OpenSSL's names
+// (openssl-ciphers(1), "Cipher Suite Names").
+var abCiphers = map[string]uint16{
+	"RC4-SHA":                       tls.TLS_RSA_WITH_RC4_128_SHA,
+	"DES-CBC3-SHA":                  tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA,
+	"AES128-SHA":                    tls.TLS_RSA_WITH_AES_128_CBC_SHA,
+	"AES256-SHA":                    tls.TLS_RSA_WITH_AES_256_CBC_SHA,
+	"AES128-SHA256":                 tls.TLS_RSA_WITH_AES_128_CBC_SHA256,
+	"AES128-GCM-SHA256":             tls.TLS_RSA_WITH_AES_128_GCM_SHA256,
+	"AES256-GCM-SHA384":             tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-ECDSA-RC4-SHA":           tls.TLS_ECDHE_ECDSA_WITH_RC4_128_SHA,
+	"ECDHE-ECDSA-AES128-SHA":        tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
+	"ECDHE-ECDSA-AES256-SHA":        tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
+	"ECDHE-RSA-RC4-SHA":             tls.TLS_ECDHE_RSA_WITH_RC4_128_SHA,
+	"ECDHE-RSA-DES-CBC3-SHA":        tls.TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA,
+	"ECDHE-RSA-AES128-SHA":          tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+	"ECDHE-RSA-AES256-SHA":          tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA,
+	"ECDHE-ECDSA-AES128-SHA256":     tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+	"ECDHE-RSA-AES128-SHA256":       tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
+	"ECDHE-RSA-AES128-GCM-SHA256":   tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-ECDSA-AES128-GCM-SHA256": tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-RSA-AES256-GCM-SHA384":   tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-ECDSA-AES256-GCM-SHA384": tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-RSA-CHACHA20-POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	"ECDHE-ECDSA-CHACHA20-POLY1305": tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+func abCipherNames() []string {
+	var names []string
+	for name := range abCiphers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+)
+
+// ABTimes collects the four times of ab's table: Connect is the part of Total
+// (start to completion) until the connection stands, Processing the rest of it,
+// and Waiting the time to the answer's first byte. Make one with NewABTimes. It
+// is not safe for concurrent use.
+type ABTimes struct {
+	Connect, Processing, Waiting, Total ABTime
+
+	keep    bool
+	samples []abSample
+}
+
+// An ABTime is one line of the table.
+type ABTime struct {
+	hist *hist.Histogram
+	// Welford's recurrence for the sum of squared deviations (Knuth, The Art of
+	// Computer Programming, volume 2, 4.2.2, equations 15 and 16).
+	average, squares float64
+}
+
+type abSample struct{ start, connect, total, waiting time.Duration }
+
+// NewABTimes makes an empty collection. With samples it keeps every one of
+// them, in 32 bytes each, which only Gnuplot needs.
+func NewABTimes(samples bool) *ABTimes {
+	empty := func() ABTime { return ABTime{hist: hist.New()} }
+	return &ABTimes{Connect: empty(), Processing: empty(), Waiting: empty(), Total: empty(), keep: samples}
+}
+
+// Add adds the times of one iteration.
+func (t *ABTimes) Add(s load.Sample) {
+	one := abSample{start: s.Start, connect: s.Outcome.Phases.Connect, total: s.End - s.Start, waiting: s.Outcome.Phases.FirstByte}
+	t.Connect.add(one.connect)
+	t.Processing.add(one.total - one.connect)
+	t.Waiting.add(one.waiting)
+	t.Total.add(one.total)
+	if t.keep {
+		t.samples = append(t.samples, one)
+	}
+}
+
+func (t *ABTime) add(d time.Duration) {
+	t.hist.Record(d)
+	deviation := float64(d) - t.average
+	t.average += deviation / float64(t.hist.Count())
+	t.squares += deviation * (float64(d) - t.average)
+}
+
+func (t *ABTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
+
+// deviation is the standard deviation of the sample.
+func (t *ABTime) deviation() time.Duration {
+	if t.hist.Count() < 2 {
+		return 0
+	}
+	return time.Duration(math.Sqrt(t.squares / float64(t.hist.Count()-1)))
+}
+
+// at returns the time within which the share of percent was served. The strict
+// form takes the rank that ab takes, which is one more.
+func (t *ABTime) at(percent int, strict bool) time.Duration {
+	n := t.hist.Count()
+	if !strict {
+		return t.hist.Quantile(float64(percent) / 100)
+	}
+	return t.rank(n*int64(percent)/100 + 1)
+}
+
+// rank returns the k-th shortest time, k from 1, or the longest.
+func (t *ABTime) rank(k int64) time.Duration {
+	return t.hist.Quantile(float64(k) / float64(t.hist.Count()))
+}
+
+// ms formats a time for a table: thousandths of a millisecond, or whole ones
+// as ab rounds them.
+func (r *AB) ms(d time.Duration) string {
+	if r.Strict {
+		return fmt.Sprint((d.Microseconds() + 500) / 1000)
+	}
+	return fmt.Sprintf("%.3f", milliseconds(d))
+}
+
+type abLine struct {
+	label string
+	what  string // in ab's warning
+	time  *ABTime
+}
+
+func (r *AB) lines() []abLine {
+	return []abLine{
+		{"Connect:    ", "the initial connection time", &r.Times.Connect},
+		{"Processing: ", "the processing time", &r.Times.Processing},
+		{"Waiting:    ", "the waiting time", &r.Times.Waiting},
+		{"Total:      ", "the total time", &r.Times.Total},
+	}
+}
+
+func (r *AB) times(b *bytes.Buffer) {
+	if r.Times.Total.hist.Count() == 0 {
+		return
+	}
+	b.WriteString("\nConnection Times (ms)\n")
+	if r.HideSpread {
+		r.plainTimes(b)
+		return
+	}
+	b.WriteString("              min  mean[+/-sd] median   max\n")
+	for _, line := range r.lines() {
+		h, deviation, mean := line.time.hist, milliseconds(line.time.deviation()), "%5s"
+		spread := fmt.Sprintf("%.3f", deviation)
+		if r.Strict {
+			spread, mean = fmt.Sprintf("%.1f", deviation), "%4s"
+		}
+		fmt.Fprintf(b, "%s%5s "+mean+" %5s %6s %7s\n", line.label, r.ms(h.Min()), r.ms(h.Mean()), spread,
+			r.ms(line.time.at(50, r.Strict)), r.ms(h.Max()))
+	}
+	for _, line := range r.lines() {
+		r.doubt(b, line)
+	}
+}
+
+func (r *AB) plainTimes(b *bytes.Buffer) {
+	b.WriteString("              min   avg   max\n")
+	max := " %5s"
+	if r.Strict {
+		max = "%5s"
+	}
+	for _, line := range r.lines() {
+		h := line.time.hist
+		fmt.Fprintf(b, "%s%5s %5s"+max+"\n", line.label, r.ms(h.Min()), r.ms(h.Mean()), r.ms(h.Max()))
+	}
+}
+
+// doubt is ab's test of a skewed distribution, on the figures that are shown.
+func (r *AB) doubt(b *bytes.Buffer, line abLine) {
+	apart := math.Abs(r.shown(line.time.hist.Mean()) - r.shown(line.time.at(50, r.Strict)))
+	switch deviation := milliseconds(line.time.deviation()); {
+	case apart > 2*deviation:
+		fmt.Fprintf(b, "ERROR: The median and mean for %s are more than twice the standard\n"+
+			"       deviation apart. These results are NOT reliable.\n", line.what)
+	case apart > deviation:
+		fmt.Fprintf(b, "WARNING: The median and mean for %s are not within a normal deviation\n"+
+			"        These results are probably not that reliable.\n", line.what)
+	}
+}
+
+func (r *AB) shown(d time.Duration) float64 {
+	if r.Strict {
+		return float64((d.Microseconds() + 500) / 1000)
+	}
+	return milliseconds(d)
+}
+
+func (r *AB) percentages(b *bytes.Buffer) {
+	total := &r.Times.Total
+	if r.HidePercentages || total.hist.Count() < 2 {
+		return
+	}
+	b.WriteString("\nPercentage of the requests served within a certain time (ms)\n")
+	for _, p := range abPercentages {
+		if p == 100 {
+			fmt.Fprintf(b, " 100%%  %5s (longest request)\n", r.ms(total.hist.Max()))
+			continue
+		}
+		fmt.Fprintf(b, "  %d%%  %5s\n", p, r.ms(total.at(p, r.Strict)))
+	}
+}
+
+// CSV writes the file of ab's -e: the time within which each percentage of the
+// requests was served. Without any there are no lines but the first.
+func (r *AB) CSV(w io.Writer) error {
+	b := bytes.NewBufferString("Percentage served,Time in ms\n")
+	total := &r.Times.Total
+	n := total.hist.Count()
+	for p := 0; p <= 100 && n > 0; p++ {
+		d := total.rank(min(n, int64(0.5+float64(n)*float64(p)/100)+1)) // ab's rank
+		switch p {
+		case 0:
+			d = total.hist.Min()
+		case 100:
+			d = total.hist.Max()
+		}
+		fmt.Fprintf(b, "%d,%.3f\n", p, milliseconds(d))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Gnuplot writes the file of ab's -g: one line for each request, the fastest
+// first. Began is the start of the run.
+func (r *AB) Gnuplot(w io.Writer, began time.Time) error {
+	b := bytes.NewBufferString("starttime\tseconds\tctime\tdtime\tttime\twait\n")
+	samples := slices.SortedStableFunc(slices.Values(r.Times.samples), func(x, y abSample) int { return cmp.Compare(x.total, y.total) })
+	for _, s := range samples {
+		start := began.Add(s.start)
+		fmt.Fprintf(b, "%s\t%d\t%s\t%s\t%s\t%s\n", start.Format(time.ANSIC), start.Unix(),
+			r.ms(s.connect), r.ms(s.total-s.connect), r.ms(s.total), r.ms(s.waiting))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
