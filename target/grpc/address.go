@@ -17,12 +17,16 @@ type address struct {
 }
 
 func parseAddress(text string) (address, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return address{}, fmt.Errorf("URL %q: %v", text, err)
-	}
+	shown := withoutUser(text)
 	refuse := func(why string) (address, error) {
-		return address{}, fmt.Errorf("URL %q: %s; want grpc://host:port/package.Service/Method", text, why)
+		return address{}, fmt.Errorf("URL %q: %s; want grpc://host:port/package.Service/Method", shown, why)
+	}
+	u, err := url.Parse(text)
+	if err != nil && shown == text {
+		return refuse(err.(*url.Error).Err.Error())
+	}
+	if err != nil {
+		return refuse("not a URL")
 	}
 	switch {
 	case u.Scheme != "grpc" && u.Scheme != "grpcs":
@@ -43,6 +47,19 @@ func parseAddress(text string) (address, error) {
 		return refuse("no method")
 	}
 	return a, nil
+}
+
+// withoutUser hides what stands before an @: it may be a password.
+func withoutUser(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return text
+	}
+	scheme, _, found := strings.Cut(text[:at], "://")
+	if !found {
+		return "…" + text[at:]
+	}
+	return scheme + "://…" + text[at:]
 }
 
 func splitMethod(path string) (service, method string, found bool) {

@@ -26,12 +26,18 @@ func TestParseAddress(t *testing.T) {
 		{"grpc://h:1/p.S/M/N", address{}, "no method"},
 		{"grpc://h:1/p.S/", address{}, "no method"},
 		{"grpc://u@h:1/p.S/M", address{}, "only host"},
+		{"grpc://u:secret@h:1/p.S/M", address{}, `"grpc://…@h:1/p.S/M"`},
+		{"grpc://u:secret@h:x/p.S/M", address{}, "not a URL"},
+		{"u:secret@h", address{}, `"…@h"`},
 		{"grpc://h:1/p.S/M?x=1", address{}, "only host"},
 		{"grpc://h:x/p.S/M", address{}, "URL"},
 	} {
 		got, err := parseAddress(test.url)
 		if test.fail == "" && (err != nil || got != test.want) {
 			t.Errorf("%s: got %+v, %v", test.url, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v: tells the secret", err)
 		}
 		if test.fail != "" && (err == nil || !strings.Contains(err.Error(), test.fail)) {
 			t.Errorf("%s: error %v, want %q in it", test.url, err, test.fail)
@@ -114,7 +120,7 @@ func TestCheckMetadata(t *testing.T) {
 		{":path", "/", "lower-case"},
 		{"grpc-timeout", "1S", "reserved"},
 		{"content-type", "text/plain", "itself"},
-		{"tenant", "ä", `"ä"`},
+		{"tenant", "aä", `'ä' at byte 1`},
 		{"tenant", "a\nb", "printable"},
 	} {
 		err := checkMetadata(map[string][]string{test.key: {test.value}})
@@ -140,7 +146,15 @@ func TestMistakes(t *testing.T) {
 		{"no such file", func(c *Config) { c.ProtoFiles = []string{"testdata/none.proto"} }, []string{"none.proto"}},
 		{"no such service", func(c *Config) { c.URL = "grpc://" + address + "/counter.Counter/increment" }, []string{"counter.Counter", "counter.incrementCounter"}},
 		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"add", "increment, watch"}},
-		{"streaming", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/watch" }, []string{"streaming"}},
+		{"two messages", func(c *Config) { c.Data = []byte(`[{"value": 1}, {"value": 2}]`) }, []string{"2 messages", "unary"}},
+		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"empty array"}},
+		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages 2", "unary"}},
+		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages -1", "deadline -1ns", "message -1"}},
+		{"stream of a unary method", func(c *Config) { c.StreamPerVU = true }, []string{"unary", "bidirectional"}},
+		{"held and closed", func(c *Config) { c.StreamPerVU, c.Connections.Mode = true, PerIteration }, []string{"per-iteration", "outlives"}},
+		{"held and bounded", func(c *Config) { c.StreamPerVU, c.Deadline = true, 1 }, []string{"deadline", "outlives"}},
+		{"all at once", func(c *Config) { c.URL, c.ExpectCode, c.TLS.Insecure = "grpc://h", 99, true }, []string{"no host and port", "99", "grpcs"}},
+		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"client certificate"}},
 		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "0 (OK) to 16"}},
 		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
 		{"mode", func(c *Config) { c.Connections.Mode = 7 }, []string{"7"}},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +51,8 @@ func garbage(conn net.Conn) {
 
 func silence(conn net.Conn) { io.Copy(io.Discard, conn) }
 
-// New says why there is no connection.
+// Who asks the server for the method is told why there is no connection; who
+// has the .proto file counts it.
 func TestUnreachable(t *testing.T) {
 	authority, certificate := certificate(t)
 	secured, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
@@ -83,12 +85,56 @@ func TestUnreachable(t *testing.T) {
 				if cfg.TLS = test.tls; !test.tls.isZero() {
 					cfg.URL = "grpcs://" + test.address + methodPath
 				}
+				if test.want != load.Timeout || mode == PerIteration { // others wait connectWait
+					vu := newVU(t, open(t, cfg), 0)
+					vu.(load.TimeoutSetter).SetTimeout(300 * time.Millisecond)
+					_, err := vu.Do(t.Context())
+					checkKind(t, err, test.want)
+				}
+				cfg.ProtoFiles = nil
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				defer cancel()
 				_, err := New(ctx, cfg)
 				checkKind(t, err, test.want)
+				if !strings.Contains(err.Error(), test.address) || !strings.Contains(err.Error(), ".proto") {
+					t.Errorf("%v: no address or no advice", err)
+				}
 			})
 		}
+	}
+}
+
+// A silent server costs New at most 2 s with reflection, and the run's VUs
+// together not much more than that without.
+func TestSilentAtStart(t *testing.T) {
+	for _, test := range []struct {
+		protos []string
+		want   load.ErrorKind
+	}{
+		{nil, load.Timeout},
+		{[]string{"testdata/counter.proto"}, ""},
+	} {
+		t.Run(strings.Join(test.protos, ""), func(t *testing.T) {
+			t.Parallel()
+			cfg := config(listen(t, silence), PerVU)
+			cfg.ProtoFiles = test.protos
+			start := time.Now()
+			target, err := New(t.Context(), cfg)
+			if test.want != "" {
+				checkKind(t, err, test.want)
+			} else {
+				defer target.Close()
+				plan := load.Plan{VUs: 80, Duration: 50 * time.Millisecond, Timeout: 20 * time.Millisecond}
+				result, err := load.Run(t.Context(), "silent", target, plan)
+				if err != nil || result.Errored[load.Timeout] == 0 {
+					t.Errorf("got %+v, %v; want timeouts", result, err)
+				}
+			}
+			// 64 VUs are made at a time, and only the first wait.
+			if took := time.Since(start); took > max(reflectionTimeout, connectWait)+time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
 	}
 }
 

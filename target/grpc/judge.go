@@ -25,15 +25,18 @@ func (c *caller) judge(ctx context.Context, l *link, err error) (load.Outcome, e
 	}
 	st := status.Convert(err)
 	if _, timed := ctx.Deadline(); timed && st.Code() == codes.DeadlineExceeded {
+		if c.apart { // the server's status, or its reset of the stream, which stands for it
+			return c.answer(st.Code(), st.Message()), nil
+		}
 		return load.Outcome{}, &load.Error{Kind: load.Timeout, Err: err}
 	}
 	if c.trailersOnly() {
-		return c.answer(st.Code(), 0), nil
+		return c.answer(st.Code(), st.Message()), nil
 	}
 	if kind, local := madeUp(st, l); local {
 		return load.Outcome{}, &load.Error{Kind: kind, Err: err}
 	}
-	return c.answer(st.Code(), 0), nil
+	return c.answer(st.Code(), st.Message()), nil
 }
 
 // ended is the error of an iteration whose context is done.

@@ -1,10 +1,10 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,11 +26,12 @@ const (
 	// restarted server is found at once, and constant, so that the number of
 	// errors while it is away does not depend on how long it has been away.
 	reconnectPause = 100 * time.Millisecond
-	// window is the fixed flow-control window of a stream and of a connection.
-	// A fixed one spares grpc-go's bandwidth estimator, which pings the server
-	// again as soon as the last ping was answered: with one VU per connection,
-	// in every call.
-	window = 16 << 20
+	// The flow-control windows are fixed, which spares grpc-go's bandwidth
+	// estimator: it pings the server again as soon as the last ping was answered,
+	// with one VU per connection in every call. A stream's window also bounds
+	// what a server can make us keep that sends more than was asked for.
+	streamWindow     = 1 << 20
+	connectionWindow = 16 << 20
 )
 
 // A dialer opens links to one server.
@@ -38,6 +39,8 @@ type dialer struct {
 	hostPort string
 	security credentials.TransportCredentials
 	tcp      net.Dialer
+	// maxMessage is the largest message of the server that is taken, in bytes.
+	maxMessage int
 }
 
 func newDialer(a address, cfg Config) (dialer, error) {
@@ -45,7 +48,7 @@ func newDialer(a address, cfg Config) (dialer, error) {
 	if err != nil {
 		return dialer{}, err
 	}
-	d := dialer{hostPort: a.hostPort, security: security}
+	d := dialer{hostPort: a.hostPort, security: security, maxMessage: cmp.Or(cfg.MaxMessage, defaultMaxMessage)}
 	if cfg.Connections.Mode == PerIteration {
 		d.tcp.KeepAlive = -1 // four system calls for a connection that lives for one call
 	}
@@ -86,9 +89,9 @@ func (d dialer) new() (*link, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithIdleTimeout(0),
-		grpc.WithStaticStreamWindowSize(window),
-		grpc.WithStaticConnWindowSize(window),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+		grpc.WithStaticStreamWindowSize(streamWindow),
+		grpc.WithStaticConnWindowSize(connectionWindow),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(d.maxMessage)),
 	)
 	l.conn = conn
 	return l, err

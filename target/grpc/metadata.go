@@ -21,9 +21,10 @@ func checkMetadata(values map[string][]string) error {
 		if strings.HasSuffix(key, "-bin") {
 			continue
 		}
-		for _, value := range list {
-			if strings.ContainsFunc(value, notPrintable) {
-				mistakes = append(mistakes, fmt.Errorf("metadata %s: value %q: want printable ASCII (or a key that ends in -bin)", key, value))
+		for i, value := range list {
+			if at := strings.IndexFunc(value, notPrintable); at >= 0 {
+				mistakes = append(mistakes, fmt.Errorf("metadata %s: value %d has %q at byte %d: want printable ASCII (or a key that ends in -bin)",
+					key, i+1, []rune(value[at:])[0], at))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,14 +9,11 @@ import (
 	"unicode"
 
 	"github.com/bufbuild/protocompile"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// A method is a unary method with the types that its messages may mention.
+// A method is a method with the types that its messages may mention.
 type method struct {
 	protoreflect.MethodDescriptor
 	types typeResolver
@@ -30,9 +26,9 @@ type typeResolver interface {
 	protoregistry.ExtensionTypeResolver
 }
 
-// findMethod resolves the method of a by cfg's .proto files or by reflection
-// over l.
-func findMethod(ctx context.Context, l *link, a address, cfg Config) (method, error) {
+// findMethod resolves the method of a by cfg's .proto files or, if there are
+// none, by asking the server behind d.
+func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, error) {
 	var (
 		service protoreflect.ServiceDescriptor
 		types   typeResolver
@@ -41,19 +37,28 @@ func findMethod(ctx context.Context, l *link, a address, cfg Config) (method, er
 	if len(cfg.ProtoFiles) > 0 {
 		service, types, err = serviceFromFiles(ctx, a.service, cfg)
 	} else {
-		service, types, err = serviceFromServer(ctx, l, a.service)
+		service, types, err = serviceFromServer(ctx, d, a.service)
 	}
 	if err != nil {
 		return method{}, err
 	}
 	found := service.Methods().ByName(a.method)
-	switch {
-	case found == nil:
+	if found == nil {
 		return method{}, fmt.Errorf("method %q: service %s has %s", a.method, a.service, methodNames(service))
-	case found.IsStreamingClient() || found.IsStreamingServer():
-		return method{}, fmt.Errorf("method %s is streaming: only unary methods can be called", found.FullName())
 	}
 	return method{MethodDescriptor: found, types: types}, nil
+}
+
+func (m method) kind() kind {
+	switch {
+	case m.IsStreamingClient() && m.IsStreamingServer():
+		return bidirectional
+	case m.IsStreamingClient():
+		return clientStream
+	case m.IsStreamingServer():
+		return serverStream
+	}
+	return unary
 }
 
 func methodNames(service protoreflect.ServiceDescriptor) string {
@@ -104,22 +109,6 @@ func unknownService(name protoreflect.FullName, who string, services []string) e
 }
 
 func (m method) path() string { return fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name()) }
-
-// encode turns protobuf JSON into the bytes of the request message.
-func (m method) encode(data []byte) (*request, error) {
-	if len(data) == 0 {
-		data = []byte("{}")
-	}
-	message := dynamicpb.NewMessage(m.Input())
-	if err := (protojson.UnmarshalOptions{Resolver: m.types}).Unmarshal(data, message); err != nil {
-		return nil, fmt.Errorf("data for %s: %s; its fields: %s", m.Input().FullName(), withoutPrefix(err), fieldNames(m.Input()))
-	}
-	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
-	if err != nil {
-		return nil, errors.New("data: " + withoutPrefix(err))
-	}
-	return newRequest(encoded), nil
-}
 
 // withoutPrefix takes off "proto:" and the space after it, which the protobuf
 // module varies on purpose.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -26,12 +27,18 @@ const (
 	reflectionV1alpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 )
 
-func serviceFromServer(ctx context.Context, l *link, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
-	var (
-		service protoreflect.ServiceDescriptor
-		types   typeResolver
-		err     error
-	)
+// reflectionTimeout bounds the look-up of a method, connecting included.
+const reflectionTimeout = 2 * time.Second
+
+// serviceFromServer asks the server over a connection of its own.
+func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName) (service protoreflect.ServiceDescriptor, types typeResolver, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reflectionTimeout)
+	defer cancel()
+	l, err := d.open(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look up %s by reflection (with a .proto file no server is needed for it): %w", name, err)
+	}
+	defer l.close()
 	for _, version := range []string{reflectionV1, reflectionV1alpha} {
 		service, types, err = askService(ctx, l, version, name)
 		if status.Code(err) != codes.Unimplemented {

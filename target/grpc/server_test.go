@@ -43,13 +43,17 @@ type counterServer struct {
 }
 
 func newCounterServer(t testing.TB) *counterServer {
+	return &counterServer{file: compile(t, "counter.proto")}
+}
+
+func compile(t testing.TB, name string) protoreflect.FileDescriptor {
 	t.Helper()
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{"testdata"}}}
-	files, err := compiler.Compile(t.Context(), "counter.proto")
+	files, err := compiler.Compile(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &counterServer{file: files[0]}
+	return files[0]
 }
 
 func (s *counterServer) increment(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
@@ -85,22 +89,19 @@ func (s *counterServer) desc() *grpc.ServiceDesc {
 	}
 }
 
-// FindFileByPath and FindDescriptorByName make the server describe itself
-// without a global registry.
-func (s *counterServer) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
-	if path != s.file.Path() {
+// described makes a server describe itself without a global registry.
+type described struct{ file protoreflect.FileDescriptor }
+
+func (d described) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	if path != d.file.Path() {
 		return nil, fmt.Errorf("no file %s", path)
 	}
-	return s.file, nil
+	return d.file, nil
 }
 
-func (s *counterServer) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
-	service := s.file.Services().Get(0)
-	switch name {
-	case service.FullName():
+func (d described) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	if service := d.file.Services().Get(0); name == service.FullName() {
 		return service, nil
-	case service.Methods().Get(0).FullName():
-		return service.Methods().Get(0), nil
 	}
 	return nil, fmt.Errorf("no symbol %s", name)
 }
@@ -120,14 +121,18 @@ func (s *counterServer) start(t testing.TB, address string, kind reflectionKind,
 	t.Helper()
 	server := grpc.NewServer(options...)
 	server.RegisterService(s.desc(), struct{}{})
-	described := reflection.ServerOptions{Services: server, DescriptorResolver: s}
+	reflect(server, s.file, kind)
+	return serve(t, address, server), server
+}
+
+func reflect(server *grpc.Server, file protoreflect.FileDescriptor, kind reflectionKind) {
+	options := reflection.ServerOptions{Services: server, DescriptorResolver: described{file}}
 	switch kind {
 	case v1Reflection:
-		grpc_reflection_v1.RegisterServerReflectionServer(server, reflection.NewServerV1(described))
+		grpc_reflection_v1.RegisterServerReflectionServer(server, reflection.NewServerV1(options))
 	case alphaReflection:
-		grpc_reflection_v1alpha.RegisterServerReflectionServer(server, reflection.NewServer(described))
+		grpc_reflection_v1alpha.RegisterServerReflectionServer(server, reflection.NewServer(options))
 	}
-	return serve(t, address, server), server
 }
 
 func serve(t testing.TB, address string, server *grpc.Server) string {

@@ -1,13 +1,36 @@
-// Package grpc is a load.Target for unary gRPC calls, on google.golang.org/grpc.
+// Package grpc is a load.Target for gRPC calls, on google.golang.org/grpc.
 //
-// The method is found by .proto files or by server reflection, the request is
-// encoded once from JSON, and every iteration sends the same bytes. The answer
-// is counted and not decoded. What a status means:
+// The method is found by .proto files or by server reflection; its descriptor
+// says which side streams. The messages are encoded once from JSON, and every
+// iteration sends the same bytes. Answers are counted and not decoded. What a
+// status means:
 //
-//   - a status that the server sent is an answer: Outcome.Status is its code and
-//     Outcome.Failed says that it is not the expected one;
+//   - a status that the server sent is an answer: Outcome.Status is its code,
+//     Outcome.Failed says that it is not the expected one, and Outcome.Detail is
+//     then its message;
 //   - everything else (no connection, timeout, connection lost, an answer that
 //     is not gRPC) is an error of a load.ErrorKind.
+//
+// An iteration is one call, whatever it streams, and one operation. Bytes are
+// those of the encoded messages. Phases.FirstByte is the time from sending the
+// first message to having the first one received, or the status if there is
+// none: grpc-go shows nothing earlier without much work for every call. The
+// kinds of methods:
+//
+//   - unary: one message, one answer;
+//   - a client stream: Config.Messages are sent, then the one answer is read.
+//     Outcome.Messages is empty: no message has an answer of its own;
+//   - a server stream: one message is sent and all are read, or the first
+//     Config.Messages. Outcome.Messages are the time from sending to the first
+//     and then the gaps from one to the next, as the reader sees them;
+//   - a bidirectional stream: each message is sent when the previous one has been
+//     answered. Outcome.Messages are the times from sending one to the next
+//     message received, which takes it that the server answers each message with
+//     one. What else the server sends is read when all are answered.
+//
+// A stream that ends with OK before it had all its messages is a failed answer
+// with Outcome.Check "messages". Of one iteration at most 16384 messages are
+// timed; those after them are only counted.
 //
 // While a connection is down each iteration waits for the next attempt to
 // connect (at most about 0.1 s apart) and fails with the attempt's error, so
@@ -18,52 +41,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
 	"contend/load"
 )
 
-// A Config says what is called and how. Only URL is required.
-type Config struct {
-	// URL is grpc://host:port/package.Service/Method, or grpcs:// for TLS. A dot
-	// before Method is accepted too.
-	URL string
-	// Data is the request message as protobuf JSON; empty means {}.
-	Data []byte
-	// Metadata is sent with every call. Keys are lower-case; a key that ends
-	// in -bin has binary values.
-	Metadata map[string][]string
-	// ProtoFiles describe the method; without any the server is asked by
-	// reflection (v1, then v1alpha).
-	ProtoFiles []string
-	// ImportPaths are the folders in which ProtoFiles and their imports are
-	// looked up. Empty means the folders of ProtoFiles.
-	ImportPaths []string
-	// Connections says which VUs share a connection; zero means shared:1.
-	Connections Connections
-	// TLS is used with grpcs:// only.
-	TLS TLS
-	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
-	ExpectCode int
-}
-
-// A Target calls one unary method. It is safe for concurrent use.
+// A Target calls one method. It is safe for concurrent use.
 type Target struct {
 	dialer   dialer
 	call     call
 	sharing  Connections
 	pool     []*link
 	metadata metadata.MD
+	held     bool // streams, by their VUs
+
+	haste atomic.Bool
+	// away is when a connection was last waited for in vain, in Unix nanoseconds.
+	away atomic.Int64
 }
 
 var _ load.Target = (*Target)(nil)
 
-// New finds the method, encodes the request and opens the shared connections.
-// Whatever the kind of connections, New connects at least once: an error whose
-// chain holds a *load.Error says why the server could not be reached; any other
-// error is a mistake in cfg.
+// connectWait bounds how long New and NewVU wait for a connection. One that
+// comes later is waited for by the iterations.
+const connectWait = 2 * time.Second
+
+// New finds the method, encodes the messages and opens the shared connections.
+//
+// With ProtoFiles no server is needed: one that is not there, or not yet, is
+// counted by the iterations. Without them the server is asked, for at most 2 s;
+// an error whose chain holds a *load.Error says why it could not be reached.
+// Any other error is a mistake in cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
 	t, err := newTarget(ctx, cfg)
 	if err != nil {
@@ -72,72 +83,89 @@ func New(ctx context.Context, cfg Config) (*Target, error) {
 	return t, nil
 }
 
-func newTarget(ctx context.Context, cfg Config) (_ *Target, err error) {
+func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 	address, err := parseAddress(cfg.URL)
+	dialer, tlsErr := newDialer(address, cfg)
+	if err := errors.Join(err, tlsErr, cfg.check()); err != nil {
+		return nil, err
+	}
+	method, err := findMethod(ctx, dialer, address, cfg)
 	if err != nil {
 		return nil, err
 	}
-	dialer, err := newDialer(address, cfg)
+	call, err := cfg.call(method)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(cfg.Connections.validate(), checkCode(cfg.ExpectCode), checkMetadata(cfg.Metadata)); err != nil {
-		return nil, err
+	t := &Target{
+		dialer: dialer, call: call, sharing: cfg.Connections,
+		metadata: copyMetadata(cfg.Metadata), held: cfg.StreamPerVU,
 	}
-	t := &Target{dialer: dialer, sharing: cfg.Connections, metadata: copyMetadata(cfg.Metadata)}
-	defer func() {
+	if cfg.Connections.Mode != Shared {
+		return t, nil
+	}
+	for range cfg.Connections.poolSize() {
+		l, err := t.connect(ctx)
 		if err != nil {
 			t.Close()
+			return nil, err
 		}
-	}()
-	if err := t.connect(ctx, cfg.Connections.poolSize()); err != nil {
-		return nil, err
-	}
-	method, err := findMethod(ctx, t.pool[0], address, cfg)
-	if err != nil {
-		return nil, err
-	}
-	request, err := method.encode(cfg.Data)
-	if err != nil {
-		return nil, err
-	}
-	t.call = call{method: method.path(), request: request, expect: codes.Code(cfg.ExpectCode)}
-	if cfg.Connections.Mode != Shared {
-		t.Close()
+		t.pool = append(t.pool, l)
 	}
 	return t, nil
 }
 
-func (t *Target) connect(ctx context.Context, n int) error {
-	for range n {
-		l, err := t.dialer.open(ctx)
-		if err != nil {
-			return err
-		}
-		t.pool = append(t.pool, l)
+// connect returns a link that is connected or has had its time to be. Where
+// one waited in vain, the others do not wait each in turn.
+func (t *Target) connect(ctx context.Context) (*link, error) {
+	l, err := t.dialer.new()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if time.Since(time.Unix(0, t.away.Load())) < connectWait {
+		l.conn.Connect()
+		return l, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	if err := l.connect(waiting); err != nil {
+		t.away.Store(time.Now().UnixNano())
+	}
+	if ctx.Err() != nil {
+		l.close()
+		return nil, ended(ctx, ctx.Err())
+	}
+	return l, nil
 }
 
 // Method returns the full name of the method called, "/package.Service/Method".
 func (t *Target) Method() string { return t.call.method }
 
 // NewVU makes virtual user id. With shared connections VU id uses connection
-// id modulo their number; with a connection per VU it is opened here.
+// id modulo their number; with a connection per VU it is opened here, or by
+// the VU's iterations if the server cannot be reached within 2 s.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	base := vu{caller: newCaller(t.call), metadata: t.metadata}
-	switch t.sharing.Mode {
-	case PerIteration:
+	if t.sharing.Mode == PerIteration {
 		return &connectingVU{vu: base, dialer: t.dialer}, nil
-	case PerVU:
-		l, err := t.dialer.open(ctx)
-		if err != nil {
+	}
+	owns := t.sharing.Mode == PerVU
+	var l *link
+	if owns {
+		var err error
+		if l, err = t.connect(ctx); err != nil {
 			return nil, fmt.Errorf("grpc: %w", err)
 		}
-		return &owningVU{sharedVU{vu: base, link: l}}, nil
-	default:
-		return &sharedVU{vu: base, link: t.pool[id%len(t.pool)]}, nil
+	} else {
+		l = t.pool[id%len(t.pool)]
 	}
+	switch {
+	case t.held:
+		return newHeldVU(base, l, owns, &t.haste), nil
+	case owns:
+		return &owningVU{sharedVU{vu: base, link: l}}, nil
+	}
+	return &sharedVU{vu: base, link: l}, nil
 }
 
 // Close closes the shared connections. VUs with connections of their own close
@@ -147,12 +175,5 @@ func (t *Target) Close() error {
 		l.close()
 	}
 	t.pool = nil
-	return nil
-}
-
-func checkCode(code int) error {
-	if code < int(codes.OK) || code > int(codes.Unauthenticated) {
-		return fmt.Errorf("expected code %d: want 0 (OK) to 16 (Unauthenticated)", code)
-	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -17,11 +18,16 @@ type TLS struct {
 	CA []byte
 	// Insecure accepts any certificate of any host.
 	Insecure bool
+	// Certificate and Key are the client's, in PEM form, for a server that asks
+	// for them (mutual TLS). Both or neither.
+	Certificate, Key []byte
 	// ServerName is the expected name instead of the URL's host.
 	ServerName string
 }
 
-func (t TLS) isZero() bool { return len(t.CA) == 0 && !t.Insecure && t.ServerName == "" }
+func (t TLS) isZero() bool {
+	return len(t.CA)+len(t.Certificate)+len(t.Key) == 0 && !t.Insecure && t.ServerName == ""
+}
 
 func (t TLS) credentials(secure bool) (credentials.TransportCredentials, error) {
 	if !secure {
@@ -40,6 +46,13 @@ func (t TLS) credentials(secure bool) (credentials.TransportCredentials, error) 
 		if !config.RootCAs.AppendCertsFromPEM(t.CA) {
 			return nil, errors.New("TLS: CA holds no certificate in PEM form")
 		}
+	}
+	if len(t.Certificate)+len(t.Key) > 0 {
+		own, err := tls.X509KeyPair(t.Certificate, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("TLS: client certificate and key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{own}
 	}
 	return credentials.NewTLS(config), nil
 }

@@ -1,0 +1,89 @@
+package grpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// encode turns protobuf JSON into the bytes of the request messages.
+func (m method) encode(data []byte) ([]*request, error) {
+	texts, err := splitMessages(data, isList(m.Input()))
+	if err != nil {
+		return nil, fmt.Errorf("data for %s: %w", m.Input().FullName(), err)
+	}
+	if len(texts) > 1 && !m.kind().clientStreams() {
+		return nil, fmt.Errorf("data for %s: %d messages, but the method is %v: want one", m.Input().FullName(), len(texts), m.kind())
+	}
+	var requests []*request
+	for i, text := range texts {
+		encoded, err := m.encodeOne(text)
+		if err != nil {
+			which := ""
+			if len(texts) > 1 {
+				which = fmt.Sprintf(" (message %d of %d)", i+1, len(texts))
+			}
+			return nil, fmt.Errorf("data for %s%s: %w", m.Input().FullName(), which, err)
+		}
+		requests = append(requests, newRequest(encoded))
+	}
+	return requests, nil
+}
+
+func (m method) encodeOne(text []byte) ([]byte, error) {
+	message := dynamicpb.NewMessage(m.Input())
+	if err := (protojson.UnmarshalOptions{Resolver: m.types}).Unmarshal(text, message); err != nil {
+		return nil, fmt.Errorf("%s; its fields: %s", withoutPrefix(err), fieldNames(m.Input()))
+	}
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		return nil, errors.New(withoutPrefix(err))
+	}
+	return encoded, nil
+}
+
+// isList reports that the JSON form of a message may itself be an array.
+func isList(message protoreflect.MessageDescriptor) bool {
+	name := message.FullName()
+	return name == "google.protobuf.ListValue" || name == "google.protobuf.Value"
+}
+
+// splitMessages splits a sequence of JSON values, and arrays unless they are
+// messages themselves. Nothing at all is one message without fields.
+func splitMessages(data []byte, arrays bool) ([]json.RawMessage, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return []json.RawMessage{json.RawMessage("{}")}, nil
+	}
+	var messages []json.RawMessage
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		if arrays || value[0] != '[' {
+			messages = append(messages, value)
+			continue
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(value, &list); err != nil {
+			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		messages = append(messages, list...)
+	}
+	if len(messages) == 0 {
+		return nil, errors.New("an empty array: want at least one message")
+	}
+	return messages, nil
+}
