@@ -6,20 +6,40 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
 	"contend/load"
+	"contend/report"
+	"contend/stat"
 	"contend/subject"
 	"contend/target"
 	"contend/trial"
 )
 
-// arms returns the part's arms with the baseline first and the others by name.
+// missing finds the subjects whose program is not installed, and says so.
+func (r *runner) missing(entry *report.Experiment) {
+	for _, name := range slices.Sorted(maps.Keys(r.file.Subjects)) {
+		program := r.file.Subjects[name].Requires
+		if program == "" {
+			continue
+		}
+		if _, err := exec.LookPath(program); err != nil {
+			r.absent[name] = true
+			entry.Warnings = append(entry.Warnings, stat.Warning{Code: "left_out",
+				Text: fmt.Sprintf("%s is not installed, so the arms of %s were left out", program, name)})
+		}
+	}
+}
+
+// arms returns the part's arms that can run, with the baseline first and the
+// others by name.
 func (r *runner) arms(p Part) []trial.Arm {
 	names := slices.Sorted(maps.Keys(p.Arms))
+	names = slices.DeleteFunc(names, func(name string) bool { return r.absent[p.Arms[name].Subject] })
 	if i := slices.Index(names, p.Compare.Baseline); i >= 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Compare.Baseline)
 	}
@@ -132,7 +152,7 @@ func (s *sharedSubject) launch(ctx context.Context) (started, error) {
 		return started{}, err
 	}
 	process, err := subject.Start(ctx, subject.Config{
-		Name: s.name, Command: command, Env: s.config.Env, Dir: s.config.Dir,
+		Name: s.name, Command: command, Env: s.config.Env, Dir: s.config.Dir, Files: s.config.files(),
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log},
 	})
 	if err != nil {

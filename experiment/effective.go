@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -61,13 +62,17 @@ func (v *validator) asRun(prefix string, p Part) {
 	if _, err := p.Load.plan(); err != nil {
 		v.add(prefix+"load", "%v", err)
 	}
-	if err := p.design(0).Validate(); err != nil {
+	if p.sweeps() {
+		if err := p.sweepDesign(0).Validate(); err != nil {
+			v.add(prefix+"sweep", "%v", err)
+		}
+	} else if err := p.design(0).Validate(); err != nil {
 		v.add(prefix+"compare", "%v", err)
 	}
 }
 
 func (v *validator) effectiveArms(i int, prefix string, p Part) {
-	if len(p.Arms) < 2 && !v.anyUnread("arms", "subjects") {
+	if len(p.Arms) < 2 && !p.sweeps() && !v.anyUnread("arms", "subjects") {
 		v.add(v.where(prefix+"arms", "arms", "subjects"),
 			"a comparison needs at least 2 arms, or subjects in their place: there are %d", len(p.Arms))
 	}
@@ -120,7 +125,7 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 
 // getsAddr says whether the default address is handed over to the command.
 func (s Subject) getsAddr() bool {
-	all := strings.Join(append([]string{s.Command, s.Serve}, s.Env...), " ")
+	all := strings.Join(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files))), " ")
 	return strings.Contains(all, "{{addr}}") || strings.Contains(all, "{{port}}")
 }
 
@@ -171,7 +176,7 @@ func (v *validator) under(profile string) string {
 
 func (v *validator) effectiveBaseline(prefix, profile string, p Part) {
 	b := p.Compare.Baseline
-	if _, ok := p.Arms[b]; ok || len(p.Arms) < 2 || v.anyUnread("arms", "subjects") {
+	if _, ok := p.Arms[b]; ok || len(p.Arms) < 2 || p.sweeps() || v.anyUnread("arms", "subjects") {
 		return
 	}
 	path := v.where(overridden(prefix, profile, "compare.baseline")...)
@@ -191,6 +196,7 @@ func (v *validator) cleared() {
 		v.clears(prefix+"target", v.file.Target, p.Target)
 		v.clears(prefix+"load", v.file.Load, p.Load)
 		v.clears(prefix+"compare", v.file.Compare, p.Compare)
+		v.clears(prefix+"sweep", v.file.Sweep, p.Sweep)
 		v.clearingArms(prefix, override(v.file.Target, p.Target), p.Arms)
 		v.clearingProfiles(prefix, parts[i], p.Profiles)
 	}
@@ -208,6 +214,7 @@ func (v *validator) clearingProfiles(prefix string, base Part, profiles map[stri
 	for _, name := range sortedKeys(profiles) {
 		v.clears(prefix+"profiles."+name+".load", base.Load, profiles[name].Load)
 		v.clears(prefix+"profiles."+name+".compare", base.Compare, profiles[name].Compare)
+		v.clears(prefix+"profiles."+name+".sweep", base.Sweep, profiles[name].Sweep)
 	}
 }
 

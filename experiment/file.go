@@ -48,6 +48,12 @@ type Subject struct {
 	Ready Ready    `yaml:"ready,omitempty"`
 	Env   []string `yaml:"env,omitempty"` // KEY=VALUE
 	Dir   string   `yaml:"dir,omitempty"`
+	// Files holds texts by local path; they are written to a fresh folder, {{dir}}.
+	// {{text SIZE}} in them is that much generated text, as in {{text 130kB}}.
+	Files map[string]string `yaml:"files,omitempty"`
+	// Requires names a program: where it is not installed, the subject's arms are
+	// left out with a warning.
+	Requires string `yaml:"requires,omitempty"`
 }
 
 // Ready says when a subject can be driven; empty means that {{addr}} accepts
@@ -75,8 +81,10 @@ type Setup struct {
 	Arms    map[string]Arm `yaml:"arms,omitempty"`
 	Load    Load           `yaml:"load,omitempty"`
 	Compare Compare        `yaml:"compare,omitempty"`
-	Expect  []string       `yaml:"expect,omitempty"`
-	// Profiles override Load and Compare, by a name of Profiles.
+	// Sweep, if set, has each arm swept over the levels instead of compared.
+	Sweep  Sweep    `yaml:"sweep,omitempty"`
+	Expect []string `yaml:"expect,omitempty"`
+	// Profiles override Load, Compare and Sweep, by a name of Profiles.
 	Profiles map[string]Profile `yaml:"profiles,omitempty"`
 }
 
@@ -114,14 +122,23 @@ type Compare struct {
 	Pairs  int     `yaml:"pairs,omitempty"`
 }
 
+// A Sweep looks for the best level of concurrency of each arm.
+type Sweep struct {
+	// Visits is how often each level is measured, in a fresh process each time.
+	Visits int `yaml:"visits,omitempty"`
+	// ExtendTo allows levels beyond those of the load: see trial.SweepDesign.
+	ExtendTo int `yaml:"extend_to,omitempty"`
+}
+
 // Percent is a share, written as in 2%.
 type Percent float64
 
-// A Profile overrides the fields of Load and Compare that it sets. A part's
+// A Profile overrides the fields of Load, Compare and Sweep that it sets. A part's
 // profile goes before the file's, and either before the part itself.
 type Profile struct {
 	Load    Load    `yaml:"load,omitempty"`
 	Compare Compare `yaml:"compare,omitempty"`
+	Sweep   Sweep   `yaml:"sweep,omitempty"`
 }
 
 // Profiles returns the names that profiles can have, the shortest run first.

@@ -63,6 +63,12 @@ func ready(t *testing.T, f *File) {
 			if _, err := p.Load.plan(); err != nil {
 				t.Errorf("profile %q: %v", profile, err)
 			}
+			if p.sweeps() {
+				if err := p.sweepDesign(1).Validate(); err != nil {
+					t.Errorf("profile %q: %v", profile, err)
+				}
+				continue
+			}
 			if err := p.design(1).Validate(); err != nil {
 				t.Errorf("profile %q: %v", profile, err)
 			}

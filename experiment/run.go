@@ -35,12 +35,13 @@ type runner struct {
 	file     *File
 	options  Options
 	subjects map[string]*sharedSubject
+	absent   map[string]bool // subjects that cannot run here
 	doc      *report.Document
 }
 
 func newRunner(f *File, o Options, doc *report.Document) *runner {
 	o.Profile = cmp.Or(o.Profile, defaultProfile)
-	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, doc: doc}
+	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{}, doc: doc}
 	for name, s := range f.Subjects {
 		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
 	}
@@ -63,6 +64,7 @@ func (f *File) Run(ctx context.Context, o Options, doc *report.Document) error {
 		doc.Experiments = append(doc.Experiments, entry)
 		return nil
 	}
+	r.missing(&entry)
 	err := r.parts(ctx, &entry)
 	if err == nil {
 		err = r.analyses(ctx, &entry)
@@ -105,19 +107,55 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 	return nil
 }
 
+// part compares the arms of a part, or sweeps them where that is asked for or
+// only one can run.
 func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress)) error {
 	plan, err := p.Load.plan()
 	if err != nil {
 		return err
 	}
-	trials, err := trial.Compare(ctx, r.arms(p), plan, p.design(r.options.Seed), observe)
-	if trials != nil {
-		r.doc.Add(report.Place{Experiment: r.file.ID, Part: p.Name}, trials)
+	place := report.Place{Experiment: r.file.ID, Part: p.Name}
+	arms := r.arms(p)
+	if p.sweeps() || len(arms) < 2 {
+		err = r.sweep(ctx, sweeping{place, arms, plan, p.sweepDesign(r.options.Seed)}, observe)
+	} else {
+		var trials *trial.Trials
+		trials, err = trial.Compare(ctx, arms, plan, p.design(r.options.Seed), observe)
+		if trials != nil {
+			r.doc.Add(place, trials)
+		}
 	}
 	if err != nil && p.Name != "" {
 		return fmt.Errorf("part %s: %w", p.Name, err)
 	}
 	return err
+}
+
+// sweeping is a sweep of several arms.
+type sweeping struct {
+	place  report.Place
+	arms   []trial.Arm
+	plan   load.Plan
+	design trial.SweepDesign
+}
+
+func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progress)) error {
+	for i, arm := range s.arms {
+		curve, err := trial.Sweep(ctx, arm, s.plan, s.design, func(progress trial.Progress) {
+			if observe != nil {
+				progress.Done = (float64(i) + progress.Done) / float64(len(s.arms))
+				progress.Label = arm.Name + ", " + progress.Label
+				observe(progress)
+			}
+		})
+		if curve != nil {
+			r.doc.AddCurve(s.place, curve)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // effectiveParts returns the parts with the file's defaults and the profile
@@ -134,9 +172,11 @@ func (f *File) effectiveParts(profile string) []Part {
 		merged.Target = override(defaults.Target, p.Target)
 		merged.Load = override(defaults.Load, p.Load)
 		merged.Compare = override(defaults.Compare, p.Compare)
+		merged.Sweep = override(defaults.Sweep, p.Sweep)
 		for _, profiles := range []map[string]Profile{defaults.Profiles, p.Profiles} {
 			merged.Load = override(merged.Load, profiles[profile].Load)
 			merged.Compare = override(merged.Compare, profiles[profile].Compare)
+			merged.Sweep = override(merged.Sweep, profiles[profile].Sweep)
 		}
 		if len(merged.Arms) == 0 {
 			merged.Arms = map[string]Arm{}
@@ -167,6 +207,7 @@ const (
 	DefaultPairs      = 8
 	DefaultMargin     = 0.02
 	DefaultConfidence = 0.95
+	defaultVisits     = 3
 )
 
 // DefaultMetrics are compared where none are named.
@@ -185,6 +226,18 @@ func (p Part) design(seed uint64) trial.Design {
 		d.Metrics = DefaultMetrics()
 	}
 	return d
+}
+
+// sweeps says whether the part's arms are swept and not compared.
+func (p Part) sweeps() bool { return p.Sweep != Sweep{} }
+
+// sweepDesign is that of the part's sweep. A comparison of which only one arm
+// can run visits each level once a round.
+func (p Part) sweepDesign(seed uint64) trial.SweepDesign {
+	return trial.SweepDesign{
+		Levels: p.Load.VUs, ExtendTo: p.Sweep.ExtendTo, Visits: cmp.Or(p.Sweep.Visits, p.Compare.Rounds, defaultVisits),
+		Block: p.Load.Duration, Warmup: p.Load.Warmup, Seed: seed,
+	}
 }
 
 // published turns the file's tables into the document's.

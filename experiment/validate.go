@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -99,6 +100,7 @@ func (v *validator) setup(prefix string, s Setup) {
 	}
 	v.load(prefix+"load", s.Load)
 	v.compare(prefix+"compare", s.Compare)
+	v.sweep(prefix+"sweep", s.Sweep)
 	for i, text := range s.Expect {
 		if _, err := trial.ParseExpectation(text); err != nil {
 			v.add(fmt.Sprintf("%sexpect[%d]", prefix, i), "%v", err)
@@ -111,6 +113,7 @@ func (v *validator) setup(prefix string, s Setup) {
 		}
 		v.load(path+".load", s.Profiles[name].Load)
 		v.compare(path+".compare", s.Profiles[name].Compare)
+		v.sweep(path+".sweep", s.Profiles[name].Sweep)
 	}
 }
 
@@ -186,6 +189,11 @@ func (v *validator) compare(path string, c Compare) {
 	}
 }
 
+func (v *validator) sweep(path string, s Sweep) {
+	v.count(path+".visits", s.Visits, maxRounds)
+	v.count(path+".extend_to", s.ExtendTo, maxVUs)
+}
+
 func (v *validator) count(path string, n, most int) {
 	if (n != 0 || v.given(path)) && (n < 1 || n > most) {
 		v.add(path, "%d is not allowed: 1 to %d", n, most)
@@ -210,7 +218,7 @@ func (v *validator) subject(path, name string, s Subject) {
 		} else if len(words) == 0 {
 			v.add(path+"."+kind.name, "%q has no words", kind.value)
 		}
-		v.placeholders(path+"."+kind.name, kind.value, startPlaceholder)
+		v.placeholders(path+"."+kind.name, withoutDir(kind.value, s), startPlaceholder)
 	}
 	switch {
 	case len(kinds) == 0 && !v.anyUnread("command", "serve", "url"):
@@ -227,8 +235,8 @@ func (v *validator) surroundings(path string, s Subject) {
 		if _, _, err := net.SplitHostPort(s.URL); err != nil {
 			v.add(path+".url", "%q is not of the form host:port", s.URL)
 		}
-		if !reflect.ValueOf(s.Ready).IsZero() || len(s.Env) > 0 || s.Dir != "" {
-			v.add(path, "ready, env and dir do not apply to url: it is not started here")
+		if !reflect.ValueOf(s.Ready).IsZero() || len(s.Env) > 0 || s.Dir != "" || len(s.Files) > 0 {
+			v.add(path, "ready, env, dir and files do not apply to url: it is not started here")
 		}
 	}
 	for i, entry := range s.Env {
@@ -236,8 +244,9 @@ func (v *validator) surroundings(path string, s Subject) {
 		if key, _, ok := strings.Cut(entry, "="); !ok || key == "" {
 			v.add(at, "%q is not of the form KEY=VALUE", entry)
 		}
-		v.placeholders(at, entry, startPlaceholder)
+		v.placeholders(at, withoutDir(entry, s), startPlaceholder)
 	}
+	v.files(path+".files", s.Files)
 	if h := s.Ready.HTTP; h != "" {
 		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "http://") {
 			v.add(path+".ready.http", "%q is not allowed: a path such as /ready, or an http:// URL", h)
@@ -247,6 +256,31 @@ func (v *validator) surroundings(path string, s Subject) {
 	if _, err := regexp.Compile(s.Ready.Log); err != nil {
 		v.add(path+".ready.log", "%q is no regular expression: %v", s.Ready.Log, err)
 	}
+}
+
+// files checks the files that go with a command.
+func (v *validator) files(path string, files map[string]string) {
+	for _, name := range sortedKeys(files) {
+		at := path + "." + name
+		if !filepath.IsLocal(name) {
+			v.add(at, "the path must stay below {{dir}}")
+		}
+		content := strings.ReplaceAll(files[name], "{{dir}}", "")
+		for _, found := range generated.FindAllString(content, -1) {
+			if _, err := textSize(found); err != nil {
+				v.add(at, "%v", err)
+			}
+		}
+		v.placeholders(at, generated.ReplaceAllString(content, ""), filePlaceholder)
+	}
+}
+
+// withoutDir leaves out {{dir}}, which a subject with files has.
+func withoutDir(text string, s Subject) string {
+	if len(s.Files) == 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "{{dir}}", "")
 }
 
 // A placeholders says which {{…}} a text may hold.
@@ -259,7 +293,8 @@ var (
 	braces           = regexp.MustCompile(`\{\{.*?\}\}`)
 	startPlaceholder = placeholders{regexp.MustCompile(`^\{\{(host|(addr|port)(\.[A-Za-z0-9_-]+)?)\}\}$`),
 		"{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"}
-	urlPlaceholder = placeholders{regexp.MustCompile(`^\{\{addr\}\}$`), "{{addr}}"}
+	filePlaceholder = placeholders{startPlaceholder.form, startPlaceholder.allowed + ", {{dir}}, {{text SIZE}}"}
+	urlPlaceholder  = placeholders{regexp.MustCompile(`^\{\{addr\}\}$`), "{{addr}}"}
 )
 
 func (v *validator) placeholders(path, text string, p placeholders) {

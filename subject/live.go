@@ -34,7 +34,7 @@ func (s *Subject) live(launched chan<- error) {
 	launched <- nil
 	err = s.reap()
 	output.finish()
-	s.conclude(err)
+	s.conclude(errors.Join(err, s.ended()))
 }
 
 // conclude notes how the process ended, unless it was asked to.

@@ -27,6 +27,7 @@ var roles = map[string]func(args []string){
 	"hang":     func([]string) { hang() },
 	"fail":     fail,
 	"end":      func([]string) {},
+	"print":    func(args []string) { fmt.Println(args[0]); hang() },
 	"stubborn": stubborn,
 	"burn":     burn,
 	"family":   family,

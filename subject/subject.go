@@ -37,12 +37,18 @@ type Config struct {
 	Env []string
 	// Dir is the working directory; empty means that of this process.
 	Dir string
+	// Files holds texts by local path, such as a configuration. They are written
+	// to a fresh folder, {{dir}} in Command, Env and Files, and removed when the
+	// subject has ended.
+	Files map[string]string
 	// Ready says when the subject counts as ready.
 	Ready Ready
 	// StartTimeout bounds the time from start to ready; 0 means 10 s.
 	StartTimeout time.Duration
 	// StopTimeout is the time from TERM to KILL; 0 means 5 s.
 	StopTimeout time.Duration
+
+	folder string // {{dir}}; "" without Files
 }
 
 // A Subject is a running child process. Its methods may be called concurrently.
@@ -55,6 +61,7 @@ type Subject struct {
 	stdout      tail
 	stderr      tail
 	done        chan struct{}
+	ended       func() error // cleans up behind the process
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
@@ -207,7 +214,22 @@ func start(ctx context.Context, cfg Config) (*Subject, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	names, err := addressNames(slices.Concat(cfg.Command, cfg.Env))
+	cfg, err := cfg.inFolder()
+	if err != nil {
+		return nil, err
+	}
+	s, err := cfg.launch(ctx)
+	if s == nil {
+		return nil, errors.Join(err, cfg.removeFolder())
+	}
+	return s, err
+}
+
+// launch starts the process and waits until it is ready. With an error it
+// returns the ended subject, or nil if there was none.
+func (cfg Config) launch(ctx context.Context) (*Subject, error) {
+	texts := slices.Concat(cfg.Command, cfg.Env, slices.Collect(maps.Values(cfg.Files)))
+	names, err := addressNames(texts)
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +244,13 @@ func start(ctx context.Context, cfg Config) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.writeFiles(addrs); err != nil {
+		return nil, err
+	}
 	s := &Subject{
 		name:        cfg.Name,
 		addrs:       addrs,
+		ended:       cfg.removeFolder,
 		stopTimeout: orDefault(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
 		stdout:      tail{watch: watch},

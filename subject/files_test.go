@@ -1,0 +1,45 @@
+package subject
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestFilesAreWrittenAndRemoved(t *testing.T) {
+	cfg := role("print", "{{dir}}")
+	cfg.Files = map[string]string{"conf/a.conf": "listen {{addr}}; root {{dir}};", "b": "plain"}
+	cfg.Ready.Log = "contend-subject-"
+	s, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := strings.TrimSpace(s.stdout.text())
+	conf, err := os.ReadFile(dir + "/conf/a.conf")
+	if want := "listen " + s.Addr("") + "; root " + dir + ";"; err != nil || string(conf) != want {
+		t.Errorf("%q, %v, want %q", conf, err, want)
+	}
+	if plain, err := os.ReadFile(dir + "/b"); string(plain) != "plain" {
+		t.Errorf("%q, %v", plain, err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+func TestFilesMustStayInTheirFolder(t *testing.T) {
+	for _, name := range []string{"../x", "/etc/x", ""} {
+		cfg := role("end")
+		cfg.Files = map[string]string{name: ""}
+		_, err := Start(t.Context(), cfg)
+		if err == nil || !strings.Contains(err.Error(), "must stay below") {
+			t.Errorf("file %q: %v", name, err)
+		}
+	}
+	if _, err := Start(t.Context(), role("end", "{{dir}}")); err == nil {
+		t.Error("{{dir}} without files: no error")
+	}
+}
