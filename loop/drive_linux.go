@@ -1,0 +1,344 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"contend/load"
+)
+
+// A drive is the state of one run. Times are offsets from its start.
+type drive struct {
+	shard   *load.Shard
+	open    bool          // model
+	timeout time.Duration // of an iteration; 0: none
+	late    error         // ends an iteration that ran into it
+
+	queue    queue      // free VUs, in the closed model by their due times
+	flying   list       // in flight, if there is a timeout
+	inflight int        // how many
+	done     []finished // by what was read last
+	crowded  []*link    // have more to read
+
+	arrival load.Iteration // the next one of the open model,
+	pending bool           // if it has been asked for
+	over    bool           // nothing more is to be started
+
+	now       time.Duration // the clock when it was looked at last
+	stamped   bool          // since the last read
+	alarmed   bool          // the timer has gone off
+	busy      int           // turns in a row without a need to wait
+	cancelled bool
+}
+
+// Drive implements load.Loop. It keeps its goroutine on one thread.
+func (l *Loop) Drive(ctx context.Context, s *load.Shard) error {
+	if s.VUs() == 0 {
+		return nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := l.prepare(s); err != nil {
+		return err
+	}
+	defer l.watch(ctx)()
+	defer l.abandon()
+	if err := l.settle(); err != nil {
+		return err
+	}
+	for i := range s.VUs() {
+		l.release(&l.slots[i], 0)
+	}
+	return l.run()
+}
+
+func (l *Loop) prepare(s *load.Shard) error {
+	done, ring := l.done[:0], l.queue.ring
+	if len(ring) != len(l.slots) {
+		ring = make([]*slot, len(l.slots))
+	}
+	l.drive = drive{
+		shard:   s,
+		open:    s.Model() == load.OpenModel,
+		timeout: s.Timeout(),
+		queue:   queue{ring: ring},
+		done:    done,
+	}
+	l.late = &load.Error{Kind: load.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
+	l.flying.init()
+	return l.poller.start(s.Elapsed())
+}
+
+// watch has the end of ctx wake the loop.
+func (l *Loop) watch(ctx context.Context) (unwatch func()) {
+	woken := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		l.poller.wake()
+		close(woken)
+	})
+	return func() {
+		if !stop() {
+			<-woken
+		}
+		l.poller.asleep()
+	}
+}
+
+// settle learns what happened to the connections since the last run.
+func (l *Loop) settle() error {
+	for range 1 + len(l.links)/len(l.poller.events) {
+		n, err := l.poller.poll()
+		if err != nil {
+			return err
+		}
+		l.handle(n)
+	}
+	return nil
+}
+
+func (l *Loop) run() error {
+	for !l.cancelled {
+		l.startDue()
+		if l.inflight == 0 && !l.more() {
+			return nil
+		}
+		n, err := l.wait()
+		if err != nil {
+			return err
+		}
+		l.handle(n)
+		if l.alarmed {
+			l.expire()
+		}
+	}
+	return nil
+}
+
+// more reports whether anything may still become due.
+func (l *Loop) more() bool {
+	if l.open {
+		return !l.over
+	}
+	return l.queue.len > 0
+}
+
+// abandon closes the connections whose state is unknown, because an iteration
+// is in flight on them.
+func (l *Loop) abandon() {
+	for i := range l.links {
+		if k := &l.links[i]; k.inflight > 0 {
+			k.close()
+			k.inflight = 0
+		}
+	}
+	for i := range l.slots {
+		l.slots[i].busy = false
+	}
+}
+
+// startDue starts what is due and has a free VU. What fails at once has its
+// next turn after a look at the other connections.
+func (l *Loop) startDue() {
+	for range l.queue.len {
+		if l.open && !l.arrives() {
+			return
+		}
+		due := l.queue.head().it.Due
+		if l.open {
+			due = l.arrival.Due
+		}
+		if due > l.now {
+			if l.now = l.shard.Elapsed(); due > l.now {
+				return
+			}
+		}
+		s := l.queue.pop()
+		if s.link.park(s) {
+			continue
+		}
+		if l.open {
+			s.it, l.pending = l.arrival, false
+		}
+		l.start(s)
+	}
+}
+
+// arrives sees to it that the next arrival is known; false: there is none.
+func (l *Loop) arrives() bool {
+	if !l.pending && !l.over {
+		l.arrival, l.pending = l.shard.Next(0)
+		l.over = !l.pending
+	}
+	return !l.over
+}
+
+// start starts the iteration of a slot whose connection is not draining.
+func (l *Loop) start(s *slot) {
+	k := s.link
+	l.now = l.shard.Elapsed()
+	if !l.begin(s, l.now) {
+		return
+	}
+	var err error
+	if k.state != closed {
+		l.out = k.conversation.Start(l.out[:0], s.index)
+		err = k.write(l.out)
+	} else {
+		k.pending = k.conversation.Start(k.conversation.Open(k.pending[:0]), s.index)
+		if err = k.dial(); err == nil {
+			err = k.greet()
+		}
+	}
+	if err != nil {
+		l.fail(k, err)
+	}
+}
+
+// wait returns how many events there are. It waits for one if nothing else is
+// to be done.
+func (l *Loop) wait() (int, error) {
+	n, err := l.poller.poll()
+	if n != 0 || err != nil || len(l.crowded) > 0 {
+		return n, errors.Join(err, l.guard())
+	}
+	l.busy = 0
+	due := l.nextDue()
+	if due != never {
+		if l.now = l.shard.Elapsed(); due <= l.now {
+			return 0, nil
+		}
+	}
+	if err := l.alarm(min(due, l.deadline())); err != nil {
+		return 0, err
+	}
+	return l.poller.block()
+}
+
+// guard sees to timeouts where there is always something to do instead of
+// waiting.
+func (l *Loop) guard() error {
+	const turns = 64
+	if l.busy++; l.busy < turns {
+		return nil
+	}
+	l.busy = 0
+	return l.alarm(l.deadline())
+}
+
+// alarm sets the timer, unless it goes off before anyway.
+func (l *Loop) alarm(at time.Duration) error {
+	if at >= l.poller.armed {
+		return nil
+	}
+	return l.poller.arm(at)
+}
+
+// deadline returns when the longest in flight runs into its timeout.
+func (l *Loop) deadline() time.Duration {
+	if l.timeout == 0 {
+		return never
+	}
+	s := l.flying.head()
+	if s == nil {
+		return never
+	}
+	return s.it.Start + l.timeout
+}
+
+// nextDue returns when the next iteration is due that has a free VU.
+func (l *Loop) nextDue() time.Duration {
+	switch {
+	case l.queue.len == 0 || l.open && l.over:
+		return never
+	case l.open:
+		return l.arrival.Due
+	}
+	return l.queue.head().it.Due
+}
+
+// expire ends the iterations that have taken too long.
+func (l *Loop) expire() {
+	l.alarmed = false
+	if l.timeout == 0 {
+		return
+	}
+	l.now = l.shard.Elapsed()
+	for {
+		s := l.flying.head()
+		if s == nil || s.it.Start+l.timeout > l.now {
+			return
+		}
+		l.cancel(s)
+	}
+}
+
+// cancel ends an iteration that has taken too long, and its connection with it
+// unless the conversation can spare that.
+func (l *Loop) cancel(s *slot) {
+	k := s.link
+	if k.canceler == nil || k.state != open {
+		l.fail(k, l.late)
+		return
+	}
+	l.out = k.canceler.Cancel(l.out[:0], s.index)
+	l.lose(s, l.now, l.late)
+	err := errDeaf
+	if len(k.pending) <= maxPending {
+		err = k.write(l.out)
+	}
+	if err != nil {
+		l.fail(k, err)
+	}
+	l.retire(k)
+}
+
+// handle handles the first n of the poller's events, and the connections that
+// had more to read.
+func (l *Loop) handle(n int) {
+	crowded := l.crowded
+	l.crowded = nil
+	for i := range n {
+		e := &l.poller.events[i]
+		switch e.Fd {
+		case timerEvent:
+			l.alarmed, l.poller.armed = true, never
+		case wakeEvent:
+			l.cancelled = true
+		default:
+			if k := &l.links[e.Fd]; k.generation == e.Pad && k.state != closed {
+				l.serve(k, e.Events)
+			}
+		}
+	}
+	for _, k := range crowded {
+		k.crowded = false
+		if k.state == open {
+			l.turn(k, true)
+		}
+	}
+}
+
+func (l *Loop) serve(k *link, events uint32) {
+	if k.state == connecting {
+		if err := k.connected(); err != nil {
+			l.fail(k, err)
+		}
+		if k.state != open {
+			return
+		}
+	} else if events&unix.EPOLLOUT != 0 {
+		if err := k.flush(); err != nil {
+			l.fail(k, err)
+			return
+		}
+	}
+	const ended = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if events&(unix.EPOLLIN|ended) != 0 {
+		l.turn(k, events&ended != 0)
+	}
+}

@@ -1,0 +1,248 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+type state uint8
+
+const (
+	closed state = iota
+	connecting
+	open
+)
+
+// A link is a connection, which is closed and opened any number of times, and
+// the conversation on it.
+type link struct {
+	loop         *Loop
+	conversation Conversation
+	skipper      Skipper  // nil: it cannot skip
+	canceler     Canceler // nil: it cannot cancel
+	slots        []*slot
+	inflight     int
+
+	fd         int
+	id         int32
+	generation int32 // of the socket: events of an earlier one may still come
+	state      state
+	draining   bool
+	crowded    bool   // is in Loop.crowded
+	watchesOut bool   // for room to write
+	pending    []byte // could not be written yet
+	parked     []*slot
+
+	address int   // the index, modulo their number, of the one in use
+	tried   int   // how many this time
+	failure error // of the first one tried
+}
+
+// maxPending bounds what is kept for a peer that sends without reading.
+const maxPending = 4 << 20
+
+var errDeaf = errors.New("loop: the peer demands answers and does not read them")
+
+// dial begins to connect, at the address that was in use last.
+func (k *link) dial() error {
+	if k.loop.lost != nil {
+		return k.loop.lost
+	}
+	k.tried, k.failure = 0, nil
+	return k.dialNext()
+}
+
+// dialNext tries addresses until one does not fail at once. Like package net it
+// returns the first failure when all have failed.
+func (k *link) dialNext() error {
+	l := k.loop
+	for ; k.tried < len(l.addresses); k.address++ {
+		k.tried++
+		fd, err := l.addresses[k.address%len(l.addresses)].connect(&l.config)
+		if err == nil {
+			k.fd, k.state = fd, connecting
+			k.generation++
+			return nil
+		}
+		if k.failure == nil {
+			k.failure = err
+		}
+	}
+	return k.failure
+}
+
+// dialAgain goes on with the next address after this one did not answer.
+func (k *link) dialAgain(errno unix.Errno) error {
+	if k.failure == nil {
+		addresses := k.loop.addresses
+		k.failure = addresses[k.address%len(addresses)].failed("connect", errno)
+	}
+	unix.Close(k.fd)
+	k.state = closed
+	k.address++
+	return k.dialNext()
+}
+
+// greet writes what is pending to a connection that was just dialled. On
+// loopback it is open by now; otherwise an event will say so.
+func (k *link) greet() error {
+	connected := k.loop.shard.Elapsed()
+	for len(k.pending) > 0 {
+		n, errno := send(k.fd, k.pending)
+		if errno == unix.EAGAIN {
+			break
+		}
+		if errno == 0 {
+			k.opened(connected)
+			k.pending = k.pending[:copy(k.pending, k.pending[n:])]
+			break
+		}
+		if err := k.dialAgain(errno); err != nil {
+			return err
+		}
+		connected = k.loop.shard.Elapsed()
+	}
+	return k.register()
+}
+
+// register has the poller watch a socket. Room to write is watched only where
+// it is waited for, which spares an event.
+func (k *link) register() error {
+	events := uint32(unix.EPOLLIN | unix.EPOLLRDHUP)
+	k.watchesOut = k.state == connecting || len(k.pending) > 0
+	if k.watchesOut {
+		events |= unix.EPOLLOUT
+	}
+	return k.wrap("epoll_ctl", k.loop.poller.watch(k.fd, k.id, k.generation, events))
+}
+
+// opened says when the connection was there.
+func (k *link) opened(at time.Duration) {
+	k.state = open
+	for _, s := range k.slots {
+		if s.busy {
+			s.sent, s.dialled = at, true
+		}
+	}
+}
+
+// connected handles the first event of a connection that was dialled.
+func (k *link) connected() error {
+	at := k.loop.shard.Elapsed()
+	value, err := unix.GetsockoptInt(k.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return k.wrap("getsockopt", err)
+	}
+	if value != 0 {
+		if err := k.dialAgain(unix.Errno(value)); err != nil {
+			return err
+		}
+		return k.greet()
+	}
+	k.opened(at)
+	return k.flush()
+}
+
+// openEarly waits until a connection that was dialled is open.
+func (k *link) openEarly(deadline time.Time) bool {
+	if k.state != connecting {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
+	n, err := unix.Poll(fds, int(max(0, time.Until(deadline).Milliseconds())))
+	if err == unix.EINTR {
+		return k.openEarly(deadline)
+	}
+	if n == 0 || err != nil {
+		return false
+	}
+	value, err := unix.GetsockoptInt(k.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return false
+	}
+	if value != 0 {
+		return k.dialAgain(unix.Errno(value)) == nil && k.openEarly(deadline)
+	}
+	k.state = open
+	k.pending = k.conversation.Open(k.pending[:0])
+	return k.flush() == nil && k.register() == nil
+}
+
+// write sends b, or as much of it as there is room for and the rest later.
+func (k *link) write(b []byte) error {
+	if k.state == connecting || len(k.pending) > 0 {
+		k.pending = append(k.pending, b...)
+		return nil
+	}
+	n, errno := send(k.fd, b)
+	if n == len(b) {
+		return nil
+	}
+	if errno != 0 && errno != unix.EAGAIN {
+		return k.wrap("write", errno)
+	}
+	k.pending = append(k.pending, b[n:]...)
+	if k.watchesOut {
+		return nil
+	}
+	k.watchesOut = true
+	err := k.loop.poller.rewatch(k.fd, k.id, k.generation, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLOUT)
+	return k.wrap("epoll_ctl", err)
+}
+
+// flush writes what is pending.
+func (k *link) flush() error {
+	for len(k.pending) > 0 {
+		n, errno := send(k.fd, k.pending)
+		if errno == unix.EAGAIN {
+			return nil
+		}
+		if errno != 0 {
+			return k.wrap("write", errno)
+		}
+		k.pending = k.pending[:copy(k.pending, k.pending[n:])]
+	}
+	return nil
+}
+
+// close closes the socket. Slots that waited for that are free now.
+func (k *link) close() {
+	if k.state == closed {
+		return
+	}
+	unix.Close(k.fd)
+	k.generation++
+	k.state, k.draining = closed, false
+	if k.pending = k.pending[:0]; cap(k.pending) > readSize {
+		k.pending = nil
+	}
+	for _, s := range k.parked {
+		k.loop.queue.push(s)
+	}
+	k.parked = k.parked[:0]
+}
+
+// park keeps a VU whose connection takes no iterations any more, until it is
+// closed. It returns false if there is no need to wait.
+func (k *link) park(s *slot) bool {
+	if k.draining {
+		k.parked = append(k.parked, s)
+	}
+	return k.draining
+}
+
+// wrap makes the error that package net would return; nil stays nil.
+func (k *link) wrap(call string, err error) error {
+	if err == nil || err == unix.Errno(0) {
+		return nil
+	}
+	addresses := k.loop.addresses
+	name := addresses[k.address%len(addresses)].name
+	return fmt.Errorf("loop: %w", &net.OpError{
+		Op: call, Net: name.Network(), Addr: name, Err: os.NewSyscallError(call, err)})
+}

@@ -1,0 +1,119 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"contend/load"
+)
+
+// Supported reports whether there are event loops on this system, and if not,
+// why.
+func Supported() (ok bool, why string) { return true, "" }
+
+// A Loop drives the VUs of a Config from one thread. Its methods must not be
+// called concurrently.
+type Loop struct {
+	config  Config
+	poller  poller
+	links   []link
+	slots   []slot // by VU
+	buf, in []byte // what is read; in is its part that one read fills
+	out     []byte // what is to be written next
+	lost    error  // why there are no addresses
+	// addresses are what connections try, in turn.
+	addresses []address
+	drive
+}
+
+var _ load.Loop = (*Loop)(nil)
+
+// What one read takes at the most. Of a connection that can skip bytes the
+// first read should take little more than the head of an answer.
+const (
+	readSize     = 64 << 10
+	skipperReads = 4 << 10
+)
+
+// New makes a loop and opens its connections, unless each iteration is to have
+// its own. A connection that cannot be opened, or a name that is unknown, is no
+// error: the iteration that needs it tries again and reports it. New spends
+// at most about a second on connections, and none after the first failure.
+func New(ctx context.Context, c Config) (*Loop, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	l := &Loop{config: c, buf: make([]byte, readSize), slots: make([]slot, len(c.VUs))}
+	l.in = l.buf
+	if err := l.poller.open(); err != nil {
+		return nil, err
+	}
+	l.addresses, l.lost = resolve(ctx, &c)
+	l.arrange()
+	if !c.CloseEach && l.lost == nil {
+		l.openEarly(ctx)
+	}
+	return l, ctx.Err()
+}
+
+// arrange gives each VU its slot of a connection.
+func (l *Loop) arrange() {
+	n := l.config.Connections
+	if n == 0 || n > len(l.slots) {
+		n = len(l.slots)
+	}
+	l.links = make([]link, n)
+	for i := range l.links {
+		k := &l.links[i]
+		k.loop, k.id, k.address = l, int32(i), i
+		var vus []int
+		for j := i; j < len(l.slots); j += n {
+			l.slots[j].link, l.slots[j].index = k, len(k.slots)
+			k.slots = append(k.slots, &l.slots[j])
+			vus = append(vus, l.config.VUs[j])
+		}
+		k.conversation = l.config.New(vus)
+		k.canceler, _ = k.conversation.(Canceler)
+		if l.config.Network == "tcp" {
+			k.skipper, _ = k.conversation.(Skipper)
+		}
+		if k.skipper != nil {
+			l.in = l.buf[:skipperReads]
+		}
+	}
+}
+
+// openEarly spends this time on connecting this many connections at a time.
+const (
+	earlyTime  = time.Second
+	earlyBatch = 64
+)
+
+func (l *Loop) openEarly(ctx context.Context) {
+	deadline := time.Now().Add(earlyTime)
+	for first := 0; first < len(l.links); first += earlyBatch {
+		batch := l.links[first:min(first+earlyBatch, len(l.links))]
+		for i := range batch {
+			_ = batch[i].dial() // a failure is found again below
+		}
+		failed := false
+		for i := range batch {
+			failed = failed || ctx.Err() != nil || !batch[i].openEarly(deadline)
+			if failed {
+				batch[i].close()
+			}
+		}
+		if failed {
+			return
+		}
+	}
+}
+
+// Close closes the connections.
+func (l *Loop) Close() error {
+	for i := range l.links {
+		l.links[i].close()
+	}
+	l.poller.close()
+	return nil
+}

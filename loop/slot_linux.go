@@ -1,0 +1,147 @@
+package loop
+
+import (
+	"io"
+	"time"
+
+	"contend/load"
+)
+
+// A slot is a VU and its iteration. Times are offsets from the start of the
+// run.
+type slot struct {
+	link    *link
+	index   int // among the slots of the link
+	it      load.Iteration
+	busy    bool // the iteration is in flight
+	dialled bool // for it the connection was opened
+	sent    time.Duration
+	first   time.Duration // byte of the answer; 0: has not come
+
+	prev, next *slot // in the list of those in flight
+}
+
+// A finished iteration is told to the shard when what was read is understood.
+type finished struct {
+	slot *slot
+	it   load.Iteration
+	end  time.Duration
+	out  load.Outcome
+	err  error
+}
+
+var _ Slots = (*link)(nil)
+
+// FirstByte implements Slots.
+func (k *link) FirstByte(slot int) {
+	if s := k.slots[slot]; s.busy && s.first == 0 {
+		s.first = k.loop.stamp()
+	}
+}
+
+// End implements Slots.
+func (k *link) End(slot int, out *load.Outcome, err error) {
+	s := k.slots[slot]
+	if !s.busy {
+		return
+	}
+	l := k.loop
+	end := l.stamp()
+	l.leave(s)
+	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
+	if err == nil {
+		d := &l.done[len(l.done)-1]
+		d.out = *out
+		d.out.Phases = s.phases(end)
+	}
+}
+
+// Drain implements Slots.
+func (k *link) Drain() { k.draining = true }
+
+func (s *slot) phases(end time.Duration) load.Phases {
+	if s.first == 0 {
+		s.first = end
+	}
+	p := load.Phases{FirstByte: s.first - s.sent}
+	if s.dialled {
+		p.Connect = s.sent - s.it.Start
+		p.Exchange = end - s.sent
+	}
+	return p
+}
+
+// stamp returns the time of the last read; it looks at the clock once for all
+// that the read brought.
+func (l *Loop) stamp() time.Duration {
+	if !l.stamped {
+		l.now, l.stamped = l.shard.Elapsed(), true
+	}
+	return l.now
+}
+
+// begin starts the iteration of a slot; false: it is not to be started, nor is
+// any other.
+func (l *Loop) begin(s *slot, now time.Duration) bool {
+	if !l.shard.Begin(&s.it, now) {
+		l.over = true
+		return false
+	}
+	s.busy, s.dialled, s.first, s.sent = true, false, 0, now
+	s.link.inflight++
+	l.inflight++
+	if l.timeout > 0 {
+		l.flying.push(s)
+	}
+	return true
+}
+
+// leave ends an iteration for the loop.
+func (l *Loop) leave(s *slot) {
+	s.busy = false
+	s.link.inflight--
+	l.inflight--
+	if l.timeout > 0 {
+		l.flying.remove(s)
+	}
+}
+
+// fail closes a connection and ends what was in flight on it.
+func (l *Loop) fail(k *link, err error) {
+	k.close()
+	if k.inflight == 0 {
+		return
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	end := l.shard.Elapsed()
+	for _, s := range k.slots {
+		if s.busy {
+			l.lose(s, end, err)
+		}
+	}
+}
+
+// lose ends an iteration without an answer.
+func (l *Loop) lose(s *slot, end time.Duration, err error) {
+	l.leave(s)
+	var none load.Outcome
+	l.shard.Finish(&s.it, end, &none, err)
+	l.release(s, end)
+}
+
+// release queues a VU that is free: in the closed model with its next
+// iteration.
+func (l *Loop) release(s *slot, free time.Duration) {
+	if l.open || l.another(s, free) {
+		l.queue.push(s)
+	}
+}
+
+// another gives a VU of the closed model its next iteration, if there is one.
+func (l *Loop) another(s *slot, free time.Duration) bool {
+	it, ok := l.shard.Next(free)
+	s.it = it
+	return ok
+}

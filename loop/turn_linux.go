@@ -1,0 +1,142 @@
+package loop
+
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// readsPerTurn bounds how long one connection may keep the others waiting.
+const readsPerTurn = 16
+
+// turn reads what came on a connection, records what ended by it and starts
+// what can start again. ended says that the peer's end or an error is to be
+// read too.
+func (l *Loop) turn(k *link, ended bool) {
+	l.out = l.out[:0]
+	err := l.receive(k, ended)
+	for i := range l.done {
+		d := &l.done[i]
+		l.shard.Finish(&d.it, d.end, &d.out, d.err)
+	}
+	if err == nil && len(l.out) > 0 && len(k.pending) > maxPending {
+		err = errDeaf
+	}
+	if err != nil {
+		l.fail(k, err)
+	} else {
+		l.retire(k)
+	}
+	l.proceed(k)
+}
+
+// receive reads until nothing is left. A read that did not fill its buffer
+// says so without another one: what comes later is another event.
+func (l *Loop) receive(k *link, ended bool) error {
+	for range readsPerTurn {
+		full, err := l.fetch(k)
+		switch {
+		case err == unix.EAGAIN:
+			return nil
+		case err != nil:
+			return err
+		case l.retires(k) || !full && !ended:
+			return nil
+		}
+	}
+	if !k.crowded {
+		k.crowded = true
+		l.crowded = append(l.crowded, k)
+	}
+	return nil
+}
+
+// fetch reads once. full says that there may be more.
+func (l *Loop) fetch(k *link) (full bool, err error) {
+	l.stamped = false
+	if k.skipper != nil {
+		if want := k.skipper.Skip(); want > 0 {
+			return l.skip(k, want)
+		}
+	}
+	n, errno := receive(k.fd, l.in)
+	if errno != 0 {
+		return false, k.unread(errno)
+	}
+	l.out, err = k.conversation.Receive(l.out, l.in[:n], k)
+	if n == 0 && err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return n == len(l.in), err
+}
+
+// maxSkip is the most that one system call is asked to drop.
+const maxSkip = 1 << 30
+
+// skip drops bytes unseen. If that ends all that is in flight, nothing more is
+// expected.
+func (l *Loop) skip(k *link, want int64) (full bool, err error) {
+	want = min(want, maxSkip)
+	n, errno := discard(k.fd, want)
+	switch {
+	case errno != 0:
+		return false, k.unread(errno)
+	case n > 0:
+		k.skipper.Skipped(n, k)
+		return n == want && k.inflight > 0, nil
+	}
+	l.out, err = k.conversation.Receive(l.out, nil, k)
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return false, err
+}
+
+// unread makes the error of a failed read; EAGAIN stays itself.
+func (k *link) unread(errno unix.Errno) error {
+	if errno == unix.EAGAIN {
+		return errno
+	}
+	return k.wrap("read", errno)
+}
+
+// retires reports whether a connection is to be closed now.
+func (l *Loop) retires(k *link) bool {
+	return k.inflight == 0 && (k.draining || l.config.CloseEach)
+}
+
+func (l *Loop) retire(k *link) {
+	if l.retires(k) {
+		k.close()
+	}
+}
+
+// proceed starts the next iterations of the VUs that became free by a turn,
+// all with one write.
+func (l *Loop) proceed(k *link) {
+	together := k.state == open
+	if len(l.done) > 0 && !l.open {
+		l.now = l.shard.Elapsed()
+	}
+	for i := range l.done {
+		s := l.done[i].slot
+		switch {
+		case l.open:
+			l.queue.push(s)
+		case !l.another(s, l.done[i].end) || k.park(s):
+		case s.it.Due > l.now:
+			l.queue.push(s)
+		case !together:
+			l.start(s)
+		case l.begin(s, l.now):
+			l.out = k.conversation.Start(l.out, s.index)
+		}
+	}
+	l.done = l.done[:0]
+	if !together || len(l.out) == 0 {
+		return
+	}
+	if err := k.write(l.out); err != nil {
+		l.fail(k, err)
+	}
+}
