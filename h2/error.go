@@ -1,0 +1,52 @@
+package h2
+
+import (
+	"errors"
+	"fmt"
+
+	"contend/load"
+)
+
+// The errors of streams and connections that a server may cause. Those that
+// tell more are made where they occur; each is a *load.Error.
+var (
+	// ErrUnprocessed ends a stream of which the server says that it did nothing
+	// with it: sending the request again is safe.
+	ErrUnprocessed error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server is closing the connection and did not process the request")}
+
+	errClosed     error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server closed the connection")}
+	errForeign    error = &load.Error{Kind: load.Protocol, Err: errors.New("h2: the server does not speak HTTP/2")}
+	errLongHeader error = &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: a header of more than %d bytes", maxHeaderBytes)}
+	errPadding    error = &load.Error{Kind: load.Protocol, Err: errors.New("h2: padding or priority longer than its frame")}
+	errFlood      error = &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: more than %d frames that want a reply, and no answer", maxReplies)}
+)
+
+func protocolError(format string, args ...any) error {
+	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: "+format, args...)}
+}
+
+// resetError is that of a stream which the server reset.
+func resetError(code uint32) error {
+	return &load.Error{Kind: load.Reset, Err: fmt.Errorf("h2: the server reset the stream: %s", codeName(code))}
+}
+
+// codeNames are the error codes of RFC 9113, section 7.
+var codeNames = [...]string{
+	"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+	"FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+	"INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+}
+
+const (
+	codeNo       = 0
+	codeProtocol = 1
+	codeRefused  = 7
+	codeCancel   = 8
+)
+
+func codeName(code uint32) string {
+	if code < uint32(len(codeNames)) {
+		return codeNames[code]
+	}
+	return fmt.Sprintf("error %d", code)
+}
