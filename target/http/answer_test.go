@@ -166,6 +166,7 @@ func TestOpenSSLNames(t *testing.T) {
 }
 
 func TestConnectionsAreMadeAsTold(t *testing.T) {
+	t.Parallel()
 	var from atomic.Value
 	server := serveOn(t, "tcp", "127.0.0.1:0", func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -179,7 +180,7 @@ func TestConnectionsAreMadeAsTold(t *testing.T) {
 	}{
 		"local address": {Config{URL: "http://" + server, LocalAddress: "127.0.0.2"}, "127.0.0.2 HTTP/1.1 / " + server},
 		"proxy":         {Config{URL: "http://name.invalid/x", Proxy: server}, "127.0.0.1 HTTP/1.1 http://name.invalid/x name.invalid"},
-		"small buffers": {Config{URL: "http://" + server, SocketBuffer: 4096, Body: body}, "127.0.0.1 HTTP/1.1 / " + server},
+		"small buffers": {Config{URL: "http://" + server, SocketBuffer: 32 << 10, Body: body}, "127.0.0.1 HTTP/1.1 / " + server},
 		"1.0":           {Config{URL: "http://" + server, HTTP10: true}, "127.0.0.1 HTTP/1.0 / " + server},
 	} {
 		t.Run(name, func(t *testing.T) {

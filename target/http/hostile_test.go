@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/loop"
 )
 
 // listen serves each connection with serve, closes it afterwards, and waits
@@ -26,6 +26,12 @@ func listen(t testing.TB, serve func(net.Conn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveConns(t, l, serve)
+	return l.Addr().String()
+}
+
+// serveConns is listen on a listener that is given.
+func serveConns(t testing.TB, l net.Listener, serve func(net.Conn)) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -55,7 +61,6 @@ func listen(t testing.TB, serve func(net.Conn)) string {
 		mu.Unlock()
 		wg.Wait()
 	})
-	return l.Addr().String()
 }
 
 // afterRequest serves connections of which a request has arrived.
@@ -79,11 +84,12 @@ func say(pause time.Duration, parts ...string) func(net.Conn) {
 	})
 }
 
-func endless(start, more string) func(net.Conn) {
+func endless(start, more string, pause time.Duration) func(net.Conn) {
 	return afterRequest(func(conn net.Conn) {
 		_, err := io.WriteString(conn, start)
 		for err == nil {
 			_, err = io.WriteString(conn, more)
+			time.Sleep(pause)
 		}
 	})
 }
@@ -118,19 +124,19 @@ var hostile = []struct {
 	{"closes in a chunk", say(0, ok200+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc"), []load.ErrorKind{load.Closed}},
 	{"sends more than announced", say(0, ok200+"Content-Length: 2\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
 	{"announces two lengths", say(0, ok200+"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
-	{"endless header", endless(ok200, strings.Repeat("X: y\r\n", 1000)), []load.ErrorKind{load.Protocol}},
-	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 5000)), []load.ErrorKind{load.Protocol}},
-	{"endless interim answers", endless("", "HTTP/1.1 100 Continue\r\n\r\n"), []load.ErrorKind{load.Protocol}},
-	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 5000)), []load.ErrorKind{load.Timeout}},
-	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n"), []load.ErrorKind{load.Timeout}},
+	{"endless header", endless(ok200, strings.Repeat("X: y\r\n", 1000), 0), []load.ErrorKind{load.Protocol}},
+	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 5000), 0), []load.ErrorKind{load.Protocol}},
+	{"endless interim answers", endless("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100), 0), []load.ErrorKind{load.Protocol}},
+	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 5000), 0), []load.ErrorKind{load.Timeout}},
+	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n", 0), []load.ErrorKind{load.Timeout}},
 	{"garbage", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},
 	{"garbage without end", say(0, strings.Repeat("\xaa", 5000)), []load.ErrorKind{load.Protocol}},
 	{"speaks TLS", say(0, "\x15\x03\x01\x00\x02\x02\x46"), []load.ErrorKind{load.Protocol}},
-	{"dribbles", say(50*time.Millisecond, strings.Split(ok200+"Content-Length: 1\r\n\r\nx", "")...), []load.ErrorKind{load.Timeout}},
-	{"dribbles its body", say(50*time.Millisecond, strings.Split("HTTP/1.1 200\r\n\r\n"+strings.Repeat("x", 99), "")...), []load.ErrorKind{load.Timeout}},
+	{"dribbles", say(20*time.Millisecond, strings.Split(ok200+"Content-Length: 1\r\n\r\nx", "")...), []load.ErrorKind{load.Timeout}},
+	{"dribbles its body", say(20*time.Millisecond, strings.Split("HTTP/1.1 200\r\n\r\n"+strings.Repeat("x", 99), "")...), []load.ErrorKind{load.Timeout}},
 }
 
-const hostileTimeout = 250 * time.Millisecond
+const hostileTimeout = 100 * time.Millisecond
 
 // checkHostile does some iterations and wants an error of one of the kinds
 // from each, in time.
@@ -161,15 +167,93 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 	}
 }
 
-func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
-	for _, test := range hostile {
+// runners are those of the engines that this system has.
+func runners() []runner {
+	if ok, _ := loop.Supported(); !ok {
+		return []runner{runPortable}
+	}
+	return []runner{runPortable, runLoop}
+}
+
+// checkHostileRuns does short runs of both engines, with keep-alive and without,
+// all at the same time, and wants nothing but errors of the kinds from each,
+// and its end in time.
+func checkHostileRuns(t *testing.T, c Config, kinds ...load.ErrorKind) {
+	t.Helper()
+	plan := load.Plan{
+		VUs: 2, Duration: 200 * time.Millisecond, Grace: 100 * time.Millisecond,
+		Timeout: time.Minute, Think: 2 * time.Millisecond,
+	}
+	if slices.Contains(kinds, load.Timeout) {
+		plan.Timeout = 80 * time.Millisecond
+	}
+	var wg sync.WaitGroup
+	for _, run := range runners() {
 		for _, disable := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/keep-alive=%t", test.name, !disable), func(t *testing.T) {
-				t.Parallel()
-				checkHostile(t, Config{URL: "http://" + listen(t, test.serve), DisableKeepAlive: disable}, test.want...)
+			c := c
+			c.DisableKeepAlive = disable
+			wg.Go(func() {
+				start := time.Now()
+				r := run(t, c, plan)
+				const slack = 400 * time.Millisecond // of a busy machine
+				if took := time.Since(start); took > plan.Duration+plan.Grace+slack {
+					t.Errorf("%s: took %v", r.Engine, took)
+				}
+				checkErrors(t, r, kinds)
 			})
 		}
 	}
+	wg.Wait()
+}
+
+func checkErrors(t *testing.T, r *load.Result, kinds []load.ErrorKind) {
+	t.Helper()
+	var expected int64
+	for _, kind := range kinds {
+		expected += r.Errored[kind]
+	}
+	if expected < 1 || r.Planned != expected+r.Unfinished || r.Unfinished > int64(r.Plan.VUs) {
+		t.Errorf("%s: planned %d, completed %d, failed %d, errored %v, unfinished %d; want errors of %v alone: %v",
+			r.Engine, r.Planned, r.Completed, r.Failed, r.Errored, r.Unfinished, kinds, r.Examples)
+	}
+}
+
+func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
+	for _, test := range hostile {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			checkHostileRuns(t, Config{URL: "http://" + listen(t, test.serve)}, test.want...)
+		})
+	}
+}
+
+func TestARunOfFullSizeEndsInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes four seconds")
+	}
+	t.Parallel()
+	plan := load.Plan{VUs: 2, Duration: 3 * time.Second}
+	var wg sync.WaitGroup
+	for name, serve := range map[string]func(net.Conn){
+		"never answers": hang,
+		"dribbles":      say(time.Second, strings.Split(ok200+"\r\n", "")...),
+		"endless body":  endless(ok200+"\r\n", strings.Repeat("x", 500), 5*time.Millisecond),
+	} {
+		for _, run := range runners() {
+			wg.Go(func() {
+				start := time.Now()
+				r := run(t, Config{URL: "http://" + listen(t, serve)}, plan)
+				const slack = 500 * time.Millisecond // of a busy machine
+				if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack {
+					t.Errorf("%s, %s: took %v", name, r.Engine, took)
+				}
+				if r.Planned != 2 || r.Unfinished != 2 {
+					t.Errorf("%s, %s: planned %d, unfinished %d, errored %v", name, r.Engine, r.Planned, r.Unfinished, r.Errored)
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
@@ -183,11 +267,22 @@ func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 		want      []load.ErrorKind
 	}{
 		{"refused", "http://" + l.Addr().String(), []load.ErrorKind{load.Refused}},
-		{"no such name", "http://name.invalid/", []load.ErrorKind{load.DNS, load.Timeout}},
 		{"no such socket", "http+unix:///no/such/socket:/", []load.ErrorKind{load.Dial}},
 	} {
-		t.Run(test.name, func(t *testing.T) { checkHostile(t, Config{URL: test.url}, test.want...) })
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			checkHostile(t, Config{URL: test.url}, test.want...)
+			checkHostileRuns(t, Config{URL: test.url}, test.want...)
+		})
 	}
+	t.Run("no such name", func(t *testing.T) {
+		t.Parallel()
+		c := Config{URL: "http://name.invalid/"}
+		checkHostile(t, c, load.DNS, load.Timeout)
+		if loops, why := targetOf(t, c).Loops(10); loops != 0 {
+			t.Errorf("%d loops, %s", loops, why)
+		}
+	})
 }
 
 func TestTLSErrors(t *testing.T) {
@@ -210,6 +305,7 @@ func TestTLSErrors(t *testing.T) {
 		checkHostile(t, Config{URL: secure.URL, TLS: TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
+		t.Parallel()
 		checkHostile(t, Config{URL: "https://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
 	})
 	t.Run("closes", func(t *testing.T) {

@@ -58,6 +58,7 @@ func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 }
 
 func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
+	t.Parallel()
 	url := "http://" + listen(t, hang)
 	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
 		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})

@@ -34,6 +34,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -54,8 +55,9 @@ type Target struct {
 	first     atomic.Pointer[Answer]
 	tls       *tls.Config
 	dial      func(ctx context.Context) (net.Conn, error)
-	local     net.Addr // to dial from, or nil
-	buffer    int      // SocketBuffer
+	ownDial   bool       // dial was given
+	local     netip.Addr // to dial from; invalid: any
+	buffer    int        // SocketBuffer
 	// noEarlyDial is set by the first connection that failed before the clock
 	// started, lest every virtual user waits for a server that is not there.
 	noEarlyDial atomic.Bool
@@ -78,10 +80,11 @@ func New(c Config) (*Target, error) {
 		http10:    c.HTTP10,
 		same:      c.SameLength,
 		dial:      c.Dial,
+		ownDial:   c.Dial != nil,
 		buffer:    c.SocketBuffer,
 	}
 	if c.LocalAddress != "" {
-		t.local = &net.TCPAddr{IP: net.ParseIP(c.LocalAddress)}
+		t.local, _ = netip.ParseAddr(c.LocalAddress) // checkWays has told of a mistake
 	}
 	switch {
 	case o.secure:
@@ -124,7 +127,10 @@ func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
 // dialNetwork opens a plain connection. Probes for a dead peer are off: the
 // iteration's timeout finds it, and they cost system calls.
 func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
-	d := net.Dialer{KeepAlive: -1, LocalAddr: t.local}
+	d := net.Dialer{KeepAlive: -1}
+	if t.local.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(t.local, 0))
+	}
 	conn, err := d.DialContext(ctx, t.origin.network, t.origin.address)
 	if err != nil || t.buffer == 0 {
 		return conn, err

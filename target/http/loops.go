@@ -1,0 +1,81 @@
+package http
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+
+	"contend/load"
+	"contend/loop"
+)
+
+var _ load.LoopTarget = (*Target)(nil)
+
+// Loops returns how many event loops would drive the virtual users: one per
+// core, but half as many where the server is on this machine and needs the
+// others. None can drive TLS or connections that Dial opens. A name that does
+// not resolve is left to the portable engine, which counts that.
+func (t *Target) Loops(vus int) (int, string) {
+	if ok, why := loop.Supported(); !ok {
+		return 0, why
+	}
+	switch {
+	case t.tls != nil:
+		return 0, "TLS"
+	case t.ownDial:
+		return 0, "a dial function of one's own"
+	case !t.origin.resolves():
+		return 0, "a name that does not resolve"
+	}
+	loops := runtime.GOMAXPROCS(0)
+	if t.origin.near() {
+		loops = max(1, loops/2)
+	}
+	return min(loops, vus), ""
+}
+
+// NewLoop makes an event loop. Its connections are opened when they are first
+// needed.
+func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
+	ids := make([]int, 0, part.Len(part.VUs))
+	for id := part.Index; id < part.VUs; id += part.Of {
+		ids = append(ids, id)
+	}
+	return loop.New(ctx, loop.Config{
+		Network:       t.origin.network,
+		Address:       t.origin.address,
+		VUs:           ids,
+		New:           func([]int) loop.Conversation { return newConversation(t) },
+		CloseEach:     !t.keepAlive,
+		SendBuffer:    t.buffer,
+		ReceiveBuffer: t.buffer,
+		Local:         t.local,
+	})
+}
+
+// near reports whether the address is on this machine for certain.
+func (o origin) near() bool {
+	if o.network == "unix" {
+		return true
+	}
+	host, _, _ := net.SplitHostPort(o.address)
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761, section 6.3
+	}
+	return ip.IsLoopback()
+}
+
+// resolves reports whether the address can be found.
+func (o origin) resolves() bool {
+	if o.network == "unix" {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), earlyDialTimeout)
+	defer cancel()
+	host, _, _ := net.SplitHostPort(o.address)
+	_, err := net.DefaultResolver.LookupHost(ctx, host)
+	return err == nil
+}
