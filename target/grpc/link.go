@@ -32,6 +32,8 @@ const (
 	// what a server can make us keep that sends more than was asked for.
 	streamWindow     = 1 << 20
 	connectionWindow = 16 << 20
+	// maxHeaders bounds an answer's headers and trailers, in bytes.
+	maxHeaders = 1 << 20
 )
 
 // A dialer opens links to one server.
@@ -89,6 +91,7 @@ func (d dialer) new() (*link, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithIdleTimeout(0),
+		grpc.WithMaxHeaderListSize(maxHeaders),
 		grpc.WithStaticStreamWindowSize(streamWindow),
 		grpc.WithStaticConnWindowSize(connectionWindow),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(d.maxMessage)),

@@ -22,7 +22,7 @@ import (
 // byte; {value: 3, text: "a"} is 2 + (tag, length, one character) = 5.
 const threeItems = `{"value": 1} {"value": 2} {"value": 3, "text": "a"}`
 
-// A streamTest is an iteration with known counts. The server waits 10 ms
+// A streamTest is an iteration with known counts. The server waits 5 ms
 // before each message that it sends.
 type streamTest struct {
 	method, data    string
@@ -56,7 +56,7 @@ func streamTests() []streamTest {
 }
 
 func TestStreams(t *testing.T) {
-	const delay, calls = 10 * time.Millisecond, 3
+	const delay, calls = 5 * time.Millisecond, 3
 	for _, test := range streamTests() {
 		for _, kind := range []reflectionKind{noReflection, v1Reflection} {
 			for _, mode := range modes() {

@@ -1,0 +1,126 @@
+package grpc
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+
+	"contend/h2"
+)
+
+// prefixBytes stand before each message: a flag and a length.
+const prefixBytes = 5
+
+// An answer is what has come of one call's answer.
+type answer struct {
+	prefix   [prefixBytes]byte
+	have     int // bytes of the prefix
+	left     int // bytes of the message that are to come
+	messages int
+	size     int64 // of the message
+	ended    bool  // with a status:
+	code     int
+	detail   []byte // its message, if it was not expected
+}
+
+func (a *answer) reset() { *a = answer{detail: a.detail[:0]} }
+
+// take counts messages, of which there must be one.
+func (a *answer) take(p []byte, maxMessage int) error {
+	for len(p) > 0 {
+		if a.left > 0 {
+			n := min(a.left, len(p))
+			a.left -= n
+			p = p[n:]
+			continue
+		}
+		n := copy(a.prefix[a.have:], p)
+		a.have += n
+		p = p[n:]
+		if a.have == prefixBytes {
+			if err := a.begin(maxMessage); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin begins a message.
+func (a *answer) begin(maxMessage int) error {
+	length := int64(binary.BigEndian.Uint32(a.prefix[1:]))
+	switch {
+	case a.prefix[0] != 0:
+		return errPacked
+	case length > int64(maxMessage):
+		return foreign("a message of %d bytes, more than the %d allowed", length, maxMessage)
+	case a.messages > 0:
+		return errMany
+	}
+	a.have, a.left = 0, int(length)
+	a.messages++
+	a.size = length
+	return nil
+}
+
+// end reads the status, and its message if it is not the expected one.
+func (a *answer) end(h *h2.Header, expect int) error {
+	var message []byte
+	for i := range h.Len() {
+		name, value := h.Field(i)
+		switch string(name) {
+		case "grpc-status":
+			code, ok := parseCode(value)
+			if !ok {
+				return foreign("grpc-status %.40q is not a number", value)
+			}
+			a.code, a.ended = code, true
+		case "grpc-message":
+			message = value
+		}
+	}
+	if a.ended && a.code != expect {
+		a.detail = appendMessage(a.detail[:0], message)
+	}
+	return nil
+}
+
+func parseCode(value []byte) (code int, ok bool) {
+	if len(value) == 1 && value[0] >= '0' && value[0] <= '9' {
+		return int(value[0] - '0'), true
+	}
+	n, err := strconv.ParseUint(string(value), 10, 31)
+	return int(n), err == nil
+}
+
+// judge returns why an answer that is complete is none.
+func (a *answer) judge(timed bool) error {
+	switch {
+	case a.have > 0 || a.left > 0:
+		return errCut
+	case !a.ended:
+		return errNoStatus
+	case timed && a.code == int(codes.DeadlineExceeded):
+		return errExceeded
+	case a.code == int(codes.OK) && a.messages == 0:
+		return errEmpty
+	}
+	return nil
+}
+
+// appendMessage decodes the beginning of a percent-encoded grpc-message. What
+// is not encoded as it should be is left as it is.
+func appendMessage(dst, message []byte) []byte {
+	for i := 0; i < len(message) && len(dst) < maxDetail; i++ {
+		if message[i] == '%' && i+2 < len(message) {
+			if b, err := strconv.ParseUint(string(message[i+1:i+3]), 16, 8); err == nil {
+				dst = append(dst, byte(b))
+				i += 2
+				continue
+			}
+		}
+		dst = append(dst, message[i])
+	}
+	return dst
+}

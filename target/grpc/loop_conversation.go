@@ -1,0 +1,120 @@
+package grpc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"contend/h2"
+	"contend/load"
+	"contend/loop"
+)
+
+// A conversation makes unary calls over one connection on an event loop. It
+// judges answers as grpc-go does, and the status of a server as judge does.
+type conversation struct {
+	call    *loopCall
+	conn    *h2.Conn
+	answers []answer // by slot
+	slots   loop.Slots
+	outcome load.Outcome // of the latest answer; here lest each one is allocated
+}
+
+var (
+	_ loop.Canceler = (*conversation)(nil)
+	_ h2.Streams    = (*conversation)(nil)
+)
+
+func newConversation(call *loopCall, slots int) *conversation {
+	c := &conversation{call: call, answers: make([]answer, slots)}
+	c.conn = h2.NewConn(slots, c)
+	return c
+}
+
+// Open greets the server.
+func (c *conversation) Open(out []byte) []byte { return c.conn.Open(out) }
+
+// Start calls once.
+func (c *conversation) Start(out []byte, slot int) []byte {
+	c.answers[slot].reset()
+	return c.conn.Start(out, slot, c.call.request)
+}
+
+// Cancel gives a call up.
+func (c *conversation) Cancel(out []byte, slot int) []byte { return c.conn.Cancel(out, slot) }
+
+// Receive reads answers, or parts of them.
+func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
+	c.slots = slots
+	out, err := c.conn.Receive(out, in)
+	if c.conn.Draining() {
+		slots.Drain()
+	}
+	return out, err
+}
+
+// Header takes the header of an answer or its trailers. An answer that ends
+// with its header has the status there.
+func (c *conversation) Header(slot int, h *h2.Header, ends bool) error {
+	a := &c.answers[slot]
+	if h.Status != 0 {
+		c.slots.FirstByte(slot)
+		if kind := h.Get("content-type"); !isGRPC(kind) {
+			return foreign("HTTP status %d with the content type %.40q: not gRPC", h.Status, kind)
+		}
+	}
+	if ends {
+		return a.end(h, int(c.call.expect))
+	}
+	return nil
+}
+
+// Data counts messages.
+func (c *conversation) Data(slot int, p []byte) error {
+	return c.answers[slot].take(p, c.call.maxMessage)
+}
+
+// End tells the loop what became of a call.
+func (c *conversation) End(slot int, err error) {
+	a := &c.answers[slot]
+	if err == nil {
+		err = a.judge(c.call.timeout > 0)
+	}
+	if err != nil {
+		c.slots.End(slot, nil, err)
+		return
+	}
+	c.outcome = load.Outcome{
+		Status:   a.code,
+		Failed:   a.code != int(c.call.expect),
+		Detail:   a.detail,
+		BytesOut: c.call.call.request.size,
+	}
+	if a.code == int(codes.OK) {
+		c.outcome.BytesIn = a.size
+	}
+	c.slots.End(slot, &c.outcome, nil)
+}
+
+// isGRPC reports whether a content type is application/grpc, alone or with a
+// message format or parameters after it.
+func isGRPC(contentType []byte) bool {
+	const base = "application/grpc"
+	rest, found := strings.CutPrefix(string(contentType), base)
+	return found && (rest == "" || rest[0] == '+' || rest[0] == ';')
+}
+
+func foreign(format string, args ...any) error {
+	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("grpc: "+format, args...)}
+}
+
+var (
+	errExceeded = &load.Error{Kind: load.Timeout, Err: errors.New("grpc: the server's status is DEADLINE_EXCEEDED")}
+	errNoStatus = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended without grpc-status")}
+	errCut      = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended within a message")}
+	errEmpty    = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: an OK without a message")}
+	errMany     = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: more than one message in the answer to a unary call")}
+	errPacked   = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: a compressed message, which was not asked for")}
+)
