@@ -1,16 +1,16 @@
-// Grpc compares contend with ghz: unary gRPC calls per second of the
-// generator's CPU over shared connections, against contend's own counter.
+// Grpc compares contend with other generators of gRPC load: unary calls per
+// second of the generator's CPU, against contend's own counter.
 //
 //	go run ./bench/grpc
-//	go run ./bench/grpc -connections 10 -pairs 20
+//	go run ./bench/grpc -table calls -rounds 20
 //
-// Both find the method by server reflection and send {"value": 1}. How it is
-// measured is said in bench/internal/paired.
+// h2load sends prepared frames and does not read grpc-status; the others do. How
+// it is measured is said in bench/internal/paired. h2load comes from the package
+// nghttp2-client, ghz and k6 from go install; one that is missing is named.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,7 +20,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,26 +27,19 @@ import (
 	"contend/bench/internal/paired"
 )
 
-const (
-	method = "counter.incrementCounter/increment"
-	data   = `{"value": 1}`
-)
-
 // options are the flags.
 type options struct {
-	connections string
-	vus         int
-	block       time.Duration
-	pairs       int
-	contend     string
+	tables  string
+	block   time.Duration
+	rounds  int
+	contend string
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.connections, "connections", "1,10", "numbers of shared connections")
-	flag.IntVar(&o.vus, "c", 50, "concurrent callers")
-	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block")
-	flag.IntVar(&o.pairs, "pairs", 10, "pairs of blocks for each number of connections")
+	flag.StringVar(&o.tables, "table", "calls,connect", "which tables: calls (connections kept), connect (one for each call)")
+	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block in whole seconds")
+	flag.IntVar(&o.rounds, "rounds", 12, "rounds of a block for each tool; at most 30 minutes a row")
 	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -60,18 +52,15 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer, o options) error {
-	ghz, err := paired.Find("ghz")
-	if errors.Is(err, exec.ErrNotFound) {
-		return errors.New("ghz not found on PATH or in ~/go/bin: go install github.com/bojand/ghz/cmd/ghz@latest")
-	} else if err != nil {
+	if o.block < time.Second || o.block%time.Second != 0 {
+		return fmt.Errorf("-block %v is not a number of whole seconds", o.block)
+	}
+	dir, err := os.MkdirTemp("", "contend-bench")
+	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	if o.contend == "" {
-		dir, err := os.MkdirTemp("", "contend-bench")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
 		o.contend = filepath.Join(dir, "contend")
 		if err := paired.BuildContend(ctx, o.contend); err != nil {
 			return err
@@ -82,17 +71,53 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(w, "unary calls of %s, %d callers, blocks of %v, %d pairs\n", method, o.vus, o.block, o.pairs)
+	fmt.Fprintf(w, "unary calls of %s, blocks of %v, %d rounds, each begun by another tool\n", method, o.block, o.rounds)
 	paired.PrintEnvironment(w)
-	for connections := range strings.SplitSeq(o.connections, ",") {
-		fmt.Fprintf(w, "shared connections: %s\n", connections)
-		comparison, err := paired.Compare(ctx, o.ourTool(address, connections), o.ghzTool(ghz, address, connections), o.pairs)
+	for name := range strings.SplitSeq(o.tables, ",") {
+		rows, ok := tables[name]
+		if !ok {
+			return fmt.Errorf("-table %q is neither calls nor connect", name)
+		}
+		for _, x := range rows {
+			x.dir, x.address, x.seconds = dir, address, int(o.block/time.Second)
+			if err := o.row(ctx, w, x); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(w, "\nload average now %s\n", paired.LoadAverage())
+	return nil
+}
+
+// row compares contend with the peers of one row.
+func (o options) row(ctx context.Context, w io.Writer, x work) error {
+	fmt.Fprintf(w, "\n%s\n", x)
+	ours := x.contend()
+	ours.Path = o.contend
+	var peers []paired.Tool
+	for _, name := range x.peers {
+		path, err := paired.Find(name)
+		if errors.Is(err, exec.ErrNotFound) {
+			fmt.Fprintf(w, "  %s: not found on PATH, in ~/go/bin or in ~/.cargo/bin\n", name)
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		comparison.Print(w)
+		tool, err := peerTools[name](x)
+		if err != nil {
+			return err
+		}
+		tool.Name, tool.Path, tool.Version = name, path, name+" "+version(path)
+		peers = append(peers, tool)
 	}
-	fmt.Fprintf(w, "load average now %s\n", paired.LoadAverage())
+	comparisons, err := paired.Compare(ctx, ours, peers, o.rounds)
+	if err != nil {
+		return err
+	}
+	for _, c := range comparisons {
+		c.Print(w, x.bars[c.Theirs.Name])
+	}
 	return nil
 }
 
@@ -119,53 +144,4 @@ func serve(ctx context.Context, contend string) (address string, stop func(), er
 	}
 	stop()
 	return "", nil, fmt.Errorf("contend serve counter does not listen on %s", address)
-}
-
-func (o options) ourTool(address, connections string) paired.Tool {
-	return paired.Tool{
-		Name: "contend",
-		Path: o.contend,
-		Args: []string{
-			"run", "-c", strconv.Itoa(o.vus), "-d", o.block.String(), "--connections", "shared:" + connections,
-			"--data", data, "--json", "grpc://" + address + "/" + method,
-		},
-		Count: paired.CountContend,
-	}
-}
-
-func (o options) ghzTool(path, address, connections string) paired.Tool {
-	return paired.Tool{
-		Name:    "ghz",
-		Version: "ghz " + moduleVersion(path),
-		Path:    path,
-		Args: []string{
-			"--insecure", "--call", method, "-d", data, "-c", strconv.Itoa(o.vus), "--connections", connections,
-			"-z", o.block.String(), "--duration-stop", "wait", "-O", "json", address,
-		},
-		Count: countGHZ,
-	}
-}
-
-// moduleVersion reads the version that the binary was built from: ghz itself
-// prints "dev".
-func moduleVersion(path string) string {
-	out, _ := exec.Command("go", "version", "-m", path).Output()
-	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) >= 3 && fields[0] == "mod" {
-			return fields[2]
-		}
-	}
-	return "of unknown version"
-}
-
-func countGHZ(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		Count                  int64
-		StatusCodeDistribution map[string]int64
-	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
-	completed = document.StatusCodeDistribution["OK"]
-	return completed, document.Count - completed, nil
 }

@@ -1,10 +1,12 @@
-// Http compares contend with other generators of HTTP load: requests per
-// second of the generator's CPU, against nginx with one worker on loopback.
+// Http compares contend with other generators of HTTP load: requests per second
+// of the generator's CPU, against nginx with one worker on loopback.
 //
-//	go run ./bench/http
-//	go run ./bench/http -work big -c 100 -peers fortio,ab -pairs 20
+//	go run ./bench/http                     all tables
+//	go run ./bench/http -table small,big -rounds 20
 //
-// How it is measured is said in bench/internal/paired.
+// How it is measured is said in bench/internal/paired. Peers come from packages
+// (wrk, apache2-utils, nghttp2-client), go install (fortio, bombardier) and cargo
+// install (oha); one that cannot be found is named.
 package main
 
 import (
@@ -20,26 +22,27 @@ import (
 	"strings"
 	"time"
 
+	"contend/bench/internal/bare"
 	"contend/bench/internal/paired"
 )
 
 // options are the flags.
 type options struct {
-	work        string
-	connections int
-	block       time.Duration
-	pairs       int
-	peers       string
-	contend     string
+	tables  string
+	block   time.Duration
+	rounds  int
+	contend string
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == bareCommand {
+		runBare(os.Args[2:])
+		return
+	}
 	var o options
-	flag.StringVar(&o.work, "work", "small", "what is asked for: small (61 bytes), big (130 kB) or connect (small, a new connection for each request)")
-	flag.IntVar(&o.connections, "c", 50, "connections")
+	flag.StringVar(&o.tables, "table", strings.Join(tableNames(), ","), "which tables")
 	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block in whole seconds")
-	flag.IntVar(&o.pairs, "pairs", 10, "pairs of blocks for each peer")
-	flag.StringVar(&o.peers, "peers", "fortio,wrk,ab", "whom to compare with: fortio, wrk, ab, h2load")
+	flag.IntVar(&o.rounds, "rounds", 12, "rounds of a block for each tool; at most 30 minutes a row")
 	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -60,10 +63,6 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path, ok := paths[o.work]
-	if !ok {
-		return fmt.Errorf("-work %q is none of small, big, connect", o.work)
-	}
 	if o.contend == "" {
 		o.contend = filepath.Join(dir, "contend")
 		if err := paired.BuildContend(ctx, o.contend); err != nil {
@@ -75,26 +74,67 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		return err
 	}
 	defer server.stop()
-	b := bench{options: o, url: "http://" + server.address + path}
-	us, _ := b.tool(contend)
-	us.Path = o.contend
-	fmt.Fprintf(w, "%s against %s, %d connections, blocks of %v, %d pairs\n", o.work, server.version, o.connections, o.block, o.pairs)
+	fmt.Fprintf(w, "%s with one worker, blocks of %v, %d rounds, each begun by another tool\n", server.version, o.block, o.rounds)
 	paired.PrintEnvironment(w)
-	for _, name := range strings.Split(o.peers, ",") {
-		peer, err := b.find(name)
-		if errors.Is(err, exec.ErrNotFound) {
-			fmt.Fprintf(w, "%s: not found on PATH or in ~/go/bin\n", name)
-			continue
+	for name := range strings.SplitSeq(o.tables, ",") {
+		table, ok := tables[name]
+		if !ok {
+			return fmt.Errorf("-table %q is none of %s", name, strings.Join(tableNames(), ", "))
 		}
-		if err != nil {
-			return err
+		fmt.Fprintf(w, "\n%s: %s\n", name, table.title)
+		for _, row := range table.rows {
+			if err := o.row(ctx, w, table.with(row, server)); err != nil {
+				return err
+			}
 		}
-		c, err := paired.Compare(ctx, us, peer, b.pairs)
-		if err != nil {
-			return err
-		}
-		c.Print(w)
 	}
-	fmt.Fprintf(w, "load average now %s\n", paired.LoadAverage())
+	fmt.Fprintf(w, "\nload average now %s\n", paired.LoadAverage())
 	return nil
+}
+
+// row compares contend with the peers of one row.
+func (o options) row(ctx context.Context, w io.Writer, x work) error {
+	fmt.Fprintf(w, "%s\n", x)
+	x.seconds = int(o.block / time.Second)
+	ours := contendTool(x)
+	ours.Path = o.contend
+	var peers []paired.Tool
+	for _, name := range x.peers {
+		tool := peerTools[name](x)
+		var err error
+		if tool.Path, err = find(name); errors.Is(err, exec.ErrNotFound) {
+			fmt.Fprintf(w, "  %s: not found on PATH, in ~/go/bin or in ~/.cargo/bin\n", name)
+			continue
+		} else if err != nil {
+			return err
+		}
+		tool.Name, tool.Version = name, name+" "+version(name, tool.Path)
+		peers = append(peers, tool)
+	}
+	comparisons, err := paired.Compare(ctx, ours, peers, o.rounds)
+	if err != nil {
+		return err
+	}
+	for _, c := range comparisons {
+		c.Print(w, x.bars[c.Theirs.Name])
+	}
+	return nil
+}
+
+// bareCommand makes this program the bare loop, a process of its own like any
+// other tool.
+const bareCommand = "bare-loop"
+
+func runBare(args []string) {
+	f := flag.NewFlagSet(bareCommand, flag.ExitOnError)
+	address := f.String("addr", "", "host:port")
+	connections := f.Int("c", 1, "connections")
+	d := f.Duration("d", time.Second, "how long")
+	_ = f.Parse(args) // it exits
+	n, err := bare.Run(*address, *connections, *d)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Printf("%d answers\n", n)
 }

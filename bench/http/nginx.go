@@ -2,7 +2,15 @@ package main
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -10,15 +18,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
-)
 
-// paths are what each work asks the server for.
-var paths = map[string]string{"small": "/small", "big": "/big.html", "connect": "/small"}
+	"contend/bench/internal/paired"
+)
 
 const bigBytes = 130_000
 
-// config is nginx's configuration, to be filled with the directory, the user
-// and the address. The answer of /small has a body of 61 bytes.
+// config is nginx's configuration, to be filled with the directory, the user and
+// the addresses of HTTP/1.1, of TLS and of HTTP/2 without it. The answer of / has a
+// body of 61 bytes. HTTP/2 must not say goodbye after a number of requests.
 const config = `daemon off;
 worker_processes 1;
 %[2]s
@@ -36,9 +44,14 @@ http {
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
 	server {
-		listen %[3]s;
+		listen %[3]s backlog=4096;
+		listen %[4]s ssl http2 backlog=4096;
+		listen %[5]s http2 backlog=4096;
+		ssl_certificate %[1]s/cert.pem;
+		ssl_certificate_key %[1]s/key.pem;
+		ssl_protocols TLSv1.3;
 		root %[1]s;
-		location = /small {
+		location = / {
 			default_type application/json;
 			return 200 '{"status":true,"counter":123456,"note":"sixty-one bytes now"}';
 		}
@@ -48,8 +61,9 @@ http {
 
 // An nginx is a running server.
 type nginx struct {
-	cmd              *exec.Cmd
-	address, version string
+	cmd                  *exec.Cmd
+	address, secure, h2c string
+	version              string
 }
 
 func startNginx(dir string) (*nginx, error) {
@@ -59,8 +73,13 @@ func startNginx(dir string) (*nginx, error) {
 			return nil, fmt.Errorf("no server: %w", err)
 		}
 	}
-	address, err := freeAddress()
-	if err != nil {
+	var addresses [3]string
+	for i := range addresses {
+		if addresses[i], err = paired.FreeAddress(); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeCertificate(dir); err != nil {
 		return nil, err
 	}
 	user := ""
@@ -68,17 +87,17 @@ func startNginx(dir string) (*nginx, error) {
 		user = "user root;" // or its worker could not read the directory
 	}
 	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, user, address), 0o644); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, user, addresses[0], addresses[1], addresses[2]), 0o644); err != nil {
 		return nil, err
 	}
-	big := bytes.Repeat([]byte("<p>The quick brown fox jumps over the lazy dog.</p>\n"), bigBytes/50)[:bigBytes]
-	if err := os.WriteFile(filepath.Join(dir, "big.html"), big, 0o644); err != nil {
+	page := bytes.Repeat([]byte("<p>The quick brown fox jumps over the lazy dog.</p>\n"), bigBytes/50)[:bigBytes]
+	if err := os.WriteFile(filepath.Join(dir, "big.html"), page, 0o644); err != nil {
 		return nil, err
 	}
 	version, _ := exec.Command(binary, "-v").CombinedOutput()
 	n := &nginx{
 		cmd:     exec.Command(binary, "-p", dir, "-c", file, "-e", filepath.Join(dir, "error.log")),
-		address: address,
+		address: addresses[0], secure: addresses[1], h2c: addresses[2],
 		version: strings.TrimPrefix(strings.TrimSpace(string(version)), "nginx version: "),
 	}
 	n.cmd.Stderr = os.Stderr
@@ -109,10 +128,26 @@ func (n *nginx) stop() {
 	_ = n.cmd.Wait()
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// writeCertificate signs one for 127.0.0.1 that lasts a day.
+func writeCertificate(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return l.Addr().String(), l.Close()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	write := func(name, kind string, der []byte) error {
+		return os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+	}
+	return errors.Join(write("cert.pem", "CERTIFICATE", certificate), write("key.pem", "PRIVATE KEY", private))
 }

@@ -2,88 +2,104 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
-	"time"
+	"strings"
 
 	"contend/bench/internal/paired"
 )
 
-// A bench is the options with the address that they lead to.
-type bench struct {
-	options
-	url string
+func contendTool(x work) paired.Tool {
+	args := []string{"run", "-c", strconv.Itoa(x.connections * x.streams), "-d", fmt.Sprintf("%ds", x.seconds), "--json"}
+	if x.fresh {
+		args = append(args, "--no-keepalive")
+	}
+	if x.scheme == "https" {
+		args = append(args, "--insecure")
+	}
+	if x.version == "2" {
+		args = append(args, "--http", "2", "--connections", fmt.Sprintf("shared:%d", x.connections))
+	}
+	if x.rate > 0 {
+		args = append(args, "--rate", strconv.Itoa(x.rate))
+	}
+	return paired.Tool{Name: "contend", Args: append(args, x.url), Count: paired.CountContend}
 }
 
-const contend = "contend"
-
-// tool returns the command line of the tool of that name.
-func (b bench) tool(name string) (paired.Tool, bool) {
-	c := strconv.Itoa(b.connections)
-	seconds := strconv.Itoa(int(b.block / time.Second))
-	fresh := b.work == "connect"
-	t := paired.Tool{Name: name, Version: name}
-	switch name {
-	case contend:
-		t.Args = []string{"run", "-c", c, "-d", seconds + "s", "--json", b.url}
-		if fresh {
-			t.Args = append([]string{"run", "--no-keepalive"}, t.Args[1:]...)
+// peerTools make the command lines of the peers.
+var peerTools = map[string]func(work) paired.Tool{
+	"wrk": func(x work) paired.Tool {
+		return paired.Tool{
+			Args:  []string{"-t1", fmt.Sprintf("-c%d", x.connections), fmt.Sprintf("-d%ds", x.seconds), x.url},
+			Count: countText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`),
 		}
-		t.Count = paired.CountContend
-	case "fortio":
-		t.Args = []string{"load", "-quiet", "-qps", "0", "-c", c, "-t", seconds + "s", "-json", "-", b.url}
-		if fresh {
-			t.Args = append([]string{"load", "-keepalive=false"}, t.Args[1:]...)
+	},
+	"ab": func(x work) paired.Tool {
+		args := []string{"-q", "-c", strconv.Itoa(x.connections), "-t", strconv.Itoa(x.seconds), "-n", "100000000", x.url}
+		if !x.fresh {
+			args = append([]string{"-k"}, args...)
 		}
-		t.Count = countFortio
-	case "wrk":
-		t.Args = []string{"-t1", "-c" + c, "-d" + seconds + "s", b.url}
-		if fresh {
-			t.Args = append(t.Args, "-H", "Connection: close")
+		return paired.Tool{Args: args, Count: countText(`Complete requests: +(\d+)`, `(?:Failed requests|Non-2xx responses): +([1-9]\d*)`)}
+	},
+	"fortio": func(x work) paired.Tool {
+		return paired.Tool{
+			Args: []string{"load", "-quiet", "-qps", strconv.Itoa(x.rate), "-r", "0.0001", "-c", strconv.Itoa(x.connections),
+				"-t", fmt.Sprintf("%ds", x.seconds), "-json", "-", x.url},
+			Count: countFortio,
 		}
-		t.Count = countText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`)
-	case "ab":
-		t.Args = []string{"-q", "-c", c, "-t", seconds, "-n", "100000000", b.url}
-		if !fresh {
-			t.Args = append([]string{"-k"}, t.Args...)
+	},
+	"oha": func(x work) paired.Tool {
+		args := []string{"-z", fmt.Sprintf("%ds", x.seconds), "-c", strconv.Itoa(x.connections), "--no-tui", "--output-format", "json"}
+		if x.version == "2" {
+			args = append(args, "--http2", "-p", strconv.Itoa(x.streams))
 		}
-		t.Count = countText(`Complete requests: +(\d+)`, `(?:Failed requests|Non-2xx responses): +([1-9]\d*)`)
-	case "h2load":
-		t.Args = []string{"--h1", "-c", c, "-D", seconds, "-t", "1", b.url}
-		t.Count = countText(`(\d+) succeeded`, `([1-9]\d*) failed`)
-	default:
-		return t, false
-	}
-	return t, true
+		if x.scheme == "https" {
+			args = append(args, "--insecure")
+		}
+		if x.rate > 0 {
+			args = append(args, "-q", strconv.Itoa(x.rate), "--latency-correction")
+		}
+		return paired.Tool{Args: append(args, x.url), Count: countOha}
+	},
+	"bombardier": func(x work) paired.Tool {
+		return paired.Tool{
+			Args:  []string{"-c", strconv.Itoa(x.connections), "-d", fmt.Sprintf("%ds", x.seconds), "-l", "-p", "r", "-o", "json", x.url},
+			Count: countBombardier,
+		}
+	},
+	"h2load": func(x work) paired.Tool {
+		args := []string{"-c", strconv.Itoa(x.connections), "-m", strconv.Itoa(x.streams), "-D", strconv.Itoa(x.seconds), "-t", "1", x.url}
+		if x.version != "2" {
+			args = append([]string{"--h1"}, args...)
+		}
+		return paired.Tool{Args: args, Count: countText(`(\d+) succeeded`, `([1-9]\d*) failed`)}
+	},
+	bareCommand: func(x work) paired.Tool {
+		return paired.Tool{
+			Args:  []string{bareCommand, "-addr", x.address, "-c", strconv.Itoa(x.connections), "-d", fmt.Sprintf("%ds", x.seconds)},
+			Count: countText(`(\d+) answers`, `^$`),
+		}
+	},
 }
 
-// find looks for a peer and asks for its version.
-func (b bench) find(name string) (paired.Tool, error) {
-	t, ok := b.tool(name)
-	if !ok || name == contend {
-		return t, fmt.Errorf("-peers: %q is none of fortio, wrk, ab, h2load", name)
+func find(name string) (string, error) {
+	if name == bareCommand {
+		return os.Executable()
 	}
-	if name == "h2load" && b.work == "connect" {
-		return t, errors.New("-peers: h2load does not connect anew when the server closes")
-	}
-	var err error
-	if t.Path, err = paired.Find(name); err != nil {
-		return t, err
-	}
-	t.Version = name + " " + version(t.Path, versionFlag[name])
-	return t, nil
+	return paired.Find(name)
 }
-
-// versionFlag is the argument that makes a peer print its version.
-var versionFlag = map[string]string{"fortio": "version", "wrk": "-v", "ab": "-V", "h2load": "--version"}
 
 // version returns the first number that a program prints when asked for its
 // version. Some exit with an error after that.
-func version(path, flag string) string {
-	out, _ := exec.Command(path, flag).CombinedOutput()
+func version(name, path string) string {
+	if name == bareCommand {
+		return "of this project"
+	}
+	flag := map[string]string{"fortio": "version", "wrk": "-v", "ab": "-V"}
+	out, _ := exec.Command(path, or(flag[name], "--version")).CombinedOutput()
 	return string(regexp.MustCompile(`\d+(\.\d+)+\S*`).Find(out))
 }
 
@@ -92,14 +108,50 @@ func countFortio(report []byte) (completed, wrong int64, err error) {
 	if err := json.Unmarshal(report, &document); err != nil {
 		return 0, 0, err
 	}
-	for status, n := range document.RetCodes {
+	completed, wrong = split(document.RetCodes)
+	return completed, wrong, nil
+}
+
+// countOha leaves out what oha itself cut off at its deadline.
+func countOha(report []byte) (completed, wrong int64, err error) {
+	var document struct {
+		StatusCodeDistribution map[string]int64
+		ErrorDistribution      map[string]int64
+	}
+	if err := json.Unmarshal(report, &document); err != nil {
+		return 0, 0, err
+	}
+	completed, wrong = split(document.StatusCodeDistribution)
+	for text, n := range document.ErrorDistribution {
+		if !strings.Contains(text, "deadline") {
+			wrong += n
+		}
+	}
+	return completed, wrong, nil
+}
+
+func split(byStatus map[string]int64) (completed, wrong int64) {
+	for status, n := range byStatus {
 		if status == "200" {
 			completed = n
 		} else {
 			wrong += n
 		}
 	}
-	return completed, wrong, nil
+	return completed, wrong
+}
+
+func countBombardier(report []byte) (completed, wrong int64, err error) {
+	var document struct {
+		Result struct {
+			Req2xx, Req3xx, Req4xx, Req5xx, Others int64
+		}
+	}
+	if err := json.Unmarshal(report, &document); err != nil {
+		return 0, 0, err
+	}
+	r := document.Result
+	return r.Req2xx, r.Req3xx + r.Req4xx + r.Req5xx + r.Others, nil
 }
 
 // countText reads reports for people: completed has one group; wrong matches

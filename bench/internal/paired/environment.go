@@ -40,8 +40,8 @@ func LoadAverage() string {
 	return strings.Join(strings.Fields(string(line))[:3], " ")
 }
 
-// Find looks for a program on PATH and in ~/go/bin. The error is
-// exec.ErrNotFound if it is in neither.
+// Find looks for a program on PATH, in ~/go/bin and in ~/.cargo/bin. The error
+// is exec.ErrNotFound if it is nowhere.
 func Find(name string) (path string, err error) {
 	if path, err = exec.LookPath(name); err == nil {
 		return path, nil
@@ -50,10 +50,12 @@ func Find(name string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if path, err = exec.LookPath(filepath.Join(home, "go", "bin", name)); err != nil {
-		return "", exec.ErrNotFound
+	for _, dir := range []string{"go", ".cargo"} {
+		if path, err = exec.LookPath(filepath.Join(home, dir, "bin", name)); err == nil {
+			return path, nil
+		}
 	}
-	return path, nil
+	return "", exec.ErrNotFound
 }
 
 // BuildContend builds ./cmd/contend; the working directory is the project's

@@ -1,9 +1,9 @@
-// Package paired compares two generators of load by alternating blocks.
+// Package paired compares generators of load by alternating blocks.
 //
-// Who begins alternates too. A pair of blocks gives one ratio of completed
-// iterations per second of the generator's CPU: the machine's speed and its
-// other work weigh on both blocks of a pair, so a ratio means something where
-// absolute figures do not. CPU time is user plus system time of the whole
+// Who begins alternates too. The blocks of a round give one ratio of completed
+// iterations per second of the generator's CPU for each peer: the machine's
+// speed and its other work weigh on all blocks of a round, so a ratio means
+// something where absolute figures do not. CPU time is user plus system time of the whole
 // child process, its start included, as the kernel accounts it at its end.
 package paired
 
@@ -71,47 +71,75 @@ type Comparison struct {
 	Effect       stat.Effect
 }
 
-// Compare runs pairs of blocks of ours and theirs.
-func Compare(ctx context.Context, ours, theirs Tool, pairs int) (Comparison, error) {
-	c := Comparison{Ours: ours, Theirs: theirs}
-	var logs []float64
-	for i := range pairs {
-		a, b, err := measurePair(ctx, ours, theirs, i%2 == 1)
-		if err != nil {
-			return c, err
-		}
-		c.OurRates = append(c.OurRates, a.PerCPUSecond())
-		c.TheirRates = append(c.TheirRates, b.PerCPUSecond())
-		ratio := a.PerCPUSecond() / b.PerCPUSecond()
-		c.Ratios = append(c.Ratios, ratio)
-		logs = append(logs, math.Log(ratio))
+// Compare runs rounds of one block of ours and one of each peer, beginning with
+// another tool in every round, and pairs ours with each peer of its round.
+func Compare(ctx context.Context, ours Tool, peers []Tool, rounds int) ([]Comparison, error) {
+	tools := append([]Tool{ours}, peers...)
+	list := make([]Comparison, len(peers))
+	for i, peer := range peers {
+		list[i] = Comparison{Ours: ours, Theirs: peer}
 	}
-	var err error
-	c.Effect, err = stat.Paired(logs, 0.95)
-	return c, err
+	for round := range rounds {
+		measured := make([]Measurement, len(tools))
+		for i := range tools {
+			which := (round + i) % len(tools)
+			var err error
+			if measured[which], err = tools[which].Measure(ctx); err != nil {
+				return nil, err
+			}
+		}
+		for i := range list {
+			list[i].add(measured[0], measured[i+1])
+		}
+	}
+	for i := range list {
+		if err := list[i].conclude(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
-func measurePair(ctx context.Context, ours, theirs Tool, theirsFirst bool) (a, b Measurement, err error) {
-	if theirsFirst {
-		b, a, err = measurePair(ctx, theirs, ours, false)
-		return a, b, err
+func (c *Comparison) add(ours, theirs Measurement) {
+	c.OurRates = append(c.OurRates, ours.PerCPUSecond())
+	c.TheirRates = append(c.TheirRates, theirs.PerCPUSecond())
+	c.Ratios = append(c.Ratios, ours.PerCPUSecond()/theirs.PerCPUSecond())
+}
+
+func (c *Comparison) conclude() (err error) {
+	logs := make([]float64, len(c.Ratios))
+	for i, ratio := range c.Ratios {
+		logs[i] = math.Log(ratio)
 	}
-	if a, err = ours.Measure(ctx); err != nil {
-		return a, b, err
+	c.Effect, err = stat.Paired(logs, 0.95)
+	return err
+}
+
+// tolerance is how far the lower end of an interval may stay below its bar.
+const tolerance = 0.02
+
+// Against says whether a bar for the ratio was reached.
+func (c Comparison) Against(bar float64) string {
+	switch {
+	case bar == 0:
+		return ""
+	case !c.Effect.Bounded():
+		return fmt.Sprintf("; bar %.2f: too few rounds to tell", bar)
+	case c.Effect.Low >= bar-tolerance:
+		return fmt.Sprintf("; bar %.2f: reached", bar)
 	}
-	b, err = theirs.Measure(ctx)
-	return a, b, err
+	return fmt.Sprintf("; bar %.2f: MISSED (lower end %.3f < %.2f)", bar, c.Effect.Low, bar-tolerance)
 }
 
 // Print writes the medians, the interval of the ratio, n, and the warnings.
 // The interval is of stat.Paired, with pairs in the place of rounds.
-func (c Comparison) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s: iterations per generator-CPU-s: %s %.0f, %s %.0f; ratio: median %.3f",
+func (c Comparison) Print(w io.Writer, bar float64) {
+	fmt.Fprintf(w, "  %s: iterations per generator-CPU-s: %s %.0f, %s %.0f; ratio: median %.3f",
 		c.Theirs.Version, c.Ours.Name, Median(c.OurRates), c.Theirs.Name, Median(c.TheirRates), Median(c.Ratios))
 	if c.Effect.Bounded() {
 		fmt.Fprintf(w, ", %.1f %% interval %.3f to %.3f", 100*c.Effect.Confidence, c.Effect.Low, c.Effect.High)
 	}
-	fmt.Fprintf(w, ", n = %d\n", len(c.Ratios))
+	fmt.Fprintf(w, ", n = %d%s\n", len(c.Ratios), c.Against(bar))
 	for _, warning := range c.Effect.Warnings {
 		fmt.Fprintf(w, "%s: warning: %s\n", c.Theirs.Name, warning.Text)
 	}

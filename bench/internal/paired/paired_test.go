@@ -1,6 +1,7 @@
 package paired
 
 import (
+	"contend/stat"
 	"os/exec"
 	"strings"
 	"testing"
@@ -53,22 +54,32 @@ func burn(t *testing.T, report string) Tool {
 
 func TestCompare(t *testing.T) {
 	right := burn(t, `{"results": [{"completed": 100}]}`)
-	c, err := Compare(t.Context(), right, right, 3)
+	list, err := Compare(t.Context(), right, []Tool{right, right}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Ratios) != 3 || c.OurRates[0] <= 0 {
+	c := list[1]
+	if len(list) != 2 || len(c.Ratios) != 3 || c.OurRates[0] <= 0 {
 		t.Errorf("%+v", c)
 	}
 	var out strings.Builder
-	c.Print(&out)
-	for _, part := range []string{"burn 1", "n = 3", "warning"} { // 3 pairs are too few for an interval
+	c.Print(&out, 1)
+	for _, part := range []string{"burn 1", "n = 3", "too few rounds to tell", "warning"} { // 3 pairs are too few for an interval
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q does not say %q", out.String(), part)
 		}
 	}
 	wrong := burn(t, `{"results": [{"completed": 100, "failed": 1}]}`)
-	if _, err := Compare(t.Context(), right, wrong, 1); err == nil {
+	if _, err := Compare(t.Context(), right, []Tool{wrong}, 1); err == nil {
 		t.Error("a block with a wrong answer counts")
+	}
+}
+
+func TestBars(t *testing.T) {
+	bounded := stat.Effect{Ratio: 1, Low: 0.99, High: 1.1, Confidence: 0.95}
+	for bar, want := range map[float64]string{0: "", 1.01: "; bar 1.01: reached", 1.02: "; bar 1.02: MISSED (lower end 0.990 < 1.00)"} {
+		if got := (Comparison{Effect: bounded}).Against(bar); got != want {
+			t.Errorf("bar %v: %q, want %q", bar, got, want)
+		}
 	}
 }

@@ -1,0 +1,189 @@
+package bare
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// A loop sends one request again and again on each of its connections, from
+// one thread, without a clock, a histogram, a timeout or a look at the answers
+// beyond their length.
+type loop struct {
+	epoll    int
+	request  []byte
+	size     int   // of an answer
+	missing  []int // by descriptor: bytes of its answer to come
+	buf      []byte
+	answered int64
+}
+
+// Run asks host:port for / over conns kept HTTP/1.1 connections for the time d
+// and returns how many answers came. All answers must be of one size.
+func Run(addr string, conns int, d time.Duration) (requests int64, err error) {
+	request := fmt.Appendf(nil, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", addr)
+	size, err := answerSize(addr, request)
+	if err != nil {
+		return 0, fmt.Errorf("bare: %w", err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	l := &loop{request: request, size: size, buf: make([]byte, 64<<10)}
+	if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		return 0, fmt.Errorf("bare: %w", err)
+	}
+	defer syscall.Close(l.epoll)
+	fds, err := l.connect(addr, conns)
+	defer func() {
+		for _, fd := range fds {
+			syscall.Close(fd)
+		}
+	}()
+	if err == nil {
+		err = l.run(fds, d)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("bare: %w", err)
+	}
+	return l.answered, nil
+}
+
+// answerSize asks once and counts.
+func answerSize(addr string, request []byte) (int, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(request); err != nil {
+		return 0, err
+	}
+	var raw bytes.Buffer
+	answer, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &raw)), nil)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return 0, err
+	}
+	return raw.Len(), nil
+}
+
+// connect opens the connections, of which it returns the descriptors.
+func (l *loop) connect(addr string, conns int) (fds []int, err error) {
+	for range conns {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			return fds, err
+		}
+		file, err := conn.(*net.TCPConn).File()
+		conn.Close()
+		if err != nil {
+			return fds, err
+		}
+		fd, err := syscall.Dup(int(file.Fd()))
+		file.Close()
+		if err != nil {
+			return fds, err
+		}
+		fds = append(fds, fd)
+		event := syscall.EpollEvent{Events: syscall.EPOLLIN | 1<<31, Fd: int32(fd)} // EPOLLET
+		err = errors.Join(syscall.SetNonblock(fd, true), syscall.EpollCtl(l.epoll, syscall.EPOLL_CTL_ADD, fd, &event))
+		if err != nil {
+			return fds, err
+		}
+	}
+	return fds, nil
+}
+
+func (l *loop) run(fds []int, d time.Duration) error {
+	l.missing = make([]int, slices.Max(fds)+1)
+	for _, fd := range fds {
+		if err := l.ask(fd); err != nil {
+			return err
+		}
+	}
+	var events [256]syscall.EpollEvent
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		// A clock is looked at once for many answers.
+		for range 64 {
+			n, err := l.wait(events[:])
+			if err != nil {
+				return err
+			}
+			for _, e := range events[:n] {
+				if err := l.read(int(e.Fd)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// wait returns how many events came.
+func (l *loop) wait(events []syscall.EpollEvent) (int, error) {
+	first := uintptr(unsafe.Pointer(&events[0]))
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), first, uintptr(len(events)), 0, 0, 0)
+	if errno == 0 && n == 0 {
+		const ms = 100
+		n, _, errno = syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll), first, uintptr(len(events)), ms, 0, 0)
+	}
+	if errno != 0 && errno != syscall.EINTR {
+		return 0, errno
+	}
+	if errno != 0 {
+		return 0, nil
+	}
+	return int(n), nil
+}
+
+// ask sends a request.
+func (l *loop) ask(fd int) error {
+	l.missing[fd] = l.size
+	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(l.request))), uintptr(len(l.request)))
+	if errno != 0 {
+		return errno
+	}
+	if int(n) < len(l.request) {
+		return io.ErrShortWrite
+	}
+	return nil
+}
+
+// read takes what came, up to a read that does not fill the buffer.
+func (l *loop) read(fd int) error {
+	for {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(l.buf))), uintptr(len(l.buf)))
+		if errno == syscall.EAGAIN {
+			return nil
+		}
+		if errno != 0 {
+			return errno
+		}
+		if n == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if l.missing[fd] -= int(n); l.missing[fd] == 0 {
+			l.answered++
+			return l.ask(fd)
+		}
+		if l.missing[fd] < 0 {
+			return errors.New("an answer is longer than the first")
+		}
+		if int(n) < len(l.buf) {
+			return nil
+		}
+	}
+}
