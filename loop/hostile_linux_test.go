@@ -1,0 +1,362 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/load"
+)
+
+// reset makes the close of a connection a reset.
+func reset(conn net.Conn) {
+	conn.(*net.TCPConn).SetLinger(0)
+	conn.Close()
+}
+
+// Each server breaks every iteration; all are counted by the kind, and a run
+// ends in time.
+func TestBrokenServers(t *testing.T) {
+	hang := func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) }
+	half := func(end func(net.Conn)) func(int, net.Conn) {
+		return func(_ int, conn net.Conn) {
+			requests(conn, func(string) bool {
+				conn.Write([]byte("0 1000\nnot 1000 bytes"))
+				time.Sleep(time.Millisecond)
+				end(conn)
+				return false
+			})
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		handle func(int, net.Conn)
+		want   load.ErrorKind
+	}{
+		{"never answers", hang, load.Timeout},
+		{"closes in the middle", half(func(c net.Conn) { c.Close() }), load.Closed},
+		{"resets in the middle", half(reset), load.Reset},
+		{"stops in the middle", half(func(c net.Conn) { hang(0, c) }), load.Timeout},
+		{"closes at once", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) }, load.Closed},
+		{"garbage", func(_ int, c net.Conn) {
+			requests(c, func(string) bool { fmt.Fprintln(c, "what?"); return true })
+		}, load.Protocol},
+		{"endless", func(_ int, c net.Conn) {
+			requests(c, func(string) bool {
+				fmt.Fprintln(c, "0 1000000000000000000")
+				for block := make([]byte, 100_000); ; {
+					if _, err := c.Write(block); err != nil {
+						return false
+					}
+				}
+			})
+		}, load.Timeout},
+		{"one byte at a time", func(_ int, c net.Conn) {
+			requests(c, func(string) bool {
+				for range 1000 {
+					time.Sleep(5 * time.Millisecond)
+					if _, err := c.Write([]byte("7")); err != nil {
+						break
+					}
+				}
+				return false
+			})
+		}, load.Timeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
+				s := serve(t, "tcp", tt.handle)
+				plan := load.Plan{VUs: 3, Duration: 200 * time.Millisecond, Timeout: 5 * time.Second}
+				if tt.want == load.Timeout {
+					plan.Timeout = 50 * time.Millisecond
+				}
+				start := time.Now()
+				r := run(t, s.config(make), plan)
+				if took := time.Since(start); took > 2*time.Second {
+					t.Errorf("took %v", took)
+				}
+				if n := r.Errored[tt.want]; n == 0 || n != r.Planned {
+					t.Errorf("%d of %d are %s: %v %v", n, r.Planned, tt.want, r.Errored, r.Examples)
+				}
+			})
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	s := serve(t, "tcp", echo(0))
+	s.stop()
+	for _, open := range []bool{false, true} {
+		plan := load.Plan{VUs: 3, Duration: 100 * time.Millisecond}
+		if open {
+			plan.Pacer = load.ConstantRate(1000)
+		}
+		for _, each := range []bool{false, true} {
+			c := s.config(plain)
+			c.CloseEach = each
+			start := time.Now()
+			r := run(t, c, plan)
+			if n := r.Errored[load.Refused]; n == 0 || n+r.Dropped != r.Planned {
+				t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
+			}
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("took %v", took)
+			}
+			want := "dial tcp " + s.Addr().String() + ": connect: connection refused"
+			if got := r.Examples[load.Refused]; got != want {
+				t.Errorf("error is %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+func TestNoSocket(t *testing.T) {
+	c := Config{Network: "unix", Address: t.TempDir() + "/none", New: plain}
+	r := run(t, c, load.Plan{VUs: 1, Iterations: 3})
+	if r.Errored[load.Dial] != 3 {
+		t.Errorf("errors are %v, want 3 of kind dial", r.Errored)
+	}
+}
+
+func TestUnknownName(t *testing.T) {
+	c := Config{Network: "tcp", Address: "no-such-name.invalid:1", New: plain}
+	r := run(t, c, load.Plan{VUs: 1, Iterations: 3})
+	if r.Errored[load.DNS] != 3 {
+		t.Errorf("errors are %v, want 3 of kind dns", r.Errored)
+	}
+}
+
+// A connection that the peer closed, reset or disturbed while no iteration was
+// in flight is replaced, and that is no error.
+func TestIdleConnectionEnds(t *testing.T) {
+	for name, end := range map[string]func(net.Conn){
+		"close":   func(c net.Conn) { c.Close() },
+		"reset":   reset,
+		"garbage": func(c net.Conn) { fmt.Fprintln(c, "unasked") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, "tcp", func(n int, conn net.Conn) {
+				requests(conn, func(slot string) bool {
+					fmt.Fprintf(conn, "%s 0\n", slot)
+					if n < 2 {
+						time.Sleep(5 * time.Millisecond)
+						end(conn)
+					}
+					return true
+				})
+			})
+			plan := load.Plan{VUs: 1, Think: 20 * time.Millisecond, Iterations: 5}
+			r := run(t, s.config(plain), plan)
+			clean(t, r, 5)
+			if s.count() != 3 || r.Connect.Count() != 2 {
+				t.Errorf("%d connections, %d iterations connected, want 3 and 2", s.count(), r.Connect.Count())
+			}
+		})
+	}
+}
+
+// A connection that takes no further iterations finishes those in flight; the
+// other VUs wait for that and then share a new one.
+func TestDrain(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		s := serve(t, "tcp", func(_ int, conn net.Conn) {
+			n := 0
+			requests(conn, func(slot string) bool {
+				if n++; n == 10 {
+					fmt.Fprint(conn, "bye\n")
+					time.Sleep(time.Millisecond)
+				}
+				_, err := fmt.Fprintf(conn, "%s 2\nab", slot)
+				return err == nil
+			})
+		})
+		plan := load.Plan{VUs: 4, Iterations: 100}
+		if open {
+			plan.Pacer = load.ConstantRate(5000)
+		}
+		c := s.config(plain)
+		c.Connections = 1
+		clean(t, run(t, c, plan), 100)
+		// A connection serves at least 10 and at most 13 iterations.
+		if n := s.count(); n < 100/13 || n > 10 {
+			t.Errorf("%d connections", n)
+		}
+	}
+}
+
+// An iteration that takes too long is cancelled; the others of the connection
+// go on.
+func TestCancel(t *testing.T) {
+	s := serve(t, "tcp", func(_ int, conn net.Conn) {
+		requests(conn, func(slot string) bool {
+			if slot == "0" || slot == "cancel" {
+				return true
+			}
+			_, err := fmt.Fprintf(conn, "%s 0\n", slot)
+			return err == nil
+		})
+	})
+	cancelled := 0
+	c := s.config(func([]int) Conversation { return cancelling{&lines{}, &cancelled} })
+	c.Connections = 1
+	plan := load.Plan{VUs: 3, Duration: 220 * time.Millisecond, Timeout: 50 * time.Millisecond}
+	r := run(t, c, plan)
+	// Slot 0 runs into its timeout at 50, 100, 150, 200 and 250 ms.
+	if n := r.Errored[load.Timeout]; n < 2 || n > 5 || int(n) != cancelled || n != r.ErroredTotal() {
+		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
+	}
+	if r.Completed < 100 || s.count() != 1 {
+		t.Errorf("completed %d on %d connections", r.Completed, s.count())
+	}
+}
+
+// The server is gone for a while: the run accounts for it and recovers.
+func TestServerRestarts(t *testing.T) {
+	s := serve(t, "unix", echo(1))
+	path := s.Addr().String()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(50 * time.Millisecond)
+		s.stop()
+		time.Sleep(50 * time.Millisecond)
+		listener, err := net.Listen("unix", path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer listener.Close()
+		for range 4 {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go echo(1)(0, conn)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}()
+	r := run(t, s.config(plain), load.Plan{VUs: 4, Duration: 200 * time.Millisecond})
+	<-done
+	if r.Completed == 0 || r.ErroredTotal() == 0 || r.Connect == nil || r.Connect.Count() != 4 {
+		t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
+	}
+}
+
+// Requests that do not fit into the socket's buffer are sent to their end.
+func TestLongRequests(t *testing.T) {
+	long := strings.Repeat("x", 3_000_000)
+	for _, network := range []string{"tcp", "unix"} {
+		for _, each := range []bool{false, true} {
+			s := serve(t, network, func(_ int, conn net.Conn) {
+				buf := make([]byte, 100_000)
+				for rest := len(long); ; {
+					n, err := conn.Read(buf)
+					if rest -= n; rest == 0 {
+						fmt.Fprint(conn, "0 0\n")
+						rest = len(long)
+					}
+					if err != nil {
+						return
+					}
+				}
+			})
+			c := s.config(func([]int) Conversation { return verbose{&lines{}, long} })
+			c.CloseEach = each
+			clean(t, run(t, c, load.Plan{VUs: 3, Iterations: 12}), 12)
+		}
+	}
+}
+
+type verbose struct {
+	*lines
+	request string
+}
+
+func (c verbose) Start(out []byte, _ int) []byte { return append(out, c.request...) }
+
+// A peer that demands answers and does not read them does not fill memory.
+func TestDeafPeer(t *testing.T) {
+	s := serve(t, "tcp", func(_ int, conn net.Conn) {
+		block := make([]byte, 64<<10)
+		for {
+			if _, err := conn.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	c := s.config(func([]int) Conversation { return parrot{&lines{}} })
+	r := run(t, c, load.Plan{VUs: 1, Iterations: 1})
+	if r.Errored[load.Other] != 1 || !strings.Contains(r.Examples[load.Other], "does not read") {
+		t.Errorf("%v %v", r.Errored, r.Examples)
+	}
+}
+
+type parrot struct{ *lines }
+
+func (parrot) Receive(out, in []byte, _ Slots) ([]byte, error) { return append(out, in...), nil }
+
+func TestConfigMistakes(t *testing.T) {
+	_, err := New(t.Context(), Config{Network: "udp", Connections: -1, SendBuffer: -1})
+	for _, want := range []string{"network", "vus", "connections", "new", "buffers"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not name %s", err, want)
+		}
+	}
+	_, err = New(t.Context(), Config{Network: "tcp", Address: "nowhere", VUs: []int{1}, New: plain, CloseEach: true, Connections: 1})
+	for _, want := range []string{"host:port", "shared"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not name %s", err, want)
+		}
+	}
+}
+
+func TestSupported(t *testing.T) {
+	if ok, why := Supported(); !ok || why != "" {
+		t.Error(why)
+	}
+}
+
+// A name that has several addresses is served by whichever answers.
+func TestNextAddress(t *testing.T) {
+	s := serve(t, "tcp", echo(3)) // on 127.0.0.1 only
+	_, port, _ := net.SplitHostPort(s.Addr().String())
+	c := s.config(plain)
+	c.Address = "localhost:" + port
+	clean(t, run(t, c, load.Plan{VUs: 4, Iterations: 20}), 20)
+	c.CloseEach = true
+	clean(t, run(t, c, load.Plan{VUs: 4, Iterations: 20}), 20)
+}
+
+func TestIPv6(t *testing.T) {
+	listener, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go echo(3)(0, conn)
+		}
+	}()
+	defer listener.Close()
+	c := Config{Network: "tcp", Address: listener.Addr().String(), New: plain}
+	clean(t, run(t, c, load.Plan{VUs: 4, Iterations: 20}), 20)
+}
+
+var errOwn = errors.New("an error of its own")
+
+// What a conversation says at the peer's end is what is counted.
+func TestOwnErrorAtEnd(t *testing.T) {
+	s := serve(t, "tcp", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) })
+	c := s.config(func([]int) Conversation { return &lines{eof: errOwn} })
+	r := run(t, c, load.Plan{VUs: 1, Iterations: 2})
+	if r.Examples[load.Other] != errOwn.Error() {
+		t.Errorf("%v", r.Examples)
+	}
+}
