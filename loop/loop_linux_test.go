@@ -136,8 +136,8 @@ func TestOpenModel(t *testing.T) {
 	for _, connections := range []int{0, 1} {
 		c := s.config(plain)
 		c.Connections = connections
-		plan := load.Plan{VUs: 10, Pacer: load.ConstantRate(2000), Duration: 300 * time.Millisecond}
-		clean(t, run(t, c, plan), 600) // 2000/s · 0.3 s
+		plan := load.Plan{VUs: 10, Pacer: load.ConstantRate(2000), Iterations: 600}
+		clean(t, run(t, c, plan), 600)
 	}
 }
 
