@@ -24,10 +24,10 @@ func newServe(a *app) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return errors.New("serve: name a service: counter")
+			return errors.New("serve: name a service: counter or static")
 		},
 	}
-	cmd.AddCommand(newServeCounter(a))
+	cmd.AddCommand(newServeCounter(a), newServeStatic(a))
 	return cmd
 }
 
