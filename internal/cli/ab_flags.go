@@ -20,11 +20,12 @@ import (
 	"contend/target/http"
 )
 
-// The defaults and limits of ab 2.3.
+// The defaults and limits of ab 2.3, except the last, which is a plan's.
 const (
 	abTimeout        = 30 // seconds
 	abTimedRequests  = 50000
 	abMaxConcurrency = 200000
+	abMaxSeconds     = 30 * 24 * 3600
 )
 
 // abFlags are the flags of ab, which are one letter each; the long names are
@@ -63,9 +64,9 @@ func (f *abFlags) loadFlags(cmd *cobra.Command) {
 	set.FuncP("concurrency", "c", "`number` of requests at a time (1)", f.number("c", &f.concurrency, 1, abMaxConcurrency))
 	set.FuncP("time-limit", "t", "`seconds` to spend at most; implies -n 50000, so give -n after it for more", func(text string) error {
 		f.requests = abTimedRequests
-		return f.number("t", &f.timeLimit, 1, math.MaxInt32)(text)
+		return f.number("t", &f.timeLimit, 1, abMaxSeconds)(text)
 	})
-	set.FuncP("timeout", "s", "`seconds` to wait for each answer (30)", f.number("s", &f.timeout, 1, math.MaxInt32))
+	set.FuncP("timeout", "s", "`seconds` to wait for each answer (30)", f.number("s", &f.timeout, 1, abMaxSeconds))
 	set.FuncP("window-size", "b", "`bytes` of the TCP send and receive buffers (the system's)", f.number("b", &f.window, 0, math.MaxInt32))
 	set.StringVarP(&f.local, "bind", "B", "", "IP `address` to connect from")
 	set.BoolVarP(&f.keepAlive, "keep-alive", "k", false, "keep connections alive (HTTP/1.0 with Keep-Alive)")
@@ -139,18 +140,9 @@ func (f *abFlags) job(args []string) (*abJob, error) {
 	f.combinations()
 	address := f.address(args)
 	job.config = f.request()
-	if address != nil {
-		f.place(job, address)
-	}
-	errs := errors.Join(f.errs...)
-	if err := job.plan.Validate(); err != nil && errs == nil {
-		return nil, err
-	}
-	if address != nil { // a target says what else is wrong
-		_, err := http.New(job.config)
-		errs = errors.Join(errs, abWords(err))
-	}
-	return job, errs
+	f.place(job, address)
+	_, err := http.New(job.config) // says what else is wrong
+	return job, errors.Join(errors.Join(f.errs...), abWords(err))
 }
 
 // combinations finds what does not go together.
@@ -176,10 +168,12 @@ func (f *abFlags) combinations() {
 }
 
 // address parses the URL as ab does: the scheme may be missing, the path not.
+// In place of a wrong one it returns one that is right, for the other mistakes.
 func (f *abFlags) address(args []string) *url.URL {
+	placeholder := &url.URL{Scheme: "http", Host: "localhost", Path: "/"}
 	if len(args) != 1 {
 		f.wrong("wrong number of arguments: need one URL, have %d (contend ab --help shows examples)", len(args))
-		return nil
+		return placeholder
 	}
 	text := args[0]
 	if !strings.Contains(text, "://") {
@@ -196,7 +190,7 @@ func (f *abFlags) address(args []string) *url.URL {
 	default:
 		return u
 	}
-	return nil
+	return placeholder
 }
 
 // request builds what is sent, except to where.
