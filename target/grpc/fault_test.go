@@ -139,7 +139,7 @@ func TestSilentAtStart(t *testing.T) {
 			} else {
 				defer target.Close()
 				plan := load.Plan{VUs: 80, Duration: 50 * time.Millisecond, Timeout: 20 * time.Millisecond}
-				result, err := load.Run(t.Context(), "silent", target, plan)
+				result, err := load.Run(t.Context(), "silent", byCalls{target}, plan)
 				if err != nil || result.Errored[load.Timeout] == 0 {
 					t.Errorf("got %+v, %v; want timeouts", result, err)
 				}

@@ -162,7 +162,7 @@ func TestHostileRun(t *testing.T) {
 				target := open(t, call.config(hostile(t, test.answer)))
 				start := time.Now()
 				plan := load.Plan{VUs: 4, Duration: 30 * time.Millisecond, Grace: 10 * time.Millisecond}
-				result, err := load.Run(t.Context(), test.name, target, plan)
+				result, err := load.Run(t.Context(), test.name, byCalls{target}, plan)
 				if err != nil {
 					t.Fatal(err)
 				}

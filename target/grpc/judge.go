@@ -87,6 +87,9 @@ func lossKind(text string) load.ErrorKind {
 	if !reading {
 		return load.Closed
 	}
+	if strings.HasPrefix(cause, "remote error: tls: ") {
+		return load.TLS
+	}
 	for _, known := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
 		if strings.HasSuffix(cause, known.Error()) {
 			return load.KindOf(known)

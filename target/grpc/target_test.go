@@ -40,6 +40,11 @@ func open(t testing.TB, cfg Config) *Target {
 	return target
 }
 
+// byCalls hides that a target can be driven by event loops.
+type byCalls struct{ target *Target }
+
+func (p byCalls) NewVU(ctx context.Context, id int) (load.VU, error) { return p.target.NewVU(ctx, id) }
+
 func newVU(t testing.TB, target *Target, id int) load.VU {
 	t.Helper()
 	vu, err := target.NewVU(t.Context(), id)

@@ -109,7 +109,16 @@ func (c *watchedConn) fail(err error) {
 	switch {
 	case err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded):
 	case c.seen.Load() == establishedNow || c.failed.Swap(true):
+	case isAlert(err):
+		c.link.failed(&load.Error{Kind: load.TLS, Err: err})
 	default:
 		c.link.failed(err)
 	}
+}
+
+// isAlert reports an alert of the other side. In TLS 1.3 a refused client
+// certificate comes as one after the handshake; its type is not exported.
+func isAlert(err error) bool {
+	var operation *net.OpError
+	return errors.As(err, &operation) && operation.Op == "remote error"
 }
