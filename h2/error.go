@@ -14,6 +14,10 @@ var (
 	// with it: sending the request again is safe.
 	ErrUnprocessed error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server is closing the connection and did not process the request")}
 
+	// ErrCancelled ends a stream that the server reset because it is of no use any
+	// more, such as that of a call whose deadline has passed.
+	ErrCancelled = resetError(codeCancel)
+
 	errClosed     error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server closed the connection")}
 	errForeign    error = &load.Error{Kind: load.Protocol, Err: errors.New("h2: the server does not speak HTTP/2")}
 	errLongHeader error = &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: a header of more than %d bytes", maxHeaderBytes)}

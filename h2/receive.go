@@ -331,10 +331,16 @@ func (c *Conn) resetByServer(h frameHeader, p []byte) error {
 	if len(p) != codeBytes {
 		return wrongSize(h)
 	}
-	if slot := c.slotOf(h.stream); slot >= 0 {
-		c.release(slot)
-		c.owner.End(slot, resetError(binary.BigEndian.Uint32(p)))
+	slot := c.slotOf(h.stream)
+	if slot < 0 {
+		return nil
 	}
+	err := ErrCancelled
+	if code := binary.BigEndian.Uint32(p); code != codeCancel {
+		err = resetError(code)
+	}
+	c.release(slot)
+	c.owner.End(slot, err)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package grpc
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -14,17 +15,18 @@ const prefixBytes = 5
 
 // An answer is what has come of one call's answer.
 type answer struct {
+	begun    time.Time // only if there is a timeout
 	prefix   [prefixBytes]byte
 	have     int // bytes of the prefix
 	left     int // bytes of the message that are to come
 	messages int
 	size     int64 // of the message
-	ended    bool  // with a status:
+	ended    bool  // with trailers, and so with a status:
 	code     int
 	detail   []byte // its message, if it was not expected
 }
 
-func (a *answer) reset() { *a = answer{detail: a.detail[:0]} }
+func (a *answer) reset(now time.Time) { *a = answer{begun: now, detail: a.detail[:0]} }
 
 // take counts messages, of which there must be one.
 func (a *answer) take(p []byte, maxMessage int) error {
@@ -64,23 +66,24 @@ func (a *answer) begin(maxMessage int) error {
 	return nil
 }
 
-// end reads the status, and its message if it is not the expected one.
+// end reads the status, and its message if it is not the expected one. Trailers
+// without a status mean UNKNOWN.
 func (a *answer) end(h *h2.Header, expect int) error {
 	var message []byte
+	a.ended, a.code = true, int(codes.Unknown)
 	for i := range h.Len() {
 		name, value := h.Field(i)
 		switch string(name) {
 		case "grpc-status":
-			code, ok := parseCode(value)
-			if !ok {
+			var ok bool
+			if a.code, ok = parseCode(value); !ok {
 				return foreign("grpc-status %.40q is not a number", value)
 			}
-			a.code, a.ended = code, true
 		case "grpc-message":
 			message = value
 		}
 	}
-	if a.ended && a.code != expect {
+	if a.code != expect {
 		a.detail = appendMessage(a.detail[:0], message)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -20,6 +21,10 @@ type conversation struct {
 	answers []answer // by slot
 	slots   loop.Slots
 	outcome load.Outcome // of the latest answer; here lest each one is allocated
+	// now is when the first call since the last bytes received was begun, and
+	// that of the others too: only the kind of a reset depends on it.
+	now     time.Time
+	stamped bool
 }
 
 var (
@@ -38,7 +43,10 @@ func (c *conversation) Open(out []byte) []byte { return c.conn.Open(out) }
 
 // Start calls once.
 func (c *conversation) Start(out []byte, slot int) []byte {
-	c.answers[slot].reset()
+	if c.call.timeout > 0 && !c.stamped {
+		c.now, c.stamped = time.Now(), true
+	}
+	c.answers[slot].reset(c.now)
 	return c.conn.Start(out, slot, c.call.request)
 }
 
@@ -47,7 +55,7 @@ func (c *conversation) Cancel(out []byte, slot int) []byte { return c.conn.Cance
 
 // Receive reads answers, or parts of them.
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
-	c.slots = slots
+	c.slots, c.stamped = slots, false
 	out, err := c.conn.Receive(out, in)
 	if c.conn.Draining() {
 		slots.Drain()
@@ -79,8 +87,12 @@ func (c *conversation) Data(slot int, p []byte) error {
 // End tells the loop what became of a call.
 func (c *conversation) End(slot int, err error) {
 	a := &c.answers[slot]
-	if err == nil {
-		err = a.judge(c.call.timeout > 0)
+	timeout := c.call.timeout
+	switch {
+	case err == nil:
+		err = a.judge(timeout > 0)
+	case err == h2.ErrCancelled && timeout > 0 && time.Since(a.begun) >= timeout:
+		err = errExceeded // the server's clock was faster than the loop's
 	}
 	if err != nil {
 		c.slots.End(slot, nil, err)
@@ -111,8 +123,8 @@ func foreign(format string, args ...any) error {
 }
 
 var (
-	errExceeded = &load.Error{Kind: load.Timeout, Err: errors.New("grpc: the server's status is DEADLINE_EXCEEDED")}
-	errNoStatus = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended without grpc-status")}
+	errExceeded = &load.Error{Kind: load.Timeout, Err: errors.New("grpc: the server ended the call at its deadline")}
+	errNoStatus = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended without trailers")}
 	errCut      = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended within a message")}
 	errEmpty    = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: an OK without a message")}
 	errMany     = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: more than one message in the answer to a unary call")}
