@@ -1,0 +1,116 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+)
+
+// An Order says which VU takes which row in which iteration. After the last
+// row every order begins again. The zero value is Sequential.
+type Order int
+
+const (
+	// Sequential hands the rows out one after the other, to whichever VU is the
+	// next to begin an iteration.
+	Sequential Order = iota
+	// PerVU gives VU i of N the rows i, i+N, i+2N and so on: no two VUs use the
+	// same row. It needs at least as many rows as VUs.
+	PerVU
+	// Random draws a row for each iteration, every row with the same chance. The
+	// rows of a cursor follow from seed and VU.
+	Random
+)
+
+func orders() []string { return []string{"sequential", "per-vu", "random"} }
+
+// ParseOrder reads sequential, per-vu or random.
+func ParseOrder(text string) (Order, error) {
+	for i, name := range orders() {
+		if text == name {
+			return Order(i), nil
+		}
+	}
+	return 0, fmt.Errorf("data: order %q is not one of %s", text, strings.Join(orders(), ", "))
+}
+
+// String returns what ParseOrder reads.
+func (o Order) String() string {
+	if o < 0 || int(o) >= len(orders()) {
+		return fmt.Sprintf("Order(%d)", int(o))
+	}
+	return orders()[o]
+}
+
+// A Source hands rows to VUs. The zero value has no rows and serves templates
+// that need none. It must not be copied after its first Cursor.
+type Source struct {
+	// Rows are the rows, or nil.
+	Rows  *Rows
+	Order Order
+	// VUs is how many VUs there are at most; PerVU needs it.
+	VUs int
+	// Seed feeds Random and the placeholders {{random}} and {{uuid}}.
+	Seed uint64
+
+	taken atomic.Uint64 // rows of Sequential so far
+}
+
+// Validate returns every mistake in the fields.
+func (s *Source) Validate() error {
+	var errs []error
+	if s.Order < Sequential || s.Order > Random {
+		errs = append(errs, fmt.Errorf("data: order %d is not one of %s", int(s.Order), strings.Join(orders(), ", ")))
+	}
+	if s.Order == PerVU && s.Rows != nil && (s.VUs < 1 || s.VUs > s.Rows.Len()) {
+		errs = append(errs, fmt.Errorf("data: order per-vu with %d VUs and %d rows in %s: allowed are 1 to %d VUs, "+
+			"so that no two use the same row", s.VUs, s.Rows.Len(), s.Rows.name, s.Rows.Len()))
+	}
+	return errors.Join(errs...)
+}
+
+// Cursor makes the cursor of a VU, counted from 0. It may be called
+// concurrently. The fields must be valid; of PerVU, vu must be below VUs.
+func (s *Source) Cursor(vu int) (*Cursor, error) {
+	if vu < 0 || s.Rows != nil && s.Order == PerVU && vu >= s.VUs {
+		return nil, fmt.Errorf("data: VU %d is not in 0 to %d", vu, s.VUs-1)
+	}
+	return &Cursor{
+		source:    s,
+		vu:        vu,
+		iteration: -1,
+		rows:      uint64(s.Rows.Len()),
+		random:    rand.New(rand.NewPCG(s.Seed, uint64(vu))),
+	}, nil
+}
+
+// A Cursor is a VU's place in the rows. One goroutine at a time uses it.
+type Cursor struct {
+	source    *Source
+	vu        int
+	iteration int // from 0; -1 before the first
+	row       int
+	rows      uint64
+	random    *rand.Rand
+}
+
+// Next moves to the row of the VU's next iteration. It is called once before
+// each iteration, whose templates then see the same row.
+func (c *Cursor) Next() {
+	c.iteration++
+	if c.rows == 0 {
+		return
+	}
+	switch c.source.Order {
+	case PerVU:
+		if c.row += c.source.VUs; c.iteration == 0 || c.row >= int(c.rows) {
+			c.row = c.vu
+		}
+	case Random:
+		c.row = int(c.random.Uint64N(c.rows))
+	default:
+		c.row = int((c.source.taken.Add(1) - 1) % c.rows)
+	}
+}
