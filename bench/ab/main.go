@@ -1,0 +1,163 @@
+// Ab measures whether contend ab and Apache Bench find the same where the
+// server is the limit: transactions per second, and mean, median and 99th
+// percentile of the latency.
+//
+//	go run ./bench/ab
+//	go run ./bench/ab -work busy -c 50 -pairs 40
+//
+// Both get the same flags and take turns in short blocks against a server of
+// this program that runs on one core: /delay answers after 5 ms, and /busy works
+// 50 µs for each answer, so that it is saturated. Where taskset is found, the
+// server has the first core and the generators have the others. Latencies are
+// read from the files of -e, since ab's tables have whole milliseconds only; the
+// mean is that of their percentages, by the trapezoidal rule.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"contend/bench/internal/paired"
+)
+
+// options are the flags.
+type options struct {
+	work        string
+	connections int
+	block       time.Duration
+	pairs       int
+	within      float64
+	contend     string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.work, "work", "delay,busy", "what the server does: delay (5 ms), busy (50 µs of work)")
+	flag.IntVar(&o.connections, "c", 20, "connections")
+	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block, about")
+	flag.IntVar(&o.pairs, "pairs", 20, "pairs of blocks for each work")
+	flag.Float64Var(&o.within, "within", 0.03, "difference within which they agree")
+	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
+	serve := flag.String("serve", "", "be the server on this address")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if *serve != "" {
+		err = listen(*serve)
+	} else {
+		err = run(ctx, os.Stdout, o)
+	}
+	if err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "bench/ab:", err)
+		os.Exit(1)
+	}
+}
+
+const (
+	delay = 5 * time.Millisecond
+	burn  = 50 * time.Microsecond
+)
+
+// listen serves on one core.
+func listen(address string) error {
+	runtime.GOMAXPROCS(1)
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("x", 61)) }
+	mux.HandleFunc("/delay", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(delay)
+		answer(w)
+	})
+	mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+		for start := time.Now(); time.Since(start) < burn; {
+		}
+		answer(w)
+	})
+	return http.ListenAndServe(address, mux)
+}
+
+func run(ctx context.Context, w io.Writer, o options) error {
+	ab, err := paired.Find("ab")
+	if err != nil {
+		return fmt.Errorf("ab: %w (it is in the package apache2-utils or httpd-tools)", err)
+	}
+	dir, err := os.MkdirTemp("", "contend-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.contend == "" {
+		o.contend = filepath.Join(dir, "contend")
+		if err := paired.BuildContend(ctx, o.contend); err != nil {
+			return err
+		}
+	}
+	taskset, _ := paired.Find("taskset")
+	if runtime.NumCPU() < 2 {
+		taskset = ""
+	}
+	address, stop, err := startServer(ctx, taskset)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	paired.PrintEnvironment(w)
+	pinned := "the server has the first core, the generators the others"
+	if taskset == "" {
+		pinned = "nothing is pinned, for there is no taskset or one core only"
+	}
+	fmt.Fprintf(w, "contend ab against ab, %d connections, blocks of about %v, %d pairs, who begins alternates; %s\n",
+		o.connections, o.block, o.pairs, pinned)
+	for work := range strings.SplitSeq(o.work, ",") {
+		b := bench{options: o, dir: dir, url: "http://" + address + "/" + work, taskset: taskset}
+		if err := b.compare(ctx, w, work, ab); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "load average now %s\n", paired.LoadAverage())
+	return nil
+}
+
+// startServer starts this program as the server.
+func startServer(ctx context.Context, taskset string) (address string, stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	if address, err = paired.FreeAddress(); err != nil {
+		return "", nil, err
+	}
+	args := []string{self, "-serve", address}
+	if taskset != "" {
+		args = append([]string{taskset, "-c", "0"}, args...)
+	}
+	server := exec.CommandContext(ctx, args[0], args[1:]...)
+	server.Stderr = os.Stderr
+	if err := server.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}
+	for range 100 {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			return address, stop, conn.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	stop()
+	return "", nil, fmt.Errorf("the server does not listen on %s", address)
+}
