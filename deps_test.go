@@ -68,7 +68,7 @@ var heavy = map[string][]string{
 	"github.com/prometheus/procfs":            {"subject"},
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
-	"golang.org/x/sys":                        {"load", "loop", "subject", "target/http"},
+	"golang.org/x/sys":                        {"load", "loop", "subject", "target/http", "internal/service/static"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
 	"go.uber.org/goleak":                      {"guard/guardtest"},
