@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -255,5 +256,17 @@ func BenchmarkRun(b *testing.B) {
 				set.Run(answer)
 			}
 		})
+	}
+}
+
+func TestDocumentedChecks(t *testing.T) {
+	text, err := os.ReadFile("../../docs/data-and-checks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```check\n")
+	block, _, closed := strings.Cut(block, "\n```")
+	if _, err := check.Parse(strings.Split(block, "\n")...); !closed || err != nil {
+		t.Error(err)
 	}
 }

@@ -128,7 +128,8 @@ func (f *finder) isName(quoted []byte, taken int) bool {
 func (f *finder) is(at int, b byte) bool { return at < len(f.in) && f.in[at] == b }
 
 func (f *finder) space(at int) int {
-	for at < len(f.in) && (f.in[at] == ' ' || f.in[at] == '\n' || f.in[at] == '\r' || f.in[at] == '\t') {
+	in := f.in
+	for at < len(in) && in[at] <= ' ' && (in[at] == ' ' || in[at] == '\n' || in[at] == '\r' || in[at] == '\t') {
 		at++
 	}
 	return at
@@ -141,18 +142,18 @@ func (f *finder) word(at int, word string) (end int, ok bool) {
 
 // text reads the rest of a string whose opening quote has been read.
 func (f *finder) text(at int) (end int, ok bool) {
-	for at < len(f.in) {
-		switch b := f.in[at]; {
-		case b == '"':
-			return at + 1, true
-		case b < ' ':
-			return at, false
-		case b == '\\':
-			if at, ok = f.escape(at + 1); !ok {
-				return at, false
-			}
-		default:
+	in := f.in
+	for at < len(in) {
+		b := in[at]
+		if b >= ' ' && b != '"' && b != '\\' {
 			at++
+			continue
+		}
+		if b != '\\' {
+			return at + 1, b == '"'
+		}
+		if at, ok = f.escape(at + 1); !ok {
+			return at, false
 		}
 	}
 	return at, false

@@ -148,3 +148,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkFind stands beside json.Valid, which reads as much and finds nothing.
+func BenchmarkFind(b *testing.B) {
+	item := `{"sku": "a-1", "name": "a longer text of some words", "price": 12.50, "tags": ["x", "y"], "left": true},`
+	document := []byte(`{"items": [` + strings.Repeat(item, 1000) + `{}], "next": null}`)
+	b.Run("find", func(b *testing.B) {
+		b.SetBytes(int64(len(document)))
+		b.ReportAllocs()
+		p := path{{"items", -1}, {"", 999}, {"price", -1}}
+		for b.Loop() {
+			if _, found := p.find(document); !found {
+				b.Fatal("not found")
+			}
+		}
+	})
+	b.Run("valid", func(b *testing.B) {
+		b.SetBytes(int64(len(document)))
+		for b.Loop() {
+			json.Valid(document)
+		}
+	})
+}
