@@ -1,0 +1,164 @@
+package ws
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"contend/load"
+)
+
+// A refusal is the answer of a server that did not open a WebSocket.
+type refusal struct {
+	status int
+	answer []byte // its beginning
+}
+
+// Error returns the status.
+func (r *refusal) Error() string { return fmt.Sprintf("ws: handshake: status %d", r.status) }
+
+// open opens a connection of which nobody reads yet.
+func (t *Target) open(ctx context.Context) (*conn, error) {
+	wire, err := t.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ws: dial: %w", err)
+	}
+	stream := wire
+	if t.tls != nil {
+		secure := tls.Client(wire, t.tls)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			wire.Close()
+			return nil, tlsError(err)
+		}
+		stream = secure
+	}
+	c, err := t.shakeHands(ctx, stream)
+	if err != nil {
+		wire.Close()
+		return nil, err
+	}
+	c.wire = wire
+	return c, nil
+}
+
+// dial opens a plain connection. Probes for a dead peer are off: the
+// iteration's timeout finds it, and they cost system calls.
+func (t *Target) dial(ctx context.Context) (net.Conn, error) {
+	if t.config.Dial != nil {
+		return t.config.Dial(ctx)
+	}
+	d := net.Dialer{KeepAlive: -1}
+	return d.DialContext(ctx, "tcp", t.origin.address)
+}
+
+// shakeHands makes a WebSocket of a stream.
+func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error) {
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		_ = stream.SetDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
+	})
+	var refused *refusal
+	upgrader := t.upgrader
+	upgrader.OnStatusError = func(status int, _ []byte, answer io.Reader) {
+		refused = &refusal{status: status, answer: beginning(answer)}
+	}
+	limited := &limitedStream{Conn: stream, left: maxHandshake}
+	early, handshake, err := upgrader.Upgrade(limited, t.origin.url)
+	if !stop() {
+		<-interrupted
+		return nil, fmt.Errorf("ws: handshake: %w", ctx.Err())
+	}
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
+		return nil, handshakeError(err)
+	}
+	deflates, err := accepted(handshake.Extensions)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(t, stream, takeEarly(early, stream), deflates), nil
+}
+
+// beginning returns the status line and what came with it: three reads, since
+// the line, its end and the rest are read apart.
+func beginning(answer io.Reader) []byte {
+	buf := make([]byte, maxDetail)
+	n := 0
+	for range 3 {
+		more, _ := answer.Read(buf[n:])
+		n += more
+	}
+	return buf[:n]
+}
+
+// takeEarly returns a reader of the stream that begins with what the server
+// sent right after the handshake.
+func takeEarly(early *bufio.Reader, stream net.Conn) *bufio.Reader {
+	if early == nil {
+		return bufio.NewReaderSize(stream, readBuffer)
+	}
+	first, _ := early.Peek(early.Buffered())
+	first = bytes.Clone(first)
+	ws.PutReader(early)
+	return bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), stream), readBuffer)
+}
+
+// maxHandshake is how many bytes of a handshake's answer are read.
+const maxHandshake = 32 << 10
+
+var errHandshakeTooLong = errors.New("the answer's header is too long")
+
+// A limitedStream can be read up to a limit.
+type limitedStream struct {
+	net.Conn
+	left int
+}
+
+// Read reads what is left at most.
+func (s *limitedStream) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, errHandshakeTooLong
+	}
+	n, err := s.Conn.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	return n, err
+}
+
+// handshakeError is of kind Protocol unless the network or the clock failed.
+func handshakeError(err error) error {
+	err = streamError(fmt.Errorf("ws: handshake: %w", err))
+	if load.KindOf(err) == load.Other {
+		return &load.Error{Kind: load.Protocol, Err: err}
+	}
+	return err
+}
+
+// tlsError is of kind TLS unless the network or the clock failed.
+func tlsError(err error) error {
+	err = fmt.Errorf("ws: TLS handshake: %w", err)
+	if load.KindOf(err) == load.Other {
+		return &load.Error{Kind: load.TLS, Err: err}
+	}
+	return err
+}
+
+// streamError is of kind TLS if the peer says so: a server of TLS 1.3 looks at
+// the client's certificate when the client has shaken hands already.
+func streamError(err error) error {
+	var alert *net.OpError
+	if errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error") {
+		return &load.Error{Kind: load.TLS, Err: err}
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package ws
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
+	"go.uber.org/goleak"
+
+	"contend/load"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// listen serves each connection with serve, closes it afterwards, and waits
+// for all of them at the test's end. serve is unblocked by then.
+func listen(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(listenOn(l, serve))
+	return l.Addr().String()
+}
+
+// listenOn is listen on a listener; stop ends it.
+func listenOn(l net.Listener, serve func(net.Conn)) (stop func()) {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		conns []net.Conn
+	)
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			wg.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	return func() {
+		l.Close()
+		mu.Lock()
+		for _, conn := range conns {
+			conn.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	}
+}
+
+// upgraded serves connections that have become WebSockets.
+func upgraded(serve func(net.Conn)) func(net.Conn) {
+	return func(conn net.Conn) {
+		if _, err := ws.Upgrade(conn); err == nil {
+			serve(conn)
+		}
+	}
+}
+
+// answering answers each message with what answer makes of it, until the
+// client is gone.
+func answering(answer func(message []byte) []byte) func(net.Conn) {
+	return upgraded(func(conn net.Conn) {
+		for {
+			message, op, err := wsutil.ReadClientData(conn)
+			if err != nil || wsutil.WriteServerMessage(conn, op, answer(message)) != nil {
+				return
+			}
+		}
+	})
+}
+
+// serveEcho sends every frame back, without an allocation for each.
+func serveEcho(conn net.Conn) {
+	from := bufio.NewReader(conn)
+	to := bufio.NewWriter(conn)
+	var scratch [ws.MaxHeaderSize]byte
+	var payload []byte
+	for {
+		h, err := ws.ReadHeaderBuffer(from, scratch[:])
+		if err != nil {
+			return
+		}
+		payload = slices.Grow(payload[:0], int(h.Length))[:h.Length]
+		if _, err := io.ReadFull(from, payload); err != nil {
+			return
+		}
+		ws.Cipher(payload, h.Mask, 0)
+		h.Masked = false
+		_ = ws.WriteHeaderBuffer(to, h, scratch[:])
+		_, _ = to.Write(payload)
+		if from.Buffered() == 0 && to.Flush() != nil {
+			return
+		}
+	}
+}
+
+// contains is a check of that name.
+func contains(part string) func([]byte) string {
+	return func(message []byte) string {
+		if !bytes.Contains(message, []byte(part)) {
+			return "contains"
+		}
+		return ""
+	}
+}
+
+func echo(message []byte) []byte { return message }
+
+// afterMessage serves WebSockets on which a message has arrived.
+func afterMessage(serve func(net.Conn)) func(net.Conn) {
+	return upgraded(func(conn net.Conn) {
+		if _, _, err := wsutil.ReadClientData(conn); err == nil {
+			serve(conn)
+		}
+	})
+}
+
+func say(pause time.Duration, parts ...string) func(net.Conn) {
+	return func(conn net.Conn) {
+		for _, part := range parts {
+			if _, err := io.WriteString(conn, part); err != nil {
+				return
+			}
+			time.Sleep(pause)
+		}
+		hang(conn)
+	}
+}
+
+func endless(start, more string) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, err := io.WriteString(conn, start)
+		for err == nil {
+			_, err = io.WriteString(conn, more)
+		}
+	}
+}
+
+func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func reset(conn net.Conn) {
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	conn.Close()
+}
+
+func newTarget(t testing.TB, c Config) *Target {
+	t.Helper()
+	target, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+func newTestVU(t testing.TB, target *Target) *vu {
+	t.Helper()
+	v, err := target.NewVU(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.(*vu).Close() })
+	return v.(*vu)
+}
+
+func run(t testing.TB, target *Target, plan load.Plan) *load.Result {
+	t.Helper()
+	start := time.Now()
+	result, err := load.Run(context.Background(), "ws", target, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grace := plan.Grace
+	if grace == 0 {
+		grace = load.DefaultGrace
+	}
+	const slack = time.Second // of a busy machine
+	if took := time.Since(start); took > plan.Duration+grace+slack && plan.Duration > 0 {
+		t.Errorf("a run of %v took %v", plan.Duration, took)
+	}
+	return result
+}
