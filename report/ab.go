@@ -153,7 +153,7 @@ func (r *AB) count() abCounts {
 		return n
 	}
 	for _, f := range r.Result.Faults {
-		if f.Check == ABLengthCheck {
+		if f.Check == abLengthCheck {
 			n.length += f.Count
 		}
 	}
@@ -163,9 +163,9 @@ func (r *AB) count() abCounts {
 	return n
 }
 
-// ABLengthCheck is the name of the check that an answer of another length than
+// abLengthCheck is the name of the check that an answer of another length than
 // the first breaks.
-const ABLengthCheck = "length"
+const abLengthCheck = "length"
 
 func (r *AB) nonSuccess() int64 {
 	var n int64
@@ -183,7 +183,7 @@ func (r *AB) summary(b *bytes.Buffer) {
 	n := r.count()
 	fmt.Fprintf(b, "\nTransactions per second: %.2f\n", r.Result.ThroughputPerSec)
 	latency := "none, nothing succeeded"
-	if mean, ok := r.Times.Total.mean(); ok {
+	if mean, ok := r.Times.total.mean(); ok {
 		latency = fmt.Sprintf("%.3f [ms]", milliseconds(mean))
 	}
 	fmt.Fprintf(b, "Average latency:         %s\n", latency)

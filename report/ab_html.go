@@ -87,7 +87,7 @@ func (r *AB) htmlRates(p *abPage) {
 }
 
 func (r *AB) htmlTimes(p *abPage) {
-	if r.Times.Total.hist.Count() == 0 {
+	if r.Times.total.hist.Count() == 0 {
 		return
 	}
 	row, cell := p.markup.Row, p.markup.Cell
@@ -95,8 +95,8 @@ func (r *AB) htmlTimes(p *abPage) {
 	fmt.Fprintf(&p.b, "<tr %[1]s><th %[2]s>&nbsp;</th> <th %[2]s>min</th>   <th %[2]s>avg</th>   <th %[2]s>max</th></tr>\n", row, cell)
 	for _, line := range []struct {
 		label string
-		time  *ABTime
-	}{{"Connect:", &r.Times.Connect}, {"Processing:", &r.Times.Processing}, {"Total:", &r.Times.Total}} {
+		time  *abTime
+	}{{"Connect:", &r.Times.connect}, {"Processing:", &r.Times.processing}, {"Total:", &r.Times.total}} {
 		h := line.time.hist
 		fmt.Fprintf(&p.b, "<tr %[1]s><th %[2]s>%[3]s</th><td %[2]s>%5[4]s</td><td %[2]s>%5[5]s</td><td %[2]s>%5[6]s</td></tr>\n",
 			row, cell, line.label, r.ms(h.Min()), r.ms(h.Mean()), r.ms(h.Max()))

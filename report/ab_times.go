@@ -18,14 +18,14 @@ import (
 // and Waiting the time to the answer's first byte. Make one with NewABTimes. It
 // is not safe for concurrent use.
 type ABTimes struct {
-	Connect, Processing, Waiting, Total ABTime
+	connect, processing, waiting, total abTime
 
 	keep    bool
 	samples []abSample
 }
 
-// An ABTime is one line of the table.
-type ABTime struct {
+// An abTime is one line of the table.
+type abTime struct {
 	hist *hist.Histogram
 	// Welford's recurrence for the sum of squared deviations (Knuth, The Art of
 	// Computer Programming, volume 2, 4.2.2, equations 15 and 16).
@@ -37,33 +37,33 @@ type abSample struct{ start, connect, total, waiting time.Duration }
 // NewABTimes makes an empty collection. With samples it keeps every one of
 // them, in 32 bytes each, which only Gnuplot needs.
 func NewABTimes(samples bool) *ABTimes {
-	empty := func() ABTime { return ABTime{hist: hist.New()} }
-	return &ABTimes{Connect: empty(), Processing: empty(), Waiting: empty(), Total: empty(), keep: samples}
+	empty := func() abTime { return abTime{hist: hist.New()} }
+	return &ABTimes{connect: empty(), processing: empty(), waiting: empty(), total: empty(), keep: samples}
 }
 
 // Add adds the times of one iteration.
 func (t *ABTimes) Add(s load.Sample) {
 	one := abSample{start: s.Start, connect: s.Outcome.Phases.Connect, total: s.End - s.Start, waiting: s.Outcome.Phases.FirstByte}
-	t.Connect.add(one.connect)
-	t.Processing.add(one.total - one.connect)
-	t.Waiting.add(one.waiting)
-	t.Total.add(one.total)
+	t.connect.add(one.connect)
+	t.processing.add(one.total - one.connect)
+	t.waiting.add(one.waiting)
+	t.total.add(one.total)
 	if t.keep {
 		t.samples = append(t.samples, one)
 	}
 }
 
-func (t *ABTime) add(d time.Duration) {
+func (t *abTime) add(d time.Duration) {
 	t.hist.Record(d)
 	deviation := float64(d) - t.average
 	t.average += deviation / float64(t.hist.Count())
 	t.squares += deviation * (float64(d) - t.average)
 }
 
-func (t *ABTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
+func (t *abTime) mean() (time.Duration, bool) { return t.hist.Mean(), t.hist.Count() > 0 }
 
 // deviation is the standard deviation of the sample.
-func (t *ABTime) deviation() time.Duration {
+func (t *abTime) deviation() time.Duration {
 	if t.hist.Count() < 2 {
 		return 0
 	}
@@ -72,7 +72,7 @@ func (t *ABTime) deviation() time.Duration {
 
 // at returns the time within which the share of percent was served. The strict
 // form takes the rank that ab takes, which is one more.
-func (t *ABTime) at(percent int, strict bool) time.Duration {
+func (t *abTime) at(percent int, strict bool) time.Duration {
 	n := t.hist.Count()
 	if !strict {
 		return t.hist.Quantile(float64(percent) / 100)
@@ -81,7 +81,7 @@ func (t *ABTime) at(percent int, strict bool) time.Duration {
 }
 
 // rank returns the k-th shortest time, k from 1, or the longest.
-func (t *ABTime) rank(k int64) time.Duration {
+func (t *abTime) rank(k int64) time.Duration {
 	return t.hist.Quantile(float64(k) / float64(t.hist.Count()))
 }
 
@@ -97,20 +97,20 @@ func (r *AB) ms(d time.Duration) string {
 type abLine struct {
 	label string
 	what  string // in ab's warning
-	time  *ABTime
+	time  *abTime
 }
 
 func (r *AB) lines() []abLine {
 	return []abLine{
-		{"Connect:    ", "the initial connection time", &r.Times.Connect},
-		{"Processing: ", "the processing time", &r.Times.Processing},
-		{"Waiting:    ", "the waiting time", &r.Times.Waiting},
-		{"Total:      ", "the total time", &r.Times.Total},
+		{"Connect:    ", "the initial connection time", &r.Times.connect},
+		{"Processing: ", "the processing time", &r.Times.processing},
+		{"Waiting:    ", "the waiting time", &r.Times.waiting},
+		{"Total:      ", "the total time", &r.Times.total},
 	}
 }
 
 func (r *AB) times(b *bytes.Buffer) {
-	if r.Times.Total.hist.Count() == 0 {
+	if r.Times.total.hist.Count() == 0 {
 		return
 	}
 	b.WriteString("\nConnection Times (ms)\n")
@@ -166,7 +166,7 @@ func (r *AB) shown(d time.Duration) float64 {
 }
 
 func (r *AB) percentages(b *bytes.Buffer) {
-	total := &r.Times.Total
+	total := &r.Times.total
 	if r.HidePercentages || total.hist.Count() < 2 {
 		return
 	}
@@ -184,7 +184,7 @@ func (r *AB) percentages(b *bytes.Buffer) {
 // requests was served. Without any there are no lines but the first.
 func (r *AB) CSV(w io.Writer) error {
 	b := bytes.NewBufferString("Percentage served,Time in ms\n")
-	total := &r.Times.Total
+	total := &r.Times.total
 	n := total.hist.Count()
 	for p := 0; p <= 100 && n > 0; p++ {
 		d := total.rank(min(n, int64(0.5+float64(n)*float64(p)/100)+1)) // ab's rank

@@ -59,6 +59,9 @@ func abServer(t *testing.T) *httptest.Server {
 		switch r.URL.Path {
 		case "/503":
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/last":
+			w.Header().Set("Connection", "close")
+			io.WriteString(w, "bye")
 		case "/moved":
 			http.Redirect(w, r, "/", http.StatusFound)
 		case "/vary": // the first is as long as none after it
@@ -142,8 +145,8 @@ func TestABParsedBesideTheOriginal(t *testing.T) {
 		}
 		return string(out)
 	}
-	for _, flags := range []string{"-n 40 -c 4 -k", "-n 40 -c 4", "-n 40 -c 4 -l", "-q -n 200 -c 8 -i"} {
-		args := append(strings.Fields(flags), s.URL+"/page?a=b")
+	for _, flags := range []string{"-n 40 -c 4 -k /page?a=b", "-n 40 -c 4 /", "-n 40 -c 4 -l /", "-q -n 200 -c 8 -i /", "-n 40 -c 4 -k /last"} {
+		args := strings.Fields(strings.Replace(flags, " /", " "+s.URL+"/", 1))
 		want := parsed(theirs(t, args...))
 		if strings.Count(want, "\n") < 25 {
 			t.Fatalf("the script finds little:\n%s", want)
@@ -206,6 +209,20 @@ func TestABFilesBesideTheOriginal(t *testing.T) {
 	}
 	if !regexp.MustCompile(`\t\d+\.\d{3}\n`).MatchString(read("right.tsv")) {
 		t.Error("no fractions in the right form")
+	}
+}
+
+// Every flag of ab 2.3 is there, with a value where it has one.
+func TestABHasEveryFlag(t *testing.T) {
+	flags := newAB(&app{}).Flags()
+	for flag := range strings.SplitSeq("n: c: t: s: b: B: p: u: T: v: w i C: H: A: P: X: V k d S q l g: e: r m: f: Z: E: x: y: z: I", " ") {
+		letter, value := strings.CutSuffix(flag, ":")
+		switch found := flags.ShorthandLookup(letter); {
+		case found == nil:
+			t.Errorf("no -%s", letter)
+		case (found.NoOptDefVal == "") != value:
+			t.Errorf("-%s: value %v, want %v", letter, !value, value)
+		}
 	}
 }
 
