@@ -39,19 +39,24 @@ func (t *Target) First() (Answer, bool) {
 	return *first, true
 }
 
-// judge turns a complete answer of in bytes into an Outcome. The link is nil
-// where there is no TLS.
-func (t *Target) judge(p *parser, l *link, in int64) load.Outcome {
+// judge turns a complete answer of in bytes to what s has sent into an Outcome.
+// The link is nil where there is no TLS.
+func (t *Target) judge(s *sender, p *parser, l *link, in int64) load.Outcome {
 	first := t.first.Load()
 	if first == nil {
 		first = t.noteFirst(p, l)
 	}
 	out := load.Outcome{
 		Status:   p.status,
-		Failed:   !t.expect.right(p.status),
+		Failed:   !s.request.expect.right(p.status),
+		Request:  s.request.name,
 		BytesIn:  in,
-		BytesOut: int64(len(t.request)),
+		BytesOut: int64(s.size),
 		BodyIn:   p.body,
+	}
+	if s.request.checks != nil && !out.Failed {
+		out.Check = s.request.checks.Run(p.answer())
+		out.Failed = out.Check != ""
 	}
 	if t.same && !out.Failed && p.body != first.BodyLength {
 		out.Failed, out.Check = true, "length"
@@ -62,13 +67,9 @@ func (t *Target) judge(p *parser, l *link, in int64) load.Outcome {
 	return out
 }
 
-// newParser makes a parser that keeps of answers what judge needs.
+// newParser makes a parser that sender.next prepares for each answer.
 func (t *Target) newParser() parser {
-	p := parser{head: t.head, http10: t.http10, expect: t.expect}
-	if t.same {
-		p.keep = maxDetail
-	}
-	return p
+	return parser{http10: t.http10, wanted: t.wanted}
 }
 
 func (t *Target) noteFirst(p *parser, l *link) *Answer {
@@ -150,11 +151,14 @@ func tempKey(group tls.CurveID) string {
 }
 
 // statuses are the right ones; none means 200 to 399.
-type statuses []int
+type statuses struct {
+	list []int
+	any  bool // all are right
+}
 
 func (s statuses) right(status int) bool {
-	if len(s) == 0 {
-		return status >= 200 && status < 400
+	if len(s.list) == 0 {
+		return s.any || status >= 200 && status < 400
 	}
-	return slices.Contains(s, status)
+	return slices.Contains(s.list, status)
 }

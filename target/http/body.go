@@ -1,7 +1,21 @@
 package http
 
+import "contend/target/check"
+
 // detail returns the beginning of the answer, as far as it was kept.
 func (p *parser) detail() []byte { return p.excerpt[:min(len(p.excerpt), maxDetail)] }
+
+// answer returns what checks look at. It is valid until the next answer.
+func (p *parser) answer() check.Answer {
+	body := p.excerpt[p.content:]
+	return check.Answer{
+		Status:    p.status,
+		Header:    p.fields,
+		Body:      body,
+		Size:      p.body,
+		Truncated: int64(len(body)) < p.body,
+	}
+}
 
 // skip passes over the bytes of a body whose length is known.
 func (p *parser) skip(b []byte, next parserState) int {

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"contend/target/data"
 )
 
 // A Config says which request every iteration sends, how, and which answers
@@ -35,6 +37,18 @@ type Config struct {
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
 	ExpectStatus []int
+	// Checks are what a right answer passes besides, in the language of package
+	// target/check. A check of the status replaces the usual range. Where a body
+	// is checked, up to check.BodyLimit of it is kept for each virtual user.
+	Checks []string
+	// Requests are sent in turn, by weight, instead of one request.
+	Requests []Request
+	// Data makes templates (package target/data) of the URL's path and query,
+	// of the values in Header and of Body, and fills them for every iteration.
+	// Without it braces are just text.
+	Data *data.Source
+	// Auth identifies us to the server.
+	Auth Auth
 	// SameLength calls an answer wrong, by the check "length", if its body is
 	// not as long as that of the target's first answer.
 	SameLength bool
@@ -134,12 +148,16 @@ func (c Config) origin() (origin, error) {
 		if socket != "" {
 			return origin{}, fmt.Errorf("http: UnixSocket %q beside URL %q: give the socket once", socket, raw)
 		}
-		path := ""
-		socket, path, _ = strings.Cut(rest, ":/")
+		inside := ""
+		socket, inside, _ = strings.Cut(rest, ":/")
 		if socket == "" {
 			return origin{}, fmt.Errorf("http: URL %q has no socket: write %s/path/of/socket:/path", raw, unixScheme)
 		}
-		raw = "http://localhost/" + path
+		raw = "http://localhost/" + inside
+	}
+	path := ""
+	if c.Data != nil {
+		raw, path = cutPath(raw)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -155,8 +173,11 @@ func (c Config) origin() (origin, error) {
 		host:     withoutZone(u.Host),
 		target:   u.RequestURI(),
 	}
+	if path != "" {
+		o.target = path
+	}
 	if c.Proxy != "" && socket == "" {
-		o.address, o.target = c.Proxy, "http://"+o.host+o.target
+		o.address, o.target = c.Proxy, c.target(o, o.target)
 		return o, nil
 	}
 	switch port := u.Port(); {
@@ -170,6 +191,24 @@ func (c Config) origin() (origin, error) {
 		o.address = net.JoinHostPort(o.hostname, "80")
 	}
 	return o, nil
+}
+
+// cutPath cuts off a path and query that are a template, which url.Parse would
+// take for a mistake.
+func cutPath(raw string) (rest, path string) {
+	scheme := strings.Index(raw, "://")
+	if scheme < 0 {
+		return raw, ""
+	}
+	start := strings.IndexAny(raw[scheme+3:], "/?")
+	if start < 0 {
+		return raw, ""
+	}
+	rest, path = raw[:scheme+3+start], raw[scheme+3+start:]
+	if path[0] == '?' {
+		path = "/" + path
+	}
+	return rest, path
 }
 
 func checkURL(u *url.URL) error {

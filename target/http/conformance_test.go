@@ -163,7 +163,7 @@ func (test conformance) check(t *testing.T, run runner) {
 	if test.status != 0 && !test.failed {
 		c.ExpectStatus = []int{test.status, 999}
 	}
-	s.want = targetOf(t, c).request
+	s.want = targetOf(t, c).requests[0].fixed
 	serveConns(t, l, s.serve)
 	n := int64(12)
 	if s.cut {

@@ -11,6 +11,7 @@ import (
 // HTTP/1.1 answers in turn.
 type conversation struct {
 	target   *Target
+	sender   *sender
 	parser   parser
 	in       int64 // bytes of the answer so far
 	inFlight bool
@@ -19,8 +20,8 @@ type conversation struct {
 
 var _ loop.Skipper = (*conversation)(nil)
 
-func newConversation(t *Target) *conversation {
-	return &conversation{target: t, parser: t.newParser()}
+func newConversation(t *Target, s *sender) *conversation {
+	return &conversation{target: t, sender: s, parser: t.newParser()}
 }
 
 // Open has nothing to say before the first request.
@@ -31,10 +32,10 @@ func (c *conversation) Open(out []byte) []byte {
 
 // Start sends the request.
 func (c *conversation) Start(out []byte, _ int) []byte {
-	c.parser.reset()
+	c.sender.next(&c.parser)
 	c.in = 0
 	c.inFlight = true
-	return append(out, c.target.request...)
+	return c.sender.appendTo(out)
 }
 
 // Receive reads a piece of the answer.
@@ -76,7 +77,7 @@ func (c *conversation) closed(slots loop.Slots) error {
 // end hands over a complete answer.
 func (c *conversation) end(slots loop.Slots) {
 	c.inFlight = false
-	c.outcome = c.target.judge(&c.parser, nil, c.in)
+	c.outcome = c.target.judge(c.sender, &c.parser, nil, c.in)
 	if !c.target.keepAlive || !c.parser.reusable() {
 		slots.Drain()
 	}

@@ -51,7 +51,7 @@ type talk struct {
 // drop is set.
 func (l *fakeLoop) converse(data []byte, drop bool, sizes ...int) talk {
 	l.begun, l.drained, l.ended = 0, false, nil
-	if out := l.c.Start(nil, 0); string(out) != string(l.c.target.request) {
+	if out := l.c.Start(nil, 0); string(out) != string(l.c.target.requests[0].fixed) {
 		l.t.Fatalf("started with %q", out)
 	}
 	var err error
@@ -85,7 +85,11 @@ func newFakeLoop(t testing.TB, c Config) *fakeLoop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &fakeLoop{t: t, c: newConversation(target)}
+	s, err := target.newSender(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &fakeLoop{t: t, c: newConversation(target, s)}
 	if out := l.c.Open(nil); len(out) != 0 {
 		t.Fatalf("opened with %q", out)
 	}

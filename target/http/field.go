@@ -17,6 +17,7 @@ func (p *parser) field(line []byte) error {
 	}
 	name, value := line[:colon], line[colon+1:]
 	p.fold = false
+	p.keepField(name, line)
 	switch {
 	case len(name) == len("connection") && equalFold(name, "connection"):
 		p.connection(value)
@@ -32,6 +33,16 @@ func (p *parser) field(line []byte) error {
 		p.fold = true
 	}
 	return nil
+}
+
+// keepField keeps the line of a field that is wanted.
+func (p *parser) keepField(name, line []byte) {
+	for _, wanted := range p.wanted {
+		if equalFold(name, wanted) {
+			p.fields = append(append(p.fields, line...), '\n')
+			return
+		}
+	}
 }
 
 func (p *parser) contentLength(value []byte) error {

@@ -40,14 +40,20 @@ func (t *Target) Loops(vus int) (int, string) {
 // needed.
 func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
 	ids := make([]int, 0, part.Len(part.VUs))
+	senders := make(map[int]*sender, cap(ids))
 	for id := part.Index; id < part.VUs; id += part.Of {
+		s, err := t.newSender(id)
+		if err != nil {
+			return nil, err
+		}
 		ids = append(ids, id)
+		senders[id] = s
 	}
 	return loop.New(ctx, loop.Config{
 		Network:       t.origin.network,
 		Address:       t.origin.address,
 		VUs:           ids,
-		New:           func([]int) loop.Conversation { return newConversation(t) },
+		New:           func(vus []int) loop.Conversation { return newConversation(t, senders[vus[0]]) },
 		CloseEach:     !t.keepAlive,
 		SendBuffer:    t.buffer,
 		ReceiveBuffer: t.buffer,

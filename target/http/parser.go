@@ -53,6 +53,7 @@ type parser struct {
 	head   bool     // the request was HEAD: answers have no body
 	expect statuses // of the others, the beginning of the body is kept
 	keep   int      // bytes of every body that are kept
+	wanted []string // names of the fields that are kept, in lower case
 	http10 bool     // the request was of HTTP/1.0: a kept connection is said to be so
 
 	state  parserState
@@ -70,6 +71,7 @@ type parser struct {
 	begun   bool   // at least one byte of the answer was seen
 	body    int64  // bytes of the body so far, without what frames its chunks
 	server  []byte // the beginning of the Server field
+	fields  []byte // the lines of the wanted ones
 	excerpt []byte // the beginning of the status line, an empty line, and what is kept of the body
 	content int    // where the body begins in excerpt
 	missing int    // bytes of the body that are still to be kept
@@ -239,6 +241,7 @@ func (p *parser) statusLine(line []byte) error {
 	p.minor = int(line[7] - '0')
 	p.length = -1
 	p.server = p.server[:0]
+	p.fields = p.fields[:0]
 	p.excerpt = append(p.excerpt[:0], line[:min(len(line), maxDetail/2)]...)
 	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
 	p.content = len(p.excerpt)

@@ -1,48 +1,186 @@
 package http
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/textproto"
 	"strconv"
 	"strings"
+
+	"contend/target/check"
+	"contend/target/data"
 )
 
-// encode builds the bytes of the request, which are the same in every
-// iteration, and reports every mistake at once.
-func (c Config) encode(o origin) ([]byte, error) {
+// A request is what an iteration sends and what it takes for right.
+type request struct {
+	name   string
+	fixed  []byte         // the whole, if it is the same in every iteration
+	pieces []piece        // otherwise
+	body   *data.Template // likewise
+	head   bool           // its answers have no body
+	expect statuses
+	checks *check.Set
+	keep   int // bytes of each answer's body that the checks need
+}
+
+// A piece is text, or a template, or else the length of the body.
+type piece struct {
+	text     []byte
+	template *data.Template
+}
+
+// appendTo appends the request for the cursor's iteration. The body is made
+// first, in scratch, since its length comes before it.
+func (r *request) appendTo(out, scratch []byte, c *data.Cursor) (all, body []byte) {
+	if r.body != nil {
+		scratch = r.body.AppendTo(scratch[:0], c)
+	}
+	for _, p := range r.pieces {
+		switch {
+		case p.template != nil:
+			out = p.template.AppendTo(out, c)
+		case p.text != nil:
+			out = append(out, p.text...)
+		default:
+			out = strconv.AppendInt(out, int64(len(scratch)), 10)
+		}
+	}
+	if r.body != nil {
+		out = append(out, scratch...)
+	}
+	return out, scratch
+}
+
+// A composer puts a request together.
+type composer struct {
+	source *data.Source // nil: values are text
+	pieces []piece
+	errs   []error
+}
+
+func (b *composer) printf(format string, args ...any) {
+	if n := len(b.pieces); n > 0 && b.pieces[n-1].text != nil {
+		b.pieces[n-1].text = fmt.Appendf(b.pieces[n-1].text, format, args...)
+		return
+	}
+	b.pieces = append(b.pieces, piece{text: fmt.Appendf(nil, format, args...)})
+}
+
+// value adds text that may be a template.
+func (b *composer) value(place data.Place, text string) {
+	template := b.parse(place, text)
+	if template == nil {
+		b.printf("%s", text)
+		return
+	}
+	if literal, ok := template.Literal(); ok {
+		b.printf("%s", literal)
+		return
+	}
+	b.pieces = append(b.pieces, piece{template: template})
+}
+
+// parse returns nil where there are no templates.
+func (b *composer) parse(place data.Place, text string) *data.Template {
+	if b.source == nil {
+		return nil
+	}
+	template, err := data.ParseTemplate(place, text, b.source.Rows)
+	if err != nil {
+		b.errs = append(b.errs, err)
+	}
+	return template
+}
+
+// compile builds the request of a Config without Requests and reports every
+// mistake at once.
+func (c Config) compile(target string, o origin) (*request, error) {
 	method := c.method()
-	errs := []error{checkMethod(method)}
-	given := map[string]bool{}
+	b := &composer{source: c.Data, errs: []error{checkMethod(method), c.checkStatuses(), c.Auth.check(c.Header)}}
+	given := map[string]string{}
 	for _, f := range c.Header {
 		name := textproto.CanonicalMIMEHeaderKey(f.Name)
-		errs = append(errs, c.checkField(name, f), checkOnce(name, given))
-		given[name] = true
+		_, twice := given[name]
+		b.errs = append(b.errs, c.checkField(name, f), checkOnce(name, twice))
+		given[name] = f.Value
 	}
-	if err := errors.Join(errs...); err != nil {
+	checks, err := check.Parse(c.Checks...)
+	b.errs = append(b.errs, err)
+	b.printf("%s ", method)
+	b.value(data.URL, target)
+	b.printf(" %s\r\n", c.version())
+	c.composeHeader(b, given, o)
+	r := &request{head: method == "HEAD"}
+	r.body = c.composeBody(b, given)
+	if err := errors.Join(b.errs...); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s %s\r\n", method, o.target, c.version())
-	if !given["Host"] {
-		fmt.Fprintf(&b, "Host: %s\r\n", o.host)
+	r.pieces = b.pieces
+	if len(r.pieces) == 1 && r.body == nil {
+		r.fixed = r.pieces[0].text
 	}
-	if !given["User-Agent"] {
-		b.WriteString("User-Agent: contend\r\n")
+	r.judgeBy(c, checks)
+	return r, nil
+}
+
+func (c Config) composeHeader(b *composer, given map[string]string, o origin) {
+	has := func(name string) bool { _, ok := given[name]; return ok }
+	if !has("Host") {
+		b.printf("Host: %s\r\n", o.host)
+	}
+	if !has("User-Agent") {
+		b.printf("User-Agent: contend\r\n")
+	}
+	if credentials := c.Auth.value(); credentials != "" {
+		b.printf("Authorization: %s\r\n", credentials)
 	}
 	for _, f := range c.Header {
-		fmt.Fprintf(&b, "%s: %s\r\n", f.Name, f.Value)
+		b.printf("%s: ", f.Name)
+		b.value(data.Header, f.Value)
+		b.printf("\r\n")
 	}
-	if !given["Content-Length"] && (len(c.Body) > 0 || hasContent(method)) {
-		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(c.Body))
+	if option := c.connection(); option != "" && !has("Connection") {
+		b.printf("Connection: %s\r\n", option)
 	}
-	if option := c.connection(); option != "" && !given["Connection"] {
-		fmt.Fprintf(&b, "Connection: %s\r\n", option)
+}
+
+// composeBody adds the body and its length, or returns the body's template.
+func (c Config) composeBody(b *composer, given map[string]string) *data.Template {
+	body := string(c.Body)
+	template := b.parse(data.BodyPlace(given["Content-Type"], body), body)
+	if template != nil {
+		literal, ok := template.Literal()
+		if !ok {
+			b.printf("Content-Length: ")
+			b.pieces = append(b.pieces, piece{})
+			b.printf("\r\n\r\n")
+			return template
+		}
+		body = literal
 	}
-	b.WriteString("\r\n")
-	b.Write(c.Body)
-	return b.Bytes(), nil
+	if _, ok := given["Content-Length"]; !ok && (len(body) > 0 || hasContent(c.method())) {
+		b.printf("Content-Length: %d\r\n", len(body))
+	}
+	b.printf("\r\n%s", body)
+	return nil
+}
+
+// judgeBy sets what is right. A check of the status replaces the usual range.
+func (r *request) judgeBy(c Config, checks *check.Set) {
+	r.expect = statuses{list: c.ExpectStatus}
+	need := checks.Needs()
+	if need.Status && len(c.ExpectStatus) == 0 {
+		r.expect.any = true
+	}
+	if checks.Len() > 0 {
+		r.checks, r.keep = checks, maxDetail
+	}
+	if c.SameLength {
+		r.keep = maxDetail
+	}
+	if need.Body {
+		r.keep = check.BodyLimit
+	}
 }
 
 func (c Config) method() string {
@@ -95,6 +233,8 @@ func (c Config) checkField(name string, f Field) error {
 		return fmt.Errorf("http: Header %s holds a line break or another control character", f.Name)
 	case name == "Transfer-Encoding":
 		return fmt.Errorf("http: Header %s: %q is not possible: the body is sent whole with its Content-Length", f.Name, f.Value)
+	case name == "Content-Length" && c.Data != nil:
+		return fmt.Errorf("http: Header %s is counted where Data may change the body", f.Name)
 	case name == "Content-Length" && f.Value != strconv.Itoa(len(c.Body)):
 		return fmt.Errorf("http: Header %s is %q but Body has %d bytes", f.Name, f.Value, len(c.Body))
 	}
@@ -102,8 +242,8 @@ func (c Config) checkField(name string, f Field) error {
 }
 
 // checkOnce refuses a second field of a name that allows no list.
-func checkOnce(name string, given map[string]bool) error {
-	if given[name] && (name == "Host" || name == "Content-Length") {
+func checkOnce(name string, twice bool) error {
+	if twice && (name == "Host" || name == "Content-Length") {
 		return fmt.Errorf("http: Header %s is given twice", name)
 	}
 	return nil

@@ -1,9 +1,22 @@
 // Package http puts a server under load over HTTP/1.1.
 //
-// Each virtual user has one connection and sends one prebuilt request per
-// iteration. The client is our own on net.Conn, since net/http costs 2.8 times
-// as much per request. It does neither pipelining nor redirects, cookies,
-// proxies and decompression: what the server sent is what is counted.
+// Each virtual user has one connection and sends one request per iteration:
+// the same one, built once, or one of several in turn, or one filled from data.
+// The client is our own, since net/http costs 2.8 times as much per request. It
+// does neither pipelining nor redirects, cookies and decompression: what the
+// server sent is what is counted.
+//
+// There are two engines with the same parser and the same results: event loops
+// (package loop), and goroutines on net.Conn where those do not reach, such as
+// TLS.
+//
+// # Requests
+//
+// Several requests are sent in the order of smooth weighted round-robin, which
+// is one for all virtual users: any number of iterations has the shares that
+// the weights say, to within one turn. Which virtual user sends which is left
+// to chance, unless there is one alone. Data is filled in for each iteration:
+// all templates of a request see the same row.
 //
 // # Connections
 //
@@ -35,21 +48,23 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"contend/load"
+	"contend/target/data"
 )
 
 // A Target sends one HTTP request per iteration. Its methods may be called
 // concurrently.
 type Target struct {
 	origin    origin
-	request   []byte
-	head      bool
+	requests  []*request
+	order     []uint8 // of the requests; nil: there is but one
+	turns     atomic.Uint64
+	data      *data.Source // nil: there are no templates
+	wanted    []string     // names of the fields that checks need
 	keepAlive bool
-	expect    statuses
 	http10    bool
 	same      bool // SameLength
 	first     atomic.Pointer[Answer]
@@ -69,14 +84,17 @@ var _ load.Target = (*Target)(nil)
 // not connect.
 func New(c Config) (*Target, error) {
 	o, originErr := c.origin()
-	request, requestErr := c.encode(o)
-	errs := []error{originErr, requestErr, c.checkWays(o), c.checkStatuses()}
+	requests, order, requestErr := c.compileAll(o)
+	errs := []error{originErr, requestErr, c.checkWays(o)}
+	if c.Data != nil {
+		errs = append(errs, c.Data.Validate())
+	}
 	t := &Target{
 		origin:    o,
-		request:   request,
-		head:      c.Method == "HEAD",
+		requests:  requests,
+		order:     order,
+		data:      c.Data,
 		keepAlive: !c.DisableKeepAlive,
-		expect:    slices.Clone(c.ExpectStatus),
 		http10:    c.HTTP10,
 		same:      c.SameLength,
 		dial:      c.Dial,
@@ -100,16 +118,23 @@ func New(c Config) (*Target, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	for _, r := range requests {
+		t.wanted = append(t.wanted, r.checks.Needs().Headers...)
+	}
 	return t, nil
 }
 
 // earlyDialTimeout bounds connecting before the clock starts.
 const earlyDialTimeout = time.Second
 
-// NewVU makes a virtual user and, with keep-alive, connects it. It returns no
-// error: see the package comment.
-func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
-	v := newVU(t)
+// NewVU makes a virtual user and, with keep-alive, connects it. A connection
+// that fails is no error: see the package comment.
+func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
+	s, err := t.newSender(id)
+	if err != nil {
+		return nil, err
+	}
+	v := newVU(t, s)
 	if !t.keepAlive || t.noEarlyDial.Load() {
 		return v, nil
 	}

@@ -26,6 +26,7 @@ const (
 // A vu is one virtual user with its connection.
 type vu struct {
 	target  *Target
+	sender  *sender
 	parser  parser
 	buf     []byte
 	timeout time.Duration
@@ -49,9 +50,10 @@ var _ interface {
 	io.Closer
 } = (*vu)(nil)
 
-func newVU(t *Target) *vu {
+func newVU(t *Target, s *sender) *vu {
 	return &vu{
 		target:   t,
+		sender:   s,
 		parser:   t.newParser(),
 		buf:      make([]byte, minBuffer),
 		epoch:    time.Now(),
@@ -65,8 +67,16 @@ func (v *vu) SetTimeout(d time.Duration) {
 	v.deadline = unarmed
 }
 
-// Do sends the request and reads the answer.
-func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
+// Do sends a request and reads the answer.
+func (v *vu) Do(ctx context.Context) (out load.Outcome, err error) {
+	v.sender.next(&v.parser)
+	if out, err = v.iterate(ctx); err != nil {
+		out.Request = v.sender.request.name
+	}
+	return out, err
+}
+
+func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	v.watch(ctx)
 	start := time.Since(v.epoch)
 	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale() {
@@ -134,8 +144,7 @@ func (v *vu) connect(ctx context.Context) error {
 
 // exchange sends the request and reads the answer to its end.
 func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
-	v.parser.reset()
-	n, err := v.link.exchange(v.target.request, v.buf)
+	n, err := v.link.exchange(v.sender.bytes(), v.buf)
 	v.began = time.Since(v.epoch)
 	in := int64(n)
 	for {
@@ -160,7 +169,7 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 
 // answer turns a complete answer of in bytes into an Outcome.
 func (v *vu) answer(in int64) load.Outcome {
-	return v.target.judge(&v.parser, v.link, in)
+	return v.target.judge(v.sender, &v.parser, v.link, in)
 }
 
 // unarmed is the deadline of a connection that has none yet.

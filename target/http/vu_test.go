@@ -99,7 +99,7 @@ func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
 			if err != nil || out.Status != test.status || out.Failed != test.failed {
 				t.Fatalf("status %d: got %+v, %v", test.status, out, err)
 			}
-			if test.status == 200 && out.BytesIn < 300_000 || out.BytesOut != int64(len(v.target.request)) {
+			if test.status == 200 && out.BytesIn < 300_000 || out.BytesOut != int64(len(v.target.requests[0].fixed)) {
 				t.Errorf("status %d: bytes in %d, out %d", test.status, out.BytesIn, out.BytesOut)
 			}
 			if p := out.Phases; p.FirstByte <= 0 || p != (load.Phases{FirstByte: p.FirstByte}) {
