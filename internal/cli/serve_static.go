@@ -96,6 +96,20 @@ func (f *staticFlags) complete(c *static.Config) error {
 			errs = append(errs, fmt.Errorf("--size: %w", err))
 		}
 	}
+	if c.Engine != "" && c.Engine != static.EventLoop && c.Engine != static.Goroutines {
+		errs = append(errs, fmt.Errorf("--engine is %q, allowed are %s and %s", c.Engine, static.EventLoop, static.Goroutines))
+	}
+	for _, flag := range []struct {
+		name  string
+		value int64
+	}{
+		{"threads", int64(c.Threads)}, {"max-conns", int64(c.MaxConns)}, {"header-timeout", int64(c.HeaderTimeout)},
+		{"idle-timeout", int64(c.IdleTimeout)}, {"write-timeout", int64(c.WriteTimeout)}, {"drain-timeout", int64(c.DrainTimeout)},
+	} {
+		if flag.value < 0 {
+			errs = append(errs, fmt.Errorf("--%s is negative, allowed are 0 and more", flag.name))
+		}
+	}
 	return errors.Join(errs...)
 }
 
