@@ -78,7 +78,7 @@ var hostilePeers = []struct {
 	{"HTTP 503", func(p peer) { p.headers(true, ":status", "503") }, load.Protocol},
 	{"endless headers", func(p peer) {
 		p.WriteHeaders(http2.HeadersFrameParam{StreamID: p.stream, BlockFragment: block(":status", "200")})
-		for p.WriteContinuation(p.stream, false, block("a", strings.Repeat("b", 8000))) == nil {
+		for p.WriteContinuation(p.stream, false, block("a", strings.Repeat("~", 8000))) == nil {
 		}
 	}, load.Protocol},
 	{"a byte at a time", func(p peer) {
@@ -166,11 +166,12 @@ func TestHostileRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(start); took > plan.Duration+plan.Grace+time.Second {
+				if took := time.Since(start); took > plan.Duration+plan.Grace+5*time.Second { // on a busy machine
 					t.Errorf("took %v", took)
 				}
-				if result.Completed != 0 || result.ErroredTotal()+result.Unfinished == 0 {
-					t.Errorf("completed %d, errored %v, unfinished %d", result.Completed, result.Errored, result.Unfinished)
+				if result.Completed != 0 || result.Planned != result.Failed+result.ErroredTotal()+result.Unfinished {
+					t.Errorf("planned %d, completed %d, failed %d, errored %v, unfinished %d",
+						result.Planned, result.Completed, result.Failed, result.Errored, result.Unfinished)
 				}
 			})
 		}

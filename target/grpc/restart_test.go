@@ -3,6 +3,7 @@ package grpc
 import (
 	"context"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,11 +14,17 @@ import (
 // A server that is killed and comes back in mid-run: every iteration is
 // accounted for, and there are right answers before and after.
 func TestRestartInRun(t *testing.T) {
-	for _, call := range []struct{ name, method string }{{"unary", ""}, {"Collect", "Collect"}, {"List", "List"}, {"Talk", "Talk"}, {"held", "Talk"}} {
-		for _, mode := range modes() {
-			if call.name == "held" && mode == PerIteration {
-				continue
-			}
+	for _, call := range []struct {
+		name, method string
+		modes        []Mode
+	}{
+		{"unary", "", modes()},
+		{"Collect", "Collect", []Mode{Shared}},
+		{"List", "List", []Mode{PerVU}},
+		{"Talk", "Talk", modes()},
+		{"held", "Talk", []Mode{Shared, PerVU}},
+	} {
+		for _, mode := range call.modes {
 			t.Run(call.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				address, stop, restart := restartable(t, call.method)
@@ -48,20 +55,22 @@ func restartable(t *testing.T, method string) (address string, stop, restart fun
 
 func runThroughRestart(t *testing.T, target *Target, stop, restart func()) {
 	t.Helper()
-	const away, back = 50 * time.Millisecond, 250 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	vus := &noted{byCalls: byCalls{target}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		time.Sleep(away)
+	var stages sync.WaitGroup
+	stages.Go(func() {
+		defer cancel()
+		waitFor(ctx, &vus.right)
 		stop()
-		time.Sleep(back - away)
+		waitFor(ctx, &vus.errored)
 		restart()
 		vus.returned.Store(true)
-	}()
-	plan := load.Plan{VUs: 4, Duration: 600 * time.Millisecond, Timeout: 2 * time.Second, Think: time.Millisecond}
-	result, err := load.Run(t.Context(), "restart", vus, plan)
-	<-done
+		waitFor(ctx, &vus.after)
+	})
+	plan := load.Plan{VUs: 2, Duration: time.Minute, Timeout: 10 * time.Second, Think: 5 * time.Millisecond}
+	result, err := load.Run(ctx, "restart", vus, plan)
+	stages.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +87,19 @@ func runThroughRestart(t *testing.T, target *Target, stop, restart func()) {
 	}
 }
 
-// noted counts the right answers after the server's return.
+// waitFor waits until something was counted.
+func waitFor(ctx context.Context, count *atomic.Int64) {
+	for count.Load() == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// noted counts what its VUs get: right answers, also those to iterations begun
+// after the server's return, and errors.
 type noted struct {
 	byCalls
-	returned atomic.Bool
-	after    atomic.Int64
+	returned              atomic.Bool
+	right, after, errored atomic.Int64
 }
 
 func (n *noted) NewVU(ctx context.Context, id int) (load.VU, error) {
@@ -107,8 +124,14 @@ func (v *notedVU) Close() error {
 func (v *notedVU) Do(ctx context.Context) (load.Outcome, error) {
 	returned := v.returned.Load()
 	out, err := v.VU.Do(ctx)
-	if returned && err == nil && !out.Failed {
-		v.after.Add(1)
+	switch {
+	case err != nil:
+		v.errored.Add(1)
+	case !out.Failed:
+		v.right.Add(1)
+		if returned {
+			v.after.Add(1)
+		}
 	}
 	return out, err
 }
