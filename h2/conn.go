@@ -182,7 +182,7 @@ func (c *Conn) form(r *Request) *form {
 	switch {
 	case c.indexed == r:
 		return &r.later
-	case c.indexed == nil && !c.noTable:
+	case c.indexed == nil && !c.noTable && !r.rewritten:
 		c.indexed = r
 		return &r.first
 	}

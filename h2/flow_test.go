@@ -233,6 +233,28 @@ func TestOtherRequest(t *testing.T) {
 	}
 }
 
+// A rewritten request is written in full, and never into the table.
+func TestRewrite(t *testing.T) {
+	c := NewConn(1, &recorder{})
+	c.Open(nil)
+	var request Request
+	for i, want := range []string{
+		"000006 01 05 00000001 83 84 01 01 68 86",
+		"000006 01 04 00000003 82 84 01 01 69 86" + "000001 00 01 00000003 78",
+	} {
+		fields := []Field{{":method", "POST"}, {":path", "/"}, {":authority", "h"}, {":scheme", "http"}}
+		body := ""
+		if i > 0 {
+			fields[0].Value, fields[2].Value, body = "GET", "i", "x"
+		}
+		request.Rewrite(fields, []byte(body))
+		if out := c.Start(nil, 0, &request); string(out) != string(unhex(t, want)) {
+			t.Errorf("%x, want %s", out, want)
+		}
+		c.Cancel(nil, 0)
+	}
+}
+
 // A header longer than a frame is continued, and its fields beyond the table's
 // size are written in full each time.
 func TestLongRequest(t *testing.T) {

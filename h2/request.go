@@ -14,6 +14,7 @@ import (
 type Request struct {
 	plain, first, later form
 	body                []byte
+	rewritten           bool // it is another one each time
 }
 
 // A form is one way to write the header.
@@ -55,6 +56,22 @@ func NewRequest(fields []Field, body []byte) *Request {
 		f.build(r.body)
 	}
 	return r
+}
+
+// Rewrite makes another request of r, in the same memory, for a caller that
+// sends each only once; the zero value is good for it. No stream may have r any
+// more. The fields are written in full. The body is kept until the stream ends.
+func (r *Request) Rewrite(fields []Field, body []byte) {
+	r.rewritten, r.body = true, body
+	block := r.plain.block[:0]
+	for _, f := range fields {
+		if index, whole := staticIndex(f); whole {
+			block = appendInteger(block, 0x80, 7, index)
+		} else {
+			block = appendLiteral(block, f, false)
+		}
+	}
+	r.plain = form{block: block}
 }
 
 // dynamicFields returns the first of those that are not in the static table,
