@@ -12,10 +12,10 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"contend/load"
 )
@@ -184,16 +184,13 @@ func TestConnectionsAreMadeAsTold(t *testing.T) {
 		"1.0":           {Config{URL: "http://" + server, HTTP10: true}, "127.0.0.1 HTTP/1.0 / " + server},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newTestVU(t, test.give)
-			for i := range 3 {
-				out, err := v.Do(context.Background())
-				if err != nil || out.Failed || out.Phases.Connect != 0 {
-					t.Fatalf("iteration %d: %+v, %v", i, out, err)
+			overBothEngines(t, func(t *testing.T, run runner) {
+				from.Store("")
+				r := run(t, test.give, load.Plan{VUs: 1, Iterations: 3, Timeout: 10 * time.Second})
+				if r.Completed != 3 || from.Load() != test.want {
+					t.Errorf("completed %d, errored %v, from %v, want %s", r.Completed, r.Examples, from.Load(), test.want)
 				}
-				if got := from.Load(); !reflect.DeepEqual(got, test.want) {
-					t.Errorf("got %v, want %s", got, test.want)
-				}
-			}
+			})
 		})
 	}
 }

@@ -304,10 +304,13 @@ func TestTLSErrors(t *testing.T) {
 		checkHostile(t, Config{URL: "https://" + listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
-		v := newTestVU(t, Config{URL: "http://" + secure.Listener.Addr().String()})
-		if out, err := v.Do(context.Background()); err != nil || !out.Failed || out.Status != 400 {
-			t.Errorf("got %+v, %v; want a failed outcome of status 400", out, err)
-		}
+		overBothEngines(t, func(t *testing.T, run runner) {
+			c := Config{URL: "http://" + secure.Listener.Addr().String()}
+			r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
+			if r.Failed != 6 || r.Statuses[400] != 6 {
+				t.Errorf("failed %d, errored %v, statuses %v; want 6 of status 400", r.Failed, r.Errored, r.Statuses)
+			}
+		})
 	})
 }
 

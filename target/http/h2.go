@@ -1,0 +1,194 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/h2"
+	"contend/load"
+	"contend/loop"
+)
+
+// streams are a connection of HTTP/2 on an event loop, with prior knowledge.
+// Each of its virtual users has a stream at a time. The bytes of an answer
+// cannot be told from those of its neighbours: what came and went since the
+// last answer is counted with the next one, so that the sums are right.
+type streams struct {
+	target  *Target
+	conn    *h2.Conn
+	slots   []stream
+	known   map[*request]*h2.Request
+	loop    loop.Slots // during Receive
+	in, out int64      // bytes that no answer has counted yet
+	outcome load.Outcome
+}
+
+// A stream is the part of one virtual user.
+type stream struct {
+	sender *sender
+	parser parser
+	own    h2.Request // of an iteration, if they differ
+	fields []h2.Field
+}
+
+var (
+	_ loop.Canceler = (*streams)(nil)
+	_ h2.Streams    = (*streams)(nil)
+)
+
+func newStreams(t *Target, senders []*sender) *streams {
+	c := &streams{target: t, slots: make([]stream, len(senders)), known: map[*request]*h2.Request{}}
+	for i, s := range senders {
+		c.slots[i] = stream{sender: s, parser: t.newParser()}
+	}
+	for _, r := range t.requests {
+		if r.fixed != nil {
+			fields, body := translate(nil, r.fixed)
+			c.known[r] = h2.NewRequest(fields, body)
+		}
+	}
+	c.conn = h2.NewConn(len(senders), c)
+	return c
+}
+
+// Open greets the server.
+func (c *streams) Open(out []byte) []byte {
+	c.in, c.out = 0, 0
+	return c.send(out, c.conn.Open(out))
+}
+
+// Start sends a request.
+func (c *streams) Start(out []byte, slot int) []byte {
+	s := &c.slots[slot]
+	s.sender.next(&s.parser)
+	request, ok := c.known[s.sender.request]
+	if !ok {
+		var body []byte
+		s.fields, body = translate(s.fields[:0], s.sender.bytes())
+		s.own.Rewrite(s.fields, body)
+		request = &s.own
+	}
+	return c.send(out, c.conn.Start(out, slot, request))
+}
+
+// Cancel gives an iteration up.
+func (c *streams) Cancel(out []byte, slot int) []byte { return c.conn.Cancel(out, slot) }
+
+// send counts what was appended to before.
+func (c *streams) send(before, after []byte) []byte {
+	c.out += int64(len(after) - len(before))
+	return after
+}
+
+// Receive reads answers, or parts of them.
+func (c *streams) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
+	c.loop = slots
+	c.in += int64(len(in))
+	all, err := c.conn.Receive(out, in)
+	if c.conn.Draining() {
+		slots.Drain()
+	}
+	return c.send(out, all), err
+}
+
+// Header reads the header of an answer; trailers say nothing that counts.
+func (c *streams) Header(slot int, h *h2.Header, _ bool) error {
+	if h.Status == 0 {
+		return nil
+	}
+	c.loop.FirstByte(slot)
+	return c.slots[slot].parser.beginStream(h)
+}
+
+// Data counts the body.
+func (c *streams) Data(slot int, p []byte) error {
+	used, err := c.slots[slot].parser.feed(p)
+	if err == nil && used < len(p) {
+		err = protocolError("%d bytes or more follow the answer's end", len(p)-used)
+	}
+	return err
+}
+
+// End judges an answer.
+func (c *streams) End(slot int, err error) {
+	s := &c.slots[slot]
+	if err == nil && s.parser.eof() != nil {
+		err = protocolError("a body that is shorter than its Content-Length of %d", s.parser.length)
+	}
+	if err != nil {
+		c.loop.End(slot, nil, err)
+		return
+	}
+	c.outcome = c.target.judge(s.sender, &s.parser, nil, c.in)
+	c.outcome.BytesOut = c.out
+	c.in, c.out = 0, 0
+	c.loop.End(slot, &c.outcome, nil)
+}
+
+// beginStream reads the header of an answer of HTTP/2.
+func (p *parser) beginStream(h *h2.Header) error {
+	p.begun = true
+	p.status, p.minor, p.length = h.Status, 1, -1
+	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
+	p.server, p.fields = p.server[:0], p.fields[:0]
+	p.excerpt = strconv.AppendInt(append(p.excerpt[:0], "HTTP/2 "...), int64(h.Status), 10)
+	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
+	p.content = len(p.excerpt)
+	for i := 1; i < h.Len(); i++ { // :status is the first
+		name, value := h.Field(i)
+		switch string(name) {
+		case "connection", "transfer-encoding":
+			return protocolError("%s in an answer of HTTP/2", name)
+		}
+		p.line = append(append(append(p.line[:0], name...), ": "...), value...)
+		if err := p.field(p.line); err != nil {
+			return err
+		}
+	}
+	p.line = p.line[:0]
+	p.bodyFollows()
+	return nil
+}
+
+// translate appends the fields of a request of HTTP/1.1 as HTTP/2 has them
+// (RFC 9113, section 8.2 and 8.3) and returns its body, which is part of raw.
+func translate(fields []h2.Field, raw []byte) (all []h2.Field, body []byte) {
+	head, body, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
+	line, rest, _ := strings.Cut(string(head), "\r\n")
+	method, line, _ := strings.Cut(line, " ")
+	path := line[:strings.LastIndexByte(line, ' ')]
+	fields = append(fields,
+		h2.Field{Name: ":method", Value: method}, h2.Field{Name: ":scheme", Value: "http"},
+		h2.Field{Name: ":path", Value: path}, h2.Field{Name: ":authority"})
+	authority := len(fields) - 1
+	for line := range strings.SplitSeq(rest, "\r\n") {
+		name, value, found := strings.Cut(line, ":")
+		name, value = strings.ToLower(name), strings.Trim(value, " \t")
+		switch {
+		case name == "host":
+			fields[authority].Value = value
+		case found && !slices.Contains(connectionFields, name):
+			fields = append(fields, h2.Field{Name: name, Value: value})
+		}
+	}
+	return fields, body
+}
+
+// connectionFields are about a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+var connectionFields = []string{"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te"}
+
+// checkStreams finds what does not go with HTTP/2.
+func (t *Target) checkStreams() error {
+	switch {
+	case t.tls != nil:
+		return fmt.Errorf("http: HTTP/2 is spoken with prior knowledge only, not over TLS")
+	case t.http10:
+		return fmt.Errorf("http: HTTP/2 and HTTP/1.0 at once")
+	case t.ownDial:
+		return fmt.Errorf("http: HTTP/2 does not apply to a Dial of one's own")
+	}
+	return nil
+}
