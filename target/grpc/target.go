@@ -41,6 +41,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,10 +55,11 @@ type Target struct {
 	dialer   dialer
 	call     call
 	sharing  Connections
-	pool     []*link
 	metadata metadata.MD
 	held     bool // streams, by their VUs
 
+	mu    sync.Mutex
+	pool  []*link // opened for the first VU: event loops have connections of their own
 	haste atomic.Bool
 	// away is when a connection was last waited for in vain, in Unix nanoseconds.
 	away atomic.Int64
@@ -65,16 +67,15 @@ type Target struct {
 
 var _ load.Target = (*Target)(nil)
 
-// connectWait bounds how long New and NewVU wait for a connection. One that
-// comes later is waited for by the iterations.
+// connectWait bounds how long NewVU waits for connections. One that comes later
+// is waited for by the iterations.
 const connectWait = 2 * time.Second
 
-// New finds the method, encodes the messages and opens the shared connections.
-//
-// With ProtoFiles no server is needed: one that is not there, or not yet, is
-// counted by the iterations. Without them the server is asked, for at most 2 s;
-// an error whose chain holds a *load.Error says why it could not be reached.
-// Any other error is a mistake in cfg.
+// New finds the method and encodes the messages. With ProtoFiles it needs no
+// server: one that is not there, or not yet, is counted by the iterations.
+// Without them the server is asked, for at most 2 s; an error whose chain holds
+// a *load.Error says why it could not be reached. Any other error is a mistake
+// in cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
 	t, err := newTarget(ctx, cfg)
 	if err != nil {
@@ -97,22 +98,24 @@ func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{
+	return &Target{
 		dialer: dialer, call: call, sharing: cfg.Connections,
 		metadata: copyMetadata(cfg.Metadata), held: cfg.StreamPerVU,
-	}
-	if cfg.Connections.Mode != Shared {
-		return t, nil
-	}
-	for range cfg.Connections.poolSize() {
+	}, nil
+}
+
+// shared returns the shared link of a VU.
+func (t *Target) shared(ctx context.Context, id int) (*link, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.pool) < t.sharing.poolSize() {
 		l, err := t.connect(ctx)
 		if err != nil {
-			t.Close()
 			return nil, err
 		}
 		t.pool = append(t.pool, l)
 	}
-	return t, nil
+	return t.pool[id%len(t.pool)], nil
 }
 
 // connect returns a link that is connected or has had its time to be. Where
@@ -141,25 +144,27 @@ func (t *Target) connect(ctx context.Context) (*link, error) {
 // Method returns the full name of the method called, "/package.Service/Method".
 func (t *Target) Method() string { return t.call.method }
 
-// NewVU makes virtual user id. With shared connections VU id uses connection
-// id modulo their number; with a connection per VU it is opened here, or by
-// the VU's iterations if the server cannot be reached within 2 s.
+// NewVU makes virtual user id and its connection, or all shared ones. With
+// shared connections VU id uses connection id modulo their number. If the server
+// cannot be reached within 2 s the iterations go on trying.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	base := vu{caller: newCaller(t.call), metadata: t.metadata}
-	if t.sharing.Mode == PerIteration {
+	var (
+		l    *link
+		err  error
+		owns = t.sharing.Mode == PerVU
+	)
+	switch {
+	case t.sharing.Mode == PerIteration:
 		return &connectingVU{vu: base, dialer: t.dialer}, nil
-	}
-	owns := t.sharing.Mode == PerVU
-	var l *link
-	if owns {
-		var err error
-		if l, err = t.connect(ctx); err != nil {
-			return nil, fmt.Errorf("grpc: %w", err)
-		}
-	} else {
-		l = t.pool[id%len(t.pool)]
+	case owns:
+		l, err = t.connect(ctx)
+	default:
+		l, err = t.shared(ctx, id)
 	}
 	switch {
+	case err != nil:
+		return nil, fmt.Errorf("grpc: %w", err)
 	case t.held:
 		return newHeldVU(base, l, owns, &t.haste), nil
 	case owns:
@@ -171,6 +176,8 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 // Close closes the shared connections. VUs with connections of their own close
 // those themselves.
 func (t *Target) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, l := range t.pool {
 		l.close()
 	}
