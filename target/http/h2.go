@@ -2,7 +2,6 @@ package http
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,16 +178,3 @@ func translate(fields []h2.Field, raw []byte) (all []h2.Field, body []byte) {
 
 // connectionFields are about a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
 var connectionFields = []string{"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te"}
-
-// checkStreams finds what does not go with HTTP/2.
-func (t *Target) checkStreams() error {
-	switch {
-	case t.tls != nil:
-		return fmt.Errorf("http: HTTP/2 is spoken with prior knowledge only, not over TLS")
-	case t.http10:
-		return fmt.Errorf("http: HTTP/2 and HTTP/1.0 at once")
-	case t.ownDial:
-		return fmt.Errorf("http: HTTP/2 does not apply to a Dial of one's own")
-	}
-	return nil
-}
