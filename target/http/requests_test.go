@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -322,4 +324,45 @@ func TestTemplatesAndChecksDoNotAllocate(t *testing.T) {
 	if got := testing.AllocsPerRun(200, do); got != 0 {
 		t.Errorf("%v allocations per iteration", got)
 	}
+}
+
+// FuzzFill checks that a row makes one request, whatever is in it.
+func FuzzFill(f *testing.F) {
+	f.Add("a", "{\"a\": \"{{v}}\"}")
+	f.Add("a\r\nX: y\r\n\r\nGET / HTTP/1.1", "{{v}}")
+	f.Add("\u00fc? #&/..", "x={{v}}")
+	f.Fuzz(func(t *testing.T, value, body string) {
+		line, err := json.Marshal(map[string]string{"v": value})
+		if err != nil || !utf8.ValidString(value) {
+			return
+		}
+		rows, err := data.ParseRows("f.jsonl", line)
+		if err != nil {
+			return
+		}
+		target, err := New(Config{
+			URL: "http://h/a/{{v}}/b?c={{v}}", Method: "POST", Body: []byte(body),
+			Header: []Field{{"X", "<{{v}}>"}}, Data: &data.Source{Rows: rows},
+		})
+		if err != nil {
+			return
+		}
+		s, err := target.newSender(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.next(&parser{})
+		sent := s.bytes()
+		r := bufio.NewReader(bytes.NewReader(sent))
+		got, err := nethttp.ReadRequest(r)
+		if err != nil {
+			t.Fatalf("%q: %v", sent, err)
+		}
+		if rest, err := io.ReadAll(got.Body); err != nil || r.Buffered() > 0 {
+			t.Fatalf("%q: body %q, %v, %d bytes left", sent, rest, err, r.Buffered())
+		}
+		if part := got.URL.Query().Get("c"); part != value {
+			t.Fatalf("%q: c is %q, want %q", sent, part, value)
+		}
+	})
 }
