@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -32,7 +31,6 @@ type drive struct {
 	now       time.Duration // the clock when it was looked at last
 	stamped   bool          // since the last read
 	alarmed   bool          // the timer has gone off
-	busy      int           // turns in a row without a need to wait
 	cancelled bool
 }
 
@@ -92,7 +90,7 @@ func (l *Loop) watch(ctx context.Context) (unwatch func()) {
 // settle learns what happened to the connections since the last run.
 func (l *Loop) settle() error {
 	for range 1 + len(l.links)/len(l.poller.events) {
-		n, err := l.poller.poll()
+		n, err := l.poller.poll(0)
 		if err != nil {
 			return err
 		}
@@ -202,32 +200,23 @@ func (l *Loop) start(s *slot) {
 // wait returns how many events there are. It waits for one if nothing else is
 // to be done.
 func (l *Loop) wait() (int, error) {
-	n, err := l.poller.poll()
-	if n != 0 || err != nil || len(l.crowded) > 0 {
-		return n, errors.Join(err, l.guard())
+	if len(l.crowded) > 0 {
+		return l.poller.poll(0)
 	}
-	l.busy = 0
 	due := l.nextDue()
 	if due != never {
 		if l.now = l.shard.Elapsed(); due <= l.now {
-			return 0, nil
+			return l.poller.poll(0)
 		}
 	}
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
 	}
-	return l.poller.block()
-}
-
-// guard sees to timeouts where there is always something to do instead of
-// waiting.
-func (l *Loop) guard() error {
-	const turns = 64
-	if l.busy++; l.busy < turns {
-		return nil
+	const shortly = 1 // ms
+	if n, err := l.poller.poll(shortly); n != 0 || err != nil {
+		return n, err
 	}
-	l.busy = 0
-	return l.alarm(l.deadline())
+	return l.poller.block()
 }
 
 // alarm sets the timer, unless it goes off before anyway.

@@ -90,15 +90,17 @@ func (p *poller) arm(at time.Duration) error {
 	return nil
 }
 
-// poll returns how many events there are, without waiting.
-func (p *poller) poll() (int, error) {
+// poll waits up to ms milliseconds for the first event and returns how many
+// there are. It does not tell Go's scheduler, which costs more than a short wait
+// is worth. The stop of the world for a garbage collection interrupts it by a
+// signal.
+func (p *poller) poll(ms uintptr) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epoll),
-		uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), 0, 0, 0)
+		uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), ms, 0, 0)
 	return waited(n, errno)
 }
 
-// block waits for the first event. It tells Go's scheduler, which a system call
-// that does not wait need not.
+// block waits for the first event, however long, and tells Go's scheduler.
 func (p *poller) block() (int, error) {
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.epoll),
 		uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), ^uintptr(0), 0, 0)
