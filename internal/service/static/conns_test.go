@@ -129,6 +129,37 @@ func TestWhoKeepsTheConnection(t *testing.T) {
 	})
 }
 
+// A client may shut down its sending side and still get its answer, and the end.
+func TestHalfClose(t *testing.T) {
+	onBoth(t, func(t *testing.T, engine string) {
+		s := start(t, Config{Dir: testSite(t), Engine: engine})
+		for _, tt := range []struct {
+			give  string
+			sizes []int
+		}{
+			{"GET /a.txt HTTP/1.1\r\nHost: x\r\n\r\n", []int{10}},
+			{"GET /big.bin HTTP/1.1\r\nHost: x\r\n\r\nGET /a.txt HTTP/1.1\r\nHost: x\r\n\r\nGET", []int{160_000, 10}},
+			{"GET", nil},
+			{"", nil},
+		} {
+			for range 20 {
+				c := dial(t, s.Addr())
+				c.send(t, tt.give)
+				if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+					t.Fatal(err)
+				}
+				for _, size := range tt.sizes {
+					if got := c.receive(t, "GET"); len(got.body) != size {
+						t.Errorf("%q: %d bytes", tt.give, len(got.body))
+					}
+				}
+				c.ended(t)
+				_ = c.Close()
+			}
+		}
+	})
+}
+
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, engine string) {

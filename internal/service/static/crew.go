@@ -29,6 +29,7 @@ type conn struct {
 	w        writer
 	in       []byte // what has arrived
 	copy     []byte // for parts of files, once there is one
+	begun    bool   // a request, whose time runs
 	// busy: a request has begun to arrive and is not answered.
 	busy atomic.Bool
 }
@@ -84,6 +85,7 @@ func (p *conn) converse() {
 				p.in = append(p.in[:0], rest...)
 				break
 			}
+			p.begun = false
 			rest = rest[n:]
 			if !p.send(&out) || out.close {
 				p.linger(&out)
@@ -106,6 +108,10 @@ func (p *conn) receive() bool {
 			_ = p.SetReadDeadline(time.Now().Add(drainLinger))
 		}
 	}
+	if !fresh && !p.begun {
+		p.begun = true
+		_ = p.SetReadDeadline(time.Now().Add(p.config.HeaderTimeout))
+	}
 	if len(p.in) == cap(p.in) {
 		p.in = append(p.in, make([]byte, maxHead)...)[:len(p.in)]
 	}
@@ -113,7 +119,6 @@ func (p *conn) receive() bool {
 	p.in = p.in[:len(p.in)+n]
 	if n > 0 && fresh {
 		p.busy.Store(true)
-		_ = p.SetReadDeadline(time.Now().Add(p.config.HeaderTimeout))
 	}
 	if isTimeout(err) && len(p.in) > 0 {
 		var out output

@@ -31,6 +31,7 @@ type loop struct {
 	out      output
 	in       []byte
 	peers    []*peer // by descriptor
+	again    []*peer // that could go on, but have had their turn
 	live     int
 	swept    time.Duration
 	ending   time.Duration // when idle connections are closed by the drain, or 0
@@ -42,7 +43,10 @@ type loop struct {
 }
 
 const (
-	readSize = 64 << 10
+	// readSize is more than the longest request.
+	readSize = 2 * maxHead
+	// turnBytes is what a connection may send before the others' turn comes.
+	turnBytes = 2 << 20
 	// sweepTime is the grain of timeouts.
 	sweepTime = 100 * time.Millisecond
 )
@@ -132,7 +136,11 @@ func (all *loops) wake() {
 // run serves until the drain is over and no connection is left.
 func (l *loop) run() error {
 	for {
-		n, err := l.poller.wait(sweepTime)
+		atMost := sweepTime
+		if len(l.again) > 0 {
+			atMost = 0
+		}
+		n, err := l.poller.wait(atMost)
 		if err != nil {
 			l.closeAll()
 			return err
@@ -140,6 +148,12 @@ func (l *loop) run() error {
 		l.w.read()
 		for i := range n {
 			l.event(&l.poller.events[i])
+		}
+		for range len(l.again) {
+			p := l.again[0]
+			if l.again = l.again[1:]; l.peers[p.fd] == p {
+				l.serve(p)
+			}
 		}
 		if l.draining.Load() && l.ended() {
 			return nil
@@ -161,6 +175,7 @@ func (l *loop) event(e *unix.EpollEvent) {
 	case fd < len(l.peers) && l.peers[fd] != nil:
 		p := l.peers[fd]
 		p.readable = p.readable || e.Events&^unix.EPOLLOUT != 0
+		p.ended = p.ended || e.Events&^(unix.EPOLLIN|unix.EPOLLOUT) != 0
 		l.serve(p)
 	}
 }

@@ -12,6 +12,7 @@ type peer struct {
 	fd       int
 	exchange exchange
 	readable bool          // there is or may be something to read
+	ended    bool          // the end is among it, of which no event tells again
 	deadline time.Duration // of the request, of the answer or of being idle
 	pending  []byte        // arrived, but not a whole request or behind an answer
 	out      output        // what is left of an answer
@@ -51,8 +52,12 @@ func (l *loop) serve(p *peer) {
 			l.end(p)
 			return
 		}
-		p.readable = old+n == len(l.in)
+		p.readable = old+n == len(l.in) || p.ended
 		if !l.converse(p, l.in[:old+n]) {
+			return
+		}
+		if p.readable && !p.ended {
+			l.again = append(l.again, p)
 			return
 		}
 	}
@@ -143,7 +148,7 @@ func (l *loop) answered(p *peer, o *output) bool {
 	return false
 }
 
-// write sends as much of an output as fits.
+// write sends as much of an output as fits, or one turn of it.
 func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 	var more uintptr
 	if o.n > 0 {
@@ -159,10 +164,14 @@ func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 			return false, unlessFull(errno)
 		}
 	}
-	for o.n > 0 {
+	for turn := int64(turnBytes); o.n > 0; {
+		if turn <= 0 {
+			l.again = append(l.again, p)
+			return false, 0
+		}
 		var n int
 		if o.file != nil {
-			n, errno = sendfile(p.fd, o.file.fd, &o.off, o.n)
+			n, errno = sendfile(p.fd, o.file.fd, &o.off, min(o.n, turn))
 		} else {
 			n, errno = send(p.fd, o.rest[int64(len(o.rest))-o.n:], 0)
 		}
@@ -175,6 +184,7 @@ func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 			return false, unix.EIO // the file has become shorter
 		}
 		o.n -= int64(n)
+		turn -= int64(n)
 	}
 	return true, 0
 }
