@@ -3,11 +3,13 @@
 // percentile of the latency.
 //
 //	go run ./bench/ab
-//	go run ./bench/ab -work busy -c 50 -pairs 40
+//	go run ./bench/ab -work busy -burn 50us -c 50 -pairs 40
 //
 // Both get the same flags and take turns in short blocks against a server of
 // this program that runs on one core: /delay answers after 5 ms, and /busy works
-// 50 µs for each answer, so that it is saturated. Where taskset is found, the
+// for each answer, so that it is saturated. What a client costs its server is
+// part of what is found there: the less often it sleeps, the less often the
+// server's core has to wake it, which shows where the work is short. Where taskset is found, the
 // server has the first core and the generators have the others. Latencies are
 // read from the files of -e, since ab's tables have whole milliseconds only; the
 // mean is that of their percentages, by the trapezoidal rule.
@@ -35,7 +37,7 @@ import (
 type options struct {
 	work        string
 	connections int
-	block       time.Duration
+	burn, block time.Duration
 	pairs       int
 	within      float64
 	contend     string
@@ -43,7 +45,8 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.work, "work", "delay,busy", "what the server does: delay (5 ms), busy (50 µs of work)")
+	flag.StringVar(&o.work, "work", "delay,busy", "what the server does: delay (5 ms), busy")
+	flag.DurationVar(&o.burn, "burn", 200*time.Microsecond, "work of /busy for each answer")
 	flag.IntVar(&o.connections, "c", 20, "connections")
 	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block, about")
 	flag.IntVar(&o.pairs, "pairs", 20, "pairs of blocks for each work")
@@ -55,7 +58,7 @@ func main() {
 	defer stop()
 	var err error
 	if *serve != "" {
-		err = listen(*serve)
+		err = listen(*serve, o.burn)
 	} else {
 		err = run(ctx, os.Stdout, o)
 	}
@@ -66,13 +69,10 @@ func main() {
 	}
 }
 
-const (
-	delay = 5 * time.Millisecond
-	burn  = 50 * time.Microsecond
-)
+const delay = 5 * time.Millisecond
 
 // listen serves on one core.
-func listen(address string) error {
+func listen(address string, burn time.Duration) error {
 	runtime.GOMAXPROCS(1)
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("x", 61)) }
@@ -108,7 +108,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	if runtime.NumCPU() < 2 {
 		taskset = ""
 	}
-	address, stop, err := startServer(ctx, taskset)
+	address, stop, err := startServer(ctx, taskset, o.burn)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	if taskset == "" {
 		pinned = "nothing is pinned, for there is no taskset or one core only"
 	}
-	fmt.Fprintf(w, "contend ab against ab, %d connections, blocks of about %v, %d pairs, who begins alternates; %s\n",
-		o.connections, o.block, o.pairs, pinned)
+	fmt.Fprintf(w, "contend ab against ab, %d connections, blocks of about %v, %d pairs, who begins alternates; %s; busy works %v\n",
+		o.connections, o.block, o.pairs, pinned, o.burn)
 	for work := range strings.SplitSeq(o.work, ",") {
 		b := bench{options: o, dir: dir, url: "http://" + address + "/" + work, taskset: taskset}
 		if err := b.compare(ctx, w, work, ab); err != nil {
@@ -131,7 +131,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 }
 
 // startServer starts this program as the server.
-func startServer(ctx context.Context, taskset string) (address string, stop func(), err error) {
+func startServer(ctx context.Context, taskset string, burn time.Duration) (address string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
@@ -139,7 +139,7 @@ func startServer(ctx context.Context, taskset string) (address string, stop func
 	if address, err = paired.FreeAddress(); err != nil {
 		return "", nil, err
 	}
-	args := []string{self, "-serve", address}
+	args := []string{self, "-serve", address, "-burn", burn.String()}
 	if taskset != "" {
 		args = append([]string{taskset, "-c", "0"}, args...)
 	}
