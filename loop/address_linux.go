@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"os"
@@ -12,7 +13,7 @@ import (
 // An address is one that a name stands for.
 type address struct {
 	family int
-	remote unix.Sockaddr
+	remote []byte        // a struct sockaddr
 	local  unix.Sockaddr // nil: any
 	name   net.Addr
 }
@@ -20,8 +21,9 @@ type address struct {
 // resolve finds the addresses of a valid Config.
 func resolve(ctx context.Context, c *Config) ([]address, error) {
 	if c.Network == "unix" {
+		remote, err := unixSockaddr(c.Address)
 		name := &net.UnixAddr{Name: c.Address, Net: "unix"}
-		return []address{{unix.AF_UNIX, &unix.SockaddrUnix{Name: c.Address}, nil, name}}, nil
+		return []address{{unix.AF_UNIX, remote, nil, name}}, err
 	}
 	host, service, err := net.SplitHostPort(c.Address)
 	if err != nil {
@@ -57,22 +59,55 @@ func newAddress(ip netip.Addr, port int, local netip.Addr) address {
 	if ip.Is4() {
 		a.family = unix.AF_INET
 	}
-	if local.IsValid() {
-		a.local = sockaddr(local, 0)
+	switch {
+	case local.Is4():
+		a.local = &unix.SockaddrInet4{Addr: local.As4()}
+	case local.Is6():
+		a.local = &unix.SockaddrInet6{Addr: local.As16(), ZoneId: zone(local)}
 	}
 	a.name = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, uint16(port)))
 	return a
 }
 
-func sockaddr(ip netip.Addr, port int) unix.Sockaddr {
+// sockaddr makes a struct sockaddr_in, ip(7), or sockaddr_in6, ipv6(7): the
+// family in the machine's byte order, the port in the network's.
+func sockaddr(ip netip.Addr, port int) []byte {
+	b := make([]byte, 0, unix.SizeofSockaddrInet6)
 	if ip.Is4() {
-		return &unix.SockaddrInet4{Port: port, Addr: ip.As4()}
+		b = binary.NativeEndian.AppendUint16(b, unix.AF_INET)
+		b = binary.BigEndian.AppendUint16(b, uint16(port))
+		b = append(b, ip.AsSlice()...)
+		return b[:unix.SizeofSockaddrInet4]
 	}
-	sa := &unix.SockaddrInet6{Port: port, Addr: ip.As16()}
-	if zone, err := net.InterfaceByName(ip.Zone()); err == nil {
-		sa.ZoneId = uint32(zone.Index)
+	b = binary.NativeEndian.AppendUint16(b, unix.AF_INET6)
+	b = binary.BigEndian.AppendUint16(b, uint16(port))
+	b = append(b, 0, 0, 0, 0) // flow information
+	b = append(b, ip.AsSlice()...)
+	return binary.NativeEndian.AppendUint32(b, zone(ip))
+}
+
+// zone returns the index of the interface of a link-local address, or 0.
+func zone(ip netip.Addr) uint32 {
+	if i, err := net.InterfaceByName(ip.Zone()); err == nil {
+		return uint32(i.Index)
 	}
-	return sa
+	return 0
+}
+
+// unixSockaddr makes a struct sockaddr_un, unix(7). A name that begins with @
+// is in the abstract name space.
+func unixSockaddr(path string) ([]byte, error) {
+	const longest = unix.SizeofSockaddrUnix - 2 - 1 // without the family and the final 0
+	if len(path) > longest {
+		return nil, &net.AddrError{Err: "path is too long for a unix socket", Addr: path}
+	}
+	b := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
+	b = append(b, path...)
+	if path[0] == '@' {
+		b[2] = 0
+		return b, nil
+	}
+	return append(b, 0), nil
 }
 
 // connect begins to connect a socket. Whether that succeeds the first write
@@ -86,9 +121,9 @@ func (a *address) connect(c *Config) (fd int, err error) {
 		unix.Close(fd)
 		return -1, err
 	}
-	if err := unix.Connect(fd, a.remote); err != nil && err != unix.EINPROGRESS {
+	if errno := connect(fd, a.remote); errno != 0 && errno != unix.EINPROGRESS {
 		unix.Close(fd)
-		return -1, a.failed("connect", err)
+		return -1, a.failed("connect", errno)
 	}
 	return fd, nil
 }

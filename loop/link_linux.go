@@ -82,7 +82,7 @@ func (k *link) dialAgain(errno unix.Errno) error {
 		addresses := k.loop.addresses
 		k.failure = addresses[k.address%len(addresses)].failed("connect", errno)
 	}
-	unix.Close(k.fd)
+	shut(k.fd)
 	k.state = closed
 	k.address++
 	return k.dialNext()
@@ -215,7 +215,7 @@ func (k *link) close() {
 	if k.state == closed {
 		return
 	}
-	unix.Close(k.fd)
+	shut(k.fd)
 	k.generation++
 	k.state, k.draining = closed, false
 	if k.pending = k.pending[:0]; cap(k.pending) > readSize {

@@ -128,8 +128,16 @@ func (p *poller) asleep() {
 	unix.Read(p.event, count[:])
 }
 
-// send, receive and discard do not wait, so Go's scheduler is not told. Their
-// errors are not wrapped: EAGAIN is none.
+// connect, shut, send, receive and discard do not wait, so Go's scheduler is
+// not told. Their errors are not wrapped: EAGAIN is none.
+
+func connect(fd int, sockaddr []byte) unix.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(sockaddr))), uintptr(len(sockaddr)))
+	return errno
+}
+
+func shut(fd int) { unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
 
 func send(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
