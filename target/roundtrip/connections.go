@@ -1,0 +1,67 @@
+package roundtrip
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Sharing says who shares a connection.
+type Sharing int
+
+// The ways to share.
+const (
+	PerVU        Sharing = iota // one connection for each VU, opened before the clock starts
+	Shared                      // a pool that all VUs share
+	PerIteration                // each iteration connects, sends its request and closes
+)
+
+// Connections is a Sharing and, for Shared, the size of the pool. Its text
+// forms are "per-vu", "shared:4", "shared" (one connection) and
+// "per-iteration". The zero value is per-vu.
+type Connections struct {
+	Sharing Sharing
+	// N is the number of shared connections; 0 means 1. It is 0 otherwise.
+	N int
+}
+
+// ParseConnections reads the text form.
+func ParseConnections(text string) (Connections, error) {
+	sharing, count, counted := strings.Cut(text, ":")
+	n := 1
+	if counted {
+		var err error
+		if n, err = strconv.Atoi(count); err != nil {
+			n = 0
+		}
+	}
+	switch {
+	case sharing == "shared" && n > 0:
+		return Connections{Shared, n}, nil
+	case sharing == "per-vu" && !counted:
+		return Connections{}, nil
+	case sharing == "per-iteration" && !counted:
+		return Connections{Sharing: PerIteration}, nil
+	}
+	return Connections{}, fmt.Errorf("roundtrip: connections %q: want shared:N with N ≥ 1, per-vu or per-iteration", text)
+}
+
+// String returns the text form.
+func (c Connections) String() string {
+	switch c.Sharing {
+	case PerVU:
+		return "per-vu"
+	case Shared:
+		return "shared:" + strconv.Itoa(max(1, c.N))
+	case PerIteration:
+		return "per-iteration"
+	}
+	return fmt.Sprintf("Sharing(%d)", int(c.Sharing))
+}
+
+func (c Connections) validate() error {
+	if c.Sharing < PerVU || c.Sharing > PerIteration || c.N < 0 || c.N > 0 && c.Sharing != Shared {
+		return fmt.Errorf("roundtrip: Connections %v with N %d: want shared with N ≥ 0, per-vu or per-iteration", c, c.N)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package roundtrip
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go/http3"
+	"go.uber.org/goleak"
+
+	"contend/load"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A wire is one of the ways to speak.
+type wire struct {
+	name    string
+	version int
+	start   func(t testing.TB, handler http.Handler) (url string, stop func())
+}
+
+var wires = []wire{
+	{"h2c", 2, startPlain},
+	{"h2", 2, startSecure},
+	{"h3", 3, startQUIC},
+}
+
+func (w wire) config(t testing.TB, handler http.HandlerFunc) Config {
+	url, stop := w.start(t, handler)
+	t.Cleanup(stop)
+	return Config{URL: url, Version: w.version, TLS: w.trust()}
+}
+
+func (w wire) trust() TLS { return TLS{Insecure: w.name != "h2c"} }
+
+func newServer(handler http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(handler)
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	return s
+}
+
+func startPlain(_ testing.TB, handler http.Handler) (string, func()) {
+	s := newServer(handler)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	return s.URL, func() { s.CloseClientConnections(); s.Close() }
+}
+
+func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
+	s := newServer(handler)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	return s.URL, func() { s.CloseClientConnections(); s.Close() }
+}
+
+func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "https://" + conn.LocalAddr().String(), serveQUIC(t, conn, handler)
+}
+
+// serveQUIC serves until stop is called.
+func serveQUIC(t testing.TB, conn net.PacketConn, handler http.Handler) (stop func()) {
+	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate(t)}}), Logger: slog.New(slog.DiscardHandler)}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(conn) })
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			s.Close()
+			conn.Close()
+			serving.Wait()
+		})
+	}
+}
+
+// certificate is httptest's own, of the name example.com.
+func certificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	s := newServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	return s.TLS.Certificates[0]
+}
+
+func pemOf(t testing.TB) []byte {
+	leaf, err := x509.ParseCertificate(certificate(t).Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
+}
+
+// listen serves each connection with serve, closes it afterwards, and waits
+// for all of them at the test's end. serve is unblocked by then.
+func listen(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		conns []net.Conn
+	)
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			wg.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, conn := range conns {
+			conn.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}
+
+func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func newTestVU(t testing.TB, c Config) *vu {
+	t.Helper()
+	target := newTarget(t, c)
+	v, err := target.NewVU(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.(*vu).Close() })
+	return v.(*vu)
+}
+
+func newTarget(t testing.TB, c Config) *Target {
+	t.Helper()
+	target, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+func run(t testing.TB, c Config, plan load.Plan) *load.Result {
+	t.Helper()
+	start := time.Now()
+	result, err := load.Run(context.Background(), c.URL, newTarget(t, c), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = time.Second // of a busy machine
+	if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack && plan.Duration > 0 {
+		t.Errorf("a run of %v took %v", plan.Duration, took)
+	}
+	return result
+}
+
+var everyConnections = []Connections{{}, {Sharing: PerIteration}, {Sharing: Shared}, {Shared, 3}}
+
+// onEvery runs a test for each wire and way to share.
+func onEvery(t *testing.T, test func(t *testing.T, w wire, connections Connections)) {
+	for _, w := range wires {
+		for _, connections := range everyConnections {
+			t.Run(fmt.Sprintf("%s/%v", w.name, connections), func(t *testing.T) { test(t, w, connections) })
+		}
+	}
+}
