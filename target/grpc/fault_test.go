@@ -249,7 +249,7 @@ func TestRestart(t *testing.T) {
 				switch load.KindOf(err) {
 				case load.Refused:
 					refused++
-				case load.Closed: // the first, if the loss was not noticed before
+				case load.Closed, load.Reset: // the first, if the loss was not noticed before
 				default:
 					t.Errorf("while away: %v", err)
 				}

@@ -3,9 +3,11 @@ package grpc
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 
 	"google.golang.org/grpc/credentials"
 
@@ -56,6 +58,9 @@ type watchedConn struct {
 	// the type of the first frame.
 	seen   atomic.Int32
 	failed atomic.Bool
+	// reset says that a write met a reset: the kernel tells it once, and a read
+	// after that finds what looks like an orderly end.
+	reset atomic.Bool
 }
 
 // The server's first frame is SETTINGS: RFC 9113, sections 3.4, 4.1 and 6.5.
@@ -67,6 +72,9 @@ const (
 
 func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if err == io.EOF && c.reset.Load() {
+		err = syscall.ECONNRESET
+	}
 	if seen := c.seen.Load(); seen != establishedNow {
 		c.inspect(p[:n], int(seen))
 		c.fail(err)
@@ -77,6 +85,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 func (c *watchedConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err != nil {
+		c.reset.CompareAndSwap(false, errors.Is(err, syscall.ECONNRESET))
 		c.fail(err)
 	}
 	return n, err
