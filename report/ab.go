@@ -44,7 +44,7 @@ type abCounts struct {
 	connect, receive, length, exceptions int64 // parts of failed
 }
 
-// Percentages are those of ab's table.
+// abPercentages are those of its table.
 var abPercentages = [...]int{50, 66, 75, 80, 90, 95, 98, 99, 100}
 
 // Text writes the report for a terminal.
@@ -203,6 +203,9 @@ func (r *AB) summary(b *bytes.Buffer) {
 		if count := r.Result.Errored[kind]; count > 0 {
 			abCause(b, string(kind), count, r.Result.Examples[kind])
 		}
+	}
+	if r.Result.Unfinished > 0 {
+		fmt.Fprintf(b, "Unfinished at the end:   %d\n", r.Result.Unfinished)
 	}
 }
 

@@ -53,7 +53,7 @@ func abForms() map[string]*report.AB {
 			{Check: "length", Count: 20}},
 		Errored:  map[load.ErrorKind]int64{load.Refused: 1, load.Closed: 16, load.Reset: 2, load.Timeout: 20, load.Protocol: 1},
 		Examples: map[load.ErrorKind]string{load.Refused: "connection refused"}}
-	nothing := load.Result{Duration: time.Millisecond, Planned: 11, Errored: map[load.ErrorKind]int64{load.Refused: 11}}
+	nothing := load.Result{Duration: time.Millisecond, Planned: 13, Unfinished: 2, Errored: map[load.ErrorKind]int64{load.Refused: 11}}
 
 	forms := map[string]*report.AB{
 		"kept": form(right, 300, false), "strict": form(right, 300, true), "tls": form(right, 300, true),

@@ -212,6 +212,26 @@ func TestABFilesBesideTheOriginal(t *testing.T) {
 	}
 }
 
+// A server that breaks off or talks nonsense is counted by what it did, and
+// holds nobody up.
+func TestABCountsByKind(t *testing.T) {
+	for answer, want := range map[string]string{
+		"":          "(Connect: 0, Receive: 20, Length: 0, Exceptions: 0)",
+		"\x00 no\n": "(Connect: 0, Receive: 0, Length: 0, Exceptions: 20)",
+		"HTTP/1.0 200 OK\r\nContent-Length: 100\r\n\r\nshort": "(Connect: 0, Receive: 20, Length: 0, Exceptions: 0)",
+		"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nlonger":  "(Connect: 0, Receive: 0, Length: 0, Exceptions: 20)",
+		"HTTP/1.0 500 No\r\nContent-Length: 0\r\n\r\n":        "(Connect: 0, Receive: 0, Length: 0, Exceptions: 20)",
+	} {
+		received(t, answer, func(address string) {
+			out, stderr, code := ours(t, "-n", "20", "-c", "2", "-s", "5", address+"/")
+			if code != exitFailed || !strings.Contains(out, want) || !strings.Contains(stderr, "nothing succeeded") ||
+				!strings.Contains(out, "Errored responses:       20 (100.00 %)") {
+				t.Errorf("%q: exit code %d, want %s\n%s%s", answer, code, want, out, stderr)
+			}
+		})
+	}
+}
+
 // Every flag of ab 2.3 is there, with a value where it has one.
 func TestABHasEveryFlag(t *testing.T) {
 	flags := newAB(&app{}).Flags()
@@ -228,7 +248,7 @@ func TestABHasEveryFlag(t *testing.T) {
 
 // received runs a server of one answer per connection, and returns what it was
 // sent first.
-func received(t *testing.T, run func(address string)) *http.Request {
+func received(t *testing.T, answer string, run func(address string)) *http.Request {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -250,7 +270,7 @@ func received(t *testing.T, run func(address string)) *http.Request {
 				default:
 				}
 			}
-			io.WriteString(conn, "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")
+			io.WriteString(conn, answer)
 			conn.Close()
 		}
 	}()
@@ -290,8 +310,9 @@ func TestABRequestsBesideTheOriginal(t *testing.T) {
 			from, _, _ := net.SplitHostPort(r.RemoteAddr)
 			return from + " " + r.Proto + " " + r.RequestURI + "\n" + b.String()
 		}
-		them := describe(received(t, func(address string) { theirs(t, args(address)...) }))
-		us := describe(received(t, func(address string) { ours(t, args(address)...) }))
+		const right = "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"
+		them := describe(received(t, right, func(address string) { theirs(t, args(address)...) }))
+		us := describe(received(t, right, func(address string) { ours(t, args(address)...) }))
 		if us != them {
 			t.Errorf("%s:\n%s\nwant\n%s", flags, us, them)
 		}
