@@ -57,6 +57,39 @@ func TestPipeline(t *testing.T) {
 	})
 }
 
+// A client that sends many requests before it reads gets all answers, and then
+// that of what is no request: 30 000 answers of 300 bytes do not fit into the
+// sockets.
+func TestPipelineThatIsReadLate(t *testing.T) {
+	const n = 30_000
+	onBoth(t, func(t *testing.T, engine string) {
+		s := start(t, Config{Dir: testSite(t), Engine: engine, Threads: 1})
+		c := dial(t, s.Addr())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, _ = io.WriteString(c.Conn, strings.Repeat("GET /a.txt HTTP/1.1\r\nHost: x\r\n\r\n", n)+"garbage\r\n\r\nmore")
+		})
+		if _, err := c.Peek(1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if got := get(t, s, "GET /a.txt"); got.StatusCode != 200 { // the others are answered meanwhile
+			t.Errorf("beside it: %d", got.StatusCode)
+		}
+		all, err := io.ReadAll(c)
+		if err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if got := strings.Count(string(all), "HTTP/1.1 200 OK\r\n"); got != n {
+			t.Errorf("%d answers, want %d", got, n)
+		}
+		if !strings.HasSuffix(string(all), "\r\n\r\n400 Bad Request\n") {
+			t.Errorf("the end is %q", all[max(0, len(all)-50):])
+		}
+	})
+}
+
 func TestRefusedRequests(t *testing.T) {
 	const ok = "GET / HTTP/1.1\r\nHost: x\r\n"
 	tests := []struct {

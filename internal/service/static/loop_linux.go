@@ -151,6 +151,7 @@ func (l *loop) run() error {
 		}
 		for range len(l.again) {
 			p := l.again[0]
+			p.queued = false
 			if l.again = l.again[1:]; l.peers[p.fd] == p {
 				l.serve(p)
 			}

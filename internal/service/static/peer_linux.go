@@ -12,6 +12,7 @@ type peer struct {
 	fd       int
 	exchange exchange
 	readable bool          // there is or may be something to read
+	queued   bool          // for another turn
 	ended    bool          // the end is among it, of which no event tells again
 	deadline time.Duration // of the request, of the answer or of being idle
 	pending  []byte        // arrived, but not a whole request or behind an answer
@@ -57,9 +58,17 @@ func (l *loop) serve(p *peer) {
 			return
 		}
 		if p.readable && !p.ended {
-			l.again = append(l.again, p)
+			l.later(p)
 			return
 		}
+	}
+}
+
+// later gives a connection another turn.
+func (l *loop) later(p *peer) {
+	if !p.queued {
+		p.queued = true
+		l.again = append(l.again, p)
 	}
 }
 
@@ -117,7 +126,7 @@ func (l *loop) resume(p *peer) bool {
 	o := p.out
 	p.out, p.state = output{}, reading
 	if !l.answered(p, &o) {
-		return p.state == lingering
+		return false
 	}
 	in := p.pending
 	p.pending = nil
@@ -166,7 +175,7 @@ func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 	}
 	for turn := int64(turnBytes); o.n > 0; {
 		if turn <= 0 {
-			l.again = append(l.again, p)
+			l.later(p)
 			return false, 0
 		}
 		var n int
