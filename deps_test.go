@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"target/http":                        {"load", "loop", "h2", "target/data", "target/check"},
 	"target/grpc":                        {"load", "loop", "h2"},
 	"target/ws":                          {"load"},
-	"target/http3":                       {"load"},
+	"target/roundtrip":                   {"load"},
 	"target/guard":                       {"load", "guard", "hist"},
 	"target/pipe":                        {"load", "pipeline"},
 	"subject":                            {"stat"},
@@ -70,6 +70,8 @@ var heavy = map[string][]string{
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"golang.org/x/sys":                        {"load", "loop", "subject", "target/http", "internal/service/static"},
 	"golang.org/x/term":                       {"internal/cli"},
+	"github.com/gobwas":                       {"target/ws"},
+	"github.com/quic-go/quic-go":              {"target/roundtrip"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
 	"go.uber.org/goleak":                      {"guard/guardtest"},
 }

@@ -52,9 +52,16 @@ func (r *runner) arms(p Part) []trial.Arm {
 
 func (r *runner) arm(p Part, name string) trial.Arm {
 	arm := p.Arms[name]
+	opener := r.options.Opener
+	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
 	return trial.Arm{Name: name, Start: func(ctx context.Context) (*trial.Live, error) {
-		return r.start(ctx, arm.Subject, override(p.Target, arm.Target))
+		return r.start(ctx, arm.Subject, override(p.Target, arm.Target), opener)
 	}}
+}
+
+// mostVUs returns the highest level that the part may come to.
+func (p Part) mostVUs() int {
+	return slices.Max(append([]int{p.Sweep.ExtendTo}, p.Load.VUs...))
 }
 
 // override returns base with the fields that over sets.
@@ -69,7 +76,7 @@ func override[T any](base, over T) T {
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
-func (r *runner) start(ctx context.Context, subjectName string, spec target.Spec) (*trial.Live, error) {
+func (r *runner) start(ctx context.Context, subjectName string, spec target.Spec, opener target.Opener) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	if subjectName != "" {
@@ -83,7 +90,7 @@ func (r *runner) start(ctx context.Context, subjectName string, spec target.Spec
 			live.Subject = s.process
 		}
 	}
-	opened, err := r.options.Opener.Open(ctx, spec)
+	opened, err := opener.Open(ctx, spec)
 	if err != nil {
 		return nil, errors.Join(err, release(ctx))
 	}

@@ -13,7 +13,9 @@ import (
 
 // target checks the fields of a target where they stand; any may be unset.
 func (v *validator) target(path string, s target.Spec) {
-	v.placeholders(path+".url", s.URL, urlPlaceholder)
+	if s.Rows == "" {
+		v.placeholders(path+".url", s.URL, urlPlaceholder)
+	}
 	if s.URL != "" {
 		scheme, rest, ok := strings.Cut(s.URL, ":")
 		if !ok || rest == "" || !slices.Contains(target.Schemes(), scheme) {

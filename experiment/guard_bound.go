@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -139,15 +140,14 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 // oneCaller measures the part's baseline with one VU; gRPC calls share a
 // connection, so that the call alone is timed.
 func (r *runner) oneCaller(ctx context.Context, p Part, arm string) (trial.Cell, error) {
+	p.Arms = maps.Clone(p.Arms)
 	a := p.Arms[arm]
-	spec := override(p.Target, a.Target)
-	if spec.Connections != "" {
-		spec.Connections = "shared:1"
+	if override(p.Target, a.Target).Connections != "" {
+		a.Target.Connections = "shared:1"
 	}
+	p.Arms[arm] = a
 	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Timeout: p.Load.Timeout}
-	cell, err := trial.Measure(ctx, trial.Arm{Name: arm, Start: func(ctx context.Context) (*trial.Live, error) {
-		return r.start(ctx, a.Subject, spec)
-	}}, plan)
+	cell, err := trial.Measure(ctx, r.arm(p, arm), plan)
 	if err == nil && cell.Completed == 0 {
 		err = fmt.Errorf("no right answer with one caller (%s)", cell.Stopped)
 	}

@@ -294,7 +294,8 @@ var (
 	startPlaceholder = placeholders{regexp.MustCompile(`^\{\{(host|(addr|port)(\.[A-Za-z0-9_-]+)?)\}\}$`),
 		"{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"}
 	filePlaceholder = placeholders{startPlaceholder.form, startPlaceholder.allowed + ", {{dir}}, {{text SIZE}}"}
-	urlPlaceholder  = placeholders{regexp.MustCompile(`^\{\{addr\}\}$`), "{{addr}}"}
+	urlPlaceholder  = placeholders{regexp.MustCompile(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`),
+		"{{addr}}, and what stands in docs/data-and-checks.md; names of columns with rows"}
 )
 
 func (v *validator) placeholders(path, text string, p placeholders) {

@@ -34,6 +34,7 @@ func TestKindOf(t *testing.T) {
 		{net.ErrClosed, Closed},
 		{x509.UnknownAuthorityError{}, TLS},
 		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, TLS},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, TLS},
 		{errors.New("something"), Other},
 	}
 	for _, tt := range tests {

@@ -6,41 +6,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"contend/load"
-	"contend/target/grpc"
 	"contend/target/guard"
-	"contend/target/http"
 	"contend/target/pipe"
 )
 
 // An Opener opens targets. The zero value knows all schemes but func: and
-// printing pipelines.
+// printing pipelines, and no environment.
 type Opener struct {
 	// Funcs make the functions behind func:NAME.
 	Funcs map[string]func() (load.Target, error)
 	// Discard is a command that reads its standard input to the end; printing
 	// pipelines write to it.
 	Discard []string
+	// Env looks up a variable of the environment, for secrets; nil: there is none.
+	Env func(name string) (string, bool)
+	// VUs is the most that will drive the target; the row order per-vu needs it.
+	VUs int
+	// Seed feeds random rows and placeholders.
+	Seed uint64
 }
 
 // Open resolves the spec's scheme. The returned target is closed by its user
 // if it implements io.Closer.
 func (o Opener) Open(ctx context.Context, s Spec) (load.Target, error) {
-	body, bodyErr := s.body()
-	authorities, caErr := s.authorities()
-	if err := errors.Join(s.Validate(), bodyErr, caErr); err != nil {
+	m, err := o.read(s)
+	if err := errors.Join(s.Validate(), err); err != nil {
 		return nil, err
 	}
+	opened, err := o.open(ctx, s, m)
+	if err == nil && s.Engine == "goroutines" {
+		opened = goroutines{opened}
+	}
+	return opened, err
+}
+
+func (o Opener) open(ctx context.Context, s Spec, m material) (load.Target, error) {
 	scheme, rest, _ := strings.Cut(s.URL, ":")
 	switch scheme {
 	case "http", "https", "http+unix":
-		return openHTTP(s, body, authorities)
+		return o.openHTTP(s, m)
 	case "grpc", "grpcs":
-		return openGRPC(ctx, s, body, authorities)
+		return openGRPC(ctx, s, m)
+	case "ws", "wss":
+		return openWS(s, m)
 	case "guard":
 		c, err := guard.Parse(s.URL)
 		if err != nil {
@@ -70,41 +84,12 @@ func opened[T load.Target](t T, err error) (load.Target, error) {
 	return t, nil
 }
 
-// openHTTP opens a valid spec.
-func openHTTP(s Spec, body, authorities []byte) (load.Target, error) {
-	c := http.Config{
-		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: body,
-		ExpectStatus: s.ExpectStatus, DisableKeepAlive: s.NoKeepAlive,
-		TLS: http.TLS{CA: authorities, Insecure: s.Insecure},
-	}
-	fields, err := s.fields()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range fields {
-		c.Header = append(c.Header, http.Field{Name: f.name, Value: f.value})
-	}
-	return opened(http.New(c))
-}
+// goroutines hides that event loops could drive a target.
+type goroutines struct{ load.Target }
 
-// openGRPC opens a valid spec.
-func openGRPC(ctx context.Context, s Spec, message, authorities []byte) (load.Target, error) {
-	fields, err1 := s.fields()
-	connections, err2 := s.connections()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
+func (g goroutines) Close() error {
+	if c, ok := g.Target.(io.Closer); ok {
+		return c.Close()
 	}
-	c := grpc.Config{
-		URL: s.URL, Data: message, Metadata: map[string][]string{}, Connections: connections,
-		ProtoFiles: s.Proto, ImportPaths: s.ImportPath,
-		TLS: grpc.TLS{CA: authorities, Insecure: s.Insecure},
-	}
-	for _, f := range fields {
-		key := strings.ToLower(f.name)
-		c.Metadata[key] = append(c.Metadata[key], f.value)
-	}
-	if len(s.ExpectStatus) == 1 {
-		c.ExpectCode = s.ExpectStatus[0]
-	}
-	return opened(grpc.New(ctx, c))
+	return nil
 }

@@ -19,7 +19,7 @@ func TestOpen(t *testing.T) {
 		"noop": func() (load.Target, error) { return function, nil },
 	}}
 	for _, url := range []string{"http://localhost:1/", "https://localhost:1/", "http+unix:///tmp/none.sock:/",
-		"guard:mutex", "guard:inputQ?kind=add-get", "pipe:chan?buffer=10", "func:noop"} {
+		"ws://localhost:1/", "wss://localhost:1/", "guard:mutex", "guard:inputQ?kind=add-get", "pipe:chan?buffer=10", "func:noop"} {
 		opened, err := opener.Open(t.Context(), Spec{URL: url})
 		if err != nil || opened == nil {
 			t.Errorf("%s: %v, %v", url, opened, err)
@@ -44,6 +44,13 @@ func TestOpenMistakes(t *testing.T) {
 		{Spec{URL: "guard:mutex", Method: "GET", Data: "x", Insecure: true}, []string{"method", "data", "insecure"}},
 		{Spec{URL: "http://localhost/", Connections: "per-vu", Proto: []string{"a"}}, []string{"connections", "proto"}},
 		{Spec{URL: "http://localhost/", Header: []string{"nocolon", ": empty"}}, []string{`"nocolon"`, `": empty"`}},
+		{Spec{URL: "http://localhost/", Checks: []string{"bdy exists"}, RowOrder: "by-vu"}, []string{"bdy", "by-vu", "row_order needs rows"}},
+		{Spec{URL: "http://localhost/", BasicAuth: "a:b", Bearer: "env:X"}, []string{"both basic_auth and bearer", "env:NAME", "no X"}},
+		{Spec{URL: "http://localhost/", Engine: "loops", HTTP: "4", CertFile: missing}, []string{"engine", `"4"`, "go together", missing}},
+		{Spec{URL: "https://localhost/", HTTP: "2", Rows: missing, NoKeepAlive: true}, []string{"rows does not apply to HTTP/2", "no_keepalive", missing}},
+		{Spec{URL: "ws://localhost/", Checks: []string{"status == 200"}}, []string{"neither status nor header"}},
+		{Spec{URL: "ws://localhost/", Method: "GET", Match: "luck"}, []string{"method"}},
+		{Spec{URL: "grpc://localhost:1/s/m", Stream: "for-ever", Mode: "send"}, []string{"for-ever", "mode"}},
 		{Spec{URL: "http://localhost/", Data: "x", DataFile: "y"}, []string{"both data and data_file"}},
 		{Spec{URL: "http://localhost/", DataFile: missing}, []string{missing}},
 		{Spec{URL: "https://localhost/", CAFile: missing, Header: []string{"x"}}, []string{missing, `"x"`}},
@@ -83,6 +90,29 @@ func TestDataFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := (Opener{}).Open(t.Context(), Spec{URL: "http://localhost/", DataFile: file}); err != nil {
+		t.Error(err)
+	}
+}
+
+// No form of an error shows a secret.
+func TestSecretsAreNotShown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("do-not-show"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) { return "do-not-show", name == "SECRET" }
+	for _, s := range []Spec{
+		{URL: "http://localhost/", BasicAuth: "file:" + file}, // no user:password
+		{URL: "http://localhost/", BasicAuth: "env:SECRET"},
+		{URL: "http://localhost/", Bearer: "do-not-show"},
+		{URL: "http://localhost/", BasicAuth: "do-not-show:password"},
+	} {
+		_, err := Opener{Env: env}.Open(t.Context(), s)
+		if err == nil || strings.Contains(err.Error(), "do-not-show") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := (Opener{Env: env}).Open(t.Context(), Spec{URL: "http://localhost/", Bearer: "env:SECRET"}); err != nil {
 		t.Error(err)
 	}
 }

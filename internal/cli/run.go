@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -31,7 +32,7 @@ func newRun(a *app) *cobra.Command {
 		Long: "Drive one target with one load and report response time, service time, start lag, throughput of\n" +
 			"right answers, errors by kind, and what must not be believed.\n\n" +
 			"TARGET is http://…, https://…, http+unix://…, grpc://host:port/package.Service/Method, grpcs://…,\n" +
-			"guard:DESIGN or pipe:RUNG.",
+			"ws://…, wss://…, guard:DESIGN or pipe:RUNG.",
 		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
 			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
 			indent + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
@@ -40,7 +41,7 @@ func newRun(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.URL = args[0]
 			plan, err := l.plan(cmd.Flags().Changed("duration"))
-			opened, err := open(cmd.Context(), spec, err)
+			opened, err := openFor(cmd.Context(), spec, plan, err)
 			if err != nil {
 				return err
 			}
@@ -78,13 +79,15 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	return nil
 }
 
-// open opens a target. Mistakes in its words are reported together with those
+// openFor opens a target for one plan, open for one whose number of VUs is not
+// known yet. Mistakes in its words are reported together with those
 // found before; only a server that cannot be reached is no mistake of usage.
-func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, error) {
+func openFor(ctx context.Context, spec target.Spec, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := newOpener()
 	if err != nil {
 		return nil, failed(err)
 	}
+	opener.VUs, opener.Seed = plan.VUs, plan.Seed
 	opened, err := opener.Open(ctx, spec)
 	var unreachable *load.Error
 	switch {
@@ -102,6 +105,10 @@ func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, e
 		return nil, err
 	}
 	return opened, nil
+}
+
+func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, error) {
+	return openFor(ctx, spec, load.Plan{VUs: load.MaxVUs}, mistakes)
 }
 
 func closeTarget(t load.Target) {
@@ -123,24 +130,7 @@ func newOpener() (target.Opener, error) {
 		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
-	return target.Opener{Funcs: functions(), Discard: append(me, discardCommand)}, err
-}
-
-// specFlags are the flags that describe a target.
-func specFlags(cmd *cobra.Command, s *target.Spec) {
-	f := cmd.Flags()
-	f.StringVarP(&s.Method, "method", "X", "", "HTTP `method` (GET, or POST with a body)")
-	f.StringArrayVarP(&s.Header, "header", "H", nil, "HTTP header field or gRPC metadata, \"`Name: value`\"; may be repeated")
-	f.StringVar(&s.Data, "data", "", "`body` to send; for gRPC the message as JSON")
-	f.StringVar(&s.DataFile, "data-file", "", "`file` that holds the body")
-	f.IntSliceVar(&s.ExpectStatus, "expect-status", nil, "right `status` codes (HTTP: 200 to 399 unless given; gRPC: 0)")
-	f.BoolVar(&s.NoKeepAlive, "no-keepalive", false, "open a new connection for every HTTP iteration")
-	f.StringVar(&s.UnixSocket, "unix-socket", "", "connect to this `socket` instead of the URL's host")
-	f.StringVar(&s.Connections, "connections", "", "gRPC connections: `shared:N`, per-vu or per-iteration (shared:1)")
-	f.StringArrayVar(&s.Proto, "proto", nil, ".proto `file` that describes the gRPC method (otherwise the server is asked by reflection)")
-	f.StringArrayVar(&s.ImportPath, "import-path", nil, "`folder` in which .proto files are looked up")
-	f.StringVar(&s.CAFile, "ca-file", "", "`file` with the trusted authorities in PEM form")
-	f.BoolVar(&s.Insecure, "insecure", false, "accept any certificate")
+	return target.Opener{Funcs: functions(), Discard: append(me, discardCommand), Env: os.LookupEnv}, err
 }
 
 // loadFlags are the flags that describe a load.

@@ -1,0 +1,224 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"contend/load"
+	"contend/target/check"
+	"contend/target/data"
+	"contend/target/grpc"
+	"contend/target/http"
+	"contend/target/roundtrip"
+	"contend/target/ws"
+)
+
+// material is what a spec names and what stands elsewhere: in files and in the
+// environment.
+type material struct {
+	body                          []byte
+	authorities, certificate, key []byte
+	rows                          *data.Rows
+	basic, bearer                 string
+}
+
+// read reads all of it, and reports every mistake.
+func (o Opener) read(s Spec) (material, error) {
+	m := material{body: []byte(s.Data)}
+	var errs []error
+	for _, file := range []struct {
+		what, path string
+		into       *[]byte
+	}{
+		{"data file", s.DataFile, &m.body}, {"ca file", s.CAFile, &m.authorities},
+		{"cert file", s.CertFile, &m.certificate}, {"key file", s.KeyFile, &m.key},
+	} {
+		if file.path == "" {
+			continue
+		}
+		content, err := os.ReadFile(file.path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("target: %s: %w", file.what, err))
+		}
+		*file.into = content
+	}
+	var err error
+	if s.Rows != "" {
+		m.rows, err = data.ReadRows(s.Rows)
+		errs = append(errs, err)
+	}
+	m.basic, err = o.secret("basic_auth", s.BasicAuth)
+	errs = append(errs, err)
+	m.bearer, err = o.secret("bearer", s.Bearer)
+	errs = append(errs, err)
+	if s.BasicAuth != "" && err == nil && m.basic != "" && !strings.Contains(m.basic, ":") {
+		errs = append(errs, fmt.Errorf("target: basic_auth: what stands at %s is not user:password", s.BasicAuth))
+	}
+	return m, errors.Join(errs...)
+}
+
+// secret finds what env:NAME or file:PATH stands for. No error shows it.
+func (o Opener) secret(field, place string) (string, error) {
+	kind, rest, _ := strings.Cut(place, ":")
+	switch {
+	case rest == "": // none, or said by Validate
+		return "", nil
+	case kind == "env":
+		if o.Env != nil {
+			if value, ok := o.Env(rest); ok && value != "" {
+				return value, nil
+			}
+		}
+		return "", fmt.Errorf("target: %s: the environment has no %s", field, rest)
+	case kind == "file":
+		content, err := os.ReadFile(rest)
+		if err != nil {
+			return "", fmt.Errorf("target: %s: %w", field, err)
+		}
+		secret := strings.TrimSpace(string(content))
+		if secret == "" {
+			return "", fmt.Errorf("target: %s: %s is empty", field, rest)
+		}
+		return secret, nil
+	}
+	return "", nil
+}
+
+// authorization is the value of a field of that name, or "".
+func (m material) authorization() string {
+	switch {
+	case m.basic != "":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(m.basic))
+	case m.bearer != "":
+		return "Bearer " + m.bearer
+	}
+	return ""
+}
+
+// openHTTP opens a valid spec.
+func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
+	if s.newer() {
+		return openRoundTrip(s, m)
+	}
+	user, password, _ := strings.Cut(m.basic, ":")
+	c := http.Config{
+		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: m.body, Header: httpFields(s.Header),
+		ExpectStatus: s.ExpectStatus, Checks: s.Checks, DisableKeepAlive: s.NoKeepAlive,
+		Auth: http.Auth{User: user, Password: password, Bearer: m.bearer},
+		TLS:  http.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+	}
+	for _, r := range s.Requests {
+		c.Requests = append(c.Requests, http.Request{
+			Name: r.Name, Weight: r.Weight, Path: r.Path, Method: r.Method, Header: httpFields(r.Header),
+			Body: []byte(r.Data), ExpectStatus: r.ExpectStatus, Checks: r.Checks,
+		})
+	}
+	if m.rows != nil || s.hasPlaceholders(m.body) {
+		c.Data = &data.Source{Rows: m.rows, VUs: o.VUs, Seed: o.Seed}
+		if s.RowOrder != "" {
+			c.Data.Order, _ = data.ParseOrder(s.RowOrder) // Validate has read it
+		}
+	}
+	return opened(http.New(c))
+}
+
+// openRoundTrip opens a valid spec of HTTP/2 or HTTP/3.
+func openRoundTrip(s Spec, m material) (load.Target, error) {
+	c := roundtrip.Config{
+		URL: s.URL, Method: s.Method, Body: m.body, ExpectStatus: s.ExpectStatus,
+		TLS: roundtrip.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+	}
+	c.Version, _ = strconv.Atoi(s.HTTP)
+	if s.Connections != "" {
+		c.Connections, _ = roundtrip.ParseConnections(s.Connections) // Validate has read it
+	}
+	fields, _ := headerFields(s.Header)
+	for _, f := range fields {
+		c.Header = append(c.Header, roundtrip.Field{Name: f.name, Value: f.value})
+	}
+	if auth := m.authorization(); auth != "" {
+		c.Header = append(c.Header, roundtrip.Field{Name: "Authorization", Value: auth})
+	}
+	return opened(roundtrip.New(c))
+}
+
+// hasPlaceholders says whether something is to be filled in for each iteration.
+func (s Spec) hasPlaceholders(body []byte) bool {
+	texts := append([]string{s.URL}, s.Header...)
+	for _, r := range s.Requests {
+		texts = append(append(texts, r.Path, r.Data), r.Header...)
+	}
+	return strings.Contains(strings.Join(texts, "\n"), "{{") || bytes.Contains(body, []byte("{{"))
+}
+
+// httpFields turns lines that are valid into fields.
+func httpFields(lines []string) []http.Field {
+	fields, _ := headerFields(lines)
+	list := make([]http.Field, len(fields))
+	for i, f := range fields {
+		list[i] = http.Field{Name: f.name, Value: f.value}
+	}
+	return list
+}
+
+// openGRPC opens a valid spec.
+func openGRPC(ctx context.Context, s Spec, m material) (load.Target, error) {
+	c := grpc.Config{
+		URL: s.URL, Data: m.body, Metadata: map[string][]string{}, ProtoFiles: s.Proto, ImportPaths: s.ImportPath,
+		Messages: s.Messages, StreamPerVU: s.Stream == "per-vu", Deadline: s.Deadline, MaxMessage: s.MaxMessage,
+		TLS: grpc.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+	}
+	if s.Connections != "" {
+		c.Connections, _ = grpc.ParseConnections(s.Connections) // Validate has read it
+	}
+	fields, _ := headerFields(s.Header)
+	for _, f := range fields {
+		key := strings.ToLower(f.name)
+		c.Metadata[key] = append(c.Metadata[key], f.value)
+	}
+	if auth := m.authorization(); auth != "" {
+		c.Metadata["authorization"] = []string{auth}
+	}
+	if len(s.ExpectStatus) == 1 {
+		c.ExpectCode = s.ExpectStatus[0]
+	}
+	return opened(grpc.New(ctx, c))
+}
+
+// openWS opens a valid spec.
+func openWS(s Spec, m material) (load.Target, error) {
+	checks, err := check.Parse(s.Checks...)
+	if err != nil {
+		return nil, err
+	}
+	if needs := checks.Needs(); needs.Status || len(needs.Headers) > 0 {
+		return nil, fmt.Errorf("target %q: a message has neither status nor header to check", s.URL)
+	}
+	c := ws.Config{
+		URL: s.URL, Subprotocols: s.Subprotocols, Mode: ws.Mode(s.Mode), Message: m.body, Binary: s.Binary,
+		Match: ws.Match(s.Match), IDPath: s.IDPath, AnswerIDPath: s.AnswerIDPath, Compress: s.Compress, MaxMessage: s.MaxMessage,
+		TLS: ws.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+	}
+	if s.Connections != "" {
+		c.Connections, _ = ws.ParseConnections(s.Connections) // Validate has read it
+	}
+	if checks.Len() > 0 {
+		c.Check = func(message []byte) string {
+			return checks.Run(check.Answer{Body: message, Size: int64(len(message))})
+		}
+	}
+	fields, _ := headerFields(s.Header)
+	for _, f := range fields {
+		c.Header = append(c.Header, ws.Field{Name: f.name, Value: f.value})
+	}
+	if auth := m.authorization(); auth != "" {
+		c.Header = append(c.Header, ws.Field{Name: "Authorization", Value: auth})
+	}
+	return opened(ws.New(c))
+}
