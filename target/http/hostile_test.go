@@ -126,7 +126,7 @@ var hostile = []struct {
 	{"announces two lengths", say(0, ok200+"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
 	{"endless header", endless(ok200, strings.Repeat("X: "+strings.Repeat("y", 995)+"\r\n", 20), 0), []load.ErrorKind{load.Protocol}},
 	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 20_000), 0), []load.ErrorKind{load.Protocol}},
-	{"endless interim answers", endless("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100), 0), []load.ErrorKind{load.Protocol}},
+	{"endless interim answers", endless("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000), 0), []load.ErrorKind{load.Protocol}},
 	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 20_000), time.Millisecond), []load.ErrorKind{load.Timeout}},
 	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("5\r\nhello\r\n", 1000), time.Millisecond), []load.ErrorKind{load.Timeout}},
 	{"garbage", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},

@@ -184,7 +184,7 @@ func TestDoSendsAndReadsMoreThanAnyBufferHolds(t *testing.T) {
 		_, _ = w.Write(body)
 	}))
 	defer server.Close()
-	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
 	v := newTestVU(t, Config{URL: server.URL, Method: "POST", Body: body})
 	for range 3 {
 		out, err := v.Do(context.Background())
