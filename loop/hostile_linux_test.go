@@ -69,7 +69,7 @@ func TestBrokenServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
 				s := serve(t, "tcp", tt.handle)
-				plan := load.Plan{VUs: 3, Duration: 200 * time.Millisecond, Timeout: 5 * time.Second}
+				plan := load.Plan{VUs: 3, Duration: 120 * time.Millisecond, Timeout: 5 * time.Second}
 				if tt.want == load.Timeout {
 					plan.Timeout = 50 * time.Millisecond
 				}

@@ -80,6 +80,7 @@ func (p *poller) start(elapsed time.Duration) error {
 // event that has not been seen yet, so it never needs to be read.
 func (p *poller) arm(at time.Duration) error {
 	p.armed = at
+	at = min(at, never-p.zero) // centuries: no overflow
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(p.zero+at, 1)))}
 	const absolute = unix.TFD_TIMER_ABSTIME
 	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(p.timer), absolute,

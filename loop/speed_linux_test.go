@@ -1,0 +1,179 @@
+package loop
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"testing"
+	"time"
+
+	"contend/load"
+)
+
+// A counting conversation sends a fixed request and takes answers of a fixed
+// size, without a look at them.
+type counting struct {
+	request   string
+	size, got int
+	out       load.Outcome
+}
+
+func (c *counting) Open(out []byte) []byte { return out }
+
+func (c *counting) Start(out []byte, _ int) []byte {
+	c.got = 0
+	return append(out, c.request...)
+}
+
+func (c *counting) Receive(out, in []byte, slots Slots) ([]byte, error) {
+	if len(in) == 0 {
+		return out, io.ErrUnexpectedEOF
+	}
+	if c.got == 0 {
+		slots.FirstByte(0)
+	}
+	if c.got += len(in); c.got == c.size {
+		c.out = load.Outcome{Status: 1, BytesIn: int64(c.got)}
+		slots.End(0, &c.out, nil)
+	}
+	return out, nil
+}
+
+// reply answers what comes, in pieces of the request's size, without
+// allocation.
+func reply(request, answer int) func(int, net.Conn) {
+	return func(_ int, conn net.Conn) {
+		in, out := make([]byte, request), make([]byte, answer)
+		for {
+			if _, err := io.ReadFull(conn, in); err != nil {
+				return
+			}
+			if _, err := conn.Write(out); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func counter([]int) Conversation { return &counting{request: "0123456789", size: 100} }
+
+func TestNoAllocation(t *testing.T) {
+	s := serve(t, "tcp", reply(10, 100))
+	session, err := load.Open(t.Context(), "count", &target{config: s.config(counter)}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	mallocs := func(iterations int64) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := session.Run(t.Context(), load.Plan{VUs: 4, Iterations: iterations, Timeout: time.Minute})
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, r, iterations)
+		return after.Mallocs - before.Mallocs
+	}
+	mallocs(100)
+	few, many := mallocs(100), mallocs(5100)
+	if perIteration := (float64(many) - float64(few)) / 5000; perIteration > 0.01 {
+		t.Errorf("%v allocations per iteration", perIteration)
+	}
+}
+
+func BenchmarkIteration(b *testing.B) {
+	s := &server{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Listener = listener
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go reply(10, 100)(0, conn)
+		}
+	}()
+	session, err := load.Open(b.Context(), "count", &target{config: s.config(counter)}, 50)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer session.Close()
+	b.ReportAllocs()
+	b.ResetTimer()
+	r, err := session.Run(b.Context(), load.Plan{VUs: 50, Iterations: int64(b.N)})
+	if err != nil || r.Completed != int64(b.N) {
+		b.Fatal(r.Completed, err)
+	}
+}
+
+// In the closed model the VUs are busy all the time: N = X · R (Little).
+func TestLittle(t *testing.T) {
+	s := serve(t, "tcp", reply(10, 100))
+	r := run(t, s.config(counter), load.Plan{VUs: 8, Warmup: 50 * time.Millisecond, Duration: 500 * time.Millisecond})
+	x := float64(r.Completed) / r.Duration.Seconds()
+	if busy := x * r.Response.Mean().Seconds() / 8; busy < 0.95 || busy > 1.05 {
+		t.Errorf("X·R/N is %v, want 1", busy)
+	}
+	if r.Service.Mean() > r.Response.Mean() || r.FirstByte.Mean() > r.Service.Mean() {
+		t.Errorf("first byte %v, service %v, response %v", r.FirstByte.Mean(), r.Service.Mean(), r.Response.Mean())
+	}
+}
+
+func TestSocketOptions(t *testing.T) {
+	from := make(chan string, 10)
+	s := serve(t, "tcp", func(n int, conn net.Conn) {
+		from <- conn.RemoteAddr().(*net.TCPAddr).IP.String()
+		echo(10_000)(n, conn)
+	})
+	c := s.config(plain)
+	c.SendBuffer, c.ReceiveBuffer = 8192, 8192
+	c.Local = netip.MustParseAddr("127.0.0.9")
+	clean(t, run(t, c, load.Plan{VUs: 2, Iterations: 20}), 20)
+	if got := <-from; got != "127.0.0.9" {
+		t.Errorf("connected from %s", got)
+	}
+}
+
+func TestAbstractSocket(t *testing.T) {
+	listener, err := net.Listen("unix", "@contend-loop-"+t.Name())
+	if err != nil {
+		t.Skip(err)
+	}
+	defer listener.Close()
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			echo(3)(0, conn)
+		}
+	}()
+	c := Config{Network: "unix", Address: listener.Addr().String(), New: plain}
+	clean(t, run(t, c, load.Plan{VUs: 1, Iterations: 20}), 20)
+}
+
+// The end of the context ends Drive at once, whatever is in flight.
+func TestCancelledWhileWaiting(t *testing.T) {
+	s := serve(t, "tcp", func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) })
+	for _, plan := range []load.Plan{
+		{VUs: 3, Duration: time.Hour},
+		{VUs: 3, Duration: time.Hour, Pacer: load.ConstantRate(0.001)},
+		{VUs: 3, Duration: time.Hour, Timeout: time.Hour},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		start := time.Now()
+		r, err := load.Run(ctx, "lines", &target{config: s.config(plain)}, plan)
+		cancel()
+		if err != nil || r.Stopped != load.Interrupted || r.Completed != 0 {
+			t.Errorf("%v, completed %d, %v", r.Stopped, r.Completed, err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+	}
+}
