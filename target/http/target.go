@@ -196,13 +196,3 @@ func handshakeError(err error) error {
 	}
 	return err
 }
-
-// exchangeError is of kind TLS if the peer says so: a server of TLS 1.3 looks at
-// the client's certificate when the client has shaken hands already.
-func exchangeError(err error) error {
-	var alert *net.OpError
-	if errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error") {
-		return &load.Error{Kind: load.TLS, Err: fmt.Errorf("http: exchange: %w", err)}
-	}
-	return fmt.Errorf("http: exchange: %w", err)
-}

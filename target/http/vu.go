@@ -241,7 +241,7 @@ func (v *vu) interrupt() {
 // end handles an error of the connection after in bytes of an answer.
 func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error) {
 	if err != io.EOF {
-		return v.fail(ctx, exchangeError(err))
+		return v.fail(ctx, fmt.Errorf("http: exchange: %w", err))
 	}
 	if err := v.parser.eof(); err != nil {
 		return v.fail(ctx, fmt.Errorf("http: connection closed after %d bytes of an answer: %w", in, err))
