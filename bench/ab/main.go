@@ -8,11 +8,11 @@
 // Both get the same flags and take turns in short blocks against a server of
 // this program that runs on one core: /delay answers after 5 ms, and /busy works
 // for each answer, so that it is saturated. What a client costs its server is
-// part of what is found there: the less often it sleeps, the less often the
-// server's core has to wake it, which shows where the work is short. Where taskset is found, the
-// server has the first core and the generators have the others. Latencies are
-// read from the files of -e, since ab's tables have whole milliseconds only; the
-// mean is that of their percentages, by the trapezoidal rule.
+// part of what is found there, and shows where the work is short. Where taskset
+// is found, the server has the first core and the generators have the others.
+// Latencies are read from the files of -e, since ab's tables have whole
+// milliseconds only; the mean is that of their percentages, by the trapezoidal
+// rule. On a machine that does other work, too, run it by "chrt -r 1".
 package main
 
 import (
