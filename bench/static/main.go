@@ -108,7 +108,7 @@ func (o options) tool(name string) (paired.Tool, error) {
 	switch name {
 	case "contend":
 		t.Path, t.Count = o.contend, paired.CountContend
-		t.Args = []string{"run", "-c", c, "-d", seconds + "s", "--json"}
+		t.Args = []string{"run", "-c", c, "-d", seconds + "s", "--warmup", "0s", "--json"}
 		return t, nil
 	case "wrk":
 		t.Count = countWrk
