@@ -46,6 +46,8 @@ func kindOfQUIC(err error) load.ErrorKind {
 		return load.TLS
 	case errors.As(err, &transport) && transport.ErrorCode == quic.ConnectionRefused:
 		return load.Refused
+	case errors.As(err, &transport) && transport.ErrorCode == quic.ApplicationErrorErrorCode:
+		return load.Closed // the server's, during the handshake
 	case errors.As(err, &transport) && transport.ErrorCode != quic.NoError:
 		return load.Protocol
 	case errors.As(err, &handshake):
@@ -90,7 +92,7 @@ func kindOfHTTP2(err error) load.ErrorKind {
 	case errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error"), errors.As(err, &record):
 		return load.TLS
 	case strings.Contains(text, "GOAWAY"), strings.Contains(text, "client connection lost"),
-		strings.Contains(text, "connection closed"), strings.Contains(text, "client conn not usable"):
+		strings.Contains(text, "connection closed"), strings.Contains(text, "client conn not usable"), strings.Contains(text, "could not be established"):
 		return load.Closed
 	}
 	return ""

@@ -174,14 +174,14 @@ func TestRunSurvivesARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			address := conn.LocalAddr().String()
-			stop := serveQUIC(t, conn, handler)
+			stop := serveQUIC(conn, handler)
 			var restart sync.WaitGroup
 			restart.Go(func() {
 				<-half
 				stop()
 				time.Sleep(20 * time.Millisecond)
 				if conn, err = net.ListenPacket("udp", address); err == nil {
-					stop = serveQUIC(t, conn, handler)
+					stop = serveQUIC(conn, handler)
 				}
 			})
 			c := Config{URL: "https://" + address, Version: 3, TLS: TLS{Insecure: true}, Connections: connections}

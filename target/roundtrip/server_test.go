@@ -2,12 +2,16 @@ package roundtrip
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -61,6 +65,7 @@ func startPlain(_ testing.TB, handler http.Handler) (string, func()) {
 func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
 	s := newServer(handler)
 	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{newCertificate()}}
 	s.StartTLS()
 	return s.URL, func() { s.CloseClientConnections(); s.Close() }
 }
@@ -70,12 +75,12 @@ func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "https://" + conn.LocalAddr().String(), serveQUIC(t, conn, handler)
+	return "https://" + conn.LocalAddr().String(), serveQUIC(conn, handler)
 }
 
 // serveQUIC serves until stop is called.
-func serveQUIC(t testing.TB, conn net.PacketConn, handler http.Handler) (stop func()) {
-	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{certificate(t)}}), Logger: slog.New(slog.DiscardHandler)}
+func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
+	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{newCertificate()}}), Logger: slog.New(slog.DiscardHandler)}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(conn) })
 	var once sync.Once
@@ -88,21 +93,26 @@ func serveQUIC(t testing.TB, conn net.PacketConn, handler http.Handler) (stop fu
 	}
 }
 
-// certificate is httptest's own, of the name example.com.
-func certificate(t testing.TB) tls.Certificate {
-	t.Helper()
-	s := newServer(nil)
-	s.StartTLS()
-	defer s.Close()
-	return s.TLS.Certificates[0]
-}
-
-func pemOf(t testing.TB) []byte {
-	leaf, err := x509.ParseCertificate(certificate(t).Certificate[0])
+// newCertificate makes one for this machine and example.com. Its key is of a
+// kind that signs fast.
+var newCertificate = sync.OnceValue(func() tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		panic(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+})
+
+func pemOf() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: newCertificate().Certificate[0]})
 }
 
 // listen serves each connection with serve, closes it afterwards, and waits

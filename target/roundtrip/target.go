@@ -68,7 +68,7 @@ var _ interface {
 } = (*Target)(nil)
 
 // maxHeader is how many bytes of an answer's header are read.
-const maxHeader = 256 << 10
+const maxHeader = 64 << 10
 
 // New checks the whole of c and reports every mistake in it at once. It does
 // not connect.
