@@ -11,15 +11,34 @@ import (
 	"contend/load"
 )
 
-// floor is what a time over a real socket may be off by besides 1 %: the way of
-// request and answer through the kernel, and the wait for a core on a machine
-// that has other work.
-const floor = 10 * time.Millisecond
+// floor is what a time over a real socket may be off by on an idle machine: the
+// way of request and answer through the kernel and the wait for a core.
+const floor = 5 * time.Millisecond
 
-func closeTo(t *testing.T, what string, got, want time.Duration) {
+// lateness watches the machine until the test calls it: it returns how late a
+// sleeper woke at the worst, which whoever measures there is not to blame for.
+func lateness() func() time.Duration {
+	done, worst := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for {
+			began := time.Now()
+			select {
+			case <-done:
+				worst <- most
+				return
+			case <-time.After(time.Millisecond):
+				most = max(most, time.Since(began)-time.Millisecond)
+			}
+		}
+	}()
+	return func() time.Duration { close(done); return <-worst }
+}
+
+func closeTo(t *testing.T, what string, got, want, tolerance time.Duration) {
 	t.Helper()
-	if off := (got - want).Abs(); off > want/100+floor {
-		t.Errorf("%s is %v, want %v ± 1 %% ± %v", what, got, want, floor)
+	if off := (got - want).Abs(); off > tolerance {
+		t.Errorf("%s is %v, want %v ± %v", what, got, want, tolerance)
 	}
 }
 
@@ -49,23 +68,27 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 					served.Record(time.Since(began))
 					mu.Unlock()
 				})
+				late := lateness()
 				r := run(t, Config{URL: url}, load.Plan{VUs: 20, Duration: 1500 * time.Millisecond, Timeout: 10 * time.Second})
+				allowed := floor + 2*late()
+				mu.Lock()
+				defer mu.Unlock()
 				if r.Completed != r.Planned || r.Completed != served.Count() {
 					t.Fatalf("planned %d, completed %d, served %d", r.Planned, r.Completed, served.Count())
 				}
 				for _, q := range []float64{0.1, 0.5, 0.8, 0.99} {
-					closeTo(t, "response time", r.Response.Quantile(q), served.Quantile(q))
+					closeTo(t, "response time", r.Response.Quantile(q), served.Quantile(q), served.Quantile(q)/100+allowed)
 				}
-				closeTo(t, "mean", r.Response.Mean(), served.Mean())
-				if share := *r.GeneratorShare; share > 0.02 {
-					t.Errorf("1 − X·S/N is %.3f, want at most 0.02", share)
+				closeTo(t, "mean", r.Response.Mean(), served.Mean(), served.Mean()/100+allowed)
+				if share := *r.GeneratorShare; share > 0.02+float64(allowed)/float64(r.Duration) {
+					t.Errorf("1 − X·S/N is %.3f, want at most 0.02 (the machine was up to %v late)", share, allowed)
 				}
 			})
 		})
 	}
 }
 
-// A server that stands still for 0.6 s of 3 s at 500/s: a fifth of the arrivals
+// A server that stands still for 0.6 s of 3 s at 200/s: a fifth of the arrivals
 // wait, from 0.6 s down to nothing, so the mean is ½ · 0.6 s ÷ 5 = 60 ms and p99 is
 // 0.6 s · (1 − 5 · 1 %) = 570 ms, whatever the number of VUs.
 func TestBothEnginesShowAFrozenServer(t *testing.T) {
@@ -78,20 +101,20 @@ func TestBothEnginesShowAFrozenServer(t *testing.T) {
 				time.Sleep(1600*time.Millisecond - at)
 			}
 		})
-		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: load.ConstantRate(500), Duration: 3 * time.Second, Timeout: 10 * time.Second})
-		if r.Completed != 1500 {
-			t.Errorf("completed %d of 1500, dropped %d", r.Completed, r.Dropped)
+		late := lateness()
+		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: load.ConstantRate(200), Duration: 3 * time.Second, Timeout: 10 * time.Second})
+		allowed := floor + 2*late()
+		if lost := 600 - r.Completed; lost > int64(200*allowed.Seconds()) {
+			t.Errorf("completed %d of 600, dropped %d", r.Completed, r.Dropped)
 		}
 		for what, is := range map[string][2]time.Duration{
 			"mean": {r.Response.Mean(), 60 * time.Millisecond},
 			"p90":  {r.Response.Quantile(0.90), 300 * time.Millisecond},
 			"p99":  {r.Response.Quantile(0.99), 570 * time.Millisecond},
 		} {
-			if off := (is[0] - is[1]).Abs(); off > is[1]/10+2*floor {
-				t.Errorf("%s is %v, want %v", what, is[0], is[1])
-			}
+			closeTo(t, what, is[0], is[1], is[1]/10+allowed)
 		}
-		if served := r.Service.Quantile(0.95); served > 100*time.Millisecond {
+		if served := r.Service.Quantile(0.95); served > 50*time.Millisecond+allowed {
 			t.Errorf("p95 of the service time is %v: it does not know of arrivals that waited", served)
 		}
 	})
