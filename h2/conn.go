@@ -34,7 +34,8 @@ type Streams interface {
 	// stream.
 	Data(slot int, p []byte) error
 	// End says that the slot is free again: the answer is complete, or err, which
-	// is that of Header or Data or a *load.Error, says why there will be none.
+	// is that of Header or Data or has a *load.Error in its chain, says why there
+	// will be none.
 	End(slot int, err error)
 }
 
