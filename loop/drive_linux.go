@@ -212,7 +212,7 @@ func (l *Loop) wait() (int, error) {
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
 	}
-	const shortly = 1 // ms
+	const shortly = 10 // ms: a nearer timer would cost more than the wait
 	if n, err := l.poller.poll(shortly); n != 0 || err != nil {
 		return n, err
 	}

@@ -130,10 +130,10 @@ func (l *loop) run(fds []int, d time.Duration) error {
 	return nil
 }
 
-// wait returns how many events came, within a millisecond: a wait that short
-// need not be told to Go's scheduler.
+// wait returns how many events came, within some milliseconds: a wait that
+// short need not be told to Go's scheduler.
 func (l *loop) wait(events []syscall.EpollEvent) (int, error) {
-	const ms = 1
+	const ms = 10
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
 		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), ms, 0, 0)
 	switch errno {
