@@ -103,7 +103,11 @@ func (m material) authorization() string {
 
 // openHTTP opens a valid spec.
 func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
-	if s.newer() {
+	ownStreams, why := s.ownStreams()
+	if s.newer() && !ownStreams {
+		if s.needsRequests() {
+			return nil, fmt.Errorf("target %q: rows, placeholders, requests and checks do not apply to HTTP/%s here: %s", s.URL, s.HTTP, why)
+		}
 		return openRoundTrip(s, m)
 	}
 	user, password, _ := strings.Cut(m.basic, ":")
@@ -112,6 +116,13 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		ExpectStatus: s.ExpectStatus, Checks: s.Checks, DisableKeepAlive: s.NoKeepAlive,
 		Auth: http.Auth{User: user, Password: password, Bearer: m.bearer},
 		TLS:  http.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+	}
+	if ownStreams {
+		connections, _ := roundtrip.ParseConnections(s.Connections) // Validate has read it
+		c.HTTP2, c.DisableKeepAlive = true, connections.Sharing == roundtrip.PerIteration
+		if connections.Sharing == roundtrip.Shared {
+			c.Connections = max(1, connections.N)
+		}
 	}
 	for _, r := range s.Requests {
 		c.Requests = append(c.Requests, http.Request{
@@ -126,6 +137,27 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		}
 	}
 	return opened(http.New(c))
+}
+
+// ownStreams says whether our own client speaks the version of HTTP/2 asked for,
+// and if not, why.
+func (s Spec) ownStreams() (ok bool, why string) {
+	switch supported, why := http.SupportsHTTP2(); {
+	case s.HTTP != "2":
+		return false, "only HTTP/1.1 and HTTP/2 have them"
+	case strings.HasPrefix(s.URL, "https:"):
+		return false, "TLS"
+	case s.Engine != "":
+		return false, "event loops are switched off"
+	default:
+		return supported, why
+	}
+}
+
+// needsRequests says whether requests or answers need more than to be sent and
+// counted.
+func (s Spec) needsRequests() bool {
+	return s.Rows != "" || len(s.Requests) > 0 || len(s.Checks) > 0 || s.hasPlaceholders([]byte(s.Data))
 }
 
 // openRoundTrip opens a valid spec of HTTP/2 or HTTP/3.

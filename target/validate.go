@@ -150,9 +150,6 @@ func (s Spec) checkVersion() error {
 		bad  bool
 	}{
 		{"connections", !newer && s.Connections != ""},
-		{"rows", newer && s.Rows != ""},
-		{"checks", newer && len(s.Checks) > 0},
-		{"requests", newer && len(s.Requests) > 0},
 		{"unix_socket", newer && s.UnixSocket != ""},
 		{"no_keepalive", newer && s.NoKeepAlive},
 	} {

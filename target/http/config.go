@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/loop"
 	"contend/target/data"
 )
 
@@ -28,6 +29,12 @@ type Config struct {
 	// unless keep-alive is off, and the connection is kept only if the answer
 	// says the same.
 	HTTP10 bool
+	// HTTP2 speaks HTTP/2 with prior knowledge, without TLS and on event loops only
+	// (SupportsHTTP2).
+	HTTP2 bool
+	// Connections is how many connections of HTTP/2 the virtual users share, each
+	// by a stream; zero means that each has its own.
+	Connections int
 	// Header is sent in this order. It overrides the fields that are sent
 	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
@@ -99,11 +106,42 @@ func (c Config) checkWays(o origin) error {
 	if c.Proxy != "" && o.secure {
 		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
 	}
+	if c.HTTP2 {
+		errs = append(errs, c.checkHTTP2(o))
+	} else if c.Connections != 0 {
+		errs = append(errs, fmt.Errorf("http: Connections %d: in HTTP/1.1 every virtual user has its own", c.Connections))
+	}
 	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
 		errs = append(errs, fmt.Errorf("http: LocalAddress %q is not an IP address", c.LocalAddress))
 	}
 	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
 		errs = append(errs, fmt.Errorf("http: SocketBuffer %d is not in 0 to %d bytes", c.SocketBuffer, maxSocketBuffer))
+	}
+	return errors.Join(errs...)
+}
+
+// SupportsHTTP2 reports whether this system has the event loops that HTTP2 needs,
+// and if not, why.
+func SupportsHTTP2() (ok bool, why string) { return loop.Supported() }
+
+func (c Config) checkHTTP2(o origin) error {
+	var errs []error
+	if ok, why := SupportsHTTP2(); !ok {
+		errs = append(errs, fmt.Errorf("http: HTTP2 needs event loops: %s", why))
+	}
+	for _, other := range []struct {
+		name string
+		set  bool
+	}{
+		{"an https URL", o.secure}, {"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
+		{"Dial", c.Dial != nil}, {"DisableKeepAlive with Connections", c.DisableKeepAlive && c.Connections > 0},
+	} {
+		if other.set {
+			errs = append(errs, fmt.Errorf("http: HTTP2 is not possible with %s", other.name))
+		}
+	}
+	if c.Connections < 0 {
+		errs = append(errs, fmt.Errorf("http: Connections %d is not in 0 and more", c.Connections))
 	}
 	return errors.Join(errs...)
 }

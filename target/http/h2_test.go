@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"fmt"
 	"io"
 	nethttp "net/http"
@@ -17,35 +16,6 @@ import (
 	"contend/loop"
 	"contend/target/data"
 )
-
-// overStreams drives a target over so many connections of HTTP/2.
-type overStreams struct {
-	*Target
-	connections int
-}
-
-func (o overStreams) Loops(int) (int, string) { return 1, "" }
-
-func (o overStreams) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
-	var ids []int
-	for id := range part.VUs {
-		ids = append(ids, id)
-	}
-	return loop.New(ctx, loop.Config{
-		Network: "tcp", Address: o.origin.address, VUs: ids, Connections: o.connections,
-		New: func(vus []int) loop.Conversation {
-			var senders []*sender
-			for _, vu := range vus {
-				s, err := o.newSender(vu)
-				if err != nil {
-					panic(err)
-				}
-				senders = append(senders, s)
-			}
-			return newStreams(o.Target, senders)
-		},
-	})
-}
 
 // bothVersions is a server of HTTP/1.1 and HTTP/2, by what is spoken to it.
 func bothVersions(t *testing.T, handler nethttp.Handler) string {
@@ -112,7 +82,8 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 			plan := load.Plan{VUs: 6, Iterations: 30, Duration: 20 * time.Second, Timeout: 10 * time.Second}
 			one := accountOf(runLoop(t, c, plan))
 			for _, connections := range []int{1, 3, 6} {
-				two := accountOf(runOver(t, overStreams{targetOf(t, c), connections}, load.EventLoop, plan))
+				c.HTTP2, c.Connections = true, connections
+				two := accountOf(runLoop(t, c, plan))
 				if two.BytesIn == 0 || two.BytesOut == 0 {
 					t.Errorf("%d bytes in, %d out", two.BytesIn, two.BytesOut)
 				}
@@ -125,7 +96,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 	}
 	t.Run("short", func(t *testing.T) {
 		plan := load.Plan{VUs: 2, Iterations: 6, Duration: 20 * time.Second, Timeout: 10 * time.Second}
-		result := runOver(t, overStreams{targetOf(t, Config{URL: url + "/short"}), 1}, load.EventLoop, plan)
+		result := runLoop(t, Config{URL: url + "/short", HTTP2: true, Connections: 1}, plan)
 		if result.Errored[load.Reset]+result.Errored[load.Protocol] != 6 {
 			t.Errorf("errored %v, completed %d", result.Errored, result.Completed)
 		}
@@ -147,7 +118,7 @@ func TestStreamsDetail(t *testing.T) {
 			}
 		})
 	}
-	runOver(t, overStreams{targetOf(t, Config{URL: url}), 1}, load.EventLoop, plan)
+	runLoop(t, Config{URL: url, HTTP2: true}, plan)
 }
 
 func TestTranslate(t *testing.T) {

@@ -33,6 +33,9 @@ func (t *Target) Loops(vus int) (int, string) {
 	if t.origin.near() {
 		loops = max(1, loops/2)
 	}
+	if t.shared > 0 {
+		loops = min(loops, t.shared)
+	}
 	return min(loops, vus), ""
 }
 
@@ -49,7 +52,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		ids = append(ids, id)
 		senders[id] = s
 	}
-	return loop.New(ctx, loop.Config{
+	c := loop.Config{
 		Network:       t.origin.network,
 		Address:       t.origin.address,
 		VUs:           ids,
@@ -58,7 +61,20 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		SendBuffer:    t.buffer,
 		ReceiveBuffer: t.buffer,
 		Local:         t.local,
-	})
+	}
+	if t.http2 {
+		c.New = func(vus []int) loop.Conversation {
+			list := make([]*sender, len(vus))
+			for i, vu := range vus {
+				list[i] = senders[vu]
+			}
+			return newStreams(t, list)
+		}
+		if t.shared > 0 {
+			c.Connections = part.Len(t.shared)
+		}
+	}
+	return loop.New(ctx, c)
 }
 
 // near reports whether the address is on this machine for certain.

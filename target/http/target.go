@@ -66,6 +66,8 @@ type Target struct {
 	wanted    []string     // names of the fields that checks need
 	keepAlive bool
 	http10    bool
+	http2     bool
+	shared    int  // connections of HTTP/2; 0: one for each virtual user
 	same      bool // SameLength
 	first     atomic.Pointer[Answer]
 	tls       *tls.Config
@@ -96,6 +98,8 @@ func New(c Config) (*Target, error) {
 		data:      c.Data,
 		keepAlive: !c.DisableKeepAlive,
 		http10:    c.HTTP10,
+		http2:     c.HTTP2,
+		shared:    c.Connections,
 		same:      c.SameLength,
 		dial:      c.Dial,
 		ownDial:   c.Dial != nil,
@@ -130,6 +134,9 @@ const earlyDialTimeout = time.Second
 // NewVU makes a virtual user and, with keep-alive, connects it. A connection
 // that fails is no error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
+	if t.http2 {
+		return nil, errors.New("http: HTTP/2 is spoken on event loops only")
+	}
 	s, err := t.newSender(id)
 	if err != nil {
 		return nil, err
