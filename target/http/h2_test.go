@@ -75,7 +75,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 		"check":    {URL: url + "/small", Checks: []string{"body contains small"}},
 		"no check": {URL: url + "/small", Checks: []string{"body contains large"}},
 		"requests": {URL: url, Requests: []Request{{Name: "a", Path: "/small", Weight: 2}, {Name: "b", Path: "/503"}}},
-		"data":     {URL: url + "/echo?i={{iteration}}", Method: "POST", Body: []byte("{{iteration}}"), Data: ten},
+		"data":     {URL: url + "/echo?i={{vu}}", Method: "POST", Body: []byte("{{vu}}"), Data: ten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
