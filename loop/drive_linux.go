@@ -32,6 +32,7 @@ type drive struct {
 	stamped   bool          // since the last read
 	alarmed   bool          // the timer has gone off
 	cancelled bool
+	shortly   uintptr // ms that are waited without telling Go's scheduler
 }
 
 // Drive implements load.Loop. It keeps its goroutine on one thread.
@@ -68,6 +69,9 @@ func (l *Loop) prepare(s *load.Shard) error {
 		done:    done,
 	}
 	l.late = &load.Error{Kind: load.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
+	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
+		l.shortly = 10 // a nearer timer would cost more than the wait
+	}
 	l.flying.init()
 	return l.poller.start(s.Elapsed())
 }
@@ -212,8 +216,7 @@ func (l *Loop) wait() (int, error) {
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
 	}
-	const shortly = 10 // ms: a nearer timer would cost more than the wait
-	if n, err := l.poller.poll(shortly); n != 0 || err != nil {
+	if n, err := l.poller.poll(l.shortly); n != 0 || err != nil {
 		return n, err
 	}
 	return l.poller.block()
