@@ -6,9 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +13,13 @@ import (
 	"contend/h2"
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire"
 )
 
 var _ load.LoopTarget = (*Target)(nil)
 
-// Loops returns how many event loops would drive the VUs: one per core, but
-// half as many where the server is on this machine and needs the others, and
-// never more than there are connections. They drive unary calls without TLS.
+// Loops returns how many event loops would drive the VUs (wire.Loops). They drive
+// unary calls without TLS.
 func (t *Target) Loops(vus int) (int, string) {
 	supported, why := loop.Supported()
 	switch {
@@ -35,24 +32,11 @@ func (t *Target) Loops(vus int) (int, string) {
 	case t.call.deadline > 0:
 		return 0, "a deadline other than the timeout"
 	}
-	loops := runtime.GOMAXPROCS(0)
-	if isNear(t.dialer.hostPort) {
-		loops = max(1, loops/2)
-	}
+	shared := 0
 	if t.sharing.Mode == Shared {
-		loops = min(loops, t.sharing.poolSize())
+		shared = t.sharing.poolSize()
 	}
-	return min(loops, vus), ""
-}
-
-// isNear reports whether an address is on this machine for certain.
-func isNear(hostPort string) bool {
-	host, _, _ := net.SplitHostPort(hostPort)
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761, section 6.3
-	}
-	return ip.IsLoopback()
+	return wire.Loops("tcp", t.dialer.hostPort, vus, shared), ""
 }
 
 // NewLoop makes an event loop. Of shared connections it has its part, and its

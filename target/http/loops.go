@@ -3,19 +3,16 @@ package http
 import (
 	"context"
 	"net"
-	"net/netip"
-	"runtime"
-	"strings"
 
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire"
 )
 
 var _ load.LoopTarget = (*Target)(nil)
 
-// Loops returns how many event loops would drive the virtual users: one per
-// core, but half as many where the server is on this machine and needs the
-// others. None can drive TLS or connections that Dial opens. A name that does
+// Loops returns how many event loops would drive the virtual users (wire.Loops).
+// None can drive TLS or connections that Dial opens. A name that does
 // not resolve is left to the portable engine, which counts that.
 func (t *Target) Loops(vus int) (int, string) {
 	if ok, why := loop.Supported(); !ok {
@@ -29,14 +26,7 @@ func (t *Target) Loops(vus int) (int, string) {
 	case !t.origin.resolves():
 		return 0, "a name that does not resolve"
 	}
-	loops := runtime.GOMAXPROCS(0)
-	if t.origin.near() {
-		loops = max(1, loops/2)
-	}
-	if t.shared > 0 {
-		loops = min(loops, t.shared)
-	}
-	return min(loops, vus), ""
+	return wire.Loops(t.origin.network, t.origin.address, vus, t.shared), ""
 }
 
 // NewLoop makes an event loop. Its connections are opened when they are first
@@ -75,19 +65,6 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		}
 	}
 	return loop.New(ctx, c)
-}
-
-// near reports whether the address is on this machine for certain.
-func (o origin) near() bool {
-	if o.network == "unix" {
-		return true
-	}
-	host, _, _ := net.SplitHostPort(o.address)
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761, section 6.3
-	}
-	return ip.IsLoopback()
 }
 
 // resolves reports whether the address can be found.
