@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -16,6 +17,8 @@ type address struct {
 	remote []byte        // a struct sockaddr
 	local  unix.Sockaddr // nil: any
 	name   net.Addr
+	// mirror says that a connection to it may turn out to be one with itself.
+	mirror bool
 }
 
 // resolve finds the addresses of a valid Config.
@@ -23,7 +26,7 @@ func resolve(ctx context.Context, c *Config) ([]address, error) {
 	if c.Network == "unix" {
 		remote, err := unixSockaddr(c.Address)
 		name := &net.UnixAddr{Name: c.Address, Net: "unix"}
-		return []address{{unix.AF_UNIX, remote, nil, name}}, err
+		return []address{{family: unix.AF_UNIX, remote: remote, name: name}}, err
 	}
 	host, service, err := net.SplitHostPort(c.Address)
 	if err != nil {
@@ -55,7 +58,7 @@ func resolve(ctx context.Context, c *Config) ([]address, error) {
 }
 
 func newAddress(ip netip.Addr, port int, local netip.Addr) address {
-	a := address{family: unix.AF_INET6, remote: sockaddr(ip, port)}
+	a := address{family: unix.AF_INET6, remote: sockaddr(ip, port), mirror: ip.IsLoopback() && isEphemeral(port)}
 	if ip.Is4() {
 		a.family = unix.AF_INET
 	}
@@ -125,7 +128,39 @@ func (a *address) connect(c *Config) (fd int, err error) {
 		unix.Close(fd)
 		return -1, a.failed("connect", errno)
 	}
+	if a.mirror && a.isOwn(fd) {
+		unix.Close(fd)
+		return -1, a.failed("connect", unix.ECONNREFUSED)
+	}
 	return fd, nil
+}
+
+// isEphemeral reports whether a port may be given to a socket that does not ask
+// for one: ip(7), ip_local_port_range.
+func isEphemeral(port int) bool {
+	first, last := 32768, 60999
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		_, _ = fmt.Sscan(string(text), &first, &last)
+	}
+	return first <= port && port <= last
+}
+
+// isOwn reports whether a socket was given the very port that it connects to.
+// Where nobody listens such a connection opens with itself, since TCP lets both
+// sides begin (RFC 9293, section 3.5).
+func (a *address) isOwn(fd int) bool {
+	local, err := unix.Getsockname(fd)
+	if err != nil {
+		return false
+	}
+	remote := a.name.(*net.TCPAddr)
+	switch own := local.(type) {
+	case *unix.SockaddrInet4:
+		return own.Port == remote.Port && remote.IP.Equal(own.Addr[:])
+	case *unix.SockaddrInet6:
+		return own.Port == remote.Port && remote.IP.Equal(own.Addr[:])
+	}
+	return false
 }
 
 func (a *address) configure(fd int, c *Config) error {

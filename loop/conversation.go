@@ -43,6 +43,14 @@ type Slots interface {
 	Drain()
 }
 
+// A Namer is a Conversation whose slots send requests of several names.
+type Namer interface {
+	Conversation
+	// Name returns that of the request of the slot's iteration in flight, for
+	// one that ends without an answer: load.Outcome.Request.
+	Name(slot int) string
+}
+
 // A Skipper is a Conversation that need not see all bytes. Before each read
 // the loop asks Skip how many of the next bytes are of no interest; it may drop
 // up to that many in the kernel, and then says by Skipped how many it dropped.

@@ -25,6 +25,7 @@ type link struct {
 	conversation Conversation
 	skipper      Skipper  // nil: it cannot skip
 	canceler     Canceler // nil: it cannot cancel
+	namer        Namer    // nil: its requests have no names
 	slots        []*slot
 	inflight     int
 

@@ -49,11 +49,21 @@ func (k *link) End(slot int, out *load.Outcome, err error) {
 	end := l.stamp()
 	l.leave(s)
 	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
-	if err == nil {
-		d := &l.done[len(l.done)-1]
-		d.out = *out
-		d.out.Phases = s.phases(end)
+	d := &l.done[len(l.done)-1]
+	if err != nil {
+		d.out.Request = k.nameOf(s)
+		return
 	}
+	d.out = *out
+	d.out.Phases = s.phases(end)
+}
+
+// nameOf returns the name of the request of a slot.
+func (k *link) nameOf(s *slot) string {
+	if k.namer == nil {
+		return ""
+	}
+	return k.namer.Name(s.index)
 }
 
 // Drain implements Slots.
@@ -126,7 +136,7 @@ func (l *Loop) fail(k *link, err error) {
 // lose ends an iteration without an answer.
 func (l *Loop) lose(s *slot, end time.Duration, err error) {
 	l.leave(s)
-	var none load.Outcome
+	none := load.Outcome{Request: s.link.nameOf(s)}
 	l.shard.Finish(&s.it, end, &none, err)
 	l.release(s, end)
 }

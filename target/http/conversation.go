@@ -18,7 +18,10 @@ type conversation struct {
 	outcome  load.Outcome // of the latest answer; here lest each one is allocated
 }
 
-var _ loop.Skipper = (*conversation)(nil)
+var (
+	_ loop.Skipper = (*conversation)(nil)
+	_ loop.Namer   = (*conversation)(nil)
+)
 
 func newConversation(t *Target, s *sender) *conversation {
 	return &conversation{target: t, sender: s, parser: t.newParser()}
@@ -37,6 +40,9 @@ func (c *conversation) Start(out []byte, _ int) []byte {
 	c.inFlight = true
 	return c.sender.appendTo(out)
 }
+
+// Name returns the name of the request that was sent last.
+func (c *conversation) Name(int) string { return c.sender.request.name }
 
 // Receive reads a piece of the answer.
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {

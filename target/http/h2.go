@@ -35,6 +35,7 @@ type stream struct {
 
 var (
 	_ loop.Canceler = (*streams)(nil)
+	_ loop.Namer    = (*streams)(nil)
 	_ h2.Streams    = (*streams)(nil)
 )
 
@@ -75,6 +76,9 @@ func (c *streams) Start(out []byte, slot int) []byte {
 
 // Cancel gives an iteration up.
 func (c *streams) Cancel(out []byte, slot int) []byte { return c.conn.Cancel(out, slot) }
+
+// Name returns the name of the request that a slot sent last.
+func (c *streams) Name(slot int) string { return c.slots[slot].sender.request.name }
 
 // send counts what was appended to before.
 func (c *streams) send(before, after []byte) []byte {

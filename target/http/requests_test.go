@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	nethttp "net/http"
 	"reflect"
 	"slices"
@@ -120,6 +121,41 @@ func TestErrorsBelongToTheirRequest(t *testing.T) {
 		if err == nil || !reflect.DeepEqual(out, load.Outcome{Request: want}) {
 			t.Errorf("got %+v, %v; want request %s", out, err, want)
 		}
+	}
+}
+
+func TestBothEnginesCountErrorsByRequest(t *testing.T) {
+	type shares map[string]int64
+	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused.Close()
+	for name, address := range map[string]string{
+		"refused": refused.Addr().String(),
+		"garbage": listen(t, say(0, "garbage\r\n\r\n")),
+		"closes":  listen(t, afterRequest(func(net.Conn) {})),
+		"late":    listen(t, hang),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := Config{URL: "http://" + address, Requests: []Request{{Name: "a", Weight: 2}, {Name: "b"}}}
+			check := func(t *testing.T, run runner) {
+				r := run(t, c, load.Plan{VUs: 3, Iterations: 12, Timeout: hostileTimeout})
+				got := shares{}
+				for name, share := range r.Requests {
+					got[name] = share.Errored
+				}
+				if want := (shares{"a": 8, "b": 4}); !reflect.DeepEqual(got, want) || r.ErroredTotal() != 12 {
+					t.Errorf("errors %v of %v, want %v", got, r.Errored, want)
+				}
+			}
+			overBothEngines(t, check)
+			if ok, _ := SupportsHTTP2(); ok {
+				c.HTTP2 = true
+				t.Run("HTTP/2", func(t *testing.T) { check(t, runLoop) })
+			}
+		})
 	}
 }
 
