@@ -133,7 +133,7 @@ func TestFrames(t *testing.T) {
 		{"going away, processing", "000008 07 00 00000000 00000001 00000000" + answered + trailers,
 			"0 header 200 ends=false :status: 200|0 header 0 ends=true a:|0 end <nil>", "", ""},
 		{"going away, not processing", "00000a 07 00 00000000 00000000 0000000b 6162",
-			"0 end h2: the server is closing the connection and did not process the request: ENHANCE_YOUR_CALM", "", ""},
+			"0 end h2: the server did not process the request: GOAWAY, ENHANCE_YOUR_CALM", "", ""},
 
 		{"data before the header", "000001 00 00 00000001 61", "0 end h2: a body before its header", "000004 03 00 00000001 00000001", ""},
 		{"header in the middle", answered + answered, "0 header 200 ends=false :status: 200|0 end h2: a header out of place", "000004 03 00 00000001 00000001", ""},

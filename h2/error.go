@@ -11,8 +11,9 @@ import (
 // tell more are made where they occur; each is a *load.Error.
 var (
 	// ErrUnprocessed ends a stream of which the server says that it did nothing
-	// with it: sending the request again is safe.
-	ErrUnprocessed error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server is closing the connection and did not process the request")}
+	// with it, by GOAWAY or REFUSED_STREAM: sending the request again is safe (RFC
+	// 9113, section 8.7).
+	ErrUnprocessed error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server did not process the request")}
 
 	// ErrCancelled ends a stream that the server reset because it is of no use any
 	// more, such as that of a call whose deadline has passed.

@@ -293,7 +293,7 @@ func TestDraining(t *testing.T) {
 	if _, err := c.Receive(nil, unhex(t, settings+"000008 07 00 00000000 00000001 00000000")); err != nil || !c.Draining() {
 		t.Errorf("after GOAWAY: %v", err)
 	}
-	if got := strings.Join(r.events, "|"); got != "1 end "+ErrUnprocessed.Error() {
+	if got := strings.Join(r.events, "|"); got != "1 end "+ErrUnprocessed.Error()+": GOAWAY, NO_ERROR" {
 		t.Error(got)
 	}
 	c.Start(c.Open(nil), 0, simpleRequest(""))

@@ -336,7 +336,10 @@ func (c *Conn) resetByServer(h frameHeader, p []byte) error {
 		return nil
 	}
 	err := ErrCancelled
-	if code := binary.BigEndian.Uint32(p); code != codeCancel {
+	switch code := binary.BigEndian.Uint32(p); {
+	case code == codeRefused && !c.streams[slot].answered:
+		err = fmt.Errorf("%w: %s", ErrUnprocessed, codeName(code))
+	case code != codeCancel:
 		err = resetError(code)
 	}
 	c.release(slot)
@@ -354,10 +357,8 @@ func (c *Conn) goAway(h frameHeader, p []byte) error {
 		return wrongSize(h)
 	}
 	c.goneAway = true
-	last, err := binary.BigEndian.Uint32(p)&streamMask, ErrUnprocessed
-	if code := binary.BigEndian.Uint32(p[codeBytes:]); code != codeNo {
-		err = fmt.Errorf("%w: %s", ErrUnprocessed, codeName(code))
-	}
+	last := binary.BigEndian.Uint32(p) & streamMask
+	err := fmt.Errorf("%w: GOAWAY, %s", ErrUnprocessed, codeName(binary.BigEndian.Uint32(p[codeBytes:])))
 	waiting := c.waiting
 	c.waiting = c.waiting[:0]
 	for _, slot := range waiting {
@@ -365,10 +366,15 @@ func (c *Conn) goAway(h frameHeader, p []byte) error {
 		c.owner.End(slot, err)
 	}
 	for slot := range c.streams {
-		if c.streams[slot].id > last {
-			c.release(slot)
-			c.owner.End(slot, err)
+		s := &c.streams[slot]
+		if s.id <= last {
+			continue
 		}
+		if s.answered {
+			return protocolError("GOAWAY takes back a stream that was answered")
+		}
+		c.release(slot)
+		c.owner.End(slot, err)
 	}
 	return nil
 }

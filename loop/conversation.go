@@ -4,6 +4,23 @@ package loop
 
 import "contend/load"
 
+// maxRepeats is how often an iteration is repeated that the peer did not
+// process.
+const maxRepeats = 2
+
+// An Unprocessed error ends an iteration of which it is certain that the peer
+// did nothing with it, so that its request may be sent again. If the
+// conversation is a Repeater the iteration goes on: on a new connection if this
+// one drains, with its due time and its start as they were, so that the wait is
+// part of its service time. Repeated twice in vain it ends with Err.
+type Unprocessed struct{ Err error }
+
+// Error returns the text of Err.
+func (e *Unprocessed) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Unprocessed) Unwrap() error { return e.Err }
+
 // A Conversation is a protocol's side of one connection. It turns iterations
 // into bytes and bytes into answers and does no I/O: the loop owns the socket,
 // the buffers, the deadlines and the clock. Iterations are named by slots: a
@@ -49,6 +66,14 @@ type Namer interface {
 	// Name returns that of the request of the slot's iteration in flight, for
 	// one that ends without an answer: load.Outcome.Request.
 	Name(slot int) string
+}
+
+// A Repeater is a Conversation that can begin an iteration again, after an
+// Unprocessed error.
+type Repeater interface {
+	Conversation
+	// Repeat sends the request of the slot's latest iteration once more.
+	Repeat(out []byte, slot int) []byte
 }
 
 // A Skipper is a Conversation that need not see all bytes. Before each read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,7 @@ type drive struct {
 	inflight int        // how many
 	done     []finished // by what was read last
 	crowded  []*link    // have more to read
+	repeats  []*slot    // to be begun again when their connections allow it
 
 	arrival load.Iteration // the next one of the open model,
 	pending bool           // if it has been asked for
@@ -105,6 +107,7 @@ func (l *Loop) settle() error {
 
 func (l *Loop) run() error {
 	for !l.cancelled {
+		l.repeatAll()
 		l.startDue()
 		if l.inflight == 0 && !l.more() {
 			return nil
@@ -139,7 +142,7 @@ func (l *Loop) abandon() {
 		}
 	}
 	for i := range l.slots {
-		l.slots[i].busy = false
+		l.slots[i].busy, l.slots[i].again = false, false
 	}
 }
 
@@ -181,17 +184,21 @@ func (l *Loop) arrives() bool {
 
 // start starts the iteration of a slot whose connection is not draining.
 func (l *Loop) start(s *slot) {
-	k := s.link
 	l.now = l.shard.Elapsed()
-	if !l.begin(s, l.now) {
-		return
+	if l.begin(s, l.now) {
+		l.send(s, s.link.conversation.Start)
 	}
+}
+
+// send begins an iteration on its connection, which it opens if need be.
+func (l *Loop) send(s *slot, start func(out []byte, slot int) []byte) {
+	k := s.link
 	var err error
 	if k.state != closed {
-		l.out = k.conversation.Start(l.out[:0], s.index)
+		l.out = start(l.out[:0], s.index)
 		err = k.write(l.out)
 	} else {
-		k.pending = k.conversation.Start(k.conversation.Open(k.pending[:0]), s.index)
+		k.pending = start(k.conversation.Open(k.pending[:0]), s.index)
 		if err = k.dial(); err == nil {
 			err = k.greet()
 		}
@@ -199,6 +206,24 @@ func (l *Loop) start(s *slot) {
 	if err != nil {
 		l.fail(k, err)
 	}
+}
+
+// repeatAll begins again what the peer did not process.
+func (l *Loop) repeatAll() {
+	if len(l.repeats) == 0 {
+		return
+	}
+	l.now = l.shard.Elapsed()
+	l.repeats = slices.DeleteFunc(l.repeats, func(s *slot) bool {
+		if s.again && s.link.draining {
+			return false
+		}
+		if s.again {
+			s.enter(l.now)
+			l.send(s, s.link.repeater.Repeat)
+		}
+		return true
+	})
 }
 
 // wait returns how many events there are. It waits for one if nothing else is
@@ -272,6 +297,10 @@ func (l *Loop) expire() {
 // cancel ends an iteration that has taken too long, and its connection with it
 // unless the conversation can spare that.
 func (l *Loop) cancel(s *slot) {
+	if s.again {
+		l.lose(s, l.now, l.late)
+		return
+	}
 	k := s.link
 	if k.canceler == nil || k.state != open {
 		l.fail(k, l.late)

@@ -26,6 +26,7 @@ type link struct {
 	skipper      Skipper  // nil: it cannot skip
 	canceler     Canceler // nil: it cannot cancel
 	namer        Namer    // nil: its requests have no names
+	repeater     Repeater // nil: it cannot repeat
 	slots        []*slot
 	inflight     int
 

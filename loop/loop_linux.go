@@ -75,6 +75,7 @@ func (l *Loop) arrange() {
 		k.conversation = l.config.New(vus)
 		k.canceler, _ = k.conversation.(Canceler)
 		k.namer, _ = k.conversation.(Namer)
+		k.repeater, _ = k.conversation.(Repeater)
 		if l.config.Network == "tcp" {
 			k.skipper, _ = k.conversation.(Skipper)
 		}

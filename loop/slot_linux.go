@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -15,6 +16,9 @@ type slot struct {
 	it      load.Iteration
 	busy    bool // the iteration is in flight
 	dialled bool // for it the connection was opened
+	again   bool // its iteration is to be repeated,
+	repeats int  // which has happened so often
+	tried   time.Duration
 	sent    time.Duration
 	first   time.Duration // byte of the answer; 0: has not come
 
@@ -47,6 +51,9 @@ func (k *link) End(slot int, out *load.Outcome, err error) {
 	}
 	l := k.loop
 	end := l.stamp()
+	if err != nil && k.repeat(s, err) {
+		return
+	}
 	l.leave(s)
 	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
 	d := &l.done[len(l.done)-1]
@@ -66,6 +73,20 @@ func (k *link) nameOf(s *slot) string {
 	return k.namer.Name(s.index)
 }
 
+// repeat takes an iteration from its connection, to begin it again as soon as
+// that is possible. false: it has to end.
+func (k *link) repeat(s *slot, err error) bool {
+	var unprocessed *Unprocessed
+	if k.repeater == nil || s.repeats == maxRepeats || !errors.As(err, &unprocessed) {
+		return false
+	}
+	s.busy, s.again = false, true
+	s.repeats++
+	k.inflight--
+	k.loop.repeats = append(k.loop.repeats, s)
+	return true
+}
+
 // Drain implements Slots.
 func (k *link) Drain() { k.draining = true }
 
@@ -75,7 +96,7 @@ func (s *slot) phases(end time.Duration) load.Phases {
 	}
 	p := load.Phases{FirstByte: s.first - s.sent}
 	if s.dialled {
-		p.Connect = s.sent - s.it.Start
+		p.Connect = s.sent - s.tried
 		p.Exchange = end - s.sent
 	}
 	return p
@@ -97,8 +118,8 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 		l.over = true
 		return false
 	}
-	s.busy, s.dialled, s.first, s.sent = true, false, 0, now
-	s.link.inflight++
+	s.repeats = 0
+	s.enter(now)
 	l.inflight++
 	if l.timeout > 0 {
 		l.flying.push(s)
@@ -106,10 +127,19 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 	return true
 }
 
+// enter puts an iteration on its connection.
+func (s *slot) enter(now time.Duration) {
+	s.busy, s.again, s.dialled = true, false, false
+	s.first, s.tried, s.sent = 0, now, now
+	s.link.inflight++
+}
+
 // leave ends an iteration for the loop.
 func (l *Loop) leave(s *slot) {
-	s.busy = false
-	s.link.inflight--
+	if s.busy {
+		s.link.inflight--
+	}
+	s.busy, s.again = false, false
 	l.inflight--
 	if l.timeout > 0 {
 		l.flying.remove(s)

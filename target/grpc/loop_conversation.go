@@ -29,6 +29,7 @@ type conversation struct {
 
 var (
 	_ loop.Canceler = (*conversation)(nil)
+	_ loop.Repeater = (*conversation)(nil)
 	_ h2.Streams    = (*conversation)(nil)
 )
 
@@ -47,6 +48,11 @@ func (c *conversation) Start(out []byte, slot int) []byte {
 		c.now, c.stamped = time.Now(), true
 	}
 	c.answers[slot].reset(c.now)
+	return c.conn.Start(out, slot, c.call.request)
+}
+
+// Repeat makes a call once more of which the server has done nothing.
+func (c *conversation) Repeat(out []byte, slot int) []byte {
 	return c.conn.Start(out, slot, c.call.request)
 }
 
@@ -93,6 +99,8 @@ func (c *conversation) End(slot int, err error) {
 		err = a.judge(timeout > 0)
 	case err == h2.ErrCancelled && timeout > 0 && time.Since(a.begun) >= timeout:
 		err = errExceeded // the server's clock was faster than the loop's
+	case errors.Is(err, h2.ErrUnprocessed):
+		err = &loop.Unprocessed{Err: err}
 	}
 	if err != nil {
 		c.slots.End(slot, nil, err)

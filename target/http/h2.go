@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type stream struct {
 var (
 	_ loop.Canceler = (*streams)(nil)
 	_ loop.Namer    = (*streams)(nil)
+	_ loop.Repeater = (*streams)(nil)
 	_ h2.Streams    = (*streams)(nil)
 )
 
@@ -69,6 +71,17 @@ func (c *streams) Start(out []byte, slot int) []byte {
 		var body []byte
 		s.fields, body = translate(s.fields[:0], s.sender.bytes())
 		s.own.Rewrite(s.fields, body)
+		request = &s.own
+	}
+	return c.send(out, c.conn.Start(out, slot, request))
+}
+
+// Repeat sends the request once more of which the server has done nothing, and
+// of whose answer nothing has come.
+func (c *streams) Repeat(out []byte, slot int) []byte {
+	s := &c.slots[slot]
+	request, ok := c.known[s.sender.request]
+	if !ok {
 		request = &s.own
 	}
 	return c.send(out, c.conn.Start(out, slot, request))
@@ -120,6 +133,9 @@ func (c *streams) End(slot int, err error) {
 	s := &c.slots[slot]
 	if err == nil && s.parser.eof() != nil {
 		err = protocolError("a body that is shorter than its Content-Length of %d", s.parser.length)
+	}
+	if errors.Is(err, h2.ErrUnprocessed) {
+		err = &loop.Unprocessed{Err: err}
 	}
 	if err != nil {
 		c.loop.End(slot, nil, err)

@@ -31,7 +31,10 @@
 // request, and replaced if the server has closed it or has sent something
 // unasked; nothing was sent by then, so this is safe for every method. A
 // request that was sent is never sent again: its failure is counted, although
-// the server may have closed just before it came.
+// the server may have closed just before it came. Only in HTTP/2 a server may
+// say that it did not process a request (GOAWAY, REFUSED_STREAM): it is sent
+// again, up to twice, and that counts in its service time (RFC 9113, section
+// 8.7).
 //
 // # Errors
 //
