@@ -10,6 +10,7 @@ import (
 	"contend/guard"
 	"contend/load"
 	"contend/report"
+	"contend/stat"
 	"contend/target"
 	"contend/trial"
 )
@@ -76,7 +77,8 @@ func (r *runner) bound(ctx context.Context, p Part, candidate string) (report.An
 	if p.Title != "" {
 		title += " (" + p.Title + ")"
 	}
-	b := bound{base: base, cand: cand, busiest: busiest, alone: alone.Service.Mean(), inFlight: inFlight}
+	b := bound{base: base, cand: cand, busiest: busiest, alone: alone.Service.Mean(), inFlight: inFlight,
+		measured: r.measured(p, candidate, busiest.Concurrency)}
 	return report.Analysis{
 		Name: "guard_bound", Title: title,
 		Columns: []string{"guard", "callers", "CPU per call", "time per call, 1 caller", "calls/s at the most"},
@@ -160,6 +162,18 @@ type bound struct {
 	busiest    trial.Cell
 	alone      time.Duration // service time at one caller
 	inFlight   int
+	measured   stat.Effect // of the candidate on the throughput
+}
+
+// measured returns the comparison of the throughputs at one level.
+func (r *runner) measured(p Part, candidate string, vus int) stat.Effect {
+	place := report.Place{Experiment: r.file.ID, Part: p.Name}
+	for _, c := range r.doc.Comparisons {
+		if c.Place == place && c.Candidate == candidate && c.Concurrency == vus && c.Metric == trial.Throughput {
+			return c.Effect
+		}
+	}
+	return stat.Effect{}
 }
 
 func (b bound) row(name string, c guardCost) []string {
@@ -171,10 +185,15 @@ func (b bound) sentences(candidate, baseline string) []string {
 	var list []string
 	extraCPU, extraTime := b.cand.cpu-b.base.cpu, b.cand.call-b.base.call
 	if perCall, what, ok := b.cpuPerCall(); ok {
+		share := math.Abs(float64(extraCPU)) / perCall
 		list = append(list, fmt.Sprintf(
-			"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f %%.",
-			candidate, report.Duration(float64(extraCPU)), baseline, report.Duration(perCall), what,
-			100*math.Abs(float64(extraCPU))/perCall))
+			"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f %%, if it costs there what it costs in process.",
+			candidate, report.Duration(float64(extraCPU)), baseline, report.Duration(perCall), what, 100*share))
+		if m := b.measured; m.Bounded() && (m.High < 1-share || m.Low > 1+share) {
+			list = append(list, fmt.Sprintf(
+				"Measured were %+.1f %% [%+.1f, %+.1f], which is more: behind the network %s costs more than in process, as when its hand-overs wake goroutines while both cores are busy.",
+				100*(m.Ratio-1), 100*(m.Low-1), 100*(m.High-1), candidate))
+		}
 	}
 	list = append(list, fmt.Sprintf(
 		"Latency: one caller waits %s longer in %s than in %s, of a service time of %s: at most %.2f %%.",
