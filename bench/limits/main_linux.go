@@ -1,0 +1,161 @@
+// Limits measures what contend run needs and how punctual it is, against its own
+// static server on loopback: start lag of the open model at 10 000/s, memory at 100
+// and 10 000 connections, and the growth of memory in a long run.
+//
+//	go run ./bench/limits
+//	go run ./bench/limits -growth 10m
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	"contend/bench/internal/paired"
+)
+
+func main() {
+	runs := flag.Int("runs", 10, "runs at 10 000/s, of 3 s each")
+	growth := flag.Duration("growth", time.Minute, "length of the run whose memory is watched")
+	contend := flag.String("contend", "", "a binary of contend; empty builds ./cmd/contend")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, limits{*contend, *runs, *growth}); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "bench/limits:", err)
+		os.Exit(1)
+	}
+}
+
+type limits struct {
+	contend string
+	runs    int
+	growth  time.Duration
+}
+
+func run(ctx context.Context, w io.Writer, l limits) error {
+	dir, err := os.MkdirTemp("", "contend-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if l.contend == "" {
+		l.contend = filepath.Join(dir, "contend")
+		if err := paired.BuildContend(ctx, l.contend); err != nil {
+			return err
+		}
+	}
+	url, stop, err := l.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	paired.PrintEnvironment(w)
+	return errors.Join(l.lag(ctx, w, url), l.memory(ctx, w, url), l.grow(ctx, w, url))
+}
+
+// serve starts the server and returns once it accepts connections.
+func (l limits) serve(ctx context.Context) (url string, stop func(), err error) {
+	address, err := paired.FreeAddress()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, l.contend, "serve", "static", "--http", address, "--size", "61B", "--threads", "1")
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
+	for range 100 {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			return "http://" + address + "/", stop, conn.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	stop()
+	return "", nil, fmt.Errorf("contend serve static does not listen on %s", address)
+}
+
+func (l limits) lag(ctx context.Context, w io.Writer, url string) error {
+	var p50, p99 []float64
+	for range l.runs {
+		out, err := exec.CommandContext(ctx, l.contend, "run", "--json", "-c", "50", "--rate", "10000", "-d", "3s", url).Output()
+		if err != nil {
+			return fmt.Errorf("contend run: %w", err)
+		}
+		if _, wrong, err := paired.CountContend(out); err != nil || wrong > 0 {
+			return errors.Join(err, fmt.Errorf("%d wrong or missing answers", wrong))
+		}
+		var document struct {
+			Results []struct {
+				StartLag struct {
+					P50 float64 `json:"p50"`
+					P99 float64 `json:"p99"`
+				} `json:"start_lag_ns"`
+			}
+		}
+		if err := json.Unmarshal(out, &document); err != nil {
+			return err
+		}
+		p50 = append(p50, document.Results[0].StartLag.P50/1000)
+		p99 = append(p99, document.Results[0].StartLag.P99/1000)
+	}
+	fmt.Fprintf(w, "start lag at 10 000/s, 50 connections: p50 %.0f µs, p99 %.0f µs (medians of %d runs; p99 of each: %.0f); bar 200 µs\n",
+		paired.Median(p50), paired.Median(p99), l.runs, p99)
+	return nil
+}
+
+func (l limits) memory(ctx context.Context, w io.Writer, url string) error {
+	for _, x := range []struct{ connections, bar int }{{100, 25}, {10_000, 200}} {
+		cmd := exec.CommandContext(ctx, l.contend, "run", "-c", strconv.Itoa(x.connections), "-d", "5s", url)
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("contend run: %w", err)
+		}
+		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		if !ok {
+			return errors.New("this system does not tell the memory of a process")
+		}
+		fmt.Fprintf(w, "memory at %d connections: at most %.1f MB resident; bar %d MB\n", x.connections, float64(usage.Maxrss)*1024/1e6, x.bar)
+	}
+	return nil
+}
+
+var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+
+// grow prints the resident memory of one run at ten moments.
+func (l limits) grow(ctx context.Context, w io.Writer, url string) error {
+	cmd := exec.CommandContext(ctx, l.contend, "run", "-c", "100", "--rate", "5000", "-d", l.growth.String(), url)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "memory over %v at 5000/s, 100 connections, in MB:", l.growth)
+	for range 10 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.growth * 99 / 1000):
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+		if found := resident.FindSubmatch(status); err == nil && found != nil {
+			kB, _ := strconv.ParseFloat(string(found[1]), 64)
+			fmt.Fprintf(w, " %.1f", kB*1024/1e6)
+		}
+	}
+	fmt.Fprintln(w)
+	return cmd.Wait()
+}
