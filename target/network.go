@@ -16,6 +16,7 @@ import (
 	"contend/target/grpc"
 	"contend/target/http"
 	"contend/target/roundtrip"
+	"contend/target/wire"
 	"contend/target/ws"
 )
 
@@ -101,6 +102,47 @@ func (m material) authorization() string {
 	return ""
 }
 
+// header is that of a request or handshake.
+func (m material) header(s Spec) []wire.Field {
+	fields, _ := headerFields(s.Header) // Validate has read them
+	if auth := m.authorization(); auth != "" {
+		fields = append(fields, wire.Field{Name: "Authorization", Value: auth})
+	}
+	return fields
+}
+
+func (m material) tls(s Spec) wire.TLS {
+	return wire.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key}
+}
+
+// connections are those of a valid spec, usual if it says nothing.
+func (s Spec) connections(usual wire.Sharing) wire.Connections {
+	if s.Connections == "" {
+		return wire.Connections{Sharing: usual}
+	}
+	c, _ := wire.ParseConnections(s.Connections) // Validate has read it
+	return c
+}
+
+// metadata is the header for gRPC, with binary values decoded.
+func (s Spec) metadata() (map[string][]string, error) {
+	fields, _ := headerFields(s.Header)
+	metadata := map[string][]string{}
+	var errs []error
+	for _, f := range fields {
+		key, value := strings.ToLower(f.Name), f.Value
+		if strings.HasSuffix(key, "-bin") {
+			decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+			if err != nil {
+				errs = append(errs, fmt.Errorf("header %s: the value of a key that ends in -bin is not base64", f.Name))
+			}
+			value = string(decoded)
+		}
+		metadata[key] = append(metadata[key], value)
+	}
+	return metadata, errors.Join(errs...)
+}
+
 // openHTTP opens a valid spec.
 func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 	ownStreams, why := s.ownStreams()
@@ -115,14 +157,11 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: m.body, Header: httpFields(s.Header),
 		ExpectStatus: s.ExpectStatus, Checks: s.Checks, DisableKeepAlive: s.NoKeepAlive,
 		Auth: http.Auth{User: user, Password: password, Bearer: m.bearer},
-		TLS:  http.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+		TLS:  http.TLS(m.tls(s)),
 	}
 	if ownStreams {
-		connections, _ := roundtrip.ParseConnections(s.Connections) // Validate has read it
-		c.HTTP2, c.DisableKeepAlive = true, connections.Sharing == roundtrip.PerIteration
-		if connections.Sharing == roundtrip.Shared {
-			c.Connections = max(1, connections.N)
-		}
+		connections := s.connections(wire.PerVU)
+		c.HTTP2, c.DisableKeepAlive, c.Connections = true, connections.Sharing == wire.PerIteration, connections.Pool()
 	}
 	for _, r := range s.Requests {
 		c.Requests = append(c.Requests, http.Request{
@@ -164,19 +203,9 @@ func (s Spec) needsRequests() bool {
 func openRoundTrip(s Spec, m material) (load.Target, error) {
 	c := roundtrip.Config{
 		URL: s.URL, Method: s.Method, Body: m.body, ExpectStatus: s.ExpectStatus,
-		TLS: roundtrip.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+		TLS: m.tls(s), Connections: s.connections(wire.PerVU), Header: m.header(s),
 	}
 	c.Version, _ = strconv.Atoi(s.HTTP)
-	if s.Connections != "" {
-		c.Connections, _ = roundtrip.ParseConnections(s.Connections) // Validate has read it
-	}
-	fields, _ := headerFields(s.Header)
-	for _, f := range fields {
-		c.Header = append(c.Header, roundtrip.Field{Name: f.name, Value: f.value})
-	}
-	if auth := m.authorization(); auth != "" {
-		c.Header = append(c.Header, roundtrip.Field{Name: "Authorization", Value: auth})
-	}
 	return opened(roundtrip.New(c))
 }
 
@@ -194,7 +223,7 @@ func httpFields(lines []string) []http.Field {
 	fields, _ := headerFields(lines)
 	list := make([]http.Field, len(fields))
 	for i, f := range fields {
-		list[i] = http.Field{Name: f.name, Value: f.value}
+		list[i] = http.Field(f)
 	}
 	return list
 }
@@ -202,18 +231,11 @@ func httpFields(lines []string) []http.Field {
 // openGRPC opens a valid spec.
 func openGRPC(ctx context.Context, s Spec, m material) (load.Target, error) {
 	c := grpc.Config{
-		URL: s.URL, Data: m.body, Metadata: map[string][]string{}, ProtoFiles: s.Proto, ImportPaths: s.ImportPath,
+		URL: s.URL, Data: m.body, ProtoFiles: s.Proto, ImportPaths: s.ImportPath,
 		Messages: s.Messages, StreamPerVU: s.Stream == "per-vu", Deadline: s.Deadline, MaxMessage: s.MaxMessage,
-		TLS: grpc.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
+		TLS: m.tls(s), Connections: s.connections(wire.Shared),
 	}
-	if s.Connections != "" {
-		c.Connections, _ = grpc.ParseConnections(s.Connections) // Validate has read it
-	}
-	fields, _ := headerFields(s.Header)
-	for _, f := range fields {
-		key := strings.ToLower(f.name)
-		c.Metadata[key] = append(c.Metadata[key], f.value)
-	}
+	c.Metadata, _ = s.metadata() // Validate has read it
 	if auth := m.authorization(); auth != "" {
 		c.Metadata["authorization"] = []string{auth}
 	}
@@ -235,22 +257,12 @@ func openWS(s Spec, m material) (load.Target, error) {
 	c := ws.Config{
 		URL: s.URL, Subprotocols: s.Subprotocols, Mode: ws.Mode(s.Mode), Message: m.body, Binary: s.Binary,
 		Match: ws.Match(s.Match), IDPath: s.IDPath, AnswerIDPath: s.AnswerIDPath, Compress: s.Compress, MaxMessage: s.MaxMessage,
-		TLS: ws.TLS{CA: m.authorities, Insecure: s.Insecure, Certificate: m.certificate, Key: m.key},
-	}
-	if s.Connections != "" {
-		c.Connections, _ = ws.ParseConnections(s.Connections) // Validate has read it
+		TLS: m.tls(s), Connections: s.connections(wire.PerVU), Header: m.header(s),
 	}
 	if checks.Len() > 0 {
 		c.Check = func(message []byte) string {
 			return checks.Run(check.Answer{Body: message, Size: int64(len(message))})
 		}
-	}
-	fields, _ := headerFields(s.Header)
-	for _, f := range fields {
-		c.Header = append(c.Header, ws.Field{Name: f.name, Value: f.value})
-	}
-	if auth := m.authorization(); auth != "" {
-		c.Header = append(c.Header, ws.Field{Name: "Authorization", Value: auth})
 	}
 	return opened(ws.New(c))
 }

@@ -13,7 +13,8 @@ type Spec struct {
 	// Method is the HTTP method.
 	Method string `yaml:"method,omitempty" json:"method,omitempty"`
 	// Header holds lines "Name: value": HTTP header fields, also of a WebSocket's
-	// handshake, or gRPC metadata.
+	// handshake, or gRPC metadata. The value of metadata whose name ends in -bin
+	// is in base64 (standard alphabet, padded or not).
 	Header []string `yaml:"header,omitempty" json:"-"`
 	// Data is the request's body: as it is for HTTP, a JSON message for gRPC, the
 	// message of a WebSocket.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -55,6 +56,7 @@ func TestOpenMistakes(t *testing.T) {
 		{Spec{URL: "http://localhost/", Data: "x", DataFile: "y"}, []string{"both data and data_file"}},
 		{Spec{URL: "http://localhost/", DataFile: missing}, []string{missing}},
 		{Spec{URL: "https://localhost/", CAFile: missing, Header: []string{"x"}}, []string{missing, `"x"`}},
+		{Spec{URL: "grpc://localhost:1/s/m", Header: []string{"A-bin: !", "b-bin: YQ=="}}, []string{"header A-bin", "not base64"}},
 		{Spec{URL: "grpc://localhost:1/s/m", ExpectStatus: []int{0, 1}, Connections: "many"}, []string{"one expected status", "many"}},
 	}
 	for _, tt := range tests {
@@ -68,6 +70,14 @@ func TestOpenMistakes(t *testing.T) {
 				t.Errorf("%+v: error %q does not mention %q", tt.spec, err, want)
 			}
 		}
+	}
+}
+
+func TestBinaryMetadata(t *testing.T) {
+	got, err := Spec{Header: []string{"X: YQ==", "K-Bin: /wA=", "k-bin: /wA", "e-bin:"}}.metadata()
+	want := map[string][]string{"x": {"YQ=="}, "k-bin": {"\xff\x00", "\xff\x00"}, "e-bin": {""}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }
 
@@ -107,6 +117,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		{URL: "http://localhost/", BasicAuth: "env:SECRET"},
 		{URL: "http://localhost/", Bearer: "do-not-show"},
 		{URL: "http://localhost/", BasicAuth: "do-not-show:password"},
+		{URL: "grpc://localhost:1/s/m", Header: []string{"key-bin: do-not-show"}},
 	} {
 		_, err := Opener{Env: env}.Open(t.Context(), s)
 		if err == nil || strings.Contains(err.Error(), "do-not-show") {

@@ -9,11 +9,9 @@ import (
 
 	"contend/target/check"
 	"contend/target/data"
-	"contend/target/grpc"
 	"contend/target/guard"
 	"contend/target/pipe"
-	"contend/target/roundtrip"
-	"contend/target/ws"
+	"contend/target/wire"
 )
 
 // schemes lists the families of schemes and the fields of a Spec that each knows
@@ -65,6 +63,10 @@ func (s Spec) Validate() error {
 	if s.RowOrder != "" {
 		wrong(err)
 	}
+	_, err = wire.ParseConnections(s.Connections)
+	if s.Connections != "" {
+		wrong(err)
+	}
 	wrong(oneOf("engine", s.Engine, "goroutines"))
 	wrong(oneOf("http", s.HTTP, "1.1", "2", "3"))
 	wrong(oneOf("stream", s.Stream, "per-iteration", "per-vu"))
@@ -79,16 +81,11 @@ func (s Spec) checkScheme(scheme string) error {
 	case "http", "https", "http+unix", "func":
 		return s.checkVersion()
 	case "grpc", "grpcs":
-		if s.Connections != "" {
-			_, err = grpc.ParseConnections(s.Connections)
-		}
+		_, err = s.metadata()
 		if len(s.ExpectStatus) > 1 {
 			err = errors.Join(err, fmt.Errorf("a gRPC call has one expected status, not %d", len(s.ExpectStatus)))
 		}
 	case "ws", "wss":
-		if s.Connections != "" {
-			_, err = ws.ParseConnections(s.Connections)
-		}
 	case "guard":
 		_, err = guard.Parse(s.URL)
 	case "pipe":
@@ -141,10 +138,6 @@ func (s Spec) checkPairs() error {
 func (s Spec) checkVersion() error {
 	newer := s.newer()
 	var errs []error
-	if newer && s.Connections != "" {
-		_, err := roundtrip.ParseConnections(s.Connections)
-		errs = append(errs, err)
-	}
 	for _, field := range []struct {
 		name string
 		bad  bool
@@ -177,11 +170,9 @@ func oneOf(name, value string, allowed ...string) error {
 	return fmt.Errorf("%s %q is not one of %s", name, value, strings.Join(allowed, ", "))
 }
 
-type field struct{ name, value string }
-
 // headerFields splits lines "Name: value".
-func headerFields(lines []string) ([]field, error) {
-	var fields []field
+func headerFields(lines []string) ([]wire.Field, error) {
+	var fields []wire.Field
 	var errs []error
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
@@ -189,7 +180,7 @@ func headerFields(lines []string) ([]field, error) {
 			errs = append(errs, fmt.Errorf("target: header %q is not of the form \"Name: value\"", line))
 			continue
 		}
-		fields = append(fields, field{strings.TrimSpace(name), strings.TrimSpace(value)})
+		fields = append(fields, wire.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
 	}
 	return fields, errors.Join(errs...)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"contend/target/wire"
 )
 
 // An address is a parsed Config.URL.
@@ -17,7 +19,7 @@ type address struct {
 }
 
 func parseAddress(text string) (address, error) {
-	shown := withoutUser(text)
+	shown := wire.HideUser(text)
 	refuse := func(why string) (address, error) {
 		return address{}, fmt.Errorf("URL %q: %s; want grpc://host:port/package.Service/Method", shown, why)
 	}
@@ -47,19 +49,6 @@ func parseAddress(text string) (address, error) {
 		return refuse("no method")
 	}
 	return a, nil
-}
-
-// withoutUser hides what stands before an @: it may be a password.
-func withoutUser(text string) string {
-	at := strings.LastIndexByte(text, '@')
-	if at < 0 {
-		return text
-	}
-	scheme, _, found := strings.Cut(text[:at], "://")
-	if !found {
-		return "…" + text[at:]
-	}
-	return scheme + "://…" + text[at:]
 }
 
 func splitMethod(path string) (service, method string, found bool) {

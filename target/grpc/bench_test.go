@@ -3,6 +3,8 @@ package grpc
 import (
 	"fmt"
 	"testing"
+
+	"contend/target/wire"
 )
 
 // BenchmarkDo is one call after the other, server included. The target itself
@@ -10,7 +12,7 @@ import (
 // reported is grpc-go's, on both sides.
 func BenchmarkDo(b *testing.B) {
 	for _, mode := range modes() {
-		b.Run(Connections{Mode: mode}.String(), func(b *testing.B) {
+		b.Run(wire.Connections{Sharing: mode}.String(), func(b *testing.B) {
 			address, _ := newCounterServer(b).start(b, "127.0.0.1:0", noReflection)
 			benchmarkDo(b, config(address, mode))
 		})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	"contend/target/wire"
 )
 
 // A Config says what is called and how. Only URL is required.
@@ -40,10 +42,10 @@ type Config struct {
 	// ImportPaths are the folders in which ProtoFiles and their imports are
 	// looked up. Empty means the folders of ProtoFiles.
 	ImportPaths []string
-	// Connections says which VUs share a connection; zero means shared:1.
-	Connections Connections
+	// Connections says which VUs share a connection; the zero value is per-vu.
+	Connections wire.Connections
 	// TLS is used with grpcs:// only.
-	TLS TLS
+	TLS wire.TLS
 	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
 	ExpectCode int
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
@@ -73,10 +75,10 @@ func (c Config) check() error {
 	if c.StreamPerVU && c.Deadline > 0 {
 		wrong("deadline %v: a stream that outlives the iteration has none", c.Deadline)
 	}
-	if c.StreamPerVU && c.Connections.Mode == PerIteration {
+	if c.StreamPerVU && c.Connections.Sharing == wire.PerIteration {
 		wrong("connections %v: a stream per VU outlives the iteration", c.Connections)
 	}
-	return errors.Join(append(errs, c.Connections.validate(), checkMetadata(c.Metadata))...)
+	return errors.Join(append(errs, c.Connections.Check(), checkMetadata(c.Metadata))...)
 }
 
 // call turns the method and the configuration into what an iteration does.

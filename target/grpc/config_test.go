@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"contend/target/wire"
 )
 
 func TestParseAddress(t *testing.T) {
@@ -56,57 +58,6 @@ func FuzzParseAddress(f *testing.F) {
 	})
 }
 
-func TestParseConnections(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want Connections
-		back string // the text form again; "" for an error
-	}{
-		{"shared:1", Connections{Shared, 1}, "shared:1"},
-		{"shared", Connections{Shared, 1}, "shared:1"},
-		{"shared:10", Connections{Shared, 10}, "shared:10"},
-		{"per-vu", Connections{PerVU, 0}, "per-vu"},
-		{"per-iteration", Connections{PerIteration, 0}, "per-iteration"},
-		{"shared:0", Connections{}, ""},
-		{"shared:-1", Connections{}, ""},
-		{"shared:", Connections{}, ""},
-		{"per-vu:2", Connections{}, ""},
-		{"", Connections{}, ""},
-	} {
-		got, err := ParseConnections(test.text)
-		if got != test.want || (err == nil) != (test.back != "") {
-			t.Errorf("%q: got %+v, %v", test.text, got, err)
-		}
-		if err == nil && got.String() != test.back {
-			t.Errorf("%q becomes %q", test.text, got)
-		}
-		if err != nil && !strings.Contains(err.Error(), "shared:N") {
-			t.Errorf("%q: %v does not say what is allowed", test.text, err)
-		}
-	}
-	if text, err := (Connections{}).MarshalText(); string(text) != "shared:1" || err != nil {
-		t.Errorf("the zero value is %q, %v", text, err)
-	}
-	if _, err := (Connections{Mode: PerVU, N: 3}).MarshalText(); err == nil {
-		t.Error("a pool per VU has a text form")
-	}
-}
-
-func FuzzParseConnections(f *testing.F) {
-	for _, seed := range []string{"shared:4", "per-vu", "per-iteration", "shared:99999999999999999999"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ParseConnections(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseConnections(c.String()); err != nil || again != c {
-			t.Errorf("%q is %+v, its text form %+v, %v", text, c, again, err)
-		}
-	})
-}
-
 func TestCheckMetadata(t *testing.T) {
 	for _, test := range []struct {
 		key, value string
@@ -151,18 +102,18 @@ func TestMistakes(t *testing.T) {
 		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages 2", "unary"}},
 		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages -1", "deadline -1ns", "message -1"}},
 		{"stream of a unary method", func(c *Config) { c.StreamPerVU = true }, []string{"unary", "bidirectional"}},
-		{"held and closed", func(c *Config) { c.StreamPerVU, c.Connections.Mode = true, PerIteration }, []string{"per-iteration", "outlives"}},
+		{"held and closed", func(c *Config) { c.StreamPerVU, c.Connections.Sharing = true, wire.PerIteration }, []string{"per-iteration", "outlives"}},
 		{"held and bounded", func(c *Config) { c.StreamPerVU, c.Deadline = true, 1 }, []string{"deadline", "outlives"}},
 		{"all at once", func(c *Config) { c.URL, c.ExpectCode, c.TLS.Insecure = "grpc://h", 99, true }, []string{"no host and port", "99", "grpcs"}},
-		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"client certificate"}},
+		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"TLS.Certificate and TLS.Key"}},
 		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "0 (OK) to 16"}},
 		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
-		{"mode", func(c *Config) { c.Connections.Mode = 7 }, []string{"7"}},
+		{"mode", func(c *Config) { c.Connections.Sharing = 7 }, []string{"7"}},
 		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"grpcs"}},
 		{"no certificate", func(c *Config) { secure(c); c.TLS.CA = []byte("x") }, []string{"CA", "PEM"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := config(address, Shared)
+			cfg := config(address, wire.Shared)
 			test.alter(&cfg)
 			target, err := New(t.Context(), cfg)
 			if err == nil {
@@ -197,8 +148,8 @@ func TestImportPaths(t *testing.T) {
 		}
 	}
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
-	cfg := config(address, Shared)
+	cfg := config(address, wire.Shared)
 	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{folder}
 	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
-	checkOutcome(t, outcome, err, Shared)
+	checkOutcome(t, outcome, err, wire.Shared)
 }

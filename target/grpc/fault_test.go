@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func closedPort(t *testing.T) string {
@@ -57,39 +58,39 @@ func TestUnreachable(t *testing.T) {
 	authority, certificate := certificate(t)
 	secured, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	plain, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
-	secure := TLS{CA: authority}
+	secure := wire.TLS{CA: authority}
 	for _, test := range []struct {
 		name    string
 		address string
-		tls     TLS
+		tls     wire.TLS
 		want    load.ErrorKind
 	}{
-		{"refused", closedPort(t), TLS{}, load.Refused},
+		{"refused", closedPort(t), wire.TLS{}, load.Refused},
 		{"refused, TLS", closedPort(t), secure, load.Refused},
-		{"unknown name", "no-such-host.invalid:1", TLS{}, load.DNS},
-		{"closes", listen(t, closes), TLS{}, load.Closed},
-		{"closes after the preface", listen(t, greeted(closes)), TLS{}, load.Closed},
-		{"resets", listen(t, greeted(reset)), TLS{}, load.Reset},
-		{"garbage", listen(t, greeted(garbage)), TLS{}, load.Protocol},
+		{"unknown name", "no-such-host.invalid:1", wire.TLS{}, load.DNS},
+		{"closes", listen(t, closes), wire.TLS{}, load.Closed},
+		{"closes after the preface", listen(t, greeted(closes)), wire.TLS{}, load.Closed},
+		{"resets", listen(t, greeted(reset)), wire.TLS{}, load.Reset},
+		{"garbage", listen(t, greeted(garbage)), wire.TLS{}, load.Protocol},
 		{"garbage, TLS", listen(t, greeted(garbage)), secure, load.TLS},
-		{"HTTP/1.1", httpServer(t, false), TLS{}, load.Protocol},
-		{"silence", listen(t, silence), TLS{}, load.Timeout},
+		{"HTTP/1.1", httpServer(t, false), wire.TLS{}, load.Protocol},
+		{"silence", listen(t, silence), wire.TLS{}, load.Timeout},
 		{"silence, TLS", listen(t, silence), secure, load.Timeout},
 		{"TLS to a plain port", plain, secure, load.TLS},
-		{"plain to a TLS port", secured, TLS{}, load.Closed},
+		{"plain to a TLS port", secured, wire.TLS{}, load.Closed},
 	} {
 		for _, mode := range modes() {
-			t.Run(test.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				cfg := config(test.address, mode)
-				if cfg.TLS = test.tls; !test.tls.isZero() {
+				if cfg.TLS = test.tls; !test.tls.IsZero() {
 					cfg.URL = "grpcs://" + test.address + methodPath
 				}
 				patience := 5 * time.Second
 				if test.want == load.Timeout {
 					patience = 100 * time.Millisecond
 				}
-				if test.want != load.Timeout || mode == PerIteration { // others wait connectWait
+				if test.want != load.Timeout || mode == wire.PerIteration { // others wait connectWait
 					vu := newVU(t, open(t, cfg), 0)
 					vu.(load.TimeoutSetter).SetTimeout(patience)
 					_, err := vu.Do(t.Context())
@@ -130,7 +131,7 @@ func TestSilentAtStart(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.protos, ""), func(t *testing.T) {
 			t.Parallel()
-			cfg := config(listen(t, silence), PerVU)
+			cfg := config(listen(t, silence), wire.PerVU)
 			cfg.ProtoFiles = test.protos
 			start := time.Now()
 			target, err := New(t.Context(), cfg)
@@ -170,7 +171,7 @@ func httpServer(t *testing.T, h2c bool) string {
 // An HTTP/2 server that is not a gRPC server gives no status: no valid answer.
 func TestNotGRPC(t *testing.T) {
 	address := httpServer(t, true)
-	_, err := newVU(t, open(t, config(address, Shared)), 0).Do(t.Context())
+	_, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
 	checkKind(t, err, load.Protocol)
 }
 
@@ -215,7 +216,7 @@ func TestFaultsInCall(t *testing.T) {
 		{"silence", func(*http2.Framer, net.Conn, uint32) {}, load.Timeout},
 	} {
 		for _, mode := range modes() {
-			t.Run(test.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				vu := newVU(t, open(t, config(frames(t, test.answer), mode)), 0)
 				vu.(load.TimeoutSetter).SetTimeout(100 * time.Millisecond)
@@ -232,7 +233,7 @@ func TestFaultsInCall(t *testing.T) {
 // to connect, and found again when it is back.
 func TestRestart(t *testing.T) {
 	for _, mode := range modes() {
-		t.Run(Connections{Mode: mode}.String(), func(t *testing.T) {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			t.Parallel()
 			server := newCounterServer(t)
 			address, running := server.start(t, "127.0.0.1:0", noReflection)
@@ -255,7 +256,7 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			// One attempt at once and one per pause: 1 + 3, and 2 to spare.
-			if refused == 0 || mode != PerIteration && refused > 6 {
+			if refused == 0 || mode != wire.PerIteration && refused > 6 {
 				t.Errorf("%d refusals in three pauses", refused)
 			}
 			server.start(t, address, noReflection)
@@ -277,7 +278,7 @@ func TestRestart(t *testing.T) {
 // longer; and its end is prompt when the run is cancelled.
 func TestAwayAndPatient(t *testing.T) {
 	address, running := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
-	vu := newVU(t, open(t, config(address, Shared)), 0)
+	vu := newVU(t, open(t, config(address, wire.Shared)), 0)
 	running.Stop()
 	for range 2 {
 		vu.Do(t.Context()) // closed or refused; the link is down from now on

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A peer is the server's side of one call over raw frames.
@@ -102,13 +103,13 @@ type hostileCall struct {
 
 func hostileCalls() []hostileCall {
 	return []hostileCall{
-		{"unary", func(address string) Config { return config(address, PerVU) }},
+		{"unary", func(address string) Config { return config(address, wire.PerVU) }},
 		{"Collect", func(address string) Config { return chat(address, "Collect", threeItems) }},
 		{"List", func(address string) Config { return chat(address, "List", `{"value": 3}`) }},
 		{"Talk", func(address string) Config { return chat(address, "Talk", threeItems) }},
 		{"held", func(address string) Config {
 			cfg := chat(address, "Talk", threeItems)
-			cfg.StreamPerVU, cfg.Connections.Mode = true, PerVU
+			cfg.StreamPerVU, cfg.Connections.Sharing = true, wire.PerVU
 			return cfg
 		}},
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 const (
@@ -46,12 +47,12 @@ type dialer struct {
 }
 
 func newDialer(a address, cfg Config) (dialer, error) {
-	security, err := cfg.TLS.credentials(a.secure)
+	security, err := secured(a, cfg.TLS)
 	if err != nil {
 		return dialer{}, err
 	}
 	d := dialer{hostPort: a.hostPort, security: security, maxMessage: cmp.Or(cfg.MaxMessage, defaultMaxMessage)}
-	if cfg.Connections.Mode == PerIteration {
+	if cfg.Connections.Sharing == wire.PerIteration {
 		d.tcp.KeepAlive = -1 // four system calls for a connection that lives for one call
 	}
 	return d, nil

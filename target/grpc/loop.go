@@ -32,11 +32,7 @@ func (t *Target) Loops(vus int) (int, string) {
 	case t.call.deadline > 0:
 		return 0, "a deadline other than the timeout"
 	}
-	shared := 0
-	if t.sharing.Mode == Shared {
-		shared = t.sharing.poolSize()
-	}
-	return wire.Loops("tcp", t.dialer.hostPort, vus, shared), ""
+	return wire.Loops("tcp", t.dialer.hostPort, vus, t.sharing.Pool()), ""
 }
 
 // NewLoop makes an event loop. Of shared connections it has its part, and its
@@ -46,10 +42,6 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 	for id := part.Index; id < part.VUs; id += part.Of {
 		ids = append(ids, id)
 	}
-	connections := 0
-	if t.sharing.Mode == Shared {
-		connections = part.Len(t.sharing.poolSize())
-	}
 	l := &callLoop{call: loopCall{call: t.call, authority: t.dialer.hostPort, metadata: t.metadata, maxMessage: t.dialer.maxMessage}}
 	l.call.build(0)
 	var err error
@@ -57,9 +49,9 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		Network:     "tcp",
 		Address:     t.dialer.hostPort,
 		VUs:         ids,
-		Connections: connections,
+		Connections: part.Len(t.sharing.Pool()),
 		New:         func(vus []int) loop.Conversation { return newConversation(&l.call, len(vus)) },
-		CloseEach:   t.sharing.Mode == PerIteration,
+		CloseEach:   t.sharing.Sharing == wire.PerIteration,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("grpc: %w", err)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
+
+	"contend/target/wire"
 )
 
 // A call that a server says it did not process is made again, by grpc-go and
@@ -21,7 +23,7 @@ func TestAServerThatLeavesCostsNoCall(t *testing.T) {
 			p.WriteGoAway(last, http2.ErrCodeNo, nil)
 		}
 	})
-	for _, mode := range []Mode{PerVU, Shared} {
+	for _, mode := range []wire.Sharing{wire.PerVU, wire.Shared} {
 		if got := overBoth(t, config(address, mode), iterations(10, 1000)); got.Completed != 1000 {
 			t.Errorf("%v: %+v", mode, got)
 		}

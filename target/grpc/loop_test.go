@@ -18,6 +18,7 @@ import (
 
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire"
 )
 
 // portable hides from the engine that a target can be driven by event loops.
@@ -80,11 +81,11 @@ func iterations(vus int, n int64) load.Plan {
 
 // Every call is counted by the server, in each mode and over both engines.
 func TestLoopModes(t *testing.T) {
-	for _, connections := range []Connections{{Shared, 1}, {Shared, 3}, {PerVU, 0}, {PerIteration, 0}} {
+	for _, connections := range []wire.Connections{{Sharing: wire.Shared, N: 1}, {Sharing: wire.Shared, N: 3}, {}, {Sharing: wire.PerIteration}} {
 		t.Run(connections.String(), func(t *testing.T) {
 			server := newCounterServer(t)
 			address, _ := server.start(t, "127.0.0.1:0", noReflection)
-			cfg := config(address, connections.Mode)
+			cfg := config(address, connections.Sharing)
 			cfg.Connections = connections
 			cfg.Data = []byte(`{"value": 0}`) // then all answers have the same size
 			cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}}
@@ -116,7 +117,7 @@ func TestLoopCodes(t *testing.T) {
 	for code := codes.OK; code <= codes.Unauthenticated; code++ {
 		for _, expect := range []codes.Code{codes.OK, code} {
 			now.Store(uint32(code))
-			cfg := config(address, PerVU)
+			cfg := config(address, wire.PerVU)
 			cfg.Data, cfg.ExpectCode = []byte(`{"value": 0}`), int(expect)
 			got := overBoth(t, cfg, iterations(2, 6))
 			want := account{Statuses: map[int]int64{int(code): 6}}
@@ -151,7 +152,7 @@ func TestLoopDetail(t *testing.T) {
 			defer mu.Unlock()
 			details = append(details, string(s.Outcome.Detail))
 		}
-		runOver(t, config(address, Shared), load.EventLoop, plan)
+		runOver(t, config(address, wire.Shared), load.EventLoop, plan)
 		if len(details) != 9 {
 			t.Errorf("%d samples", len(details))
 		}
@@ -208,7 +209,7 @@ func TestLoopTimeout(t *testing.T) {
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
 	plan := iterations(1, 10)
 	plan.Timeout = 100 * time.Millisecond
-	cfg := config(address, Shared)
+	cfg := config(address, wire.Shared)
 	cfg.Data = []byte(`{"value": 0}`)
 	got := overBoth(t, cfg, plan)
 	mu.Lock()
@@ -222,7 +223,7 @@ func TestLoopTimeout(t *testing.T) {
 func TestLoopHostile(t *testing.T) {
 	for _, test := range hostilePeers {
 		for _, mode := range modes() {
-			t.Run(test.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				plan := iterations(1, 3)
 				if test.want == load.Timeout {
@@ -273,7 +274,7 @@ func TestLoopOddities(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := overBoth(t, config(hostile(t, test.answer), PerVU), iterations(1, 3))
+			got := overBoth(t, config(hostile(t, test.answer), wire.PerVU), iterations(1, 3))
 			if text := fmt.Sprintf("%v %v 0:%d", got.Statuses, got.Errored, got.Completed); !strings.Contains(text, test.want+":3") {
 				t.Errorf("%s, want %s", text, test.want)
 			}
@@ -282,7 +283,7 @@ func TestLoopOddities(t *testing.T) {
 }
 
 func TestLoopNotGRPC(t *testing.T) {
-	got := overBoth(t, config(httpServer(t, true), PerVU), iterations(2, 4))
+	got := overBoth(t, config(httpServer(t, true), wire.PerVU), iterations(2, 4))
 	if got.Errored[load.Protocol] != 4 {
 		t.Errorf("%+v", got)
 	}
@@ -307,7 +308,7 @@ func TestLoopGracefulEnd(t *testing.T) {
 // A server that dies in mid-run is found again when it is back.
 func TestLoopRestart(t *testing.T) {
 	for _, mode := range modes() {
-		t.Run(Connections{Mode: mode}.String(), func(t *testing.T) {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			server := newCounterServer(t)
 			address, running := server.start(t, "127.0.0.1:0", noReflection)
 			var mu sync.Mutex
@@ -352,14 +353,14 @@ func TestLoops(t *testing.T) {
 		why   string
 	}{
 		{"one shared connection", func(c *Config) {}, 50, 1, ""},
-		{"one VU", func(c *Config) { c.Connections.Mode = PerVU }, 1, 1, ""},
+		{"one VU", func(c *Config) { c.Connections.Sharing = wire.PerVU }, 1, 1, ""},
 		{"TLS", secure, 50, 0, "TLS"},
 		{"streams", func(c *Config) {
 			c.URL, c.ProtoFiles = "grpc://127.0.0.1:1/chat.Room/Talk", []string{"testdata/chat.proto"}
 		}, 50, 0, "streams"},
 		{"deadline", func(c *Config) { c.Deadline = time.Second }, 50, 0, "a deadline other than the timeout"},
 	} {
-		cfg := config("127.0.0.1:1", Shared)
+		cfg := config("127.0.0.1:1", wire.Shared)
 		test.alter(&cfg)
 		target := open(t, cfg)
 		if got, why := target.Loops(test.vus); got != test.want || why != test.why {

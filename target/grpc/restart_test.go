@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A server that is killed and comes back in mid-run: every iteration is
@@ -16,22 +17,22 @@ import (
 func TestRestartInRun(t *testing.T) {
 	for _, call := range []struct {
 		name, method string
-		modes        []Mode
+		modes        []wire.Sharing
 	}{
 		{"unary", "", modes()},
-		{"Collect", "Collect", []Mode{Shared}},
-		{"List", "List", []Mode{PerVU}},
+		{"Collect", "Collect", []wire.Sharing{wire.Shared}},
+		{"List", "List", []wire.Sharing{wire.PerVU}},
 		{"Talk", "Talk", modes()},
-		{"held", "Talk", []Mode{Shared, PerVU}},
+		{"held", "Talk", []wire.Sharing{wire.Shared, wire.PerVU}},
 	} {
 		for _, mode := range call.modes {
-			t.Run(call.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(call.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				address, stop, restart := restartable(t, call.method)
 				cfg := config(address, mode)
 				if call.method != "" {
 					cfg = chat(address, call.method, `{"value": 1}`)
-					cfg.Connections.Mode, cfg.StreamPerVU = mode, call.name == "held"
+					cfg.Connections.Sharing, cfg.StreamPerVU = mode, call.name == "held"
 				}
 				runThroughRestart(t, open(t, cfg), stop, restart)
 			})

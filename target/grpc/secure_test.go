@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // keyPair returns a certificate and its key in PEM form.
@@ -41,13 +42,13 @@ func TestMutualTLS(t *testing.T) {
 		for _, mode := range modes() {
 			cfg := chat(address, method, `{"value": 2}`)
 			secure(&cfg)
-			cfg.Connections.Mode = mode
-			cfg.TLS = TLS{CA: authority, Certificate: clientPEM, Key: clientKey}
+			cfg.Connections.Sharing = mode
+			cfg.TLS = wire.TLS{CA: authority, Certificate: clientPEM, Key: clientKey}
 			out, err := newVU(t, open(t, cfg), 0).Do(t.Context())
 			if err != nil || out.Failed {
 				t.Errorf("%s, %v: got %+v, %v", method, cfg.Connections, out, err)
 			}
-			cfg.TLS = TLS{CA: authority}
+			cfg.TLS = wire.TLS{CA: authority}
 			vu := newVU(t, open(t, cfg), 0)
 			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
 			_, err = vu.Do(t.Context())
@@ -69,8 +70,8 @@ func TestSecrets(t *testing.T) {
 		{URL: "grpc://u:" + secret + "@127.0.0.1:port/chat.Room/Talk"},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {"Bearer " + secret + "\n"}}},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"Authorization": {secret}}},
-		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: TLS{Certificate: authority, Key: []byte(secret)}},
-		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: TLS{Certificate: other, Key: key}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: authority, Key: []byte(secret)}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: other, Key: key}},
 		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {secret}}},
 	} {
 		_, err := New(t.Context(), cfg)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // Three messages of 2, 2 and 5 bytes: {value: v} is a tag and a varint of one
@@ -60,17 +61,17 @@ func TestStreams(t *testing.T) {
 	for _, test := range streamTests() {
 		for _, kind := range []reflectionKind{noReflection, v1Reflection} {
 			for _, mode := range modes() {
-				if test.perVU && mode == PerIteration {
+				if test.perVU && mode == wire.PerIteration {
 					continue
 				}
-				name := fmt.Sprintf("%s/%d/%v/%d/%v", test.method, test.messages, test.perVU, kind, Connections{Mode: mode})
+				name := fmt.Sprintf("%s/%d/%v/%d/%v", test.method, test.messages, test.perVU, kind, wire.Connections{Sharing: mode})
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					server := newChatServer(t)
 					server.delay = delay
 					address, _ := server.start(t, "127.0.0.1:0", kind)
 					cfg := chat(address, test.method, test.data)
-					cfg.Messages, cfg.StreamPerVU, cfg.Connections.Mode = test.messages, test.perVU, mode
+					cfg.Messages, cfg.StreamPerVU, cfg.Connections.Sharing = test.messages, test.perVU, mode
 					if kind != noReflection {
 						cfg.ProtoFiles = nil
 					}

@@ -48,13 +48,14 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A Target calls one method. It is safe for concurrent use.
 type Target struct {
 	dialer   dialer
 	call     call
-	sharing  Connections
+	sharing  wire.Connections
 	metadata metadata.MD
 	held     bool // streams, by their VUs
 
@@ -108,7 +109,7 @@ func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 func (t *Target) shared(ctx context.Context, id int) (*link, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for len(t.pool) < t.sharing.poolSize() {
+	for len(t.pool) < t.sharing.Pool() {
 		l, err := t.connect(ctx)
 		if err != nil {
 			return nil, err
@@ -152,10 +153,10 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	var (
 		l    *link
 		err  error
-		owns = t.sharing.Mode == PerVU
+		owns = t.sharing.Sharing == wire.PerVU
 	)
 	switch {
-	case t.sharing.Mode == PerIteration:
+	case t.sharing.Sharing == wire.PerIteration:
 		return &connectingVU{vu: base, dialer: t.dialer}, nil
 	case owns:
 		l, err = t.connect(ctx)

@@ -17,16 +17,17 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func config(address string, mode Mode) Config {
+func config(address string, mode wire.Sharing) Config {
 	return Config{
 		URL:         "grpc://" + address + methodPath,
 		Data:        []byte(`{"value": 1}`),
 		ProtoFiles:  []string{"testdata/counter.proto"},
-		Connections: Connections{Mode: mode},
+		Connections: wire.Connections{Sharing: mode},
 	}
 }
 
@@ -57,14 +58,14 @@ func newVU(t testing.TB, target *Target, id int) load.VU {
 	return vu
 }
 
-func modes() []Mode { return []Mode{Shared, PerVU, PerIteration} }
+func modes() []wire.Sharing { return []wire.Sharing{wire.Shared, wire.PerVU, wire.PerIteration} }
 
 // Every call of every VU is counted by the server, and every answer has its
 // size: "Incremented value is N" in field 1 is 2 + 22 + len(N) - 1 bytes.
 func TestModes(t *testing.T) {
 	const vus, calls = 5, 20
 	for _, mode := range modes() {
-		t.Run(Connections{Mode: mode}.String(), func(t *testing.T) {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			server := newCounterServer(t)
 			address, _ := server.start(t, "127.0.0.1:0", noReflection)
 			target := open(t, config(address, mode))
@@ -86,7 +87,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func checkOutcome(t *testing.T, got load.Outcome, err error, mode Mode) {
+func checkOutcome(t *testing.T, got load.Outcome, err error, mode wire.Sharing) {
 	t.Helper()
 	if err != nil || got.Failed || got.Status != 0 {
 		t.Errorf("got %+v, %v; want a right answer", got, err)
@@ -98,8 +99,8 @@ func checkOutcome(t *testing.T, got load.Outcome, err error, mode Mode) {
 		t.Errorf("bytes out %d, in %d", got.BytesOut, got.BytesIn)
 	}
 	phased := got.Phases.Connect > 0 && got.Phases.Exchange >= got.Phases.FirstByte
-	if phased != (mode == PerIteration) || got.Phases.FirstByte <= 0 {
-		t.Errorf("phases %+v in mode %v", got.Phases, Connections{Mode: mode})
+	if phased != (mode == wire.PerIteration) || got.Phases.FirstByte <= 0 {
+		t.Errorf("phases %+v in mode %v", got.Phases, wire.Connections{Sharing: mode})
 	}
 }
 
@@ -134,7 +135,7 @@ func TestReflection(t *testing.T) {
 				t.Errorf("method %s", target.Method())
 			}
 			outcome, err := newVU(t, target, 0).Do(t.Context())
-			checkOutcome(t, outcome, err, Shared)
+			checkOutcome(t, outcome, err, wire.Shared)
 		})
 	}
 }
@@ -144,7 +145,7 @@ func TestReflection(t *testing.T) {
 func TestWrongAnswers(t *testing.T) {
 	for _, code := range []codes.Code{codes.InvalidArgument, codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unknown} {
 		for _, mode := range modes() {
-			t.Run(code.String()+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(code.String()+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				server := newCounterServer(t)
 				server.hook = func(context.Context) error {
 					return status.Error(code, "error reading from server: EOF")
@@ -169,7 +170,7 @@ func TestWrongAnswerAfterHeaders(t *testing.T) {
 		return status.Error(codes.Unavailable, "full")
 	}
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
-	outcome, err := newVU(t, open(t, config(address, Shared)), 0).Do(t.Context())
+	outcome, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
 	if err != nil || !outcome.Failed || outcome.Status != int(codes.Unavailable) {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
@@ -177,7 +178,7 @@ func TestWrongAnswerAfterHeaders(t *testing.T) {
 
 func TestExpectCode(t *testing.T) {
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
-	cfg := config(address, Shared)
+	cfg := config(address, wire.Shared)
 	cfg.Data, cfg.ExpectCode = []byte(`{"value": -1}`), int(codes.InvalidArgument)
 	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
 	if err != nil || outcome.Failed || outcome.Status != int(codes.InvalidArgument) {
@@ -188,7 +189,7 @@ func TestExpectCode(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	server := newCounterServer(t)
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
-	cfg := config(address, Shared)
+	cfg := config(address, wire.Shared)
 	cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}}
 	if _, err := newVU(t, open(t, cfg), 0).Do(t.Context()); err != nil {
 		t.Fatal(err)
@@ -208,19 +209,19 @@ func TestTLS(t *testing.T) {
 	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", v1Reflection, secured)
 	for _, test := range []struct {
 		name string
-		tls  TLS
+		tls  wire.TLS
 		want load.ErrorKind
 	}{
-		{"own authority", TLS{CA: authority}, ""},
-		{"insecure", TLS{Insecure: true}, ""},
-		{"unknown authority", TLS{}, load.TLS},
-		{"other name", TLS{CA: authority, ServerName: "elsewhere"}, load.TLS},
+		{"own authority", wire.TLS{CA: authority}, ""},
+		{"insecure", wire.TLS{Insecure: true}, ""},
+		{"unknown authority", wire.TLS{}, load.TLS},
+		{"other name", wire.TLS{CA: authority, ServerName: "elsewhere"}, load.TLS},
 	} {
 		for _, mode := range modes() {
-			t.Run(test.name+"/"+Connections{Mode: mode}.String(), func(t *testing.T) {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				target, err := New(t.Context(), Config{
 					URL: "grpcs://" + address + methodPath, Data: []byte(`{"value":1}`),
-					TLS: test.tls, Connections: Connections{Mode: mode},
+					TLS: test.tls, Connections: wire.Connections{Sharing: mode},
 				})
 				if test.want != "" {
 					checkKind(t, err, test.want)
@@ -250,7 +251,7 @@ func checkKind(t *testing.T, err error, want load.ErrorKind) {
 func TestTimeout(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	for _, mode := range modes() {
-		t.Run(Connections{Mode: mode}.String(), func(t *testing.T) {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			server := newCounterServer(t)
 			var mu sync.Mutex
 			slow := true
@@ -286,7 +287,7 @@ func TestTimeout(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	for _, mode := range modes() {
-		t.Run(Connections{Mode: mode}.String(), func(t *testing.T) {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			server := newCounterServer(t)
 			server.hook = func(ctx context.Context) error {
 				<-ctx.Done()

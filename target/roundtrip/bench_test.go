@@ -11,7 +11,7 @@ import (
 
 // The time holds the server's part, which is in this process.
 func BenchmarkRun(b *testing.B) {
-	for _, w := range wires {
+	for _, w := range ways {
 		for _, connections := range everyConnections[:3] {
 			b.Run(fmt.Sprintf("%s/%v", w.name, connections), func(b *testing.B) {
 				c := w.config(b, func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "hello") })

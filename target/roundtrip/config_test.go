@@ -3,6 +3,8 @@ package roundtrip
 import (
 	"strings"
 	"testing"
+
+	"contend/target/wire"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {
@@ -15,12 +17,13 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "http://h/", Version: 3}, []string{"HTTP/3 needs https"}},
 		{Config{URL: "https:///x", Version: 3}, []string{"no host"}},
 		{Config{URL: "https://me:secret@h/", Version: 3}, []string{"user information", "xxxxx"}},
-		{Config{URL: "http://h/", Version: 2, TLS: TLS{Insecure: true}}, []string{"TLS is set but URL is not https"}},
-		{Config{URL: "https://h/", Version: 2, TLS: TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "http://h/", Version: 2, TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not https"}},
+		{Config{URL: "https://h/", Version: 2, TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "https://h/", Version: 3, TLS: wire.TLS{NoSNI: true}}, []string{"TLS.NoSNI is not possible"}},
 		{Config{URL: "https://h/", Version: 2, ExpectStatus: []int{99, 1000}}, []string{"ExpectStatus 99", "ExpectStatus 1000"}},
 		{Config{URL: "https://h/", Version: 2, Method: "GE T"}, []string{`Method "GE T"`}},
-		{Config{URL: "https://h/", Version: 2, Connections: Connections{PerIteration, 2}}, []string{"per-iteration with N 2"}},
-		{Config{URL: "https://h/", Version: 2, Header: []Field{{"connection", "close"}, {"a b", "c"}, {"X", "a\nb"}}},
+		{Config{URL: "https://h/", Version: 2, Connections: wire.Connections{Sharing: wire.PerIteration, N: 2}}, []string{"per-iteration with N 2"}},
+		{Config{URL: "https://h/", Version: 2, Header: []wire.Field{{Name: "connection", Value: "close"}, {Name: "a b", Value: "c"}, {Name: "X", Value: "a\nb"}}},
 			[]string{`"connection" is not possible in HTTP/2`, `"a b" is not a token`, "control character"}},
 	} {
 		_, err := New(test.config)
@@ -35,20 +38,6 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q tells a secret", err)
-		}
-	}
-}
-
-func TestConnectionsText(t *testing.T) {
-	for text, want := range map[string]Connections{"per-vu": {}, "per-iteration": {Sharing: PerIteration}, "shared": {Shared, 1}, "shared:12": {Shared, 12}} {
-		got, err := ParseConnections(text)
-		if err != nil || got != want || text != "shared" && got.String() != text {
-			t.Errorf("%s: got %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "shared:0", "shared:x", "shared:-1", "shared:", "per-vu:1", "per-iteration:2", "Shared"} {
-		if got, err := ParseConnections(text); err == nil {
-			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 const hostileTimeout = 250 * time.Millisecond
@@ -49,7 +50,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 	}
 }
 
-// Handlers that behave badly over each wire.
+// Handlers that behave badly over each way to speak.
 var badHandlers = []struct {
 	name   string
 	handle http.HandlerFunc
@@ -86,8 +87,8 @@ var badHandlers = []struct {
 
 func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
 	for _, test := range badHandlers {
-		onEvery(t, func(t *testing.T, w wire, connections Connections) {
-			if connections.N > 0 || connections.Sharing == PerIteration {
+		onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
+			if connections.N > 0 || connections.Sharing == wire.PerIteration {
 				return // like the others
 			}
 			t.Parallel()
@@ -104,7 +105,7 @@ func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for _, w := range wires {
+	for _, w := range ways {
 		scheme := "https://"
 		if w.name == "h2c" {
 			scheme = "http://"
@@ -239,7 +240,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 					}
 				}
 			}()
-			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: TLS{Insecure: true}}, load.Timeout)
+			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: wire.TLS{Insecure: true}}, load.Timeout)
 			conn.Close()
 			<-done
 		})
@@ -249,20 +250,20 @@ func TestHostileServersOfQUIC(t *testing.T) {
 func TestTLS(t *testing.T) {
 	ok := func(http.ResponseWriter, *http.Request) {}
 	ca := pemOf()
-	for _, w := range wires[1:] {
+	for _, w := range ways[1:] {
 		c := w.config(t, ok)
-		for name, trust := range map[string]TLS{"authority": {CA: ca}, "other name": {CA: ca, ServerName: "example.com"}} {
+		for name, trust := range map[string]wire.TLS{"authority": {CA: ca}, "other name": {CA: ca, ServerName: "example.com"}} {
 			c.TLS = trust
 			if out, err := newTestVU(t, c).Do(context.Background()); err != nil || out.Failed {
 				t.Errorf("%s, %s: got %+v, %v", w.name, name, out, err)
 			}
 		}
-		c.TLS = TLS{}
+		c.TLS = wire.TLS{}
 		checkHostile(t, c, load.TLS)
-		c.TLS = TLS{CA: ca, ServerName: "other.invalid"}
+		c.TLS = wire.TLS{CA: ca, ServerName: "other.invalid"}
 		checkHostile(t, c, load.TLS)
 	}
-	anyTLS := TLS{Insecure: true}
+	anyTLS := wire.TLS{Insecure: true}
 	t.Run("TLS to a plain port", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.Start()
@@ -270,7 +271,7 @@ func TestTLS(t *testing.T) {
 		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: 2, TLS: anyTLS}, load.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
-		c := wires[1].config(t, ok)
+		c := ways[1].config(t, ok)
 		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, load.Protocol, load.Closed, load.Reset)
 	})
 	t.Run("silent", func(t *testing.T) {

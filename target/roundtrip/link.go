@@ -9,15 +9,14 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+
+	"contend/target/wire"
 )
 
 // A link is one connection that carries requests.
 type link interface {
 	http.RoundTripper
-	// isDead reports whether the connection is of no use any more.
-	isDead() bool
-	// Close may be called more than once.
-	Close() error
+	wire.Conn
 }
 
 // open opens a connection.
@@ -29,7 +28,7 @@ func (t *Target) open(ctx context.Context) (link, error) {
 		}
 		return l, nil
 	}
-	conn, err := t.tcp.NewClientConn(ctx, t.origin.url.Scheme, t.origin.address)
+	conn, err := t.tcp.NewClientConn(ctx, t.origin.URL.Scheme, t.origin.Address)
 	if err != nil {
 		return nil, dialError(err)
 	}
@@ -39,7 +38,8 @@ func (t *Target) open(ctx context.Context) (link, error) {
 // A tcpLink is a connection of HTTP/2.
 type tcpLink struct{ *http.ClientConn }
 
-func (l tcpLink) isDead() bool { return l.Err() != nil }
+// IsDead reports whether the connection is of no use any more.
+func (l tcpLink) IsDead() bool { return l.Err() != nil }
 
 // A udpLink is a connection of HTTP/3 with a socket of its own, as any client
 // has one.
@@ -56,7 +56,7 @@ const handshakeTimeout = 10 * time.Second
 func (t *Target) openUDP(ctx context.Context) (*udpLink, error) {
 	// The network is asked for names, but told nothing yet: a connected socket
 	// learns that nobody listens, where quic-go's own sockets wait in vain.
-	connection, err := (&net.Dialer{}).DialContext(ctx, "udp", t.origin.address)
+	connection, err := (&net.Dialer{}).DialContext(ctx, "udp", t.origin.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,8 @@ func (t *Target) openUDP(ctx context.Context) (*udpLink, error) {
 	return l, nil
 }
 
-func (l *udpLink) isDead() bool { return l.Context().Err() != nil }
+// IsDead reports whether the connection is of no use any more.
+func (l *udpLink) IsDead() bool { return l.Context().Err() != nil }
 
 // Close says goodbye and frees the socket.
 func (l *udpLink) Close() error {

@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func TestRunCountsWhatTheServerCounted(t *testing.T) {
-	onEvery(t, func(t *testing.T, w wire, connections Connections) {
+	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 		var asked, wrong atomic.Int64
 		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor != w.version {
@@ -38,7 +39,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 }
 
 func TestRequestSaysWhatIsConfigured(t *testing.T) {
-	for _, w := range wires {
+	for _, w := range ways {
 		body := bytes.Repeat([]byte("body "), 50_000)
 		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
 			got, err := io.ReadAll(r.Body)
@@ -50,7 +51,7 @@ func TestRequestSaysWhatIsConfigured(t *testing.T) {
 			rw.WriteHeader(201)
 		})
 		c.URL, c.Method, c.Body, c.ExpectStatus = c.URL+"/a?b=c", "PUT", body, []int{201}
-		c.Header = []Field{{"x-y", "1"}, {"X-Y", "2"}, {"host", "other"}}
+		c.Header = []wire.Field{{Name: "x-y", Value: "1"}, {Name: "X-Y", Value: "2"}, {Name: "host", Value: "other"}}
 		v := newTestVU(t, c)
 		for range 3 {
 			out, err := v.Do(context.Background())
@@ -62,7 +63,7 @@ func TestRequestSaysWhatIsConfigured(t *testing.T) {
 }
 
 func TestStatusDecides(t *testing.T) {
-	for _, w := range wires {
+	for _, w := range ways {
 		for status, failed := range map[int]bool{200: false, 204: false, 302: false, 399: false, 400: true, 404: true, 500: true} {
 			c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
 				rw.Header().Set("Location", "/elsewhere")
@@ -78,7 +79,7 @@ func TestStatusDecides(t *testing.T) {
 }
 
 func TestAKnownDelayIsMeasured(t *testing.T) {
-	onEvery(t, func(t *testing.T, w wire, connections Connections) {
+	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 		const delay = 20 * time.Millisecond
 		c := w.config(t, func(http.ResponseWriter, *http.Request) { time.Sleep(delay) })
 		c.Connections = connections
@@ -184,7 +185,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 					stop = serveQUIC(conn, handler)
 				}
 			})
-			c := Config{URL: "https://" + address, Version: 3, TLS: TLS{Insecure: true}, Connections: connections}
+			c := Config{URL: "https://" + address, Version: 3, TLS: wire.TLS{Insecure: true}, Connections: connections}
 			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
 			restart.Wait()
 			if err != nil {

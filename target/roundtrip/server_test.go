@@ -23,30 +23,31 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A wire is one of the ways to speak.
-type wire struct {
+// A way is one of the ways to speak.
+type way struct {
 	name    string
 	version int
 	start   func(t testing.TB, handler http.Handler) (url string, stop func())
 }
 
-var wires = []wire{
+var ways = []way{
 	{"h2c", 2, startPlain},
 	{"h2", 2, startSecure},
 	{"h3", 3, startQUIC},
 }
 
-func (w wire) config(t testing.TB, handler http.HandlerFunc) Config {
+func (w way) config(t testing.TB, handler http.HandlerFunc) Config {
 	url, stop := w.start(t, handler)
 	t.Cleanup(stop)
 	return Config{URL: url, Version: w.version, TLS: w.trust()}
 }
 
-func (w wire) trust() TLS { return TLS{Insecure: w.name != "h2c"} }
+func (w way) trust() wire.TLS { return wire.TLS{Insecure: w.name != "h2c"} }
 
 func newServer(handler http.Handler) *httptest.Server {
 	s := httptest.NewUnstartedServer(handler)
@@ -192,11 +193,11 @@ func run(t testing.TB, c Config, plan load.Plan) *load.Result {
 	return result
 }
 
-var everyConnections = []Connections{{}, {Sharing: PerIteration}, {Sharing: Shared}, {Shared, 3}}
+var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}
 
-// onEvery runs a test for each wire and way to share.
-func onEvery(t *testing.T, test func(t *testing.T, w wire, connections Connections)) {
-	for _, w := range wires {
+// onEvery runs a test for each way to speak and to share.
+func onEvery(t *testing.T, test func(t *testing.T, w way, connections wire.Connections)) {
+	for _, w := range ways {
 		for _, connections := range everyConnections {
 			t.Run(fmt.Sprintf("%s/%v", w.name, connections), func(t *testing.T) { test(t, w, connections) })
 		}

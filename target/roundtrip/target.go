@@ -35,25 +35,22 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A Target sends one request per iteration. Its methods may be called
 // concurrently, except Close.
 type Target struct {
 	config  Config
-	origin  origin
+	origin  wire.Origin
 	request *http.Request
 	epoch   time.Time
-	shared  []*slot
-	// noEarlyDial is set by the first connection that failed before the clock
-	// started, lest every virtual user waits for a server that is not there.
-	noEarlyDial atomic.Bool
+	slots   *wire.Slots[link]
 
 	tls *tls.Config
 	tcp *http.Transport
@@ -74,40 +71,32 @@ const maxHeader = 64 << 10
 // not connect.
 func New(c Config) (*Target, error) {
 	o, originErr := c.origin()
-	errs := []error{originErr, c.check()}
+	errs := []error{wire.Named("roundtrip", originErr), c.check()}
 	t := &Target{config: c, origin: o, epoch: time.Now(), dial: (&net.Dialer{KeepAlive: -1}).DialContext}
 	if originErr == nil {
 		var requestErr, tlsErr error
 		t.request, requestErr = c.request(o)
-		t.tls, tlsErr = c.TLS.config(o)
-		errs = append(errs, requestErr, tlsErr)
+		t.tls, tlsErr = c.tls(o)
+		errs = append(errs, requestErr, wire.Named("roundtrip", tlsErr))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	t.config.Body, t.config.ExpectStatus = slices.Clone(c.Body), slices.Clone(c.ExpectStatus)
 	t.prepare()
-	if c.Connections.Sharing == Shared {
-		for range max(1, c.Connections.N) {
-			t.shared = append(t.shared, &slot{target: t})
-		}
-	}
+	t.slots = wire.NewSlots(c.Connections, t.open)
 	return t, nil
 }
 
 // prepare makes the library's side of the version.
 func (t *Target) prepare() {
 	if t.config.Version == 3 {
-		t.tls.NextProtos = []string{http3.NextProtoH3}
 		t.udp = &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}
 		return
 	}
 	protocols := new(http.Protocols)
-	protocols.SetHTTP2(t.origin.secure)
-	protocols.SetUnencryptedHTTP2(!t.origin.secure)
-	if t.tls != nil {
-		t.tls.NextProtos = []string{"h2"}
-	}
+	protocols.SetHTTP2(t.origin.Secure)
+	protocols.SetUnencryptedHTTP2(!t.origin.Secure)
 	t.tcp = &http.Transport{
 		Protocols: protocols, TLSClientConfig: t.tls, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -116,37 +105,19 @@ func (t *Target) prepare() {
 	}
 }
 
-// earlyDialTimeout bounds connecting before the clock starts, and so what a
-// server that never shakes hands adds to a run.
-const earlyDialTimeout = 250 * time.Millisecond
-
 // NewVU makes a virtual user and connects it, unless connections are per
 // iteration. With shared connections VU id uses connection id modulo their
 // number. It returns no error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	v := &vu{target: t}
-	if t.config.Connections.Sharing == Shared {
-		v.slot = t.shared[id%len(t.shared)]
-	} else {
-		v.slot, v.owns = &slot{target: t}, true
-	}
-	if t.config.Connections.Sharing == PerIteration || t.noEarlyDial.Load() {
-		return v, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
-	defer cancel()
-	if _, err := v.slot.connect(ctx); err != nil {
-		t.noEarlyDial.Store(true)
-	}
+	v.slot, v.owns = t.slots.For(ctx, id)
 	return v, nil
 }
 
 // Close closes the shared connections. Virtual users with connections of their
 // own close those themselves.
 func (t *Target) Close() error {
-	for _, s := range t.shared {
-		s.close()
-	}
+	t.slots.Close()
 	return nil
 }
 

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A vu is one virtual user.
 type vu struct {
 	target  *Target
-	slot    *slot
+	slot    *wire.Slot[link]
 	owns    bool // the slot
 	timeout time.Duration
 	detail  []byte
@@ -97,19 +98,19 @@ func (v *vu) cause(ctx context.Context, l *life, err error) error {
 }
 
 func (v *vu) do(l *life) (load.Outcome, error) {
-	if conn, ok := v.slot.get(); ok {
+	if conn := v.slot.Get(); conn != nil && !conn.IsDead() {
 		return v.exchange(l, conn)
 	}
 	start := v.target.now()
-	conn, err := v.slot.connect(l.ctx)
+	conn, err := v.slot.Connect(l.ctx)
 	if err != nil {
 		return load.Outcome{}, err
 	}
 	connected := v.target.now()
 	out, err := v.exchange(l, conn)
 	out.Phases.Connect, out.Phases.Exchange = connected-start, v.target.now()-connected
-	if v.target.config.Connections.Sharing == PerIteration {
-		v.slot.close()
+	if v.target.config.Connections.Sharing == wire.PerIteration {
+		v.slot.Close()
 	}
 	return out, err
 }
@@ -180,7 +181,7 @@ func (v *vu) readDetail(body io.Reader) error {
 // fail drops a connection of our own, of which nothing is certain any more.
 func (v *vu) fail(err error) (load.Outcome, error) {
 	if v.owns {
-		v.slot.close()
+		v.slot.Close()
 	}
 	return load.Outcome{}, classify(fmt.Errorf("roundtrip: exchange: %w", err), false)
 }
@@ -190,7 +191,7 @@ func (v *vu) fail(err error) (load.Outcome, error) {
 func (v *vu) Close() error {
 	v.forget()
 	if v.owns {
-		v.slot.close()
+		v.slot.Close()
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 var benchMessage = []byte(`{"id": 12345, "op": "increment", "by": 1, "who": "somebody"}`)
@@ -39,7 +40,7 @@ func BenchmarkShared(b *testing.B) {
 	for _, vus := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(vus), func(b *testing.B) {
 			c := benchConfig(b, ByID)
-			c.Connections = Connections{Sharing: Shared}
+			c.Connections = wire.Connections{Sharing: wire.Shared}
 			target := newTarget(b, c)
 			b.ReportAllocs()
 			r := run(b, target, load.Plan{VUs: vus, Iterations: int64(b.N), Timeout: 1e10})

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
+
+	"contend/target/wire"
 )
 
 // A Config says what every iteration sends, how, and which answers are right.
@@ -18,7 +19,7 @@ type Config struct {
 	URL string
 	// Header is sent with the handshake, beside the fields that it needs.
 	// A field Host overrides the URL's.
-	Header []Field
+	Header []wire.Field
 	// Subprotocols are offered to the server, the preferred one first. The
 	// server may choose none of them.
 	Subprotocols []string
@@ -41,23 +42,18 @@ type Config struct {
 	// be called concurrently.
 	Check func(message []byte) string
 	// Connections says which VUs share a connection; the zero value is per-vu.
-	Connections Connections
+	Connections wire.Connections
 	// Compress offers permessage-deflate without context takeover (RFC 7692).
 	Compress bool
 	// MaxMessage is the greatest number of bytes of a message that is received,
 	// compressed or not; 0 means 1 MiB.
 	MaxMessage int
 	// TLS applies to wss only.
-	TLS TLS
+	TLS wire.TLS
 	// Dial opens a connection instead of the operating system; TLS, if any, is
 	// spoken over what it returns. It must return promptly once ctx is done. It
 	// may be called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
-}
-
-// A Field is one line of the handshake's header.
-type Field struct {
-	Name, Value string
 }
 
 // A Mode says what an iteration is.
@@ -101,7 +97,7 @@ func (c Config) withDefaults() Config {
 // check finds what is wrong with the fields that stand for themselves. The
 // defaults are filled in.
 func (c Config) check() error {
-	errs := []error{c.Connections.validate()}
+	errs := []error{wire.Named("ws", c.Connections.Check())}
 	if c.Mode != Exchange && c.Mode != Send && c.Mode != Receive {
 		errs = append(errs, fmt.Errorf("ws: Mode %q is not %s, %s or %s", c.Mode, Exchange, Send, Receive))
 	}
@@ -127,47 +123,16 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// An origin is what a URL says.
-type origin struct {
-	url      *url.URL
-	secure   bool
-	hostname string // to be found in the certificate
-	address  string // to dial
-}
-
-func (c Config) origin() (origin, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return origin{}, fmt.Errorf("ws: URL %s", strings.TrimPrefix(err.Error(), "parse "))
-	}
+// origin reads the URL.
+func (c Config) origin() (wire.Origin, error) {
+	o, err := wire.ParseURL(c.URL, "ws", "wss")
 	switch {
-	case u.User != nil:
-		return origin{}, fmt.Errorf("ws: URL %q holds user information, which reports would print: send an Authorization header", u.Redacted())
-	case u.Scheme != "ws" && u.Scheme != "wss":
-		return origin{}, fmt.Errorf("ws: URL %q: scheme %q is not ws or wss", u, u.Scheme)
-	case u.Hostname() == "":
-		return origin{}, fmt.Errorf("ws: URL %q has no host", u)
-	case u.Fragment != "":
-		return origin{}, fmt.Errorf("ws: URL %q: fragment %q is not sent to servers (RFC 6455, section 3)", u, u.Fragment)
-	case !isVisible(u.Host) || !isVisible(u.RequestURI()):
-		return origin{}, fmt.Errorf("ws: URL %q holds a space or is not ASCII: percent-encode it", u)
+	case err != nil:
+		return wire.Origin{}, err
+	case o.URL.Fragment != "":
+		return wire.Origin{}, fmt.Errorf("URL %q: fragment %q is not sent to servers (RFC 6455, section 3)", o.URL, o.URL.Fragment)
 	}
-	o := origin{url: u, secure: u.Scheme == "wss", hostname: u.Hostname()}
-	port := u.Port()
-	switch {
-	case port != "":
-	case o.secure:
-		port = "443"
-	default:
-		port = "80"
-	}
-	o.address = net.JoinHostPort(o.hostname, port)
-	return o, nil
-}
-
-// isVisible reports whether s holds printable ASCII without spaces only.
-func isVisible(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	return o, o.CheckVisible()
 }
 
 // reserved are the fields that the handshake itself sends.
@@ -180,13 +145,12 @@ func (c Config) header() (host string, lines []byte, err error) {
 	var errs []error
 	for _, f := range c.Header {
 		name := strings.ToLower(f.Name)
+		err := f.Check()
 		switch {
-		case !isToken(f.Name):
-			errs = append(errs, fmt.Errorf("ws: Header name %q is not a token", f.Name))
+		case err != nil:
+			errs = append(errs, wire.Named("ws", err))
 		case strings.Contains(reserved, ","+name+","):
 			errs = append(errs, fmt.Errorf("ws: Header %q is the handshake's own", f.Name))
-		case strings.ContainsFunc(f.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			errs = append(errs, fmt.Errorf("ws: Header %q: value %q holds a control character", f.Name, f.Value))
 		case name == "host":
 			host = f.Value
 		default:
@@ -194,17 +158,9 @@ func (c Config) header() (host string, lines []byte, err error) {
 		}
 	}
 	for _, p := range c.Subprotocols {
-		if !isToken(p) {
+		if !wire.IsToken(p) {
 			errs = append(errs, fmt.Errorf("ws: Subprotocols: %q is not a token", p))
 		}
 	}
 	return host, lines, errors.Join(errs...)
-}
-
-// isToken reports whether s consists of the characters of a field name
-// (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
 }

@@ -3,6 +3,8 @@ package ws
 import (
 	"strings"
 	"testing"
+
+	"contend/target/wire"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {
@@ -17,8 +19,9 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "ws://host/#x"}, []string{`fragment "x"`}},
 		{Config{URL: "ws://höst/"}, []string{"not ASCII"}},
 		{Config{URL: "ws://host/%zz"}, []string{"URL"}},
-		{Config{URL: "ws://h/", TLS: TLS{Insecure: true}}, []string{"TLS is set but URL is not wss"}},
-		{Config{URL: "wss://h/", TLS: TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "ws://me:secret@host:x/"}, []string{`URL "ws://…@host:x/": not a URL`}},
+		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not wss"}},
+		{Config{URL: "wss://h/", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
 		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`Mode "shout"`, `Match "luck"`, "MaxMessage -1"}},
 		{Config{URL: "ws://h/", Match: ByID}, []string{"IDPath is empty"}},
 		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`Match "id" does not apply to the mode send`}},
@@ -29,9 +32,10 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "ws://h/", Message: []byte("\xff")}, []string{"not UTF-8"}},
 		{Config{URL: "ws://h/", Mode: Receive, Message: []byte("x")}, []string{"Message does not apply"}},
 		{Config{URL: "ws://h/", Mode: Send, Check: contains("x")}, []string{"Check does not apply"}},
-		{Config{URL: "ws://h/", Connections: Connections{PerVU, 2}}, []string{"per-vu with N 2"}},
-		{Config{URL: "ws://h/", Connections: Connections{7, 0}}, []string{"Sharing(7)"}},
-		{Config{URL: "ws://h/", Header: []Field{{"Upgrade", "x"}, {"a b", "c"}, {"X", "a\r\nb"}}, Subprotocols: []string{"a,b"}},
+		{Config{URL: "ws://h/", Connections: wire.Connections{Sharing: wire.PerVU, N: 2}}, []string{"per-vu with N 2"}},
+		{Config{URL: "ws://h/", Connections: wire.Connections{Sharing: 7}}, []string{"Sharing(7)"}},
+		{Config{URL: "ws://h/", Header: []wire.Field{{Name: "Upgrade", Value: "x"}, {Name: "a b", Value: "c"}, {Name: "X", Value: "a\r\nb"}},
+			Subprotocols: []string{"a,b"}},
 			[]string{`"Upgrade" is the handshake's own`, `"a b" is not a token`, "control character", `"a,b" is not a token`}},
 	} {
 		_, err := New(test.config)
@@ -46,20 +50,6 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q tells a secret", err)
-		}
-	}
-}
-
-func TestConnectionsText(t *testing.T) {
-	for text, want := range map[string]Connections{"per-vu": {}, "per-iteration": {Sharing: PerIteration}, "shared": {Shared, 1}, "shared:12": {Shared, 12}} {
-		got, err := ParseConnections(text)
-		if err != nil || got != want || text != "shared" && got.String() != text {
-			t.Errorf("%s: got %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "shared:0", "shared:x", "shared:-1", "shared:", "per-vu:1", "per-iteration:2", "Shared"} {
-		if got, err := ParseConnections(text); err == nil {
-			t.Errorf("%q: got %v, want an error", text, got)
 		}
 	}
 }

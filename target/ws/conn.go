@@ -64,8 +64,8 @@ type conn struct {
 	deadline time.Duration
 }
 
-// isDead reports whether the connection is of no use any more.
-func (c *conn) isDead() bool {
+// IsDead reports whether the connection is of no use any more.
+func (c *conn) IsDead() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err != nil
@@ -298,6 +298,12 @@ func (c *conn) giveUp(k *call, err error) {
 	}
 }
 
+// Close closes the connection at once.
+func (c *conn) Close() error {
+	c.close(0)
+	return nil
+}
+
 // close ends the connection in an orderly manner, and waits until nobody reads
 // or writes. The server gets as long as patience for its close.
 func (c *conn) close(patience time.Duration) {
@@ -317,9 +323,6 @@ func (c *conn) close(patience time.Duration) {
 func (c *conn) deliver(m incoming) {
 	k := c.match(m.data)
 	if k == nil {
-		if c.target.config.Mode != Receive {
-			c.target.unmatched.Add(1)
-		}
 		return
 	}
 	k.out.BytesIn, k.out.BodyIn = m.wire, m.body

@@ -25,6 +25,15 @@ type refusal struct {
 // Error returns the status.
 func (r *refusal) Error() string { return fmt.Sprintf("ws: handshake: status %d", r.status) }
 
+// connect opens a connection and has it read.
+func (t *Target) connect(ctx context.Context) (*conn, error) {
+	c, err := t.open(ctx)
+	if err == nil {
+		go c.read() // conn.close waits for it, or it has ended with the connection
+	}
+	return c, err
+}
+
 // open opens a connection of which nobody reads yet.
 func (t *Target) open(ctx context.Context) (*conn, error) {
 	wire, err := t.dial(ctx)
@@ -56,7 +65,7 @@ func (t *Target) dial(ctx context.Context) (net.Conn, error) {
 		return t.config.Dial(ctx)
 	}
 	d := net.Dialer{KeepAlive: -1}
-	return d.DialContext(ctx, "tcp", t.origin.address)
+	return d.DialContext(ctx, "tcp", t.origin.Address)
 }
 
 // shakeHands makes a WebSocket of a stream.
@@ -72,7 +81,7 @@ func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error)
 		refused = &refusal{status: status, answer: beginning(answer)}
 	}
 	limited := &limitedStream{Conn: stream, left: maxHandshake}
-	early, handshake, err := upgrader.Upgrade(limited, t.origin.url)
+	early, handshake, err := upgrader.Upgrade(limited, t.origin.URL)
 	if !stop() {
 		<-interrupted
 		return nil, fmt.Errorf("ws: handshake: %w", ctx.Err())

@@ -22,7 +22,7 @@
 // ByOrder a message that arrives is the answer to the oldest message that has
 // none yet. If the wait for one is given up, the order is lost: the connection
 // is closed, and all that wait on it get an error of kind Closed. ByID messages
-// stand for themselves. Messages that nobody waits for are counted by Unmatched.
+// stand for themselves. Messages that nobody waits for are passed over.
 // In the mode Receive there are none: what has not been asked for waits in the
 // connection and holds the server up; an iteration that finds a message there
 // takes no time.
@@ -40,29 +40,25 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/gobwas/ws"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A Target does one exchange of messages per iteration. Its methods may be
 // called concurrently, except Close.
 type Target struct {
 	config   Config
-	origin   origin
+	origin   wire.Origin
 	tls      *tls.Config
 	upgrader ws.Dialer
 	message  message
 	answerID path
 	epoch    time.Time // of the times below that are durations
-	shared   []*slot
-	// noEarlyDial is set by the first connection that failed before the clock
-	// started, lest every virtual user waits for a server that is not there.
-	noEarlyDial atomic.Bool
-	unmatched   atomic.Int64
+	slots    *wire.Slots[*conn]
 }
 
 var _ load.Target = (*Target)(nil)
@@ -74,13 +70,11 @@ func New(c Config) (*Target, error) {
 	o, originErr := c.origin()
 	host, lines, headerErr := c.header()
 	m, messageErr := newMessage(c)
-	errs := []error{originErr, c.check(), headerErr, messageErr}
+	errs := []error{wire.Named("ws", originErr), c.check(), headerErr, messageErr}
 	t := &Target{config: c, origin: o, message: m, epoch: time.Now()}
-	if originErr == nil {
-		var err error
-		t.tls, err = c.TLS.config(o)
-		errs = append(errs, err)
-	}
+	var tlsErr error
+	t.tls, tlsErr = o.TLS(c.TLS, "http/1.1")
+	errs = append(errs, wire.Named("ws", tlsErr))
 	if c.Match == ByID && c.AnswerIDPath != c.IDPath {
 		var err error
 		if t.answerID, err = parsePath(c.AnswerIDPath); err != nil {
@@ -96,50 +90,23 @@ func New(c Config) (*Target, error) {
 	if c.Compress {
 		t.upgrader.Extensions = offer()
 	}
-	if c.Connections.Sharing == Shared {
-		for range max(1, c.Connections.N) {
-			t.shared = append(t.shared, &slot{target: t})
-		}
-	}
+	t.slots = wire.NewSlots(c.Connections, t.connect)
 	return t, nil
 }
-
-// earlyDialTimeout bounds connecting before the clock starts, and so what a
-// server that never shakes hands adds to a run.
-const earlyDialTimeout = 250 * time.Millisecond
 
 // NewVU makes a virtual user and connects it, unless connections are per
 // iteration. With shared connections VU id uses connection id modulo their
 // number. It returns no error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	v := newVU(t)
-	switch {
-	case t.config.Connections.Sharing == Shared:
-		v.slot = t.shared[id%len(t.shared)]
-	default:
-		v.slot, v.owns = &slot{target: t}, true
-	}
-	if t.config.Connections.Sharing == PerIteration || t.noEarlyDial.Load() {
-		return v, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
-	defer cancel()
-	if _, err := v.slot.connect(ctx); err != nil {
-		t.noEarlyDial.Store(true)
-	}
+	v.slot, v.owns = t.slots.For(ctx, id)
 	return v, nil
 }
-
-// Unmatched returns the number of messages that were received and that no
-// iteration waited for.
-func (t *Target) Unmatched() int64 { return t.unmatched.Load() }
 
 // Close closes the shared connections. Virtual users with connections of their
 // own close those themselves.
 func (t *Target) Close() error {
-	for _, s := range t.shared {
-		s.close()
-	}
+	t.slots.Close()
 	return nil
 }
 

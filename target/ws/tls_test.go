@@ -15,6 +15,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func startServer(t *testing.T, start func(*httptest.Server)) *httptest.Server {
@@ -42,9 +43,9 @@ func TestTLS(t *testing.T) {
 	ca := pemOf(secure.Certificate())
 	url := strings.Replace(secure.URL, "https", "wss", 1)
 	for name, c := range map[string]Config{
-		"any":        {URL: url, TLS: TLS{Insecure: true}},
-		"authority":  {URL: url, TLS: TLS{CA: ca}},
-		"other name": {URL: url, TLS: TLS{CA: ca, ServerName: "example.com"}},
+		"any":        {URL: url, TLS: wire.TLS{Insecure: true}},
+		"authority":  {URL: url, TLS: wire.TLS{CA: ca}},
+		"other name": {URL: url, TLS: wire.TLS{CA: ca, ServerName: "example.com"}},
 	} {
 		c.Message = []byte("x")
 		v := newTestVU(t, newTarget(t, c))
@@ -54,13 +55,13 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	}
-	anyTLS := TLS{Insecure: true}
+	anyTLS := wire.TLS{Insecure: true}
 	t.Run("TLS to a plain port", func(t *testing.T) {
 		checkHostile(t, Config{URL: strings.Replace(plain.URL, "http", "wss", 1), TLS: anyTLS}, load.TLS)
 	})
 	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: url}, load.TLS) })
 	t.Run("wrong name", func(t *testing.T) {
-		checkHostile(t, Config{URL: url, TLS: TLS{CA: ca, ServerName: "other.invalid"}}, load.TLS)
+		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, load.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
 		checkHostile(t, Config{URL: "wss://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
@@ -87,9 +88,9 @@ func TestClientCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := strings.Replace(secure.URL, "https", "wss", 1)
-	identity := TLS{Insecure: true, Certificate: pemOf(secure.Certificate()), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
+	identity := wire.TLS{Insecure: true, Certificate: pemOf(secure.Certificate()), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
 	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	checkHostile(t, Config{URL: url, TLS: TLS{Insecure: true}}, load.TLS)
+	checkHostile(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}, load.TLS)
 }

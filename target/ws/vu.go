@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // A vu is one virtual user.
 type vu struct {
 	target  *Target
-	slot    *slot
+	slot    *wire.Slot[*conn]
 	owns    bool // the slot
 	timeout time.Duration
 	timer   *time.Timer
@@ -40,7 +41,9 @@ func newVU(t *Target) *vu {
 // SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) {
 	v.timeout = d
-	v.slot.disarm()
+	if c := v.slot.Get(); c != nil {
+		c.disarm()
+	}
 }
 
 var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("ws: timeout")}
@@ -49,7 +52,7 @@ var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("ws: timeout")}
 func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 	v.watch(ctx)
 	start := v.target.now()
-	if c := v.slot.get(); c != nil {
+	if c := v.slot.Get(); c != nil {
 		v.call.start = start
 		v.arm(start, start)
 		// If the connection has failed meanwhile, nothing was sent.
@@ -110,8 +113,8 @@ func (v *vu) connectAndDo(ctx context.Context, start time.Duration) (load.Outcom
 	}
 	out, err := v.await(ctx, c)
 	answered := v.target.now()
-	if v.target.config.Connections.Sharing == PerIteration {
-		v.slot.leave(v.patience(ctx, answered-start))
+	if v.target.config.Connections.Sharing == wire.PerIteration {
+		v.leave(v.patience(ctx, answered-start))
 	}
 	if err != nil {
 		return out, err
@@ -136,13 +139,21 @@ func (v *vu) patience(ctx context.Context, spent time.Duration) time.Duration {
 	return closePatience
 }
 
+// leave closes the connection and gives the server as long as patience for its
+// part.
+func (v *vu) leave(patience time.Duration) {
+	if c := v.slot.Take(); c != nil {
+		c.close(patience)
+	}
+}
+
 func (v *vu) connect(ctx context.Context) (*conn, error) {
 	if v.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, v.timeout)
 		defer cancel()
 	}
-	return v.slot.connect(ctx)
+	return v.slot.Connect(ctx)
 }
 
 // orCancelled returns the end of ctx, if it has ended, instead of what that led to.
@@ -166,7 +177,9 @@ func (v *vu) watch(ctx context.Context) {
 		v.watches.Add(1)
 		v.unwatch = context.AfterFunc(ctx, func() {
 			defer v.watches.Done()
-			v.slot.interrupt()
+			if c := v.slot.Get(); c != nil {
+				c.interrupt()
+			}
 		})
 	}
 }
@@ -188,7 +201,7 @@ func (v *vu) forget() {
 func (v *vu) Close() error {
 	v.forget()
 	if v.owns {
-		v.slot.close()
+		v.slot.Close()
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	xws "golang.org/x/net/websocket"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 // piped makes connections in memory, which fake time likes.
@@ -161,7 +162,7 @@ func TestHandshakeSendsWhatIsConfigured(t *testing.T) {
 	}))
 	defer server.Close()
 	target := newTarget(t, Config{URL: strings.Replace(server.URL, "http", "ws", 1) + "/a?b=c",
-		Header: []Field{{"Authorization", "Bearer x"}, {"host", "other"}}, Subprotocols: []string{"first", "second"}})
+		Header: []wire.Field{{Name: "Authorization", Value: "Bearer x"}, {Name: "host", Value: "other"}}, Subprotocols: []string{"first", "second"}})
 	newTestVU(t, target)
 	r := <-got
 	if r.Host != "other" || r.Header.Get("Authorization") != "Bearer x" || r.URL.RequestURI() != "/a?b=c" || r.Header.Get("Sec-Websocket-Protocol") != "first, second" {
@@ -179,7 +180,7 @@ func TestAnotherServer(t *testing.T) {
 	}))
 	defer server.Close()
 	target := newTarget(t, Config{URL: strings.Replace(server.URL, "http", "ws", 1), Message: bytes.Repeat([]byte("mask me "), 1000),
-		Binary: true, Check: contains("mask me "), Header: []Field{{"Origin", "http://localhost"}}})
+		Binary: true, Check: contains("mask me "), Header: []wire.Field{{Name: "Origin", Value: "http://localhost"}}})
 	v := newTestVU(t, target)
 	for range 10 {
 		if out, err := v.Do(context.Background()); err != nil || out.Failed || out.BodyIn != 8000 {

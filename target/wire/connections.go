@@ -1,4 +1,4 @@
-package ws
+package wire
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func ParseConnections(text string) (Connections, error) {
 	case sharing == "per-iteration" && !counted:
 		return Connections{Sharing: PerIteration}, nil
 	}
-	return Connections{}, fmt.Errorf("ws: connections %q: want shared:N with N ≥ 1, per-vu or per-iteration", text)
+	return Connections{}, fmt.Errorf("connections %q: want shared:N with N ≥ 1, per-vu or per-iteration", text)
 }
 
 // String returns the text form.
@@ -52,16 +52,25 @@ func (c Connections) String() string {
 	case PerVU:
 		return "per-vu"
 	case Shared:
-		return "shared:" + strconv.Itoa(max(1, c.N))
+		return "shared:" + strconv.Itoa(c.Pool())
 	case PerIteration:
 		return "per-iteration"
 	}
 	return fmt.Sprintf("Sharing(%d)", int(c.Sharing))
 }
 
-func (c Connections) validate() error {
+// Pool returns how many connections are shared: 0 unless c is Shared.
+func (c Connections) Pool() int {
+	if c.Sharing != Shared {
+		return 0
+	}
+	return max(1, c.N)
+}
+
+// Check says what is wrong with c.
+func (c Connections) Check() error {
 	if c.Sharing < PerVU || c.Sharing > PerIteration || c.N < 0 || c.N > 0 && c.Sharing != Shared {
-		return fmt.Errorf("ws: Connections %v with N %d: want shared with N ≥ 0, per-vu or per-iteration", c, c.N)
+		return fmt.Errorf("Connections %v with N %d: want shared with N ≥ 0, per-vu or per-iteration", c, c.N)
 	}
 	return nil
 }

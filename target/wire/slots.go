@@ -1,0 +1,150 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Conn is a connection that many VUs may use at a time.
+type Conn interface {
+	// IsDead reports whether the connection is of no use any more.
+	IsDead() bool
+	// Close may be called more than once.
+	Close() error
+}
+
+// A place is a Conn, or zero where there is none.
+type place interface {
+	comparable
+	Conn
+}
+
+// Slots are the places of connections, as Connections says. Their methods may
+// be called concurrently, except Close.
+type Slots[C place] struct {
+	sharing Sharing
+	open    func(context.Context) (C, error)
+	shared  []*Slot[C]
+	// noEarlyDial is set by the first connection that failed before the clock
+	// started, lest every VU waits for a server that is not there.
+	noEarlyDial atomic.Bool
+}
+
+// NewSlots connects nothing yet.
+func NewSlots[C place](c Connections, open func(context.Context) (C, error)) *Slots[C] {
+	s := &Slots[C]{sharing: c.Sharing, open: open}
+	for range c.Pool() {
+		s.shared = append(s.shared, &Slot[C]{open: open})
+	}
+	return s
+}
+
+// earlyDialTimeout bounds connecting before the clock starts, and so what a
+// server that never shakes hands adds to a run.
+const earlyDialTimeout = 250 * time.Millisecond
+
+// For returns the slot of VU id, and whether that owns it: shared connection id
+// modulo their number, or one of its own. Unless connections are per iteration
+// it tries to connect it.
+func (s *Slots[C]) For(ctx context.Context, id int) (slot *Slot[C], owned bool) {
+	if len(s.shared) > 0 {
+		slot = s.shared[id%len(s.shared)]
+	} else {
+		slot, owned = &Slot[C]{open: s.open}, true
+	}
+	if s.sharing == PerIteration || s.noEarlyDial.Load() {
+		return slot, owned
+	}
+	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
+	defer cancel()
+	if _, err := slot.Connect(ctx); err != nil {
+		s.noEarlyDial.Store(true)
+	}
+	return slot, owned
+}
+
+// Close closes the shared connections. VUs close those of their own.
+func (s *Slots[C]) Close() {
+	for _, slot := range s.shared {
+		slot.Close()
+	}
+}
+
+// A Slot is the place of one connection, which is opened again when it has
+// failed. It may be used concurrently.
+type Slot[C place] struct {
+	open func(context.Context) (C, error)
+
+	mu      sync.Mutex
+	conn    C           // zero: never connected, or taken
+	attempt *attempt[C] // to connect, nil: none is on its way
+}
+
+// An attempt to connect has a result when done is closed.
+type attempt[C place] struct {
+	done chan struct{}
+	conn C
+	err  error
+}
+
+// Get returns the connection, which may have failed, or zero.
+func (s *Slot[C]) Get() C {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
+}
+
+// Connect returns a connection that was good a moment ago. It waits for an
+// attempt to connect that is on its way.
+func (s *Slot[C]) Connect(ctx context.Context) (C, error) {
+	var none C
+	s.mu.Lock()
+	if s.conn != none && !s.conn.IsDead() {
+		defer s.mu.Unlock()
+		return s.conn, nil
+	}
+	a := s.attempt
+	if a != nil {
+		s.mu.Unlock()
+		select {
+		case <-a.done:
+			return a.conn, a.err
+		case <-ctx.Done():
+			return none, fmt.Errorf("connect: %w", ctx.Err())
+		}
+	}
+	a = &attempt[C]{done: make(chan struct{})}
+	old := s.conn
+	s.attempt, s.conn = a, none
+	s.mu.Unlock()
+	if old != none {
+		_ = old.Close() // it has failed
+	}
+	a.conn, a.err = s.open(ctx)
+	s.mu.Lock()
+	s.conn, s.attempt = a.conn, nil
+	s.mu.Unlock()
+	close(a.done)
+	return a.conn, a.err
+}
+
+// Take empties the slot and returns the connection that it had, or zero.
+func (s *Slot[C]) Take() C {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none C
+	conn := s.conn
+	s.conn = none
+	return conn
+}
+
+// Close closes the connection, if there is one.
+func (s *Slot[C]) Close() {
+	var none C
+	if c := s.Take(); c != none {
+		_ = c.Close() // a connection that has failed is closed all the same
+	}
+}

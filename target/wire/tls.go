@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// TLS says whom to trust, who we are, and which handshakes are allowed. The
+// zero value trusts the system's authorities and checks the certificate against
+// the URL's host. Sessions are not resumed: a new connection means a full
+// handshake.
+type TLS struct {
+	// CA holds the trusted authorities in PEM form; empty means the system's.
+	CA []byte
+	// Insecure accepts any certificate of any host.
+	Insecure bool
+	// ServerName is the expected name instead of the URL's host.
+	ServerName string
+	// NoSNI does not tell the server which name is expected. HTTP/1.1 and
+	// WebSocket only: the libraries of the others would tell it all the same.
+	NoSNI bool
+	// Certificate, with the chain that the server needs, and Key are ours, in
+	// PEM form. Empty means that we do not identify ourselves.
+	Certificate, Key []byte
+	// MinVersion and MaxVersion are versions of crypto/tls; zero means its
+	// default.
+	MinVersion, MaxVersion uint16
+	// CipherSuites are those of crypto/tls that may be chosen up to TLS 1.2;
+	// those of TLS 1.3 are not for a client to choose. Empty means the default.
+	CipherSuites []uint16
+}
+
+// IsZero reports whether nothing is set.
+func (t TLS) IsZero() bool { return reflect.ValueOf(t).IsZero() }
+
+// Config builds the configuration for a URL's host, with which a server may be
+// asked to speak one of the protocols (ALPN). It reports every mistake in t.
+func (t TLS) Config(host string, protocols ...string) (*tls.Config, error) {
+	if t.ServerName != "" {
+		host = t.ServerName
+	}
+	c := &tls.Config{
+		ServerName:         host,
+		InsecureSkipVerify: t.Insecure,
+		NextProtos:         protocols,
+		MinVersion:         t.MinVersion,
+		MaxVersion:         t.MaxVersion,
+		CipherSuites:       t.CipherSuites,
+	}
+	errs := []error{t.checkVersions(), t.checkSuites(), t.identify(c)}
+	if len(t.CA) > 0 {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(t.CA) {
+			errs = append(errs, errors.New("TLS.CA holds no certificate in PEM form"))
+		}
+	}
+	if t.NoSNI {
+		t.hideName(c)
+	}
+	return c, errors.Join(errs...)
+}
+
+// hideName keeps the name out of the handshake and checks it afterwards.
+func (t TLS) hideName(c *tls.Config) {
+	name, roots := c.ServerName, c.RootCAs
+	c.ServerName, c.InsecureSkipVerify = "", true
+	if t.Insecure {
+		return
+	}
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		between := x509.NewCertPool()
+		for _, certificate := range s.PeerCertificates[1:] {
+			between.AddCert(certificate)
+		}
+		_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: between})
+		return err
+	}
+}
+
+func (t TLS) identify(c *tls.Config) error {
+	if len(t.Certificate) == 0 && len(t.Key) == 0 {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(t.Certificate, t.Key)
+	if err != nil {
+		return fmt.Errorf("TLS.Certificate and TLS.Key: %w", err)
+	}
+	c.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+func (t TLS) checkVersions() error {
+	var errs []error
+	for name, version := range map[string]uint16{"MinVersion": t.MinVersion, "MaxVersion": t.MaxVersion} {
+		if version != 0 && (version < tls.VersionTLS10 || version > tls.VersionTLS13) {
+			errs = append(errs, fmt.Errorf("TLS.%s %#04x is not TLS 1.0 to 1.3", name, version))
+		}
+	}
+	if t.MaxVersion != 0 && t.MinVersion > t.MaxVersion {
+		errs = append(errs, fmt.Errorf("TLS.MinVersion %s is above TLS.MaxVersion %s",
+			tls.VersionName(t.MinVersion), tls.VersionName(t.MaxVersion)))
+	}
+	return errors.Join(errs...)
+}
+
+func (t TLS) checkSuites() error {
+	known := map[uint16]bool{}
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		known[suite.ID] = suite.SupportedVersions[0] < tls.VersionTLS13
+	}
+	var errs []error
+	for _, id := range t.CipherSuites {
+		if !known[id] {
+			errs = append(errs, fmt.Errorf("TLS.CipherSuites: %s is not one of crypto/tls up to TLS 1.2",
+				tls.CipherSuiteName(id)))
+		}
+	}
+	return errors.Join(errs...)
+}

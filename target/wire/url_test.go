@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseURL(t *testing.T) {
+	for text, want := range map[string]Origin{
+		"http://h":       {Hostname: "h", Address: "h:80"},
+		"https://h/x?y":  {Hostname: "h", Address: "h:443", Secure: true},
+		"ws://[::1]:9/":  {Hostname: "::1", Address: "[::1]:9"},
+		"wss://h.local/": {Hostname: "h.local", Address: "h.local:443", Secure: true},
+	} {
+		got, err := ParseURL(text, "http", "https", "ws", "wss")
+		if err != nil || got.URL.String() != text {
+			t.Errorf("%s: %v, %v", text, got.URL, err)
+		}
+		if got.URL = nil; got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestParseURLRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                      `scheme "" is not http, https or ws`,
+		"ftp://h/":              `scheme "ftp" is not http, https or ws`,
+		"ws:///x":               "no host",
+		"http://h/%zz":          "invalid URL escape",
+		"http://me:secret@h/":   "user information",
+		"http://me:secret@h:x/": `URL "http://…@h:x/": not a URL`,
+	} {
+		_, err := ParseURL(text, "http", "https", "ws")
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+	err := Named("ws", errors.Join(a, errors.Join(b, c)))
+	if want := "ws: a\nws: b\nws: c"; err == nil || err.Error() != want || !errors.Is(err, c) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := Named("ws", nil); err != nil {
+		t.Errorf("no error becomes %v", err)
+	}
+}
+
+func TestLoops(t *testing.T) {
+	for address, near := range map[string]bool{
+		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, "a.localhost:1": true,
+		"10.0.0.1:1": false, "localhost.example:1": false, "": false,
+	} {
+		if got := isNear(address); got != near {
+			t.Errorf("%q is near: %v", address, got)
+		}
+		// Never more than VUs or shared connections.
+		if one, shared := Loops("tcp", address, 1, 0), Loops("tcp", address, 100, 1); one != 1 || shared != 1 {
+			t.Errorf("%q: %d loops for one VU, %d for one connection", address, one, shared)
+		}
+	}
+	if near, far := Loops("unix", "/s", 1000, 0), Loops("tcp", "10.0.0.1:1", 1000, 0); near != max(1, far/2) {
+		t.Errorf("%d loops for a socket, %d for another machine", near, far)
+	}
+}
