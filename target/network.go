@@ -102,9 +102,15 @@ func (m material) authorization() string {
 	return ""
 }
 
+// validFields splits lines that Validate has read.
+func validFields(lines []string) []wire.Field {
+	fields, _ := headerFields(lines)
+	return fields
+}
+
 // header is that of a request or handshake.
 func (m material) header(s Spec) []wire.Field {
-	fields, _ := headerFields(s.Header) // Validate has read them
+	fields := validFields(s.Header)
 	if auth := m.authorization(); auth != "" {
 		fields = append(fields, wire.Field{Name: "Authorization", Value: auth})
 	}
@@ -126,10 +132,9 @@ func (s Spec) connections(usual wire.Sharing) wire.Connections {
 
 // metadata is the header for gRPC, with binary values decoded.
 func (s Spec) metadata() (map[string][]string, error) {
-	fields, _ := headerFields(s.Header)
 	metadata := map[string][]string{}
 	var errs []error
-	for _, f := range fields {
+	for _, f := range validFields(s.Header) {
 		key, value := strings.ToLower(f.Name), f.Value
 		if strings.HasSuffix(key, "-bin") {
 			decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
@@ -154,10 +159,10 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 	}
 	user, password, _ := strings.Cut(m.basic, ":")
 	c := http.Config{
-		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: m.body, Header: httpFields(s.Header),
+		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: m.body, Header: validFields(s.Header),
 		ExpectStatus: s.ExpectStatus, Checks: s.Checks, DisableKeepAlive: s.NoKeepAlive,
 		Auth: http.Auth{User: user, Password: password, Bearer: m.bearer},
-		TLS:  http.TLS(m.tls(s)),
+		TLS:  m.tls(s),
 	}
 	if ownStreams {
 		connections := s.connections(wire.PerVU)
@@ -165,7 +170,7 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 	}
 	for _, r := range s.Requests {
 		c.Requests = append(c.Requests, http.Request{
-			Name: r.Name, Weight: r.Weight, Path: r.Path, Method: r.Method, Header: httpFields(r.Header),
+			Name: r.Name, Weight: r.Weight, Path: r.Path, Method: r.Method, Header: validFields(r.Header),
 			Body: []byte(r.Data), ExpectStatus: r.ExpectStatus, Checks: r.Checks,
 		})
 	}
@@ -216,16 +221,6 @@ func (s Spec) hasPlaceholders(body []byte) bool {
 		texts = append(append(texts, r.Path, r.Data), r.Header...)
 	}
 	return strings.Contains(strings.Join(texts, "\n"), "{{") || bytes.Contains(body, []byte("{{"))
-}
-
-// httpFields turns lines that are valid into fields.
-func httpFields(lines []string) []http.Field {
-	fields, _ := headerFields(lines)
-	list := make([]http.Field, len(fields))
-	for i, f := range fields {
-		list[i] = http.Field(f)
-	}
-	return list
 }
 
 // openGRPC opens a valid spec.

@@ -18,6 +18,7 @@ import (
 	"contend/load"
 	"contend/report"
 	"contend/target/http"
+	"contend/target/wire"
 )
 
 // The defaults and limits of ab 2.3, except the last, which is a plan's.
@@ -200,7 +201,7 @@ func (f *abFlags) request() http.Config {
 	for status := 200; status < 300; status++ {
 		c.ExpectStatus = append(c.ExpectStatus, status)
 	}
-	add := func(name, value string) { c.Header = append(c.Header, http.Field{Name: name, Value: value}) }
+	add := func(name, value string) { c.Header = append(c.Header, wire.Field{Name: name, Value: value}) }
 	if len(f.cookies) > 0 {
 		add("Cookie", strings.Join(f.cookies, "; "))
 	}
@@ -240,7 +241,7 @@ func (f *abFlags) body(c *http.Config) {
 	if c.Body, err = os.ReadFile(path); err != nil {
 		f.wrong("%s: %w", flag, err)
 	}
-	c.Header = append(c.Header, http.Field{Name: "Content-Type", Value: f.mediaType})
+	c.Header = append(c.Header, wire.Field{Name: "Content-Type", Value: f.mediaType})
 }
 
 // abAgent names the form first, since servers may know it, and who it is.
@@ -256,9 +257,9 @@ func (f *abFlags) addHeaders(c *http.Config) {
 			continue
 		}
 		given[strings.ToLower(name)] = true
-		c.Header = append(c.Header, http.Field{Name: name, Value: strings.TrimSpace(value)})
+		c.Header = append(c.Header, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	}
-	for _, field := range []http.Field{{Name: "User-Agent", Value: abAgent}, {Name: "Accept", Value: "*/*"}} {
+	for _, field := range []wire.Field{{Name: "User-Agent", Value: abAgent}, {Name: "Accept", Value: "*/*"}} {
 		if !given[strings.ToLower(field.Name)] {
 			c.Header = append(c.Header, field)
 		}
@@ -283,7 +284,7 @@ func (f *abFlags) place(job *abJob, u *url.URL) {
 		job.config.Proxy = job.through
 	}
 	if !secure {
-		job.config.TLS = http.TLS{}
+		job.config.TLS = wire.TLS{}
 		for _, flag := range f.tls.given() {
 			job.warnings = append(job.warnings, flag+" has no effect on an http URL")
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/target/http"
+	"contend/target/wire"
 )
 
 // abTLS are the flags of ab that concern https. Like ab, it trusts any
@@ -39,7 +39,7 @@ func (f *abTLS) given() []string {
 	return list
 }
 
-func (f *abTLS) config(c *http.TLS) []error {
+func (f *abTLS) config(c *wire.TLS) []error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	c.Insecure, c.NoSNI = true, f.noSNI

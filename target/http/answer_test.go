@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func TestFirstTellsOfTheFirstAnswerAlone(t *testing.T) {
@@ -67,7 +68,7 @@ func TestSameLengthComparesWithTheFirstBody(t *testing.T) {
 }
 
 // client is a certificate that a server can ask for: it is its own authority.
-func client(t *testing.T) (pair TLS, pool *x509.CertPool) {
+func client(t *testing.T) (pair wire.TLS, pool *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil) // comes with a certificate
 	defer server.Close()
@@ -78,7 +79,7 @@ func client(t *testing.T) (pair TLS, pool *x509.CertPool) {
 	}
 	pool = x509.NewCertPool()
 	pool.AddCert(server.Certificate())
-	return TLS{
+	return wire.TLS{
 		Insecure:    true,
 		Certificate: pemOf(server),
 		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
@@ -106,16 +107,16 @@ func TestTLSSaysWhatItIsTold(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		server *httptest.Server
-		give   TLS
+		give   wire.TLS
 		want   Answer
 	}{
 		{"certificate", asks, own, Answer{Server: `"" 1`}},
-		{"name", plain, TLS{Insecure: true, ServerName: "example.com"}, Answer{
+		{"name", plain, wire.TLS{Insecure: true, ServerName: "example.com"}, Answer{
 			Server: `"example.com" 0`, TLS: "TLSv1.3,TLS_AES_128_GCM_SHA256,2048,128", TempKey: "X25519 253 bits"}},
-		{"no name, checked all the same", plain, TLS{CA: pemOf(plain), ServerName: "example.com", NoSNI: true}, Answer{Server: `"" 0`}},
-		{"1.2", plain, TLS{Insecure: true, MaxVersion: tls.VersionTLS12}, Answer{
+		{"no name, checked all the same", plain, wire.TLS{CA: pemOf(plain), ServerName: "example.com", NoSNI: true}, Answer{Server: `"" 0`}},
+		{"1.2", plain, wire.TLS{Insecure: true, MaxVersion: tls.VersionTLS12}, Answer{
 			TLS: "TLSv1.2,ECDHE-RSA-AES128-GCM-SHA256,2048,128"}},
-		{"suite", plain, TLS{Insecure: true, MaxVersion: tls.VersionTLS12,
+		{"suite", plain, wire.TLS{Insecure: true, MaxVersion: tls.VersionTLS12,
 			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256}}, Answer{
 			TLS: "TLSv1.2,ECDHE-RSA-CHACHA20-POLY1305,2048,256"}},
 	} {
@@ -137,14 +138,14 @@ func TestTLSSaysWhatItIsTold(t *testing.T) {
 		})
 	}
 	t.Run("no certificate", func(t *testing.T) {
-		checkHostile(t, Config{URL: asks.URL, TLS: TLS{Insecure: true}}, load.TLS, load.Reset)
+		checkHostile(t, Config{URL: asks.URL, TLS: wire.TLS{Insecure: true}}, load.TLS, load.Reset)
 	})
 	t.Run("wrong name without telling it", func(t *testing.T) {
-		checkHostile(t, Config{URL: plain.URL, TLS: TLS{CA: pemOf(plain), ServerName: "other.invalid", NoSNI: true}}, load.TLS)
+		checkHostile(t, Config{URL: plain.URL, TLS: wire.TLS{CA: pemOf(plain), ServerName: "other.invalid", NoSNI: true}}, load.TLS)
 	})
 	t.Run("version that the server has not", func(t *testing.T) {
 		old := serveTLS(t, &tls.Config{MaxVersion: tls.VersionTLS12})
-		checkHostile(t, Config{URL: old.URL, TLS: TLS{Insecure: true, MinVersion: tls.VersionTLS13}}, load.TLS)
+		checkHostile(t, Config{URL: old.URL, TLS: wire.TLS{Insecure: true, MinVersion: tls.VersionTLS13}}, load.TLS)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"contend/target/wire"
 )
 
 // Auth is sent as the Authorization field of every request. Neither errors nor
@@ -38,18 +40,19 @@ func (a Auth) value() string {
 	return ""
 }
 
-func (a Auth) check(header []Field) error {
+func (a Auth) check(header []wire.Field) error {
 	var errs []error
 	if a.Bearer != "" && (a.User != "" || a.Password != "") {
 		errs = append(errs, errors.New("http: Auth has a Bearer token and a User: give one"))
 	}
-	if !isVisible(a.Bearer) {
+	if !wire.IsVisible(a.Bearer) {
 		errs = append(errs, errors.New("http: Auth.Bearer holds a space or what is not printable ASCII"))
 	}
-	if strings.ContainsFunc(a.User+a.Password, isControl) || strings.Contains(a.User, ":") {
+	pair := wire.Field{Name: "Authorization", Value: a.User + a.Password}
+	if pair.Check() != nil || strings.Contains(a.User, ":") {
 		errs = append(errs, errors.New("http: Auth.User holds a colon, or it or Auth.Password a control character"))
 	}
-	given := slices.ContainsFunc(header, func(f Field) bool { return strings.EqualFold(f.Name, "authorization") })
+	given := slices.ContainsFunc(header, func(f wire.Field) bool { return strings.EqualFold(f.Name, "authorization") })
 	if given && a != (Auth{}) {
 		errs = append(errs, errors.New("http: Auth beside a Header Authorization: give one"))
 	}

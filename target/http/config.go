@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"contend/loop"
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // A Config says which request every iteration sends, how, and which answers
@@ -38,7 +38,7 @@ type Config struct {
 	// Header is sent in this order. It overrides the fields that are sent
 	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
-	Header []Field
+	Header []wire.Field
 	// Body is sent with its Content-Length in every request.
 	Body []byte
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
@@ -70,16 +70,11 @@ type Config struct {
 	// kernel; zero leaves it to the kernel.
 	SocketBuffer int
 	// TLS applies to https only.
-	TLS TLS
+	TLS wire.TLS
 	// Dial opens a connection instead of the operating system; TLS, if any,
 	// is spoken over what it returns. It must return promptly once ctx is
 	// done. It may be called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
-}
-
-// A Field is one line of a request's header.
-type Field struct {
-	Name, Value string
 }
 
 // checkWays finds what is wrong with how connections are to be made.
@@ -103,7 +98,7 @@ func (c Config) checkWays(o origin) error {
 	if c.Proxy != "" {
 		errs = append(errs, checkHostPort(c.Proxy))
 	}
-	if c.Proxy != "" && o.secure {
+	if c.Proxy != "" && o.Secure {
 		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
 	}
 	if c.HTTP2 {
@@ -133,7 +128,7 @@ func (c Config) checkHTTP2(o origin) error {
 		name string
 		set  bool
 	}{
-		{"an https URL", o.secure}, {"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
+		{"an https URL", o.Secure}, {"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
 		{"Dial", c.Dial != nil}, {"DisableKeepAlive with Connections", c.DisableKeepAlive && c.Connections > 0},
 	} {
 		if other.set {
@@ -171,9 +166,8 @@ func (c Config) checkStatuses() error {
 
 // An origin is what a URL says: whom to dial, what to ask, and how.
 type origin struct {
-	network, address string
-	secure           bool
-	hostname         string // to be found in the certificate
+	wire.Origin
+	network, address string // to dial: the URL's, the socket or the proxy
 	host             string // of the Host field
 	target           string // path and query, or all of the URL for a proxy
 }
@@ -197,19 +191,19 @@ func (c Config) origin() (origin, error) {
 	if c.Data != nil {
 		raw, path = cutPath(raw)
 	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return origin{}, fmt.Errorf("http: URL %s", strings.TrimPrefix(err.Error(), "parse "))
+	server, err := wire.ParseURL(raw, "http", "https", "http+unix")
+	if err == nil {
+		err = server.CheckVisible()
 	}
-	if err := checkURL(u); err != nil {
-		return origin{}, err
+	if err != nil {
+		return origin{}, wire.Named("http", err)
 	}
 	o := origin{
-		network:  "tcp",
-		secure:   u.Scheme == "https",
-		hostname: u.Hostname(),
-		host:     withoutZone(u.Host),
-		target:   u.RequestURI(),
+		Origin:  server,
+		network: "tcp",
+		address: server.Address,
+		host:    withoutZone(server.URL.Host),
+		target:  server.URL.RequestURI(),
 	}
 	if path != "" {
 		o.target = path
@@ -218,15 +212,8 @@ func (c Config) origin() (origin, error) {
 		o.address, o.target = c.Proxy, c.target(o, o.target)
 		return o, nil
 	}
-	switch port := u.Port(); {
-	case socket != "":
+	if socket != "" {
 		o.network, o.address = "unix", socket
-	case port != "":
-		o.address = net.JoinHostPort(o.hostname, port)
-	case o.secure:
-		o.address = net.JoinHostPort(o.hostname, "443")
-	default:
-		o.address = net.JoinHostPort(o.hostname, "80")
 	}
 	return o, nil
 }
@@ -247,32 +234,6 @@ func cutPath(raw string) (rest, path string) {
 		path = "/" + path
 	}
 	return rest, path
-}
-
-func checkURL(u *url.URL) error {
-	switch {
-	case u.User != nil:
-		return fmt.Errorf("http: URL %q holds user information, which reports would print: send an Authorization header", u.Redacted())
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("http: URL %q: scheme %q is not http, https or http+unix", u, u.Scheme)
-	case u.Hostname() == "":
-		return fmt.Errorf("http: URL %q has no host", u)
-	case !isVisible(u.Host):
-		return fmt.Errorf("http: URL %q: host %q is not ASCII: write it in Punycode", u, u.Host)
-	case !isVisible(u.RequestURI()):
-		return fmt.Errorf("http: URL %q: query %q holds a space or is not ASCII: percent-encode it", u, u.RawQuery)
-	}
-	return nil
-}
-
-// isVisible reports whether s holds printable ASCII without spaces only.
-func isVisible(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
 }
 
 // withoutZone cuts the zone off an IPv6 address, since it means something on

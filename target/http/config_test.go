@@ -11,21 +11,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"contend/target/wire"
 )
 
 func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 	_, err := New(Config{
 		URL:          "ftp://host/",
 		Method:       "GE T",
-		Header:       []Field{{"A b", "c"}, {"X", "a\r\nInjected: b"}, {"Transfer-Encoding", "chunked"}},
+		Header:       []wire.Field{{Name: "A b", Value: "c"}, {Name: "X", Value: "a\r\nInjected: b"}, {Name: "Transfer-Encoding", Value: "chunked"}},
 		ExpectStatus: []int{200, 99, 1000},
 		Proxy:        "proxy", LocalAddress: "localhost", SocketBuffer: -1,
 	})
 	for _, want := range []string{
 		`URL "ftp://host/": scheme "ftp" is not http, https or http+unix`,
 		`Method "GE T" is not a token`,
-		`Header name "A b" is not a token`,
-		`Header X holds a line break`,
+		`header name "A b" is not a token`,
+		`header X holds a line break`,
 		`Header Transfer-Encoding: "chunked" is not possible`,
 		`ExpectStatus 99 is not in 100 to 999`,
 		`ExpectStatus 1000 is not`,
@@ -49,20 +51,20 @@ func TestNewRefuses(t *testing.T) {
 		"Punycode":                  {URL: "http://bücher.example/"},
 		"has no socket":             {URL: "http+unix://:/path"},
 		"give the socket once":      {URL: "http+unix:///s:/path", UnixSocket: "/t"},
-		"TLS is set":                {URL: "http://host/", TLS: TLS{Insecure: true}},
-		"no certificate in PEM":     {URL: "https://host/", TLS: TLS{CA: []byte("no")}},
+		"TLS is set":                {URL: "http://host/", TLS: wire.TLS{Insecure: true}},
+		"no certificate in PEM":     {URL: "https://host/", TLS: wire.TLS{CA: []byte("no")}},
 		"CONNECT":                   {URL: "http://host/", Method: "CONNECT"},
-		"Host is given twice":       {URL: "http://host/", Header: []Field{{"Host", "a"}, {"host", "b"}}},
-		"is \"5\" but Body has 2":   {URL: "http://host/", Body: []byte("ab"), Header: []Field{{"content-length", "5"}}},
-		"another control character": {URL: "http://host/", Header: []Field{{"X", "a\x00"}}},
-		"name \"\" is not a token":  {URL: "http://host/", Header: []Field{{"", "a"}}},
+		"Host is given twice":       {URL: "http://host/", Header: []wire.Field{{Name: "Host", Value: "a"}, {Name: "host", Value: "b"}}},
+		"is \"5\" but Body has 2":   {URL: "http://host/", Body: []byte("ab"), Header: []wire.Field{{Name: "content-length", Value: "5"}}},
+		"another control character": {URL: "http://host/", Header: []wire.Field{{Name: "X", Value: "a\x00"}}},
+		"name \"\" is not a token":  {URL: "http://host/", Header: []wire.Field{{Name: "", Value: "a"}}},
 		"tunnel to an https URL":    {URL: "https://host/", Proxy: "proxy:8080"},
 		"Proxy does not apply":      {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
 		"SocketBuffer does not":     {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
-		"TLS.Certificate and":       {URL: "https://host/", TLS: TLS{Certificate: []byte("no")}},
-		"TLS.MaxVersion 0x0999":     {URL: "https://host/", TLS: TLS{MaxVersion: 0x999}},
-		"1.3 is above":              {URL: "https://host/", TLS: TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
-		"TLS.CipherSuites: TLS_AES": {URL: "https://host/", TLS: TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
+		"TLS.Certificate and":       {URL: "https://host/", TLS: wire.TLS{Certificate: []byte("no")}},
+		"TLS.MaxVersion 0x0999":     {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
+		"1.3 is above":              {URL: "https://host/", TLS: wire.TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
+		"TLS.CipherSuites: TLS_AES": {URL: "https://host/", TLS: wire.TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
 	} {
 		_, err := New(c)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -79,17 +81,18 @@ func TestOrigin(t *testing.T) {
 		give Config
 		want origin
 	}{
-		{Config{URL: "http://host"}, origin{"tcp", "host:80", false, "host", "host", "/"}},
-		{Config{URL: "http://host:8080/a/b?c=d#e"}, origin{"tcp", "host:8080", false, "host", "host:8080", "/a/b?c=d"}},
-		{Config{URL: "https://host/?q"}, origin{"tcp", "host:443", true, "host", "host", "/?q"}},
-		{Config{URL: "http://[::1]:81/"}, origin{"tcp", "[::1]:81", false, "::1", "[::1]:81", "/"}},
-		{Config{URL: "http://[fe80::1%25lo]/"}, origin{"tcp", "[fe80::1%lo]:80", false, "fe80::1%lo", "[fe80::1]", "/"}},
-		{Config{URL: "http+unix:///run/s.sock:/a?b"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/a?b"}},
-		{Config{URL: "http+unix:///run/s.sock"}, origin{"unix", "/run/s.sock", false, "localhost", "localhost", "/"}},
-		{Config{URL: "http://host/a", Proxy: "p:82"}, origin{"tcp", "p:82", false, "host", "host", "http://host/a"}},
-		{Config{URL: "https://host/a", UnixSocket: "/run/s"}, origin{"unix", "/run/s", true, "host", "host", "/a"}},
+		{Config{URL: "http://host"}, origin{wire.Origin{Hostname: "host"}, "tcp", "host:80", "host", "/"}},
+		{Config{URL: "http://host:8080/a/b?c=d#e"}, origin{wire.Origin{Hostname: "host"}, "tcp", "host:8080", "host:8080", "/a/b?c=d"}},
+		{Config{URL: "https://host/?q"}, origin{wire.Origin{Hostname: "host", Secure: true}, "tcp", "host:443", "host", "/?q"}},
+		{Config{URL: "http://[::1]:81/"}, origin{wire.Origin{Hostname: "::1"}, "tcp", "[::1]:81", "[::1]:81", "/"}},
+		{Config{URL: "http://[fe80::1%25lo]/"}, origin{wire.Origin{Hostname: "fe80::1%lo"}, "tcp", "[fe80::1%lo]:80", "[fe80::1]", "/"}},
+		{Config{URL: "http+unix:///run/s.sock:/a?b"}, origin{wire.Origin{Hostname: "localhost"}, "unix", "/run/s.sock", "localhost", "/a?b"}},
+		{Config{URL: "http+unix:///run/s.sock"}, origin{wire.Origin{Hostname: "localhost"}, "unix", "/run/s.sock", "localhost", "/"}},
+		{Config{URL: "http://host/a", Proxy: "p:82"}, origin{wire.Origin{Hostname: "host"}, "tcp", "p:82", "host", "http://host/a"}},
+		{Config{URL: "https://host/a", UnixSocket: "/run/s"}, origin{wire.Origin{Hostname: "host", Secure: true}, "unix", "/run/s", "host", "/a"}},
 	} {
 		got, err := test.give.origin()
+		got.URL, got.Address = nil, ""
 		if err != nil || got != test.want {
 			t.Errorf("%+v: got %+v, %v; want %+v", test.give, got, err, test.want)
 		}
@@ -108,10 +111,10 @@ func TestEncode(t *testing.T) {
 			"POST / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 2\r\n\r\nab"},
 		{"no body", Config{URL: "http://h", Method: "PUT"},
 			"PUT / HTTP/1.1\r\nHost: h\r\nUser-Agent: contend\r\nContent-Length: 0\r\n\r\n"},
-		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []Field{
-			{"x", "1"}, {"host", "other"}, {"user-agent", ""}, {"content-length", "2"}, {"connection", "close"}, {"X", "2"}}},
+		{"overridden, in order", Config{URL: "http://h", Body: []byte("ab"), DisableKeepAlive: true, Header: []wire.Field{
+			{Name: "x", Value: "1"}, {Name: "host", Value: "other"}, {Name: "user-agent", Value: ""}, {Name: "content-length", Value: "2"}, {Name: "connection", Value: "close"}, {Name: "X", Value: "2"}}},
 			"GET / HTTP/1.1\r\nx: 1\r\nhost: other\r\nuser-agent: \r\ncontent-length: 2\r\nconnection: close\r\nX: 2\r\n\r\nab"},
-		{"1.0", Config{URL: "http://h", HTTP10: true, Header: []Field{{"User-Agent", "ab"}}},
+		{"1.0", Config{URL: "http://h", HTTP10: true, Header: []wire.Field{{Name: "User-Agent", Value: "ab"}}},
 			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: ab\r\nConnection: Keep-Alive\r\n\r\n"},
 		{"1.0, no keep-alive", Config{URL: "http://h", HTTP10: true, DisableKeepAlive: true},
 			"GET / HTTP/1.0\r\nHost: h\r\nUser-Agent: contend\r\n\r\n"},
@@ -140,7 +143,7 @@ func FuzzEncode(f *testing.F) {
 	f.Add("http://h/a?b", "GET", "X", "y", "body")
 	f.Add("https://[::1]:8/%20", "POST", "Host", "other", "")
 	f.Fuzz(func(t *testing.T, url, method, name, value, body string) {
-		target, err := New(Config{URL: url, Method: method, Header: []Field{{name, value}}, Body: []byte(body)})
+		target, err := New(Config{URL: url, Method: method, Header: []wire.Field{{Name: name, Value: value}}, Body: []byte(body)})
 		if err != nil {
 			return
 		}
@@ -162,9 +165,9 @@ func TestTargetReachesItsServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	serveOn(t, "unix", socket, echoMethod)
 	for name, c := range map[string]Config{
-		"insecure":    {URL: server.URL, TLS: TLS{Insecure: true}},
-		"own CA":      {URL: server.URL, TLS: TLS{CA: pemOf(server)}},
-		"server name": {URL: server.URL, TLS: TLS{CA: pemOf(server), ServerName: "example.com"}},
+		"insecure":    {URL: server.URL, TLS: wire.TLS{Insecure: true}},
+		"own CA":      {URL: server.URL, TLS: wire.TLS{CA: pemOf(server)}},
+		"server name": {URL: server.URL, TLS: wire.TLS{CA: pemOf(server), ServerName: "example.com"}},
 		"unix":        {URL: "http+unix://" + socket + ":/x", Method: "POST"},
 		"unix field":  {URL: "http://any/", UnixSocket: socket, DisableKeepAlive: true},
 	} {

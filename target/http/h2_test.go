@@ -15,6 +15,7 @@ import (
 	"contend/load"
 	"contend/loop"
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // bothVersions is a server of HTTP/1.1 and HTTP/2, by what is spoken to it.
@@ -70,7 +71,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 		"204":      {URL: url + "/204"},
 		"304":      {URL: url + "/304"},
 		"503":      {URL: url + "/503"},
-		"echo":     {URL: url + "/echo?a=b", Method: "PUT", Body: []byte("body"), Header: []Field{{"X-Own", "own"}, {"Host", "other"}, {"Connection", "x"}}},
+		"echo":     {URL: url + "/echo?a=b", Method: "PUT", Body: []byte("body"), Header: []wire.Field{{Name: "X-Own", Value: "own"}, {Name: "Host", Value: "other"}, {Name: "Connection", Value: "x"}}},
 		"upload":   {URL: url + "/small", Method: "POST", Body: make([]byte, 200_000)},
 		"check":    {URL: url + "/small", Checks: []string{"body contains small"}},
 		"no check": {URL: url + "/small", Checks: []string{"body contains large"}},

@@ -16,6 +16,7 @@ import (
 
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire"
 )
 
 // listen serves each connection with serve, closes it afterwards, and waits
@@ -285,13 +286,13 @@ func TestTLSErrors(t *testing.T) {
 	secure := start(echoMethod, (*httptest.Server).StartTLS)
 	plain := start(echoMethod, (*httptest.Server).Start)
 	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
-	anyTLS := TLS{Insecure: true}
+	anyTLS := wire.TLS{Insecure: true}
 	t.Run("TLS to a plain port", func(t *testing.T) {
 		checkHostile(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, load.TLS)
 	})
 	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: secure.URL}, load.TLS) })
 	t.Run("wrong name", func(t *testing.T) {
-		checkHostile(t, Config{URL: secure.URL, TLS: TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
+		checkHostile(t, Config{URL: secure.URL, TLS: wire.TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
 		t.Parallel()

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/textproto"
 	"strconv"
-	"strings"
 
 	"contend/target/check"
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // A request is what an iteration sends and what it takes for right.
@@ -225,12 +225,10 @@ func checkMethod(method string) error {
 	return nil
 }
 
-func (c Config) checkField(name string, f Field) error {
-	switch {
-	case !isToken(f.Name):
-		return fmt.Errorf("http: Header name %q is not a token of letters, digits and !#$%%&'*+-.^_`|~", f.Name)
-	case strings.ContainsFunc(f.Value, isControl):
-		return fmt.Errorf("http: Header %s holds a line break or another control character", f.Name)
+func (c Config) checkField(name string, f wire.Field) error {
+	switch err := f.Check(); {
+	case err != nil:
+		return wire.Named("http", err)
 	case name == "Transfer-Encoding":
 		return fmt.Errorf("http: Header %s: %q is not possible: the body is sent whole with its Content-Length", f.Name, f.Value)
 	case name == "Content-Length" && c.Data != nil:
@@ -248,6 +246,3 @@ func checkOnce(name string, twice bool) error {
 	}
 	return nil
 }
-
-// isControl excludes the tab, which a value may hold.
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

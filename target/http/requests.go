@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // Limits of Config.Requests.
@@ -29,7 +30,7 @@ type Request struct {
 	Method string
 	Body   []byte
 	// Header comes after Config's, of which it replaces fields of its names.
-	Header []Field
+	Header []wire.Field
 	// ExpectStatus replaces Config's, and Checks come after them.
 	ExpectStatus []int
 	Checks       []string
@@ -97,8 +98,8 @@ func (c Config) with(r Request) Config {
 		c.ExpectStatus = r.ExpectStatus
 	}
 	c.Checks = slices.Concat(c.Checks, r.Checks)
-	kept := slices.DeleteFunc(slices.Clone(c.Header), func(f Field) bool {
-		return slices.ContainsFunc(r.Header, func(own Field) bool { return strings.EqualFold(own.Name, f.Name) })
+	kept := slices.DeleteFunc(slices.Clone(c.Header), func(f wire.Field) bool {
+		return slices.ContainsFunc(r.Header, func(own wire.Field) bool { return strings.EqualFold(own.Name, f.Name) })
 	})
 	c.Header = append(kept, r.Header...)
 	return c
@@ -130,7 +131,7 @@ func (c Config) checkRequests() error {
 }
 
 func checkPath(path string) error {
-	if path != "" && (path[0] != '/' || !isVisible(path) || strings.Contains(path, "#")) {
+	if path != "" && (path[0] != '/' || !wire.IsVisible(path) || strings.Contains(path, "#")) {
 		return fmt.Errorf("http: Path %q does not begin with a slash, or holds a space, a # or what is not ASCII: "+
 			"percent-encode it", path)
 	}

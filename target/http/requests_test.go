@@ -24,6 +24,7 @@ import (
 	"contend/load"
 	"contend/target/check"
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // A diary is a server that remembers what it was asked.
@@ -91,10 +92,10 @@ func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
 			}
 		})
 		c := Config{
-			URL: url + "/buy?a=b", Header: []Field{{"X", "all"}}, Body: []byte("config's"), Method: "PUT",
+			URL: url + "/buy?a=b", Header: []wire.Field{{Name: "X", Value: "all"}}, Body: []byte("config's"), Method: "PUT",
 			Requests: []Request{
 				{Name: "buy", Weight: 5},
-				{Name: "sell", Path: "/sell", Method: "POST", Body: []byte("own"), Header: []Field{{"x", "own"}}},
+				{Name: "sell", Path: "/sell", Method: "POST", Body: []byte("own"), Header: []wire.Field{{Name: "x", Value: "own"}}},
 				{Name: "head", Path: "/?q", Method: "HEAD", Body: []byte{}, ExpectStatus: []int{204}},
 			},
 		}
@@ -236,7 +237,7 @@ func TestBothEnginesFillTemplates(t *testing.T) {
 		source := &data.Source{Rows: rowsOf(t, "name,price\nAda,1\n\"B & B\",22\n\"say \"\"hi\"\"\",333\n")}
 		c := Config{
 			URL: url + "/buy/{{name}}?p={{price}}", Method: "POST", Data: source,
-			Header: []Field{{"X", "<{{name}}>"}, {"Content-Type", "application/json"}},
+			Header: []wire.Field{{Name: "X", Value: "<{{name}}>"}, {Name: "Content-Type", Value: "application/json"}},
 			Body:   []byte(`{"name": "{{name}}", "price": {{price}}}`),
 		}
 		r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
@@ -295,18 +296,18 @@ func TestNewRefusesRequests(t *testing.T) {
 		`request "a": Name is given twice`: {Requests: []Request{{Name: "a"}, {Name: "a"}}},
 		`Weight 1001 is not in 0 to 1000`:  {Requests: []Request{{Name: "a", Weight: 1001}}},
 		`request "a": http: Method "G T"`:  {Requests: []Request{{Name: "a", Method: "G T"}}},
-		`request "b": http: Header name`:   {Requests: []Request{{Name: "b", Method: "G T", Header: []Field{{"a b", "c"}}}}},
+		`request "b": http: header name`:   {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
 		`Path "x" does not begin`:          {Requests: []Request{{Name: "a", Path: "x"}}},
 		`101 Requests, allowed are 100`:    {Requests: make([]Request, 101)},
 		`SameLength compares`:              {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
 		`check: "colour == red"`:           {Checks: []string{"colour == red"}},
 		`"b"`:                              {Data: source, Body: []byte("{{b}}")},
-		`Content-Length is counted`:        {Data: source, Header: []Field{{"Content-Length", "3"}}, Body: []byte("abc")},
+		`Content-Length is counted`:        {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
 		`data: order per-vu`:               {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
 		`a Bearer token and a User`:        {Auth: Auth{User: "me", Bearer: "secret"}},
 		`Auth.Bearer holds a space`:        {Auth: Auth{Bearer: "secret secret"}},
 		`Auth.User holds a colon`:          {Auth: Auth{User: "m:e", Password: "secret"}},
-		`Auth beside a Header`:             {Auth: Auth{User: "me"}, Header: []Field{{"authorization", "secret"}}},
+		`Auth beside a Header`:             {Auth: Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)
@@ -378,7 +379,7 @@ func FuzzFill(f *testing.F) {
 		}
 		target, err := New(Config{
 			URL: "http://h/a/{{v}}/b?c={{v}}", Method: "POST", Body: []byte(body),
-			Header: []Field{{"X", "<{{v}}>"}}, Data: &data.Source{Rows: rows},
+			Header: []wire.Field{{Name: "X", Value: "<{{v}}>"}}, Data: &data.Source{Rows: rows},
 		})
 		if err != nil {
 			return

@@ -56,6 +56,7 @@ import (
 
 	"contend/load"
 	"contend/target/data"
+	"contend/target/wire"
 )
 
 // A Target sends one HTTP request per iteration. Its methods may be called
@@ -112,11 +113,11 @@ func New(c Config) (*Target, error) {
 		t.local, _ = netip.ParseAddr(c.LocalAddress) // checkWays has told of a mistake
 	}
 	switch {
-	case o.secure:
+	case o.Secure:
 		var err error
-		t.tls, err = c.TLS.config(o.hostname)
-		errs = append(errs, err)
-	case originErr == nil && !c.TLS.isZero():
+		t.tls, err = c.TLS.Config(o.Hostname, "http/1.1")
+		errs = append(errs, wire.Named("http", err))
+	case originErr == nil && !c.TLS.IsZero():
 		errs = append(errs, fmt.Errorf("http: TLS is set but URL %q is not https", c.URL))
 	}
 	if t.dial == nil {

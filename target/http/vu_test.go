@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,7 +93,7 @@ func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
 		connections.Store(0)
 		v := newTestVU(t, Config{
 			URL: fmt.Sprintf("%s/?status=%d", server.URL, test.status), Method: "POST",
-			Header: []Field{{"X", "y"}}, Body: []byte("hello"), ExpectStatus: test.expect,
+			Header: []wire.Field{{Name: "X", Value: "y"}}, Body: []byte("hello"), ExpectStatus: test.expect,
 		})
 		for range 5 {
 			out, err := v.Do(context.Background())
@@ -206,7 +207,7 @@ func TestDoReplacesAConnectionThatWasClosedWhileIdle(t *testing.T) {
 			} else {
 				server.Start()
 			}
-			v := newTestVU(t, Config{URL: server.URL, Method: method, TLS: TLS{Insecure: secure}})
+			v := newTestVU(t, Config{URL: server.URL, Method: method, TLS: wire.TLS{Insecure: secure}})
 			for i := range 3 {
 				out, err := v.Do(context.Background())
 				if connected := out.Phases.Connect > 0; err != nil || connected != (i > 0) {

@@ -53,16 +53,16 @@ func ParseURL(text string, schemes ...string) (Origin, error) {
 // CheckVisible says where the URL has characters that a request line cannot hold.
 func (o Origin) CheckVisible() error {
 	switch {
-	case !isVisible(o.URL.Host):
+	case !IsVisible(o.URL.Host):
 		return fmt.Errorf("URL %q: host %q is not ASCII: write it in Punycode", o.URL, o.URL.Host)
-	case !isVisible(o.URL.RequestURI()):
+	case !IsVisible(o.URL.RequestURI()):
 		return fmt.Errorf("URL %q: query %q holds a space or is not ASCII: percent-encode it", o.URL, o.URL.RawQuery)
 	}
 	return nil
 }
 
-// isVisible reports whether s holds printable ASCII without spaces only.
-func isVisible(s string) bool {
+// IsVisible reports whether s holds printable ASCII without spaces only.
+func IsVisible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
