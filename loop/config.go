@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,8 @@ type Config struct {
 	Address string
 	// VUs are the ids of the virtual users that the loop drives, in order.
 	VUs []int
+	// TLS, if it is not nil, is spoken over every connection.
+	TLS *tls.Config
 	// Connections is how many connections they share evenly: the i-th of the VUs
 	// is slot i / Connections of connection i mod Connections. 0 means that each
 	// has its own.

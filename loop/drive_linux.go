@@ -69,12 +69,14 @@ func (l *Loop) prepare(s *load.Shard) error {
 		timeout: s.Timeout(),
 		queue:   queue{ring: ring},
 		done:    done,
+		crowded: l.crowded,
 	}
 	l.late = &load.Error{Kind: load.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
 	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
 		l.shortly = 10 // a nearer timer would cost more than the wait
 	}
 	l.flying.init()
+	l.stopped.Store(false)
 	return l.poller.start(s.Elapsed())
 }
 
@@ -82,6 +84,7 @@ func (l *Loop) prepare(s *load.Shard) error {
 func (l *Loop) watch(ctx context.Context) (unwatch func()) {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		l.stopped.Store(true)
 		l.poller.wake()
 		close(woken)
 	})
@@ -144,6 +147,7 @@ func (l *Loop) abandon() {
 	for i := range l.slots {
 		l.slots[i].busy, l.slots[i].again = false, false
 	}
+	l.dismiss()
 }
 
 // startDue starts what is due and has a free VU. What fails at once has its
@@ -241,8 +245,10 @@ func (l *Loop) wait() (int, error) {
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
 	}
-	if n, err := l.poller.poll(l.shortly); n != 0 || err != nil {
-		return n, err
+	if l.shaking == 0 { // else goroutines need the processor
+		if n, err := l.poller.poll(l.shortly); n != 0 || err != nil {
+			return n, err
+		}
 	}
 	return l.poller.block()
 }
@@ -329,7 +335,9 @@ func (l *Loop) handle(n int) {
 		case timerEvent:
 			l.alarmed, l.poller.armed = true, never
 		case wakeEvent:
-			l.cancelled = true
+			l.poller.asleep()
+			l.cancelled = l.stopped.Load()
+			l.collect()
 		default:
 			if k := &l.links[e.Fd]; k.generation == e.Pad && k.state != closed {
 				l.serve(k, e.Events)

@@ -138,6 +138,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 		"garbage": func(c net.Conn) { fmt.Fprintln(c, "unasked") },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := serve(t, "tcp", func(n int, conn net.Conn) {
 				requests(conn, func(slot string) bool {
 					fmt.Fprintf(conn, "%s 0\n", slot)
@@ -148,7 +149,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 					return true
 				})
 			})
-			plan := load.Plan{VUs: 1, Think: 20 * time.Millisecond, Iterations: 5}
+			plan := load.Plan{VUs: 1, Think: 200 * time.Millisecond, Iterations: 5}
 			r := run(t, s.config(plain), plan)
 			clean(t, r, 5)
 			if s.count() != 3 || r.Connect.Count() != 2 {

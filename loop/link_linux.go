@@ -27,6 +27,7 @@ type link struct {
 	canceler     Canceler // nil: it cannot cancel
 	namer        Namer    // nil: its requests have no names
 	repeater     Repeater // nil: it cannot repeat
+	secured      Secured  // nil: it takes any connection
 	slots        []*slot
 	inflight     int
 
@@ -39,6 +40,9 @@ type link struct {
 	watchesOut bool   // for room to write
 	pending    []byte // could not be written yet
 	parked     []*slot
+
+	handshake *handshake // that is going on
+	sealed    *sealed    // nil: not by TLS
 
 	address int   // the index, modulo their number, of the one in use
 	tried   int   // how many this time
@@ -54,6 +58,10 @@ var errDeaf = errors.New("loop: the peer demands answers and does not read them"
 func (k *link) dial() error {
 	if k.loop.lost != nil {
 		return k.loop.lost
+	}
+	if k.loop.config.TLS != nil {
+		k.shake(never)
+		return nil
 	}
 	k.tried, k.failure = 0, nil
 	return k.dialNext()
@@ -93,6 +101,9 @@ func (k *link) dialAgain(errno unix.Errno) error {
 // greet writes what is pending to a connection that was just dialled. On
 // loopback it is open by now; otherwise an event will say so.
 func (k *link) greet() error {
+	if k.handshake != nil {
+		return nil
+	}
 	connected := k.loop.shard.Elapsed()
 	for len(k.pending) > 0 {
 		n, errno := send(k.fd, k.pending)
@@ -150,10 +161,25 @@ func (k *link) connected() error {
 	return k.flush()
 }
 
+// dialEarly begins to connect before there is a run. A failure is found again by
+// openEarly.
+func (k *link) dialEarly(deadline time.Time) {
+	if k.loop.config.TLS != nil {
+		k.shake(time.Until(deadline))
+	} else {
+		_ = k.dial()
+	}
+}
+
 // openEarly waits until a connection that was dialled is open.
 func (k *link) openEarly(deadline time.Time) bool {
 	if k.state != connecting {
 		return false
+	}
+	if k.handshake != nil {
+		k.pending = k.conversation.Open(k.pending[:0])
+		<-k.handshake.done
+		return k.take(k.handshake, 0) == nil
 	}
 	fds := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
 	n, err := unix.Poll(fds, int(max(0, time.Until(deadline).Milliseconds())))
@@ -175,9 +201,22 @@ func (k *link) openEarly(deadline time.Time) bool {
 	return k.flush() == nil && k.register() == nil
 }
 
-// write sends b, or as much of it as there is room for and the rest later.
+// write sends b, as soon as the connection is there.
 func (k *link) write(b []byte) error {
-	if k.state == connecting || len(k.pending) > 0 {
+	if k.state == connecting {
+		k.pending = append(k.pending, b...)
+		return nil
+	}
+	b, err := k.seal(b)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	return k.transmit(b)
+}
+
+// transmit sends b, or as much of it as there is room for and the rest later.
+func (k *link) transmit(b []byte) error {
+	if len(k.pending) > 0 {
 		k.pending = append(k.pending, b...)
 		return nil
 	}
@@ -216,6 +255,14 @@ func (k *link) flush() error {
 func (k *link) close() {
 	if k.state == closed {
 		return
+	}
+	if k.handshake != nil {
+		k.handshake.cancel()
+		k.handshake = nil
+		k.loop.shaking--
+	}
+	if k.sealed != nil {
+		k.unseat()
 	}
 	shut(k.fd)
 	k.generation++

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"contend/load"
@@ -23,6 +25,14 @@ type Loop struct {
 	lost    error  // why there are no addresses
 	// addresses are what connections try, in turn.
 	addresses []address
+	clear     []byte // what came by TLS,
+	sealed    []byte // what is to be sent by it
+
+	handshakes sync.WaitGroup
+	shaking    int // handshakes that the loop waits for
+	mu         sync.Mutex
+	shaken     []*handshake // that have ended
+	stopped    atomic.Bool  // the run is over
 	drive
 }
 
@@ -45,6 +55,9 @@ func New(ctx context.Context, c Config) (*Loop, error) {
 	}
 	l := &Loop{config: c, buf: make([]byte, readSize), slots: make([]slot, len(c.VUs))}
 	l.in = l.buf
+	if c.TLS != nil {
+		l.clear = make([]byte, clearSize)
+	}
 	if err := l.poller.open(); err != nil {
 		return nil, err
 	}
@@ -76,7 +89,8 @@ func (l *Loop) arrange() {
 		k.canceler, _ = k.conversation.(Canceler)
 		k.namer, _ = k.conversation.(Namer)
 		k.repeater, _ = k.conversation.(Repeater)
-		if l.config.Network == "tcp" {
+		k.secured, _ = k.conversation.(Secured)
+		if l.config.Network == "tcp" && l.config.TLS == nil {
 			k.skipper, _ = k.conversation.(Skipper)
 		}
 		if k.skipper != nil {
@@ -96,7 +110,7 @@ func (l *Loop) openEarly(ctx context.Context) {
 	for first := 0; first < len(l.links); first += earlyBatch {
 		batch := l.links[first:min(first+earlyBatch, len(l.links))]
 		for i := range batch {
-			_ = batch[i].dial() // a failure is found again below
+			batch[i].dialEarly(deadline)
 		}
 		failed := false
 		for i := range batch {
@@ -116,6 +130,7 @@ func (l *Loop) Close() error {
 	for i := range l.links {
 		l.links[i].close()
 	}
+	l.dismiss()
 	l.poller.close()
 	return nil
 }

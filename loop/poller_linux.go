@@ -118,7 +118,7 @@ func waited(n uintptr, errno unix.Errno) (int, error) {
 	return 0, fmt.Errorf("loop: epoll_pwait: %w", errno)
 }
 
-// wake makes poll and block return a wakeEvent, until asleep is called.
+// wake makes poll and block return a wakeEvent once. asleep allows the next.
 func (p *poller) wake() {
 	one := [8]byte{1, 1, 1, 1, 1, 1, 1, 1} // a number other than 0 in either byte order
 	unix.Write(p.event, one[:])

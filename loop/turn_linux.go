@@ -44,16 +44,24 @@ func (l *Loop) receive(k *link, ended bool) error {
 			return nil
 		}
 	}
+	l.crowd(k)
+	return nil
+}
+
+// crowd gives a connection another turn after the others.
+func (l *Loop) crowd(k *link) {
 	if !k.crowded {
 		k.crowded = true
 		l.crowded = append(l.crowded, k)
 	}
-	return nil
 }
 
 // fetch reads once. full says that there may be more.
 func (l *Loop) fetch(k *link) (full bool, err error) {
 	l.stamped = false
+	if k.sealed != nil {
+		return l.fetchSealed(k)
+	}
 	if k.skipper != nil {
 		if want := k.skipper.Skip(); want > 0 {
 			return l.skip(k, want)

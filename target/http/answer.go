@@ -40,11 +40,10 @@ func (t *Target) First() (Answer, bool) {
 }
 
 // judge turns a complete answer of in bytes to what s has sent into an Outcome.
-// The link is nil where there is no TLS.
-func (t *Target) judge(s *sender, p *parser, l *link, in int64) load.Outcome {
+func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 	first := t.first.Load()
 	if first == nil {
-		first = t.noteFirst(p, l)
+		first = t.noteFirst(p, c)
 	}
 	out := load.Outcome{
 		Status:   p.status,
@@ -72,13 +71,16 @@ func (t *Target) newParser() parser {
 	return parser{http10: t.http10, wanted: t.wanted}
 }
 
-func (t *Target) noteFirst(p *parser, l *link) *Answer {
+// A carrier is what an answer came over.
+type carrier interface {
+	// handshake returns nil where there was none.
+	handshake() *tls.ConnectionState
+}
+
+func (t *Target) noteFirst(p *parser, c carrier) *Answer {
 	a := &Answer{Status: p.status, Server: string(p.server), BodyLength: p.body}
-	if l != nil {
-		if secure, ok := l.Conn.(*tls.Conn); ok {
-			state := secure.ConnectionState()
-			a.TLS, a.TempKey = describe(state), tempKey(state.CurveID)
-		}
+	if state := c.handshake(); state != nil {
+		a.TLS, a.TempKey = describe(*state), tempKey(state.CurveID)
 	}
 	t.first.CompareAndSwap(nil, a)
 	return t.first.Load()

@@ -29,8 +29,9 @@ type Config struct {
 	// unless keep-alive is off, and the connection is kept only if the answer
 	// says the same.
 	HTTP10 bool
-	// HTTP2 speaks HTTP/2 with prior knowledge, without TLS and on event loops only
-	// (SupportsHTTP2).
+	// HTTP2 speaks HTTP/2 on event loops only (SupportsHTTP2): with prior knowledge
+	// to an http URL, and to an https URL if the server chooses it by ALPN, else
+	// each iteration ends in an error of kind Protocol.
 	HTTP2 bool
 	// Connections is how many connections of HTTP/2 the virtual users share, each
 	// by a stream; zero means that each has its own.
@@ -102,7 +103,7 @@ func (c Config) checkWays(o origin) error {
 		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
 	}
 	if c.HTTP2 {
-		errs = append(errs, c.checkHTTP2(o))
+		errs = append(errs, c.checkHTTP2())
 	} else if c.Connections != 0 {
 		errs = append(errs, fmt.Errorf("http: Connections %d: in HTTP/1.1 every virtual user has its own", c.Connections))
 	}
@@ -119,7 +120,7 @@ func (c Config) checkWays(o origin) error {
 // and if not, why.
 func SupportsHTTP2() (ok bool, why string) { return loop.Supported() }
 
-func (c Config) checkHTTP2(o origin) error {
+func (c Config) checkHTTP2() error {
 	var errs []error
 	if ok, why := SupportsHTTP2(); !ok {
 		errs = append(errs, fmt.Errorf("http: HTTP2 needs event loops: %s", why))
@@ -128,7 +129,7 @@ func (c Config) checkHTTP2(o origin) error {
 		name string
 		set  bool
 	}{
-		{"an https URL", o.Secure}, {"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
+		{"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
 		{"Dial", c.Dial != nil}, {"DisableKeepAlive with Connections", c.DisableKeepAlive && c.Connections > 0},
 	} {
 		if other.set {

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	nethttp "net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -44,7 +46,11 @@ func runPortable(t testing.TB, c Config, plan load.Plan) *load.Result {
 }
 
 func runLoop(t testing.TB, c Config, plan load.Plan) *load.Result {
-	return runOver(t, targetOf(t, c), load.EventLoop, plan)
+	engine := load.EventLoop
+	if c.DisableKeepAlive && !c.HTTP2 && strings.HasPrefix(c.URL, "https:") {
+		engine = load.Goroutines // for the handshakes
+	}
+	return runOver(t, targetOf(t, c), engine, plan)
 }
 
 func targetOf(t testing.TB, c Config) *Target {
@@ -160,6 +166,9 @@ func (test conformance) check(t *testing.T, run runner) {
 	c := test.config
 	l, url := listenOn(t, test.network)
 	c.URL = url
+	if test.network == "tls" {
+		c.TLS = anyTLS
+	}
 	if test.status != 0 && !test.failed {
 		c.ExpectStatus = []int{test.status, 999}
 	}
@@ -204,12 +213,18 @@ func listenOn(t *testing.T, network string) (net.Listener, string) {
 	if network == "unix" {
 		address = filepath.Join(t.TempDir(), "s")
 	}
-	if network == "" {
-		network = "tcp"
+	secure := network == "tls"
+	if network == "" || secure {
+		address, network = "127.0.0.1:0", "tcp"
 	}
 	l, err := net.Listen(network, address)
 	if err != nil {
 		t.Skip(err) // a machine without IPv6
+	}
+	if secure {
+		server := httptest.NewTLSServer(nil) // comes with a certificate
+		server.Close()
+		return tls.NewListener(l, &tls.Config{Certificates: server.TLS.Certificates}), "https://" + l.Addr().String() + "/"
 	}
 	if network == "unix" {
 		return l, "http+unix://" + address + ":/"
@@ -225,10 +240,17 @@ func TestBothEnginesReadEveryFormOfAnswer(t *testing.T) {
 				script: &script{answer: a.answer, cut: cut, close: !a.reusable},
 				status: a.status, reusable: a.reusable, body: bodyOf(t, a.head, a.answer),
 			}
-			t.Run(fmt.Sprintf("%s/cut=%t", a.name, cut), func(t *testing.T) {
-				t.Parallel()
-				overBothEngines(t, test.check)
-			})
+			for _, network := range []string{"", "tls"} {
+				if network == "tls" && cut && !a.reusable {
+					continue // too many handshakes
+				}
+				test.network = network
+				test := test
+				t.Run(fmt.Sprintf("%s/cut=%t/%s", a.name, cut, test.network), func(t *testing.T) {
+					t.Parallel()
+					overBothEngines(t, test.check)
+				})
+			}
 		}
 	}
 }
@@ -286,6 +308,15 @@ func TestBothEnginesConform(t *testing.T) {
 			t.Parallel()
 			overBothEngines(t, test.check)
 		})
+		// The portable engine does not see that TLS has ended if the connection has not.
+		if test.network == "" && !(test.script.halfClose && test.plan.Think > 0) {
+			test := test
+			test.network = "tls"
+			t.Run(test.name+" over TLS", func(t *testing.T) {
+				t.Parallel()
+				overBothEngines(t, test.check)
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"crypto/tls"
 	"fmt"
 
 	"contend/load"
@@ -15,12 +16,14 @@ type conversation struct {
 	parser   parser
 	in       int64 // bytes of the answer so far
 	inFlight bool
+	secure   *tls.ConnectionState
 	outcome  load.Outcome // of the latest answer; here lest each one is allocated
 }
 
 var (
 	_ loop.Skipper = (*conversation)(nil)
 	_ loop.Namer   = (*conversation)(nil)
+	_ loop.Secured = (*conversation)(nil)
 )
 
 func newConversation(t *Target, s *sender) *conversation {
@@ -32,6 +35,14 @@ func (c *conversation) Open(out []byte) []byte {
 	c.inFlight = false
 	return out
 }
+
+// Secured notes what a handshake agreed on.
+func (c *conversation) Secured(state tls.ConnectionState) error {
+	c.secure = &state
+	return nil
+}
+
+func (c *conversation) handshake() *tls.ConnectionState { return c.secure }
 
 // Start sends the request.
 func (c *conversation) Start(out []byte, _ int) []byte {
@@ -83,7 +94,7 @@ func (c *conversation) closed(slots loop.Slots) error {
 // end hands over a complete answer.
 func (c *conversation) end(slots loop.Slots) {
 	c.inFlight = false
-	c.outcome = c.target.judge(c.sender, &c.parser, nil, c.in)
+	c.outcome = c.target.judge(c.sender, &c.parser, c, c.in)
 	if !c.target.keepAlive || !c.parser.reusable() {
 		slots.Drain()
 	}

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"slices"
 	"strconv"
@@ -12,7 +13,8 @@ import (
 	"contend/loop"
 )
 
-// streams are a connection of HTTP/2 on an event loop, with prior knowledge.
+// streams are a connection of HTTP/2 on an event loop, with prior knowledge or
+// by the choice of the server in the TLS handshake.
 // Each of its virtual users has a stream at a time. The bytes of an answer
 // cannot be told from those of its neighbours: what came and went since the
 // last answer is counted with the next one, so that the sums are right.
@@ -22,7 +24,8 @@ type streams struct {
 	slots   []stream
 	known   map[*request]*h2.Request
 	loop    loop.Slots // during Receive
-	in, out int64      // bytes that no answer has counted yet
+	secure  *tls.ConnectionState
+	in, out int64 // bytes that no answer has counted yet
 	outcome load.Outcome
 }
 
@@ -38,6 +41,7 @@ var (
 	_ loop.Canceler = (*streams)(nil)
 	_ loop.Namer    = (*streams)(nil)
 	_ loop.Repeater = (*streams)(nil)
+	_ loop.Secured  = (*streams)(nil)
 	_ h2.Streams    = (*streams)(nil)
 )
 
@@ -48,7 +52,7 @@ func newStreams(t *Target, senders []*sender) *streams {
 	}
 	for _, r := range t.requests {
 		if r.fixed != nil {
-			fields, body := translate(nil, r.fixed)
+			fields, body := translate(nil, r.fixed, t.scheme())
 			c.known[r] = h2.NewRequest(fields, body)
 		}
 	}
@@ -62,6 +66,20 @@ func (c *streams) Open(out []byte) []byte {
 	return c.send(out, c.conn.Open(out))
 }
 
+// Secured makes sure that the server has chosen HTTP/2 (RFC 9113, section 3.2).
+func (c *streams) Secured(state tls.ConnectionState) error {
+	if state.NegotiatedProtocol != alpn {
+		return protocolError("the server did not choose HTTP/2 in the TLS handshake, but %q", state.NegotiatedProtocol)
+	}
+	c.secure = &state
+	return nil
+}
+
+func (c *streams) handshake() *tls.ConnectionState { return c.secure }
+
+// alpn is what HTTP/2 is called in TLS handshakes.
+const alpn = "h2"
+
 // Start sends a request.
 func (c *streams) Start(out []byte, slot int) []byte {
 	s := &c.slots[slot]
@@ -69,7 +87,7 @@ func (c *streams) Start(out []byte, slot int) []byte {
 	request, ok := c.known[s.sender.request]
 	if !ok {
 		var body []byte
-		s.fields, body = translate(s.fields[:0], s.sender.bytes())
+		s.fields, body = translate(s.fields[:0], s.sender.bytes(), c.target.scheme())
 		s.own.Rewrite(s.fields, body)
 		request = &s.own
 	}
@@ -141,7 +159,7 @@ func (c *streams) End(slot int, err error) {
 		c.loop.End(slot, nil, err)
 		return
 	}
-	c.outcome = c.target.judge(s.sender, &s.parser, nil, c.in)
+	c.outcome = c.target.judge(s.sender, &s.parser, c, c.in)
 	c.outcome.BytesOut = c.out
 	c.in, c.out = 0, 0
 	c.loop.End(slot, &c.outcome, nil)
@@ -172,15 +190,22 @@ func (p *parser) beginStream(h *h2.Header) error {
 	return nil
 }
 
+func (t *Target) scheme() string {
+	if t.tls != nil {
+		return "https"
+	}
+	return "http"
+}
+
 // translate appends the fields of a request of HTTP/1.1 as HTTP/2 has them
 // (RFC 9113, section 8.2 and 8.3) and returns its body, which is part of raw.
-func translate(fields []h2.Field, raw []byte) (all []h2.Field, body []byte) {
+func translate(fields []h2.Field, raw []byte, scheme string) (all []h2.Field, body []byte) {
 	head, body, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
 	line, rest, _ := strings.Cut(string(head), "\r\n")
 	method, line, _ := strings.Cut(line, " ")
 	path := line[:strings.LastIndexByte(line, ' ')]
 	fields = append(fields,
-		h2.Field{Name: ":method", Value: method}, h2.Field{Name: ":scheme", Value: "http"},
+		h2.Field{Name: ":method", Value: method}, h2.Field{Name: ":scheme", Value: scheme},
 		h2.Field{Name: ":path", Value: path}, h2.Field{Name: ":authority"})
 	authority := len(fields) - 1
 	for line := range strings.SplitSeq(rest, "\r\n") {

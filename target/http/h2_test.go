@@ -30,12 +30,22 @@ func bothVersions(t *testing.T, handler nethttp.Handler) string {
 	return server.URL
 }
 
+// bothVersionsSecured is the same over TLS, by what the client asks for.
+func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // Whatever is asked and answered, it counts alike in either version.
 func TestStreamsAgainstHTTP1(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
-	url := bothVersions(t, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	handler := nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
 		case "/small":
@@ -61,7 +71,12 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 			io.WriteString(w, "short")
 			panic(nethttp.ErrAbortHandler)
 		}
-	}))
+	})
+	t.Run("plain", func(t *testing.T) { compareVersions(t, bothVersions(t, handler), wire.TLS{}) })
+	t.Run("TLS", func(t *testing.T) { compareVersions(t, bothVersionsSecured(t, handler), anyTLS) })
+}
+
+func compareVersions(t *testing.T, url string, secure wire.TLS) {
 	ten := &data.Source{}
 	for name, c := range map[string]Config{
 		"small":    {URL: url + "/small"},
@@ -81,6 +96,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plan := load.Plan{VUs: 6, Iterations: 30, Duration: 20 * time.Second, Timeout: 10 * time.Second}
+			c.TLS = secure
 			one := accountOf(runLoop(t, c, plan))
 			for _, connections := range []int{1, 3, 6} {
 				c.HTTP2, c.Connections = true, connections
@@ -97,7 +113,7 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 	}
 	t.Run("short", func(t *testing.T) {
 		plan := load.Plan{VUs: 2, Iterations: 6, Duration: 20 * time.Second, Timeout: 10 * time.Second}
-		result := runLoop(t, Config{URL: url + "/short", HTTP2: true, Connections: 1}, plan)
+		result := runLoop(t, Config{URL: url + "/short", HTTP2: true, Connections: 1, TLS: secure}, plan)
 		if result.Errored[load.Reset]+result.Errored[load.Protocol] != 6 {
 			t.Errorf("errored %v, completed %d", result.Errored, result.Completed)
 		}
@@ -124,13 +140,13 @@ func TestStreamsDetail(t *testing.T) {
 
 func TestTranslate(t *testing.T) {
 	raw := "POST /a b?c HTTP/1.1\r\nX-A: 1\r\nHost: h:1\r\nTE: x\r\nConnection: close\r\nX-B:  2 \r\nContent-Length: 2\r\n\r\n\r\n"
-	fields, body := translate(nil, []byte(raw))
+	fields, body := translate(nil, []byte(raw), "http")
 	want := []h2.Field{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/a b?c"},
 		{Name: ":authority", Value: "h:1"}, {Name: "x-a", Value: "1"}, {Name: "x-b", Value: "2"}, {Name: "content-length", Value: "2"}}
 	if !reflect.DeepEqual(fields, want) || string(body) != "\r\n" {
 		t.Errorf("%q, %q", fields, body)
 	}
-	if fields, body := translate(nil, []byte("GET / HTTP/1.1\r\nHost: h\r\n\r\n")); len(fields) != 4 || len(body) > 0 || strings.Contains(fmt.Sprint(fields), "HTTP") {
+	if fields, body := translate(nil, []byte("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "http"); len(fields) != 4 || len(body) > 0 || strings.Contains(fmt.Sprint(fields), "HTTP") {
 		t.Errorf("%q, %q", fields, body)
 	}
 }

@@ -2,8 +2,8 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
-	"log/slog"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -16,7 +16,6 @@ import (
 
 	"contend/load"
 	"contend/loop"
-	"contend/target/wire"
 )
 
 // listen serves each connection with serve, closes it afterwards, and waits
@@ -97,7 +96,12 @@ func endless(start, more string, pause time.Duration) func(net.Conn) {
 
 func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
+func closeWrite(conn net.Conn) { _ = conn.(interface{ CloseWrite() error }).CloseWrite() }
+
 func reset(conn net.Conn) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
 	_ = conn.(*net.TCPConn).SetLinger(0)
 	conn.Close()
 }
@@ -112,8 +116,8 @@ var hostile = []struct {
 	{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
 	{"closes without an answer", afterRequest(func(net.Conn) {}), []load.ErrorKind{load.Closed}},
 	{"resets without an answer", afterRequest(reset), []load.ErrorKind{load.Reset}},
-	{"shuts down its side", afterRequest(func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }), []load.ErrorKind{load.Closed}},
-	{"shuts down its side at once", func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }, []load.ErrorKind{load.Closed}},
+	{"shuts down its side", afterRequest(func(c net.Conn) { closeWrite(c); hang(c) }), []load.ErrorKind{load.Closed}},
+	{"shuts down its side at once", func(c net.Conn) { closeWrite(c); hang(c) }, []load.ErrorKind{load.Closed}},
 	{"never answers", hang, []load.ErrorKind{load.Timeout}},
 	{"resets in the body", afterRequest(func(c net.Conn) {
 		_, _ = io.WriteString(c, ok200+"Content-Length: 100\r\n\r\nabc")
@@ -272,46 +276,6 @@ func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 		if loops, why := targetOf(t, c).Loops(10); loops != 0 {
 			t.Errorf("%d loops, %s", loops, why)
 		}
-	})
-}
-
-func TestTLSErrors(t *testing.T) {
-	start := func(handler nethttp.HandlerFunc, start func(*httptest.Server)) *httptest.Server {
-		s := httptest.NewUnstartedServer(handler)
-		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
-		start(s)
-		t.Cleanup(s.Close)
-		return s
-	}
-	secure := start(echoMethod, (*httptest.Server).StartTLS)
-	plain := start(echoMethod, (*httptest.Server).Start)
-	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
-	anyTLS := wire.TLS{Insecure: true}
-	t.Run("TLS to a plain port", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, load.TLS)
-	})
-	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: secure.URL}, load.TLS) })
-	t.Run("wrong name", func(t *testing.T) {
-		checkHostile(t, Config{URL: secure.URL, TLS: wire.TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
-	})
-	t.Run("silent", func(t *testing.T) {
-		t.Parallel()
-		checkHostile(t, Config{URL: "https://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
-	})
-	t.Run("closes", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, load.Closed)
-	})
-	t.Run("garbage", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
-	})
-	t.Run("plain to a TLS port", func(t *testing.T) {
-		overBothEngines(t, func(t *testing.T, run runner) {
-			c := Config{URL: "http://" + secure.Listener.Addr().String()}
-			r := run(t, c, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
-			if r.Failed != 6 || r.Statuses[400] != 6 {
-				t.Errorf("failed %d, errored %v, statuses %v; want 6 of status 400", r.Failed, r.Errored, r.Statuses)
-			}
-		})
 	})
 }
 

@@ -34,6 +34,16 @@ func (l *link) wire() net.Conn {
 	return l.Conn
 }
 
+// handshake returns what was agreed on; nil without TLS.
+func (l *link) handshake() *tls.ConnectionState {
+	secure, ok := l.Conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	state := secure.ConnectionState()
+	return &state
+}
+
 // exchange sends request and reads the first bytes of the answer into buf.
 func (l *link) exchange(request, buf []byte) (int, error) {
 	fresh := !l.used

@@ -12,15 +12,16 @@ import (
 var _ load.LoopTarget = (*Target)(nil)
 
 // Loops returns how many event loops would drive the virtual users (wire.Loops).
-// None can drive TLS or connections that Dial opens. A name that does
+// None can drive connections that Dial opens, and a handshake of TLS for each
+// iteration waits better in a goroutine of its own. A name that does
 // not resolve is left to the portable engine, which counts that.
 func (t *Target) Loops(vus int) (int, string) {
 	if ok, why := loop.Supported(); !ok {
 		return 0, why
 	}
 	switch {
-	case t.tls != nil:
-		return 0, "TLS"
+	case t.tls != nil && !t.keepAlive && !t.http2:
+		return 0, "TLS with a connection for each iteration"
 	case t.ownDial:
 		return 0, "a dial function of one's own"
 	case !t.origin.resolves():
@@ -45,6 +46,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 	c := loop.Config{
 		Network:       t.origin.network,
 		Address:       t.origin.address,
+		TLS:           t.tls,
 		VUs:           ids,
 		New:           func(vus []int) loop.Conversation { return newConversation(t, senders[vus[0]]) },
 		CloseEach:     !t.keepAlive,

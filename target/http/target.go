@@ -7,8 +7,7 @@
 // server sent is what is counted.
 //
 // There are two engines with the same parser and the same results: event loops
-// (package loop), and goroutines on net.Conn where those do not reach, such as
-// TLS.
+// (package loop), and goroutines on net.Conn where those do not reach.
 //
 // # Requests
 //
@@ -55,6 +54,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/loop"
 	"contend/target/data"
 	"contend/target/wire"
 )
@@ -117,6 +117,9 @@ func New(c Config) (*Target, error) {
 		var err error
 		t.tls, err = c.TLS.Config(o.Hostname, "http/1.1")
 		errs = append(errs, wire.Named("http", err))
+		if c.HTTP2 {
+			t.tls.NextProtos = []string{alpn}
+		}
 	case originErr == nil && !c.TLS.IsZero():
 		errs = append(errs, fmt.Errorf("http: TLS is set but URL %q is not https", c.URL))
 	}
@@ -194,16 +197,7 @@ func (t *Target) connect(ctx context.Context) (*link, error) {
 	secure := tls.Client(conn, t.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, handshakeError(err)
+		return nil, loop.HandshakeError("http", err)
 	}
 	return newLink(secure), nil
-}
-
-// handshakeError is of kind TLS unless the network or the clock failed.
-func handshakeError(err error) error {
-	err = fmt.Errorf("http: TLS handshake: %w", err)
-	if load.KindOf(err) == load.Other {
-		return &load.Error{Kind: load.TLS, Err: err}
-	}
-	return err
 }

@@ -1,0 +1,151 @@
+package loop
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"contend/load"
+)
+
+// certificates are the server's and who trusts it.
+func certificates() (server, client *tls.Config) {
+	s := httptest.NewTLSServer(nil) // comes with a certificate for example.com
+	s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: roots, ServerName: "example.com"}
+}
+
+// serveTLS is serve with TLS.
+func serveTLS(t *testing.T, network string, handle func(n int, conn net.Conn)) (*server, Config) {
+	t.Helper()
+	own, peer := certificates()
+	s := serve(t, network, func(n int, conn net.Conn) { handle(n, tls.Server(conn, own)) })
+	c := s.config(plain)
+	c.TLS = peer
+	return s, c
+}
+
+func TestTLS(t *testing.T) {
+	for _, network := range []string{"tcp", "unix"} {
+		for _, size := range []int{0, 10, 300_000} {
+			s, c := serveTLS(t, network, echo(size))
+			for _, connections := range []int{0, 2} {
+				c.Connections = connections
+				clean(t, run(t, c, load.Plan{VUs: 5, Iterations: 200, Timeout: 10 * time.Second}), 200)
+				clean(t, run(t, c, load.Plan{VUs: 5, Iterations: 200, Pacer: load.ConstantRate(2000)}), 200)
+			}
+			if s.count() != 5+5+2+2 {
+				t.Errorf("%d connections, want 14", s.count())
+			}
+		}
+	}
+}
+
+func TestTLSCloseEach(t *testing.T) {
+	s, c := serveTLS(t, "tcp", echo(10))
+	c.CloseEach = true
+	r := run(t, c, load.Plan{VUs: 5, Iterations: 100, Timeout: 10 * time.Second})
+	clean(t, r, 100)
+	if s.count() != 100 || r.Connect.Count() != 100 {
+		t.Errorf("%d connections, %d of them measured, want 100", s.count(), r.Connect.Count())
+	}
+}
+
+// A conversation can refuse what the handshake came to.
+func TestTLSRefusedByTheConversation(t *testing.T) {
+	_, c := serveTLS(t, "tcp", echo(10))
+	c.New = func([]int) Conversation { return choosy{&lines{}} }
+	r := run(t, c, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
+	if r.Errored[load.Other] != 10 || r.Examples[load.Other] != errOwn.Error() {
+		t.Errorf("errors %v %v", r.Errored, r.Examples)
+	}
+}
+
+type choosy struct{ *lines }
+
+func (choosy) Secured(tls.ConnectionState) error { return errOwn }
+
+// A request that does not fit into the socket, and one that the handshake
+// keeps waiting.
+func TestTLSLongRequests(t *testing.T) {
+	long := string(make([]byte, 2_000_000))
+	_, c := serveTLS(t, "tcp", func(_ int, conn net.Conn) {
+		for request := make([]byte, len(long)); ; {
+			if _, err := io.ReadFull(conn, request); err != nil {
+				return
+			}
+			if _, err := conn.Write([]byte("0 0\n")); err != nil {
+				return
+			}
+		}
+	})
+	c.New = func([]int) Conversation { return verbose{&lines{}, long} }
+	c.SendBuffer = 10_000
+	clean(t, run(t, c, load.Plan{VUs: 2, Iterations: 4, Timeout: 20 * time.Second}), 4)
+}
+
+// A run that ends during handshakes leaves none behind, and the next one makes
+// its own.
+func TestTLSDriveAfterCancel(t *testing.T) {
+	shake := make(chan struct{})
+	_, c := serveTLS(t, "tcp", func(n int, conn net.Conn) {
+		if n < 8 { // four before the clock, of which the first fails, and four in the run
+			<-shake
+		}
+		echo(3)(n, conn)
+	})
+	session, err := load.Open(t.Context(), "lines", &target{config: c}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	r, err := session.Run(ctx, load.Plan{VUs: 4, Iterations: 100})
+	if err != nil || r.Unfinished != 4 || r.Stopped != load.Interrupted {
+		t.Fatalf("%d unfinished, stopped by %v, %v", r.Unfinished, r.Stopped, err)
+	}
+	close(shake)
+	if r, err = session.Run(t.Context(), load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r, 100)
+	if r.Connect.Count() != 4 {
+		t.Errorf("connected %d times, want 4", r.Connect.Count())
+	}
+}
+
+func TestTLSRefused(t *testing.T) {
+	s, c := serveTLS(t, "tcp", echo(3))
+	s.stop()
+	r := run(t, c, load.Plan{VUs: 2, Iterations: 20, Timeout: 10 * time.Second})
+	if r.Errored[load.Refused] != 20 {
+		t.Errorf("errors %v %v", r.Errored, r.Examples)
+	}
+}
+
+func TestHandshakeErrorKinds(t *testing.T) {
+	remote := func(alert error) error { return &net.OpError{Op: "remote error", Err: alert} }
+	for _, tt := range []struct {
+		err  error
+		want load.ErrorKind
+	}{
+		{remote(noProtocol), load.Protocol},
+		{remote(tls.AlertError(40)), load.TLS},
+		{errors.New("anything"), load.TLS},
+		{context.DeadlineExceeded, load.Timeout},
+		{net.ErrClosed, load.Closed},
+	} {
+		if got := load.KindOf(HandshakeError("loop", tt.err)); got != tt.want {
+			t.Errorf("%v is of kind %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
