@@ -37,6 +37,7 @@ var layers = map[string][]string{
 	"target/data":                        {},
 	"target/check":                       {},
 	"target/wire":                        {},
+	"target/wire/wiretest":               {},
 	"target/http":                        {"load", "loop", "h2", "target/data", "target/check", "target/wire"},
 	"target/grpc":                        {"load", "loop", "h2", "target/wire"},
 	"target/ws":                          {"load", "target/wire"},

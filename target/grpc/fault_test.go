@@ -16,6 +16,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 func closedPort(t *testing.T) string {
@@ -68,14 +69,14 @@ func TestUnreachable(t *testing.T) {
 		{"refused", closedPort(t), wire.TLS{}, load.Refused},
 		{"refused, TLS", closedPort(t), secure, load.Refused},
 		{"unknown name", "no-such-host.invalid:1", wire.TLS{}, load.DNS},
-		{"closes", listen(t, closes), wire.TLS{}, load.Closed},
-		{"closes after the preface", listen(t, greeted(closes)), wire.TLS{}, load.Closed},
-		{"resets", listen(t, greeted(reset)), wire.TLS{}, load.Reset},
-		{"garbage", listen(t, greeted(garbage)), wire.TLS{}, load.Protocol},
-		{"garbage, TLS", listen(t, greeted(garbage)), secure, load.TLS},
+		{"closes", wiretest.Listen(t, closes), wire.TLS{}, load.Closed},
+		{"closes after the preface", wiretest.Listen(t, greeted(closes)), wire.TLS{}, load.Closed},
+		{"resets", wiretest.Listen(t, greeted(reset)), wire.TLS{}, load.Reset},
+		{"garbage", wiretest.Listen(t, greeted(garbage)), wire.TLS{}, load.Protocol},
+		{"garbage, TLS", wiretest.Listen(t, greeted(garbage)), secure, load.TLS},
 		{"HTTP/1.1", httpServer(t, false), wire.TLS{}, load.Protocol},
-		{"silence", listen(t, silence), wire.TLS{}, load.Timeout},
-		{"silence, TLS", listen(t, silence), secure, load.Timeout},
+		{"silence", wiretest.Listen(t, silence), wire.TLS{}, load.Timeout},
+		{"silence, TLS", wiretest.Listen(t, silence), secure, load.Timeout},
 		{"TLS to a plain port", plain, secure, load.TLS},
 		{"plain to a TLS port", secured, wire.TLS{}, load.Closed},
 	} {
@@ -131,7 +132,7 @@ func TestSilentAtStart(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.protos, ""), func(t *testing.T) {
 			t.Parallel()
-			cfg := config(listen(t, silence), wire.PerVU)
+			cfg := config(wiretest.Listen(t, silence), wire.PerVU)
 			cfg.ProtoFiles = test.protos
 			start := time.Now()
 			target, err := New(t.Context(), cfg)
@@ -179,7 +180,7 @@ func TestNotGRPC(t *testing.T) {
 // answer says.
 func frames(t *testing.T, answer func(framer *http2.Framer, conn net.Conn, stream uint32)) string {
 	t.Helper()
-	return listen(t, func(conn net.Conn) {
+	return wiretest.Listen(t, func(conn net.Conn) {
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 			return
 		}

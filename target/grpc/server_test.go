@@ -153,43 +153,6 @@ func serve(t testing.TB, address string, server *grpc.Server) string {
 	return listener.Addr().String()
 }
 
-// listen answers each connection with handle until the test ends.
-func listen(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var handlers sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	handlers.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, conn)
-			mu.Unlock()
-			handlers.Go(func() {
-				defer conn.Close()
-				handle(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			conn.Close()
-		}
-		mu.Unlock()
-		handlers.Wait()
-	})
-	return listener.Addr().String()
-}
-
 // certificate makes an authority and a server certificate for 127.0.0.1.
 func certificate(t *testing.T) (authority []byte, server tls.Certificate) {
 	t.Helper()

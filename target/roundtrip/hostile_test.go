@@ -17,6 +17,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 const hostileTimeout = 250 * time.Millisecond
@@ -215,7 +216,7 @@ func TestHostileServersOfHTTP2(t *testing.T) {
 		}), []load.ErrorKind{load.Protocol, load.Closed}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			checkHostile(t, Config{URL: "http://" + listen(t, test.serve), Version: 2}, test.want...)
+			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: 2}, test.want...)
 		})
 	}
 }
@@ -275,7 +276,7 @@ func TestTLS(t *testing.T) {
 		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, load.Protocol, load.Closed, load.Reset)
 	})
 	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + listen(t, hang), Version: 2, TLS: anyTLS}, load.Timeout)
+		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: 2, TLS: anyTLS}, load.Timeout)
 	})
 	t.Run("HTTP/1.1 only", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))

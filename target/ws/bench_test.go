@@ -7,12 +7,13 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 var benchMessage = []byte(`{"id": 12345, "op": "increment", "by": 1, "who": "somebody"}`)
 
 func benchConfig(b *testing.B, match Match) Config {
-	c := Config{URL: "ws://" + listen(b, upgraded(serveEcho)), Match: match, Message: benchMessage}
+	c := Config{URL: "ws://" + wiretest.Listen(b, upgraded(serveEcho)), Match: match, Message: benchMessage}
 	if match == ByID {
 		c.IDPath = "$.id"
 	}

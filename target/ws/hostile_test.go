@@ -13,6 +13,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/load"
+	"contend/target/wire/wiretest"
 )
 
 // Frames of a server begin with: FIN and opcode (0x81 is a whole text, 0x01
@@ -105,7 +106,7 @@ func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
 		for _, connections := range everyConnections[:3] {
 			t.Run(fmt.Sprintf("%s/%v", test.name, connections), func(t *testing.T) {
 				t.Parallel()
-				checkHostile(t, Config{URL: "ws://" + listen(t, test.serve), Connections: connections}, test.want...)
+				checkHostile(t, Config{URL: "ws://" + wiretest.Listen(t, test.serve), Connections: connections}, test.want...)
 			})
 		}
 	}
@@ -117,7 +118,7 @@ func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
 }
 
 func TestARefusedHandshakeIsAFailedOutcome(t *testing.T) {
-	addr := listen(t, say(0, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"))
+	addr := wiretest.Listen(t, say(0, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"))
 	target := newTarget(t, Config{URL: "ws://" + addr})
 	out, err := newTestVU(t, target).Do(context.Background())
 	if err != nil || !out.Failed || out.Status != 403 || out.Check != "" || !strings.HasSuffix(string(out.Detail), "no") || out.Phases.Connect <= 0 {
@@ -136,7 +137,7 @@ func TestAServerThatDoesNotReadIsATimeout(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", mode, timeout), func(t *testing.T) {
 				t.Parallel()
 				release := make(chan struct{})
-				addr := listen(t, upgraded(func(net.Conn) { <-release }))
+				addr := wiretest.Listen(t, upgraded(func(net.Conn) { <-release }))
 				t.Cleanup(func() { close(release) })
 				v := newTestVU(t, newTarget(t, Config{URL: "ws://" + addr, Mode: mode, Message: make([]byte, 16<<20), Binary: true}))
 				v.SetTimeout(timeout)
@@ -155,7 +156,7 @@ func TestAServerThatDoesNotReadIsATimeout(t *testing.T) {
 // 4 MiB of zeros are 4 kB on the wire.
 func TestACompressedBombIsTooLong(t *testing.T) {
 	bomb := deflate(nil, make([]byte, 4<<20))
-	addr := listen(t, func(conn net.Conn) {
+	addr := wiretest.Listen(t, func(conn net.Conn) {
 		if deflating(conn) == nil {
 			_ = ws.WriteFrame(conn, ws.Frame{Header: ws.Header{Fin: true, Rsv: ws.Rsv(true, false, false), OpCode: ws.OpBinary, Length: int64(len(bomb))}, Payload: bomb})
 			hang(conn)

@@ -15,6 +15,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}
@@ -25,7 +26,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%v", connections, match), func(t *testing.T) {
 				t.Parallel()
 				var asked atomic.Int64
-				addr := listen(t, answering(func(m []byte) []byte {
+				addr := wiretest.Listen(t, answering(func(m []byte) []byte {
 					if asked.Add(1)%4 == 0 {
 						return []byte(strings.Replace(string(m), "right", "wrong", 1))
 					}
@@ -51,7 +52,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 // only the id tells whose answer came.
 func TestAnswersOutOfOrderAreMatchedByID(t *testing.T) {
 	const together, delay = 8, 5 * time.Millisecond
-	addr := listen(t, upgraded(func(conn net.Conn) {
+	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 		for {
 			var messages [together][]byte
 			for i := range messages {
@@ -82,7 +83,7 @@ func TestSendCountsMessages(t *testing.T) {
 			var got atomic.Int64
 			var all sync.WaitGroup
 			all.Add(500)
-			addr := listen(t, upgraded(func(conn net.Conn) {
+			addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 				for {
 					if _, _, err := wsutil.ReadClientData(conn); err != nil {
 						return
@@ -108,7 +109,7 @@ func TestReceiveCountsMessages(t *testing.T) {
 	for _, connections := range []wire.Connections{{}, {Sharing: wire.Shared}} {
 		t.Run(connections.String(), func(t *testing.T) {
 			t.Parallel()
-			addr := listen(t, upgraded(func(conn net.Conn) {
+			addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 				for range 100 {
 					if wsutil.WriteServerText(conn, []byte("news")) != nil {
 						return
@@ -130,7 +131,7 @@ func TestReceiveCountsMessages(t *testing.T) {
 }
 
 func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
-	addr := listen(t, upgraded(func(conn net.Conn) {
+	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 		for {
 			message, _, err := wsutil.ReadClientData(conn)
 			if err != nil {
@@ -164,7 +165,7 @@ func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 			for _, timeout := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, connections, timeout), func(t *testing.T) {
 					t.Parallel()
-					target := newTarget(t, Config{URL: "ws://" + listen(t, serve), Connections: connections})
+					target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, serve), Connections: connections})
 					r := run(t, target, load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
 					// The answers' order is lost with the first timeout.
 					errored := r.Errored[load.Timeout] + r.Errored[load.Closed]
@@ -200,14 +201,14 @@ func TestRunSurvivesARestart(t *testing.T) {
 				}
 				return m
 			})
-			stop := listenOn(l, serve)
+			stop := wiretest.Serve(l, serve)
 			var restart sync.WaitGroup
 			restart.Go(func() {
 				<-half
 				stop()
 				time.Sleep(20 * time.Millisecond)
 				if l, err = net.Listen("tcp", l.Addr().String()); err == nil {
-					stop = listenOn(l, serve)
+					stop = wiretest.Serve(l, serve)
 				}
 			})
 			target := newTarget(t, Config{URL: "ws://" + l.Addr().String(), Connections: connections, Message: []byte("x")})

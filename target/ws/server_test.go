@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,51 +18,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// listen serves each connection with serve, closes it afterwards, and waits
-// for all of them at the test's end. serve is unblocked by then.
-func listen(t testing.TB, serve func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(listenOn(l, serve))
-	return l.Addr().String()
-}
-
-// listenOn is listen on a listener; stop ends it.
-func listenOn(l net.Listener, serve func(net.Conn)) (stop func()) {
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		conns []net.Conn
-	)
-	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			conns = append(conns, conn)
-			mu.Unlock()
-			wg.Go(func() {
-				defer conn.Close()
-				serve(conn)
-			})
-		}
-	})
-	return func() {
-		l.Close()
-		mu.Lock()
-		for _, conn := range conns {
-			conn.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	}
-}
 
 // upgraded serves connections that have become WebSockets.
 func upgraded(serve func(net.Conn)) func(net.Conn) {

@@ -16,6 +16,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 func startServer(t *testing.T, start func(*httptest.Server)) *httptest.Server {
@@ -64,13 +65,13 @@ func TestTLS(t *testing.T) {
 		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, load.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, hang), TLS: anyTLS}, load.Timeout)
 	})
 	t.Run("closes", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + listen(t, func(net.Conn) {}), TLS: anyTLS}, load.Closed, load.Reset)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, func(net.Conn) {}), TLS: anyTLS}, load.Closed, load.Reset)
 	})
 	t.Run("garbage", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) { // which answers in HTTP/1.0
 		checkHostile(t, Config{URL: strings.Replace(secure.URL, "https", "ws", 1)}, load.Protocol)

@@ -19,6 +19,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 // piped makes connections in memory, which fake time likes.
@@ -118,7 +119,7 @@ func TestPingsAreAnsweredWhileNobodyAsks(t *testing.T) {
 }
 
 func TestBytesAreCounted(t *testing.T) {
-	target := newTarget(t, Config{URL: "ws://" + listen(t, answering(echo)), Message: bytes.Repeat([]byte("x"), 200)})
+	target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, answering(echo)), Message: bytes.Repeat([]byte("x"), 200)})
 	out, err := newTestVU(t, target).Do(context.Background())
 	// 2 bytes, 2 more for a length above 125, and to the server 4 of the mask
 	if err != nil || out.BytesIn != 204 || out.BodyIn != 200 || out.BytesOut != 208 {
@@ -127,7 +128,7 @@ func TestBytesAreCounted(t *testing.T) {
 }
 
 func TestMessagesMayComeInPartsWithPingsBetween(t *testing.T) {
-	addr := listen(t, afterMessage(say(0, "\x01\x03abc", "\x89\x01p", "\x00\x00", "\x00\x02de", "\x80\x01f")))
+	addr := wiretest.Listen(t, afterMessage(say(0, "\x01\x03abc", "\x89\x01p", "\x00\x00", "\x00\x02de", "\x80\x01f")))
 	target := newTarget(t, Config{URL: "ws://" + addr, Message: []byte("x"), Check: contains("abcdef")})
 	out, err := newTestVU(t, target).Do(context.Background())
 	if err != nil || out.Failed || out.BodyIn != 6 || out.BytesIn != 14 {
@@ -138,7 +139,7 @@ func TestMessagesMayComeInPartsWithPingsBetween(t *testing.T) {
 func TestMaxMessageIsTheGreatestLength(t *testing.T) {
 	for _, length := range []int{0, 125, 126, 4095, 4096, 4097, 65535, 65536, 1 << 20, 1<<20 + 1} {
 		message := bytes.Repeat([]byte("x"), length)
-		target := newTarget(t, Config{URL: "ws://" + listen(t, answering(echo)), Message: message, Check: contains(string(message[:min(length, 1<<20)]))})
+		target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, answering(echo)), Message: message, Check: contains(string(message[:min(length, 1<<20)]))})
 		out, err := newTestVU(t, target).Do(context.Background())
 		if length > 1<<20 {
 			if load.KindOf(err) != load.Protocol {
@@ -198,7 +199,7 @@ func deflating(conn net.Conn) error {
 
 func TestCompressedMessages(t *testing.T) {
 	text := strings.Repeat("compress me ", 1000)
-	addr := listen(t, func(conn net.Conn) {
+	addr := wiretest.Listen(t, func(conn net.Conn) {
 		if deflating(conn) != nil {
 			return
 		}
@@ -235,14 +236,14 @@ func TestCompressedMessages(t *testing.T) {
 }
 
 func TestAServerThatDeclinesCompressionGetsPlainMessages(t *testing.T) {
-	target := newTarget(t, Config{URL: "ws://" + listen(t, answering(echo)), Compress: true, Message: []byte("plain"), Check: contains("plain")})
+	target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, answering(echo)), Compress: true, Message: []byte("plain"), Check: contains("plain")})
 	if out, err := newTestVU(t, target).Do(context.Background()); err != nil || out.Failed {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
 
 func TestAConnectionClosedWhileIdleIsOpenedAgain(t *testing.T) {
-	addr := listen(t, upgraded(func(conn net.Conn) {
+	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 		if m, _, err := wsutil.ReadClientData(conn); err == nil {
 			_ = wsutil.WriteServerText(conn, m)
 			_ = ws.WriteFrame(conn, ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusGoingAway, "idle")))
