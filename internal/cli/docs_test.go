@@ -19,7 +19,7 @@ import (
 // begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
 // redirection or a comment. They run in an empty folder, with these stand-ins:
 //
-//   - flags that make them short (shorter), which are added behind their own;
+//   - flags that make them short (shorter), in place of their own;
 //   - localhost:8080 and localhost:50055 are a counter over HTTP and gRPC, any
 //     other port of localhost is a server that answers everything with 200;
 //   - programs that begin with ./ are that server, too;
@@ -28,6 +28,7 @@ import (
 //   - report is given the document of a small run;
 //   - serve gets free ports and is ended by SIGTERM once it serves.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +81,8 @@ func documentedIn(file, text string) []documented {
 	return found
 }
 
-// shorter are the flags that are added to a command, and the exit codes that it
-// may have. A flag that takes a list is added to what is there, any other wins.
+// shorter are the flags that a command gets in place of its own, and the exit
+// codes that it may have.
 var shorter = map[string]struct {
 	flags string
 	codes []int
@@ -198,11 +199,27 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 			if i := slices.Index(own, "--"); i >= 0 {
 				own, rest = own[:i], own[i:]
 			}
-			args = slices.Concat([]string{name}, own, strings.Fields(short.flags), rest)
+			flags := strings.Fields(short.flags)
+			args = slices.Concat([]string{name}, without(own, flags), flags, rest)
 			codes = short.codes
 		}
 	}
 	return args, codes
+}
+
+// without drops the flags that come again, and their values: a list would be
+// added to.
+func without(args, flags []string) []string {
+	var kept []string
+	for i := 0; i < len(args); i++ {
+		switch name, _, attached := strings.Cut(args[i], "="); {
+		case !strings.HasPrefix(name, "-") || !slices.Contains(flags, name):
+			kept = append(kept, args[i])
+		case !attached:
+			i++
+		}
+	}
+	return kept
 }
 
 func (s standIns) address(documented string) string {
@@ -252,6 +269,7 @@ func (s standIns) files(t *testing.T, dir string, args []string) (any bool) {
 
 // The test above finds and runs what it must, before there is anything to find.
 func TestDocumentation(t *testing.T) {
+	t.Parallel()
 	const text = "$ contend not in a block\n" +
 		"```console\n$ contend run -c 5 http://localhost:8080/status | head\n  output\n$ ls\n```\n" +
 		"$ contend nor this\n" +

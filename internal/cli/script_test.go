@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 // pipeWindow is long enough for an iteration of a pipeline, which moves many items.
 func pipeWindow() time.Duration {
 	if raceEnabled {
-		return time.Second
+		return 500 * time.Millisecond
 	}
 	return 200 * time.Millisecond
 }
