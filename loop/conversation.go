@@ -1,5 +1,9 @@
 // Package loop drives many connections from one thread: non-blocking sockets,
 // epoll, one timerfd. It knows no protocol; a Conversation does.
+//
+// TLS is crypto/tls on memory: the loop reads and writes the socket, and no
+// call waits. Handshakes, which wait, have goroutines of their own; their time
+// is part of Phases.Connect, and timeouts and the end of a run cut them off.
 package loop
 
 import "contend/load"
