@@ -22,6 +22,7 @@ import (
 
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire/wiretest"
 )
 
 // portable hides from the engine that a target can be driven by event loops.
@@ -173,7 +174,7 @@ func (test conformance) check(t *testing.T, run runner) {
 		c.ExpectStatus = []int{test.status, 999}
 	}
 	s.want = targetOf(t, c).requests[0].fixed
-	serveConns(t, l, s.serve)
+	t.Cleanup(wiretest.Serve(l, s.serve))
 	n := int64(12)
 	if s.cut {
 		n = int64(len(s.answer) - 1) // every cut once
@@ -328,7 +329,7 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 			"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy",
 			"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nodd",
 		}
-		url := "http://" + listen(t, func(conn net.Conn) {
+		url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
 			request := make([]byte, 4096)
 			for {
 				if _, err := conn.Read(request); err != nil {

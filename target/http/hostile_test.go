@@ -16,52 +16,8 @@ import (
 
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire/wiretest"
 )
-
-// listen serves each connection with serve, closes it afterwards, and waits
-// for all of them at the test's end. serve is unblocked by then.
-func listen(t testing.TB, serve func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	serveConns(t, l, serve)
-	return l.Addr().String()
-}
-
-// serveConns is listen on a listener that is given.
-func serveConns(t testing.TB, l net.Listener, serve func(net.Conn)) {
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		conns []net.Conn
-	)
-	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			conns = append(conns, conn)
-			mu.Unlock()
-			wg.Go(func() {
-				defer conn.Close()
-				serve(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for _, conn := range conns {
-			conn.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-}
 
 // afterRequest serves connections of which a request has arrived.
 func afterRequest(serve func(net.Conn)) func(net.Conn) {
@@ -216,7 +172,7 @@ func TestHostileServersAreErrorsOfTheirKind(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			checkHostileRuns(t, Config{URL: "http://" + listen(t, test.serve)}, test.want...)
+			checkHostileRuns(t, Config{URL: "http://" + wiretest.Listen(t, test.serve)}, test.want...)
 		})
 	}
 }
@@ -236,7 +192,7 @@ func TestARunOfFullSizeEndsInTime(t *testing.T) {
 		for _, run := range runners() {
 			wg.Go(func() {
 				start := time.Now()
-				r := run(t, Config{URL: "http://" + listen(t, serve)}, plan)
+				r := run(t, Config{URL: "http://" + wiretest.Listen(t, serve)}, plan)
 				const slack = 2 * time.Second // of a busy machine
 				if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack {
 					t.Errorf("%s, %s: took %v", name, r.Engine, took)

@@ -14,6 +14,7 @@ import (
 	"contend/h2"
 	"contend/load"
 	"contend/loop"
+	"contend/target/wire/wiretest"
 )
 
 // leaving is a server of HTTP/2 that takes so many requests on a connection and
@@ -57,7 +58,7 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
-	url := "http://" + listen(t, leaving(100, true))
+	url := "http://" + wiretest.Listen(t, leaving(100, true))
 	for _, requests := range [][]Request{nil, {{Name: "a", Weight: 2}, {Name: "b"}}} {
 		for _, connections := range []int{0, 1, 4} {
 			c := Config{URL: url, HTTP2: true, Connections: connections, Requests: requests}
@@ -77,7 +78,7 @@ func TestARequestIsRepeatedTwice(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
-	url := "http://" + listen(t, leaving(0, false))
+	url := "http://" + wiretest.Listen(t, leaving(0, false))
 	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
 	if r.Errored[load.Closed] != 10 || !strings.Contains(r.Examples[load.Closed], "REFUSED_STREAM") {
 		t.Errorf("completed %d, errors %v %v", r.Completed, r.Errored, r.Examples)

@@ -25,6 +25,7 @@ import (
 	"contend/target/check"
 	"contend/target/data"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 // A diary is a server that remembers what it was asked.
@@ -115,7 +116,7 @@ func TestBothEnginesSendRequestsByTheirWeights(t *testing.T) {
 }
 
 func TestErrorsBelongToTheirRequest(t *testing.T) {
-	url := "http://" + listen(t, afterRequest(reset))
+	url := "http://" + wiretest.Listen(t, afterRequest(reset))
 	v := newTestVU(t, Config{URL: url, Requests: []Request{{Name: "a"}, {Name: "b"}}})
 	for _, want := range []string{"a", "b", "a"} {
 		out, err := v.Do(context.Background())
@@ -134,9 +135,9 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 	refused.Close()
 	for name, address := range map[string]string{
 		"refused": refused.Addr().String(),
-		"garbage": listen(t, say(0, "garbage\r\n\r\n")),
-		"closes":  listen(t, afterRequest(func(net.Conn) {})),
-		"late":    listen(t, hang),
+		"garbage": wiretest.Listen(t, say(0, "garbage\r\n\r\n")),
+		"closes":  wiretest.Listen(t, afterRequest(func(net.Conn) {})),
+		"late":    wiretest.Listen(t, hang),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire/wiretest"
 )
 
 func run(t *testing.T, url string, plan load.Plan) *load.Result {
@@ -59,7 +60,7 @@ func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 
 func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 	t.Parallel()
-	url := "http://" + listen(t, hang)
+	url := "http://" + wiretest.Listen(t, hang)
 	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
 		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
 		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[load.Timeout]+r.Unfinished {

@@ -14,6 +14,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 var anyTLS = wire.TLS{Insecure: true}
@@ -36,7 +37,7 @@ func TestHostileServersOverTLS(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			checkHostileRuns(t, Config{URL: "https://" + listen(t, secured(t, test.serve)), TLS: anyTLS}, test.want...)
+			checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, secured(t, test.serve)), TLS: anyTLS}, test.want...)
 		})
 	}
 }
@@ -116,7 +117,7 @@ func TestBrokenRecords(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			checkHostileRuns(t, Config{URL: "https://" + listen(t, mangled(t, test.mangle)), TLS: anyTLS}, test.want...)
+			checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, mangled(t, test.mangle)), TLS: anyTLS}, test.want...)
 		})
 	}
 }
@@ -135,7 +136,7 @@ func dribble(c net.Conn, p []byte, pause time.Duration) error {
 func TestRecordsInPieces(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		overBothEngines(t, func(t *testing.T, run runner) {
-			url := "https://" + listen(t, mangled(t, func(c net.Conn, r []byte) error { return dribble(c, r, 50*time.Microsecond) }))
+			url := "https://" + wiretest.Listen(t, mangled(t, func(c net.Conn, r []byte) error { return dribble(c, r, 50*time.Microsecond) }))
 			c := Config{URL: url, TLS: wire.TLS{Insecure: true, MaxVersion: version}}
 			r := run(t, c, load.Plan{VUs: 3, Iterations: 6, Timeout: 20 * time.Second})
 			if r.Completed != 6 || r.BodyIn != 600 {
@@ -158,7 +159,7 @@ func TestHandshakesWithoutEnd(t *testing.T) {
 				t.Parallel()
 				overBothEngines(t, func(t *testing.T, run runner) {
 					start := time.Now()
-					r := run(t, Config{URL: "https://" + listen(t, serve), TLS: anyTLS},
+					r := run(t, Config{URL: "https://" + wiretest.Listen(t, serve), TLS: anyTLS},
 						load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 50 * time.Millisecond})
 					took := time.Since(start)
 					if r.Completed > 0 || r.Planned != r.Unfinished+r.Errored[load.Timeout] || (timeout > 0) != (r.Errored[load.Timeout] > 0) {
@@ -197,7 +198,7 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewTLSServer(nil)
 			server.Close()
-			address := listen(t, func(conn net.Conn) {
+			address := wiretest.Listen(t, func(conn net.Conn) {
 				hang(tls.Server(conn, &tls.Config{Certificates: server.TLS.Certificates, NextProtos: protocols}))
 			})
 			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
@@ -228,13 +229,13 @@ func TestTLSErrors(t *testing.T) {
 	})
 	t.Run("silent", func(t *testing.T) {
 		t.Parallel()
-		checkHostileRuns(t, Config{URL: "https://" + listen(t, hang), TLS: anyTLS}, load.Timeout)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, hang), TLS: anyTLS}, load.Timeout)
 	})
 	t.Run("closes", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, load.Closed)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, load.Closed)
 	})
 	t.Run("garbage", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
 		overBothEngines(t, func(t *testing.T, run runner) {

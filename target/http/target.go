@@ -112,17 +112,13 @@ func New(c Config) (*Target, error) {
 	if c.LocalAddress != "" {
 		t.local, _ = netip.ParseAddr(c.LocalAddress) // checkWays has told of a mistake
 	}
-	switch {
-	case o.Secure:
-		var err error
-		t.tls, err = c.TLS.Config(o.Hostname, "http/1.1")
-		errs = append(errs, wire.Named("http", err))
-		if c.HTTP2 {
-			t.tls.NextProtos = []string{alpn}
-		}
-	case originErr == nil && !c.TLS.IsZero():
-		errs = append(errs, fmt.Errorf("http: TLS is set but URL %q is not https", c.URL))
+	protocol := "http/1.1"
+	if c.HTTP2 {
+		protocol = alpn
 	}
+	var tlsErr error
+	t.tls, tlsErr = o.TLS(c.TLS, protocol)
+	errs = append(errs, wire.Named("http", tlsErr))
 	if t.dial == nil {
 		t.dial = t.dialNetwork
 	}

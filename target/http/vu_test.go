@@ -19,6 +19,7 @@ import (
 
 	"contend/load"
 	"contend/target/wire"
+	"contend/target/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,7 +129,7 @@ func TestDoReadsEveryFormOfAnswer(t *testing.T) {
 					}
 				}
 			}
-			c := Config{URL: "http://" + listen(t, serve), ExpectStatus: []int{test.status}}
+			c := Config{URL: "http://" + wiretest.Listen(t, serve), ExpectStatus: []int{test.status}}
 			if test.head {
 				c.Method = "HEAD"
 			}
@@ -245,7 +246,7 @@ func TestDoWatchesEachContextOnce(t *testing.T) {
 // serveRaw answers every request, which must fit into one read, with answer.
 func serveRaw(t testing.TB, answer []byte) string {
 	t.Helper()
-	return listen(t, func(conn net.Conn) {
+	return wiretest.Listen(t, func(conn net.Conn) {
 		request := make([]byte, 4096)
 		for {
 			if _, err := conn.Read(request); err != nil {
