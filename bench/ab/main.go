@@ -20,12 +20,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -43,7 +39,15 @@ type options struct {
 	contend     string
 }
 
+// serverCommand makes this program the server.
+const serverCommand = "serve"
+
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == serverCommand {
+		burn, _ := time.ParseDuration(os.Args[3]) // written below
+		fmt.Fprintln(os.Stderr, listen(os.Args[2], burn))
+		os.Exit(1)
+	}
 	var o options
 	flag.StringVar(&o.work, "work", "delay,busy", "what the server does: delay (5 ms), busy")
 	flag.DurationVar(&o.burn, "burn", 200*time.Microsecond, "work of /busy for each answer")
@@ -51,22 +55,10 @@ func main() {
 	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block, about")
 	flag.IntVar(&o.pairs, "pairs", 20, "pairs of blocks for each work")
 	flag.Float64Var(&o.within, "within", 0.03, "difference within which they agree")
-	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
-	serve := flag.String("serve", "", "be the server on this address")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
-	if *serve != "" {
-		err = listen(*serve, o.burn)
-	} else {
-		err = run(ctx, os.Stdout, o)
-	}
-	if err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/ab:", err)
-		os.Exit(1)
-	}
+	paired.Main("ab", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		o.contend = s.Contend
+		return run(ctx, w, s.Dir, o)
+	})
 }
 
 const delay = 5 * time.Millisecond
@@ -88,21 +80,10 @@ func listen(address string, burn time.Duration) error {
 	return http.ListenAndServe(address, mux)
 }
 
-func run(ctx context.Context, w io.Writer, o options) error {
+func run(ctx context.Context, w io.Writer, dir string, o options) error {
 	ab, err := paired.Find("ab")
 	if err != nil {
 		return fmt.Errorf("ab: %w (it is in the package apache2-utils or httpd-tools)", err)
-	}
-	dir, err := os.MkdirTemp("", "contend-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if o.contend == "" {
-		o.contend = filepath.Join(dir, "contend")
-		if err := paired.BuildContend(ctx, o.contend); err != nil {
-			return err
-		}
 	}
 	taskset, _ := paired.Find("taskset")
 	if runtime.NumCPU() < 2 {
@@ -139,25 +120,10 @@ func startServer(ctx context.Context, taskset string, burn time.Duration) (addre
 	if address, err = paired.FreeAddress(); err != nil {
 		return "", nil, err
 	}
-	args := []string{self, "-serve", address, "-burn", burn.String()}
+	args := []string{self, serverCommand, address, burn.String()}
 	if taskset != "" {
 		args = append([]string{taskset, "-c", "0"}, args...)
 	}
-	server := exec.CommandContext(ctx, args[0], args[1:]...)
-	server.Stderr = os.Stderr
-	if err := server.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	}
-	for range 100 {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			return address, stop, conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	stop()
-	return "", nil, fmt.Errorf("the server does not listen on %s", address)
+	stop, err = paired.Serve(ctx, address, args[0], args[1:]...)
+	return address, stop, err
 }

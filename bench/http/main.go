@@ -11,14 +11,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,64 +23,47 @@ import (
 	"contend/bench/internal/paired"
 )
 
-// options are the flags.
-type options struct {
-	tables  string
-	block   time.Duration
-	rounds  int
-	contend string
-}
-
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == bareCommand {
 		runBare(os.Args[2:])
 		return
 	}
-	var o options
-	flag.StringVar(&o.tables, "table", strings.Join(tableNames(), ","), "which tables")
-	flag.DurationVar(&o.block, "block", 2*time.Second, "length of a block in whole seconds")
-	flag.IntVar(&o.rounds, "rounds", 12, "rounds of a block for each tool; at most 30 minutes a row")
-	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, o); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/http:", err)
-		os.Exit(1)
-	}
+	var b paired.Blocks
+	b.Flags(2*time.Second, 12)
+	names := flag.String("table", strings.Join(tableNames(), ","), "which tables")
+	paired.Main("http", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		return run(ctx, w, s, bench{b, *names})
+	})
 }
 
-func run(ctx context.Context, w io.Writer, o options) error {
-	if o.block < time.Second || o.block%time.Second != 0 {
-		return fmt.Errorf("-block %v is not a number of whole seconds", o.block)
-	}
-	dir, err := os.MkdirTemp("", "contend-bench")
+// A bench is what the flags say.
+type bench struct {
+	paired.Blocks
+	tables string
+}
+
+func run(ctx context.Context, w io.Writer, s paired.Setup, b bench) error {
+	seconds, err := b.Seconds()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if o.contend == "" {
-		o.contend = filepath.Join(dir, "contend")
-		if err := paired.BuildContend(ctx, o.contend); err != nil {
-			return err
-		}
-	}
-	server, err := startNginx(dir)
+	server, err := startNginx(ctx, s.Dir)
 	if err != nil {
 		return err
 	}
 	defer server.stop()
-	fmt.Fprintf(w, "%s with one worker, blocks of %v, %d rounds, each begun by another tool\n", server.version, o.block, o.rounds)
+	fmt.Fprintf(w, "%s with one worker, blocks of %v, %d rounds, each begun by another tool\n", server.version, b.Length, b.Rounds)
 	paired.PrintEnvironment(w)
-	for name := range strings.SplitSeq(o.tables, ",") {
+	for name := range strings.SplitSeq(b.tables, ",") {
 		table, ok := tables[name]
 		if !ok {
 			return fmt.Errorf("-table %q is none of %s", name, strings.Join(tableNames(), ", "))
 		}
 		fmt.Fprintf(w, "\n%s: %s\n", name, table.title)
 		for _, row := range table.rows {
-			if err := o.row(ctx, w, table.with(row, server)); err != nil {
+			x := table.with(row, server)
+			x.seconds = seconds
+			if err := b.row(ctx, w, s, x); err != nil {
 				return err
 			}
 		}
@@ -93,25 +73,26 @@ func run(ctx context.Context, w io.Writer, o options) error {
 }
 
 // row compares contend with the peers of one row.
-func (o options) row(ctx context.Context, w io.Writer, x work) error {
+func (b bench) row(ctx context.Context, w io.Writer, s paired.Setup, x work) error {
 	fmt.Fprintf(w, "%s\n", x)
-	x.seconds = int(o.block / time.Second)
 	ours := contendTool(x)
-	ours.Path = o.contend
+	ours.Path = s.Contend
+	paths, err := paired.FindAll(w, slices.DeleteFunc(slices.Clone(x.peers), func(name string) bool { return name == bareCommand }))
+	if err != nil {
+		return err
+	}
+	if paths[bareCommand], err = os.Executable(); err != nil {
+		return err
+	}
 	var peers []paired.Tool
 	for _, name := range x.peers {
-		tool := peerTools[name](x)
-		var err error
-		if tool.Path, err = find(name); errors.Is(err, exec.ErrNotFound) {
-			fmt.Fprintf(w, "  %s: not found on PATH, in ~/go/bin or in ~/.cargo/bin\n", name)
-			continue
-		} else if err != nil {
-			return err
+		if path, ok := paths[name]; ok {
+			tool := peerTools[name](x)
+			tool.Name, tool.Path, tool.Version = name, path, name+" "+version(name, path)
+			peers = append(peers, tool)
 		}
-		tool.Name, tool.Version = name, name+" "+version(name, tool.Path)
-		peers = append(peers, tool)
 	}
-	comparisons, err := paired.Compare(ctx, ours, peers, o.rounds)
+	comparisons, err := paired.Compare(ctx, ours, peers, b.Rounds)
 	if err != nil {
 		return err
 	}

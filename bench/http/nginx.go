@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -16,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"contend/bench/internal/paired"
@@ -61,12 +61,12 @@ http {
 
 // An nginx is a running server.
 type nginx struct {
-	cmd                  *exec.Cmd
 	address, secure, h2c string
 	version              string
+	stop                 func()
 }
 
-func startNginx(dir string) (*nginx, error) {
+func startNginx(ctx context.Context, dir string) (*nginx, error) {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
 		if binary, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
@@ -96,36 +96,11 @@ func startNginx(dir string) (*nginx, error) {
 	}
 	version, _ := exec.Command(binary, "-v").CombinedOutput()
 	n := &nginx{
-		cmd:     exec.Command(binary, "-p", dir, "-c", file, "-e", filepath.Join(dir, "error.log")),
 		address: addresses[0], secure: addresses[1], h2c: addresses[2],
 		version: strings.TrimPrefix(strings.TrimSpace(string(version)), "nginx version: "),
 	}
-	n.cmd.Stderr = os.Stderr
-	if err := n.cmd.Start(); err != nil {
-		return nil, err
-	}
-	if err := n.wait(); err != nil {
-		n.stop()
-		return nil, err
-	}
-	return n, nil
-}
-
-// wait returns once the server accepts connections.
-func (n *nginx) wait() error {
-	for range 100 {
-		conn, err := net.Dial("tcp", n.address)
-		if err == nil {
-			return conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return fmt.Errorf("nginx does not listen on %s", n.address)
-}
-
-func (n *nginx) stop() {
-	_ = n.cmd.Process.Signal(syscall.SIGTERM)
-	_ = n.cmd.Wait()
+	n.stop, err = paired.Serve(ctx, n.address, binary, "-p", dir, "-c", file, "-e", filepath.Join(dir, "error.log"))
+	return n, err
 }
 
 // writeCertificate signs one for 127.0.0.1 that lasts a day.

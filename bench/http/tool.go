@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -83,13 +82,6 @@ var peerTools = map[string]func(work) paired.Tool{
 			Count: countText(`(\d+) answers`, `^$`),
 		}
 	},
-}
-
-func find(name string) (string, error) {
-	if name == bareCommand {
-		return os.Executable()
-	}
-	return paired.Find(name)
 }
 
 // version returns the first number that a program prints when asked for its

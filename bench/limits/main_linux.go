@@ -13,11 +13,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -27,17 +24,13 @@ import (
 )
 
 func main() {
-	runs := flag.Int("runs", 10, "runs at 10 000/s, of 3 s each")
-	growth := flag.Duration("growth", time.Minute, "length of the run whose memory is watched")
-	contend := flag.String("contend", "", "a binary of contend; empty builds ./cmd/contend")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, limits{*contend, *runs, *growth}); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/limits:", err)
-		os.Exit(1)
-	}
+	var l limits
+	flag.IntVar(&l.runs, "runs", 10, "runs at 10 000/s, of 3 s each")
+	flag.DurationVar(&l.growth, "growth", time.Minute, "length of the run whose memory is watched")
+	paired.Main("limits", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		l.contend = s.Contend
+		return l.measure(ctx, w)
+	})
 }
 
 type limits struct {
@@ -46,50 +39,19 @@ type limits struct {
 	growth  time.Duration
 }
 
-func run(ctx context.Context, w io.Writer, l limits) error {
-	dir, err := os.MkdirTemp("", "contend-bench")
+func (l limits) measure(ctx context.Context, w io.Writer) error {
+	address, err := paired.FreeAddress()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if l.contend == "" {
-		l.contend = filepath.Join(dir, "contend")
-		if err := paired.BuildContend(ctx, l.contend); err != nil {
-			return err
-		}
-	}
-	url, stop, err := l.serve(ctx)
+	stop, err := paired.Serve(ctx, address, l.contend, "serve", "static", "--http", address, "--size", "61B", "--threads", "1")
 	if err != nil {
 		return err
 	}
 	defer stop()
+	url := "http://" + address + "/"
 	paired.PrintEnvironment(w)
 	return errors.Join(l.lag(ctx, w, url), l.memory(ctx, w, url), l.grow(ctx, w, url))
-}
-
-// serve starts the server and returns once it accepts connections.
-func (l limits) serve(ctx context.Context) (url string, stop func(), err error) {
-	address, err := paired.FreeAddress()
-	if err != nil {
-		return "", nil, err
-	}
-	cmd := exec.CommandContext(ctx, l.contend, "serve", "static", "--http", address, "--size", "61B", "--threads", "1")
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	}
-	for range 100 {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			return "http://" + address + "/", stop, conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	stop()
-	return "", nil, fmt.Errorf("contend serve static does not listen on %s", address)
 }
 
 func (l limits) lag(ctx context.Context, w io.Writer, url string) error {

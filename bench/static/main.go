@@ -19,10 +19,7 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,42 +33,24 @@ import (
 type options struct {
 	clients     string
 	connections int
-	block       time.Duration
-	rounds      int
 	contend     string
+	paired.Blocks
 }
 
 func main() {
 	var o options
+	o.Flags(time.Second, 12)
 	flag.StringVar(&o.clients, "clients", "wrk,contend", "who asks: wrk, contend")
 	flag.IntVar(&o.connections, "c", 50, "connections")
-	flag.DurationVar(&o.block, "block", time.Second, "length of a block in whole seconds")
-	flag.IntVar(&o.rounds, "rounds", 12, "rounds of one block for each server")
-	flag.StringVar(&o.contend, "contend", "", "a binary of contend; empty builds ./cmd/contend")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, o); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/static:", err)
-		os.Exit(1)
-	}
+	paired.Main("static", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		o.contend = s.Contend
+		return run(ctx, w, o)
+	})
 }
 
 func run(ctx context.Context, w io.Writer, o options) error {
-	if o.block < time.Second || o.block%time.Second != 0 {
-		return fmt.Errorf("-block %v is not a number of whole seconds", o.block)
-	}
-	dir, err := os.MkdirTemp("", "contend-bench")
-	if err != nil {
+	if _, err := o.Seconds(); err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-	if o.contend == "" {
-		o.contend = filepath.Join(dir, "contend")
-		if err := paired.BuildContend(ctx, o.contend); err != nil {
-			return err
-		}
 	}
 	all, err := startServers(ctx, o.contend)
 	if err != nil {
@@ -79,7 +58,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	}
 	defer all.stop()
 	fmt.Fprintf(w, "contend serve static with one thread against %s with one worker, %d connections, blocks of %v, "+
-		"%d rounds of one block each, each begun by another server\n", all.version, o.connections, o.block, o.rounds)
+		"%d rounds of one block each, each begun by another server\n", all.version, o.connections, o.Length, o.Rounds)
 	paired.PrintEnvironment(w)
 	for client := range strings.SplitSeq(o.clients, ",") {
 		for _, row := range rows {
@@ -103,7 +82,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 
 // tool makes the client of that name, to be completed by a URL.
 func (o options) tool(name string) (paired.Tool, error) {
-	seconds, c := strconv.Itoa(int(o.block/time.Second)), strconv.Itoa(o.connections)
+	seconds, c := strconv.Itoa(int(o.Length/time.Second)), strconv.Itoa(o.connections)
 	t := paired.Tool{Name: name}
 	switch name {
 	case "contend":
@@ -139,7 +118,7 @@ func (o options) compare(ctx context.Context, w io.Writer, arms []arm, tool pair
 		}
 	}
 	rates := make([][]float64, len(arms))
-	for round := range o.rounds {
+	for round := range o.Rounds {
 		for i := range arms {
 			which := (round + i) % len(arms)
 			rate, err := arms[which].measure(ctx, tool)

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // PrintEnvironment says what a reader must know to judge absolute figures.
@@ -96,4 +97,16 @@ func FreeAddress() (string, error) {
 		return "", err
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// awaitListener returns once the address accepts connections.
+func awaitListener(address string) error {
+	for range 100 {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("nothing listens on %s", address)
 }
