@@ -189,8 +189,6 @@ func (s Spec) ownStreams() (ok bool, why string) {
 	switch supported, why := http.SupportsHTTP2(); {
 	case s.HTTP != "2":
 		return false, "only HTTP/1.1 and HTTP/2 have them"
-	case strings.HasPrefix(s.URL, "https:"):
-		return false, "TLS"
 	case s.Engine != "":
 		return false, "event loops are switched off"
 	default:

@@ -49,7 +49,7 @@ func TestOpenMistakes(t *testing.T) {
 		{Spec{URL: "http://localhost/", BasicAuth: "a:b", Bearer: "env:X"}, []string{"both basic_auth and bearer", "env:NAME", "no X"}},
 		{Spec{URL: "http://localhost/", Engine: "loops", HTTP: "4", CertFile: missing}, []string{"engine", `"4"`, "go together", missing}},
 		{Spec{URL: "https://localhost/", HTTP: "2", Rows: missing, NoKeepAlive: true}, []string{"no_keepalive", missing}},
-		{Spec{URL: "https://localhost/", HTTP: "2", Checks: []string{"size > 1"}}, []string{"checks do not apply to HTTP/2 here: TLS"}},
+		{Spec{URL: "https://localhost/", HTTP: "3", Checks: []string{"size > 1"}}, []string{"checks do not apply to HTTP/3 here"}},
 		{Spec{URL: "ws://localhost/", Checks: []string{"status == 200"}}, []string{"neither status nor header"}},
 		{Spec{URL: "ws://localhost/", Method: "GET", Match: "luck"}, []string{"method"}},
 		{Spec{URL: "grpc://localhost:1/s/m", Stream: "for-ever", Mode: "send"}, []string{"for-ever", "mode"}},
