@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime/debug"
 	"time"
@@ -124,8 +125,10 @@ const (
 	defaultGC   = 100 // of the Go runtime
 )
 
-// newOpener prepares this process for generating load.
+// newOpener prepares this process for generating load. Libraries that speak to
+// servers print what they think of them; here errors are counted instead.
 func newOpener() (target.Opener, error) {
+	log.SetOutput(io.Discard)
 	if was := debug.SetGCPercent(generatorGC); was != defaultGC {
 		debug.SetGCPercent(was) // the user has chosen
 	}

@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"net"
+	"time"
 
 	"contend/load"
 	"contend/loop"
@@ -74,9 +75,12 @@ func (o origin) resolves() bool {
 	if o.network == "unix" {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), earlyDialTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
 	host, _, _ := net.SplitHostPort(o.address)
 	_, err := net.DefaultResolver.LookupHost(ctx, host)
 	return err == nil
 }
+
+// lookupTimeout bounds the look whether a name resolves.
+const lookupTimeout = time.Second
