@@ -36,13 +36,12 @@ func leaving(requests int, goAway bool) func(net.Conn) {
 			}
 			switch stream := got.Header().StreamID; {
 			case got.Header().Type != http2.FrameHeaders:
-				continue
 			case stream < end:
 				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
 			case !goAway:
 				_ = f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 			}
-			if goAway && got.Header().StreamID == end-1 {
+			if goAway && got.Header().Type == http2.FrameHeaders && got.Header().StreamID == end-1 {
 				_ = f.WriteGoAway(end-1, http2.ErrCodeNo, nil)
 			}
 			if r.Buffered() == 0 {
