@@ -100,7 +100,7 @@ func kindByType(err error) ErrorKind {
 		return TLS
 	case errors.As(err, &network) && network.Timeout():
 		return Timeout
-	case errors.As(err, &operation) && operation.Op == "remote error": // an alert of crypto/tls
+	case errors.As(err, &operation) && (operation.Op == "remote error" || operation.Op == "local error"): // alerts of crypto/tls
 		return TLS
 	case errors.As(err, &operation) && operation.Op == "dial":
 		return Dial

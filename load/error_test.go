@@ -35,6 +35,7 @@ func TestKindOf(t *testing.T) {
 		{x509.UnknownAuthorityError{}, TLS},
 		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, TLS},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, TLS},
+		{&net.OpError{Op: "local error", Err: errors.New("tls: bad record MAC")}, TLS},
 		{errors.New("something"), Other},
 	}
 	for _, tt := range tests {

@@ -99,16 +99,20 @@ func (l *Loop) arrange() {
 	}
 }
 
-// openEarly spends this time on connecting this many connections at a time.
+// openEarly spends earlyTime on connecting earlyBatch connections at a time, of
+// which none may take longer than earlyDial: what a server that does not answer
+// adds to the length of a run.
 const (
 	earlyTime  = time.Second
+	earlyDial  = 250 * time.Millisecond
 	earlyBatch = 64
 )
 
 func (l *Loop) openEarly(ctx context.Context) {
-	deadline := time.Now().Add(earlyTime)
+	end := time.Now().Add(earlyTime)
 	for first := 0; first < len(l.links); first += earlyBatch {
 		batch := l.links[first:min(first+earlyBatch, len(l.links))]
+		deadline := time.Now().Add(min(earlyDial, time.Until(end)))
 		for i := range batch {
 			batch[i].dialEarly(deadline)
 		}

@@ -86,12 +86,12 @@ func TestBrokenRecords(t *testing.T) {
 			_, err := c.Write(r)
 			hang(c)
 			return err
-		}, []load.ErrorKind{load.TLS, load.Other}}, // load takes an alert of ours for another error
+		}, []load.ErrorKind{load.TLS}},
 		{"garbage between records", func(c net.Conn, _ []byte) error {
 			_, err := c.Write(bytes.Repeat([]byte("garbage"), 1000))
 			hang(c)
 			return err
-		}, []load.ErrorKind{load.TLS, load.Other}},
+		}, []load.ErrorKind{load.TLS}},
 		{"closes in a record", func(c net.Conn, r []byte) error {
 			_, _ = c.Write(r[:len(r)/2])
 			return io.ErrClosedPipe
