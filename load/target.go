@@ -79,7 +79,8 @@ type Phases struct {
 	// resolution and handshakes included.
 	Connect time.Duration
 	// FirstByte is the time from the request's first byte written to the
-	// answer's first byte read. It is measured in every iteration.
+	// answer's first byte read (over grpc-go, its first whole message). It is
+	// measured in every iteration.
 	FirstByte time.Duration
 	// Exchange is the time from a ready connection to the complete answer, set
 	// only where an iteration does more than that (connects, closes).
