@@ -169,10 +169,7 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		c.HTTP2, c.DisableKeepAlive, c.Connections = true, connections.Sharing == wire.PerIteration, connections.Pool()
 	}
 	for _, r := range s.Requests {
-		c.Requests = append(c.Requests, http.Request{
-			Name: r.Name, Weight: r.Weight, Path: r.Path, Method: r.Method, Header: validFields(r.Header),
-			Body: []byte(r.Data), ExpectStatus: r.ExpectStatus, Checks: r.Checks,
-		})
+		c.Requests = append(c.Requests, r.httpRequest())
 	}
 	if m.rows != nil || s.hasPlaceholders(m.body) {
 		c.Data = &data.Source{Rows: m.rows, VUs: o.VUs, Seed: o.Seed}
@@ -181,6 +178,17 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		}
 	}
 	return opened(http.New(c))
+}
+
+func (r Request) httpRequest() http.Request {
+	request := http.Request{
+		Name: r.Name, Weight: r.Weight, Path: r.Path, Method: r.Method, Header: validFields(r.Header),
+		ExpectStatus: r.ExpectStatus, Checks: r.Checks,
+	}
+	if r.Data != "" { // otherwise the body is that of the Spec
+		request.Body = []byte(r.Data)
+	}
+	return request
 }
 
 // ownStreams says whether our own client speaks the version of HTTP/2 asked for,

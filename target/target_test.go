@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,5 +129,29 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	if _, err := (Opener{Env: env}).Open(t.Context(), Spec{URL: "http://localhost/", Bearer: "env:SECRET"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A request without data sends the body of the spec.
+func TestRequestsInheritTheBody(t *testing.T) {
+	bodies := make(chan string, 4)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- r.Method + " " + string(body)
+	}))
+	defer server.Close()
+	opened, err := Opener{}.Open(t.Context(), Spec{URL: server.URL + "/", Method: "POST", Data: "common",
+		Requests: []Request{{Name: "a"}, {Name: "b", Data: "own"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load.Run(t.Context(), "test", opened, load.Plan{VUs: 1, Iterations: 2})
+	if err != nil || r.Completed != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	got := []string{<-bodies, <-bodies}
+	slices.Sort(got)
+	if want := []string{"POST common", "POST own"}; !slices.Equal(got, want) {
+		t.Errorf("bodies %q, want %q", got, want)
 	}
 }
