@@ -31,8 +31,9 @@ func main() {
 	var b paired.Blocks
 	b.Flags(2*time.Second, 12)
 	names := flag.String("table", strings.Join(tableNames(), ","), "which tables")
+	only := flag.Int("c", 0, "only the rows of so many connections; 0: all")
 	paired.Main("http", func(ctx context.Context, w io.Writer, s paired.Setup) error {
-		return run(ctx, w, s, bench{b, *names})
+		return run(ctx, w, s, bench{b, *names, *only})
 	})
 }
 
@@ -40,6 +41,7 @@ func main() {
 type bench struct {
 	paired.Blocks
 	tables string
+	only   int
 }
 
 func run(ctx context.Context, w io.Writer, s paired.Setup, b bench) error {
@@ -61,6 +63,9 @@ func run(ctx context.Context, w io.Writer, s paired.Setup, b bench) error {
 		}
 		fmt.Fprintf(w, "\n%s: %s\n", name, table.title)
 		for _, row := range table.rows {
+			if b.only != 0 && row.connections != b.only {
+				continue
+			}
 			x := table.with(row, server)
 			x.seconds = seconds
 			if err := b.row(ctx, w, s, x); err != nil {
