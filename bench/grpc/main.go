@@ -76,7 +76,7 @@ func (b bench) row(ctx context.Context, w io.Writer, s paired.Setup, x work) err
 	if err != nil {
 		return err
 	}
-	var peers []paired.Tool
+	tools := []paired.Tool{ours}
 	for _, name := range x.peers {
 		path, ok := paths[name]
 		if !ok {
@@ -87,14 +87,7 @@ func (b bench) row(ctx context.Context, w io.Writer, s paired.Setup, x work) err
 			return err
 		}
 		tool.Name, tool.Path, tool.Version = name, path, name+" "+version(path)
-		peers = append(peers, tool)
+		tools = append(tools, tool)
 	}
-	comparisons, err := paired.Compare(ctx, ours, peers, b.Rounds)
-	if err != nil {
-		return err
-	}
-	for _, c := range comparisons {
-		c.Print(w, x.bars[c.Theirs.Name])
-	}
-	return nil
+	return paired.Report(ctx, w, tools, b.Rounds, x.bars)
 }

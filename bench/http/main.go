@@ -89,22 +89,15 @@ func (b bench) row(ctx context.Context, w io.Writer, s paired.Setup, x work) err
 	if paths[bareCommand], err = os.Executable(); err != nil {
 		return err
 	}
-	var peers []paired.Tool
+	tools := []paired.Tool{ours}
 	for _, name := range x.peers {
 		if path, ok := paths[name]; ok {
 			tool := peerTools[name](x)
 			tool.Name, tool.Path, tool.Version = name, path, name+" "+version(name, path)
-			peers = append(peers, tool)
+			tools = append(tools, tool)
 		}
 	}
-	comparisons, err := paired.Compare(ctx, ours, peers, b.Rounds)
-	if err != nil {
-		return err
-	}
-	for _, c := range comparisons {
-		c.Print(w, x.bars[c.Theirs.Name])
-	}
-	return nil
+	return paired.Report(ctx, w, tools, b.Rounds, x.bars)
 }
 
 // bareCommand makes this program the bare loop, a process of its own like any

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/target/wire"
 )
 
 const (
@@ -36,12 +37,9 @@ type vu struct {
 	deadline time.Duration // of the connection; see arm
 	began    time.Duration // when the answer's first byte was read
 
-	done    <-chan struct{} // of the context that is being watched
-	unwatch func() bool
-	watches sync.WaitGroup // 1 while interrupt may still be called
-
-	mu   sync.Mutex // guards link between Do and interrupt
-	link *link      // nil: not connected
+	watch wire.Watch
+	mu    sync.Mutex // guards link between Do and interrupt
+	link  *link      // nil: not connected
 }
 
 var _ interface {
@@ -51,7 +49,7 @@ var _ interface {
 } = (*vu)(nil)
 
 func newVU(t *Target, s *sender) *vu {
-	return &vu{
+	v := &vu{
 		target:   t,
 		sender:   s,
 		parser:   t.newParser(),
@@ -59,6 +57,8 @@ func newVU(t *Target, s *sender) *vu {
 		epoch:    time.Now(),
 		deadline: unarmed,
 	}
+	v.watch.Interrupt = v.interrupt
+	return v
 }
 
 // SetTimeout sets the timeout of an iteration, connecting included.
@@ -77,7 +77,9 @@ func (v *vu) Do(ctx context.Context) (out load.Outcome, err error) {
 }
 
 func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
-	v.watch(ctx)
+	if v.watch.On(ctx) {
+		v.deadline = unarmed // the previous context may have left one in the past
+	}
 	start := time.Since(v.epoch)
 	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale() {
 		v.drop()
@@ -200,37 +202,8 @@ func (v *vu) arm(ctx context.Context, now time.Duration) error {
 	return err
 }
 
-// watch arranges that the end of ctx interrupts a blocked read or write. It
-// registers once per context, not once per iteration.
-func (v *vu) watch(ctx context.Context) {
-	done := ctx.Done()
-	if done == v.done {
-		return
-	}
-	v.forget()
-	v.done = done
-	v.deadline = unarmed // the previous context may have left one in the past
-	if done != nil {
-		v.watches.Add(1)
-		v.unwatch = context.AfterFunc(ctx, v.interrupt)
-	}
-}
-
-// forget ends the watch, and waits for interrupt if it is on its way.
-func (v *vu) forget() {
-	if v.done == nil {
-		return
-	}
-	if v.unwatch() {
-		v.watches.Done()
-	}
-	v.watches.Wait()
-	v.done = nil
-}
-
 // interrupt makes every read and write of the connection fail.
 func (v *vu) interrupt() {
-	defer v.watches.Done()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.link != nil {
@@ -279,7 +252,7 @@ func (v *vu) detach() *link {
 
 // Close closes the connection. It must not be called during Do.
 func (v *vu) Close() error {
-	v.forget()
+	v.watch.Off()
 	if v.link == nil {
 		return nil
 	}

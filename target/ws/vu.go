@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"contend/load"
@@ -21,9 +20,7 @@ type vu struct {
 	timer   *time.Timer
 	call    call
 
-	done    <-chan struct{} // of the context that is being watched
-	unwatch func() bool
-	watches sync.WaitGroup // 1 while interrupt may still be called
+	watch wire.Watch
 }
 
 var _ interface {
@@ -35,6 +32,7 @@ var _ interface {
 func newVU(t *Target) *vu {
 	v := &vu{target: t, timer: time.NewTimer(time.Hour), call: call{done: make(chan struct{}, 1)}}
 	v.timer.Stop()
+	v.watch.Interrupt = v.interrupt
 	return v
 }
 
@@ -50,7 +48,7 @@ var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("ws: timeout")}
 
 // Do does one exchange.
 func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
-	v.watch(ctx)
+	v.watch.On(ctx)
 	start := v.target.now()
 	if c := v.slot.Get(); c != nil {
 		v.call.start = start
@@ -164,42 +162,17 @@ func orCancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// watch arranges that the end of ctx interrupts a blocked write. It registers
-// once per context, not once per iteration.
-func (v *vu) watch(ctx context.Context) {
-	done := ctx.Done()
-	if done == v.done {
-		return
+// interrupt ends a write that is blocked.
+func (v *vu) interrupt() {
+	if c := v.slot.Get(); c != nil {
+		c.interrupt()
 	}
-	v.forget()
-	v.done = done
-	if done != nil {
-		v.watches.Add(1)
-		v.unwatch = context.AfterFunc(ctx, func() {
-			defer v.watches.Done()
-			if c := v.slot.Get(); c != nil {
-				c.interrupt()
-			}
-		})
-	}
-}
-
-// forget ends the watch, and waits for it if it is on its way.
-func (v *vu) forget() {
-	if v.done == nil {
-		return
-	}
-	if v.unwatch() {
-		v.watches.Done()
-	}
-	v.watches.Wait()
-	v.done = nil
 }
 
 // Close closes the virtual user's own connection. It must not be called during
 // Do.
 func (v *vu) Close() error {
-	v.forget()
+	v.watch.Off()
 	if v.owns {
 		v.slot.Close()
 	}

@@ -115,6 +115,18 @@ func (c *Comparison) conclude() (err error) {
 	return err
 }
 
+// Report compares the first of the tools, ours, with the others and prints each comparison beside its bar.
+func Report(ctx context.Context, w io.Writer, tools []Tool, rounds int, bars map[string]float64) error {
+	list, err := Compare(ctx, tools[0], tools[1:], rounds)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		c.Print(w, bars[c.Theirs.Name])
+	}
+	return nil
+}
+
 // tolerance is how far the lower end of an interval may stay below its bar.
 const tolerance = 0.02
 
