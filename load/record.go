@@ -14,7 +14,7 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return
 	}
 	s.last = max(s.last, end)
@@ -132,7 +132,7 @@ func (s *Shard) second(end time.Duration) *Second {
 
 func (s *Shard) close() {
 	s.mu.Lock()
-	s.closed = true
+	s.closed.Store(true)
 	s.mu.Unlock()
 }
 

@@ -20,8 +20,8 @@ type Shard struct {
 	arrival  int // index of the next one among all
 
 	begun  atomic.Int64
+	closed atomic.Bool // nothing is begun or recorded any more; set under mu
 	mu     sync.Mutex
-	closed bool          // nothing is recorded any more
 	last   time.Duration // latest completion
 	sum    *Result       // only what Result.add merges
 	series []Second
@@ -89,10 +89,10 @@ func (r *run) limited(due time.Duration) (Iteration, bool) {
 }
 
 // Begin starts an iteration that is due. It returns false when the measured
-// window has ended: then nothing more is to be started.
+// window has ended, or the run: then nothing more is to be started.
 func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	end := s.run.plan.windowEnd()
-	if it.Due >= end || s.run.plan.Pacer != nil && now >= end {
+	if s.closed.Load() || it.Due >= end || s.run.plan.Pacer != nil && now >= end {
 		return false
 	}
 	it.Start = now
