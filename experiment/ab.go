@@ -49,7 +49,7 @@ func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
 
 // bothClients starts a server and lets both clients drive it at every level.
 func (r *runner) bothClients(ctx context.Context, p Part, arm trial.Arm, a *report.Analysis) (err error) {
-	live, err := arm.Start(ctx)
+	live, err := arm.Start(ctx, trial.Setup{})
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,8 @@ func (r *runner) arm(p Part, name string) trial.Arm {
 	arm := p.Arms[name]
 	opener := r.options.Opener
 	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
-	return trial.Arm{Name: name, Start: func(ctx context.Context) (*trial.Live, error) {
-		return r.start(ctx, arm.Subject, override(p.Target, arm.Target), opener)
+	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
+		return r.start(ctx, setup, arm.Subject, override(p.Target, arm.Target), opener)
 	}}
 }
 
@@ -76,11 +76,11 @@ func override[T any](base, over T) T {
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
-func (r *runner) start(ctx context.Context, subjectName string, spec target.Spec, opener target.Opener) (*trial.Live, error) {
+func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, spec target.Spec, opener target.Opener) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	if subjectName != "" {
-		s, err := r.subjects[subjectName].acquire(ctx)
+		s, err := r.subjects[subjectName].acquire(ctx, setup)
 		if err != nil {
 			return nil, err
 		}
@@ -122,11 +122,11 @@ type started struct {
 	process *subject.Subject // nil: already running, not ours
 }
 
-func (s *sharedSubject) acquire(ctx context.Context) (started, error) {
+func (s *sharedSubject) acquire(ctx context.Context, setup trial.Setup) (started, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users == 0 {
-		running, err := s.launch(ctx)
+		running, err := s.launch(ctx, setup)
 		if err != nil {
 			return started{}, err
 		}
@@ -146,7 +146,7 @@ func (s *sharedSubject) release(ctx context.Context) error {
 	return s.running.process.Stop(ctx)
 }
 
-func (s *sharedSubject) launch(ctx context.Context) (started, error) {
+func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup) (started, error) {
 	if s.config.URL != "" {
 		return started{addr: s.config.URL}, nil
 	}
@@ -159,13 +159,21 @@ func (s *sharedSubject) launch(ctx context.Context) (started, error) {
 		return started{}, err
 	}
 	process, err := subject.Start(ctx, subject.Config{
-		Name: s.name, Command: command, Env: s.config.Env, Dir: s.config.Dir, Files: s.config.files(),
+		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(),
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log},
 	})
 	if err != nil {
 		return started{}, err
 	}
 	return started{addr: process.Addr(""), process: process}, nil
+}
+
+// env is that of the subject, with the padding of the set-up.
+func (s *sharedSubject) env(setup trial.Setup) []string {
+	if setup.Padding == 0 {
+		return s.config.Env
+	}
+	return append(slices.Clone(s.config.Env), "CONTEND_PADDING="+strings.Repeat("x", setup.Padding))
 }
 
 // splitWords splits a command at white space; single and double quotes group,

@@ -17,7 +17,18 @@ type Arm struct {
 	Name string
 	// Start brings the arm to life: its processes are started and ready, its
 	// target is open. It is called once per round.
-	Start func(ctx context.Context) (*Live, error)
+	Start func(ctx context.Context, s Setup) (*Live, error)
+}
+
+// A Setup is what differs from start to start of an arm and should not matter.
+type Setup struct {
+	// Padding is the length in bytes of an otherwise useless environment
+	// variable: it moves the stack, which alone can change speed by per cents
+	// (Mytkowicz et al., "Producing wrong data without doing anything obviously
+	// wrong", ASPLOS 2009).
+	Padding int `json:"padding_bytes"`
+	// CPUs are those that the arm's processes may use; empty: all.
+	CPUs []int `json:"cpus,omitempty"`
 }
 
 // Live is an arm that can be driven.
@@ -101,7 +112,7 @@ const stopTimeout = 15 * time.Second
 func startAll(ctx context.Context, arms []Arm, order []int) ([]*Live, error) {
 	lives := make([]*Live, len(arms))
 	for _, i := range order {
-		live, err := arms[i].Start(ctx)
+		live, err := arms[i].Start(ctx, Setup{})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("arm %s: %w", arms[i].Name, err), stopAll(ctx, lives))
 		}
@@ -122,7 +133,7 @@ func stopAll(ctx context.Context, lives []*Live) error {
 
 // Measure starts the arm, drives it once by the plan and stops it.
 func Measure(ctx context.Context, arm Arm, plan load.Plan) (Cell, error) {
-	live, err := arm.Start(ctx)
+	live, err := arm.Start(ctx, Setup{})
 	if err != nil {
 		return Cell{}, fmt.Errorf("arm %s: %w", arm.Name, err)
 	}

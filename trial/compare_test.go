@@ -27,7 +27,7 @@ func sleeping(name string, d time.Duration) Arm {
 }
 
 func funcArm(name string, f load.Func) Arm {
-	return Arm{Name: name, Start: func(context.Context) (*Live, error) {
+	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
 		return &Live{Address: name, Target: f}, nil
 	}}
 }
@@ -171,7 +171,7 @@ func TestBlocksFitTheResponseTime(t *testing.T) {
 // 4·300 ms behind 2·300 ms, in which each of 3 VUs is due 4 times.
 func TestSettledRunsHoldIterations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		live, _ := sleeping("slow", 300*time.Millisecond).Start(t.Context())
+		live, _ := sleeping("slow", 300*time.Millisecond).Start(t.Context(), Setup{})
 		s, err := load.Open(t.Context(), "slow", live.Target, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -216,8 +216,8 @@ func TestDeathEndsTheTrial(t *testing.T) {
 		mortal := &mortal{done: make(chan struct{})}
 		time.AfterFunc(700*time.Millisecond, func() { close(mortal.done) })
 		arm := sleeping("b", time.Millisecond)
-		dying := Arm{Name: "b", Start: func(ctx context.Context) (*Live, error) {
-			live, err := arm.Start(ctx)
+		dying := Arm{Name: "b", Start: func(ctx context.Context, s Setup) (*Live, error) {
+			live, err := arm.Start(ctx, s)
 			live.Subject = mortal
 			return live, err
 		}}
@@ -246,8 +246,8 @@ func TestInterruptedTrialKeepsItsBlocks(t *testing.T) {
 		defer cancel()
 		stopped := 0
 		arm := sleeping("a", time.Millisecond)
-		counted := Arm{Name: "a", Start: func(ctx context.Context) (*Live, error) {
-			live, err := arm.Start(ctx)
+		counted := Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
+			live, err := arm.Start(ctx, s)
 			live.Stop = func(context.Context) error { stopped++; return nil }
 			return live, err
 		}}

@@ -106,7 +106,7 @@ type sweeping struct {
 
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
-	live, err := s.arm.Start(ctx)
+	live, err := s.arm.Start(ctx, Setup{})
 	if err != nil {
 		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
 	}
