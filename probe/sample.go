@@ -3,7 +3,12 @@
 // these change by factors from one minute to the next, and nothing else shows it.
 package probe
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
 
 // A Sample is what the machine cost at one moment. Each figure is a median of
 // many repetitions; 0 means that it could not be measured.
@@ -14,4 +19,45 @@ type Sample struct {
 	Wakeup time.Duration `json:"wakeup_ns"`
 	// Loop is the time of a fixed piece of arithmetic.
 	Loop time.Duration `json:"loop_ns"`
+}
+
+// Two samples differ by more than these factors only when the machine has
+// changed: docs/measuring.md has the noise that they were chosen by.
+const (
+	roundTripFactor = 1.8
+	wakeupFactor    = 3
+	loopFactor      = 1.15
+)
+
+// Like reports whether two samples show the same state of the machine. A figure
+// that one of them lacks is left out.
+func (s Sample) Like(o Sample) bool { return s.Change(o) == "" }
+
+// Change says what differs from s to o, as in "core-to-core round trip 98ns →
+// 447ns", or returns "" where nothing does that is beyond the noise.
+func (s Sample) Change(o Sample) string {
+	var changes []string
+	for _, f := range []struct {
+		name        string
+		before, now time.Duration
+		beyond      float64
+	}{
+		{"core-to-core round trip", s.RoundTrip, o.RoundTrip, roundTripFactor},
+		{"wake-up", s.Wakeup, o.Wakeup, wakeupFactor},
+		{"plain arithmetic", s.Loop, o.Loop, loopFactor},
+	} {
+		if apart(f.before, f.now) > f.beyond {
+			changes = append(changes, fmt.Sprintf("%s %v → %v", f.name, f.before, f.now))
+		}
+	}
+	return strings.Join(changes, ", ")
+}
+
+// apart returns the factor between two figures, at least 1; 1 where one is
+// missing.
+func apart(a, b time.Duration) float64 {
+	if a <= 0 || b <= 0 {
+		return 1
+	}
+	return math.Max(float64(a)/float64(b), float64(b)/float64(a))
 }

@@ -1,0 +1,95 @@
+package probe
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestChange(t *testing.T) {
+	near := Sample{98, 12 * time.Microsecond, 20 * time.Microsecond}
+	tests := []struct {
+		name string
+		now  Sample
+		want string
+	}{
+		{"the same", near, ""},
+		{"noise", Sample{145, 30 * time.Microsecond, 22 * time.Microsecond}, ""},
+		{"far", Sample{447, near.Wakeup, near.Loop}, "core-to-core round trip 98ns → 447ns"},
+		{"slow", Sample{98, near.Wakeup, 24 * time.Microsecond}, "plain arithmetic 20µs → 24µs"},
+		{"two", Sample{447, 40 * time.Microsecond, 20 * time.Microsecond},
+			"core-to-core round trip 98ns → 447ns, wake-up 12µs → 40µs"},
+		{"not measured", Sample{0, 0, 20 * time.Microsecond}, ""},
+	}
+	for _, tt := range tests {
+		if got := near.Change(tt.now); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestLike(t *testing.T) {
+	samples := rapid.Custom(func(t *rapid.T) Sample {
+		figure := func(name string) time.Duration {
+			return time.Duration(rapid.Int64Range(0, 1000).Draw(t, name))
+		}
+		return Sample{figure("round trip"), figure("wakeup"), figure("loop")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := samples.Draw(t, "a"), samples.Draw(t, "b")
+		if !a.Like(a) {
+			t.Error("not like itself")
+		}
+		if a.Like(b) != b.Like(a) {
+			t.Error("not symmetric")
+		}
+		if !a.Like(Sample{}) {
+			t.Error("figures that are missing count")
+		}
+	})
+}
+
+// bounded fails where Take needs far longer than it may: the limits leave out
+// the time that its threads wait for a CPU to end on.
+func bounded(t *testing.T) Sample {
+	t.Helper()
+	start := time.Now()
+	s := Take()
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, figure := range []time.Duration{s.RoundTrip, s.Wakeup, s.Loop} {
+		if figure < 0 || figure > time.Second {
+			t.Errorf("implausible: %+v", s)
+		}
+	}
+	return s
+}
+
+func TestTake(t *testing.T) {
+	for range 20 { // a machine that is kept busy may leave a figure out
+		s := bounded(t)
+		if s.Loop > 0 && s.Wakeup > 0 && (s.RoundTrip > 0) == (len(allowed()) != 1) {
+			return
+		}
+	}
+	t.Error("never a whole sample")
+}
+
+func TestTakeOnOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if s := bounded(t); s.RoundTrip != 0 || s.Wakeup != 0 {
+		t.Errorf("exchanges between threads that cannot run together: %+v", s)
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	for b.Loop() {
+		Take()
+	}
+}
