@@ -55,6 +55,38 @@ func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more 
 	return max(1, max(int(total), fewestRounds(1-confidence))-n), true
 }
 
+// Spread estimates the standard deviation of one round's log-ratio, so scaled that
+// Spread ÷ √rounds is the standard error of the ratio of Paired; RoundsNeeded says how.
+// With too few rounds for an interval at this confidence the widest one is used for
+// what it is worth. It is 0 for fewer than 2 rounds and for input that Paired refuses.
+func Spread(logRatios []float64, confidence float64) float64 {
+	if len(logRatios) < 2 || checkLogRatios(logRatios) != nil || checkConfidence(confidence) != nil {
+		return 0
+	}
+	return newWalsh(logRatios).spread(1 - confidence)
+}
+
+// Smallest is the smallest difference, as ratio − 1, that so many rounds find with the
+// chance power when a round scatters by spread (see Spread): RoundsNeeded turned round,
+//
+//	ln(1 + difference) = (z(confidence) + z₁(power)) · spread ÷ √(rounds − z(confidence)²/2)
+//
+// but where only rounds that all agree are significant (6 at 95 %) at least
+// spread · z₁(power^(1/rounds)), which makes them all agree that often. It is +Inf when
+// so few rounds find nothing at that confidence.
+func Smallest(spread float64, rounds int, confidence, power float64) float64 {
+	level := 1 - confidence
+	if rounds < fewestRounds(level) {
+		return math.Inf(1)
+	}
+	z := twoSided(confidence)
+	effect := (z + distuv.UnitNormal.Quantile(power)) / math.Sqrt(float64(rounds)-z*z/2)
+	if math.Ldexp(4, -rounds) > level { // the second-smallest p is not significant
+		effect = max(effect, distuv.UnitNormal.Quantile(math.Pow(power, 1/float64(rounds))))
+	}
+	return math.Expm1(effect * spread)
+}
+
 // spread estimates the standard deviation of one round's log-ratio, scaled so that
 // spread/√n is the standard error of the Hodges–Lehmann estimate. With too few
 // rounds for an interval at the level, the widest one is used for what it is worth.

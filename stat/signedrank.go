@@ -3,7 +3,6 @@ package stat
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -15,11 +14,11 @@ const exactRounds = 200
 
 // walsh holds the geometric means of all pairs of rounds, each round also paired
 // with itself: in logarithms these are the Walsh averages of Hodges and Lehmann.
-// Working with ratios from here on makes test and interval agree to the last bit.
+// The signed-rank statistic equals the number of them on the thinner side (Tukey;
+// Hollander, Wolfe and Chicken, section 3.1).
 type walsh struct {
+	inversion
 	rounds int
-	ratios []float64 // sorted, rounds·(rounds+1)/2 of them
-	tail   []float64 // tail[w] = P(W ≤ w) when the arms do not differ, w ≤ len(ratios)/2
 }
 
 func newWalsh(logRatios []float64) walsh {
@@ -31,44 +30,7 @@ func newWalsh(logRatios []float64) walsh {
 		}
 	}
 	slices.Sort(ratios)
-	return walsh{rounds: n, ratios: ratios, tail: signedRankTail(n)}
-}
-
-// median is the Hodges–Lehmann estimate of the ratio.
-func (w walsh) median() float64 {
-	m := len(w.ratios)
-	if m%2 == 1 {
-		return w.ratios[m/2]
-	}
-	low, high := w.ratios[m/2-1], w.ratios[m/2]
-	return low * math.Sqrt(high/low)
-}
-
-// p is the two-sided p-value of the ratio 1. The signed-rank statistic equals the
-// number of Walsh averages on the thinner side (Tukey; Hollander, Wolfe and
-// Chicken, section 3.1). A Walsh average of exactly 1 (a tie of |log-ratio|, or a
-// zero) is counted on the thinner side, against a difference.
-func (w walsh) p() float64 {
-	below := sort.SearchFloat64s(w.ratios, 1)
-	notAbove := sort.Search(len(w.ratios), func(i int) bool { return w.ratios[i] > 1 })
-	statistic := min(notAbove, len(w.ratios)-below)
-	if statistic >= len(w.tail) {
-		return 1
-	}
-	return min(1, 2*w.tail[statistic])
-}
-
-// depth is how many Walsh averages the interval may leave out at either end, plus
-// one, so that both tails together have at most the given level; 0 when even the
-// widest interval, from the least round to the greatest, exceeds it.
-func (w walsh) depth(level float64) int {
-	return sort.Search(len(w.tail), func(i int) bool { return 2*w.tail[i] > level })
-}
-
-// interval returns the depth-th Walsh average from either end (depth ≥ 1) and the
-// probability that this interval covers the true ratio.
-func (w walsh) interval(depth int) (low, high, confidence float64) {
-	return w.ratios[depth-1], w.ratios[len(w.ratios)-depth], 1 - 2*w.tail[depth-1]
+	return walsh{inversion: inversion{ratios: ratios, tail: signedRankTail(n)}, rounds: n}
 }
 
 // signedRankTail returns P(W ≤ w), w = 0 … n(n+1)/4, where W is the sum of those

@@ -101,6 +101,14 @@ func condense(series []float64, limit int) []float64 {
 // trend is the Theil–Sen change from the first value to the last, or 0 when the
 // Mann–Kendall test sees none.
 func trend(series []float64) float64 {
+	if !(mannKendall(series) <= steadyLevel) {
+		return 0
+	}
+	return theilSen(series)
+}
+
+// mannKendall is the two-sided p-value against a trend; 1 when all values are equal.
+func mannKendall(series []float64) float64 {
 	score := 0.0
 	for i, earlier := range series {
 		for _, later := range series[i+1:] {
@@ -113,11 +121,15 @@ func trend(series []float64) float64 {
 	for _, t := range ties {
 		variance -= t * (t - 1) * (2*t + 5) / 18
 	}
-	z := (math.Abs(score) - 1) / math.Sqrt(variance)
-	if !(2*distuv.UnitNormal.Survival(z) <= steadyLevel) {
-		return 0
+	if variance == 0 || score == 0 {
+		return 1
 	}
-	return medianSlope(series) * (n - 1)
+	return 2 * distuv.UnitNormal.Survival((math.Abs(score)-1)/math.Sqrt(variance))
+}
+
+// theilSen is the change from the first value to the last.
+func theilSen(series []float64) float64 {
+	return medianSlope(series) * float64(len(series)-1)
 }
 
 func medianSlope(series []float64) float64 {

@@ -1,0 +1,105 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+const (
+	// dependenceLevel is the chance of a false alarm of each test of Dependence.
+	dependenceLevel = 0.01
+	// fewestDependent is the number of rounds below which nothing can be told.
+	fewestDependent = 12
+)
+
+// Dependence looks for what Paired must assume to be absent: rounds, in the order in
+// which they were run, that hang together or come in two kinds. It returns a warning
+// for each that it finds.
+//
+//   - autocorrelated: neighbouring rounds are alike; the rank version of von Neumann's
+//     ratio (Bartels 1982, "The rank version of von Neumann's ratio test for randomness",
+//     JASA 77, with his beta approximation), one-sided.
+//   - drifting_rounds: the effect itself rises or falls over the rounds; Mann–Kendall, as
+//     in Steady.
+//   - bimodal: rounds fall into two groups, each of at least a fifth of them; the share of
+//     the variance that the best split explains (Engelman and Hartigan 1969, "Percentage
+//     points of a test for clusters", JASA 64), compared with that of uniform noise, which
+//     of all noises with one mode is the easiest to split.
+//
+// Each raises a false alarm in at most 1 % of sets of independent rounds. Fewer than 12
+// rounds, or input that Paired refuses, say nothing either way: no warning.
+func Dependence(logRatios []float64) []Warning {
+	if len(logRatios) < fewestDependent || checkLogRatios(logRatios) != nil {
+		return nil
+	}
+	var ws []Warning
+	if correlation, p := bartels(logRatios); p <= dependenceLevel {
+		ws = append(ws, Warning{"autocorrelated", fmt.Sprintf(
+			"neighbouring rounds are alike (rank correlation %.2f): the machine comes in moods that outlast a round, "+
+				"so the interval is too narrow", correlation)})
+	}
+	if mannKendall(logRatios) <= dependenceLevel {
+		ws = append(ws, Warning{"drifting_rounds", fmt.Sprintf(
+			"the ratio changed by %+.1f %% from the first round to the last: there is no single ratio to estimate",
+			100*math.Expm1(theilSen(logRatios)))})
+	}
+	if split, low, high := twoGroups(logRatios); split > mostSplit(len(logRatios)) {
+		ws = append(ws, Warning{"bimodal", fmt.Sprintf(
+			"rounds fall into two groups, around a ratio of %.4g and of %.4g: the ratio between them describes neither",
+			math.Exp(low), math.Exp(high))})
+	}
+	return ws
+}
+
+// bartels returns the lag-one correlation of the ranks and the one-sided p-value of
+// the rank von Neumann ratio against likeness of neighbours.
+func bartels(values []float64) (correlation, p float64) {
+	ranks, _ := midranks(values)
+	n := float64(len(ranks))
+	var steps, squares float64
+	for i, r := range ranks {
+		squares += squared(r - (n+1)/2)
+		if i > 0 {
+			steps += squared(r - ranks[i-1])
+		}
+	}
+	if squares == 0 {
+		return 0, 1
+	}
+	ratio := steps / squares // from 0 to about 4, 2 when neighbours have nothing in common
+	shape := 5*n*(n+1)*squared(n-1)/(2*(n-2)*(5*n*n-2*n-9)) - 0.5
+	return 1 - ratio/2, distuv.Beta{Alpha: shape, Beta: shape}.CDF(min(1, ratio/4))
+}
+
+// twoGroups splits the sorted values in two, neither smaller than a fifth, so that the
+// split explains most of the variance; it returns that share and both medians.
+func twoGroups(values []float64) (share, low, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	mean, sd := meanSD(sorted)
+	total := squared(sd) * float64(n-1)
+	if total == 0 {
+		return 0, mean, mean
+	}
+	fewest := (n + 4) / 5
+	sum, best, split := 0.0, 0.0, fewest
+	for i, v := range sorted[:n-fewest] {
+		sum += v - mean
+		size := float64(i + 1)
+		between := squared(sum) * float64(n) / (size * (float64(n) - size))
+		if i+1 >= fewest && between > best {
+			best, split = between, i+1
+		}
+	}
+	return best / total, medianOf(sorted[:split]), medianOf(sorted[split:])
+}
+
+// mostSplit is the share of the variance that the best split of n uniform values
+// explains in all but 1 % of cases: 3/4 for very many, and a term for few that was
+// fitted from above to 20000 simulations each of 12 to 200 values.
+func mostSplit(n int) float64 {
+	return 0.75 + 0.65/math.Sqrt(float64(n))
+}

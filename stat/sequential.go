@@ -1,0 +1,171 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+)
+
+const (
+	// simulatedRounds is up to where the joint distribution of the looks is simulated:
+	// the signs of so many rounds fit into one word.
+	simulatedRounds = 64
+	// simulatedPaths and the fixed seed decide the levels: same looks, same levels.
+	simulatedPaths = 1 << 17
+	simulatedSeed  = 1983
+	// cautious is by how many standard errors a simulated probability is rounded up.
+	cautious = 3
+)
+
+// SequentialLevels says at which level Paired may be asked at each of several looks
+// at a growing number of rounds, so that the chance of even one false alarm over all
+// looks together is at most level. looks are the numbers of rounds at which one
+// looks, increasing; the last is the most that will be run.
+//
+// At look k call Paired with confidence 1 − levels[k], and stop or go on as one
+// likes: the intervals of all looks cover the true ratio together with the
+// confidence 1 − level (repeated confidence intervals, Jennison and Turnbull 1989, J.
+// R. Statist. Soc. B 51), whatever the rule for stopping is. A look at which nothing can
+// be claimed yet has a level below the smallest p of that many rounds; Paired then
+// gives no interval, and Decide INCONCLUSIVE.
+//
+// The level is spent as the rounds come in, level · ln(1 + (e − 1)·t) of it by the
+// fraction t of the most rounds (Lan and DeMets 1983, "Discrete sequential boundaries
+// for clinical trials", Biometrika 70; their function that resembles Pocock's
+// boundary). Their other function, of the O'Brien–Fleming kind, allows nothing before
+// about half of the rounds.
+//
+// That a look repeats most of what the previous one saw is taken into account. In
+// rounds without a difference the signs are fair coins and the order of the sizes is
+// random, whatever the noise is, so the chance of crossing is a number that is
+// simulated here (131072 experiments, fixed seed, rounded up by three standard
+// errors). This needs rounds that come from one distribution. Looks at more than 64
+// rounds are added up instead (Bonferroni), which is always on the safe side.
+//
+// An error means that looks do not increase from at least 1 to at most 2000, or that
+// level is not from 0.001 to 0.5.
+func SequentialLevels(looks []int, level float64) ([]float64, error) {
+	if err := checkLooks(looks, level); err != nil {
+		return nil, err
+	}
+	paths := simulatePaths(looks)
+	most := float64(looks[len(looks)-1])
+	levels := make([]float64, len(looks))
+	spent := 0.0 // at most this is the chance of a false alarm so far
+	for k, rounds := range looks {
+		budget := level * math.Log1p((math.E-1)*float64(rounds)/most)
+		tail := signedRankTail(rounds)
+		statistic := -1 // the largest one that is significant at this look
+		for statistic+1 < len(tail) && spent+2*tail[statistic+1] <= budget {
+			statistic++
+		}
+		alarms, simulated := 0, k < len(paths.statistics)
+		if simulated {
+			statistic, alarms = paths.reject(k, statistic, budget)
+		}
+		if statistic >= 0 {
+			spent += 2 * tail[statistic]
+		}
+		if simulated {
+			spent = min(spent, roundedUp(alarms))
+		}
+		levels[k] = between(tail, statistic)
+	}
+	return levels, nil
+}
+
+// between is a level that calls exactly the statistics up to the given one significant.
+func between(tail []float64, statistic int) float64 {
+	below, above := 0.0, 1.0
+	if statistic >= 0 {
+		below = 2 * tail[statistic]
+	}
+	if statistic+1 < len(tail) {
+		above = 2 * tail[statistic+1]
+	}
+	return (below + above) / 2
+}
+
+// roundedUp is a probability that is hardly below the true one of an event that was
+// seen so often.
+func roundedUp(alarms int) float64 {
+	p := float64(alarms) / simulatedPaths
+	return p + cautious*math.Sqrt(p*(1-p)/simulatedPaths)
+}
+
+// paths are simulated experiments without a difference.
+type paths struct {
+	statistics [][]uint16 // by look and experiment: the signed-rank statistic, of the thinner side
+	rejected   []bool     // by experiment: at some look so far
+	alarms     int        // how many are rejected
+}
+
+// simulatePaths plays experiments up to the last look that can be simulated. A round
+// is a sign and the rank of its size among those so far; the signs are kept in the
+// order of the sizes, so that a new one shifts those above it and adds 1 to their ranks.
+func simulatePaths(looks []int) paths {
+	p := paths{rejected: make([]bool, simulatedPaths)}
+	for _, n := range looks {
+		if n <= simulatedRounds {
+			p.statistics = append(p.statistics, make([]uint16, simulatedPaths))
+		}
+	}
+	random := rand.NewPCG(simulatedSeed, simulatedSeed)
+	for path := range simulatedPaths {
+		var signs uint64
+		n, positive := 0, 0
+		for k := range p.statistics {
+			for n < looks[k] {
+				draw := random.Uint64()
+				n++
+				rank := int(draw >> 32 * uint64(n) >> 32) // how many are smaller
+				above := signs >> rank
+				plus := draw & 1
+				positive += bits.OnesCount64(above) + int(plus)*(rank+1)
+				signs = signs&(1<<rank-1) | plus<<rank | above<<(rank+1)
+			}
+			p.statistics[k][path] = uint16(min(positive, n*(n+1)/2-positive))
+		}
+	}
+	return p
+}
+
+// reject raises the statistic as far as the budget allows at look k, marks what is
+// rejected with it, and returns it with the number of experiments rejected so far.
+func (p *paths) reject(k, statistic int, budget float64) (largest, alarms int) {
+	counts := make([]int, simulatedRounds*(simulatedRounds+1)/4+2)
+	for path, w := range p.statistics[k] {
+		if !p.rejected[path] {
+			counts[w]++
+		}
+	}
+	for w, count := range counts {
+		if w > statistic && roundedUp(p.alarms+count) > budget {
+			break
+		}
+		p.alarms += count
+		statistic = max(statistic, w)
+	}
+	for path, w := range p.statistics[k] {
+		p.rejected[path] = p.rejected[path] || int(w) <= statistic
+	}
+	return statistic, p.alarms
+}
+
+func checkLooks(looks []int, level float64) error {
+	if !(level >= 0.001 && level <= 0.5) {
+		return fmt.Errorf("stat: level is %g, want 0.001 to 0.5", level)
+	}
+	if len(looks) == 0 {
+		return fmt.Errorf("stat: there is no look, want at least one")
+	}
+	previous := 0
+	for _, n := range looks {
+		if n <= previous || n > maxRounds {
+			return fmt.Errorf("stat: looks are at %v rounds, want increasing numbers from 1 to %d", looks, maxRounds)
+		}
+		previous = n
+	}
+	return nil
+}
