@@ -30,11 +30,14 @@ const (
 // be claimed yet has a level below the smallest p of that many rounds; Paired then
 // gives no interval, and Decide INCONCLUSIVE.
 //
-// The level is spent as the rounds come in, level · ln(1 + (e − 1)·t) of it by the
-// fraction t of the most rounds (Lan and DeMets 1983, "Discrete sequential boundaries
-// for clinical trials", Biometrika 70; their function that resembles Pocock's
-// boundary). Their other function, of the O'Brien–Fleming kind, allows nothing before
-// about half of the rounds.
+// The level is spent as the rounds come in, at half of the most rounds half of it: an
+// alpha-spending function (Lan and DeMets 1983, "Discrete sequential boundaries for
+// clinical trials", Biometrika 70) of the power family (Kim and DeMets 1987, "Design
+// and analysis of group sequential tests based on the type I error spending rate
+// function", Biometrika 74) with power 1, near Pocock's boundary. What a look cannot use,
+// because p comes in steps, is left to later ones. Of the better-known function of the
+// O'Brien–Fleming kind nothing would be spent before half of the rounds, and 8 rounds
+// that all agree, p = 0.008, would not be enough to stop.
 //
 // That a look repeats most of what the previous one saw is taken into account. In
 // rounds without a difference the signs are fair coins and the order of the sizes is
@@ -54,7 +57,7 @@ func SequentialLevels(looks []int, level float64) ([]float64, error) {
 	levels := make([]float64, len(looks))
 	spent := 0.0 // at most this is the chance of a false alarm so far
 	for k, rounds := range looks {
-		budget := level * math.Log1p((math.E-1)*float64(rounds)/most)
+		budget := level * float64(rounds) / most
 		tail := signedRankTail(rounds)
 		statistic := -1 // the largest one that is significant at this look
 		for statistic+1 < len(tail) && spent+2*tail[statistic+1] <= budget {
