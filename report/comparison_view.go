@@ -40,6 +40,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 		list[0].Baseline, plural(rounds(list), "round"), 100*list[0].Margin, holm)
 	v.table(t)
 	found.write(v)
+	overall(v, list)
 }
 
 func rounds(list []trial.Comparison) int {
@@ -90,31 +91,36 @@ func chance(p float64) string {
 
 // inWords says a comparison in a sentence.
 func inWords(c Comparison, withPart bool) string {
-	where := "at " + plural(c.Concurrency, "VU")
+	verdict, about, text := said(c, withPart)
+	return fmt.Sprintf("%s: %s: %s", about, verdict, text)
+}
+
+// said puts a comparison into words: the verdict with its code, who against whom,
+// and what was found.
+func said(c Comparison, withPart bool) (verdict, about, text string) {
+	about = fmt.Sprintf("%s against %s at %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"))
 	if withPart {
-		where += " (" + c.Part + ")"
+		about += " (" + c.Part + ")"
 	}
-	subject := fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, where)
-	effect := "no difference could be computed"
+	verdict = string(c.Verdict)
+	text = "no difference could be computed"
 	if c.Rounds > 0 {
-		effect = fmt.Sprintf("%s of %s", percent(c.Ratio), Name(c.Metric))
+		text = fmt.Sprintf("%s of %s", percent(c.Ratio), Name(c.Metric))
 	}
 	if c.Bounded() {
-		effect += fmt.Sprintf(", %s interval %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
+		text += fmt.Sprintf(", %s interval %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))
 	}
-	switch c.Verdict {
-	case stat.Invalid:
-		if c.Reason != nil {
-			return fmt.Sprintf("%s: INVALID %s: %s", subject, c.Reason.Code, c.Reason.Text)
-		}
-	case stat.Equivalent:
-		return fmt.Sprintf("%s: EQUIVALENT: %s: no difference larger than the margin of %.3g %%", subject, effect, 100*c.Margin)
-	case stat.Inconclusive:
-		more := "how many rounds would settle it cannot be said, or more than are practical"
-		if c.RoundsNeeded > 0 {
-			more = fmt.Sprintf("about %s would settle it", plural(c.RoundsNeeded, "further round"))
-		}
-		return fmt.Sprintf("%s: INCONCLUSIVE: %s; %s", subject, effect, more)
+	switch {
+	case c.Reason != nil && c.Verdict == stat.Invalid:
+		return verdict + " " + c.Reason.Code, about, c.Reason.Text
+	case c.Reason != nil:
+		return verdict + " " + c.Reason.Code, about, c.Reason.Text + "; " + text
+	case c.Verdict == stat.Equivalent:
+		text += fmt.Sprintf(": no difference larger than the margin of %.3g %%", 100*c.Margin)
+	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
+		text += fmt.Sprintf("; about %s would settle it", plural(c.RoundsNeeded, "further round"))
+	case c.Verdict == stat.Inconclusive:
+		text += "; how many rounds would settle it cannot be said, or more than are practical"
 	}
-	return fmt.Sprintf("%s: %s: %s", subject, c.Verdict, effect)
+	return verdict, about, text
 }

@@ -20,7 +20,8 @@ type element struct {
 type elementKind int
 
 const (
-	title elementKind = iota + 1
+	answer elementKind = iota + 1 // the first line of all: never broken
+	title
 	heading
 	paragraph
 	bullet
@@ -34,6 +35,7 @@ type table struct {
 	rows    [][]string
 }
 
+func (v *view) answer(format string, args ...any) { v.add(answer, format, args) }
 func (v *view) title(format string, args ...any)  { v.add(title, format, args) }
 func (v *view) head(format string, args ...any)   { v.add(heading, format, args) }
 func (v *view) say(format string, args ...any)    { v.add(paragraph, format, args) }
@@ -81,6 +83,8 @@ const textWidth = 100
 
 func writeText(b *strings.Builder, e element) {
 	switch e.kind {
+	case answer:
+		b.WriteString(e.text + "\n")
 	case title:
 		b.WriteString(e.text + "\n" + strings.Repeat("=", width(e.text)) + "\n")
 	case heading:

@@ -4,6 +4,8 @@ import "strings"
 
 func writeMarkdown(b *strings.Builder, e element) {
 	switch e.kind {
+	case answer:
+		b.WriteString("**" + escape(e.text) + "**\n")
 	case title:
 		b.WriteString("# " + escape(e.text) + "\n")
 	case heading:

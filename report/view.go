@@ -17,6 +17,7 @@ func (d *Document) Markdown(w io.Writer) error { return d.view().write(w, writeM
 
 func (d *Document) view() *view {
 	v := new(view)
+	d.answer(v)
 	for _, e := range d.Experiments {
 		d.experiment(v, e)
 	}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/docs"
+	"contend/stat"
+	"contend/trial"
+)
+
+// answer begins every view with what follows from all of it, in one line: the
+// verdict, or why there is none, and what to do then.
+func (d *Document) answer(v *view) {
+	line, refused := d.verdictLine()
+	if line == "" {
+		line, refused = d.sweepLine()
+	}
+	if line == "" {
+		line, refused = d.resultLine()
+	}
+	if line == "" {
+		return
+	}
+	v.answer("%s", line)
+	var advice []string
+	for _, code := range refused {
+		if what := docs.Advice(code); what != "" {
+			if len(refused) > 1 {
+				what = code + ": " + what
+			}
+			advice = append(advice, what)
+		}
+	}
+	if len(advice) > 0 {
+		v.say("What to do: %s.", strings.Join(advice, "; "))
+	}
+}
+
+// verdictLine says the one verdict, or sums up several, and returns the codes of
+// those that are refused.
+func (d *Document) verdictLine() (line string, refused []string) {
+	var all []Comparison
+	for _, c := range d.Comparisons {
+		if c.Primary {
+			all = append(all, c)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return "", nil
+	case 1:
+		verdict, about, text := said(all[0], false)
+		line = fmt.Sprintf("%s: %s: %s", verdict, about, text)
+	default:
+		line = summed(all, placed(all))
+	}
+	for _, c := range all {
+		if c.Reason != nil && !slices.Contains(refused, c.Reason.Code) {
+			refused = append(refused, c.Reason.Code)
+		}
+	}
+	return line, refused
+}
+
+// summed says several verdicts in a line, the refused ones first.
+func summed(all []Comparison, label func(Comparison) string) string {
+	var parts []string
+	if refused := ofVerdict(all, stat.Invalid); len(refused) > 0 {
+		byCode := new(findings)
+		for _, c := range refused {
+			if c.Reason != nil {
+				byCode.add(stat.Warning{Code: c.Reason.Code}, label(c))
+			}
+		}
+		reason := "" // a document of another version may have none
+		for i, f := range byCode.list {
+			if i > 0 {
+				reason += ", "
+			}
+			reason += fmt.Sprintf("%s (%s)", f.Code, several(f.where))
+		}
+		if first := refused[0].Reason; first != nil {
+			reason += ": " + first.Text
+		}
+		parts = append(parts, fmt.Sprintf("INVALID: %d of %d verdicts refused: %s", len(refused), len(all), reason))
+	}
+	for _, verdict := range []stat.Verdict{stat.Slower, stat.Faster, stat.More, stat.Less, stat.Equivalent, stat.Inconclusive} {
+		if list := ofVerdict(all, verdict); len(list) > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s", verdict, several(whereOf(list, label))))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func ofVerdict(all []Comparison, verdict stat.Verdict) []Comparison {
+	return slices.DeleteFunc(slices.Clone(all), func(c Comparison) bool { return c.Verdict != verdict })
+}
+
+// placed tells comparisons apart by candidate and level and, where they come
+// from several, by experiment and part.
+func placed(all []Comparison) func(Comparison) string {
+	differs := func(of func(Comparison) string) bool {
+		return slices.ContainsFunc(all, func(c Comparison) bool { return of(c) != of(all[0]) })
+	}
+	experiments := differs(func(c Comparison) string { return c.Experiment })
+	parts := differs(func(c Comparison) string { return c.Part })
+	return func(c Comparison) string {
+		text := named(c.Candidate, c.Concurrency)
+		if parts && c.Part != "" {
+			text = c.Part + ": " + text
+		}
+		if experiments && c.Experiment != "" {
+			text = c.Experiment + ": " + text
+		}
+		return text
+	}
+}
+
+func whereOf(list []Comparison, label func(Comparison) string) []string {
+	var where []string
+	for _, c := range list {
+		text := label(c)
+		if c.Rounds > 0 {
+			text += fmt.Sprintf(" (%s of %s)", percent(c.Ratio), Name(c.Metric))
+		}
+		where = append(where, text)
+	}
+	return where
+}
+
+// several lists a few places, or counts the rest.
+func several(where []string) string {
+	const most = 3
+	if rest := len(where) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(where[:most], ", "), rest)
+	}
+	return strings.Join(where, ", ")
+}
+
+// sweepLine says where the best level of each sweep is, or which visits spoil it.
+func (d *Document) sweepLine() (line string, refused []string) {
+	var parts []string
+	for _, c := range d.Curves {
+		of := ""
+		if len(d.Curves) > 1 {
+			of = c.Arm + ": "
+		}
+		text, codes := best(c.Curve)
+		parts = append(parts, of+text)
+		for _, code := range codes {
+			if !slices.Contains(refused, code) {
+				refused = append(refused, code)
+			}
+		}
+	}
+	return strings.Join(parts, "; "), refused
+}
+
+func best(c trial.Curve) (text string, refused []string) {
+	enough := ""
+	if c.Enough != nil {
+		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", Count(c.Enough.N.Value))
+	}
+	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 {
+		return text, refused
+	}
+	switch {
+	case c.Fit == nil:
+		return "no optimum: " + c.NoFit + enough, nil
+	case c.Fit.Peak == nil:
+		return "no optimum within these levels: " + c.Fit.NoPeak + enough, nil
+	}
+	return fmt.Sprintf("optimum at %d VUs, %s%s", c.Fit.Peak.Optimum, perSec(c.Fit.Peak.Throughput.Value), enough), nil
+}
+
+// resultLine says which results must not be believed.
+func (d *Document) resultLine() (line string, refused []string) {
+	var cells []trial.Cell
+	for _, r := range d.Results {
+		cells = append(cells, r.Cell)
+	}
+	return doubtful(cells, "results")
+}
+
+// doubtful says how many cells must not be believed, and why.
+func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
+	found := new(findings)
+	count, text := 0, ""
+	for _, c := range cells {
+		r := c.Refusal()
+		if r == nil {
+			continue
+		}
+		if count++; count == 1 {
+			text = r.Text
+		}
+		found.add(stat.Warning{Code: r.Code}, named(c.Arm, c.Concurrency))
+	}
+	for _, f := range found.list {
+		refused = append(refused, f.Code)
+	}
+	switch {
+	case count == 0:
+		return "", nil
+	case len(cells) == 1:
+		return fmt.Sprintf("INVALID %s: %s", refused[0], text), refused
+	}
+	return fmt.Sprintf("INVALID %s: %d of %d %s must not be believed: %s: %s", strings.Join(refused, ", "),
+		count, len(cells), what, several(found.list[0].where), text), refused
+}

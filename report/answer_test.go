@@ -1,0 +1,60 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"contend/report"
+	"contend/stat"
+	"contend/trial"
+)
+
+func firstLine(t *testing.T, d *report.Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := d.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(b.String(), "\n")
+	return line
+}
+
+// The first line is the answer, whole, and a refusal names its code and reason.
+func TestTheFirstLineIsTheAnswer(t *testing.T) {
+	saturated := &stat.Warning{Code: "generator_saturated", Text: "A: the generator used 97 % of the CPU it could get"}
+	verdict := func(level int, v stat.Verdict, reason *stat.Warning) report.Comparison {
+		return report.Comparison{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: level, Primary: true,
+			Metric: trial.Throughput, Verdict: v, Reason: reason, Margin: 0.02, RoundLogRatios: make([]float64, 6),
+			Effect: stat.Effect{Ratio: 1.071, Low: 1.05, High: 1.09, P: 0.03, Level: 0.05, Confidence: 0.96875, Rounds: 6}}}
+	}
+	for _, tt := range []struct {
+		comparisons []report.Comparison
+		want        string
+	}{
+		{[]report.Comparison{verdict(10, stat.Faster, nil)},
+			"FASTER: B against A at 10 VUs: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+		{[]report.Comparison{verdict(10, stat.Invalid, saturated)},
+			"INVALID generator_saturated: B against A at 10 VUs: A: the generator used 97 % of the CPU it could get"},
+		{[]report.Comparison{verdict(1, stat.Faster, nil), verdict(10, stat.Invalid, saturated), verdict(20, stat.Invalid, saturated)},
+			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at 10 VUs, B at 20 VUs): A: the generator used 97 % of the CPU it could get; FASTER: B at 1 VU (+7.1 % of throughput)"},
+		{[]report.Comparison{verdict(10, stat.Invalid, nil)}, // of another version
+			"INVALID: B against A at 10 VUs: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+	} {
+		d := &report.Document{Comparisons: tt.comparisons}
+		if got := firstLine(t, d); got != tt.want {
+			t.Errorf("the first line is\n%s, want\n%s", got, tt.want)
+		}
+	}
+}
+
+// After a refusal stands what to do about it.
+func TestARefusalIsFollowedByAdvice(t *testing.T) {
+	var b bytes.Buffer
+	if err := openRun().Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(b.String(), "\n"); !strings.HasPrefix(lines[0], "INVALID rate_missed: ") || !strings.HasPrefix(lines[2], "What to do: ") {
+		t.Errorf("the report begins with\n%s", strings.Join(lines[:3], "\n"))
+	}
+}

@@ -1,0 +1,18 @@
+package trial
+
+import (
+	"cmp"
+	"strings"
+
+	"contend/stat"
+)
+
+// Refusal returns why the cell must not be believed: what would refuse a
+// verdict about its throughput or, if nothing does, about its times. nil: it may.
+func (c Cell) Refusal() *stat.Warning {
+	found := cmp.Or(refuse(c, Throughput), refuse(c, "response_p99_ns"))
+	if found == nil {
+		return nil
+	}
+	return &stat.Warning{Code: found.Code, Text: strings.TrimPrefix(found.Text, c.Arm+": ")}
+}
