@@ -34,9 +34,8 @@ func (b *baton) await(turn uint32, deadline time.Time) bool {
 }
 
 // roundTrip passes a baton there and back.
-func roundTrip(p place) time.Duration {
+func roundTrip(p place, deadline time.Time) time.Duration {
 	var b baton
-	deadline := time.Now().Add(limit)
 	batches := make([]time.Duration, 0, roundTripBatches)
 	p.run(func() {
 		for turn := uint32(0); len(batches) < roundTripBatches; {

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	// limit of each of the three figures: where threads are kept from running, a
-	// measurement ends with the repetitions that it has.
-	limit = 40 * time.Millisecond
+	// limit of each of the three figures and of all: where threads are kept from
+	// running, a measurement ends with the repetitions that it has.
+	limit    = 40 * time.Millisecond
+	allLimit = 100 * time.Millisecond
 	// quorum of repetitions: with fewer, one of them that was interrupted could
 	// be the median.
 	quorum = 20
@@ -31,14 +32,24 @@ func TakeOn(cpus []int) Sample {
 		p = place{cpus[0], cpus[len(cpus)-1]}
 		two = p[0] != p[1]
 	}
-	s := Sample{Loop: loop(p)}
+	end := time.Now().Add(allLimit)
+	s := Sample{Loop: loop(p, deadline(end))}
 	if runtime.GOMAXPROCS(0) > 1 {
-		s.Wakeup = wakeup(p)
 		if two {
-			s.RoundTrip = roundTrip(p)
+			s.RoundTrip = roundTrip(p, deadline(end))
 		}
+		s.Wakeup = wakeup(p, deadline(end))
 	}
 	return s
+}
+
+// deadline returns that of a measurement which begins now, when all must end at
+// the given time.
+func deadline(end time.Time) time.Time {
+	if own := time.Now().Add(limit); own.Before(end) {
+		return own
+	}
+	return end
 }
 
 // A place is the CPUs of two threads; negative: any.

@@ -13,32 +13,32 @@ const (
 
 // wakeup returns how long after the ring of a bell the thread that sleeps on it
 // runs.
-func wakeup(p place) time.Duration {
+func wakeup(p place, deadline time.Time) time.Duration {
 	b, err := newBell()
 	if err != nil {
 		return 0
 	}
 	defer b.close()
 	begin := time.Now()
-	var rung atomic.Int64 // when, since begin; 0: answered; negative: the last
+	var rung atomic.Int64 // when, since begin; 0: answered
+	var over atomic.Bool
 	times := make([]time.Duration, 0, wakeups)
 	p.run(func() {
 		for answered := true; answered && len(times) < wakeups; {
-			spin(begin, time.Since(begin)+drowsy, func() bool { return false })
+			spin(time.Now().Add(drowsy), func() bool { return false })
 			rung.Store(int64(time.Since(begin)))
 			b.ring()
-			answered = spin(begin, limit, func() bool { return rung.Load() == 0 })
+			answered = spin(deadline, func() bool { return rung.Load() == 0 })
 		}
-		rung.Store(-1)
+		over.Store(true)
 		b.ring()
 	}, func() {
 		for b.sleep() == nil {
 			at := time.Since(begin)
-			since := time.Duration(rung.Load())
-			if since < 0 {
+			if over.Load() {
 				return
 			}
-			times = append(times, at-since)
+			times = append(times, at-time.Duration(rung.Load()))
 			rung.Store(0)
 		}
 	})
@@ -46,10 +46,10 @@ func wakeup(p place) time.Duration {
 }
 
 // spin keeps its CPU until the condition holds, and returns false where it does
-// not until the given time since begin.
-func spin(begin time.Time, until time.Duration, condition func() bool) bool {
+// not before the deadline.
+func spin(deadline time.Time, condition func() bool) bool {
 	for !condition() {
-		if time.Since(begin) > until {
+		if time.Now().After(deadline) {
 			return false
 		}
 	}
