@@ -159,7 +159,7 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup) (started,
 		return started{}, err
 	}
 	process, err := subject.Start(ctx, subject.Config{
-		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(),
+		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log},
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Subject) live(launched chan<- error) {
 	}
 	isolate(s.cmd)
 	s.launched = time.Now()
-	err = s.cmd.Start()
+	err = onCPUs(s.cpus, s.cmd.Start)
 	output.started()
 	if err != nil {
 		output.finish()

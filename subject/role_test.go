@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,7 @@ var roles = map[string]func(args []string){
 	"flood":    flood,
 	"unlucky":  unlucky,
 	"holder":   holder,
+	"where":    where,
 }
 
 func TestMain(m *testing.M) {
@@ -185,4 +187,22 @@ func holder([]string) {
 	s := must(Start(testContext(), cfg))
 	fmt.Println(s.stdout.text())
 	hang()
+}
+
+// where prints the CPUs of every thread of a child, and then of this process.
+func where(args []string) {
+	if len(args) == 0 {
+		must(0, relative("where", "child").Run())
+	}
+	for _, file := range must(filepath.Glob("/proc/self/task/*/status")) {
+		for line := range strings.Lines(string(must(os.ReadFile(file)))) {
+			if strings.HasPrefix(line, "Cpus_allowed_list:") {
+				fmt.Print(line)
+			}
+		}
+	}
+	if len(args) == 0 {
+		fmt.Println("told")
+		hang()
+	}
 }

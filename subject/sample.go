@@ -23,14 +23,22 @@ type Sample struct {
 	// small and even negative.
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
 	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	// Waited is how long its threads were able to run and had no core, of those
+	// that live; a difference can be too small, as with the switches.
+	Waited time.Duration `json:"waited_ns"`
+	// CPUs is the number of CPUs that its first process may use, and SharedCPUs how
+	// many of these the sampling process may use, too; 0, 0: not known.
+	CPUs       int `json:"cpus"`
+	SharedCPUs int `json:"shared_cpus"`
 }
 
 // Sub returns what was used between an earlier sample and s: the differences of
-// the sums, with memory and threads as they are in s.
+// the sums, with memory, threads and CPUs as they are in s.
 func (s Sample) Sub(earlier Sample) Sample {
 	s.Elapsed -= earlier.Elapsed
 	s.CPU -= earlier.CPU
 	s.VoluntarySwitches -= earlier.VoluntarySwitches
 	s.InvoluntarySwitches -= earlier.InvoluntarySwitches
+	s.Waited -= earlier.Waited
 	return s
 }

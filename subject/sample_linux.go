@@ -3,6 +3,7 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -98,10 +99,9 @@ func tryTree(root int) (Sample, time.Time, error) {
 		}
 		sample.Threads += p.NumThreads
 		sample.RSSBytes += int64(p.ResidentMemory())
-		voluntary, involuntary := switches(p.PID)
-		sample.VoluntarySwitches += voluntary
-		sample.InvoluntarySwitches += involuntary
+		sample.addThreads(p.PID)
 	}
+	sample.CPUs, sample.SharedCPUs = allowed(root)
 	var vanished error
 	at := time.Now()
 	for _, p := range members {
@@ -127,19 +127,32 @@ func cpuClock(pid int) (time.Duration, error) {
 	return time.Duration(used.Nano()), err
 }
 
-// switches adds up the context switches of the threads of a process.
-func switches(pid int) (voluntary, involuntary int64) {
+// addThreads adds up the context switches and waits of the threads of a process.
+func (s *Sample) addThreads(pid int) {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {
-		return 0, 0 // it ended, and took its threads' counts with it
+		return // it ended, and took its threads' counts with it
 	}
 	for _, thread := range threads {
-		status, err := thread.NewStatus()
-		if err != nil {
-			continue
+		if status, err := thread.NewStatus(); err == nil {
+			s.VoluntarySwitches += int64(status.VoluntaryCtxtSwitches)
+			s.InvoluntarySwitches += int64(status.NonVoluntaryCtxtSwitches)
 		}
-		voluntary += int64(status.VoluntaryCtxtSwitches)
-		involuntary += int64(status.NonVoluntaryCtxtSwitches)
+		if schedstat, err := thread.Schedstat(); err == nil {
+			s.Waited += time.Duration(schedstat.WaitingNanoseconds)
+		}
 	}
-	return voluntary, involuntary
+}
+
+// allowed returns how many CPUs a process may use, and how many of these the
+// calling thread may use, too.
+func allowed(pid int) (cpus, shared int) {
+	var its, ours unix.CPUSet
+	if unix.SchedGetaffinity(pid, &its) != nil || unix.SchedGetaffinity(0, &ours) != nil {
+		return 0, 0
+	}
+	for i := range its {
+		shared += bits.OnesCount64(uint64(its[i] & ours[i]))
+	}
+	return its.Count(), shared
 }

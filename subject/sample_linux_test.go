@@ -93,3 +93,19 @@ func TestCPUClockOfNobody(t *testing.T) {
 		t.Errorf("our own clock: %v", got)
 	}
 }
+
+func TestSampleWaitsAndCPUs(t *testing.T) {
+	cfg := with(role("burn", "50ms"), Ready{Log: "burnt"})
+	cfg.CPUs = []int{0}
+	s := started(t, cfg)
+	got := must(s.Sample())
+	if got.CPUs != 1 || got.SharedCPUs > 1 {
+		t.Errorf("%d CPUs, %d of them shared; want 1 and at most 1", got.CPUs, got.SharedCPUs)
+	}
+	if got.Waited <= 0 {
+		t.Error("a process that was started has waited for a core at least once")
+	}
+	if later := must(s.Sample()).Sub(got); later.Waited < 0 || later.CPUs != 1 {
+		t.Errorf("difference %+v", later)
+	}
+}

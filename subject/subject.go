@@ -41,6 +41,10 @@ type Config struct {
 	// to a fresh folder, {{dir}} in Command, Env and Files, and removed when the
 	// subject has ended.
 	Files map[string]string
+	// CPUs are those that the subject and everything that it starts may use, from
+	// its first instruction; empty means those that this process may use, or is
+	// pinned to. Linux only.
+	CPUs []int
 	// Ready says when the subject counts as ready.
 	Ready Ready
 	// StartTimeout bounds the time from start to ready; 0 means 10 s.
@@ -57,6 +61,7 @@ type Subject struct {
 	addrs       map[string]string
 	stopTimeout time.Duration
 	cmd         *exec.Cmd
+	cpus        []int
 	launched    time.Time
 	stdout      tail
 	stderr      tail
@@ -253,6 +258,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		ended:       cfg.removeFolder,
 		stopTimeout: orDefault(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
+		cpus:        slices.Clone(cfg.CPUs),
 		stdout:      tail{watch: watch},
 		stderr:      tail{watch: watch},
 		done:        make(chan struct{}),
