@@ -265,7 +265,7 @@ func unnamed() *report.Document {
 // smallDocuments are of every kind and quickly read. They are made once.
 var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	sweep, compared, published, guard := document("sweep"), document("compare"), document("lab"), document("guard")
-	sweep.AddCurve(report.Place{}, sweepOf("s", []int{1, 18, 36, 72, 144, 216}, []int64{6500, 99600, 165200, 185300, 177500, 170200}))
+	sweep.AddCurve(report.Place{}, sweepOf("s", []int{1, 18, 36, 72, 108, 144, 216}, []int64{6500, 99600, 165200, 185300, 182900, 177500, 170200}))
 	compared.Add(report.Place{}, verdicts(10))
 	e := counterExperiment()
 	e.Published = e.Published[1:]

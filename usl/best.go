@@ -28,7 +28,7 @@ func WithinOfBest(points []Point, share float64, seed uint64) (Knee, error) {
 	if err != nil {
 		return Knee{}, err
 	}
-	s := sample{levels: levels}
+	s := newSample(levels, len(points))
 	found := s.withinOfBest(share)
 	knee := Knee{N: Estimate{Value: found.n}, Throughput: found.mean}
 	if slices.ContainsFunc(levels, func(l level) bool { return len(l.visits) < 2 }) {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // resamples is the number of bootstrap fits; with 999 the 25th and the 975th are
@@ -36,7 +38,8 @@ func (s *sample) resample(seed uint64) {
 
 // draw returns a resampled mean throughput of l. Deviations from the mean of k
 // visits are too small by √(1−1/k) on average, and are scaled accordingly (Rao and
-// Wu, Resampling Inference With Complex Survey Data, JASA 83, 1988).
+// Wu, Resampling Inference With Complex Survey Data, JASA 83, 1988). Because even
+// then their spread is an estimate, they are widened, too.
 func (s *sample) draw(l level, residuals []float64, random *rand.Rand) float64 {
 	k := len(l.visits)
 	if k == 1 {
@@ -46,20 +49,32 @@ func (s *sample) draw(l level, residuals []float64, random *rand.Rand) float64 {
 	for range k {
 		deviation += l.visits[random.IntN(k)] - l.mean
 	}
-	spread := math.Sqrt(float64(k) / float64(k-1))
+	spread := s.widening * math.Sqrt(float64(k)/float64(k-1))
 	return max(l.mean+spread*deviation/float64(k), 0)
 }
 
+// widened is what a percentile interval lacks when the spread of its resamples was
+// estimated with so many degrees of freedom: the quantile of t over that of the
+// normal distribution (Hesterberg, What Teachers Should Know About the Bootstrap, The
+// American Statistician 69, 2015, section 4.1). Of the degrees of freedom within
+// levels half count, since a figure rests on the levels near it.
+func widened(freedom int) float64 {
+	const quantile = 1 - (1-Confidence)/2
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(max(freedom, 2))}
+	return t.Quantile(quantile) / distuv.UnitNormal.Quantile(quantile)
+}
+
 // scaledResiduals returns the residuals, centred, and scaled by √(n/(n−3)) because
-// three parameters were fitted (Davison and Hinkley, section 6.2.3).
+// three parameters were fitted (Davison and Hinkley, section 6.2.3); and widened.
 func (s *sample) scaledResiduals() []float64 {
 	var residuals []float64
 	for _, r := range s.residuals() {
 		residuals = append(residuals, r.Residual)
 	}
 	centre, n := mean(residuals), float64(len(residuals))
+	scale := widened(len(residuals)-parameters) * math.Sqrt(n/max(n-parameters, 1))
 	for i := range residuals {
-		residuals[i] = (residuals[i] - centre) * math.Sqrt(n/max(n-parameters, 1))
+		residuals[i] = (residuals[i] - centre) * scale
 	}
 	return residuals
 }

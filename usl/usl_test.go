@@ -68,13 +68,14 @@ func TestSDM91(t *testing.T) {
 	if len(r.Warnings) != 0 || r.NoPeak != "" {
 		t.Errorf("%v, %q", r.Warnings, r.NoPeak)
 	}
-	// R's standard errors are 0.0091, 0.0000199 and 14.2; ours must be of that size
+	// R's standard errors are 0.0091, 0.0000199 and 14.2; with 4 degrees of freedom an
+	// interval has 2 · 2.776 of them, and ours must be of that size
 	for _, c := range []struct {
 		of usl.Estimate
 		se float64
 	}{{r.Alpha, 0.0091}, {r.Beta, 0.0000199}, {r.Gamma, 14.2}} {
 		i := c.of.Interval
-		if i.Low > c.of.Value || i.High < c.of.Value || i.High-i.Low < 2*c.se || i.High-i.Low > 6*c.se {
+		if i.Low > c.of.Value || i.High < c.of.Value || i.High-i.Low < 4*c.se || i.High-i.Low > 8*c.se {
 			t.Errorf("%v: interval %v, standard error %v", c.of.Value, *i, c.se)
 		}
 	}
@@ -200,8 +201,8 @@ func TestPlateauIsNoPeak(t *testing.T) {
 	}
 }
 
-// At 95 % at least 85 of 100 intervals must hold the truth; 93 is what the
-// documentation admits.
+// At 95 % at least 88 of 100 intervals must hold the truth: 95 − 2.5 · √(95 · 5 ÷ 60)
+// of 60 sweeps. bench/sweeps has the coverage over a thousand.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	sweeps := 60
 	if testing.Short() || raceEnabled {
@@ -226,7 +227,7 @@ func TestIntervalsCoverTheTruth(t *testing.T) {
 		x += covers(result.Peak.Throughput, m.Throughput(peak))
 		alpha += covers(result.Alpha, m.Alpha)
 	}
-	if least := sweeps * 85 / 100; n < least || x < least || alpha < least {
+	if least := sweeps * 88 / 100; n < least || x < least || alpha < least {
 		t.Errorf("N* %d, X(N*) %d, α %d of %d", n, x, alpha, sweeps)
 	}
 }
