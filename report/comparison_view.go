@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"contend/stat"
@@ -11,9 +12,6 @@ import (
 // comparisons writes the verdicts. Warnings that stand with the results are not
 // repeated.
 func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
-	if len(list) == 0 {
-		return
-	}
 	interval, holm := "interval", ""
 	known, found := ofCells(cells), new(findings)
 	t := table{}
@@ -36,8 +34,12 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 		}
 	}
 	t.columns = []string{"arm", "VUs", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
-	v.say("Compared with the baseline %s in interleaved blocks, round by round (%s); differences of up to ±%.3g %% count as equivalent%s:",
-		list[0].Baseline, plural(rounds(list), "round"), 100*list[0].Margin, holm)
+	how := fmt.Sprintf("in interleaved blocks, round by round (%s)", plural(rounds(list), "round"))
+	if slices.ContainsFunc(list[0].Warnings, func(w stat.Warning) bool { return w.Code == "not_interleaved" }) {
+		how = "NOT interleaved, each measured at a time of its own"
+	}
+	v.say("Compared with the baseline %s %s; differences of up to ±%.3g %% count as equivalent%s:",
+		list[0].Baseline, how, 100*list[0].Margin, holm)
 	v.table(t)
 	found.write(v)
 	overall(v, list)

@@ -5,13 +5,7 @@ import "contend/trial"
 // Derive computes every figure that follows from others: results and
 // comparisons from their trials, fits from their points, ours beside theirs.
 func (d *Document) Derive() {
-	derived := map[Place]bool{}
-	for _, t := range d.Trials {
-		derived[t.Place] = true
-	}
-	for _, c := range d.Curves {
-		derived[c.Place] = true
-	}
+	derived := d.derivedPlaces()
 	kept := d.Results
 	d.Results, d.Comparisons = []Result{}, nil
 	for _, r := range kept {
@@ -30,6 +24,7 @@ func (d *Document) Derive() {
 		c.Derive()
 		d.addCells(c.Place, c.Results)
 	}
+	d.deriveApart()
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)
 	}

@@ -30,6 +30,10 @@ type Document struct {
 	Notes []string `json:"notes,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.
 	Trials []Trials `json:"trials,omitempty"`
+	// Apart are the rounds of two stored documents that were compared, and
+	// Sources these documents.
+	Apart   []Apart  `json:"apart,omitempty"`
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // A Place says which part of which experiment an entry belongs to; both are

@@ -277,7 +277,12 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guarded.Derive()
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
-	return map[string]*report.Document{"empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
+	stored := document("compare")
+	once := runDocument(closedResult("http://127.0.0.1:1/", 10, 5))
+	if err := stored.AddStored(report.Stored{Name: "a.json", Document: once}, report.Stored{Name: "b.json", Document: once}, how()); err != nil {
+		panic(err)
+	}
+	return map[string]*report.Document{"stored": stored, "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
 		"few-rounds": fewRounds(), "compared": compared, "sweep": sweep, "published": published, "guards": guard}
 })
 
@@ -288,6 +293,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "ladder": ladder(),
 		"comparison": comparison(), "unnamed": unnamed(), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
-		"empty": document("run"),
+		"empty": document("run"), "stored": storedDocuments(),
 	}
 }

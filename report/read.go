@@ -145,6 +145,12 @@ func (d *Document) complete() error {
 	for i, t := range d.Trials {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
 	}
+	if n := len(d.Sources); n != 0 && n != 2 {
+		p.add("sources", "are %d, allowed are 2 or none", n)
+	}
+	for i, a := range d.Apart {
+		p.apart(fmt.Sprintf("apart[%d]", i), &a.Apart)
+	}
 	for i, e := range d.Experiments {
 		p.experiment(fmt.Sprintf("experiments[%d]", i), e, len(d.Results))
 	}
@@ -170,6 +176,18 @@ func (p *problems) trials(path string, t trial.Trials) {
 		float64(len(t.Blocks)+len(t.Rounds))
 	if work > maxWork {
 		p.add(path, "has too many levels, arms and blocks to be recomputed")
+	}
+}
+
+func (p *problems) apart(path string, a *trial.Apart) {
+	if err := a.Validate(); err != nil {
+		p.add(path, "cannot be compared: %v", err)
+	}
+	p.cells(path+".baseline.rounds", a.Baseline.Rounds)
+	p.cells(path+".candidate.rounds", a.Candidate.Rounds)
+	rounds := float64(len(a.Baseline.Rounds) + len(a.Candidate.Rounds))
+	if rounds*rounds*float64(len(a.Metrics)) > maxWork {
+		p.add(path, "has too many rounds to be recomputed")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"contend/trial"
@@ -33,11 +34,19 @@ func (d *Document) view() *view {
 	if len(d.Experiments) > 1 {
 		d.summary(v)
 	}
-	v.say("%s", d.Environment.sentence(d.Version))
+	for i, s := range d.Sources {
+		v.say("%s: %s", []string{"Baseline", "Candidate"}[i], s.sentence())
+	}
+	if len(d.Sources) == 0 {
+		v.say("%s", d.Environment.sentence(d.Version))
+	}
 	return v
 }
 
 func (e Environment) sentence(version string) string {
+	if e == (Environment{}) {
+		return "Not measured by contend."
+	}
 	text := fmt.Sprintf("Measured %s by contend %s on %s, %s", e.Started.UTC().Format(time.RFC3339), version,
 		cmp.Or(e.CPU, "an unknown CPU"), plural(e.Cores, "core"))
 	if e.CPULimit > 0 {
@@ -75,7 +84,14 @@ func (d *Document) place(v *view, at Place) {
 			list = append(list, c.Comparison)
 		}
 	}
-	comparisons(v, list, cells)
+	for len(list) > 0 { // with one baseline at a time: stored documents may have several
+		n := slices.IndexFunc(list, func(c trial.Comparison) bool { return c.Baseline != list[0].Baseline })
+		if n < 0 {
+			n = len(list)
+		}
+		comparisons(v, list[:n], cells)
+		list = list[n:]
+	}
 	for _, c := range d.Curves {
 		if c.Place == at {
 			curve(v, c.Curve)

@@ -18,7 +18,8 @@ type Comparison struct {
 	Metric      Metric       `json:"metric"`
 	Primary     bool         `json:"primary,omitempty"`
 	Verdict     stat.Verdict `json:"verdict"`
-	// Reason says why the verdict is INVALID.
+	// Reason says why the verdict is INVALID, or INCONCLUSIVE for another cause
+	// than the spread of the rounds.
 	Reason *stat.Warning `json:"reason,omitempty"`
 	stat.Effect
 	// BaselineValue and CandidateValue are the metric over all rounds.

@@ -21,16 +21,22 @@ func newCompare(a *app) *cobra.Command {
 	c := &compareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Compare two servers in interleaved blocks and give a verdict",
+		Short: "Compare two servers in interleaved blocks, or two documents, and give a verdict",
 		Long: "Compare the baseline A with the candidate B: interleaved blocks within rounds of fresh processes,\n" +
 			"the ratio with its interval, and a verdict or a refusal.\n\n" +
 			"A and B are two URLs, or with --url two commands that are started and stopped in every round;\n" +
-			"{{addr}} stands for the free address that each is given.",
+			"{{addr}} stands for the free address that each is given.\n\n" +
+			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +
+			"a side, and without a verdict where they were not measured alike.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
-			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'",
-		Args:              arguments(2, "two targets, or with --url two commands"),
+			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
+			indent + "contend compare --metric throughput_per_s monday.json tuesday.json",
+		Args:              arguments(2, "two targets or documents, or with --url two commands"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if stored, err := areFiles(args); c.spec.URL == "" && (stored || err != nil) {
+				return a.compareStored(cmd, c, args, err)
+			}
 			return a.compare(cmd.Context(), c, args)
 		},
 	}

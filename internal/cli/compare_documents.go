@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"contend/experiment"
+	"contend/report"
+	"contend/trial"
+)
+
+// storedFlags are the flags of compare that mean something for stored documents.
+var storedFlags = []string{"metric", "margin", "json", "output"}
+
+// areFiles says whether both arguments are files; one alone is a mistake.
+func areFiles(args []string) (bool, error) {
+	var files, others []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			files = append(files, arg)
+		} else {
+			others = append(others, arg)
+		}
+	}
+	if len(files) == 1 {
+		return false, fmt.Errorf("%s is a file and %s is none: two stored documents can be compared, or two targets", files[0], others[0])
+	}
+	return len(files) == 2, nil
+}
+
+// compareStored compares two stored documents, unless there is a mistake.
+func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, mistake error) error {
+	how := trial.Apart{Metrics: experiment.DefaultMetrics(), Margin: c.margin / 100, Confidence: experiment.DefaultConfidence}
+	if len(c.metrics) > 0 {
+		how.Metrics = nil
+	}
+	for _, m := range c.metrics {
+		how.Metrics = append(how.Metrics, trial.Metric(m))
+	}
+	if err := errors.Join(mistake, onlyStored(cmd), inFlags(how.Check())); err != nil {
+		return usage(err)
+	}
+	doc := newDocument("compare")
+	var stored [2]report.Stored
+	for i, path := range args {
+		read, notes, err := readStored(path)
+		if err != nil {
+			return failed(err)
+		}
+		doc.Notes = append(doc.Notes, notes...)
+		stored[i] = report.Stored{Name: filepath.Base(path), Document: read}
+	}
+	if len(c.metrics) == 0 && slices.ContainsFunc(stored[:], func(s report.Stored) bool { return s.Command == report.PublishedCommand }) {
+		how.Metrics = []trial.Metric{trial.Throughput, "response_mean_ns", "service_mean_ns"} // all that such a document knows
+	}
+	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
+		return usage(err)
+	}
+	return a.finish(cmd.Context(), doc, &c.out, nil)
+}
+
+// onlyStored refuses flags about measuring.
+func onlyStored(cmd *cobra.Command) error {
+	given := cmd.Flags().NFlag()
+	for _, name := range storedFlags {
+		if cmd.Flags().Changed(name) {
+			given--
+		}
+	}
+	if given == 0 {
+		return nil
+	}
+	return fmt.Errorf("stored documents are only read: allowed are --%s, and none of the flags about measuring", strings.Join(storedFlags, ", --"))
+}
+
+// readStored reads a document, and notes when it does not agree with itself.
+func readStored(path string) (doc *report.Document, notes []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	doc, err = report.Read(f)
+	if doc == nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		notes = []string{fmt.Sprintf("%s does not agree with itself; compared is what was recomputed (%s).", path, first)}
+	}
+	return doc, notes, nil
+}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"contend/trial"
+)
+
+// Benchmarks writes the rounds in the Go benchmark format
+// (golang.org/design/14313-benchmark-format), so that benchstat reads them: one
+// line for each round of an arm at a level. benchstat takes the rounds as
+// unpaired samples and knows no refusal, so what must be read with care stands
+// above them, as a comment.
+func (d *Document) Benchmarks(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	for _, r := range d.Results {
+		for _, warning := range r.Warnings {
+			fmt.Fprintln(b, clean(fmt.Sprintf("# %s (%s): %s", warning.Code, named(r.Arm, r.Concurrency), warning.Text)))
+		}
+	}
+	if len(d.Sources) != 2 {
+		d.Environment.benchmarks(b)
+	}
+	b.WriteString("Unit ops/s better=higher\n")
+	for _, s := range d.sides() {
+		d.rounds(b, s)
+	}
+	for _, a := range d.Apart {
+		for i, arm := range []trial.Side{a.Baseline, a.Candidate} {
+			if len(d.Sources) == 2 {
+				d.Sources[i].Environment.benchmarks(b)
+			}
+			d.rounds(b, side{a.Place, arm})
+		}
+	}
+	return b.Flush()
+}
+
+func (e Environment) benchmarks(b *bufio.Writer) {
+	for _, line := range [][2]string{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}} {
+		fmt.Fprintf(b, "%s: %s\n", line[0], clean(line[1]))
+	}
+}
+
+func (d *Document) rounds(b *bufio.Writer, s side) {
+	name := "BenchmarkContend"
+	for _, label := range [][2]string{{"experiment", s.Experiment}, {"part", s.Part}, {"arm", s.Arm}} {
+		if label[1] != "" {
+			name += "/" + label[0] + "=" + part(label[1])
+		}
+	}
+	for _, c := range s.Rounds {
+		if c.Ops < 1 || c.Completed < 1 {
+			continue
+		}
+		fmt.Fprintf(b, "%s/vus=%d\t%d", name, c.Concurrency, c.Ops)
+		for _, m := range benchmarkUnits {
+			batches := c.Ops > c.Completed && strings.HasPrefix(string(m.metric), "response_") // times of many operations
+			if value, ok := m.metric.Of(c); ok && !batches {
+				fmt.Fprintf(b, "\t%s %s", strconv.FormatFloat(value, 'g', 6, 64), m.unit)
+			}
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// benchmarkUnits names metrics as benchmarks do; benchstat takes any unit it
+// does not know for one of which less is better.
+var benchmarkUnits = []struct {
+	metric trial.Metric
+	unit   string
+}{
+	{trial.WallPerOp, "ns/op"}, {trial.Throughput, "ops/s"},
+	{"response_p50_ns", "p50-response-ns"}, {"response_p90_ns", "p90-response-ns"}, {"response_p99_ns", "p99-response-ns"},
+	{trial.ServerCPUPerOp, "server-cpu-ns/op"}, {trial.ServerRSS, "server-rss-bytes"}, {trial.Errors, "errors"},
+}
+
+// part makes a text a part of a benchmark's name, which ends at a space and is
+// divided by slashes.
+func part(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsSpace(r) || !unicode.IsGraphic(r) {
+			return '_'
+		}
+		return r
+	}, text)
+}

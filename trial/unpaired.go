@@ -1,0 +1,214 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/stat"
+)
+
+// Apart are two arms that were measured at different times: those of two stored
+// documents. Their rounds have no partners, so they are compared unpaired, and
+// what changed on the machine in between is in the difference.
+type Apart struct {
+	Baseline  Side `json:"baseline"`
+	Candidate Side `json:"candidate"`
+	// Metrics, Margin and Confidence are those of Design.
+	Metrics    []Metric `json:"metrics"`
+	Margin     float64  `json:"margin"`
+	Confidence float64  `json:"confidence"`
+	// Environments names what differs between those of the two sides, as in
+	// "cores: 2 against 4"; with anything in it there is no verdict.
+	Environments []string `json:"environments_differ,omitempty"`
+	// Results and Comparisons are not stored: Derive computes them.
+	Results     []Cell       `json:"-"`
+	Comparisons []Comparison `json:"-"`
+}
+
+// A Side is one of two arms measured apart.
+type Side struct {
+	Arm string `json:"arm"`
+	// Rounds are its replications: the rounds of a comparison, the visits of a
+	// sweep; a single run is one. They may be of several levels.
+	Rounds []Cell `json:"rounds"`
+}
+
+// fewestApart is how many rounds each side needs for a verdict: as many as a
+// comparison in interleaved blocks, though the test alone would do with fewer.
+const fewestApart = 6
+
+// Check returns every mistake of Metrics, Margin and Confidence at once.
+func (a *Apart) Check() error { return a.trials().Design.Validate() }
+
+// Validate returns every mistake at once.
+func (a *Apart) Validate() error {
+	err := a.Check()
+	if a.Baseline.Arm == a.Candidate.Arm {
+		err = errors.Join(err, fmt.Errorf("apart: both arms are called %q", a.Baseline.Arm))
+	}
+	return err
+}
+
+// trials is what decides about comparisons.
+func (a *Apart) trials() *Trials {
+	return &Trials{Arms: []string{a.Baseline.Arm, a.Candidate.Arm}, Design: Design{
+		Rounds: 1, Pairs: 1, Block: time.Second, // of no consequence here
+		Metrics: a.Metrics, Margin: a.Margin, Confidence: a.Confidence,
+	}}
+}
+
+// Derive computes every figure that follows from the counts and histograms of
+// the rounds: theirs, Results and Comparisons.
+func (a *Apart) Derive() {
+	a.Results, a.Comparisons = nil, nil
+	for _, side := range []Side{a.Baseline, a.Candidate} {
+		for i := range side.Rounds {
+			side.Rounds[i].Arm = side.Arm
+			side.Rounds[i].Derive()
+		}
+		for _, level := range side.levels() {
+			a.Results = append(a.Results, MergeCells(side.at(level)))
+		}
+	}
+	for _, levels := range a.levels() {
+		a.Comparisons = append(a.Comparisons, a.compare(a.Baseline.at(levels[0]), a.Candidate.at(levels[1]))...)
+	}
+}
+
+// levels returns the levels that are compared with each other: those that both
+// sides have, or where each has but one, these.
+func (a *Apart) levels() [][2]int {
+	base, cand := a.Baseline.levels(), a.Candidate.levels()
+	if len(base) == 1 && len(cand) == 1 {
+		return [][2]int{{base[0], cand[0]}}
+	}
+	var both [][2]int
+	for _, n := range base {
+		if slices.Contains(cand, n) {
+			both = append(both, [2]int{n, n})
+		}
+	}
+	return both
+}
+
+func (s Side) levels() []int {
+	var list []int
+	for _, c := range s.Rounds {
+		list = append(list, c.Concurrency)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// at returns the rounds at a level.
+func (s Side) at(level int) []Cell {
+	return slices.DeleteFunc(slices.Clone(s.Rounds), func(c Cell) bool { return c.Concurrency != level })
+}
+
+// compare compares in each metric that both sides have; the primary one is never
+// left out.
+func (a *Apart) compare(base, cand []Cell) []Comparison {
+	sum, candSum := MergeCells(base), MergeCells(cand)
+	var list []Comparison
+	for i, m := range a.Metrics {
+		c := Comparison{Baseline: sum.Arm, Candidate: candSum.Arm, Concurrency: candSum.Concurrency,
+			Metric: m, Primary: i == 0, Margin: a.Margin, RoundLogRatios: []float64{}}
+		c.BaselineValue, _ = m.Of(sum)
+		c.CandidateValue, _ = m.Of(candSum)
+		c.Reason = cmp.Or(refuse(sum, m), refuse(candSum, m))
+		baseLogs, candLogs := logs(base, m), logs(cand, m)
+		if len(baseLogs) == 0 || len(candLogs) == 0 {
+			if !c.Primary {
+				continue
+			}
+			c.Reason = cmp.Or(c.Reason, &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)})
+		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil {
+			c.Effect = effect
+		}
+		list = append(list, c)
+	}
+	a.trials().decide(list, findings(sum, candSum))
+	a.withhold(list, a.unlike(base, cand))
+	return list
+}
+
+func logs(rounds []Cell, m Metric) []float64 {
+	var list []float64
+	for _, c := range rounds {
+		if value, ok := m.Of(c); ok && value > 0 {
+			list = append(list, math.Log(value))
+		}
+	}
+	return list
+}
+
+// withhold says of each comparison how it was made, and leaves it undecided
+// where there is a reason.
+func (a *Apart) withhold(list []Comparison, reason *stat.Warning) {
+	for i := range list {
+		c := &list[i]
+		c.RoundsNeeded = 0 // further rounds would be of another time again
+		c.Warnings = append([]stat.Warning{{Code: "not_interleaved",
+			Text: "the two were measured at different times: a difference may be the machine's, not the server's"}}, c.Warnings...)
+		if reason == nil {
+			continue
+		}
+		c.Warnings = slices.DeleteFunc(c.Warnings, func(w stat.Warning) bool { return w.Code == reason.Code })
+		if c.Verdict != stat.Invalid {
+			c.Verdict, c.Reason = stat.Inconclusive, reason
+		}
+	}
+}
+
+// unlike returns why the rounds of the sides decide nothing, or nil.
+func (a *Apart) unlike(base, cand []Cell) *stat.Warning {
+	plans := plansDiffer(base[0], cand[0])
+	switch {
+	case len(plans) > 0:
+		return &stat.Warning{Code: "plans_differ", Text: "the two were not driven alike: " + strings.Join(plans, "; ")}
+	case len(a.Environments) > 0:
+		return &stat.Warning{Code: "environments_differ",
+			Text: "the two were not measured in the same environment: " + strings.Join(a.Environments, "; ")}
+	case min(len(base), len(cand)) < fewestApart:
+		return &stat.Warning{Code: "too_few_rounds", Text: fmt.Sprintf(
+			"%d and %d rounds, at least %d on each side are needed", len(base), len(cand), fewestApart)}
+	}
+	return nil
+}
+
+// plansDiffer names what a difference between two plans would measure instead of
+// the server.
+func plansDiffer(base, cand Cell) []string {
+	var list []string
+	differ := func(what string, a, b any) {
+		if a != b {
+			list = append(list, fmt.Sprintf("%s: %v against %v", what, a, b))
+		}
+	}
+	differ("model", base.Model, cand.Model)
+	differ("VUs", base.Concurrency, cand.Concurrency)
+	differ("rate", rate(base), rate(cand))
+	differ("think time", base.Plan.Think, cand.Plan.Think)
+	differ("target", form(base.Target), form(cand.Target))
+	differ("generator", cmp.Or(string(base.Engine), "unknown"), cmp.Or(string(cand.Engine), "unknown"))
+	return list
+}
+
+func rate(c Cell) string {
+	if c.Plan.Pacer == nil {
+		return "none"
+	}
+	return c.Plan.Pacer.String()
+}
+
+// form is a target's scheme: addresses and paths are what two servers may
+// differ in.
+func form(target string) string {
+	scheme, _, _ := strings.Cut(target, ":")
+	return scheme
+}
