@@ -19,9 +19,9 @@ func TestTheBoundSaysWhatWasMeasuredBeyondIt(t *testing.T) {
 		beyond    bool
 	}{{0.80, 0.95, true}, {0.80, 0.97, false}, {0.97, 1.03, false}, {1.05, 1.10, true}} {
 		b := bound{
-			base: guardCost{cpu: 10, call: 10, wall: 10}, cand: guardCost{cpu: 410, call: 300, wall: 300},
-			busiest: busiest, alone: 50 * time.Microsecond,
-			measured: stat.Effect{Ratio: (c.low + c.high) / 2, Low: c.low, High: c.high, Confidence: 0.95, Rounds: 8},
+			base: GuardCost{CPU: 10, Call: 10, Wall: 10}, cand: GuardCost{CPU: 410, Call: 300, Wall: 300},
+			GuardedCall: GuardedCall{Busy: busiest, Alone: 50 * time.Microsecond},
+			measured:    stat.Effect{Ratio: (c.low + c.high) / 2, Low: c.low, High: c.high, Confidence: 0.95, Rounds: 8},
 		}
 		text := strings.Join(b.sentences("inputq", "mutex"), "\n")
 		if !strings.Contains(text, "at most 4.0 %, if it costs there") {

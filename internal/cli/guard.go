@@ -31,15 +31,22 @@ const (
 
 func newGuard(a *app) *cobra.Command {
 	g := &guardGrid{app: a}
+	in := &inside{app: a, out: &g.out}
 	cmd := &cobra.Command{
 		Use:   "guard [DESIGN ...]",
 		Short: "Compare the designs that guard shared state, in process",
 		Long: "Compare guards in this process: operations per second, latency of single operations, CPU and\n" +
 			"allocations per operation, and fairness, one table for each kind of operation and number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
-			"Designs: " + strings.Join(designNames(), ", ") + ".",
-		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full",
+			"Designs: " + strings.Join(designNames(), ", ") + ".\n\n" +
+			"With --inside URL the server there is driven, too, and the cost of each design is set beside that of a\n" +
+			"call: how much the choice can change at the most, and whether a comparison is worth running.",
+		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full\n" +
+			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.exclude(cmd); in.spec.URL != "" || err != nil {
+				return in.run(cmd.Context(), errors.Join(err, in.prepare(args)))
+			}
 			if err := g.prepare(args, cmd.Flags().Changed("callers")); err != nil {
 				return usage(err)
 			}
@@ -56,6 +63,7 @@ func newGuard(a *app) *cobra.Command {
 	f.DurationVar(&g.section, "section", 200*time.Nanosecond, "length of the critical section of the kind section")
 	f.Uint64Var(&g.seed, "seed", 1, "seed of all random choices")
 	complete(cmd, "kind", kindNames())
+	in.flags(cmd)
 	g.out.flags(cmd)
 	return cmd
 }
