@@ -71,17 +71,20 @@ func Spread(logRatios []float64, confidence float64) float64 {
 //
 //	ln(1 + difference) = (z(confidence) + z₁(power)) · spread ÷ √(rounds − z(confidence)²/2)
 //
-// but where only rounds that all agree are significant (6 at 95 %) at least
-// spread · z₁(power^(1/rounds)), which makes them all agree that often. It is +Inf when
-// so few rounds find nothing at that confidence.
+// with the confidence that so many rounds really have, which comes in steps. Where only
+// rounds that all agree are significant (6 at 95 %) it is at least
+// spread · z₁(power^(1/rounds)), which makes them all agree that often. It is +Inf when so
+// few rounds find nothing at that confidence, and for more than 2000.
 func Smallest(spread float64, rounds int, confidence, power float64) float64 {
 	level := 1 - confidence
-	if rounds < fewestRounds(level) {
+	if rounds < fewestRounds(level) || rounds > maxRounds {
 		return math.Inf(1)
 	}
-	z := twoSided(confidence)
+	test := inversion{tail: signedRankTail(rounds)}
+	depth := test.depth(level)
+	z := twoSided(1 - 2*test.tail[depth-1])
 	effect := (z + distuv.UnitNormal.Quantile(power)) / math.Sqrt(float64(rounds)-z*z/2)
-	if math.Ldexp(4, -rounds) > level { // the second-smallest p is not significant
+	if depth == 1 {
 		effect = max(effect, distuv.UnitNormal.Quantile(math.Pow(power, 1/float64(rounds))))
 	}
 	return math.Expm1(effect * spread)

@@ -139,3 +139,85 @@ func TestRoundsNeededAgreesWithTheTable(t *testing.T) {
 		t.Errorf("24 rounds and %d more (%v), want 27 in all", more, ok)
 	}
 }
+
+// Spread ÷ √rounds is the standard error of the ratio: for many normal rounds s·√(π/3).
+func TestSpread(t *testing.T) {
+	if got, want := Spread(pilot(400, 0.02, 0.03), 0.95), 0.03*math.Sqrt(math.Pi/3); math.Abs(got/want-1) > 0.02 {
+		t.Errorf("spread %g, want %g", got, want)
+	}
+	for name, got := range map[string]float64{
+		"one round":  Spread([]float64{1}, 0.95),
+		"no round":   Spread(nil, 0.95),
+		"not finite": Spread([]float64{1, math.NaN()}, 0.95),
+		"confidence": Spread([]float64{1, 2}, 95),
+		"constant":   Spread([]float64{1, 1, 1}, 0.95),
+	} {
+		if got != 0 {
+			t.Errorf("%s: %g, want 0", name, got)
+		}
+	}
+	if got := Spread([]float64{0.01, 0.02, 0.03}, 0.95); !(got > 0) {
+		t.Errorf("3 rounds: %g", got)
+	}
+}
+
+func TestSmallest(t *testing.T) {
+	tests := []struct {
+		spread            float64
+		rounds            int
+		confidence, power float64
+		want              float64
+	}{
+		{0.03, 30, 0.95, 0.9, 0.01852},    // 95.01 %: (1.961+1.282)·0.03/√(30−1.92) = 0.01836
+		{0.03, 12, 0.95, 0.9, 0.03200},    // 95.75 %: (2.029+1.282)·0.03/√(12−2.06) = 0.03150
+		{0.03, 6, 0.95, 0.9, 0.06535},     // all six agree: z₁(0.9^(1/6) = 0.98259) = 2.110: 0.0633
+		{0.03, 6, 0.95, 0.5, 0.03729},     // z₁(0.5^(1/6) = 0.8909) = 1.2313: 0.03694; not 1.96·0.03/√4.08 = 0.029
+		{0, 12, 0.95, 0.9, 0},             // nothing scatters
+		{0.03, 5, 0.95, 0.9, math.Inf(1)}, // 2/2⁵ = 0.063
+		{0.03, 7, 0.99, 0.9, math.Inf(1)}, // 2/2⁷ = 0.016
+	}
+	for _, tt := range tests {
+		got := Smallest(tt.spread, tt.rounds, tt.confidence, tt.power)
+		if got != tt.want && !(math.Abs(got-tt.want) < 0.0005) {
+			t.Errorf("%+v: %.5f", tt, got)
+		}
+	}
+}
+
+// A difference of that size is found as often as was said. 2000 experiments at 0.9 have
+// a standard deviation of 0.0067; three are 0.02. The signed-rank test needs π/3 as
+// many rounds as a normal sample, which Spread has in it and this spread has not.
+func TestSmallestIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 16))
+	for _, rounds := range []int{6, 7, 8, 12, 30} {
+		effect := math.Log1p(Smallest(0.03*math.Sqrt(math.Pi/3), rounds, 0.95, 0.9))
+		found := 0
+		logs := make([]float64, rounds)
+		for range 2000 {
+			for i := range logs {
+				logs[i] = effect + 0.03*r.NormFloat64()
+			}
+			if e := mustPaired(t, logs, 0.95); e.Low > 1 {
+				found++
+			}
+		}
+		share := float64(found) / 2000
+		t.Logf("%d rounds, spread 3 %%: %.2f %% is found in %.1f %%", rounds, 100*math.Expm1(effect), 100*share)
+		if share < 0.88 || share > 0.96 {
+			t.Errorf("%d rounds: found in %.3f, want 0.9", rounds, share)
+		}
+	}
+}
+
+// Smallest turns RoundsNeeded round, but for the steps of the confidence.
+func TestSmallestInvertsRoundsNeeded(t *testing.T) {
+	logs := pilot(12, 0.02, 0.03)
+	more, ok := RoundsNeeded(logs, 0, 0.95, 0.9)
+	if !ok {
+		t.Fatal("not ok")
+	}
+	effect := newWalsh(logs).median() - 1
+	if got := Smallest(Spread(logs, 0.95), 12+more, 0.95, 0.9); math.Abs(got/effect-1) > 0.03 {
+		t.Errorf("%d rounds are asked for %g and find %g", 12+more, effect, got)
+	}
+}

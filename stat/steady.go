@@ -50,6 +50,14 @@ func Steady(series []float64, tolerance float64) []Warning {
 	if reason := whyNotJudged(series); reason != "" {
 		return []Warning{{"steadiness_unknown", "the steady state was not judged: " + reason}}
 	}
+	if seen := movements(series, tolerance); seen != nil {
+		return []Warning{{"not_steady", "no steady state: " + strings.Join(seen, "; ")}}
+	}
+	return nil
+}
+
+// movements says what is not steady in a series that can be judged.
+func movements(series []float64, tolerance float64) []string {
 	level := medianOf(slices.Sorted(slices.Values(series)))
 	short := condense(series, mostSlopes)
 	var seen []string
@@ -63,10 +71,7 @@ func Steady(series []float64, tolerance float64) []Warning {
 		seen = append(seen, fmt.Sprintf("an oscillation of %.1f %% from trough to peak every %.3g values",
 			100*swing/level, period))
 	}
-	if seen == nil {
-		return nil
-	}
-	return []Warning{{"not_steady", "no steady state: " + strings.Join(seen, "; ")}}
+	return seen
 }
 
 func whyNotJudged(series []float64) string {

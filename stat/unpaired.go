@@ -11,7 +11,8 @@ import (
 const (
 	// exactPairs is the largest product of both numbers of rounds for which the null
 	// distribution is counted exactly, in product²/2 steps. There the normal
-	// approximation is off by less than 0.0005 in any p up to 0.1 (tested).
+	// approximation is off in any p up to 0.1 by at most 0.0003 with as many rounds of
+	// each arm, and by 0.0017 with 10 against 1000 (tested).
 	exactPairs = 10000
 	// maxLogValue keeps the ratio of two values within ±maxLogRatio.
 	maxLogValue = maxLogRatio / 2
