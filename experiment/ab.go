@@ -87,7 +87,7 @@ func (c *clients) alternate(ctx context.Context, p Part) error {
 		return err
 	}
 	n := max(trialRun.Completed, 10*int64(c.vus))
-	rounds := p.design(0).Rounds
+	rounds := p.design(Options{}).Rounds
 	for round := range rounds {
 		first, second := c.driveOurs, c.driveAB
 		if round%2 == 1 {

@@ -68,7 +68,7 @@ func (v *validator) asRun(prefix string, p Part) {
 		if err := p.sweepDesign(0).Validate(); err != nil {
 			v.add(prefix+"sweep", "%v", err)
 		}
-	} else if err := p.design(0).Validate(); err != nil {
+	} else if err := p.design(Options{}).Validate(); err != nil {
 		v.add(prefix+"compare", "%v", err)
 	}
 }

@@ -118,8 +118,13 @@ type Compare struct {
 	Metrics []trial.Metric `yaml:"metrics,omitempty"`
 	// Margin is the largest difference that does not matter.
 	Margin Percent `yaml:"margin,omitempty"`
-	Rounds int     `yaml:"rounds,omitempty"`
-	Pairs  int     `yaml:"pairs,omitempty"`
+	// Precision, if given, makes Rounds the most that are run: see trial.Design.
+	Precision Percent `yaml:"precision,omitempty"`
+	// MaxErrors is the share of failed and errored iterations beyond which there
+	// is no verdict.
+	MaxErrors Percent `yaml:"max_errors,omitempty"`
+	Rounds    int     `yaml:"rounds,omitempty"`
+	Pairs     int     `yaml:"pairs,omitempty"`
 }
 
 // A Sweep looks for the best level of concurrency of each arm.

@@ -69,7 +69,7 @@ func ready(t *testing.T, f *File) {
 				}
 				continue
 			}
-			if err := p.design(1).Validate(); err != nil {
+			if err := p.design(Options{Seed: 1}).Validate(); err != nil {
 				t.Errorf("profile %q: %v", profile, err)
 			}
 			if arms := r.arms(p); arms[0].Name != p.Compare.Baseline {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/probe"
 	"contend/report"
 	"contend/target"
 	"contend/trial"
@@ -25,6 +26,9 @@ type Options struct {
 	Opener target.Opener
 	// Seed decides every random choice.
 	Seed uint64
+	// Duet, if set, has the two arms of comparisons driven at the same time, on
+	// these two sets of CPUs: see trial.Design.
+	Duet [][]int
 	// Observe, if set, is told how far the experiment is.
 	Observe func(trial.Progress)
 }
@@ -120,7 +124,7 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 		err = r.sweep(ctx, sweeping{place, arms, plan, p.sweepDesign(r.options.Seed)}, observe)
 	} else {
 		var trials *trial.Trials
-		trials, err = trial.Compare(ctx, arms, plan, p.design(r.options.Seed), observe)
+		trials, err = trial.Compare(ctx, arms, plan, p.design(r.options), observe)
 		if trials != nil {
 			r.doc.Add(place, trials)
 		}
@@ -212,15 +216,17 @@ const (
 
 // DefaultMetrics are compared where none are named.
 func DefaultMetrics() []trial.Metric {
-	return []trial.Metric{trial.Throughput, "response_p50_ns", "response_p99_ns", trial.ServerCPUPerOp}
+	return []trial.Metric{trial.Throughput, "response_p50_ns", "response_p90_ns", "response_p99_ns", "response_p999_ns",
+		trial.ServerCPUPerOp, trial.ServerRSS, trial.Errors}
 }
 
-func (p Part) design(seed uint64) trial.Design {
+func (p Part) design(o Options) trial.Design {
 	d := trial.Design{
 		Rounds: cmp.Or(p.Compare.Rounds, DefaultRounds), Pairs: cmp.Or(p.Compare.Pairs, DefaultPairs),
 		Block: p.Load.Duration, Warmup: p.Load.Warmup, Levels: p.Load.VUs,
 		Metrics: p.Compare.Metrics, Margin: cmp.Or(float64(p.Compare.Margin), DefaultMargin),
-		Confidence: DefaultConfidence, Seed: seed,
+		Precision: float64(p.Compare.Precision), MaxErrors: float64(p.Compare.MaxErrors),
+		Confidence: DefaultConfidence, Seed: o.Seed, Duet: o.Duet, Probe: probe.Take,
 	}
 	if len(d.Metrics) == 0 {
 		d.Metrics = DefaultMetrics()

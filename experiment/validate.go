@@ -172,9 +172,9 @@ func (v *validator) between(path string, d, least time.Duration) {
 func (v *validator) compare(path string, c Compare) {
 	v.count(path+".rounds", c.Rounds, maxRounds)
 	v.count(path+".pairs", c.Pairs, maxPairs)
-	if (c.Margin != 0 || v.given(path+".margin")) && !(c.Margin > 0 && c.Margin < 1) {
-		v.add(path+".margin", "%g%% is not allowed: more than 0%% and less than 100%%", 100*float64(c.Margin))
-	}
+	v.share(path+".margin", c.Margin)
+	v.share(path+".precision", c.Precision)
+	v.share(path+".max_errors", c.MaxErrors)
 	if len(c.Metrics) == 0 && v.given(path+".metrics") {
 		v.missing(path+".metrics", "an empty list has no primary metric")
 	}
@@ -186,6 +186,12 @@ func (v *validator) compare(path string, c Compare) {
 		if slices.Index(c.Metrics, m) < i {
 			v.add(at, "%q is given twice", m)
 		}
+	}
+}
+
+func (v *validator) share(path string, p Percent) {
+	if (p != 0 || v.given(path)) && !(p > 0 && p < 1) {
+		v.add(path, "%g%% is not allowed: more than 0%% and less than 100%%", 100*float64(p))
 	}
 }
 

@@ -119,7 +119,7 @@ func keysOf(typ reflect.Type, keys map[string]bool) {
 		for i := range typ.NumField() {
 			field := typ.Field(i)
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name == "-" {
+			if name == "-" || !field.IsExported() && !field.Anonymous {
 				continue
 			}
 			if name != "" {

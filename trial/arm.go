@@ -107,12 +107,12 @@ func (e *DiedError) Unwrap() error { return e.Err }
 // the trial was cancelled.
 const stopTimeout = 15 * time.Second
 
-// startAll starts the arms in the given order; on error what was started is
-// stopped again.
-func startAll(ctx context.Context, arms []Arm, order []int) ([]*Live, error) {
+// startAll starts the arms in the given order, each with its set-up; on error
+// what was started is stopped again.
+func startAll(ctx context.Context, arms []Arm, setups []Setup, order []int) ([]*Live, error) {
 	lives := make([]*Live, len(arms))
 	for _, i := range order {
-		live, err := arms[i].Start(ctx, Setup{})
+		live, err := arms[i].Start(ctx, setups[i])
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("arm %s: %w", arms[i].Name, err), stopAll(ctx, lives))
 		}

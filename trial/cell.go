@@ -43,9 +43,10 @@ func (u *Usage) add(o Usage) {
 type Block struct {
 	Arm              string        `json:"arm"`
 	Concurrency      int           `json:"concurrency"`
-	Round            int           `json:"round"` // from 1
-	Pair             int           `json:"pair"`  // from 1, within the round and level
-	Order            int           `json:"order"` // from 1, position in the round
+	Round            int           `json:"round"`   // from 1
+	Pair             int           `json:"pair"`    // from 1, within the round and level
+	Order            int           `json:"order"`   // from 1, position in the round
+	Stretch          int           `json:"stretch"` // from 1, between two probes of the round and level
 	Duration         time.Duration `json:"duration_ns"`
 	Completed        int64         `json:"completed"`
 	Failed           int64         `json:"failed"`

@@ -1,85 +1,17 @@
 package trial
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"contend/load"
+	"contend/probe"
+	"contend/stat"
 )
-
-// A Design says how arms are compared. All fields must be set, except where
-// said otherwise.
-type Design struct {
-	// Rounds of fresh processes: the unit of replication. A verdict at 95 %
-	// confidence needs at least 6.
-	Rounds int `json:"rounds"`
-	// Pairs of blocks per round and level.
-	Pairs int `json:"pairs"`
-	// Block is the measured length of a block. Where four response times are
-	// longer the block is stretched to them, and the pairs are as many fewer.
-	Block time.Duration `json:"block_ns"`
-	// Warmup is driven and discarded once per round, level and arm.
-	Warmup time.Duration `json:"warmup_ns"`
-	// Levels of concurrency; empty means the plan's VUs.
-	Levels []int `json:"levels,omitempty"`
-	// Metrics to compare. The first is the primary one: it carries the whole
-	// significance level; the others are corrected for their number (Holm).
-	Metrics []Metric `json:"metrics"`
-	// Margin is the largest relative difference that does not matter, at least 0.
-	Margin float64 `json:"margin"`
-	// Confidence of the intervals, in (0, 1).
-	Confidence float64 `json:"confidence"`
-	// Seed decides every random choice of order.
-	Seed uint64 `json:"seed"`
-}
-
-// Validate returns every mistake of the design at once.
-func (d Design) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("design: "+format, args...))
-		}
-	}
-	check(d.Rounds >= 1 && d.Rounds <= 1000, "rounds is %d, allowed are 1 to 1000", d.Rounds)
-	check(d.Pairs >= 1 && d.Pairs <= 10000, "pairs is %d, allowed are 1 to 10000", d.Pairs)
-	check(d.Block >= time.Millisecond, "block is %v, allowed are 1ms and more", d.Block)
-	check(d.Warmup >= 0, "warmup is %v, allowed are 0 and more", d.Warmup)
-	check(len(d.Metrics) > 0, "metrics is empty, at least one is needed")
-	check(d.Margin >= 0 && d.Margin < 1, "margin is %g, allowed are 0 to below 1", d.Margin)
-	check(d.Confidence > 0 && d.Confidence < 1, "confidence is %g, allowed is more than 0 and less than 1", d.Confidence)
-	for _, m := range d.Metrics {
-		errs = append(errs, m.Check())
-	}
-	for _, n := range d.Levels {
-		check(n >= 1, "level %d, allowed are 1 and more", n)
-	}
-	if m, found := repeated(d.Metrics); found {
-		check(false, "metric %s is listed twice", m)
-	}
-	if n, found := repeated(d.Levels); found {
-		check(false, "level %d is listed twice", n)
-	}
-	return errors.Join(errs...)
-}
-
-// repeated returns a value that stands in the list twice.
-func repeated[T cmp.Ordered](list []T) (T, bool) {
-	sorted := slices.Sorted(slices.Values(list))
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i] == sorted[i-1] {
-			return sorted[i], true
-		}
-	}
-	var none T
-	return none, false
-}
 
 // Progress is a glance at a trial under way.
 type Progress struct {
@@ -96,15 +28,71 @@ type Trials struct {
 	Rounds      []Cell       `json:"rounds"`
 	Results     []Cell       `json:"-"`
 	Comparisons []Comparison `json:"-"`
+	// Starts are the random set-ups of the arms and how they warmed up.
+	Starts  []Start  `json:"starts,omitempty"`
+	Warmups []Warmup `json:"warmups,omitempty"`
+	// Probes are what the machine cost between stretches of blocks.
+	Probes []Probe `json:"probes,omitempty"`
+	// Looks are the numbers of rounds after which a Precision could end it.
+	Looks []Look `json:"looks,omitempty"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
+
+	machine machine // read from Probes by Derive
+}
+
+// A Start is one start of an arm.
+type Start struct {
+	Arm   string `json:"arm"`
+	Round int    `json:"round"` // from 1
+	Order int    `json:"order"` // from 1, position among the starts of the round
+	Setup
+}
+
+// A Probe was taken in a round between two stretches of blocks: the first of a
+// level has Stretch 0, and the blocks after a probe have the stretch that
+// follows its own.
+type Probe struct {
+	Concurrency int `json:"concurrency"`
+	Round       int `json:"round"`
+	Stretch     int `json:"stretch"`
+	probe.Sample
+}
+
+// A Look is a number of rounds after which the trial may end, and the
+// significance level that may be used there so that all looks together raise a
+// false alarm no more often than the design's level (stat.SequentialLevels).
+type Look struct {
+	Rounds int     `json:"rounds"`
+	Level  float64 `json:"level"`
+}
+
+// looks returns those of a design with a Precision.
+func (d Design) looks() ([]Look, error) {
+	if d.Precision == 0 {
+		return nil, nil
+	}
+	var rounds []int
+	for n, step := 6, 2; n < d.Rounds; n, step = n+step, step+1 { // 6, 8, 11, 15, 20, 26, …
+		rounds = append(rounds, n)
+	}
+	rounds = append(rounds, d.Rounds)
+	levels, err := stat.SequentialLevels(rounds, 1-d.Confidence)
+	if err != nil {
+		return nil, fmt.Errorf("design: precision: %w", err)
+	}
+	looks := make([]Look, len(rounds))
+	for i := range rounds {
+		looks[i] = Look{rounds[i], levels[i]}
+	}
+	return looks, nil
 }
 
 // Compare drives the arms by the plan in interleaved blocks; the first arm is
 // the baseline of all others. Within a round all arms are alive and each pair
 // is one block of every arm, in an order that turns around from pair to pair
-// (ABBA). On an error, and when ctx is done, the trials so far are returned
-// with it.
+// (ABBA) and begins at random. On an error, and when ctx is done, the trials so
+// far are returned with it.
 func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Trials, error) {
 	if len(d.Levels) == 0 {
 		d.Levels = []int{plan.VUs}
@@ -112,20 +100,23 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	if len(arms) < 2 {
-		return nil, fmt.Errorf("compare: have %d arms, at least 2 are needed", len(arms))
+	if len(arms) < 2 || d.Duet != nil && len(arms) != 2 {
+		return nil, fmt.Errorf("compare: have %d arms, at least 2 are needed, and exactly 2 for a duet", len(arms))
+	}
+	looks, err := d.looks()
+	if err != nil {
+		return nil, err
 	}
 	c := &comparing{
 		arms: arms, plan: plan, observe: observe,
 		random: rand.New(rand.NewPCG(d.Seed, 1)),
 		blocks: map[int]blockLength{},
-		trials: &Trials{Design: d},
+		trials: &Trials{Design: d, Looks: looks},
 	}
 	for _, arm := range arms {
 		c.trials.Arms = append(c.trials.Arms, arm.Name)
 	}
-	var err error
-	for n := 1; n <= d.Rounds && err == nil; n++ {
+	for n := 1; n <= d.Rounds && err == nil && !c.precise(n-1); n++ {
 		err = c.round(ctx, n)
 	}
 	c.trials.Derive()
@@ -142,15 +133,30 @@ type comparing struct {
 	trials  *Trials
 }
 
-// blockLength is how blocks are driven at a level.
-type blockLength struct {
-	leadIn, measured time.Duration
-	pairs            int
+// precise says whether the trial looks after this number of rounds and finds
+// every interval of the primary metric narrow enough.
+func (c *comparing) precise(rounds int) bool {
+	t := c.trials
+	if !slices.ContainsFunc(t.Looks, func(l Look) bool { return l.Rounds == rounds }) {
+		return false
+	}
+	t.Derive()
+	return !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
+		return c.Primary && (!c.Bounded() || math.Log(c.High/c.Low)/2 > math.Log1p(t.Design.Precision))
+	})
 }
+
+// maxPadding bounds the random padding of the environment, in bytes.
+const maxPadding = 4096
 
 // round starts fresh arms and drives them at every level.
 func (c *comparing) round(ctx context.Context, n int) (err error) {
-	lives, err := startAll(ctx, c.arms, c.random.Perm(len(c.arms)))
+	order := c.random.Perm(len(c.arms))
+	setups := c.setups()
+	for i, arm := range order {
+		c.trials.Starts = append(c.trials.Starts, Start{c.arms[arm].Name, n, i + 1, setups[arm]})
+	}
+	lives, err := startAll(ctx, c.arms, setups, order)
 	if err != nil {
 		return err
 	}
@@ -169,139 +175,14 @@ func (c *comparing) round(ctx context.Context, n int) (err error) {
 	return nil
 }
 
-// round is one round under way.
-type round struct {
-	*comparing
-	number, order int
-	lives         []*Live
-}
-
-func (r *round) level(ctx context.Context, n int) (err error) {
-	sessions := make([]*load.Session, len(r.lives))
-	defer func() {
-		for _, s := range sessions {
-			if s != nil {
-				s.Close()
-			}
-		}
-	}()
-	var slowest time.Duration
-	for i, live := range r.lives {
-		if sessions[i], err = load.Open(ctx, live.Address, live.Target, n); err != nil {
-			return errors.Join(live.died(r.arms[i].Name, 1), err)
-		}
-		response, err := r.warm(ctx, i, sessions[i], n)
-		if err != nil {
-			return err
-		}
-		slowest = max(slowest, response)
+// setups draws what is random about each arm's start.
+func (c *comparing) setups() []Setup {
+	setups := make([]Setup, len(c.arms))
+	for i := range setups {
+		setups[i].Padding = c.random.IntN(maxPadding + 1)
 	}
-	if _, fixed := r.blocks[n]; !fixed {
-		r.blocks[n] = lengthen(r.trials.Design.Block, slowest, r.trials.Design.Pairs)
+	for i, set := range c.random.Perm(len(c.trials.Design.Duet)) {
+		setups[i].CPUs = c.trials.Design.Duet[set]
 	}
-	return r.pairs(ctx, sessions, n)
-}
-
-// lengthen stretches a block to hold several response times, with a lead-in
-// in which the cycle of a closed model settles after the idle start, and keeps
-// the measured time of all pairs together about the same.
-func lengthen(block, response time.Duration, pairs int) blockLength {
-	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
-	l.pairs = max(1, int(math.Round(float64(pairs)*float64(block)/float64(l.measured))))
-	return l
-}
-
-// trialGrace is how long an iteration in flight may take to complete after its
-// block: cutting it off would cost its connection.
-const trialGrace = 10 * time.Second
-
-// warm drives an arm for the warm-up and returns its mean response time.
-func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (time.Duration, error) {
-	if r.trials.Design.Warmup == 0 {
-		return 0, nil
-	}
-	plan := r.plan
-	plan.VUs, plan.Duration, plan.Grace = level, r.trials.Design.Warmup, trialGrace
-	cell, err := measure(ctx, s, r.lives[arm], plan)
-	if err != nil {
-		return 0, err
-	}
-	if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
-		return 0, err
-	}
-	return cell.Response.Mean(), ctx.Err()
-}
-
-func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {
-	cells := make([][]Cell, len(r.arms))
-	defer func() { r.keep(cells) }()
-	order := r.random.Perm(len(r.arms))
-	for pair := 1; pair <= r.blocks[level].pairs; pair++ {
-		for _, arm := range order {
-			r.report(arm, level, pair)
-			cell, err := r.block(ctx, arm, sessions[arm], level, pair)
-			if err != nil {
-				return err
-			}
-			cells[arm] = append(cells[arm], cell)
-			if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
-				return err
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-		turnAround(order)
-	}
-	return nil
-}
-
-func (r *round) report(arm, level, pair int) {
-	if r.observe == nil {
-		return
-	}
-	d := r.trials.Design
-	r.observe(Progress{
-		Done:  (float64(r.levels) + float64(pair-1)/float64(r.blocks[level].pairs)) / float64(d.Rounds*len(d.Levels)),
-		Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, d.Rounds, level, r.arms[arm].Name),
-	})
-}
-
-func turnAround(order []int) {
-	for i, j := 0, len(order)-1; i < j; i, j = i+1, j-1 {
-		order[i], order[j] = order[j], order[i]
-	}
-}
-
-// keep merges the blocks of each arm into one cell of this round.
-func (r *round) keep(cells [][]Cell) {
-	for arm, blocks := range cells {
-		if len(blocks) == 0 {
-			continue
-		}
-		sum := MergeCells(blocks)
-		sum.Arm, sum.Round = r.arms[arm].Name, r.number
-		r.trials.Rounds = append(r.trials.Rounds, sum)
-	}
-}
-
-func (r *round) block(ctx context.Context, arm int, s *load.Session, level, pair int) (Cell, error) {
-	plan, length := r.plan, r.blocks[level]
-	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, trialGrace
-	plan.Seed = r.random.Uint64()
-	cell, err := measure(ctx, s, r.lives[arm], plan)
-	if err != nil {
-		return Cell{}, err
-	}
-	r.order++
-	b := Block{
-		Arm: r.arms[arm].Name, Concurrency: level, Round: r.number, Pair: pair, Order: r.order,
-		Duration: cell.Duration, Completed: cell.Completed, Failed: cell.Failed, Errored: cell.ErroredTotal(),
-		Ops: cell.Ops, ThroughputPerSec: cell.ThroughputPerSec, GeneratorCPUSec: cell.GeneratorCPUSec,
-	}
-	if cell.Server != nil {
-		b.ServerCPUSec = cell.Server.CPUSec
-	}
-	r.trials.Blocks = append(r.trials.Blocks, b)
-	return cell, nil
+	return setups
 }

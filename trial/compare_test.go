@@ -42,7 +42,7 @@ func compareInBubble(t *testing.T, d Design, arms ...Arm) *Trials {
 	var trials *Trials
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		trials, err = Compare(t.Context(), arms, load.Plan{VUs: 4}, d, nil)
+		trials, err = Compare(t.Context(), arms, load.Plan{VUs: 40}, d, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

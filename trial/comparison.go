@@ -1,9 +1,8 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 
 	"contend/stat"
@@ -28,6 +27,14 @@ type Comparison struct {
 	Margin         float64 `json:"margin"`
 	// RoundLogRatios are the data: ln(candidate ÷ baseline), one per round.
 	RoundLogRatios []float64 `json:"round_log_ratios"`
+	// Spread says how much of the scatter is that of rounds, which only more rounds
+	// average out, and how much that of blocks; primary metric only, where blocks
+	// have it.
+	Spread *stat.Variance `json:"spread,omitempty"`
+	// MachineShare is the share of the variance of the two arms' blocks that lies
+	// between states of the machine which the probes tell apart, 0 to 1; primary
+	// metric only.
+	MachineShare float64 `json:"machine_share,omitempty"`
 	// RoundsNeeded estimates how many further rounds would settle an
 	// INCONCLUSIVE verdict; 0 when that cannot be said.
 	RoundsNeeded int `json:"rounds_needed,omitempty"`
@@ -40,6 +47,7 @@ const power = 0.9
 // the rounds and blocks: theirs, Results and Comparisons.
 func (t *Trials) Derive() {
 	t.Results, t.Comparisons = nil, nil
+	t.machine = readMachine(t.Probes)
 	if len(t.Arms) == 0 {
 		return
 	}
@@ -88,6 +96,8 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 	if !ok1 || !ok2 {
 		return nil
 	}
+	found := slices.Concat(t.findings(candidate, level), findings(base, cand))
+	unsteady := t.notSteady(candidate, level)
 	var list []Comparison
 	for i, m := range t.Design.Metrics {
 		c := Comparison{Baseline: t.Arms[0], Candidate: candidate, Concurrency: level,
@@ -95,22 +105,54 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		var has1, has2 bool
 		c.BaselineValue, has1 = m.Of(base)
 		c.CandidateValue, has2 = m.Of(cand)
-		if c.Reason = refuse(base, m); c.Reason == nil {
-			c.Reason = refuse(cand, m)
-		}
-		if c.RoundLogRatios = t.logRatios(m, candidate, level); c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
-			if !c.Primary {
-				continue
-			}
+		pairs := t.pairLogs(m, candidate, level)
+		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
+		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
+		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
 			c.Reason = &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)}
 		}
-		if effect, err := stat.Paired(c.RoundLogRatios, t.Design.Confidence); err == nil {
+		if c.Reason != nil && !c.Primary && (c.Reason.Code == "no_figure" || c.Reason.Code == fewSamples) {
+			if c.Reason.Code == fewSamples {
+				found = append(found, *c.Reason)
+			}
+			continue
+		}
+		if effect, err := stat.Paired(c.RoundLogRatios, t.confidence()); err == nil {
 			c.Effect = effect
+		}
+		if c.Primary {
+			c.Spread = spread(pairs)
+			c.MachineShare = t.machine.share(t.blocks(candidate, level))
 		}
 		list = append(list, c)
 	}
-	t.decide(list, findings(base, cand))
+	t.decide(list, found)
 	return list
+}
+
+// refuse judges a cell by the design's gate for errors.
+func (t *Trials) refuse(c Cell, m Metric) *stat.Warning {
+	return refuse(c, m)
+}
+
+// confidence is that of the design, or where it looks before the end the one
+// that is left for the look at the rounds there are.
+func (t *Trials) confidence() float64 {
+	confidence := t.Design.Confidence
+	for _, look := range t.Looks {
+		if look.Rounds <= t.roundsDone() {
+			confidence = 1 - look.Level
+		}
+	}
+	return confidence
+}
+
+func (t *Trials) roundsDone() int {
+	done := 0
+	for _, c := range t.Rounds {
+		done = max(done, c.Round)
+	}
+	return done
 }
 
 // decide corrects the secondary metrics for their number and gives each
@@ -133,104 +175,19 @@ func (t *Trials) decide(list []Comparison, found []stat.Warning) {
 			c.Verdict = stat.Invalid
 		}
 		if c.Verdict == stat.Inconclusive {
-			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, t.confidence(c, len(ps)), power)
+			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, t.confidenceOf(c, len(ps)), power)
 		}
 		if c.Primary {
-			c.Warnings = append(c.Warnings, found...)
-			if t.InProcess {
-				c.Warnings = append(c.Warnings, stat.Warning{Code: "rounds_not_fresh",
-					Text: "an arm's process was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"})
-			}
+			c.Warnings = slices.Concat(c.Warnings, found, stat.Dependence(c.RoundLogRatios))
 		}
 	}
 }
 
-// confidence is what a comparison must reach: that of the design, made
+// confidenceOf is what a comparison must reach: that of the design, made
 // stricter for one of several secondary metrics.
-func (t *Trials) confidence(c *Comparison, secondaries int) float64 {
+func (t *Trials) confidenceOf(c *Comparison, secondaries int) float64 {
 	if c.Primary {
-		return t.Design.Confidence
+		return t.confidence()
 	}
-	return 1 - (1-t.Design.Confidence)/float64(max(1, secondaries))
-}
-
-// logRatios returns ln(candidate ÷ baseline) of the metric, one per round: the
-// Hodges–Lehmann estimate over the round's pairs where each block has the
-// figure, so that one disturbed block does not decide the round, and otherwise
-// (percentiles) the ratio of the round's merged histograms.
-func (t *Trials) logRatios(m Metric, candidate string, level int) []float64 {
-	var logs []float64
-	byRound := map[int][]Block{}
-	for _, b := range t.Blocks {
-		if b.Concurrency == level && (b.Arm == t.Arms[0] || b.Arm == candidate) {
-			byRound[b.Round] = append(byRound[b.Round], b)
-		}
-	}
-	for n := 1; n <= t.Design.Rounds; n++ {
-		log, ok := t.pairedLog(m, candidate, byRound[n])
-		if !ok {
-			log, ok = t.mergedLog(m, candidate, level, n)
-		}
-		if ok {
-			logs = append(logs, log)
-		}
-	}
-	return logs
-}
-
-// pairedLog reads one round's blocks of the baseline and the candidate.
-func (t *Trials) pairedLog(m Metric, candidate string, blocks []Block) (float64, bool) {
-	type pair struct{ base, cand float64 }
-	pairs := map[int]pair{}
-	for _, b := range blocks {
-		value, ok := b.value(m)
-		if !ok {
-			continue
-		}
-		p := pairs[b.Pair]
-		switch b.Arm {
-		case t.Arms[0]:
-			p.base = value
-		case candidate:
-			p.cand = value
-		}
-		pairs[b.Pair] = p
-	}
-	var logs []float64
-	for _, i := range slices.Sorted(maps.Keys(pairs)) {
-		if p := pairs[i]; p.base > 0 && p.cand > 0 {
-			logs = append(logs, math.Log(p.cand/p.base))
-		}
-	}
-	effect, err := stat.Paired(logs, t.Design.Confidence)
-	return math.Log(effect.Ratio), err == nil
-}
-
-// value reads the metrics that a single block has.
-func (b Block) value(m Metric) (float64, bool) {
-	switch {
-	case m == Throughput:
-		return b.ThroughputPerSec, true
-	case m == ServerCPUPerOp && b.Ops > 0 && b.ServerCPUSec > 0:
-		return b.ServerCPUSec / float64(b.Ops), true
-	case m == GeneratorCPUPerOp && b.Ops > 0 && b.GeneratorCPUSec > 0:
-		return b.GeneratorCPUSec / float64(b.Ops), true
-	}
-	return 0, false
-}
-
-func (t *Trials) mergedLog(m Metric, candidate string, level, round int) (float64, bool) {
-	var base, cand float64
-	for _, c := range t.Rounds {
-		if c.Round != round || c.Concurrency != level {
-			continue
-		}
-		switch value, _ := m.Of(c); c.Arm {
-		case t.Arms[0]:
-			base = value
-		case candidate:
-			cand = value
-		}
-	}
-	return math.Log(cand / base), base > 0 && cand > 0
+	return 1 - (1-t.confidence())/float64(max(1, secondaries))
 }

@@ -49,7 +49,9 @@ type compareFlags struct {
 	load    experiment.Load
 	compare experiment.Compare
 	level   int
-	margin  float64
+	// In per cent.
+	margin, precision, maxErrors float64
+
 	metrics []string
 	seed    uint64
 	out     output
@@ -67,6 +69,8 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&c.compare.Rounds, "rounds", experiment.DefaultRounds, "rounds of fresh processes; at least 6 for a verdict")
 	f.IntVar(&c.compare.Pairs, "pairs", experiment.DefaultPairs, "pairs of blocks per round")
 	f.Float64Var(&c.margin, "margin", 100*experiment.DefaultMargin, "largest difference that does not matter, in `percent`")
+	f.Float64Var(&c.precision, "precision", 0, "stop when the interval is no wider than this to either side, in `percent`; --rounds is then the most")
+	f.Float64Var(&c.maxErrors, "max-errors", 100*load.MaxErrorShare, "no verdict beyond this share of errors, in `percent`")
 	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
 	complete(cmd, "metric", defaultMetrics())
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
@@ -88,6 +92,7 @@ func (c *compareFlags) file(args []string) *experiment.File {
 	f.Load, f.Compare = c.load, c.compare
 	f.Load.VUs = []int{c.level}
 	f.Compare.Baseline, f.Compare.Margin = "A", experiment.Percent(c.margin/100)
+	f.Compare.Precision, f.Compare.MaxErrors = experiment.Percent(c.precision/100), experiment.Percent(c.maxErrors/100)
 	for _, m := range c.metrics {
 		f.Compare.Metrics = append(f.Compare.Metrics, trial.Metric(m))
 	}
@@ -118,6 +123,9 @@ func (c *compareFlags) unset() error {
 	}
 	if c.margin == 0 {
 		errs = append(errs, errors.New("--margin is 0, allowed are more than 0 and less than 100"))
+	}
+	if c.maxErrors == 0 {
+		errs = append(errs, errors.New("--max-errors is 0, allowed are more than 0 and less than 100"))
 	}
 	return errors.Join(errs...)
 }

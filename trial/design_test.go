@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+)
+
+// Every start has a padding of its own, and they vary.
+func TestStartsAreRandom(t *testing.T) {
+	var paddings []int
+	recorded := func(name string) Arm {
+		arm := sleeping(name, time.Millisecond)
+		return Arm{Name: name, Start: func(ctx context.Context, s Setup) (*Live, error) {
+			paddings = append(paddings, s.Padding)
+			return arm.Start(ctx, s)
+		}}
+	}
+	trials := compareInBubble(t, design(), recorded("a"), recorded("b"))
+	if len(trials.Starts) != 12 || len(paddings) != 12 {
+		t.Fatalf("%d starts noted, %d made; want 12", len(trials.Starts), len(paddings))
+	}
+	first := map[string]bool{}
+	for i, s := range trials.Starts {
+		if s.Padding != paddings[i] || s.Padding < 0 || s.Padding > maxPadding {
+			t.Errorf("start %d: padding %d noted, %d used", i, s.Padding, paddings[i])
+		}
+		if s.Order == 1 {
+			first[s.Arm] = true
+		}
+	}
+	if slices.Max(paddings) == slices.Min(paddings) || len(first) != 2 {
+		t.Errorf("paddings %v, started first %v: nothing varies", paddings, first)
+	}
+}
+
+// Without noise the interval is narrow at the first look, 6 rounds, of at most 30;
+// with noise that never averages out to 0.1 % the trial goes on to the end.
+func TestPrecisionEndsATrial(t *testing.T) {
+	noisy := funcArm("b", func(context.Context) (load.Outcome, error) {
+		time.Sleep(time.Duration((8 + 4*rand.Float64()) * float64(time.Millisecond)))
+		return load.Outcome{}, nil
+	})
+	for _, tt := range []struct {
+		b    Arm
+		want int
+	}{{sleeping("b", 11*time.Millisecond), 8}, {noisy, 12}} {
+		d := design()
+		d.Rounds, d.Precision = 12, 0.001
+		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), tt.b)
+		if done := trials.roundsDone(); done > tt.want || done < 6 || tt.want == 12 && done != 12 {
+			t.Errorf("%d rounds, want %d", done, tt.want)
+		}
+		c := trials.Comparisons[0]
+		if spent := 1 - trials.confidence(); spent >= 0.05 || c.Level != spent && c.Rounds > 0 {
+			t.Errorf("a look after %d rounds uses the level %v, the comparison %v", trials.roundsDone(), spent, c.Level)
+		}
+	}
+}
+
+// Both arms of a duet are driven at the same time: two blocks take the time of one.
+func TestDuetDrivesBothAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int64
+		busy := func(name string) Arm {
+			return funcArm(name, func(context.Context) (load.Outcome, error) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(10 * time.Millisecond)
+				now.Add(-1)
+				return load.Outcome{}, nil
+			})
+		}
+		d := design()
+		d.Duet = [][]int{{1}, {2}}
+		trials, err := Compare(t.Context(), []Arm{busy("a"), busy("b")}, load.Plan{VUs: 4}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most.Load() != 8 {
+			t.Errorf("at most %d calls at a time, want 2·4", most.Load())
+		}
+		sets := map[int]bool{}
+		for _, s := range trials.Starts {
+			if s.Arm == "a" {
+				sets[s.CPUs[0]] = true
+			}
+		}
+		if len(sets) != 2 {
+			t.Errorf("arm a always had the CPUs %v", sets)
+		}
+		if len(trials.Blocks) != 6*2*2 || trials.Comparisons[0].Verdict != stat.Equivalent {
+			t.Errorf("%d blocks, %s", len(trials.Blocks), trials.Comparisons[0].Verdict)
+		}
+	})
+	d := design()
+	d.Duet = [][]int{{1}, {2}}
+	three := []Arm{sleeping("a", 1), sleeping("b", 1), sleeping("c", 1)}
+	if _, err := Compare(t.Context(), three, load.Plan{VUs: 1}, d, nil); err == nil {
+		t.Error("a duet of three was allowed")
+	}
+}
+
+// An arm that slows down by some 14 % within every round shows no steady state.
+func TestLeakingArmIsRefused(t *testing.T) {
+	leaking := func(name string, each float64) Arm {
+		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+			began := time.Now()
+			return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
+				time.Sleep(time.Duration(float64(5*time.Millisecond) * (1 + each*time.Since(began).Seconds())))
+				return load.Outcome{}, nil
+			})}, nil
+		}}
+	}
+	d := design()
+	d.Rounds, d.Pairs = 12, 12
+	trials := compareInBubble(t, d, leaking("a", 0.05), leaking("b", 0.05)) // a round of 12·2·120 ms: 14 %
+	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != "not_steady" {
+		t.Errorf("%s, reason %v; want INVALID not_steady", c.Verdict, c.Reason)
+	}
+	trials = compareInBubble(t, d, leaking("a", 0), leaking("b", 0))
+	if c := trials.Comparisons[0]; c.Verdict != stat.Equivalent {
+		t.Errorf("%s, reason %v; want EQUIVALENT", c.Verdict, c.Reason)
+	}
+}
+
+// 40 VUs of 1 ms for 0.2 s a round are 8000 iterations: 80 lie beyond p99, 4000
+// beyond the median.
+func TestPercentilesNeedSamples(t *testing.T) {
+	d := design()
+	d.Metrics = []Metric{Throughput, "response_p50_ns", "response_p99_ns"}
+	trials := compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
+	if n := len(trials.Comparisons); n != 2 {
+		t.Errorf("%d comparisons, want throughput and the median", n)
+	}
+	if !slices.ContainsFunc(trials.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == fewSamples }) {
+		t.Errorf("warnings %v do not say that p99 was left out", trials.Comparisons[0].Warnings)
+	}
+	d.Metrics = []Metric{"response_p99_ns"}
+	trials = compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
+	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != fewSamples {
+		t.Errorf("%s, reason %v; want INVALID few_samples", c.Verdict, c.Reason)
+	}
+}

@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+
+	"contend/probe"
+	"contend/stat"
+)
+
+// stretchKey names a stretch of blocks between two probes.
+type stretchKey struct{ level, round, stretch int }
+
+// machine is what the probes say about the stretches of a trial.
+type machine struct {
+	changed map[stretchKey]bool // the probes before and after differ
+	states  map[stretchKey]int  // of the other stretches: alike ones share a number
+	known   []probe.Sample      // the first sample of each state
+}
+
+// readMachine sorts the stretches by the probes around them.
+func readMachine(probes []Probe) machine {
+	m := machine{changed: map[stretchKey]bool{}, states: map[stretchKey]int{}}
+	before := map[stretchKey]probe.Sample{}
+	for _, p := range probes {
+		before[stretchKey{p.Concurrency, p.Round, p.Stretch}] = p.Sample
+	}
+	for _, p := range probes {
+		key := stretchKey{p.Concurrency, p.Round, p.Stretch}
+		earlier, ok := before[stretchKey{p.Concurrency, p.Round, p.Stretch - 1}]
+		switch {
+		case !ok:
+		case earlier.Like(p.Sample):
+			m.states[key] = m.state(p.Sample)
+		default:
+			m.changed[key] = true
+		}
+	}
+	return m
+}
+
+func (m *machine) state(s probe.Sample) int {
+	for i, known := range m.known {
+		if known.Like(s) {
+			return i
+		}
+	}
+	m.known = append(m.known, s)
+	return len(m.known) - 1
+}
+
+func stretchOf(b Block) stretchKey { return stretchKey{b.Concurrency, b.Round, b.Stretch} }
+
+// share is the part of the variance of the blocks' throughput, in logarithms and
+// around each arm's own mean, that lies between the states of the machine
+// (η², the ratio of the sums of squares of a one-way analysis of variance); 0
+// when there was only one state.
+func (m *machine) share(blocks []Block) float64 {
+	type group struct{ n, sum float64 }
+	arms := map[string]group{}
+	for _, b := range blocks {
+		if _, ok := m.states[stretchOf(b)]; ok && b.ThroughputPerSec > 0 {
+			g := arms[b.Arm]
+			arms[b.Arm] = group{g.n + 1, g.sum + math.Log(b.ThroughputPerSec)}
+		}
+	}
+	states := make([]group, len(m.known))
+	all, between := 0.0, 0.0
+	for _, b := range blocks {
+		if state, ok := m.states[stretchOf(b)]; ok && b.ThroughputPerSec > 0 {
+			x := math.Log(b.ThroughputPerSec) - arms[b.Arm].sum/arms[b.Arm].n
+			states[state] = group{states[state].n + 1, states[state].sum + x}
+			all += x * x
+		}
+	}
+	for _, s := range states {
+		between += s.sum * s.sum / max(1, s.n)
+	}
+	if len(m.known) < 2 || all == 0 {
+		return 0
+	}
+	return between / all
+}
+
+// findings says at how many stretches of a level the machine changed.
+func (m *machine) findings(level int) []stat.Warning {
+	all, changed := 0, 0
+	for key := range m.states {
+		if key.level == level {
+			all++
+		}
+	}
+	for key := range m.changed {
+		if key.level == level {
+			all++
+			changed++
+		}
+	}
+	if changed == 0 {
+		return nil
+	}
+	return []stat.Warning{{Code: "machine_changed", Text: fmt.Sprintf(
+		"in %d of %d stretches between two probes the machine itself changed: their pairs were left out where enough others remained", changed, all)}}
+}

@@ -1,0 +1,194 @@
+package trial
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"contend/stat"
+)
+
+// pairLogs returns ln(candidate ÷ baseline) of each pair of blocks, by round,
+// for the metrics that a single block has. Pairs from stretches in which the
+// machine changed are left out, unless these are more than half of the round.
+func (t *Trials) pairLogs(m Metric, candidate string, level int) map[int][]float64 {
+	type pair struct {
+		base, cand float64
+		changed    bool
+	}
+	rounds := map[int]map[int]pair{}
+	for _, b := range t.blocks(candidate, level) {
+		value, ok := b.value(m)
+		if !ok {
+			continue
+		}
+		if rounds[b.Round] == nil {
+			rounds[b.Round] = map[int]pair{}
+		}
+		p := rounds[b.Round][b.Pair]
+		if b.Arm == candidate {
+			p.cand = value
+		} else {
+			p.base = value
+		}
+		p.changed = p.changed || t.machine.changed[stretchOf(b)]
+		rounds[b.Round][b.Pair] = p
+	}
+	logs := map[int][]float64{}
+	for n, pairs := range rounds {
+		var all, alike []float64
+		for _, i := range slices.Sorted(maps.Keys(pairs)) {
+			p := pairs[i]
+			if p.base <= 0 || p.cand <= 0 {
+				continue
+			}
+			log := math.Log(p.cand / p.base)
+			all = append(all, log)
+			if !p.changed {
+				alike = append(alike, log)
+			}
+		}
+		if 2*len(alike) >= len(all) {
+			all = alike
+		}
+		if len(all) > 0 {
+			logs[n] = all
+		}
+	}
+	return logs
+}
+
+// blocks returns those of the baseline and the candidate at a level.
+func (t *Trials) blocks(candidate string, level int) []Block {
+	var list []Block
+	for _, b := range t.Blocks {
+		if b.Concurrency == level && (b.Arm == t.Arms[0] || b.Arm == candidate) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// value reads the metrics that a single block has.
+func (b Block) value(m Metric) (float64, bool) {
+	switch {
+	case m == Throughput:
+		return b.ThroughputPerSec, true
+	case m == ServerCPUPerOp && b.Ops > 0 && b.ServerCPUSec > 0:
+		return b.ServerCPUSec / float64(b.Ops), true
+	case m == GeneratorCPUPerOp && b.Ops > 0 && b.GeneratorCPUSec > 0:
+		return b.GeneratorCPUSec / float64(b.Ops), true
+	}
+	return 0, false
+}
+
+// logRatios returns ln(candidate ÷ baseline) of the metric, one per round: the
+// Hodges–Lehmann estimate over the round's pairs where each block has the
+// figure, so that one disturbed block does not decide the round, and otherwise
+// (percentiles) the ratio of the round's merged histograms.
+func (t *Trials) logRatios(m Metric, candidate string, level int, pairs map[int][]float64) []float64 {
+	var logs []float64
+	for n := 1; n <= t.roundsDone(); n++ {
+		if effect, err := stat.Paired(pairs[n], t.Design.Confidence); err == nil {
+			logs = append(logs, math.Log(effect.Ratio))
+		} else if log, ok := t.mergedLog(m, candidate, level, n); ok {
+			logs = append(logs, log)
+		}
+	}
+	return logs
+}
+
+func (t *Trials) mergedLog(m Metric, candidate string, level, round int) (float64, bool) {
+	var base, cand float64
+	for _, c := range t.Rounds {
+		if c.Round != round || c.Concurrency != level {
+			continue
+		}
+		switch value, _ := m.Of(c); c.Arm {
+		case t.Arms[0]:
+			base = value
+		case candidate:
+			cand = value
+		}
+	}
+	return math.Log(cand / base), base > 0 && cand > 0
+}
+
+// spread splits the variance of the pairs into that of rounds and of blocks.
+func spread(pairs map[int][]float64) *stat.Variance {
+	var rounds [][]float64
+	for _, n := range slices.Sorted(maps.Keys(pairs)) {
+		rounds = append(rounds, pairs[n])
+	}
+	v, ok := stat.Shares(rounds)
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
+const (
+	fewSamples = "few_samples"
+	// samplesBeyond a percentile are needed in each round of each arm: fewer are
+	// single events. A convention of this project.
+	samplesBeyond = 100
+)
+
+// fewSamples returns why a percentile must not be compared, or nil.
+func (t *Trials) fewSamples(m Metric, candidate string, level int) *stat.Warning {
+	which, what, ok := m.times()
+	q, isPercentile := quantiles[what]
+	if !ok || !isPercentile {
+		return nil
+	}
+	fewest, where := math.Inf(1), Cell{}
+	for _, arm := range []string{t.Arms[0], candidate} {
+		for _, c := range t.cells(arm, level) {
+			if h := histogramOf(c.Result, which); h != nil && float64(h.Count())*(1-q) < fewest {
+				fewest, where = float64(h.Count())*(1-q), c
+			}
+		}
+	}
+	if fewest >= samplesBeyond {
+		return nil
+	}
+	return &stat.Warning{Code: fewSamples, Text: fmt.Sprintf(
+		"%s: round %d of %s has only %.0f samples beyond it, %d are needed: longer rounds (more pairs or longer blocks)",
+		m, where.Round, where.Arm, fewest, samplesBeyond)}
+}
+
+// steadyTolerance is the change of the throughput within the rounds that is
+// still a steady state. A convention of this project.
+const steadyTolerance = 0.05
+
+// notSteady returns why the rounds of one of the arms show no steady state, or nil.
+func (t *Trials) notSteady(candidate string, level int) *stat.Warning {
+	for _, arm := range []string{t.Arms[0], candidate} {
+		courses := map[int][]float64{}
+		for _, b := range t.Blocks {
+			if b.Arm == arm && b.Concurrency == level {
+				courses[b.Round] = append(courses[b.Round], b.ThroughputPerSec)
+			}
+		}
+		var rounds [][]float64
+		for _, n := range slices.Sorted(maps.Keys(courses)) {
+			rounds = append(rounds, courses[n])
+		}
+		if seen := stat.Course(rounds, steadyTolerance); len(seen) > 0 {
+			return &stat.Warning{Code: seen[0].Code, Text: arm + ": " + seen[0].Text}
+		}
+	}
+	return nil
+}
+
+// findings are those of the trial itself.
+func (t *Trials) findings(candidate string, level int) []stat.Warning {
+	found := t.unsettled(level, t.Arms[0], candidate)
+	found = append(found, t.machine.findings(level)...)
+	if t.InProcess {
+		found = append(found, stat.Warning{Code: "rounds_not_fresh",
+			Text: "an arm's process was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"})
+	}
+	return found
+}

@@ -1,0 +1,197 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"contend/load"
+)
+
+const (
+	// stretchLength is the time between two looks at the machine within a round.
+	stretchLength = 1500 * time.Millisecond
+	// trialGrace is how long an iteration in flight may take to complete after its
+	// block: cutting it off would cost its connection.
+	trialGrace = 10 * time.Second
+)
+
+// blockLength is how blocks are driven at a level.
+type blockLength struct {
+	leadIn, measured time.Duration
+	pairs            int
+}
+
+// lengthen stretches a block to hold several response times, with a lead-in
+// in which the cycle of a closed model settles after the idle start, and keeps
+// the measured time of all pairs together about the same.
+func lengthen(block, response time.Duration, pairs int) blockLength {
+	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
+	l.pairs = max(1, int(math.Round(float64(pairs)*float64(block)/float64(l.measured))))
+	return l
+}
+
+// round is one round under way.
+type round struct {
+	*comparing
+	number, order int
+	stretch       int // of the level under way
+	lives         []*Live
+}
+
+func (r *round) level(ctx context.Context, n int) (err error) {
+	sessions := make([]*load.Session, len(r.lives))
+	defer func() {
+		for _, s := range sessions {
+			if s != nil {
+				s.Close()
+			}
+		}
+	}()
+	var slowest time.Duration
+	for _, i := range r.random.Perm(len(r.lives)) {
+		if sessions[i], err = load.Open(ctx, r.lives[i].Address, r.lives[i].Target, n); err != nil {
+			return errors.Join(r.lives[i].died(r.arms[i].Name, 1), err)
+		}
+		response, err := r.warm(ctx, i, sessions[i], n)
+		if err != nil {
+			return err
+		}
+		slowest = max(slowest, response)
+	}
+	if _, fixed := r.blocks[n]; !fixed {
+		r.blocks[n] = lengthen(r.trials.Design.Block, slowest, r.trials.Design.Pairs)
+	}
+	return r.pairs(ctx, sessions, n)
+}
+
+func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {
+	cells := make([][]Cell, len(r.arms))
+	defer func() { r.keep(cells) }()
+	order := r.random.Perm(len(r.arms))
+	r.stretch = 0
+	probed := r.probe(level)
+	for pair := 1; pair <= r.blocks[level].pairs; pair++ {
+		measured, err := r.pair(ctx, sessions, place{level, pair}, order)
+		for i, cell := range measured {
+			if cell.Result != nil {
+				cells[i] = append(cells[i], cell)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		slices.Reverse(order)
+		if pair == r.blocks[level].pairs || time.Since(probed) >= stretchLength {
+			probed = r.probe(level)
+		}
+	}
+	return nil
+}
+
+// probe looks at the machine, and returns when.
+func (r *round) probe(level int) time.Time {
+	if look := r.trials.Design.Probe; look != nil {
+		r.trials.Probes = append(r.trials.Probes, Probe{level, r.number, r.stretch, look()})
+	}
+	r.stretch++
+	return time.Now()
+}
+
+// place is where a block stands in its round.
+type place struct{ level, pair int }
+
+// pair drives one block of every arm, by turns or at once.
+func (r *round) pair(ctx context.Context, sessions []*load.Session, at place, order []int) ([]Cell, error) {
+	cells := make([]Cell, len(order))
+	plans := make([]load.Plan, len(order))
+	for _, arm := range order {
+		plans[arm] = r.blockPlan(at.level)
+	}
+	if r.trials.Design.Duet != nil {
+		errs := make([]error, len(order))
+		var wg sync.WaitGroup
+		r.report(0, at)
+		for _, arm := range order {
+			wg.Go(func() { cells[arm], errs[arm] = measure(ctx, sessions[arm], r.lives[arm], plans[arm]) })
+		}
+		wg.Wait()
+		for _, arm := range order {
+			cells[arm].shareGenerator(len(order))
+			errs = append(errs, r.note(ctx, arm, at, cells[arm]))
+		}
+		return cells, errors.Join(errs...)
+	}
+	for _, arm := range order {
+		r.report(arm, at)
+		var err error
+		if cells[arm], err = measure(ctx, sessions[arm], r.lives[arm], plans[arm]); err == nil {
+			err = r.note(ctx, arm, at, cells[arm])
+		}
+		if err != nil {
+			return cells, err
+		}
+	}
+	return cells, nil
+}
+
+// shareGenerator corrects the generator's CPU of arms that ran at the same
+// time: each was charged with that of all.
+func (c *Cell) shareGenerator(arms int) {
+	if c.Result != nil {
+		c.GeneratorCPUSec /= float64(arms)
+		c.Derive()
+	}
+}
+
+func (r *round) blockPlan(level int) load.Plan {
+	plan, length := r.plan, r.blocks[level]
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, trialGrace
+	plan.Seed = r.random.Uint64()
+	return plan
+}
+
+// note keeps a block, and finds out whether the arm lived through it.
+func (r *round) note(ctx context.Context, arm int, at place, cell Cell) error {
+	if cell.Result == nil {
+		return nil
+	}
+	r.order++
+	b := Block{
+		Arm: r.arms[arm].Name, Concurrency: at.level, Round: r.number, Pair: at.pair, Order: r.order, Stretch: r.stretch,
+		Duration: cell.Duration, Completed: cell.Completed, Failed: cell.Failed, Errored: cell.ErroredTotal(),
+		Ops: cell.Ops, ThroughputPerSec: cell.ThroughputPerSec, GeneratorCPUSec: cell.GeneratorCPUSec,
+	}
+	if cell.Server != nil {
+		b.ServerCPUSec = cell.Server.CPUSec
+	}
+	r.trials.Blocks = append(r.trials.Blocks, b)
+	return errors.Join(r.lives[arm].diedAfter(r.arms[arm].Name, cell), ctx.Err())
+}
+
+func (r *round) report(arm int, at place) {
+	if r.observe == nil {
+		return
+	}
+	d := r.trials.Design
+	r.observe(Progress{
+		Done:  (float64(r.levels) + float64(at.pair-1)/float64(r.blocks[at.level].pairs)) / float64(d.Rounds*len(d.Levels)),
+		Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, d.Rounds, at.level, r.arms[arm].Name),
+	})
+}
+
+// keep merges the blocks of each arm into one cell of this round.
+func (r *round) keep(cells [][]Cell) {
+	for arm, blocks := range cells {
+		if len(blocks) == 0 {
+			continue
+		}
+		sum := MergeCells(blocks)
+		sum.Arm, sum.Round = r.arms[arm].Name, r.number
+		r.trials.Rounds = append(r.trials.Rounds, sum)
+	}
+}

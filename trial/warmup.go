@@ -1,0 +1,112 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+)
+
+const (
+	// warmupSlices is into how many slices a warm-up is cut, which are the values
+	// of the test of steadiness.
+	warmupSlices = 10
+	// warmupSteady is the change over the last slices that counts as steady:
+	// wide, since slices are short and the blocks are judged once more.
+	warmupSteady = 0.10
+	// warmupMost times the asked-for warm-up is the longest.
+	warmupMost = 4
+	// fewestInSlice is the least number of iterations per VU that make a slice
+	// worth looking at.
+	fewestInSlice = 4
+)
+
+// A Warmup is how an arm warmed up in a round, before its blocks at a level.
+type Warmup struct {
+	Arm         string `json:"arm"`
+	Concurrency int    `json:"concurrency"`
+	Round       int    `json:"round"` // from 1
+	// Duration is that of the design, or as much longer, up to four times, as the
+	// throughput took to become steady.
+	Duration time.Duration `json:"duration_ns"`
+	// Steady is false when it was still changing then. Where iterations are too
+	// long to be looked at in slices it is taken to be steady.
+	Steady bool `json:"steady"`
+}
+
+// warm drives an arm until its throughput is steady, for the design's warm-up
+// at least, and returns its mean response time.
+func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (time.Duration, error) {
+	total := r.trials.Design.Warmup
+	if total == 0 {
+		return 0, nil
+	}
+	w := Warmup{Arm: r.arms[arm].Name, Concurrency: level, Round: r.number, Steady: true}
+	defer func() { r.trials.Warmups = append(r.trials.Warmups, w) }()
+	slice := total / warmupSlices
+	first, err := r.slice(ctx, arm, s, level, slice)
+	if err != nil {
+		return 0, err
+	}
+	w.Duration = slice
+	if first.Completed < int64(fewestInSlice*level) {
+		rest, err := r.slice(ctx, arm, s, level, total-slice)
+		if err != nil {
+			return 0, err
+		}
+		w.Duration = total
+		return rest.Response.Mean(), nil
+	}
+	last := first
+	course := []float64{first.ThroughputPerSec}
+	for done := false; !done; {
+		if last, err = r.slice(ctx, arm, s, level, slice); err != nil {
+			return 0, err
+		}
+		w.Duration += slice
+		course = append(course, last.ThroughputPerSec)
+		if len(course) >= warmupSlices {
+			w.Steady = stat.Steady(course[len(course)-warmupSlices:], warmupSteady) == nil
+			done = w.Steady || len(course) >= warmupMost*warmupSlices
+		}
+	}
+	return last.Response.Mean(), nil
+}
+
+// slice drives an arm for a part of its warm-up.
+func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, length time.Duration) (*load.Result, error) {
+	plan := r.plan
+	plan.VUs, plan.Duration, plan.Grace = level, length, trialGrace
+	cell, err := measure(ctx, s, r.lives[arm], plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
+		return nil, err
+	}
+	return cell.Result, ctx.Err()
+}
+
+// unsettled says in how many rounds a warm-up ended without a steady state.
+func (t *Trials) unsettled(level int, arms ...string) []stat.Warning {
+	var found []stat.Warning
+	for _, arm := range arms {
+		all, unsteady := 0, 0
+		for _, w := range t.Warmups {
+			if w.Arm == arm && w.Concurrency == level {
+				all++
+				if !w.Steady {
+					unsteady++
+				}
+			}
+		}
+		if 2*unsteady > all {
+			found = append(found, stat.Warning{Code: "warmup_not_steady", Text: fmt.Sprintf(
+				"%s: in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
+				arm, unsteady, all, warmupMost)})
+		}
+	}
+	return found
+}
