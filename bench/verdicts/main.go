@@ -1,13 +1,15 @@
-// Verdicts counts how often contend compare is right on real servers: two
-// equal servers must rarely be told apart, and a server that works 25 % longer
-// per request must always be found.
+// Verdicts shows how often the verdicts of contend are right: each figure of
+// the table about them in docs/benchmarks.md, on synthetic series whose truth is
+// known, on noise recorded on a real machine, and on real servers.
 //
 //	go run ./bench/verdicts
-//	go run ./bench/verdicts -equal 100 -slower 0
+//	go run ./bench/verdicts -only a,c,d,e,h
+//	go run ./bench/verdicts -only b -equal 50 -seed 2
+//	go run ./bench/verdicts -record bench/verdicts/testdata/noise.csv
 //
-// The equal servers are contend's counter under atomic, against itself. The
-// unequal ones burn a fixed time per request, the candidate 25 % more. Every
-// comparison starts the servers afresh in each of its rounds.
+// Without the rows b and f, which drive real servers for some 35 minutes, it
+// takes about a minute. The recall of the saturation detector has a command of
+// its own, bench/saturation.
 package main
 
 import (
@@ -16,37 +18,32 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"contend/bench/internal/paired"
-	"contend/experiment"
-	"contend/report"
-	"contend/stat"
-)
-
-const (
-	burn   = 40 * time.Microsecond
-	slower = 1.25
 )
 
 func main() {
-	equal := flag.Int("equal", 30, "comparisons of the counter with itself")
-	unequal := flag.Int("slower", 10, "comparisons with a server that works 25 % longer")
+	b := &bench{out: os.Stdout, progress: os.Stderr}
+	flag.StringVar(&b.only, "only", "", "the rows to show, as in a,c; empty: all")
+	flag.IntVar(&b.equal, "equal", 100, "comparisons of equal servers in row b")
+	flag.IntVar(&b.planted, "planted", 30, "comparisons with a planted difference in row f")
+	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
+	record := flag.String("record", "", "record the noise of this machine in this file instead, which takes some 7 minutes")
 	serve := flag.String("serve", "", "serve on this address instead, burning -burn per request")
-	each := flag.Duration("burn", burn, "time that the server works for a request")
+	burn := flag.Duration("burn", baseBurn, "time that the server works for a request")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
 	if *serve != "" {
-		err = fasthttp.ListenAndServe(*serve, func(*fasthttp.RequestCtx) { work(*each) })
+		err = serveBurning(*serve, *burn)
 	} else {
-		err = run(ctx, os.Stdout, *equal, *unequal)
+		err = b.run(ctx, *record)
 	}
 	if err != nil {
 		stop()
@@ -55,71 +52,100 @@ func main() {
 	}
 }
 
-func work(d time.Duration) {
-	for start := time.Now(); time.Since(start) < d; {
+// A bench is one run of the command.
+type bench struct {
+	only           string
+	equal, planted int
+	seed           uint64
+	out, progress  io.Writer
+	contend, self  string // programs
+}
+
+// A row is a group of figures that are measured together.
+type row struct {
+	key  string
+	real bool // drives real servers
+	show func(ctx context.Context, b *bench) error
+}
+
+func rows() []row {
+	return []row{
+		{key: "a", show: falseAlarmsOnRecordedNoise},
+		{key: "b", real: true, show: falseAlarmsOnEqualServers},
+		{key: "c", show: foundInSimulation},
+		{key: "d", show: coverage},
+		{key: "e", show: widths},
+		{key: "f", real: true, show: foundOnUnequalServers},
+		{key: "h", show: steadiness},
 	}
 }
 
-func run(ctx context.Context, w io.Writer, equal, unequal int) error {
-	dir, err := os.MkdirTemp("", "contend-verdicts-*")
+func (b *bench) run(ctx context.Context, record string) error {
+	wanted, err := choose(rows(), b.only)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	contend := filepath.Join(dir, "contend")
-	build := exec.CommandContext(ctx, "go", "build", "-o", contend, "./cmd/contend")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build contend, which needs the project's root as working directory: %w", err)
-	}
-	me, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	paired.PrintEnvironment(w)
-	counter := contend + " serve counter --http {{addr}}"
-	if err := repeat(ctx, w, equal, "equal servers", counter, counter, "http://{{addr}}/status/atomic"); err != nil {
-		return err
-	}
-	server := me + " -serve {{addr}} -burn "
-	longer := time.Duration(slower * float64(burn))
-	return repeat(ctx, w, unequal, "25 % more work per request", server+burn.String(), server+longer.String(), "http://{{addr}}/")
-}
-
-// repeat runs n comparisons and counts their verdicts.
-func repeat(ctx context.Context, w io.Writer, n int, title, baseline, candidate, url string) error {
-	counts := map[stat.Verdict]int{}
-	for i := range n {
-		c, err := compare(ctx, uint64(i+1), baseline, candidate, url)
+	if record != "" || slices.ContainsFunc(wanted, func(r row) bool { return r.real }) {
+		clean, err := b.build(ctx)
 		if err != nil {
 			return err
 		}
-		counts[c.Verdict]++
-		fmt.Fprintf(w, "%s %d of %d: %s, ratio %.3f [%.3f, %.3f], p %.3f\n", title, i+1, n, c.Verdict, c.Ratio, c.Low, c.High, c.P)
-		if c.Reason != nil {
-			fmt.Fprintf(w, "  %s: %s\n", c.Reason.Code, c.Reason.Text)
-		}
+		defer clean()
 	}
-	fmt.Fprintf(w, "%s: %v\n", title, counts)
+	if record != "" {
+		return b.record(ctx, record)
+	}
+	paired.PrintEnvironment(b.out)
+	fmt.Fprintf(b.out, "seed %d; brackets hold 95 %% intervals, of a count those of Clopper and Pearson\n", b.seed)
+	for _, r := range wanted {
+		began := time.Now()
+		if err := r.show(ctx, b); err != nil {
+			return fmt.Errorf("row %s: %w", r.key, err)
+		}
+		b.note("row %s took %v", r.key, time.Since(began).Round(time.Second))
+	}
 	return nil
 }
 
-func compare(ctx context.Context, seed uint64, baseline, candidate, url string) (report.Comparison, error) {
-	f := &experiment.File{ID: "verdicts", Title: "verdicts", Subjects: map[string]experiment.Subject{
-		"baseline": {Command: baseline}, "candidate": {Command: candidate},
-	}}
-	f.Target.URL = url
-	f.Load = experiment.Load{VUs: []int{20}, Duration: 100 * time.Millisecond, Warmup: 200 * time.Millisecond, Timeout: 5 * time.Second}
-	f.Compare.Baseline = "baseline"
-	if err := f.Validate(); err != nil {
-		return report.Comparison{}, err
+// choose returns the rows with the keys in a list such as a,c; all for "".
+func choose(all []row, only string) ([]row, error) {
+	if only == "" {
+		return all, nil
 	}
-	doc := new(report.Document)
-	if err := f.Run(ctx, experiment.Options{Seed: seed}, doc); err != nil {
-		return report.Comparison{}, err
+	var chosen []row
+	for key := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(r row) bool { return r.key == key })
+		if i < 0 {
+			var keys []string
+			for _, r := range all {
+				keys = append(keys, r.key)
+			}
+			return nil, fmt.Errorf("-only %s: %q is not one of %s", only, key, strings.Join(keys, ", "))
+		}
+		chosen = append(chosen, all[i])
 	}
-	if len(doc.Comparisons) == 0 {
-		return report.Comparison{}, fmt.Errorf("no comparison came of it")
+	return chosen, nil
+}
+
+// build makes the programs that real servers need.
+func (b *bench) build(ctx context.Context) (clean func(), err error) {
+	if b.self, err = os.Executable(); err != nil {
+		return nil, err
 	}
-	return doc.Comparisons[0], nil
+	dir, err := os.MkdirTemp("", "contend-verdicts-*")
+	if err != nil {
+		return nil, err
+	}
+	clean = func() { os.RemoveAll(dir) }
+	b.contend = filepath.Join(dir, "contend")
+	if err := paired.BuildContend(ctx, b.contend); err != nil {
+		clean()
+		return nil, err
+	}
+	return clean, nil
+}
+
+// note tells the one who waits how far it is.
+func (b *bench) note(format string, args ...any) {
+	fmt.Fprintf(b.progress, format+"\n", args...)
 }

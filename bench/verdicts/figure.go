@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"contend/stat"
+	"contend/trial"
+)
+
+// A figure is one line of the table.
+type figure struct {
+	what, bar, got string
+	reached        bool
+}
+
+// show prints a figure under the key of its row.
+func (b *bench) show(key string, f figure) {
+	outcome := "MISSED"
+	if f.reached {
+		outcome = "reached"
+	}
+	fmt.Fprintf(b.out, "%s  %s: bar %s, got %s: %s\n", key, f.what, f.bar, f.got, outcome)
+}
+
+// counted writes how often something was seen, with the interval of its chance.
+func counted(hits, of int) string {
+	low, high := stat.Binomial(hits, of, 0.95)
+	return fmt.Sprintf("%d of %d (%.1f %% [%.1f, %.1f])", hits, of, 100*float64(hits)/float64(max(1, of)), 100*low, 100*high)
+}
+
+// atMost is reached when no larger a share was hit than that of a full run.
+func atMost(what string, hits, of int, bar, full int) figure {
+	return figure{what, fmt.Sprintf("≤ %d of %d", bar, full), counted(hits, of), of > 0 && hits*full <= bar*of}
+}
+
+// atLeast is the opposite of atMost.
+func atLeast(what string, hits, of int, share float64) figure {
+	return figure{what, fmt.Sprintf("≥ %.4g %%", 100*share), counted(hits, of), of > 0 && float64(hits) >= share*float64(of)}
+}
+
+// A tally counts what comparisons came to.
+type tally struct {
+	verdicts map[stat.Verdict]int
+	refused  map[string]int // INVALID, by the code of the reason
+	failed   int            // no verdict at all
+}
+
+func newTally() *tally { return &tally{verdicts: map[stat.Verdict]int{}, refused: map[string]int{}} }
+
+func (t *tally) add(verdict stat.Verdict, reason *stat.Warning) {
+	t.verdicts[verdict]++
+	if reason != nil {
+		t.refused[reason.Code]++
+	}
+}
+
+// addReal counts a real comparison, or its failure, and tells how it went.
+func (t *tally) addReal(b *bench, title string, c trial.Comparison, err error) {
+	if err != nil {
+		t.failed++
+		b.note("%s: failed: %v", title, err)
+		return
+	}
+	t.add(c.Verdict, c.Reason)
+	reason := ""
+	if c.Reason != nil {
+		reason = "; " + c.Reason.Code + ": " + c.Reason.Text
+	}
+	b.note("%s: %s, ratio %.3f [%.3f, %.3f], p %.3f%s", title, c.Verdict, c.Ratio, c.Low, c.High, c.P, reason)
+}
+
+// told is the number of FASTER and SLOWER.
+func (t *tally) told() int { return t.verdicts[stat.Faster] + t.verdicts[stat.Slower] }
+
+func (t *tally) total() int {
+	n := 0
+	for _, count := range t.verdicts {
+		n += count
+	}
+	return n
+}
+
+func (t *tally) String() string {
+	var parts []string
+	for _, v := range slices.Sorted(maps.Keys(t.verdicts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", v, t.verdicts[v]))
+	}
+	for _, code := range slices.Sorted(maps.Keys(t.refused)) {
+		parts = append(parts, fmt.Sprintf("of INVALID %s %d", code, t.refused[code]))
+	}
+	if t.failed > 0 {
+		parts = append(parts, fmt.Sprintf("failed %d", t.failed))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"contend/experiment"
+	"contend/report"
+	"contend/trial"
+)
+
+// A shape is how long a comparison is and what it looks at; no metrics means
+// those of contend compare.
+type shape struct {
+	rounds, pairs int
+	block         time.Duration
+	metrics       []trial.Metric
+}
+
+// servers are the commands that are compared, by the names of their arms. The
+// baseline is among them.
+type servers struct {
+	commands map[string]string
+	url      string
+}
+
+const baseline = "baseline"
+
+// counters are the counter and itself.
+func (b *bench) counters() servers {
+	command := b.contend + " serve counter --http {{addr}}"
+	return servers{map[string]string{baseline: command, "candidate": command}, "http://{{addr}}/status/atomic"}
+}
+
+// compare runs one comparison as contend compare does.
+func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (*trial.Trials, error) {
+	f := &experiment.File{ID: "verdicts", Title: "verdicts", Subjects: map[string]experiment.Subject{}}
+	for name, command := range of.commands {
+		f.Subjects[name] = experiment.Subject{Command: command}
+	}
+	f.Target.URL = of.url
+	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: 100 * time.Millisecond, Timeout: 5 * time.Second}
+	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Metrics: s.metrics}
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	doc := new(report.Document)
+	if err := f.Run(ctx, experiment.Options{Seed: seed}, doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Trials) == 0 || len(doc.Comparisons) == 0 {
+		return nil, fmt.Errorf("no comparison came of it")
+	}
+	return &doc.Trials[0].Trials, nil
+}
+
+// falseAlarmsOnEqualServers compares the counter with itself, alive.
+func falseAlarmsOnEqualServers(ctx context.Context, b *bench) error {
+	s := shape{rounds: experiment.DefaultRounds, pairs: 8, block: 20 * time.Millisecond}
+	sum := newTally()
+	for i := range b.equal {
+		t, err := b.compare(ctx, b.seed+uint64(i), s, b.counters())
+		if ctx.Err() != nil {
+			break
+		}
+		sum.addReal(b, fmt.Sprintf("equal servers %d of %d", i+1, b.equal), first(t), err)
+	}
+	b.show("b", atMost("equal servers told apart", sum.told(), sum.total(), 9, 100))
+	fmt.Fprintf(b.out, "     %v\n", sum)
+	return ctx.Err()
+}
+
+// first returns the primary comparison, if there is one.
+func first(t *trial.Trials) trial.Comparison {
+	if t == nil || len(t.Comparisons) == 0 {
+		return trial.Comparison{}
+	}
+	return t.Comparisons[0]
+}

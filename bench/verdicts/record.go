@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"contend/bench/internal/paired"
+	"contend/trial"
+)
+
+// record drives the counter against itself and writes each block to a file.
+func (b *bench) record(ctx context.Context, path string) error {
+	var text bytes.Buffer
+	now := func() string { return time.Now().UTC().Format(time.DateTime) }
+	fmt.Fprintf(&text, "# The counter under atomic against itself over HTTP, %d connections, from %s UTC on\n# ", vus, now())
+	paired.PrintEnvironment(&text)
+	fmt.Fprintln(&text, columns)
+	for _, s := range []shape{
+		{rounds: 120, pairs: 16, block: 20 * time.Millisecond},
+		{rounds: 60, pairs: 16, block: 100 * time.Millisecond},
+	} {
+		b.note("%d rounds with blocks of %v, from %s UTC on", s.rounds, s.block, now())
+		s.metrics = []trial.Metric{trial.Throughput, trial.ServerCPUPerOp}
+		trials, err := b.compare(ctx, b.seed, s, b.counters())
+		if err != nil {
+			return err
+		}
+		writeNoise(&text, trials)
+	}
+	fmt.Fprintf(&text, "# until %s UTC\n", now())
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	if _, err := parseNoise(&text); err != nil {
+		return fmt.Errorf("what was recorded cannot be used: %w", err)
+	}
+	return nil
+}
+
+// writeNoise writes the blocks in their order.
+func writeNoise(text *bytes.Buffer, t *trial.Trials) {
+	arms := map[string]string{t.Arms[0]: "a", t.Arms[1]: "b"}
+	for _, b := range t.Blocks {
+		fmt.Fprintf(text, "%d,%d,%d,%s,%d,%d,%d\n", t.Design.Block.Milliseconds(), b.Round, b.Pair, arms[b.Arm],
+			b.Duration.Microseconds(), b.Ops, int64(b.ServerCPUSec*1e6))
+	}
+}

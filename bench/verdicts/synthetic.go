@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+
+	"contend/experiment"
+	"contend/load"
+	"contend/trial"
+)
+
+//go:embed testdata/noise.csv
+var recorded []byte
+
+// vus is the concurrency of all comparisons, recorded or live.
+const vus = 20
+
+// falseAlarmsOnRecordedNoise has the real code judge comparisons whose arms are
+// equal by construction, and whose noise is that of a real machine.
+func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
+	all, err := parseNoise(bytes.NewReader(recorded))
+	if err != nil {
+		return err
+	}
+	sizes := []int{experiment.DefaultRounds, 2 * experiment.DefaultRounds}
+	sum, cpu := newTally(), newTally()
+	for i := range experiments {
+		random := rand.New(rand.NewPCG(b.seed, uint64(i)))
+		n := all[i%len(all)]
+		t, err := n.deal(random, sizes[i/len(all)%len(sizes)], experiment.DefaultPairs)
+		if err != nil {
+			return err
+		}
+		t.Derive()
+		sum.add(t.Comparisons[0].Verdict, t.Comparisons[0].Reason)
+		if len(t.Comparisons) > 1 {
+			cpu.add(t.Comparisons[1].Verdict, t.Comparisons[1].Reason)
+		}
+	}
+	b.show("a", atMost("equal arms told apart, recorded noise", sum.told(), sum.total(), 64, experiments))
+	fmt.Fprintf(b.out, "     throughput: %v\n     server CPU per operation: %v\n", sum, cpu)
+	return nil
+}
+
+// deal makes a comparison of two equal arms of recorded noise: consecutive
+// rounds from a random one on, a random stretch of each round's pairs, and at
+// random one of the round's two servers as the baseline. Order and servers stay
+// as they were, so that drift, dependence from block to block and what lasts as
+// long as a process are all kept.
+func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
+	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
+		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
+		Metrics: []trial.Metric{trial.Throughput, trial.ServerCPUPerOp},
+		Margin:  experiment.DefaultMargin, Confidence: experiment.DefaultConfidence,
+	}}
+	start := random.IntN(len(n.rounds))
+	for i := range rounds {
+		from := n.rounds[(start+i)%len(n.rounds)]
+		if len(from) < pairs {
+			return nil, fmt.Errorf("a recorded round of %v has %d pairs, %d are needed", n.length, len(from), pairs)
+		}
+		names := map[string]string{"a": t.Arms[0], "b": t.Arms[1]}
+		if random.IntN(2) == 1 {
+			names = map[string]string{"a": t.Arms[1], "b": t.Arms[0]}
+		}
+		cut := random.IntN(len(from) - pairs + 1)
+		addRound(t, i+1, names, from[cut:cut+pairs])
+	}
+	return t, nil
+}
+
+// addRound adds the blocks of a round and each arm's sum of them.
+func addRound(t *trial.Trials, round int, names map[string]string, pairs []pair) {
+	sums := map[string]*trial.Cell{}
+	for _, arm := range t.Arms {
+		cell := &trial.Cell{Arm: arm, Round: round, Result: load.Merge(), Server: new(trial.Usage)}
+		cell.Concurrency = vus
+		sums[arm] = cell
+	}
+	for i, p := range pairs {
+		for j, b := range p {
+			arm := names[b.arm]
+			t.Blocks = append(t.Blocks, trial.Block{
+				Arm: arm, Concurrency: vus, Round: round, Pair: i + 1, Order: 2*i + j + 1,
+				Duration: b.duration, Completed: b.ops, Ops: b.ops, ServerCPUSec: b.serverCPU.Seconds(),
+			})
+			sum := sums[arm]
+			sum.Planned, sum.Completed, sum.Ops = sum.Planned+b.ops, sum.Completed+b.ops, sum.Ops+b.ops
+			sum.Duration += b.duration
+			sum.Server.CPUSec += b.serverCPU.Seconds()
+		}
+	}
+	for _, arm := range t.Arms {
+		t.Rounds = append(t.Rounds, *sums[arm])
+	}
+}
