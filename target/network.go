@@ -162,7 +162,7 @@ func (o Opener) openHTTP(s Spec, m material) (load.Target, error) {
 		URL: s.URL, UnixSocket: s.UnixSocket, Method: s.Method, Body: m.body, Header: validFields(s.Header),
 		ExpectStatus: s.ExpectStatus, Checks: s.Checks, DisableKeepAlive: s.NoKeepAlive,
 		Auth: http.Auth{User: user, Password: password, Bearer: m.bearer},
-		TLS:  m.tls(s),
+		TLS:  m.tls(s), OwnCores: o.OwnCores,
 	}
 	if ownStreams {
 		connections := s.connections(wire.PerVU)
@@ -230,11 +230,11 @@ func (s Spec) hasPlaceholders(body []byte) bool {
 }
 
 // openGRPC opens a valid spec.
-func openGRPC(ctx context.Context, s Spec, m material) (load.Target, error) {
+func (o Opener) openGRPC(ctx context.Context, s Spec, m material) (load.Target, error) {
 	c := grpc.Config{
 		URL: s.URL, Data: m.body, ProtoFiles: s.Proto, ImportPaths: s.ImportPath,
 		Messages: s.Messages, StreamPerVU: s.Stream == "per-vu", Deadline: s.Deadline, MaxMessage: s.MaxMessage,
-		TLS: m.tls(s), Connections: s.connections(wire.Shared),
+		TLS: m.tls(s), Connections: s.connections(wire.Shared), OwnCores: o.OwnCores,
 	}
 	c.Metadata, _ = s.metadata() // Validate has read it
 	if auth := m.authorization(); auth != "" {

@@ -28,6 +28,9 @@ type Opener struct {
 	Env func(name string) (string, bool)
 	// VUs is the most that will drive the target; the row order per-vu needs it.
 	VUs int
+	// OwnCores says that servers on this machine do not need the cores that this
+	// process may use.
+	OwnCores bool
 	// Seed feeds random rows and placeholders.
 	Seed uint64
 }
@@ -52,7 +55,7 @@ func (o Opener) open(ctx context.Context, s Spec, m material) (load.Target, erro
 	case "http", "https", "http+unix":
 		return o.openHTTP(s, m)
 	case "grpc", "grpcs":
-		return openGRPC(ctx, s, m)
+		return o.openGRPC(ctx, s, m)
 	case "ws", "wss":
 		return openWS(s, m)
 	case "guard":

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"contend/load"
+	"contend/loop"
 )
 
 func TestOpen(t *testing.T) {
@@ -153,5 +155,23 @@ func TestRequestsInheritTheBody(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"POST common", "POST own"}; !slices.Equal(got, want) {
 		t.Errorf("bodies %q, want %q", got, want)
+	}
+}
+
+// Event loops leave half of the cores to a server on this machine, unless it has
+// others.
+func TestOwnCores(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for own, want := range map[bool]int{false: 2, true: 4} {
+		opened, err := Opener{OwnCores: own}.Open(t.Context(), Spec{URL: "http://127.0.0.1:1/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, why := opened.(load.LoopTarget).Loops(100); got != want {
+			t.Errorf("own cores %v: %d loops (%s), want %d", own, got, why, want)
+		}
 	}
 }

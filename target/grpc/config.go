@@ -48,6 +48,9 @@ type Config struct {
 	TLS wire.TLS
 	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
 	ExpectCode int
+	// OwnCores says that a server on this machine does not need the cores that
+	// this process may use, so that event loops can have them all.
+	OwnCores bool
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
 	// larger one is an error of kind protocol. 0 means 4 MiB, as in every gRPC
 	// library.

@@ -32,7 +32,8 @@ func (t *Target) Loops(vus int) (int, string) {
 	case t.call.deadline > 0:
 		return 0, "a deadline other than the timeout"
 	}
-	return wire.Loops("tcp", t.dialer.hostPort, vus, t.sharing.Pool()), ""
+	near := !t.ownCores && wire.IsNear("tcp", t.dialer.hostPort)
+	return wire.Loops(near, vus, t.sharing.Pool()), ""
 }
 
 // NewLoop makes an event loop. Of shared connections it has its part, and its

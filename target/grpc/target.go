@@ -56,6 +56,7 @@ type Target struct {
 	dialer   dialer
 	call     call
 	sharing  wire.Connections
+	ownCores bool
 	metadata metadata.MD
 	held     bool // streams, by their VUs
 
@@ -100,7 +101,7 @@ func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 		return nil, err
 	}
 	return &Target{
-		dialer: dialer, call: call, sharing: cfg.Connections,
+		dialer: dialer, call: call, sharing: cfg.Connections, ownCores: cfg.OwnCores,
 		metadata: copyMetadata(cfg.Metadata), held: cfg.StreamPerVU,
 	}, nil
 }

@@ -70,6 +70,9 @@ type Config struct {
 	// SocketBuffer is the size in bytes of each connection's two buffers in the
 	// kernel; zero leaves it to the kernel.
 	SocketBuffer int
+	// OwnCores says that a server on this machine does not need the cores that
+	// this process may use, so that event loops can have them all.
+	OwnCores bool
 	// TLS applies to https only.
 	TLS wire.TLS
 	// Dial opens a connection instead of the operating system; TLS, if any,

@@ -28,7 +28,8 @@ func (t *Target) Loops(vus int) (int, string) {
 	case !t.origin.resolves():
 		return 0, "a name that does not resolve"
 	}
-	return wire.Loops(t.origin.network, t.origin.address, vus, t.shared), ""
+	near := !t.ownCores && wire.IsNear(t.origin.network, t.origin.address)
+	return wire.Loops(near, vus, t.shared), ""
 }
 
 // NewLoop makes an event loop. Its connections are opened when they are first

@@ -76,7 +76,8 @@ type Target struct {
 	first     atomic.Pointer[Answer]
 	tls       *tls.Config
 	dial      func(ctx context.Context) (net.Conn, error)
-	ownDial   bool       // dial was given
+	ownDial   bool // dial was given
+	ownCores  bool
 	local     netip.Addr // to dial from; invalid: any
 	buffer    int        // SocketBuffer
 	// noEarlyDial is set by the first connection that failed before the clock
@@ -107,6 +108,7 @@ func New(c Config) (*Target, error) {
 		same:      c.SameLength,
 		dial:      c.Dial,
 		ownDial:   c.Dial != nil,
+		ownCores:  c.OwnCores,
 		buffer:    c.SocketBuffer,
 	}
 	if c.LocalAddress != "" {

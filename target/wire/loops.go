@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Loops returns how many event loops drive VUs against an address: one per core,
-// but half as many where the server is on this machine and needs the others, and
-// never more than there are VUs or, unless shared is zero, connections that they
-// share.
-func Loops(network, address string, vus, shared int) int {
+// Loops returns how many event loops drive VUs: one per core, but half as many
+// where a server that is near needs the others, and never more than there are VUs
+// or, unless shared is zero, connections that they share.
+func Loops(near bool, vus, shared int) int {
 	loops := runtime.GOMAXPROCS(0)
-	if network == "unix" || isNear(address) {
+	if near {
 		loops = max(1, loops/2)
 	}
 	if shared > 0 {
@@ -22,9 +21,12 @@ func Loops(network, address string, vus, shared int) int {
 	return min(loops, vus)
 }
 
-// isNear reports whether an address is on this machine for certain.
-func isNear(hostPort string) bool {
-	host, _, _ := net.SplitHostPort(hostPort)
+// IsNear reports whether an address is on this machine for certain.
+func IsNear(network, address string) bool {
+	if network == "unix" {
+		return true
+	}
+	host, _, _ := net.SplitHostPort(address)
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761, section 6.3

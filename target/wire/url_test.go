@@ -55,15 +55,20 @@ func TestLoops(t *testing.T) {
 		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, "a.localhost:1": true,
 		"10.0.0.1:1": false, "localhost.example:1": false, "": false,
 	} {
-		if got := isNear(address); got != near {
+		if got := IsNear("tcp", address); got != near {
 			t.Errorf("%q is near: %v", address, got)
 		}
+	}
+	if !IsNear("unix", "/s") {
+		t.Error("a socket is not near")
+	}
+	for _, near := range []bool{false, true} {
 		// Never more than VUs or shared connections.
-		if one, shared := Loops("tcp", address, 1, 0), Loops("tcp", address, 100, 1); one != 1 || shared != 1 {
-			t.Errorf("%q: %d loops for one VU, %d for one connection", address, one, shared)
+		if one, shared := Loops(near, 1, 0), Loops(near, 100, 1); one != 1 || shared != 1 {
+			t.Errorf("near %v: %d loops for one VU, %d for one connection", near, one, shared)
 		}
 	}
-	if near, far := Loops("unix", "/s", 1000, 0), Loops("tcp", "10.0.0.1:1", 1000, 0); near != max(1, far/2) {
-		t.Errorf("%d loops for a socket, %d for another machine", near, far)
+	if near, far := Loops(true, 1000, 0), Loops(false, 1000, 0); near != max(1, far/2) {
+		t.Errorf("%d loops for this machine, %d for another", near, far)
 	}
 }
