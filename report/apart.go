@@ -198,6 +198,8 @@ func (d *Document) environmentsDiffer() []string {
 		{"system", a.OS + "/" + a.Arch, b.OS + "/" + b.Arch}, {"CPU", a.CPU, b.CPU}, {"cores", a.Cores, b.Cores},
 		{"CPU limit", a.CPULimit, b.CPULimit}, {"kernel", a.Kernel, b.Kernel}, {"Go", a.Go, b.Go},
 		{"GOMAXPROCS", a.GOMAXPROCS, b.GOMAXPROCS},
+		{"CPUs of the generator", cmp.Or(a.GeneratorCPUs, "all"), cmp.Or(b.GeneratorCPUs, "all")},
+		{"CPUs of the servers", cmp.Or(a.ServerCPUs, "all"), cmp.Or(b.ServerCPUs, "all")},
 	} {
 		if row.a != row.b {
 			list = append(list, fmt.Sprintf("%s: %v against %v", row.what, row.a, row.b))

@@ -81,7 +81,11 @@ type Environment struct {
 	GOMAXPROCS int       `json:"gomaxprocs"`
 	// CPULimit is the limit of the control group in cores; 0: none.
 	CPULimit float64 `json:"cpu_limit,omitempty"`
-	Go       string  `json:"go"`
+	// GeneratorCPUs and ServerCPUs are those that the generator and the servers
+	// that it started were held to, as in 0,2-3; "": to none.
+	GeneratorCPUs string `json:"generator_cpu_list,omitempty"`
+	ServerCPUs    string `json:"server_cpu_list,omitempty"`
+	Go            string `json:"go"`
 }
 
 // An Experiment is the part of the document that belongs to one experiment
