@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"subject":                            {"stat"},
 	"target":                             {"load", "target/..."},
 	"trial":                              {"probe", "load", "subject", "hist", "stat", "usl"},
-	"report":                             {"docs", "hist", "stat", "usl", "load", "trial"},
+	"report":                             {"probe", "docs", "hist", "stat", "usl", "load", "trial"},
 	"internal/service/counter":           {"guard", "internal/service/counter/..."},
 	"internal/service/counter/counterpb": {},
 	"internal/service/static":            {},

@@ -96,6 +96,7 @@ func (d *Document) place(v *view, at Place) {
 			n = len(list)
 		}
 		comparisons(v, list[:n], cells)
+		d.scatter(v, at, list[:n])
 		list = list[n:]
 	}
 	for _, c := range d.Curves {

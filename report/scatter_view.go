@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"contend/probe"
+	"contend/trial"
+)
+
+// scatter says where the spread of the figures of a part comes from: blocks,
+// rounds, or the machine itself.
+func (d *Document) scatter(v *view, at Place, list []trial.Comparison) {
+	var pairs, rounds, shares, machine []float64
+	for _, c := range list {
+		if c.Spread == nil {
+			continue
+		}
+		pairs = append(pairs, c.Spread.Block)
+		rounds = append(rounds, c.Spread.Round)
+		shares = append(shares, c.Spread.RoundShare)
+		machine = append(machine, c.MachineShare)
+	}
+	if len(pairs) > 0 {
+		v.say("Scatter of the ratio: %s from pair to pair of blocks, %s from round to round; %s of the variance of a round's figure is the round's own, which only more rounds average out.",
+			percents(pairs), percents(rounds), percents(shares))
+	}
+	var samples []probe.Sample
+	for _, t := range d.Trials {
+		if t.Place == at {
+			for _, p := range t.Probes {
+				samples = append(samples, p.Sample)
+			}
+		}
+	}
+	if len(samples) == 0 {
+		return
+	}
+	text := fmt.Sprintf("The machine itself, looked at %s between blocks: %s from core to core and back, %s for a wake-up",
+		plural(len(samples), "time"), probed(samples, func(s probe.Sample) time.Duration { return s.RoundTrip }),
+		probed(samples, func(s probe.Sample) time.Duration { return s.Wakeup }))
+	if most := slices.Max(append(machine, 0)); most > 0 {
+		text += fmt.Sprintf("; its states explain up to %.0f %% of the variance of the blocks", 100*most)
+	}
+	v.say("%s.", text)
+}
+
+// percents writes a range of shares: 4.1–12 %.
+func percents(shares []float64) string {
+	low, high := twoDigits(100*slices.Min(shares)), twoDigits(100*slices.Max(shares))
+	if low != high {
+		low += "–" + high
+	}
+	return low + " %"
+}
+
+func twoDigits(x float64) string {
+	if x < 9.95 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// probed writes the range of a figure of the probes that have it.
+func probed(samples []probe.Sample, read func(probe.Sample) time.Duration) string {
+	var known []time.Duration
+	for _, s := range samples {
+		if d := read(s); d > 0 {
+			known = append(known, d)
+		}
+	}
+	if len(known) == 0 {
+		return "unknown"
+	}
+	low, high := Duration(float64(slices.Min(known))), Duration(float64(slices.Max(known)))
+	if low != high {
+		low += " to " + high
+	}
+	return low
+}
