@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"probe":                              {},
 	"docs":                               {},
 	"usl":                                {"stat"},
+	"abtest":                             {"stat"},
 	"guard":                              {},
 	"guard/guardtest":                    {"guard"},
 	"pipeline":                           {},

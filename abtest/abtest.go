@@ -1,0 +1,139 @@
+// Package abtest compares two Go functions from a test: interleaved, with an
+// interval, a verdict and Go benchmark lines for benchstat.
+//
+//	func TestNewParserIsNotSlower(t *testing.T) {
+//		r := abtest.Run(t, abtest.Config{Fresh: true},
+//			abtest.Func{Name: "old", Do: func(n int) { for range n { oldParse(text) } }},
+//			abtest.Func{Name: "new", Do: func(n int) { for range n { newParse(text) } }})
+//		r.FailIfSlower(t)
+//	}
+//
+// Both functions run in short blocks in the order ABBA, so that whatever the
+// machine does to one it does to the other; each round gives one log-ratio, and
+// package stat turns these into the verdict, as in contend compare.
+//
+// Functions are timed directly and not driven by package load: a block is a
+// number of operations that are known to be done when the call returns, which
+// needs neither due times nor a window that cuts iterations off.
+package abtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"contend/stat"
+)
+
+// A Func is one of the two functions that are compared.
+type Func struct {
+	Name string
+	// Do performs n operations, n ≥ 1. It is called by one goroutine at a time,
+	// often, and must leave nothing running behind.
+	Do func(n int)
+}
+
+// A Config says how functions are compared. The zero value is ready to use: about
+// three seconds for functions that are faster than a block.
+type Config struct {
+	// Rounds are the replications; a verdict at 95 % confidence needs at least 6.
+	// 0 means 12.
+	Rounds int
+	// Pairs of blocks in a round. 0 means 10.
+	Pairs int
+	// Block is about how long a function runs at a time, at least 1 ms. 0 means
+	// 10 ms.
+	Block time.Duration
+	// Margin is the largest relative difference that does not matter, below 1.
+	// 0 means 0.02.
+	Margin float64
+	// Confidence of the interval, below 1. 0 means 0.95.
+	Confidence float64
+	// Seed decides which function begins a round.
+	Seed uint64
+	// Fresh gives each round a process of its own: Run starts the test binary
+	// again for this one test, whose code before Run runs there, too. A process
+	// keeps the memory layout that it happens to have, so without it a
+	// difference may be one of layout. It works for one Run in a test or
+	// subtest.
+	Fresh bool
+}
+
+// withDefaults replaces zeros and returns every mistake at once.
+func (c Config) withDefaults(a, b Func) (Config, error) {
+	set(&c.Rounds, 12)
+	set(&c.Pairs, 10)
+	set(&c.Block, 10*time.Millisecond)
+	set(&c.Margin, 0.02)
+	set(&c.Confidence, 0.95)
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("abtest: "+format, args...))
+		}
+	}
+	check(c.Rounds >= 1 && c.Rounds <= 1000, "rounds is %d, allowed are 1 to 1000", c.Rounds)
+	check(c.Pairs >= 1 && c.Pairs <= 1000, "pairs is %d, allowed are 1 to 1000", c.Pairs)
+	check(c.Block >= time.Millisecond && c.Block <= time.Minute, "block is %v, allowed are 1ms to 1m", c.Block)
+	check(c.Margin > 0 && c.Margin < 1, "margin is %g, allowed is more than 0 and less than 1", c.Margin)
+	check(c.Confidence > 0 && c.Confidence < 1, "confidence is %g, allowed is more than 0 and less than 1", c.Confidence)
+	check(a.Do != nil && b.Do != nil, "a function is nil")
+	check(a.Name != b.Name && a.Name != "" && b.Name != "", "the functions are named %q and %q, two different names are needed", a.Name, b.Name)
+	return c, errors.Join(errs...)
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Compare compares the candidate b with the baseline a in this process; Fresh is
+// not supported. name is that of the benchmark lines, without "Benchmark".
+func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, error) {
+	c, err := c.withDefaults(a, b)
+	if c.Fresh {
+		err = errors.Join(err, errors.New("abtest: fresh is set, but only Run can start the test again"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := prepare(c, a, b)
+	if err != nil {
+		return nil, err
+	}
+	var rounds []Round
+	for n := range c.Rounds {
+		r, err := p.round(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, r)
+	}
+	result := newResult(name, c, [2]string{a.Name, b.Name}, rounds)
+	result.Warnings = append(result.Warnings, stat.Warning{Code: "rounds_not_fresh",
+		Text: "all rounds ran in one process, so an effect of its memory layout is in every round alike"})
+	return result, nil
+}
+
+// Run compares the candidate b with the baseline a, logs the result and returns
+// it. It ends the test if that is not possible. The benchmark lines are named as
+// the test is.
+func Run(t *testing.T, c Config, a, b Func) *Result {
+	t.Helper()
+	var r *Result
+	var err error
+	if c.Fresh {
+		r, err = runFresh(t, c, a, b)
+	} else {
+		r, err = Compare(t.Context(), benchmarkName(t.Name()), c, a, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	return r
+}

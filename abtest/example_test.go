@@ -1,0 +1,50 @@
+package abtest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"contend/abtest"
+)
+
+var words = strings.Fields("which concurrency design holds up under load and does it matter")
+
+func join(n int) {
+	for range n {
+		_ = strings.Join(words, " ")
+	}
+}
+
+func concatenate(n int) {
+	for range n {
+		text := ""
+		for _, w := range words {
+			text += w + " "
+		}
+		_ = text
+	}
+}
+
+// What a test of one's own looks like: it fails when the candidate is SLOWER.
+func TestJoinIsNotSlowerThanConcatenation(t *testing.T) {
+	c := abtest.Config{Rounds: 6, Pairs: 2, Block: 1e6} // of 1 ms: this example should be short
+	r := abtest.Run(t, c, abtest.Func{Name: "concatenate", Do: concatenate}, abtest.Func{Name: "join", Do: join})
+	if testing.Verbose() {
+		r.WriteBenchmarks(os.Stderr)
+	}
+	// r.FailIfSlower(t) stands here in a test that may judge speed.
+}
+
+func ExampleCompare() {
+	r, err := abtest.Compare(context.Background(), "Words", abtest.Config{},
+		abtest.Func{Name: "concatenate", Do: concatenate}, abtest.Func{Name: "join", Do: join})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r)               // the verdict in a sentence, both figures, warnings
+	r.WriteBenchmarks(os.Stdout) // for benchstat -col /arm
+}
