@@ -163,7 +163,7 @@ func best(c trial.Curve) (text string, refused []string) {
 	if c.Enough != nil {
 		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", Count(c.Enough.N.Value))
 	}
-	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 {
+	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
 	}
 	switch {

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"contend/trial"
 	"contend/usl"
@@ -13,9 +16,10 @@ func curve(v *view, c trial.Curve) {
 	if c.Arm != "" {
 		of = " of " + c.Arm
 	}
+	explored(v, c)
 	switch {
 	case c.Fit == nil:
-		v.say("No fit%s: %s", of, c.NoFit)
+		v.say("No fit%s: %s", of, cmp.Or(c.NoFit, c.LeftOut))
 	case c.Fit.Peak == nil:
 		v.say("Universal Scalability Law%s: %s. No peak: %s", of, coefficients(c.Fit), c.Fit.NoPeak)
 	default:
@@ -23,31 +27,91 @@ func curve(v *view, c trial.Curve) {
 		v.say("Universal Scalability Law%s: %s. Peak at %s VUs of %s; run at %d.", of, coefficients(c.Fit),
 			estimate(p.N, Count), estimate(p.Throughput, perSec), p.Optimum)
 	}
-	if c.Enough != nil {
-		reservation := ""
-		if c.Fit == nil {
-			reservation = "With that reservation: "
-		}
-		v.say("%sThe smallest level within 5 %% of the best throughput: %s (%s).", reservation,
-			estimate(c.Enough.N, Count)+" VUs", perSec(c.Enough.Throughput))
+	if c.LeftOut != "" {
+		v.say("The fit leaves out %s.", c.LeftOut)
 	}
+	levels(v, c)
 	if c.Fit != nil {
 		v.table(residuals(c.Fit.Residuals))
 		warnings(v, c.Fit.Warnings)
 	}
 }
 
-// residuals shows how far the law is from what was measured.
+// explored says how levels were chosen.
+func explored(v *view, c trial.Curve) {
+	if len(c.Explored) == 0 {
+		return
+	}
+	first, last := c.Explored[0], c.Explored[len(c.Explored)-1]
+	v.say("The levels were chosen by a visit of their own, doubling from %d to %d VUs; it is not in the figures.",
+		first.Concurrency, last.Concurrency)
+	if c.Ceiling != "" {
+		v.say("No higher level was tried: %s.", c.Ceiling)
+	}
+}
+
+// levels names the best measured level where the law has no peak, and the
+// smallest that is enough.
+func levels(v *view, c trial.Curve) {
+	if c.Enough == nil || c.Best == nil {
+		return
+	}
+	text := ""
+	if c.Fit == nil || c.LeftOut != "" {
+		text = "With that reservation: "
+	}
+	if c.Fit == nil || c.Fit.Peak == nil {
+		text += fmt.Sprintf("The best level measured: %s VUs (%s). ", estimate(c.Best.N, Count), perSec(c.Best.Throughput))
+	}
+	v.say("%sThe smallest level within 5 %% of the best throughput: %s VUs (%s).", text,
+		estimate(c.Enough.N, Count), perSec(c.Enough.Throughput))
+}
+
+// residuals shows how far the law is from what was measured: the mean of the
+// visits to each level, and a bar to the left where it is below the law.
 func residuals(list []usl.Residual) table {
-	t := table{columns: []string{"VUs", "measured", "law", "measured ÷ law"}}
-	for _, r := range list {
-		ratio := "-"
-		if r.Fitted > 0 {
-			ratio = percent(r.X / r.Fitted)
+	var rows []usl.Residual // one for each level, whose Residual is a share of the law
+	for i := 0; i < len(list); {
+		level := usl.Residual{Point: usl.Point{N: list[i].N}, Fitted: list[i].Fitted}
+		visits := 0.0
+		for ; i < len(list) && list[i].N == level.N; i++ {
+			level.X += list[i].X
+			visits++
 		}
-		t.rows = append(t.rows, []string{strconv.FormatFloat(r.N, 'f', -1, 64), perSec(r.X), perSec(r.Fitted), ratio})
+		level.X /= visits
+		if level.Fitted > 0 {
+			level.Residual = level.X/level.Fitted - 1
+		}
+		rows = append(rows, level)
+	}
+	most := 0.0
+	for _, r := range rows {
+		most = max(most, math.Abs(r.Residual))
+	}
+	t := table{columns: []string{"VUs", "measured", "law", "measured ÷ law", "below │ above"}}
+	for _, r := range rows {
+		t.rows = append(t.rows, []string{strconv.FormatFloat(r.N, 'f', -1, 64), perSec(r.X), perSec(r.Fitted),
+			percent(1 + r.Residual), bar(r.Residual, max(most, barAtLeast))})
 	}
 	return t
+}
+
+// Bars have that many marks to either side, and the longest stands for 5 % at
+// least, so that small residuals look small.
+const (
+	barMarks   = 10
+	barAtLeast = 0.05
+)
+
+// bar draws a share of full: ····██│·········· is −20 % of it.
+func bar(share, full float64) string {
+	marks := int(math.Round(barMarks * math.Abs(share) / full))
+	drawn, empty := strings.Repeat("█", marks), strings.Repeat("·", barMarks-marks)
+	rest := strings.Repeat("·", barMarks)
+	if share < 0 {
+		return empty + drawn + "│" + rest
+	}
+	return rest + "│" + drawn + empty
 }
 
 func coefficients(f *usl.Result) string {

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"contend/load"
@@ -16,10 +16,11 @@ import (
 
 // A SweepDesign says how an arm is swept over levels of concurrency.
 type SweepDesign struct {
-	// Levels of concurrency, each at least 1.
-	Levels []int `json:"levels"`
+	// Levels of concurrency, each at least 1. Empty: they are chosen (Explore).
+	Levels []int `json:"levels,omitempty"`
 	// ExtendTo allows further levels: the highest is doubled, up to ExtendTo,
-	// until the two highest have both fallen below the best. 0: none.
+	// until the two highest have both fallen below the best. 0: none. Where the
+	// levels are chosen it is the highest of them; 0: DefaultLimit.
 	ExtendTo int `json:"extend_to,omitempty"`
 	// Visits is how often each level is measured, each time in a fresh process
 	// and a fresh random order of the levels.
@@ -36,9 +37,6 @@ type SweepDesign struct {
 // Validate returns every mistake of the design at once.
 func (d SweepDesign) Validate() error {
 	var errs []error
-	if len(d.Levels) == 0 {
-		errs = append(errs, errors.New("sweep: levels is empty, at least one is needed"))
-	}
 	for _, n := range d.Levels {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("sweep: level %d, allowed are 1 and more", n))
@@ -68,6 +66,12 @@ const enough = 0.05
 type Curve struct {
 	Arm    string      `json:"arm"`
 	Design SweepDesign `json:"design"`
+	// Explored are the cells that the levels were chosen by, in ascending order;
+	// no other figure rests on them. Empty where the levels were given.
+	Explored []Cell `json:"explored,omitempty"`
+	// Ceiling says why no level above those explored was tried, if it was neither
+	// the limit nor the throughput.
+	Ceiling string `json:"ceiling,omitempty"`
 	// Visits has one cell per level and visit (its Round).
 	Visits []Cell `json:"visits"`
 	// Results has one cell per level: the sum of its visits.
@@ -75,6 +79,11 @@ type Curve struct {
 	// Fit is the Universal Scalability Law; nil when NoFit says why there is none.
 	Fit   *usl.Result `json:"fit,omitempty"`
 	NoFit string      `json:"no_fit,omitempty"`
+	// LeftOut says which levels the fit does without, because a visit to the lowest
+	// of them must not be believed.
+	LeftOut string `json:"left_out,omitempty"`
+	// Best is the measured level with the highest throughput.
+	Best *usl.Knee `json:"best,omitempty"`
 	// Enough is the smallest measured level within 5 % of the best throughput.
 	Enough *usl.Knee `json:"enough,omitempty"`
 }
@@ -88,6 +97,9 @@ func Sweep(ctx context.Context, arm Arm, plan load.Plan, d SweepDesign, observe 
 	s := &sweeping{arm: arm, plan: plan, observe: observe,
 		random: rand.New(rand.NewPCG(d.Seed, 2)), curve: &Curve{Arm: arm.Name, Design: d}, levels: slices.Clone(d.Levels)}
 	var err error
+	if len(s.levels) == 0 {
+		err = s.explore(ctx)
+	}
 	for n := 1; n <= d.Visits && err == nil; n++ {
 		err = s.visit(ctx, n)
 	}
@@ -104,6 +116,36 @@ type sweeping struct {
 	levels  []int // those of the design, and the further ones of the first visit
 }
 
+// explore chooses the levels by an ascending visit of its own: what the choice
+// rests on must not be what the result rests on, and only the latter can be
+// measured in random order.
+func (s *sweeping) explore(ctx context.Context) error {
+	live, err := s.arm.Start(ctx, Setup{})
+	if err != nil {
+		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
+	}
+	c := s.curve
+	s.levels, err = Explore(cmp.Or(c.Design.ExtendTo, DefaultLimit), func(level int) (float64, bool, error) {
+		s.report("exploring", level)
+		cell, err := s.level(ctx, live, 0, level)
+		var open *openError
+		if errors.As(err, &open) && len(c.Explored) > 0 && ctx.Err() == nil {
+			c.Ceiling = fmt.Sprintf("%d VUs could not be made: %v", level, open.err)
+			return 0, false, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		c.Explored = append(c.Explored, cell)
+		if reason := refuse(cell, Throughput); reason != nil && len(c.Explored) > 1 {
+			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, strings.TrimPrefix(reason.Text, c.Arm+": "))
+			return 0, false, nil
+		}
+		return cell.ThroughputPerSec, true, nil
+	})
+	return errors.Join(err, stopAll(ctx, []*Live{live}))
+}
+
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
 	live, err := s.arm.Start(ctx, Setup{})
@@ -111,13 +153,13 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
 	}
 	for _, i := range s.random.Perm(len(s.levels)) {
-		if err = s.level(ctx, live, n, s.levels[i]); err != nil {
+		if err = s.keep(ctx, live, n, s.levels[i]); err != nil {
 			break
 		}
 	}
 	for next := s.further(n); err == nil && next > 0; next = s.further(n) {
 		s.levels = append(s.levels, next)
-		err = s.level(ctx, live, n, next)
+		err = s.keep(ctx, live, n, next)
 	}
 	return errors.Join(err, stopAll(ctx, []*Live{live}))
 }
@@ -125,7 +167,7 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 // further returns the next level beyond those of the design, or 0.
 func (s *sweeping) further(visit int) int {
 	highest, limit := slices.Max(s.levels), s.curve.Design.ExtendTo
-	if visit > 1 || highest >= limit {
+	if visit > 1 || highest >= limit || len(s.curve.Design.Levels) == 0 {
 		return 0
 	}
 	cells := slices.Clone(s.curve.Visits)
@@ -137,33 +179,53 @@ func (s *sweeping) further(visit int) int {
 	return min(2*highest, limit)
 }
 
-func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) error {
-	if s.observe != nil {
-		s.observe(Progress{
-			Done:  float64(len(s.curve.Visits)) / float64(s.curve.Design.Visits*len(s.levels)),
-			Label: fmt.Sprintf("visit %d of %d, %d VUs", visit, s.curve.Design.Visits, n),
-		})
+func (s *sweeping) report(label string, level int) {
+	if s.observe == nil {
+		return
 	}
+	done, all := len(s.curve.Visits), s.curve.Design.Visits*max(minLevels, len(s.levels))
+	if explored := len(s.curve.Explored); explored > 0 {
+		done, all = done+explored, all+max(minLevels, explored)
+	}
+	s.observe(Progress{Done: float64(done) / float64(all), Label: fmt.Sprintf("%s, %d VUs", label, level)})
+}
+
+// keep measures a level for the curve.
+func (s *sweeping) keep(ctx context.Context, live *Live, visit, n int) error {
+	s.report(fmt.Sprintf("visit %d of %d", visit, s.curve.Design.Visits), n)
+	cell, err := s.level(ctx, live, visit, n)
+	if err == nil {
+		s.curve.Visits = append(s.curve.Visits, cell)
+	}
+	return err
+}
+
+// An openError says that the VUs of a level could not be made.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
+
+func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) (Cell, error) {
 	session, err := load.Open(ctx, live.Address, live.Target, n)
 	if err != nil {
-		return errors.Join(live.died(s.arm.Name, 1), err)
+		if died := live.died(s.arm.Name, 1); died != nil {
+			return Cell{}, errors.Join(died, err)
+		}
+		return Cell{}, &openError{err}
 	}
 	defer session.Close()
 	length := blockLength{measured: s.curve.Design.Block}
 	if warmup := s.curve.Design.Warmup; warmup > 0 {
 		warm, err := s.drive(ctx, session, live, blockLength{measured: warmup}, n)
 		if err != nil {
-			return err
+			return Cell{}, err
 		}
 		length = lengthen(s.curve.Design.Block, warm.Response.Mean(), 1)
 	}
 	cell, err := s.drive(ctx, session, live, length, n)
-	if err != nil {
-		return err
-	}
 	cell.Arm, cell.Round = s.arm.Name, visit
-	s.curve.Visits = append(s.curve.Visits, cell)
-	return nil
+	return cell, err
 }
 
 func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live, length blockLength, n int) (Cell, error) {
@@ -174,36 +236,4 @@ func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live,
 		return Cell{}, err
 	}
 	return cell, errors.Join(live.diedAfter(s.arm.Name, cell), ctx.Err())
-}
-
-// Derive computes the figures of the visits, Results and the fit.
-func (c *Curve) Derive() {
-	c.Results, c.Fit, c.NoFit, c.Enough = nil, nil, "", nil
-	byLevel := map[int][]Cell{}
-	var points []usl.Point
-	believed := 0
-	for _, v := range c.Visits {
-		v.Derive()
-		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
-		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
-		if refuse(v, Throughput) == nil {
-			believed++
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(byLevel)) {
-		c.Results = append(c.Results, MergeCells(byLevel[n]))
-	}
-	if enough, err := usl.WithinOfBest(points, enough, c.Design.Seed); err == nil {
-		c.Enough = &enough
-	}
-	if left := len(c.Visits) - believed; left > 0 {
-		c.NoFit = fmt.Sprintf("%d of %d visits must not be believed: see the warnings of their levels", left, len(c.Visits))
-		return
-	}
-	fit, err := usl.Fit(points, c.Design.Seed)
-	if err != nil {
-		c.NoFit = err.Error()
-		return
-	}
-	c.Fit = fit
 }

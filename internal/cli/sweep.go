@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +30,10 @@ func newSweep(a *app) *cobra.Command {
 		Use:   "sweep TARGET",
 		Short: "Measure one target over levels of concurrency and find the best one",
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
-			"Scalability Law; give the optimum with its interval, or the reason why there is none.",
-		Example: indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
+			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without --levels\n" +
+			"they are chosen: doubled until throughput falls or stays flat, then close together around the peak.",
+		Example: indent + "contend sweep http://localhost:8080/status\n" +
+			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
 		Args:              arguments(1, "one target"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -51,8 +55,8 @@ func newSweep(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&design.Levels, "levels", []int{1, 2, 4, 8, 16, 32, 64, 128}, "`levels` of concurrency")
-	f.IntVar(&design.ExtendTo, "extend-to", 0, "go on doubling the highest level up to this `level`, until throughput has fallen twice")
+	f.IntSliceVar(&design.Levels, "levels", nil, "`levels` of concurrency (chosen around the peak)")
+	f.IntVar(&design.ExtendTo, "extend-to", 0, "without --levels the highest `level` that may be chosen (1024); with them go on doubling the highest up to this one, until throughput has fallen twice")
 	f.IntVar(&design.Visits, "visits", 3, "`times` that each level is measured")
 	f.DurationVarP(&design.Block, "duration", "d", time.Second, "measured length of a visit")
 	f.DurationVar(&design.Warmup, "warmup", 300*time.Millisecond, "before each visit")
@@ -90,6 +94,7 @@ func (a *app) sweep(ctx context.Context, f *experiment.File, plan load.Plan, d t
 	if err != nil {
 		return failed(err)
 	}
+	opener.VUs = slices.Max(append(d.Levels, cmp.Or(d.ExtendTo, trial.DefaultLimit)))
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
 	arm := f.Arm("", experiment.Options{Opener: opener})

@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"math"
+	"slices"
+
+	"contend/usl"
+)
+
+// How levels are chosen: conventions of this project, argued in
+// docs/measuring.md.
+const (
+	minLevels    = 6    // of a sweep that chooses them
+	regionLevels = 7    // in the region around the peak
+	fallen       = 0.85 // of the best throughput: below it a level is clearly worse
+	flat         = 1.05 // what three doublings must bring to go on
+)
+
+// DefaultLimit is the highest level that an adaptive sweep comes to unless it
+// is told another.
+const DefaultLimit = 1024
+
+// Explore chooses the levels that a sweep should measure, 1 to limit. It calls
+// measure with doubled levels from 1 on, until throughput has clearly fallen or
+// no longer grows, and takes levels in even ratios around the best of what it
+// saw. measure returns the throughput per second, or false where that must not
+// be believed, which ends the doubling. An error ends it without levels.
+func Explore(limit int, measure func(level int) (float64, bool, error)) ([]int, error) {
+	var seen []usl.Point
+	for level := 1; level > 0; level = nextDoubled(seen, limit) {
+		perSec, believed, err := measure(level)
+		if err != nil {
+			return nil, err
+		}
+		if !believed && len(seen) > 0 {
+			limit = int(seen[len(seen)-1].N)
+			break
+		}
+		seen = append(seen, usl.Point{N: float64(level), X: perSec})
+	}
+	return chooseLevels(seen, limit), nil
+}
+
+// nextDoubled returns the level to explore after those seen, or 0.
+func nextDoubled(seen []usl.Point, limit int) int {
+	last := len(seen) - 1
+	highest := int(seen[last].N)
+	best := best(seen).X
+	switch {
+	case highest >= limit:
+		return 0
+	case last+1 < minLevels:
+	case seen[last].X < fallen*best && seen[last-1].X < best:
+		return 0
+	case best <= flat*bestOf(seen[:last-2]):
+		return 0
+	}
+	return min(2*highest, limit)
+}
+
+func best(points []usl.Point) usl.Point {
+	most := points[0]
+	for _, p := range points {
+		if p.X > most.X {
+			most = p
+		}
+	}
+	return most
+}
+
+func bestOf(points []usl.Point) float64 { return best(points).X }
+
+// chooseLevels returns the levels to measure: 1, and the region in which the
+// levels seen came near the best, with one level more on either side.
+func chooseLevels(seen []usl.Point, limit int) []int {
+	best := best(seen)
+	near := func(p usl.Point) bool { return p.X >= fallen*best.X }
+	first := slices.IndexFunc(seen, near)
+	last := first + slices.IndexFunc(seen[first:], func(p usl.Point) bool { return p == best })
+	for last+1 < len(seen) && near(seen[last+1]) {
+		last++
+	}
+	low, high := seen[max(first-1, 0)].N, seen[min(last+1, len(seen)-1)].N
+	levels := []int{1}
+	for i := range regionLevels {
+		share := float64(i) / (regionLevels - 1)
+		levels = append(levels, int(math.Round(low*math.Pow(high/low, share))))
+	}
+	for more := int(high); distinct(&levels) < minLevels && more < limit; {
+		more = min(2*more, limit)
+		levels = append(levels, more)
+	}
+	for n := 1; distinct(&levels) < min(minLevels, limit); n++ {
+		levels = append(levels, n)
+	}
+	return levels
+}
+
+// distinct sorts the list, leaves out what it holds twice and returns its length.
+func distinct(list *[]int) int {
+	slices.Sort(*list)
+	*list = slices.Compact(*list)
+	return len(*list)
+}
