@@ -15,144 +15,109 @@ var pages embed.FS
 // schema is the page of the document's keys; its headings name no terms.
 const schema = "report-schema.md"
 
-// Pages returns the pages in the order in which they are asked.
-func Pages() []string { return []string{"statistics.md", "measuring.md", "terminology.md", schema} }
+// An Index finds explanations. It is made by Read and never changes.
+type Index struct {
+	// Entries are in the order of the pages, and within a page as they stand there.
+	Entries []Entry
+}
 
 // An Entry explains one or several terms.
 type Entry struct {
 	// Page and Section are where it stands: a file of this folder, a heading.
 	Page, Section string
-	// Title and Terms name what is explained.
+	// Title is how the page names what is explained, and Terms are all names.
 	Title  string
 	Terms  []string
 	Blocks []Block
 	// Advice is what to do about it, for a warning or a refusal.
 	Advice string
-	kind   entryKind
+	// Kind says how much of a page it is.
+	Kind EntryKind
 }
 
-// Whole says whether the entry is a section, with its formulas and sources, and
-// not a row of a table or a paragraph.
-func (e Entry) Whole() bool { return e.kind == ofSection }
-
-type entryKind int
+// An EntryKind says how an entry explains its terms.
+type EntryKind int
 
 // The kinds of entry, the most telling first.
 const (
-	ofSection entryKind = iota + 1
-	ofRow
-	ofParagraph // that has the term in bold
-	ofSynonym   // that the project does not use
+	Section   EntryKind = iota + 1 // with formulas and sources
+	Row                            // of a table
+	Mention                        // a paragraph that has the term in bold
+	Elsewhere                      // the term is what others call it
 )
 
-// Find returns the entries that explain the term, the most telling first.
-// Case, and whether words are joined by spaces, hyphens or underscores, do not
-// matter.
-func Find(term string) []Entry {
-	all := entries()
-	asked := normal(term)
-	found := matching(all, func(name string) bool { return normal(name) == asked })
-	if len(found) == 0 {
-		found = matching(all, func(name string) bool { return mentions(name, asked) })
+// Read reads the pages.
+func Read() Index {
+	var x Index
+	for _, page := range []string{"statistics.md", "measuring.md", "terminology.md", schema} {
+		text, err := pages.ReadFile(page)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		for _, s := range parse(string(text)) {
+			x.Entries = append(x.Entries, s.entries(page)...)
+		}
 	}
-	slices.SortStableFunc(found, func(a, b Entry) int { return int(a.kind) - int(b.kind) })
-	return dropLesser(found)
+	return x
 }
 
-func matching(all []Entry, is func(string) bool) []Entry {
+// Find returns the entries that explain the term, the most telling first. Case,
+// and whether words are joined by spaces, hyphens or underscores, do not matter.
+// A term of two known parts (response p99) is explained by these, and one that
+// is nowhere a name by what has all its words in a name.
+func (x Index) Find(term string) []Entry {
+	asked := normal(term)
+	if found := x.named(asked); len(found) > 0 {
+		return found
+	}
+	if found := x.composed(asked); len(found) > 0 {
+		return found
+	}
+	return x.matching(func(name string) bool { return mentions(name, asked) })
+}
+
+func (x Index) named(asked string) []Entry {
+	return x.matching(func(name string) bool { return normal(name) == asked })
+}
+
+// composed splits a term where both parts have a name; a unit at its end, as in
+// response_p99_ns, is none.
+func (x Index) composed(asked string) []Entry {
+	words := strings.Fields(strings.TrimSuffix(asked, " ns"))
+	for n := len(words) - 1; n > 0; n-- {
+		first, second := x.named(strings.Join(words[:n], " ")), x.named(strings.Join(words[n:], " "))
+		if len(first) > 0 && len(second) > 0 {
+			return append(slices.Clone(first), second...)
+		}
+	}
+	return nil
+}
+
+// matching returns the entries with such a name, without what adds nothing:
+// mentions beside a section or row, and rows of a section that is given whole.
+func (x Index) matching(is func(name string) bool) []Entry {
 	var found []Entry
-	for _, e := range all {
+	for _, e := range x.Entries {
 		if slices.ContainsFunc(e.Terms, is) {
 			found = append(found, e)
 		}
 	}
-	return found
-}
-
-// dropLesser leaves out what adds nothing: paragraphs and synonyms beside a
-// section or row, and rows of a section that is given whole.
-func dropLesser(found []Entry) []Entry {
-	if len(found) < 2 {
-		return found
-	}
-	best := found[0]
-	kept := []Entry{best}
-	for _, e := range found[1:] {
-		within := best.kind == ofSection && e.Page == best.Page && e.Section == best.Section
-		if !within && (e.kind < ofParagraph || best.kind >= ofParagraph) {
+	slices.SortStableFunc(found, func(a, b Entry) int { return int(a.Kind) - int(b.Kind) })
+	var kept []Entry
+	for _, e := range found {
+		best := found[0]
+		within := len(kept) > 0 && best.Kind == Section && e.Page == best.Page && e.Section == best.Section
+		if !within && (e.Kind < Mention || best.Kind >= Mention) {
 			kept = append(kept, e)
 		}
 	}
 	return kept
 }
 
-// SeeAlso returns the headings of further sections that are about the term.
-func SeeAlso(term string) []string {
-	found := Find(term)
-	var headings []string
-	for _, e := range entries() {
-		given := slices.ContainsFunc(found, func(f Entry) bool { return f.Page == e.Page && f.Section == e.Section })
-		if e.kind == ofSection && !given && mentions(e.Title, normal(term)) {
-			headings = append(headings, e.Title)
-		}
-	}
-	return headings
-}
-
-// Near returns known terms that are spelled like this one, the nearest first.
-func Near(term string) []string {
-	asked := normal(term)
-	distance := map[string]int{}
-	var near []string
-	for _, page := range Pages() {
-		for _, known := range Terms()[page] {
-			d := edits([]rune(asked), []rune(normal(known)))
-			if _, have := distance[known]; have || d > max(1, len(asked)/3) && !similar(asked, normal(known)) {
-				continue
-			}
-			distance[known] = d
-			near = append(near, known)
-		}
-	}
-	slices.SortStableFunc(near, func(a, b string) int { return distance[a] - distance[b] })
-	return near[:min(len(near), mostNear)]
-}
-
-// mostNear is how many terms Near returns at the most.
-const mostNear = 5
-
-// similar says whether one of two terms is part of the other, and not by chance.
-func similar(a, b string) bool {
-	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
-}
-
-// edits is the Levenshtein distance: the fewest letters to insert, delete or
-// exchange (Levenshtein, "Binary codes capable of correcting deletions,
-// insertions, and reversals", Soviet Physics Doklady 10, 1966).
-func edits(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			replaced := diagonal
-			if x != y {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // Advice returns what to do about a warning or a refusal, "" if nothing is
 // said.
-func Advice(code string) string {
-	for _, e := range entries() {
+func (x Index) Advice(code string) string {
+	for _, e := range x.Entries {
 		if e.Advice != "" && slices.Contains(e.Terms, code) {
 			return e.Advice
 		}
@@ -160,33 +125,16 @@ func Advice(code string) string {
 	return ""
 }
 
-// Terms returns all terms by page, in the order in which they stand there.
-func Terms() map[string][]string {
-	terms := map[string][]string{}
-	for _, e := range entries() {
-		for _, term := range e.Terms {
-			if e.kind != ofSynonym && !slices.Contains(terms[e.Page], term) {
-				terms[e.Page] = append(terms[e.Page], term)
-			}
+// SeeAlso returns the headings of sections that are about the term, beyond those
+// that Find returns or takes rows from.
+func (x Index) SeeAlso(term string) []string {
+	found := x.Find(term)
+	var headings []string
+	for _, e := range x.Entries {
+		given := slices.ContainsFunc(found, func(f Entry) bool { return f.Page == e.Page && f.Section == e.Section })
+		if e.Kind == Section && !given && mentions(e.Title, normal(term)) {
+			headings = append(headings, e.Title)
 		}
 	}
-	return terms
-}
-
-// normal makes different spellings of a term equal.
-func normal(term string) string {
-	term = strings.NewReplacer("_", " ", "-", " ", "–", " ", "’", "'", "`", "").Replace(strings.ToLower(term))
-	return strings.Join(strings.Fields(term), " ")
-}
-
-// mentions says whether all words of the term, which is normal, are words of
-// the name.
-func mentions(name, term string) bool {
-	words := strings.Fields(strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "").Replace(normal(name)))
-	for word := range strings.FieldsSeq(term) {
-		if !slices.Contains(words, word) {
-			return false
-		}
-	}
-	return term != ""
+	return headings
 }

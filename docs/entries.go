@@ -6,26 +6,12 @@ import (
 	"strings"
 )
 
-// entries reads all pages: their sections, the rows of their tables, and their
-// paragraphs with terms in bold.
-func entries() []Entry {
-	var all []Entry
-	for _, page := range Pages() {
-		text, err := pages.ReadFile(page)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		for _, s := range parse(string(text)) {
-			all = append(all, s.entries(page)...)
-		}
-	}
-	return all
-}
-
+// entries are the section as a whole, the rows of its tables, and its paragraphs
+// with terms in bold.
 func (s section) entries(page string) []Entry {
 	var list []Entry
 	if page != schema && s.level == 2 {
-		list = append(list, Entry{Page: page, Section: s.heading, Title: s.heading, Terms: ofHeading(s.heading), Blocks: s.blocks, kind: ofSection})
+		list = append(list, Entry{Page: page, Section: s.heading, Title: s.heading, Terms: ofHeading(s.heading), Blocks: s.blocks, Kind: Section})
 	}
 	for _, b := range s.blocks {
 		switch b.Kind {
@@ -33,7 +19,7 @@ func (s section) entries(page string) []Entry {
 			list = append(list, ofTable(page, s.heading, b)...)
 		case Paragraph, Item:
 			if terms := ofBold(b.marked); len(terms) > 0 {
-				list = append(list, Entry{Page: page, Section: s.heading, Title: terms[0], Terms: terms, Blocks: []Block{b}, kind: ofParagraph})
+				list = append(list, Entry{Page: page, Section: s.heading, Title: terms[0], Terms: terms, Blocks: []Block{b}, Kind: Mention})
 			}
 		}
 	}
@@ -69,7 +55,7 @@ func ofTable(page, heading string, b Block) []Entry {
 		if len(terms) == 0 {
 			continue
 		}
-		e := Entry{Page: page, Section: heading, Title: strings.Join(terms, ", "), Terms: terms, kind: ofRow}
+		e := Entry{Page: page, Section: heading, Title: plain(row[0]), Terms: terms, Kind: Row}
 		for col, cell := range b.Rows[i+1][1:] {
 			switch what := plain(header[col+1]); {
 			case cell == "" || what == "" && page == schema: // its marks ○ and ƒ
@@ -78,7 +64,7 @@ func ofTable(page, heading string, b Block) []Entry {
 			case strings.EqualFold(what, elsewhere):
 				e.Blocks = append(e.Blocks, Block{Kind: Paragraph, Text: what + ": " + cell})
 				synonyms := strings.Split(strings.ReplaceAll(cell, `"`, ""), ", ")
-				list = append(list, Entry{Page: page, Section: heading, Title: e.Title, Terms: synonyms, Blocks: e.Blocks, kind: ofSynonym})
+				list = append(list, Entry{Page: page, Section: heading, Title: e.Title, Terms: synonyms, Blocks: e.Blocks, Kind: Elsewhere})
 			case slices.Contains(selfEvident, strings.ToLower(what)):
 				e.Blocks = append(e.Blocks, Block{Kind: Paragraph, Text: cell})
 			default:
@@ -93,14 +79,14 @@ func ofTable(page, heading string, b Block) []Entry {
 // The headings of columns.
 const (
 	whatToDo  = "what to do"
-	elsewhere = "Elsewhere called"
+	elsewhere = "elsewhere called"
 )
 
 // selfEvident headings of columns are not repeated beside what they head, and
 // glossary ones head terms that are not code.
 var (
 	selfEvident = []string{"", "means", "meaning", "meaning here", "says", "when"}
-	glossary    = []string{"term", "figure", "word", "looks for"}
+	glossary    = []string{"term", "figure", "metric", "looks for"}
 )
 
 var code = regexp.MustCompile("`([^`]+)`")

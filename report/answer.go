@@ -25,8 +25,9 @@ func (d *Document) answer(v *view) {
 	}
 	v.answer("%s", line)
 	var advice []string
+	index := docs.Read()
 	for _, code := range refused {
-		if what := docs.Advice(code); what != "" {
+		if what := index.Advice(code); what != "" {
 			if len(refused) > 1 {
 				what = code + ": " + what
 			}

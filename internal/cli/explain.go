@@ -36,23 +36,22 @@ func newExplain(a *app) *cobra.Command {
 // completions are all terms, each as one word.
 func completions() []string {
 	var words []string
-	for _, terms := range docs.Terms() {
-		for _, term := range terms {
-			if word := strings.ReplaceAll(term, " ", "_"); !slices.Contains(words, word) {
-				words = append(words, word)
-			}
+	for _, e := range docs.Read().Entries {
+		for _, term := range e.Terms {
+			words = append(words, strings.ReplaceAll(term, " ", "_"))
 		}
 	}
 	slices.Sort(words)
-	return words
+	return slices.Compact(words)
 }
 
 // explain writes the explanation of one term.
 func explain(w io.Writer, term string) error {
-	found := docs.Find(term)
+	index := docs.Read()
+	found := index.Find(term)
 	if len(found) == 0 {
 		hint := "contend explain lists all terms"
-		if near := docs.Near(term); len(near) > 0 {
+		if near := index.Near(term); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		return usage(fmt.Errorf("nothing explains %q: %s", term, hint))
@@ -64,7 +63,7 @@ func explain(w io.Writer, term string) error {
 		}
 		writeEntry(&b, e)
 	}
-	if more := docs.SeeAlso(term); len(more) > 0 {
+	if more := index.SeeAlso(term); len(more) > 0 {
 		b.WriteByte('\n')
 		writeWrapped(&b, "See also: "+strings.Join(more, "; "), "", "")
 	}
@@ -79,7 +78,7 @@ func writeEntry(b *strings.Builder, e docs.Entry) {
 	if e.Section != e.Title {
 		source += ", " + e.Section
 	}
-	if !e.Whole() {
+	if e.Kind != docs.Section {
 		text := e.Title + ": " + sentences(e)
 		writeWrapped(b, text+" ("+source+")", "", "  ")
 		return
@@ -93,22 +92,31 @@ func writeEntry(b *strings.Builder, e docs.Entry) {
 func sentences(e docs.Entry) string {
 	var list []string
 	for _, block := range e.Blocks {
-		list = append(list, block.Text)
+		list = append(list, strings.TrimRight(block.Text, ".:"))
 	}
 	if e.Advice != "" {
 		list = append(list, "What to do: "+e.Advice)
 	}
-	return strings.TrimSuffix(strings.Join(list, ". "), ".") + "."
+	return strings.Join(list, ". ") + "."
 }
 
 // listTerms writes all terms, by page.
 func listTerms(w io.Writer) error {
+	titles := map[string][]string{}
+	var pages []string
+	for _, e := range docs.Read().Entries {
+		if titles[e.Page] == nil {
+			pages = append(pages, e.Page)
+		}
+		if e.Kind != docs.Elsewhere && !slices.Contains(titles[e.Page], e.Title) {
+			titles[e.Page] = append(titles[e.Page], e.Title)
+		}
+	}
 	var b strings.Builder
 	b.WriteString("contend explain TERM explains each of these.\n")
-	terms := docs.Terms()
-	for _, page := range docs.Pages() {
+	for _, page := range pages {
 		b.WriteString("\ndocs/" + page + "\n")
-		writeWrapped(&b, strings.Join(terms[page], ", "), "  ", "  ")
+		writeWrapped(&b, strings.Join(titles[page], "; "), "  ", "  ")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,0 +1,266 @@
+package docs_test
+
+import (
+	"encoding"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"contend/docs"
+	"contend/report"
+	"contend/trial"
+)
+
+// Whatever a report can print has an explanation: every code of a warning or
+// refusal that the source holds, every verdict, metric and key.
+func TestEverythingIsExplained(t *testing.T) {
+	index := docs.Read()
+	for what, terms := range map[string][]string{
+		"warning or refusal": codes(t), "verdict": verdicts(t), "metric": metrics(t), "key": keys(reflect.TypeFor[report.Document]()),
+	} {
+		if len(terms) < 7 {
+			t.Errorf("only found %d of kind %s: %q", len(terms), what, terms)
+		}
+		for _, term := range terms {
+			if len(index.Find(term)) == 0 {
+				t.Errorf("no page explains the %s %s", what, term)
+			}
+		}
+	}
+	for _, code := range codes(t) {
+		if index.Advice(code) == "" {
+			t.Errorf("no page says what to do about %s", code)
+		}
+	}
+}
+
+// So has what stands above the columns of the views.
+func TestEveryColumnIsExplained(t *testing.T) {
+	files, err := filepath.Glob("../report/testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no views", err)
+	}
+	index := docs.Read()
+	header := regexp.MustCompile(`(?m)^\| (.*) \|\n\| -`)
+	of := regexp.MustCompile(`^(\w+): ours$|^\d+ % `)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range header.FindAllStringSubmatch(string(text), -1) {
+			for column := range strings.SplitSeq(found[1], " | ") {
+				column = of.ReplaceAllString(column, "")
+				if len(index.Find(column)) == 0 && column != "" {
+					t.Errorf("%s: no page explains the column %q", filepath.Base(file), column)
+				}
+			}
+		}
+	}
+}
+
+// metrics are those that trial lists when it is asked for another.
+func metrics(t *testing.T) []string {
+	text := trial.Metric("nonsense").Check().Error()
+	_, list, _ := strings.Cut(text, " is not one of ")
+	list, pattern, ok := strings.Cut(list, ", or ")
+	var which, what string
+	if parts := regexp.MustCompile(`^\{(.*)\}_\{(.*)\}_ns$`).FindStringSubmatch(pattern); ok && parts != nil {
+		which, what = parts[1], parts[2]
+	} else {
+		t.Fatalf("metrics are listed in another form: %s", text)
+	}
+	names := strings.Split(list, ", ")
+	for w := range strings.SplitSeq(which, ",") {
+		for s := range strings.SplitSeq(what, ",") {
+			names = append(names, w+"_"+s+"_ns")
+		}
+	}
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = report.Name(trial.Metric(name))
+	}
+	return append(names, words...)
+}
+
+// keys are the JSON keys of a type and of all types in it.
+func keys(typ reflect.Type) []string {
+	leaf := slices.ContainsFunc([]reflect.Type{typ, reflect.PointerTo(typ)}, func(t reflect.Type) bool {
+		return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
+	})
+	switch {
+	case leaf:
+	case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Slice, typ.Kind() == reflect.Map:
+		return keys(typ.Elem())
+	case typ.Kind() == reflect.Struct:
+		var list []string
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "-" {
+				continue
+			}
+			if name != "" {
+				list = append(list, name)
+			}
+			list = append(list, keys(field.Type)...)
+		}
+		return list
+	}
+	return nil
+}
+
+// source is what the packages that warn and refuse are made of.
+func source(t *testing.T, folders ...string) []*ast.File {
+	var parsed []*ast.File
+	for _, folder := range folders {
+		files, err := filepath.Glob("../" + folder + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, f)
+		}
+	}
+	return parsed
+}
+
+// verdicts are the constants of type Verdict.
+func verdicts(t *testing.T) []string {
+	var list []string
+	for _, f := range source(t, "stat") {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+				if typ, ok := v.Type.(*ast.Ident); ok && typ.Name == "Verdict" {
+					list = append(list, text(v.Values[0]))
+				}
+			}
+			return true
+		})
+	}
+	return list
+}
+
+var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
+
+// codes are the strings that stand in the place of a code: in a composite of
+// type Warning, or as the argument of a function whose parameter is called code.
+func codes(t *testing.T) []string {
+	var list []string
+	for _, folder := range []string{"stat", "usl", "load", "probe", "subject", "trial", "report", "experiment", "internal/cli"} {
+		files := source(t, folder)
+		constants, functions := named(files)
+		add := func(e ast.Expr) {
+			code := text(e)
+			if id, ok := e.(*ast.Ident); ok {
+				code = constants[id.Name]
+			}
+			if codeForm.MatchString(code) && !slices.Contains(list, code) {
+				list = append(list, code)
+			}
+		}
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CompositeLit:
+					if typeName(n.Type) == "Warning" {
+						add(codeOf(n))
+					}
+				case *ast.CallExpr:
+					if i, ok := functions[typeName(n.Fun)]; ok && i < len(n.Args) {
+						add(n.Args[i])
+					}
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// codeOf returns the code of a composite Warning.
+func codeOf(w *ast.CompositeLit) ast.Expr {
+	for i, element := range w.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		switch {
+		case !ok && i == 0:
+			return element
+		case ok && typeName(pair.Key) == "Code":
+			return pair.Value
+		}
+	}
+	return &ast.BadExpr{}
+}
+
+// named returns the string constants of a package, and the place of the
+// parameter code of its functions, those in variables included.
+func named(files []*ast.File) (constants map[string]string, functions map[string]int) {
+	constants, functions = map[string]string{}, map[string]int{}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec:
+				for i, value := range n.Values {
+					constants[n.Names[i].Name] = text(value)
+				}
+			case *ast.FuncDecl:
+				note(functions, n.Name.Name, n.Type)
+			case *ast.AssignStmt:
+				if literal, ok := n.Rhs[0].(*ast.FuncLit); ok {
+					note(functions, typeName(n.Lhs[0]), literal.Type)
+				}
+			}
+			return true
+		})
+	}
+	return constants, functions
+}
+
+func note(functions map[string]int, name string, typ *ast.FuncType) {
+	i := 0
+	for _, field := range typ.Params.List {
+		for _, parameter := range field.Names {
+			if parameter.Name == "code" {
+				functions[name] = i
+			}
+			i++
+		}
+	}
+}
+
+// typeName is the last part of a name.
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+func text(e ast.Expr) string {
+	if literal, ok := e.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+		if s, err := strconv.Unquote(literal.Value); err == nil {
+			return s
+		}
+	}
+	return ""
+}
