@@ -73,7 +73,7 @@ var heavy = map[string][]string{
 	"github.com/prometheus/procfs":            {"subject"},
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
-	"golang.org/x/sys":                        {"load", "loop", "probe", "subject", "target/http", "internal/service/static"},
+	"golang.org/x/sys":                        {"load", "loop", "probe", "subject", "target/http", "internal/service/static", "internal/cli"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/gobwas":                       {"target/ws"},
 	"github.com/quic-go/quic-go":              {"target/roundtrip"},

@@ -80,6 +80,9 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	if subjectName != "" {
+		if len(setup.CPUs) == 0 {
+			setup.CPUs = r.options.ServerCPUs
+		}
 		s, err := r.subjects[subjectName].acquire(ctx, setup)
 		if err != nil {
 			return nil, err

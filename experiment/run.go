@@ -29,6 +29,12 @@ type Options struct {
 	// Duet, if set, has the two arms of comparisons driven at the same time, on
 	// these two sets of CPUs: see trial.Design.
 	Duet [][]int
+	// ServerCPUs are those that the subjects may use, except where a trial says
+	// otherwise; empty: all that this process may use.
+	ServerCPUs []int
+	// Probe looks at the machine between stretches of a comparison; nil means
+	// probe.Take.
+	Probe func() probe.Sample
 	// Observe, if set, is told how far the experiment is.
 	Observe func(trial.Progress)
 }
@@ -45,6 +51,9 @@ type runner struct {
 
 func newRunner(f *File, o Options, doc *report.Document) *runner {
 	o.Profile = cmp.Or(o.Profile, defaultProfile)
+	if o.Probe == nil {
+		o.Probe = probe.Take
+	}
 	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{}, doc: doc}
 	for name, s := range f.Subjects {
 		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
@@ -226,7 +235,7 @@ func (p Part) design(o Options) trial.Design {
 		Block: p.Load.Duration, Warmup: p.Load.Warmup, Levels: p.Load.VUs,
 		Metrics: p.Compare.Metrics, Margin: cmp.Or(float64(p.Compare.Margin), DefaultMargin),
 		Precision: float64(p.Compare.Precision), MaxErrors: float64(p.Compare.MaxErrors),
-		Confidence: DefaultConfidence, Seed: o.Seed, Duet: o.Duet, Probe: probe.Take,
+		Confidence: DefaultConfidence, Seed: o.Seed, Duet: o.Duet, Probe: o.Probe,
 	}
 	if len(d.Metrics) == 0 {
 		d.Metrics = DefaultMetrics()

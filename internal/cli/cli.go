@@ -92,6 +92,7 @@ func commands() []func(*app) *cobra.Command {
 // app is what the commands share.
 type app struct {
 	Streams
+	pins pins // of the command that runs
 }
 
 // indent begins the lines of examples.
@@ -113,7 +114,7 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
-	a := &app{s}
+	a := &app{Streams: s}
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}

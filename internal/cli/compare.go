@@ -41,6 +41,7 @@ func newCompare(a *app) *cobra.Command {
 		},
 	}
 	c.flags(cmd)
+	a.pins.flags(cmd)
 	return cmd
 }
 
@@ -132,7 +133,7 @@ func (c *compareFlags) unset() error {
 
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error {
 	f := c.file(args)
-	if err := errors.Join(c.unset(), inFlags(f.Validate())); err != nil {
+	if err := errors.Join(c.unset(), inFlags(f.Validate()), a.pins.check("--url", c.spec.URL != "")); err != nil {
 		return usage(err)
 	}
 	if c.spec.URL == "" {
@@ -146,8 +147,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 			closeTarget(opened)
 		}
 	}
+	free, err := a.pins.apply(a.Err)
+	if err != nil {
+		return failed(err)
+	}
+	defer free()
 	doc := newDocument("compare")
-	err := a.experiment(ctx, f, experiment.Options{Seed: c.seed}, doc)
+	err = a.experiment(ctx, f, experiment.Options{Seed: c.seed}, doc)
 	return a.finish(ctx, doc, &c.out, err)
 }
 
@@ -161,6 +167,9 @@ func (a *app) experiment(ctx context.Context, f *experiment.File, o experiment.O
 		return err
 	}
 	p := newProgress(a.Err)
+	opener.OwnCores = a.pins.ownCores()
+	o.ServerCPUs, o.Probe = a.pins.serverCPUs(), a.pins.probe
+	a.pins.describe(&doc.Environment)
 	o.Opener = opener
 	o.Observe = func(now trial.Progress) { p.show(now.Done, f.ID+": "+now.Label) }
 	defer p.clear()

@@ -32,7 +32,7 @@ func newLab(a *app) *cobra.Command {
 			if profiles := experiment.Profiles(); !slices.Contains(profiles, l.profile) {
 				err = errors.Join(fmt.Errorf("--profile is %q, allowed are %s", l.profile, strings.Join(profiles, ", ")), err)
 			}
-			if err != nil {
+			if err = errors.Join(err, l.pins.check("", true)); err != nil {
 				return usage(err)
 			}
 			if l.list {
@@ -53,6 +53,7 @@ func newLab(a *app) *cobra.Command {
 	f.StringVar(&l.profile, "profile", "quick", "`length` of the runs: quick, standard, or published (the published durations and concurrencies)")
 	f.BoolVar(&l.keepGoing, "keep-going", false, "go on with the next experiment when one fails")
 	complete(cmd, "profile", experiment.Profiles())
+	a.pins.flags(cmd)
 	f.Uint64Var(&l.seed, "seed", 1, "seed of all random choices")
 	f.BoolVar(&l.out.json, "json", false, "write the document as JSON to standard output instead of the text view")
 	f.StringVarP(&l.out.file, "output", "o", defaultLabFile, "write the JSON document to this `file`; empty: to none")
@@ -133,6 +134,11 @@ func (l *lab) writeList(files []*experiment.File) error {
 }
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
+	free, err := l.pins.apply(l.Err)
+	if err != nil {
+		return failed(err)
+	}
+	defer free()
 	doc := newDocument("lab")
 	var broken error
 	for _, f := range files {

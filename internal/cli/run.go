@@ -42,22 +42,29 @@ func newRun(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.URL = args[0]
 			plan, err := l.plan(cmd.Flags().Changed("duration"))
-			opened, err := openFor(cmd.Context(), spec, plan, err)
+			opened, err := a.openFor(cmd.Context(), spec, plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
 				return err
 			}
 			defer closeTarget(opened)
+			free, err := a.pins.apply(a.Err)
+			if err != nil {
+				return failed(err)
+			}
+			defer free()
 			return a.run(cmd.Context(), opened, spec.URL, plan, &out)
 		},
 	}
 	specFlags(cmd, &spec)
 	l.flags(cmd)
+	a.pins.generatorFlag(cmd)
 	out.flags(cmd)
 	return cmd
 }
 
 func (a *app) run(ctx context.Context, opened load.Target, name string, plan load.Plan, out *output) error {
 	doc := newDocument("run")
+	a.pins.describe(&doc.Environment)
 	p := newProgress(a.Err)
 	plan.Progress = func(now load.Progress) {
 		p.show(plan.Done(now.Elapsed), fmt.Sprintf("%d completed, %d failed, %d errored", now.Completed, now.Failed, now.Errored))
@@ -83,12 +90,12 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 // openFor opens a target for one plan, open for one whose number of VUs is not
 // known yet. Mistakes in its words are reported together with those
 // found before; only a server that cannot be reached is no mistake of usage.
-func openFor(ctx context.Context, spec target.Spec, plan load.Plan, mistakes error) (load.Target, error) {
+func (a *app) openFor(ctx context.Context, spec target.Spec, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := newOpener()
 	if err != nil {
 		return nil, failed(err)
 	}
-	opener.VUs, opener.Seed = plan.VUs, plan.Seed
+	opener.VUs, opener.Seed, opener.OwnCores = plan.VUs, plan.Seed, a.pins.ownCores()
 	opened, err := opener.Open(ctx, spec)
 	var unreachable *load.Error
 	switch {
@@ -109,7 +116,7 @@ func openFor(ctx context.Context, spec target.Spec, plan load.Plan, mistakes err
 }
 
 func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, error) {
-	return openFor(ctx, spec, load.Plan{VUs: load.MaxVUs}, mistakes)
+	return new(app).openFor(ctx, spec, load.Plan{VUs: load.MaxVUs}, mistakes)
 }
 
 func closeTarget(t load.Target) {

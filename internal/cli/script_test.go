@@ -48,6 +48,10 @@ func TestScripts(t *testing.T) {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("PIPE", pipeWindow().String())
 			e.Setenv("GORACE", goRace)
+			if cpus, err := allowedCPUs(); err == nil {
+				e.Setenv("CPUS", formatCPUs(cpus))
+				e.Setenv("CPU", strconv.Itoa(cpus[len(cpus)-1]))
+			}
 			return nil
 		},
 	})

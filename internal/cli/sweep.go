@@ -47,7 +47,7 @@ func newSweep(a *app) *cobra.Command {
 				f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
 			}
 			plan.VUs, plan.Duration = 1, design.Block // of each visit: its level and block
-			err := inFlags(errors.Join(design.Validate(), plan.Validate()))
+			err := errors.Join(inFlags(errors.Join(design.Validate(), plan.Validate())), a.pins.check("--command", command != ""))
 			if err := checkServer(cmd.Context(), spec, command, err); err != nil {
 				return err
 			}
@@ -65,6 +65,7 @@ func newSweep(a *app) *cobra.Command {
 	f.DurationVar(&plan.Think, "think", 0, "pause of a virtual user between iterations")
 	f.StringVar(&command, "command", "", "start this `command` afresh for every visit; {{addr}} is its address")
 	specFlags(cmd, &spec)
+	a.pins.flags(cmd)
 	out.flags(cmd)
 	return cmd
 }
@@ -95,9 +96,16 @@ func (a *app) sweep(ctx context.Context, f *experiment.File, plan load.Plan, d t
 		return failed(err)
 	}
 	opener.VUs = slices.Max(append(d.Levels, cmp.Or(d.ExtendTo, trial.DefaultLimit)))
+	free, err := a.pins.apply(a.Err)
+	if err != nil {
+		return failed(err)
+	}
+	defer free()
+	opener.OwnCores = a.pins.ownCores()
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
-	arm := f.Arm("", experiment.Options{Opener: opener})
+	a.pins.describe(&doc.Environment)
+	arm := f.Arm("", experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
 	curve, err := trial.Sweep(ctx, arm, plan, d, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if curve != nil {

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"contend/report"
+)
+
+func TestParseCPUs(t *testing.T) {
+	allowed := []int{0, 1, 2, 3, 6, 7}
+	tests := []struct {
+		text string
+		cpus []int
+		want []string // of the mistakes
+	}{
+		{"1", []int{1}, nil},
+		{"0,2-3", []int{0, 2, 3}, nil},
+		{"3,1-2,2,0", []int{0, 1, 2, 3}, nil},
+		{"", nil, []string{`"" is neither`}},
+		{"0,", nil, []string{`"" is neither`}},
+		{"a,1-,-1,1-2-3, 1", nil, []string{`"a"`, `"1-"`, `"-1"`, `"1-2-3"`, `" 1"`}},
+		{"3-1", nil, []string{`"3-1" is an empty range`}},
+		{"4", nil, []string{`"4" has CPU 4, which this process may not use, allowed is a list of 0-3,6-7`}},
+		{"3-65535", nil, []string{"has CPU 4"}},
+		{"99999999999", nil, []string{"is neither a CPU nor a range"}},
+		{"9,2-1,x", nil, []string{`"9"`, `"2-1"`, `"x"`}},
+	}
+	for _, tt := range tests {
+		l := cpuList{text: tt.text, given: true}
+		err := l.parse("server-cpus", allowed)
+		if err == nil {
+			if !slices.Equal(l.cpus, tt.cpus) || tt.want != nil {
+				t.Errorf("%q: %v, want %v", tt.text, l.cpus, tt.cpus)
+			}
+			continue
+		}
+		lines := strings.Split(err.Error(), "\n")
+		if len(lines) != len(tt.want) {
+			t.Errorf("%q: %d mistakes, want %d:\n%v", tt.text, len(lines), len(tt.want), err)
+			continue
+		}
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "--server-cpus: ") || !strings.Contains(line, tt.want[i]) {
+				t.Errorf("%q: mistake %q, want %q", tt.text, line, tt.want[i])
+			}
+		}
+	}
+}
+
+// What is written is read again.
+func TestFormatCPUs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 20), 1, 10, rapid.ID).Draw(t, "cpus")
+		slices.Sort(cpus)
+		l := cpuList{text: formatCPUs(cpus), given: true}
+		if err := l.parse("x", cpus); err != nil || !slices.Equal(l.cpus, cpus) {
+			t.Errorf("%v is written %s and read %v, %v", cpus, l.text, l.cpus, err)
+		}
+	})
+}
+
+func TestServersOfPins(t *testing.T) {
+	list := func(cpus ...int) cpuList { return cpuList{given: cpus != nil, cpus: cpus} }
+	allowed := []int{0, 1, 2, 3}
+	tests := []struct {
+		name    string
+		p       pins
+		servers []int
+		own     bool
+	}{
+		{"none", pins{started: true}, nil, false},
+		{"apart", pins{list(0, 1, 2), list(3), allowed, true}, []int{3}, true},
+		{"overlapping", pins{list(0, 1), list(1, 2), allowed, true}, []int{1, 2}, false},
+		// The generator's CPUs are not inherited.
+		{"generator", pins{list(0), list(), allowed, true}, allowed, true},
+		{"generator on all", pins{list(0, 1, 2, 3), list(), allowed, true}, allowed, false},
+		{"servers", pins{list(), list(2), allowed, true}, []int{2}, false},
+		{"not our server", pins{list(0), list(), allowed, false}, nil, true},
+	}
+	for _, tt := range tests {
+		if got := tt.p.serverCPUs(); !slices.Equal(got, tt.servers) {
+			t.Errorf("%s: servers on %v, want %v", tt.name, got, tt.servers)
+		}
+		if got := tt.p.ownCores(); got != tt.own {
+			t.Errorf("%s: own cores %v", tt.name, got)
+		}
+	}
+}
+
+func TestPins(t *testing.T) {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		t.Skip(err)
+	}
+	last := allowed[len(allowed)-1]
+	procs := runtime.GOMAXPROCS(0)
+	var p pins
+	p.generator.Set(fmt.Sprint(last))
+	p.servers.Set(fmt.Sprint(last))
+	var notes bytes.Buffer
+	if err := p.check("", true); err != nil {
+		t.Fatal(err)
+	}
+	free, err := p.apply(&notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e report.Environment
+	p.describe(&e)
+	held := make(chan []int)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends
+		cpus, _ := allowedCPUs()
+		held <- cpus
+	}()
+	if cpus := <-held; !slices.Equal(cpus, []int{last}) || runtime.GOMAXPROCS(0) != 1 {
+		t.Errorf("held to %v with GOMAXPROCS %d, want %d and 1", cpus, runtime.GOMAXPROCS(0), last)
+	}
+	p.probe()
+	if runtime.GOMAXPROCS(0) != 1 {
+		t.Errorf("GOMAXPROCS is %d after a look at the machine", runtime.GOMAXPROCS(0))
+	}
+	free()
+	if cpus, _ := allowedCPUs(); !slices.Equal(cpus, allowed) || runtime.GOMAXPROCS(0) != procs {
+		t.Errorf("on %v with GOMAXPROCS %d afterwards, want %v and %d", cpus, runtime.GOMAXPROCS(0), allowed, procs)
+	}
+	if want := fmt.Sprint(last); e.GeneratorCPUs != want || e.ServerCPUs != want || !strings.Contains(notes.String(), "share CPUs") {
+		t.Errorf("%+v, notes %q", e, notes.String())
+	}
+}
+
+func TestDuetCPUs(t *testing.T) {
+	tests := []struct{ allowed, generator, a, b string }{
+		{"0-2", "0", "1", "2"},
+		{"1,4,6,7", "1,4", "6", "7"},
+		{"0-6", "0-4", "5", "6"},
+		{"0-7", "0-3", "4-5", "6-7"}, // 8 ÷ 4 for each arm
+	}
+	for _, tt := range tests {
+		var all []int
+		for cpu := range 8 {
+			all = append(all, cpu)
+		}
+		l := cpuList{text: tt.allowed, given: true}
+		if err := l.parse("x", all); err != nil {
+			t.Fatal(err)
+		}
+		generator, a, b, err := duetCPUs(l.cpus)
+		if err != nil || formatCPUs(generator) != tt.generator || formatCPUs(a) != tt.a || formatCPUs(b) != tt.b {
+			t.Errorf("%s: %v, %v, %v, %v", tt.allowed, generator, a, b, err)
+		}
+	}
+	for n := range 3 {
+		_, _, _, err := duetCPUs(make([]int, n))
+		want := fmt.Sprintf("duet needs 3 CPUs: one for the generator and one for each arm; this process may use %d", n)
+		if err == nil || err.Error() != want {
+			t.Errorf("%d CPUs: %v", n, err)
+		}
+	}
+}
