@@ -164,6 +164,7 @@ func (d *Document) sides() []side {
 			i = len(list)
 			list = append(list, s)
 		}
+		r.Round = 1
 		list[i].Rounds = append(list[i].Rounds, r.Cell)
 	}
 	return slices.DeleteFunc(list, func(s side) bool { return len(s.Rounds) == 0 })

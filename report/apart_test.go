@@ -11,7 +11,7 @@ import (
 )
 
 func how() trial.Apart {
-	return trial.Apart{Metrics: []trial.Metric{trial.Throughput, "response_p99_ns"}, Margin: 0.02, Confidence: 0.95}
+	return trial.Apart{Metrics: []trial.Metric{trial.Throughput, "response_p90_ns"}, Margin: 0.02, Confidence: 0.95}
 }
 
 func comparedDocument(levels ...int) *report.Document {

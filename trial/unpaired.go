@@ -114,25 +114,34 @@ func (s Side) at(level int) []Cell {
 // left out.
 func (a *Apart) compare(base, cand []Cell) []Comparison {
 	sum, candSum := MergeCells(base), MergeCells(cand)
+	found := findings(sum, candSum)
+	t := a.trials()
+	t.Rounds = slices.Concat(base, cand)
 	var list []Comparison
 	for i, m := range a.Metrics {
 		c := Comparison{Baseline: sum.Arm, Candidate: candSum.Arm, Concurrency: candSum.Concurrency,
 			Metric: m, Primary: i == 0, Margin: a.Margin, RoundLogRatios: []float64{}}
 		c.BaselineValue, _ = m.Of(sum)
 		c.CandidateValue, _ = m.Of(candSum)
-		c.Reason = cmp.Or(refuse(sum, m), refuse(candSum, m))
+		few := t.fewSamples(m, candSum.Arm, candSum.Concurrency)
+		if few != nil && !c.Primary {
+			found = append(found, *few)
+			continue
+		}
 		baseLogs, candLogs := logs(base, m), logs(cand, m)
-		if len(baseLogs) == 0 || len(candLogs) == 0 {
-			if !c.Primary {
-				continue
-			}
+		known := len(baseLogs) > 0 && len(candLogs) > 0
+		if !known && !c.Primary {
+			continue
+		}
+		c.Reason = cmp.Or(refuse(sum, m), refuse(candSum, m), few)
+		if !known {
 			c.Reason = cmp.Or(c.Reason, &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)})
 		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil {
 			c.Effect = effect
 		}
 		list = append(list, c)
 	}
-	a.trials().decide(list, findings(sum, candSum))
+	t.decide(list, found)
 	a.withhold(list, a.unlike(base, cand))
 	return list
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -93,6 +94,24 @@ func TestApart(t *testing.T) {
 				t.Errorf("%s against %s, primary %v", c.Candidate, c.Baseline, c.Primary)
 			}
 		})
+	}
+}
+
+// Of 10 000 iterations 100 lie beyond p99 and 10 beyond p99.9.
+func TestApartPercentiles(t *testing.T) {
+	a := apart(visits(10, 10000, 10010, 10020, 10000, 10000, 10005), visits(10, 10000, 10010, 10020, 10000, 10000, 10005))
+	a.Metrics = []Metric{Throughput, "response_p99_ns", "response_p999_ns"}
+	a.Derive()
+	if len(a.Comparisons) != 2 || a.Comparisons[1].Metric != "response_p99_ns" {
+		t.Errorf("%d comparisons, want 2", len(a.Comparisons))
+	}
+	if !slices.ContainsFunc(a.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == fewSamples }) {
+		t.Errorf("warnings %v", a.Comparisons[0].Warnings)
+	}
+	a.Metrics = a.Metrics[2:]
+	a.Derive()
+	if c := a.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != fewSamples {
+		t.Errorf("%s %v, want INVALID few_samples", c.Verdict, c.Reason)
 	}
 }
 

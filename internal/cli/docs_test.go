@@ -25,7 +25,7 @@ import (
 //   - programs that begin with ./ are that server, too;
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
-//   - report is given the document of a small run;
+//   - report and compare are given the document of a small run;
 //   - serve gets free ports and is ended by SIGTERM once it serves.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
@@ -186,6 +186,10 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 	codes = []int{exitDone}
 	if len(args) == 0 || slices.Contains(args, "--help") {
 		return args, codes
+	}
+	if args[0] == "compare" && strings.HasSuffix(args[len(args)-1], ".json") {
+		s.files(t, dir, args)
+		return args, []int{exitUndecided} // single runs are too few rounds
 	}
 	switch name := args[0]; name {
 	case "lab", "report":
