@@ -16,11 +16,16 @@ const (
 	MinRateShare  = 0.99  // right answers, open model
 )
 
+// MaxCPUShare is the share of the CPU that it could get from which on the
+// generator, or the server, counts as busy: there waiting for a core is 5.7 times
+// as long as its use (M/M/1, ρ ÷ (1 − ρ)).
+const MaxCPUShare = 0.85
+
 // The other thresholds beyond which a figure must not be believed unread.
 const (
 	maxGeneratorShare  = 0.10 // of a VU's cycle, closed model
-	maxCPUShare        = 0.85 // of the cores that the generator may use
 	maxLagShare        = 0.10 // p99 of start lag ÷ p99 of response time
+	maxMeanLagShare    = 0.05 // mean start lag ÷ mean response time
 	minLag             = time.Millisecond
 	minSamplesBeyond   = 100 // for a percentile
 	minSamplesForTails = 1000
@@ -51,21 +56,110 @@ func (r *Result) judge() []stat.Warning {
 		}
 	}
 	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > MaxErrorShare*float64(r.Planned) {
-		warn("censored", "%d iterations were dropped or unfinished: the slowest are missing, so high percentiles are lower bounds", cut)
+		warn("censored", "%d iterations were dropped or unfinished, the slowest, so high percentiles are lower bounds", cut)
 	}
 	if r.GeneratorShare != nil && *r.GeneratorShare > maxGeneratorShare {
 		warn("generator_share", "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
 	}
-	if used := r.cpuShare(); used >= maxCPUShare && !r.Local {
-		warn("generator_busy", "the generator used %.0f %% of the %d cores that it can use: its own limit may be what was measured", 100*used, r.usableCores())
+	if used := r.GeneratorUse(0); used >= MaxCPUShare && !r.Local {
+		warn("generator_busy", "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	if lag, bound := r.StartLag.Quantile(0.99), lagBound(r.Response); lag > bound && !r.Local {
-		warn("start_lag", "p99 of the start lag is %v: iterations started late, which the response time includes", threeDigits(lag))
+	for _, w := range []*stat.Warning{r.Late(), r.Unsteady()} {
+		if w != nil {
+			warnings = append(warnings, *w)
+		}
 	}
 	if n := r.Completed; n < minSamplesForTails && !r.Local {
 		warn("few_samples", "%d completed iterations: fewer than %d lie beyond p90, so read high percentiles as single events", n, minSamplesBeyond)
 	}
 	return warnings
+}
+
+// means says what the generator had to run on.
+func (r *Result) means() string {
+	what, n := "core", r.GeneratorCores
+	if r.Engine == EventLoop {
+		what, n = "event loop", r.Loops
+	}
+	text := fmt.Sprintf("%d %s", n, what)
+	if n != 1 {
+		text += "s"
+	}
+	if r.GeneratorCPULimit > 0 {
+		text += fmt.Sprintf(" and a CPU limit of %.3g", r.GeneratorCPULimit)
+	}
+	return text
+}
+
+// Late returns the warning start_lag when iterations started so late that the
+// response times say something else than the server's: p99 of the start lag
+// above the greater of 10 % of p99 response time and 1 ms, or, in the open
+// model, where nothing but a want of VUs or CPU makes an iteration late, a mean
+// of more than 5 % of the mean response time that is longer than the clocks
+// allow (clockLag). nil: none, or a target in this process.
+func (r *Result) Late() *stat.Warning {
+	if r.Local || r.Completed == 0 {
+		return nil
+	}
+	text := ""
+	mean, response := r.StartLag.Mean(), r.Response.Mean()
+	switch lag := r.StartLag.Quantile(0.99); {
+	case lag > lagBound(r.Response):
+		text = fmt.Sprintf("p99 of the start lag is %v", threeDigits(lag))
+	case r.Model == OpenModel && mean > clockLag && float64(mean) > maxMeanLagShare*float64(response):
+		text = fmt.Sprintf("the mean start lag of %v is %.0f %% of the mean response time", threeDigits(mean), 100*float64(mean)/float64(response))
+	default:
+		return nil
+	}
+	return &stat.Warning{Code: "start_lag", Text: text + ", which the response time includes"}
+}
+
+// clockLag is a mean start lag that the timers of a generator with nothing
+// else to do can have (Linux, timerfd); it is the same for all arms.
+const clockLag = 100 * time.Microsecond
+
+func lagBound(response *hist.Histogram) time.Duration {
+	return max(minLag, time.Duration(maxLagShare*float64(response.Quantile(0.99))))
+}
+
+// Steady state is looked for in runs of at least so many full seconds, the
+// fewest values that stat.Steady judges. A change of the throughput per second
+// counts from 5 % on, one of the mean response time, which has longer tails, from
+// 20 %.
+const (
+	fewestSeconds       = 10
+	throughputTolerance = 0.05
+	responseTolerance   = 0.20
+)
+
+// Unsteady returns the warning not_steady when the course of the run shows a
+// trend, a shift or an oscillation: of the throughput in the closed model, of the
+// mean response time in the open one, where the throughput is the plan's. nil:
+// none, too short to say, a sum of several runs, or a rate that changes by plan.
+func (r *Result) Unsteady() *stat.Warning {
+	full := min(len(r.Series), int(r.Duration/time.Second))
+	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.flat() {
+		return nil
+	}
+	what, tolerance := "throughput per second", throughputTolerance
+	if r.Model == OpenModel {
+		what, tolerance = "mean response time per second", responseTolerance
+	}
+	series := make([]float64, full)
+	for i, s := range r.Series[:full] {
+		switch {
+		case r.Model == ClosedModel:
+			series[i] = float64(s.Completed)
+		case s.Completed > 0:
+			series[i] = float64(s.ResponseSum) / float64(s.Completed)
+		}
+	}
+	for _, w := range stat.Steady(series, tolerance) {
+		if w.Code == "not_steady" {
+			return &stat.Warning{Code: w.Code, Text: w.Text + " (" + what + ")"}
+		}
+	}
+	return nil
 }
 
 // threeDigits rounds a duration to three significant digits.
@@ -75,25 +169,4 @@ func threeDigits(d time.Duration) time.Duration {
 		unit *= 10
 	}
 	return d.Round(unit)
-}
-
-func lagBound(response *hist.Histogram) time.Duration {
-	return max(minLag, time.Duration(maxLagShare*float64(response.Quantile(0.99))))
-}
-
-// usableCores returns how many cores the generator can use: an event loop uses
-// one.
-func (r *Result) usableCores() int {
-	if r.Engine == EventLoop {
-		return min(r.Loops, r.GeneratorCores)
-	}
-	return r.GeneratorCores
-}
-
-// cpuShare returns the share of the cores it can use that the generator used.
-func (r *Result) cpuShare() float64 {
-	if r.Duration <= 0 || r.GeneratorCores == 0 {
-		return 0
-	}
-	return r.GeneratorCPUSec / r.Duration.Seconds() / float64(r.usableCores())
 }

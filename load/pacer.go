@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +120,11 @@ func (p *Pacer) check(kind string) error {
 		return errors.New("all rates are 0")
 	}
 	return nil
+}
+
+// flat says whether the rate is the same all the time; a nil Pacer plans none.
+func (p *Pacer) flat() bool {
+	return p == nil || !slices.ContainsFunc(p.stages, func(s stage) bool { return s.from != s.to || s.from != p.stages[0].from })
 }
 
 // String returns the text form that ParsePacer reads.

@@ -28,6 +28,7 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 		s.failed(end-it.Start, out)
 	default:
 		second.Completed++
+		second.ResponseSum += end - it.Due
 		s.completed(it, end, out)
 	}
 	if sample := s.run.plan.Sample; sample != nil {

@@ -78,6 +78,20 @@ type Result struct {
 	// GeneratorCores how many cores it may use. 0: not known on this system.
 	GeneratorCPUSec float64 `json:"generator_cpu_s"`
 	GeneratorCores  int     `json:"generator_cores"`
+	// GeneratorCPUs is the number of CPUs that the process may run on, and
+	// GeneratorCPULimit that of its control group, in cores; 0: none, or not known.
+	GeneratorCPUs     int     `json:"generator_cpus,omitempty"`
+	GeneratorCPULimit float64 `json:"generator_cpu_limit,omitempty"`
+	// GeneratorWaitedSec is how long threads of the generator (those of the event
+	// loops, or all) were able to run and had no core, and GeneratorStalledSec how
+	// long the whole process could not run for another reason: it was stopped, or
+	// its virtual machine was. MachineCPUSec is the CPU time that was not idle, of
+	// all processes on the machine, which has MachineCores. Of the measured window;
+	// 0: none, or not known.
+	GeneratorWaitedSec  float64 `json:"generator_waited_s,omitempty"`
+	GeneratorStalledSec float64 `json:"generator_stalled_s,omitempty"`
+	MachineCPUSec       float64 `json:"machine_cpu_s,omitempty"`
+	MachineCores        int     `json:"machine_cores,omitempty"`
 	// GeneratorShare is the share of a VU's cycle spent in the generator,
 	// 1 − X·(S+Z)/N with throughput X of all answers, mean service time S,
 	// think time Z and N VUs (Little's law on service time). Closed model only,
@@ -122,6 +136,8 @@ type Second struct {
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed,omitempty"`
 	Errored   int64 `json:"errored,omitempty"`
+	// ResponseSum is the sum of the response times of the completed.
+	ResponseSum time.Duration `json:"response_sum_ns,omitempty"`
 }
 
 // A StopReason says why a run ended.
@@ -179,6 +195,8 @@ func Merge(results ...*Result) *Result {
 			sum.Target, sum.Model, sum.Concurrency, sum.Plan = r.Target, r.Model, r.Concurrency, r.Plan
 			sum.Engine, sum.EngineReason, sum.Loops = r.Engine, r.EngineReason, r.Loops
 			sum.GeneratorCores, sum.Timer, sum.Stopped, sum.Local = r.GeneratorCores, r.Timer, r.Stopped, r.Local
+			sum.GeneratorCPUs, sum.GeneratorCPULimit = r.GeneratorCPUs, r.GeneratorCPULimit
+			sum.MachineCores = r.MachineCores
 		}
 		if r.Stopped == Interrupted {
 			sum.Stopped = Interrupted
@@ -186,12 +204,26 @@ func Merge(results ...*Result) *Result {
 		sum.add(r)
 		sum.Duration += r.Duration
 		sum.GeneratorCPUSec += r.GeneratorCPUSec
+		sum.GeneratorWaitedSec += r.GeneratorWaitedSec
+		sum.GeneratorStalledSec += r.GeneratorStalledSec
+		sum.MachineCPUSec += r.MachineCPUSec
 		sum.Planned += r.Planned
 		sum.Dropped += r.Dropped
 		sum.Unfinished += r.Unfinished
 	}
 	sum.Derive()
 	return sum
+}
+
+// take takes over what the process and the machine used in the measured window.
+func (r *Result) take(w watched) {
+	if w.spent.cpuKnown {
+		r.GeneratorCPUSec = w.spent.cpu.Seconds()
+	}
+	r.GeneratorWaitedSec = w.spent.waited.Seconds()
+	r.GeneratorStalledSec = w.stalled.Seconds()
+	r.MachineCPUSec, r.MachineCores = w.spent.machine.Seconds(), w.spent.cores
+	r.GeneratorCPUs, r.GeneratorCPULimit = cpuSet(), cpuLimit()
 }
 
 func newResult() *Result {

@@ -28,6 +28,9 @@ type run struct {
 
 	sampling sync.Mutex // one Plan.Sample at a time
 	loopErr  error      // the first error of an event loop; read when done is closed
+
+	parallel int   // how many of its threads can run at the same time
+	threads  []int // those of the event loops
 }
 
 // Run waits abandonAfter for VUs that ignore the end of the run before it
@@ -56,6 +59,10 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	r := newRun(driveCtx, plan, len(s.loops))
+	r.parallel = runtime.GOMAXPROCS(0)
+	if len(s.loops) > 0 {
+		r.parallel = min(r.parallel, len(s.loops))
+	}
 	if r.timer != nil {
 		defer r.timer.close()
 	}
@@ -112,11 +119,17 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 // start starts one goroutine per event loop or VU; done is closed when all have
 // ended.
 func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
-	var wg sync.WaitGroup
+	var wg, running sync.WaitGroup
 	var once sync.Once
+	r.threads = make([]int, len(s.loops))
+	running.Add(len(s.loops))
 	r.base = time.Now()
 	for i, loop := range s.loops {
 		wg.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			r.threads[i] = threadID()
+			running.Done()
 			if err := loop.Drive(ctx, r.shards[i]); err != nil {
 				once.Do(func() { r.loopErr = err })
 			}
@@ -133,6 +146,7 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 			}
 		})
 	}
+	running.Wait()
 	done = make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 	return done
@@ -201,9 +215,9 @@ func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it Iteration) (end t
 
 // watched is what the watching goroutine learned.
 type watched struct {
-	finished  bool // all VUs ended by themselves
-	cpu       time.Duration
-	cpuKnown  bool
+	finished  bool          // all VUs ended by themselves
+	spent     spent         // over the measured window
+	stalled   time.Duration // likewise
 	closedAt  time.Duration // when the measured window closed
 	interrupt bool
 }
@@ -214,12 +228,13 @@ type watched struct {
 func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	var w watched
 	opened := r.until(ctx, done, r.plan.Warmup)
-	cpu, known := r.edge(WindowOpens)
+	before := r.edge(WindowOpens)
+	meter := startStallMeter(r.parallel)
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
 	}
-	cpuEnd, knownEnd := r.edge(WindowCloses)
-	w.cpu, w.cpuKnown = cpuEnd-cpu, known && knownEnd
+	w.stalled = meter.stop()
+	w.spent = r.edge(WindowCloses).sub(before)
 	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.grace())
@@ -228,11 +243,11 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	return w
 }
 
-func (r *run) edge(e Edge) (time.Duration, bool) {
+func (r *run) edge(e Edge) spent {
 	if r.plan.AtEdge != nil {
 		r.plan.AtEdge(e)
 	}
-	return cpuTime()
+	return readSpent(r.threads)
 }
 
 type waitEnd int
@@ -289,9 +304,7 @@ func (r *run) result(w watched) *Result {
 	sum := newResult()
 	sum.Model, sum.Concurrency, sum.Plan = r.plan.Model(), r.plan.VUs, r.plan
 	sum.GeneratorCores, sum.Timer = runtime.GOMAXPROCS(0), r.kind
-	if w.cpuKnown {
-		sum.GeneratorCPUSec = w.cpu.Seconds()
-	}
+	sum.take(w)
 	var begun int64
 	var last time.Duration
 	for _, s := range r.shards {
@@ -345,6 +358,7 @@ func (r *Result) addSeries(series []Second) {
 		r.Series[i].Completed += s.Completed
 		r.Series[i].Failed += s.Failed
 		r.Series[i].Errored += s.Errored
+		r.Series[i].ResponseSum += s.ResponseSum
 	}
 }
 

@@ -181,6 +181,7 @@ func (d *Document) AddRun(r *load.Result) {
 
 // AddCell takes a result into the document that belongs to no trials.
 func (d *Document) AddCell(c trial.Cell) {
+	c.Derive()
 	d.Results = append(d.Results, Result{Cell: c})
 }
 

@@ -32,6 +32,7 @@ type InProcess struct {
 
 // AddInProcess takes a guard's result into the document.
 func (d *Document) AddInProcess(c trial.Cell, p InProcess) {
+	c.Derive()
 	d.Results = append(d.Results, Result{Cell: c, InProcess: &p})
 }
 

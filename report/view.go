@@ -31,6 +31,7 @@ func (d *Document) view() *view {
 	for _, n := range d.Notes {
 		v.bullet("%s", n)
 	}
+	d.aboutCPU(v)
 	if len(d.Experiments) > 1 {
 		d.summary(v)
 	}

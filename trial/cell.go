@@ -29,6 +29,12 @@ type Usage struct {
 	Threads             int     `json:"threads"`   // likewise
 	VoluntarySwitches   int64   `json:"voluntary_switches"`
 	InvoluntarySwitches int64   `json:"involuntary_switches"`
+	// WaitedSec is how long its threads were able to run and had no core.
+	WaitedSec float64 `json:"waited_s,omitempty"`
+	// CPUs is how many CPUs it may use, and SharedCPUs how many of these the
+	// generator may use, too; both 0: not known, taken as all and all.
+	CPUs       int `json:"cpus,omitempty"`
+	SharedCPUs int `json:"shared_cpus,omitempty"`
 }
 
 func (u *Usage) add(o Usage) {
@@ -37,6 +43,8 @@ func (u *Usage) add(o Usage) {
 	u.Threads = max(u.Threads, o.Threads)
 	u.VoluntarySwitches += o.VoluntarySwitches
 	u.InvoluntarySwitches += o.InvoluntarySwitches
+	u.WaitedSec += o.WaitedSec
+	u.CPUs, u.SharedCPUs = o.CPUs, o.SharedCPUs
 }
 
 // A Block is one stretch of one arm.
@@ -90,9 +98,7 @@ func (c Cell) Derive() {
 	if c.Server != nil {
 		c.Warnings = slices.DeleteFunc(c.Warnings, func(w stat.Warning) bool { return w.Code == "generator_busy" })
 	}
-	if found := c.cpuFinding(); found != nil {
-		c.Warnings = append(c.Warnings, *found)
-	}
+	c.Warnings = append(c.Warnings, c.cpuFindings()...)
 }
 
 // measure drives a live arm once and samples its subject over exactly the
@@ -122,7 +128,8 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	if live.Subject != nil && sampleErr == nil {
 		used := edges[1].Sub(edges[0])
 		c.Server = &Usage{CPUSec: used.CPU.Seconds(), RSSBytes: used.RSSBytes, Threads: used.Threads,
-			VoluntarySwitches: used.VoluntarySwitches, InvoluntarySwitches: used.InvoluntarySwitches}
+			VoluntarySwitches: used.VoluntarySwitches, InvoluntarySwitches: used.InvoluntarySwitches,
+			WaitedSec: max(0, used.Waited.Seconds()), CPUs: used.CPUs, SharedCPUs: used.SharedCPUs}
 	}
 	c.Derive()
 	return c, nil

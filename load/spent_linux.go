@@ -1,0 +1,156 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// userTick is the unit of times in /proc/stat: USER_HZ is 100 on every
+// architecture that Go supports (Linux, include/uapi/asm-generic/param.h).
+const userTick = 10 * time.Millisecond
+
+// machineTime returns the time of all cores of the machine that was not idle
+// (user, nice, system, interrupts and what a hypervisor took), and their number.
+func machineTime() (busy time.Duration, cores int) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	return busyTime(stat)
+}
+
+// busyTime reads /proc/stat (proc(5)). Its first line is cpu user nice system
+// idle iowait irq softirq steal, and guest times that are part of user; one such
+// line for each core follows.
+func busyTime(stat []byte) (busy time.Duration, cores int) {
+	line, rest, _ := bytes.Cut(stat, []byte("\n"))
+	fields := strings.Fields(string(line))
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, 0
+	}
+	var ticks int64
+	for i, text := range fields[1:9] {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return 0, 0
+		}
+		if idle := i == 3 || i == 4; !idle {
+			ticks += n
+		}
+	}
+	for bytes.HasPrefix(rest, []byte("cpu")) {
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+		cores++
+	}
+	return time.Duration(ticks) * userTick, cores
+}
+
+// waitedForCores adds up how long threads of this process could have run and had
+// no core: others ran there, or a CPU limit was used up.
+func waitedForCores(threads []int) time.Duration {
+	names := make([]string, len(threads))
+	for i, id := range threads {
+		names[i] = strconv.Itoa(id)
+	}
+	const dir = "/proc/self/task"
+	if len(threads) == 0 {
+		entries, _ := os.ReadDir(dir) // without /proc nothing is known
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	var sum time.Duration
+	for _, name := range names {
+		if f, err := os.Open(path.Join(dir, name, "schedstat")); err == nil {
+			sum += readSchedstat(f)
+			f.Close()
+		}
+	}
+	return sum
+}
+
+// readSchedstat returns the second figure of a thread's schedstat, the time
+// spent waiting on a run queue (Linux, Documentation/scheduler/sched-stats.rst).
+func readSchedstat(f *os.File) time.Duration {
+	var buf [64]byte
+	n, _ := f.ReadAt(buf[:], 0)
+	_, rest, _ := bytes.Cut(buf[:n], []byte(" "))
+	waited, _, _ := bytes.Cut(rest, []byte(" "))
+	ns, _ := strconv.ParseInt(string(waited), 10, 64)
+	return time.Duration(ns)
+}
+
+func threadID() int { return unix.Gettid() }
+
+// cpuSet returns the number of CPUs that this process may run on.
+func cpuSet() int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return 0
+	}
+	return set.Count()
+}
+
+// cpuLimit returns the CPU limit of this process's control group, in cores, or 0
+// if there is none.
+func cpuLimit() float64 { return groupLimit(os.DirFS("/")) }
+
+// groupLimit returns the smallest limit of this process's control group and the
+// groups above it that can be seen: cpu.max (Linux, admin-guide/cgroup-v2.rst),
+// or cpu.cfs_quota_us and cpu.cfs_period_us (scheduler/sched-bwc.rst).
+func groupLimit(root fs.FS) float64 {
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // cgroups(7): number:controllers:path
+	limit := 0.0
+	for line := range strings.Lines(string(groups)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		for _, mount := range groupMounts(fields[1]) {
+			for dir := path.Join(mount, path.Clean("/"+fields[2])); strings.HasPrefix(dir, mount); dir = path.Dir(dir) {
+				if cores := limitIn(root, dir); cores > 0 && (limit == 0 || cores < limit) {
+					limit = cores
+				}
+			}
+		}
+	}
+	return limit
+}
+
+// groupMounts returns where the controllers of a line of /proc/self/cgroup are
+// usually mounted; none if they do not limit the CPU.
+func groupMounts(controllers string) []string {
+	const base = "sys/fs/cgroup"
+	switch {
+	case controllers == "":
+		return []string{base}
+	case strings.Contains(","+controllers+",", ",cpu,"):
+		return []string{base + "/" + controllers, base + "/cpu"}
+	}
+	return nil
+}
+
+func limitIn(root fs.FS, dir string) float64 {
+	text := read(root, dir+"/cpu.max")
+	if text == "" {
+		text = read(root, dir+"/cpu.cfs_quota_us") + " " + read(root, dir+"/cpu.cfs_period_us")
+	}
+	var quota, period float64
+	if n, err := fmt.Sscan(text, &quota, &period); n < 2 || err != nil || quota <= 0 || period <= 0 {
+		return 0 // "max", -1, or no such file
+	}
+	return quota / period
+}
+
+func read(root fs.FS, name string) string {
+	text, _ := fs.ReadFile(root, name)
+	return strings.TrimSpace(string(text))
+}
