@@ -26,6 +26,8 @@ type Document struct {
 	Results     []Result     `json:"results"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Curves      []Curve      `json:"curves,omitempty"`
+	// Calibration is what is known of the machine.
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// Notes are sentences that belong to all of it.
 	Notes []string `json:"notes,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.

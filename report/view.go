@@ -25,6 +25,7 @@ func (d *Document) view() *view {
 	if len(d.Experiments) == 0 {
 		d.place(v, Place{})
 	}
+	d.calibration(v)
 	if len(d.Notes) > 0 {
 		v.say("Notes:")
 	}

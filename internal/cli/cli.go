@@ -85,7 +85,7 @@ func message(exit *exitError) string {
 // commands is the table of commands.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newRun, newAB, newSweep, newCompare, newLab, newGuard, newPipe, newServe, newReport, newExplain, newDiscard,
+		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newReport, newExplain, newDiscard,
 	}
 }
 

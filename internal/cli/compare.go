@@ -56,10 +56,12 @@ type compareFlags struct {
 	metrics []string
 	seed    uint64
 	out     output
+	given   func(flag string) bool
 }
 
 func (c *compareFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	c.given = f.Changed
 	f.StringVar(&c.spec.URL, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
 	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
 	f.DurationVarP(&c.load.Duration, "duration", "d", 150*time.Millisecond, "measured length of a block")
@@ -153,7 +155,8 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	}
 	defer free()
 	doc := newDocument("compare")
-	err = a.experiment(ctx, f, experiment.Options{Seed: c.seed}, doc)
+	c.calibrated(doc)
+	err = a.experiment(ctx, c.file(args), experiment.Options{Seed: c.seed}, doc)
 	return a.finish(ctx, doc, &c.out, err)
 }
 

@@ -39,18 +39,22 @@ func (o *output) write(a *app, d *report.Document) error {
 	return errors.Join(err, view(a.Out))
 }
 
-// writeFile replaces the file in one step, so that no half-written document
-// is ever found under its name.
 func writeFile(path string, d *report.Document) error {
 	var buf bytes.Buffer
 	if err := d.Write(&buf); err != nil {
 		return err
 	}
+	return replaceFile(path, buf.Bytes())
+}
+
+// replaceFile replaces the file in one step, so that nothing half-written is
+// ever found under its name.
+func replaceFile(path string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".contend-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	_, err = temporary.Write(buf.Bytes())
+	_, err = temporary.Write(data)
 	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
 	if err == nil {
 		err = os.Rename(temporary.Name(), path)

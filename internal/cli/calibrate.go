@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contend/experiment"
+	"contend/load"
+	"contend/probe"
+	"contend/report"
+	"contend/trial"
+)
+
+func newCalibrate(a *app) *cobra.Command {
+	c := &calibrate{app: a}
+	cmd := &cobra.Command{
+		Use:   "calibrate",
+		Short: "Learn which differences comparisons on this machine can see",
+		Long: "Compare the counter over HTTP with itself, again and again. Both sides are equal, so whatever they\n" +
+			"seem to differ in is noise of this machine: it shows how often a verdict is a false alarm, which\n" +
+			"differences can be seen at all, and how long blocks should be.\n\n" +
+			"The result is stored; compare and lab print it beside their verdicts, and compare takes its blocks\n" +
+			"from it. It takes some two minutes, in which the machine should be as busy as it will be later.",
+		Example:           indent + "contend calibrate\n" + indent + "contend calibrate --experiments 100 -c 50",
+		Args:              arguments(0, "no arguments"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
+	f.DurationVarP(&c.measured, "duration", "d", 400*time.Millisecond, "time that each side is measured in a round")
+	f.DurationSliceVar(&c.lengths, "lengths", []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+		"`lengths` of a block to choose from")
+	f.IntVar(&c.rounds, "rounds", 6, "rounds of fresh processes for the lengths, and in each comparison")
+	f.IntVar(&c.experiments, "experiments", 10, "`number` of comparisons of equal servers")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
+	f.StringVar(&c.store, "store", "", "`file` to store the calibration in, instead of the one that other commands read")
+	c.out.flags(cmd)
+	return cmd
+}
+
+type calibrate struct {
+	*app
+	level, rounds, experiments int
+	measured                   time.Duration
+	lengths                    []time.Duration
+	seed                       uint64
+	store                      string
+	out                        output
+}
+
+// warmup of the counter, which needs little.
+const counterWarmup = 100 * time.Millisecond
+
+// design is that of the calibration, whose comparisons are like those of compare
+// but for the length of the rounds: many short ones say more in two minutes.
+func (c *calibrate) design() trial.CalibrationDesign {
+	lengths := slices.Sorted(slices.Values(c.lengths))
+	return trial.CalibrationDesign{
+		Study:       trial.Study{Lengths: lengths, Rounds: c.rounds, Measured: c.measured, Warmup: counterWarmup, Seed: c.seed},
+		Experiments: c.experiments,
+		Compare: trial.Design{
+			Rounds: c.rounds, Warmup: counterWarmup, Levels: []int{c.level}, Metrics: experiment.DefaultMetrics(),
+			Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: c.seed, Probe: probe.Take,
+		},
+		PlannedRounds: experiment.DefaultRounds,
+	}
+}
+
+func (c *calibrate) run(ctx context.Context) error {
+	plan := load.Plan{VUs: c.level, Duration: c.measured, Timeout: defaultTimeout}
+	if err := errors.Join(inFlags(plan.Validate()), c.design().Validate()); err != nil {
+		return usage(err)
+	}
+	arms, err := c.arms()
+	if err != nil {
+		return failed(err)
+	}
+	doc := newDocument("calibrate")
+	p := newProgress(c.Err)
+	found, err := trial.Calibrate(ctx, arms, plan, c.design(), func(now trial.Progress) { p.show(now.Done, now.Label) })
+	p.clear()
+	if found != nil {
+		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
+			Environment: doc.Environment, Calibration: *found}
+	}
+	if err == nil {
+		err = c.keep(doc)
+	}
+	writeErr := c.out.write(c.app, doc)
+	switch err = errors.Join(err, writeErr); {
+	case ctx.Err() != nil && writeErr == nil:
+		return interrupted()
+	case err != nil:
+		return failed(err)
+	}
+	return nil
+}
+
+// arms are the counter, twice.
+func (c *calibrate) arms() ([]trial.Arm, error) {
+	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
+	f := &experiment.File{ID: "calibrate", Title: "the counter against itself",
+		Subjects: map[string]experiment.Subject{"A": counter, "B": counter}}
+	f.Target.URL = "http://{{addr}}/status/atomic"
+	f.Load = experiment.Load{VUs: []int{c.level}, Duration: c.measured}
+	f.Compare.Baseline = "A"
+	opener, err := newOpener()
+	if err != nil {
+		return nil, err
+	}
+	me, err := self()
+	if err != nil {
+		return nil, err
+	}
+	o := experiment.Options{Self: me, Opener: opener, Seed: c.seed}
+	return []trial.Arm{f.Arm("A", o), f.Arm("B", o)}, f.Validate()
+}
+
+// keep stores the calibration and says where.
+func (c *calibrate) keep(doc *report.Document) error {
+	path, err := c.store, error(nil)
+	if path == "" {
+		path, err = calibrationFile()
+	}
+	if err == nil {
+		err = storeCalibration(path, doc.Calibration)
+	}
+	if err != nil {
+		return err
+	}
+	doc.Notes = append(doc.Notes, fmt.Sprintf("Stored in %s.", path))
+	return nil
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/experiment"
+	"contend/report"
+	"contend/stat"
+	"contend/trial"
+)
+
+// found is a calibration of this machine with the given number of comparisons.
+func found(comparisons int) *report.Calibration {
+	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
+	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Metrics: []trial.Metric{trial.Throughput}, Confidence: 0.95}
+	c.PlannedRounds = experiment.DefaultRounds
+	for range comparisons {
+		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: trial.Throughput, Primary: true, Verdict: stat.Inconclusive,
+			RoundLogRatios: []float64{-0.01, 0.02, 0.01, -0.02, 0.03, -0.03}})
+	}
+	c.Derive()
+	return c
+}
+
+// inConfig sets the folder in which the calibration is looked up and returns its
+// place.
+func inConfig(t *testing.T) string {
+	dir := t.TempDir()
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, dir)
+	}
+	path, err := calibrationFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestStoredCalibration(t *testing.T) {
+	another, partial, later := found(2), found(2), found(2)
+	another.Environment.Cores++
+	partial.Interrupted = true
+	later.Schema = "contend/calibration/99"
+	store := func(c *report.Calibration) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := storeCalibration(path, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	text := func(text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		note    string // "": it is used
+	}{
+		"of this machine":    {store(found(2)), ""},
+		"of another machine": {store(another), "is of another machine"},
+		"of a later form":    {store(later), `cannot be used (calibration: schema is "contend/calibration/99"`},
+		"interrupted":        {store(partial), "cannot be used (calibration: it is not complete)"},
+		"none":               {func(*testing.T, string) {}, notCalibrated},
+		"empty":              {text(""), "cannot be used"},
+		"hostile":            {text(strings.Repeat("[", 1<<20)), "cannot be used"},
+		"a folder":           {func(t *testing.T, path string) { _ = os.MkdirAll(path, 0o755) }, "is no file"},
+		"beneath a file":     {func(t *testing.T, path string) { text("")(t, filepath.Dir(path)) }, "cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := inConfig(t)
+			tt.prepare(t, path)
+			doc := newDocument("compare")
+			calibrated(doc)
+			if used := doc.Calibration != nil; used != (tt.note == "") || used != (len(doc.Notes) == 0) {
+				t.Fatalf("used is %v, notes are %q", used, doc.Notes)
+			}
+			if tt.note != "" && !strings.Contains(doc.Notes[0], tt.note) {
+				t.Errorf("note is %q, want %q", doc.Notes[0], tt.note)
+			}
+			if tt.note == "" && (doc.Calibration.Comparisons != nil || doc.Calibration.Alarms.Comparisons != 2) {
+				t.Errorf("quoted as %+v", doc.Calibration)
+			}
+		})
+	}
+}
+
+// However many write at the same time, one whole calibration is there, and
+// nothing else.
+func TestConcurrentCalibrations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "calibration.json")
+	var wg sync.WaitGroup
+	for n := 1; n <= 8; n++ {
+		wg.Go(func() {
+			for range 5 {
+				if err := storeCalibration(path, found(n)); err != nil {
+					t.Error(err)
+				}
+				if c, err := readCalibration(path); err != nil || c.Alarms.Comparisons < 1 {
+					t.Errorf("read while others write: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestStoreNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := storeCalibration(filepath.Join(file, "calibration.json"), found(1)); err == nil {
+		t.Error("stored beneath a file")
+	}
+	if got := firstLine(fmt.Errorf("%s\nmore", strings.Repeat("x", 999))); len(got) != 200 {
+		t.Errorf("%d characters", len(got))
+	}
+}

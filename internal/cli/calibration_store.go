@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"contend/report"
+	"contend/trial"
+)
+
+// calibrationFile is where the calibration of this machine is stored for this user.
+func calibrationFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no folder to keep a calibration in: %w", err)
+	}
+	return filepath.Join(dir, "contend", "calibration.json"), nil
+}
+
+// storeCalibration replaces the file in one step and makes its folder.
+func storeCalibration(path string, c *report.Calibration) error {
+	var buf bytes.Buffer
+	if err := c.Write(&buf); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("store the calibration: %w", err)
+	}
+	return replaceFile(path, buf.Bytes())
+}
+
+const notCalibrated = "This machine is not calibrated: contend calibrate learns in two minutes which differences can be seen on it."
+
+// calibrated adds the stored calibration of this machine to the document, or a
+// note that says why there is none. It never fails: verdicts do not depend on it.
+func calibrated(doc *report.Document) {
+	path, err := calibrationFile()
+	if err != nil {
+		doc.Notes = append(doc.Notes, notCalibrated)
+		return
+	}
+	c, err := readCalibration(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		doc.Notes = append(doc.Notes, notCalibrated)
+	case err != nil:
+		doc.Notes = append(doc.Notes, fmt.Sprintf("The stored calibration cannot be used (%s): run contend calibrate again.", firstLine(err)))
+	case !c.Environment.SameMachine(doc.Environment):
+		doc.Notes = append(doc.Notes, "The stored calibration is of another machine, kernel or number of cores: run contend calibrate on this one.")
+	default:
+		doc.Calibration = c.Quote()
+	}
+}
+
+// calibrated takes the length of the blocks from the calibration unless it was
+// given, and as many pairs as measure for about as long as the default.
+func (c *compareFlags) calibrated(doc *report.Document) {
+	calibrated(doc)
+	if doc.Calibration == nil || c.given("duration") {
+		return
+	}
+	block := doc.Calibration.Design.Block
+	if !c.given("pairs") {
+		c.compare.Pairs = trial.PairsIn(time.Duration(c.compare.Pairs)*c.load.Duration, block)
+	}
+	c.load.Duration = block
+	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; -d sets another length.", block))
+}
+
+// readCalibration takes regular files only: a pipe could keep it waiting.
+func readCalibration(path string) (*report.Calibration, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.ReadCalibration(f)
+}
+
+// firstLine shortens an error to what fits in a sentence.
+func firstLine(err error) string {
+	const most = 200
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line[:min(len(line), most)]
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"contend/stat"
+	"contend/trial"
+)
+
+// calibration writes all of a calibration where it is what was asked for, and
+// otherwise what it says about the verdicts.
+func (d *Document) calibration(v *view) {
+	switch c := d.Calibration; {
+	case c == nil:
+	case d.Command == "calibrate":
+		c.write(v)
+	case len(d.Comparisons) > 0:
+		v.say("%s", c.inWords(d.Comparisons))
+	}
+}
+
+// inWords says how verdicts of this machine are to be read.
+func (c *Calibration) inWords(list []Comparison) string {
+	var rounds, below int
+	for _, found := range list {
+		rounds = max(rounds, found.Rounds)
+	}
+	var differences []string
+	for _, seen := range c.Visible {
+		compared, smallest := false, seen.In(rounds, c.Design.Confidence)
+		for _, found := range list {
+			if found.Metric != seen.Metric {
+				continue
+			}
+			compared = true
+			if found.Verdict == stat.Inconclusive && found.Rounds > 0 && math.Abs(math.Log(found.Ratio)) < math.Log1p(smallest) {
+				below++
+			}
+		}
+		if compared && !math.IsInf(smallest, 1) {
+			differences = append(differences, fmt.Sprintf("%s of %s", plain(smallest), Name(seen.Metric)))
+		}
+	}
+	text := fmt.Sprintf("This machine, calibrated %s: %s", c.Environment.Started.UTC().Format("2006-01-02"), falseAlarms(c.Alarms))
+	if len(differences) > 0 {
+		text += fmt.Sprintf("; %s of %s see differences from %s", plural(rounds, "round"), c.round(), strings.Join(differences, ", "))
+		if below > 0 {
+			text += fmt.Sprintf("; %s smaller than that", isAre(below, "INCONCLUSIVE difference"))
+		}
+	}
+	return text + "."
+}
+
+// round says how long a round of the calibration was: 8 pairs of 50 ms.
+func (c *Calibration) round() string {
+	return plural(c.Design.Pairs, "pair") + " of " + Duration(float64(c.Design.Block))
+}
+
+func isAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return plural(n, noun) + " are"
+}
+
+// falseAlarms says how often equal arms were told apart.
+func falseAlarms(a trial.Alarms) string {
+	if a.Comparisons == 0 {
+		return "none of its A/A comparisons came to a verdict"
+	}
+	return fmt.Sprintf("%s in %s (%s)", plural(a.Alarms, "false alarm"), plural(a.Comparisons, "A/A comparison"),
+		plainRange(a.Low, a.High))
+}
+
+// plain formats a share or a difference without a sign: 0.3 %, 14 %.
+func plain(x float64) string { return plainNumber(x) + " %" }
+
+func plainRange(low, high float64) string { return plainNumber(low) + "–" + plainNumber(high) + " %" }
+
+func plainNumber(x float64) string {
+	if x = 100 * x; x > 0 && x < 9.95 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// write shows the study, the A/A comparisons and what follows from them.
+func (c *Calibration) write(v *view) {
+	a := c.Alarms
+	if len(c.Visible) > 0 && c.Visible[0].Smallest > 0 {
+		v.answer("On this machine %s of %s see differences of %s from %s; %s", plural(c.PlannedRounds, "round"), c.round(),
+			Name(c.Visible[0].Metric), plain(c.Visible[0].Smallest), falseAlarms(a))
+	}
+	c.lengths(v)
+	if a.Comparisons+a.Invalid == 0 {
+		v.say("No A/A comparison was completed.")
+		return
+	}
+	text := fmt.Sprintf("Equal servers, compared again and again (%s of %s, at %.4g %% confidence): %s",
+		plural(c.Design.Rounds, "round"), c.round(), 100*c.Design.Confidence, falseAlarms(a))
+	text += fmt.Sprintf("; %d INCONCLUSIVE, %d EQUIVALENT, %d INVALID", a.Inconclusive, a.Comparisons-a.Alarms-a.Inconclusive, a.Invalid)
+	v.say("%s%s.", text, c.refusals())
+	t := table{columns: []string{"metric", "rounds", "spread of a round", "smallest difference", "alarms"}}
+	for _, seen := range c.Visible {
+		smallest := "-"
+		if seen.Smallest > 0 {
+			smallest = plain(seen.Smallest)
+		}
+		t.rows = append(t.rows, []string{Name(seen.Metric), Count(float64(seen.Rounds)), plain(seen.Spread), smallest, Count(float64(seen.Alarms))})
+	}
+	v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90 %%:", plural(c.PlannedRounds, "round"))
+	v.table(t)
+	if m := c.Machine; m != nil {
+		v.say("The machine meanwhile (%s): exchange between two cores %s, wake-up %s, arithmetic %s.", plural(m.Probes, "probe"),
+			durations(m.RoundTrip), durations(m.Wakeup), durations(m.Loop))
+	}
+}
+
+// refusals lists why comparisons were INVALID.
+func (c *Calibration) refusals() string {
+	codes := map[string]bool{}
+	for _, found := range c.Comparisons {
+		if found.Primary && found.Reason != nil {
+			codes[found.Reason.Code] = true
+		}
+	}
+	if len(codes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(slices.Sorted(maps.Keys(codes)), ", ") + ")"
+}
+
+func durations(r trial.DurationRange) string {
+	return Duration(float64(r.Low)) + " … " + Duration(float64(r.High))
+}
+
+// lengths shows what the study of block lengths found.
+func (c *Calibration) lengths(v *view) {
+	t := table{columns: []string{"block", "pairs", "spread of a pair", "spread of a round", ""}}
+	rounds := 0
+	for _, l := range c.Lengths {
+		rounds = max(rounds, len(l.RoundLogRatios))
+		pair, chosen := "-", ""
+		if l.PairSpread > 0 {
+			pair = plain(l.PairSpread)
+		}
+		if l.Chosen {
+			chosen = "chosen"
+		}
+		t.rows = append(t.rows, []string{Duration(float64(l.Block)), Count(float64(l.Pairs)), pair, plain(l.RoundSpread), chosen})
+	}
+	if rounds > 0 {
+		v.say("Lengths of a block, each in %s with the same measured time; the shortest is chosen whose rounds scatter no more than the best, as far as so many rounds can tell:",
+			plural(rounds, "round"))
+		v.table(t)
+	}
+}

@@ -1,0 +1,282 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"contend/load"
+	"contend/probe"
+	"contend/stat"
+)
+
+// A CalibrationDesign says how a machine is calibrated. All fields must be set,
+// except where said otherwise.
+type CalibrationDesign struct {
+	// Study chooses the length of the blocks. With a single length there is none.
+	Study Study
+	// Experiments is the number of A/A comparisons.
+	Experiments int
+	// Compare is the design of each of them. Its Block and Pairs are not used:
+	// they follow from the study.
+	Compare Design
+	// PlannedRounds is the number of rounds of the comparisons to come, for which
+	// the smallest visible differences are computed.
+	PlannedRounds int
+}
+
+// maxPooled bounds the rounds of all experiments: the spread takes the square of
+// their number.
+const maxPooled = 1000
+
+// Validate returns every mistake of the design at once.
+func (d CalibrationDesign) Validate() error {
+	errs := []error{d.Study.Validate()}
+	if d.Experiments < 1 || d.Experiments > maxPooled/max(1, d.Compare.Rounds) {
+		errs = append(errs, fmt.Errorf("calibration: experiments is %d, allowed are 1 to %d rounds in all of them", d.Experiments, maxPooled))
+	}
+	if d.PlannedRounds < 1 {
+		errs = append(errs, fmt.Errorf("calibration: planned rounds is %d, allowed are 1 and more", d.PlannedRounds))
+	}
+	compare := d.Compare
+	compare.Block, compare.Pairs = time.Second, 1
+	return errors.Join(append(errs, compare.Validate())...)
+}
+
+// A Calibration is what equal arms showed on a machine: how often a comparison
+// of them raises a false alarm, and which differences it could have seen.
+type Calibration struct {
+	// Lengths are those of the study; none if the length was given.
+	Lengths []Length `json:"lengths,omitempty"`
+	// Design is that of each A/A comparison.
+	Design Design `json:"design"`
+	// PlannedRounds is the number of rounds for which Visible is computed.
+	PlannedRounds int `json:"planned_rounds"`
+	// Comparisons are those of all A/A experiments, in the order in which they ran:
+	// the data. They are left out where the calibration is only quoted.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Alarms and Visible follow from Comparisons.
+	Alarms  Alarms    `json:"false_alarms"`
+	Visible []Visible `json:"visible,omitempty"`
+	// Machine is the range of what was seen of the machine itself.
+	Machine *ProbeRange   `json:"machine,omitempty"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// Interrupted is set when it ended before all experiments were done.
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// Alarms are the verdicts on the primary metric of equal arms.
+type Alarms struct {
+	// Alarms of Comparisons said that there is a difference.
+	Alarms      int `json:"alarms"`
+	Comparisons int `json:"of"` // those with a verdict
+	// Invalid ones were refused, and are not among Comparisons.
+	Invalid      int `json:"invalid,omitempty"`
+	Inconclusive int `json:"inconclusive,omitempty"`
+	// Low and High are the ends of the interval of the rate of alarms, 0 to 1
+	// (stat.Binomial, at the confidence of the design); both 0 without Comparisons.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Visible is what can be seen of a metric.
+type Visible struct {
+	Metric Metric `json:"metric"`
+	// Rounds is how many were pooled.
+	Rounds int `json:"rounds"`
+	// Spread is the standard deviation of a round's log-ratio (stat.Spread).
+	Spread float64 `json:"round_spread"`
+	// Smallest is In for the planned rounds; 0 when these find none.
+	Smallest float64 `json:"smallest,omitempty"`
+	// Alarms is how many comparisons said that there is a difference.
+	Alarms int `json:"alarms"`
+}
+
+// In is the smallest relative difference that a comparison of so many rounds
+// finds with a chance of 90 % if this is its primary metric (stat.Smallest);
+// +Inf when so few rounds find none.
+func (v Visible) In(rounds int, confidence float64) float64 {
+	return stat.Smallest(v.Spread, rounds, confidence, power)
+}
+
+// A ProbeRange is the lowest and highest of what probes took.
+type ProbeRange struct {
+	Probes    int           `json:"probes"`
+	RoundTrip DurationRange `json:"round_trip_ns"`
+	Wakeup    DurationRange `json:"wakeup_ns"`
+	Loop      DurationRange `json:"loop_ns"`
+}
+
+// DurationRange is the lowest and the highest of several durations.
+type DurationRange struct {
+	Low  time.Duration `json:"low"`
+	High time.Duration `json:"high"`
+}
+
+// Calibrate compares two equal arms by the plan again and again. Whatever they
+// seem to differ in is the machine's doing, or chance. On an error, and when ctx
+// is done, the calibration so far is returned with it, and is nil before the
+// first round.
+func Calibrate(ctx context.Context, arms []Arm, plan load.Plan, d CalibrationDesign, observe func(Progress)) (*Calibration, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	c := &Calibration{Design: d.Compare, PlannedRounds: d.PlannedRounds, Interrupted: true}
+	defer func() { c.Elapsed = time.Since(began) }()
+	c.Design.Block = d.Study.Lengths[0]
+	if len(d.Study.Lengths) > 1 {
+		var err error
+		c.Lengths, err = d.Study.Run(ctx, arms, plan, portion(observe, 0, d.studyShare()))
+		for _, l := range c.Lengths {
+			if l.Chosen {
+				c.Design.Block = l.Block
+			}
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	c.Design.Pairs = PairsIn(d.Study.Measured, c.Design.Block)
+	err := c.compare(ctx, equals{arms, plan, d.Experiments}, portion(observe, d.studyShare(), 1))
+	c.Interrupted = err != nil
+	return c, err
+}
+
+// studyShare is the part of the measured time that the study takes.
+func (d CalibrationDesign) studyShare() float64 {
+	study := float64(d.Study.Rounds * len(d.Study.Lengths))
+	if len(d.Study.Lengths) == 1 {
+		study = 0
+	}
+	return study / (study + float64(d.Experiments*d.Compare.Rounds))
+}
+
+// portion makes the progress of a part that of the whole.
+func portion(observe func(Progress), from, to float64) func(Progress) {
+	if observe == nil {
+		return nil
+	}
+	return func(p Progress) {
+		p.Done = from + p.Done*(to-from)
+		observe(p)
+	}
+}
+
+// equals are equal arms, and how often they are compared.
+type equals struct {
+	arms        []Arm
+	plan        load.Plan
+	experiments int
+}
+
+func (c *Calibration) compare(ctx context.Context, e equals, observe func(Progress)) error {
+	random := rand.New(rand.NewPCG(c.Design.Seed, 5))
+	var probes []probe.Sample
+	defer func() { c.Machine = rangeOf(probes); c.Derive() }()
+	for n := range e.experiments {
+		var tell func(Progress)
+		if observe != nil {
+			tell = func(p Progress) {
+				p.Done = (float64(n) + p.Done) / float64(e.experiments)
+				p.Label = fmt.Sprintf("A/A comparison %d of %d, %s", n+1, e.experiments, p.Label)
+				observe(p)
+			}
+		}
+		design := c.Design
+		design.Seed = random.Uint64()
+		trials, err := Compare(ctx, e.arms, e.plan, design, tell)
+		if trials != nil {
+			for _, p := range trials.Probes {
+				probes = append(probes, p.Sample)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for _, found := range trials.Comparisons {
+			found.Warnings = nil
+			c.Comparisons = append(c.Comparisons, found)
+		}
+	}
+	return nil
+}
+
+// Derive computes Alarms and Visible, where there are Comparisons to do so.
+func (c *Calibration) Derive() {
+	if len(c.Comparisons) == 0 {
+		return
+	}
+	c.Alarms, c.Visible = Alarms{}, nil
+	logs, raised := map[Metric][]float64{}, map[Metric]int{}
+	for _, found := range c.Comparisons {
+		if found.Primary {
+			c.Alarms.count(found.Verdict)
+		}
+		if found.Verdict == stat.Invalid {
+			continue
+		}
+		logs[found.Metric] = append(logs[found.Metric], found.RoundLogRatios...)
+		if raises(found.Verdict) {
+			raised[found.Metric]++
+		}
+	}
+	c.Alarms.Low, c.Alarms.High = stat.Binomial(c.Alarms.Alarms, c.Alarms.Comparisons, c.Design.Confidence)
+	for _, m := range c.Design.Metrics {
+		if len(logs[m]) > maxPooled {
+			continue // was never measured so
+		}
+		spread := stat.Spread(logs[m], c.Design.Confidence)
+		if spread == 0 {
+			continue // too few rounds, or a metric that does not vary
+		}
+		v := Visible{Metric: m, Rounds: len(logs[m]), Spread: spread, Alarms: raised[m]}
+		if smallest := v.In(c.PlannedRounds, c.Design.Confidence); !math.IsInf(smallest, 1) {
+			v.Smallest = smallest
+		}
+		c.Visible = append(c.Visible, v)
+	}
+}
+
+// raises says whether the verdict claims a difference.
+func raises(v stat.Verdict) bool {
+	return slices.Contains([]stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less}, v)
+}
+
+func (a *Alarms) count(v stat.Verdict) {
+	switch {
+	case v == stat.Invalid:
+		a.Invalid++
+		return
+	case v == stat.Inconclusive:
+		a.Inconclusive++
+	case raises(v):
+		a.Alarms++
+	}
+	a.Comparisons++
+}
+
+// rangeOf ignores what could not be measured.
+func rangeOf(probes []probe.Sample) *ProbeRange {
+	if len(probes) == 0 {
+		return nil
+	}
+	r := &ProbeRange{Probes: len(probes)}
+	for _, p := range probes {
+		r.RoundTrip.include(p.RoundTrip)
+		r.Wakeup.include(p.Wakeup)
+		r.Loop.include(p.Loop)
+	}
+	return r
+}
+
+func (r *DurationRange) include(d time.Duration) {
+	if d > 0 {
+		r.Low, r.High = min(cmp.Or(r.Low, d), d), max(r.High, d)
+	}
+}

@@ -1,0 +1,225 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+)
+
+// A Study compares lengths of blocks: two equal arms are driven in blocks of
+// each length, and what a round then says of their throughput should be that
+// they are equal. All fields must be set, except where said otherwise.
+type Study struct {
+	// Lengths of a block, all different.
+	Lengths []time.Duration
+	// Rounds of fresh processes, each with all lengths in random order.
+	Rounds int
+	// Measured is the time of each arm in a round, the same for every length: a
+	// shorter block means more pairs.
+	Measured time.Duration
+	// Warmup is driven and discarded once per round, length and arm.
+	Warmup time.Duration
+	// Seed decides every random choice.
+	Seed uint64
+}
+
+// MaxLength is the greatest length of a block that is studied.
+const MaxLength = time.Minute
+
+// Validate returns every mistake of the study at once.
+func (s Study) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("study: "+format, args...))
+		}
+	}
+	check(len(s.Lengths) > 0, "lengths is empty, at least one is needed")
+	check(s.Rounds >= 2 && s.Rounds <= 1000, "rounds is %d, allowed are 2 to 1000", s.Rounds)
+	check(s.Warmup >= 0, "warmup is %v, allowed are 0 and more", s.Warmup)
+	for _, length := range s.Lengths {
+		most := min(s.Measured, MaxLength)
+		check(length >= time.Millisecond && length <= most, "length %v, allowed are 1ms to %v (at most what is measured in a round)", length, most)
+		check(length <= 0 || s.Measured/length <= 10000, "length %v is less than a 10000th of the %v measured in a round", length, s.Measured)
+	}
+	if length, found := repeated(s.Lengths); found {
+		check(false, "length %v is listed twice", length)
+	}
+	return errors.Join(errs...)
+}
+
+// A Length is what a length of blocks showed in a study.
+type Length struct {
+	Block time.Duration `json:"block_ns"`
+	Pairs int           `json:"pairs"` // per round
+	// RoundLogRatios are ln(candidate ÷ baseline) of the throughput of equal arms,
+	// one per round.
+	RoundLogRatios []float64 `json:"round_log_ratios"`
+	// RoundSpread estimates the standard deviation of a round's log-ratio, which
+	// is what a verdict is made of: mean |log-ratio| · √(π/2), since equal arms
+	// have the mean 0, and a wild round sways it less than squares would.
+	RoundSpread float64 `json:"round_spread"`
+	// PairSpread estimates likewise the standard deviation of a pair's log-ratio
+	// around the median of its round; 0 with one pair.
+	PairSpread float64 `json:"pair_spread,omitempty"`
+	// Chosen is set for the shortest one whose RoundSpread cannot be told from the
+	// smallest: at most 5 %, or one standard error, above it.
+	Chosen bool `json:"chosen,omitempty"`
+}
+
+// Run drives the study. Both arms of a round serve all of its lengths, so that
+// what differs from process to process is in every length alike. On an error,
+// and when ctx is done, the lengths so far are returned with it.
+func (s Study) Run(ctx context.Context, arms []Arm, plan load.Plan, observe func(Progress)) ([]Length, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if len(arms) != 2 {
+		return nil, fmt.Errorf("study: have %d arms, 2 are needed", len(arms))
+	}
+	r := &studying{Study: s, arms: arms, plan: plan, observe: observe, random: rand.New(rand.NewPCG(s.Seed, 4)),
+		lengths: make([]Length, len(s.Lengths)), pairs: make([][][]float64, len(s.Lengths))}
+	var err error
+	for n := 0; n < s.Rounds && err == nil; n++ {
+		err = r.round(ctx, n)
+	}
+	for i := range r.lengths {
+		r.lengths[i].Block, r.lengths[i].PairSpread = s.Lengths[i], withinSpread(r.pairs[i])
+		r.lengths[i].RoundSpread = absoluteSpread(r.lengths[i].RoundLogRatios)
+	}
+	chooseLength(r.lengths)
+	return r.lengths, err
+}
+
+type studying struct {
+	Study
+	arms    []Arm
+	plan    load.Plan
+	observe func(Progress)
+	random  *rand.Rand
+	lengths []Length
+	pairs   [][][]float64 // log-ratios by length and round
+}
+
+func (s *studying) round(ctx context.Context, n int) (err error) {
+	setups := []Setup{{Padding: s.random.IntN(maxPadding + 1)}, {Padding: s.random.IntN(maxPadding + 1)}}
+	lives, err := startAll(ctx, s.arms, setups, s.random.Perm(2))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopAll(ctx, lives)) }()
+	arms := make([]Arm, 2)
+	for i := range arms {
+		running := *lives[i]
+		running.Stop = nil // it outlives the comparison
+		arms[i] = Arm{s.arms[i].Name, func(context.Context, Setup) (*Live, error) { return &running, nil }}
+	}
+	for done, i := range s.random.Perm(len(s.Lengths)) {
+		if s.observe != nil {
+			s.observe(Progress{
+				Done:  (float64(n) + float64(done)/float64(len(s.Lengths))) / float64(s.Rounds),
+				Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]),
+			})
+		}
+		if err := s.length(ctx, arms, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// length drives one round of blocks of one length.
+func (s *studying) length(ctx context.Context, arms []Arm, i int) error {
+	trials, err := Compare(ctx, arms, s.plan, Design{
+		Rounds: 1, Pairs: PairsIn(s.Measured, s.Lengths[i]), Block: s.Lengths[i], Warmup: s.Warmup,
+		Metrics: []Metric{Throughput}, Confidence: 0.95, Seed: s.random.Uint64(),
+	}, nil)
+	if err != nil {
+		return err
+	}
+	for _, c := range trials.Comparisons {
+		into := &s.lengths[i]
+		into.RoundLogRatios = append(into.RoundLogRatios, c.RoundLogRatios...)
+		for _, logs := range trials.pairLogs(Throughput, c.Candidate, c.Concurrency) {
+			into.Pairs = len(logs)
+			s.pairs[i] = append(s.pairs[i], logs)
+		}
+	}
+	return nil
+}
+
+// PairsIn returns how many pairs of blocks, at least 1, measure each arm for about
+// so long.
+func PairsIn(measured, block time.Duration) int {
+	return max(1, int((measured+block/2)/block))
+}
+
+// withinSpread is the absoluteSpread around the medians of groups, scaled for
+// the medians having been read from the same values.
+func withinSpread(groups [][]float64) float64 {
+	var deviations []float64
+	free := 0
+	for _, group := range groups {
+		sample, err := stat.NewSample(group)
+		if err != nil {
+			continue
+		}
+		sum, err := sample.Summary(0.95)
+		if err != nil {
+			continue
+		}
+		free += sum.N - 1
+		for _, x := range group {
+			deviations = append(deviations, x-sum.Median)
+		}
+	}
+	if free == 0 {
+		return 0
+	}
+	return absoluteSpread(deviations) * math.Sqrt(float64(len(deviations))/float64(free))
+}
+
+// absoluteSpread estimates the standard deviation of normal values around 0
+// from their mean size (Geary 1935, "The ratio of the mean deviation to the
+// standard deviation as a test of normality", Biometrika 27).
+func absoluteSpread(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Abs(v)
+	}
+	return math.Sqrt(math.Pi/2) * sum / float64(max(1, len(values)))
+}
+
+// tellApart is by how much, at least, the spread of a round must be above the
+// best for a length to count as worse. A convention of this project.
+const tellApart = 0.05
+
+// chooseLength marks the shortest length whose spread of a round cannot be told
+// from the smallest: it is at most 5 %, or one standard error of a spread from
+// so many rounds, √((π/2 − 1)/rounds), above it. Shorter is better
+// among equals: more pairs in the same time, and a disturbance spoils fewer of
+// them.
+func chooseLength(lengths []Length) {
+	best, rounds, chosen := math.Inf(1), math.MaxInt, -1
+	for i := range lengths {
+		lengths[i].Chosen = false
+		if n := len(lengths[i].RoundLogRatios); n > 0 {
+			best, rounds = min(best, lengths[i].RoundSpread), min(rounds, n)
+		}
+	}
+	limit := best * (1 + max(tellApart, math.Sqrt((math.Pi/2-1)/float64(rounds))))
+	for i, l := range lengths {
+		if len(l.RoundLogRatios) > 0 && l.RoundSpread <= limit && (chosen < 0 || l.Block < lengths[chosen].Block) {
+			chosen = i
+		}
+	}
+	if chosen >= 0 {
+		lengths[chosen].Chosen = true
+	}
+}
