@@ -19,11 +19,11 @@ func TestChange(t *testing.T) {
 		want string
 	}{
 		{"the same", near, ""},
-		{"noise", Sample{145, 30 * time.Microsecond, 22 * time.Microsecond}, ""},
-		{"far", Sample{447, near.Wakeup, near.Loop}, "core-to-core round trip 98ns → 447ns"},
-		{"slow", Sample{98, near.Wakeup, 24 * time.Microsecond}, "plain arithmetic 20µs → 24µs"},
-		{"two", Sample{447, 40 * time.Microsecond, 20 * time.Microsecond},
-			"core-to-core round trip 98ns → 447ns, wake-up 12µs → 40µs"},
+		{"noise", Sample{145, 40 * time.Microsecond, 22 * time.Microsecond}, ""},
+		{"far", Sample{447, near.Wakeup, near.Loop}, "core-to-core round trip 98 ns → 447 ns"},
+		{"slow", Sample{98, near.Wakeup, 24 * time.Microsecond}, "plain arithmetic 20 µs → 24 µs"},
+		{"two", Sample{447, 1234567, 20 * time.Microsecond},
+			"core-to-core round trip 98 ns → 447 ns, wake-up 12 µs → 1.23 ms"},
 		{"not measured", Sample{0, 0, 20 * time.Microsecond}, ""},
 	}
 	for _, tt := range tests {

@@ -25,7 +25,7 @@ type Sample struct {
 // changed: docs/measuring.md has the noise that they were chosen by.
 const (
 	roundTripFactor = 1.8
-	wakeupFactor    = 3
+	wakeupFactor    = 4
 	loopFactor      = 1.15
 )
 
@@ -33,8 +33,8 @@ const (
 // that one of them lacks is left out.
 func (s Sample) Like(o Sample) bool { return s.Change(o) == "" }
 
-// Change says what differs from s to o, as in "core-to-core round trip 98ns →
-// 447ns", or returns "" where nothing does that is beyond the noise.
+// Change says what differs from s to o, as in "core-to-core round trip 98 ns →
+// 447 ns", or returns "" where nothing does that is beyond the noise.
 func (s Sample) Change(o Sample) string {
 	var changes []string
 	for _, f := range []struct {
@@ -47,10 +47,21 @@ func (s Sample) Change(o Sample) string {
 		{"plain arithmetic", s.Loop, o.Loop, loopFactor},
 	} {
 		if apart(f.before, f.now) > f.beyond {
-			changes = append(changes, fmt.Sprintf("%s %v → %v", f.name, f.before, f.now))
+			changes = append(changes, fmt.Sprintf("%s %s → %s", f.name, short(f.before), short(f.now)))
 		}
 	}
 	return strings.Join(changes, ", ")
+}
+
+// short writes a time with three digits.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Microsecond:
+		return fmt.Sprintf("%d ns", d)
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g µs", d.Seconds()*1e6)
+	}
+	return fmt.Sprintf("%.3g ms", d.Seconds()*1e3)
 }
 
 // apart returns the factor between two figures, at least 1; 1 where one is
