@@ -69,7 +69,7 @@ func (t *tally) addReal(b *bench, title string, c trial.Comparison, err error) {
 	if c.Reason != nil {
 		reason = "; " + c.Reason.Code + ": " + c.Reason.Text
 	}
-	b.note("%s: %s, ratio %.3f [%.3f, %.3f], p %.3f%s", title, c.Verdict, c.Ratio, c.Low, c.High, c.P, reason)
+	b.note("%s: %s, ratio %.3f [%.3f, %.3f], p %.3f, %d rounds%s", title, c.Verdict, c.Ratio, c.Low, c.High, c.P, c.Rounds, reason)
 }
 
 // told is the number of FASTER and SLOWER.

@@ -10,12 +10,12 @@ import (
 	"contend/trial"
 )
 
-// A shape is how long a comparison is and what it looks at; no metrics means
-// those of contend compare.
+// A shape is how long a comparison is and what it looks at.
 type shape struct {
 	rounds, pairs int
 	block         time.Duration
-	metrics       []trial.Metric
+	precision     experiment.Percent // at which it ends early; 0: never
+	metrics       []trial.Metric     // empty: those of contend compare
 }
 
 // servers are the commands that are compared, by the names of their arms. The
@@ -41,7 +41,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 	}
 	f.Target.URL = of.url
 	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: 100 * time.Millisecond, Timeout: 5 * time.Second}
-	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Metrics: s.metrics}
+	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Precision: s.precision, Metrics: s.metrics}
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
