@@ -53,6 +53,7 @@ type compareFlags struct {
 	// In per cent.
 	margin, precision, maxErrors float64
 
+	duet    bool
 	metrics []string
 	seed    uint64
 	out     output
@@ -74,6 +75,7 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.Float64Var(&c.margin, "margin", 100*experiment.DefaultMargin, "largest difference that does not matter, in `percent`")
 	f.Float64Var(&c.precision, "precision", 0, "stop when the interval is no wider than this to either side, in `percent`; --rounds is then the most")
 	f.Float64Var(&c.maxErrors, "max-errors", 100*load.MaxErrorShare, "no verdict beyond this share of errors, in `percent`")
+	f.BoolVar(&c.duet, "duet", false, "drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)")
 	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
 	complete(cmd, "metric", defaultMetrics())
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
@@ -138,6 +140,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	if err := errors.Join(c.unset(), inFlags(f.Validate()), a.pins.check("--url", c.spec.URL != "")); err != nil {
 		return usage(err)
 	}
+	o := experiment.Options{Seed: c.seed}
+	if c.duet {
+		var err error
+		if o.Duet, err = a.pins.duet(c.spec.URL != ""); err != nil {
+			return usage(err)
+		}
+	}
 	if c.spec.URL == "" {
 		for _, url := range args {
 			spec := c.spec
@@ -156,7 +165,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	defer free()
 	doc := newDocument("compare")
 	c.calibrated(doc)
-	err = a.experiment(ctx, c.file(args), experiment.Options{Seed: c.seed}, doc)
+	err = a.experiment(ctx, c.file(args), o, doc)
 	return a.finish(ctx, doc, &c.out, err)
 }
 

@@ -193,6 +193,29 @@ func formatCPUs(cpus []int) string {
 	return strings.Join(parts, ",")
 }
 
+// duet holds the generator to CPUs of its own, and returns the sets of the two
+// arms.
+func (p *pins) duet(started bool) ([][]int, error) {
+	var errs []error
+	if !started {
+		errs = append(errs, errors.New("--duet drives two servers that are started here, with --url and two commands"))
+	}
+	if p.generator.given || p.servers.given {
+		errs = append(errs, errors.New("--duet chooses the CPUs: leave out --generator-cpus and --server-cpus"))
+	}
+	allowed, err := allowedCPUs()
+	if err != nil {
+		return nil, errors.Join(append(errs, fmt.Errorf("--duet: %w", err))...)
+	}
+	generator, a, b, err := duetCPUs(allowed)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("--%w", err))
+	}
+	p.allowed, p.started = allowed, started
+	p.generator = cpuList{text: formatCPUs(generator), given: true, cpus: generator}
+	return [][]int{a, b}, errors.Join(errs...)
+}
+
 // duetCPUs divides the CPUs between the generator and two arms that run at the
 // same time: a quarter, but at least one, for each arm, and the rest for the
 // generator, which drives both. CPUs that are threads of one core are not told

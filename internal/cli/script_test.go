@@ -44,6 +44,13 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "background": background, "terminate": terminate,
 			"interrupt": interrupt, "json": compareJSON, "document": document,
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "duet" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			cpus, err := allowedCPUs()
+			return len(cpus) >= 3, err
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("PIPE", pipeWindow().String())
