@@ -15,9 +15,12 @@ const (
 	fewestBlocks = 4
 	// roughly is by how much more than the tolerance a round must move by itself.
 	roughly = 4
-	// restless is the share of rounds that may then still move without a reason. Of
-	// rounds of noise with a standard deviation of 10 %, neighbouring blocks correlated by
-	// 0.7, at most 23 % do (30 blocks in a round; fewer with more or less).
+	// unclearly is by how much less a single round must stand out from correlated noise
+	// than a series that is judged alone: the number of such rounds decides.
+	unclearly = 0.5
+	// restless is the share of rounds that may then move without a reason. Of rounds of
+	// noise with a standard deviation of 10 %, neighbouring blocks correlated by 0.7, at
+	// most 25 % do (30 blocks in a round; fewer with more or less).
 	restless = 0.25
 )
 
@@ -30,8 +33,8 @@ const (
 //     of each round, in logarithms, is tested over rounds as in Paired, at 1 %, and must
 //     be at least tolerance. An unfinished warm-up or a leak begins anew with each
 //     round's processes; the drift of the machine does not. This needs 8 rounds.
-//   - rounds that are not steady by themselves: each is judged by Steady with four times
-//     the tolerance, and more rounds fail than the quarter that strongly correlated
+//   - rounds that are not steady by themselves: each is judged like a series by Steady, but
+//     with four times the tolerance and half as much above correlated noise, and more rounds fail than the quarter that strongly correlated
 //     noise would explain (binomial test at 1 %: 4 of 4 rounds, 6 of 8, 8 of 12).
 //
 // tolerance is a fraction, usually 0.05. Rounds of fewer than 4 blocks count for
@@ -70,7 +73,7 @@ func restlessRounds(rounds [][]float64, tolerance float64) string {
 			continue
 		}
 		judged++
-		if seen := movements(values, tolerance); seen != nil {
+		if seen := movements(values, tolerance, unclearly); seen != nil {
 			moved++
 			last = strings.Join(seen, "; ")
 		}

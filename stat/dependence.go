@@ -57,6 +57,17 @@ func Dependence(logRatios []float64) []Warning {
 // bartels returns the lag-one correlation of the ranks and the one-sided p-value of
 // the rank von Neumann ratio against likeness of neighbours.
 func bartels(values []float64) (correlation, p float64) {
+	correlation = rankCorrelation(values)
+	n := float64(len(values))
+	shape := 5*n*(n+1)*squared(n-1)/(2*(n-2)*(5*n*n-2*n-9)) - 0.5
+	// the ratio is 2·(1 − correlation), from 0 to about 4, and a quarter of it beta-distributed
+	return correlation, distuv.Beta{Alpha: shape, Beta: shape}.CDF(min(1, (1-correlation)/2))
+}
+
+// rankCorrelation is that of neighbours: 1 less half the rank von Neumann ratio, the sum
+// of the squared steps between ranks over that of their squared distances from the
+// mean. It is 0 when all values are equal.
+func rankCorrelation(values []float64) float64 {
 	ranks, _ := midranks(values)
 	n := float64(len(ranks))
 	var steps, squares float64
@@ -67,11 +78,9 @@ func bartels(values []float64) (correlation, p float64) {
 		}
 	}
 	if squares == 0 {
-		return 0, 1
+		return 0
 	}
-	ratio := steps / squares // from 0 to about 4, 2 when neighbours have nothing in common
-	shape := 5*n*(n+1)*squared(n-1)/(2*(n-2)*(5*n*n-2*n-9)) - 0.5
-	return 1 - ratio/2, distuv.Beta{Alpha: shape, Beta: shape}.CDF(min(1, ratio/4))
+	return 1 - steps/squares/2
 }
 
 // twoGroups splits the sorted values in two, neither smaller than a fifth, so that the
