@@ -150,8 +150,8 @@ func (c Cell) serverUse() float64 {
 }
 
 // others is the share of the CPU time used that other processes used, on a
-// machine that had none left and where at least one side was at its limit. 0:
-// elsewhere, or not known, as when the server may be one of the others.
+// machine that had none left and where at least one side was at its limit, or
+// starved. 0: elsewhere, or not known, as when the server may be one of the others.
 func (c Cell) others() float64 {
 	all, server := c.MachineCPUSec, 0.0
 	use := cpuUse{generator: c.GeneratorUse(0)}
@@ -162,10 +162,15 @@ func (c Cell) others() float64 {
 		return 0
 	}
 	full := all > 0 && all >= machineFull*float64(c.MachineCores)*c.Duration.Seconds()
-	if !full || max(use.generator, use.server) < load.MaxCPUShare {
+	if !full || max(use.generator, use.server) < load.MaxCPUShare && !c.starved() {
 		return 0
 	}
 	return c.Others(server) / all
+}
+
+// starved: a side waited for a core for longer than it had one.
+func (c Cell) starved() bool {
+	return c.GeneratorWaitedSec > c.GeneratorCPUSec || c.Server != nil && c.Server.WaitedSec > c.Server.CPUSec
 }
 
 func (c Cell) crowd(share float64) *stat.Warning {

@@ -45,6 +45,11 @@ func TestRefusals(t *testing.T) {
 		// 1000/s · 5 ms = 5 of 10 VUs busy: half of each cycle in the generator.
 		{"half the cycle in the generator", halfCycle, "response_p99_ns", "generator_saturated"},
 		{"the same for throughput", halfCycle, Throughput, ""},
+		// Others used 2 − 0.2 − 0.4 = 1.4 of 2 s, all that there was: 70 %.
+		{"others took the cores that a side waited for", func(c *Cell) { crowded(c); c.Server.WaitedSec = 0.5 }, Throughput, "machine_busy"},
+		{"others took what both left", crowded, Throughput, ""},
+		// 1.9 s of 2 is full; 1.8 is not.
+		{"a core is idle now and then", func(c *Cell) { crowded(c); c.Server.WaitedSec, c.MachineCPUSec = 0.5, 1.8 }, Throughput, ""},
 	}
 	for _, tt := range tests {
 		c := cell(tt.change)
@@ -57,6 +62,8 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+func crowded(c *Cell) { c.MachineCPUSec, c.MachineCores = 2, 2 }
 
 func halfCycle(c *Cell) {
 	c.Service = hist.New()

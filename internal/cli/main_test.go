@@ -20,7 +20,7 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
-	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject})
+	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn})
 }
 
 // goRace spares each process of a race build its second of sleep at the end.
@@ -31,6 +31,17 @@ func contend() {
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, restore)
 	os.Exit(Main(ctx, os.Args[1:], Streams{Out: os.Stdout, Err: os.Stderr}))
+}
+
+// burn keeps a core busy, but not longer than it is told to.
+func burn() {
+	limit, err := time.ParseDuration(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+	}
 }
 
 // subject is a server of HTTP that answers late, wrongly, or not for long.

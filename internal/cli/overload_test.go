@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/docs"
+)
+
+// On a machine whose cores others have taken, two real servers get no verdict,
+// and the first line says so, and why.
+func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what others use of the machine is known on Linux only")
+	}
+	overload(t)
+	const server = "contend serve counter --http {{addr}} --guard mutex"
+	cmd := exec.CommandContext(t.Context(), "contend", "compare", "-d", "50ms", "--warmup", "100ms", "--rounds", "2", "--pairs", "4",
+		"--url", "http://{{addr}}/status", "-c", "4", "--", server, server)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUndecided {
+		t.Fatalf("%v, want exit code %d\n%s%s", err, exitUndecided, &stdout, &stderr)
+	}
+	first, _, _ := strings.Cut(stdout.String(), "\n")
+	t.Log(first)
+	m := regexp.MustCompile(`^INVALID (\w+): B against A at 4 VUs: \S`).FindStringSubmatch(first)
+	if m == nil {
+		t.Fatalf("the first line is %q", first)
+	}
+	advice := docs.Read().Advice(m[1])
+	if text := strings.Join(strings.Fields(stdout.String()), " "); advice == "" || !strings.Contains(text, advice) {
+		t.Errorf("what to do about %s (%q) is not said in\n%s", m[1], advice, &stdout)
+	}
+}
+
+// overload keeps every core busy several times over until the test ends.
+func overload(t *testing.T) {
+	for range 3 * runtime.NumCPU() {
+		burner := exec.Command("burn", time.Minute.String())
+		if err := burner.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			burner.Process.Kill()
+			burner.Wait()
+		})
+	}
+}
