@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"contend/bench/internal/simulate"
 	"contend/experiment"
@@ -50,15 +51,20 @@ func widths(_ context.Context, b *bench) error {
 	return nil
 }
 
-// steadiness has the steady-state test judge series whose label is known.
+// steadiness has the steady-state test judge series whose label is known, and
+// many more of each label, because 50 leave much to chance.
 func steadiness(_ context.Context, b *bench) error {
 	const each = 10
-	right, of := 0, 0
+	right, of, rightOfMany := 0, 0, 0
+	var many []string
 	for _, shape := range simulate.Shapes() {
-		n := simulate.SteadyRight(shape, each, b.seed)
-		b.note("%s: %d of %d right", shape.Name, n, each)
-		right, of = right+n, of+each
+		right, of = right+simulate.SteadyRight(shape, each, b.seed), of+each
+		n := simulate.SteadyRight(shape, experiments, b.seed)
+		rightOfMany += n
+		many = append(many, fmt.Sprintf("%s %.1f %%", shape.Name, 100*float64(n)/experiments))
 	}
 	b.show("h", atLeast("labelled series judged right by the steady-state test", right, of, 0.9))
+	fmt.Fprintf(b.out, "     of %d series each: %s; together %.1f %%\n", experiments, strings.Join(many, ", "),
+		100*float64(rightOfMany)/float64(len(many)*experiments))
 	return nil
 }
