@@ -228,6 +228,8 @@ func holds(value any, op, want string) bool {
 		return order == 0
 	case ">":
 		return order > 0
+	case "<":
+		return order < 0
 	case ">=":
 		return order >= 0
 	}
@@ -305,6 +307,7 @@ func TestComparators(t *testing.T) {
 	}{
 		{"A", "==", "A", true}, {"A", "==", "B", false},
 		{10.0, ">", "9", true}, {10.0, ">", "10", false}, {10.0, ">=", "10", true},
+		{9.0, "<", "10", true}, {10.0, "<", "10", false},
 		{[]any{1.0, 2.0}, "==", "2", true}, {nil, "==", "1", false}, {2.0, "==", "x", false},
 	} {
 		if got := holds(tt.value, tt.op, tt.want); got != tt.holds {
