@@ -88,6 +88,7 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 		return err
 	}
 	doc := newDocument("guard")
+	calibrated(doc)
 	entry, err := i.measure(ctx, doc)
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)
@@ -120,7 +121,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 		return nil, err
 	}
 	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.spec.URL, Status: "done",
-		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs)}}, nil
+		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs, doc.Calibration)}}, nil
 }
 
 // drive measures the server once; calls of gRPC share a connection where there
@@ -162,7 +163,7 @@ func ofServer(spec target.Spec, command string) *experiment.File {
 }
 
 // analysis is the table of the designs, and what follows.
-func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardCost) report.Analysis {
+func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardCost, known *report.Calibration) report.Analysis {
 	base := costs[0]
 	a := report.Analysis{Name: "guard_bound", Title: "Each guard in place of " + i.designs[0].Name,
 		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at the most", "throughput", "latency"}}
@@ -184,9 +185,9 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
 		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, report.Duration(perCall), report.Duration(float64(call.Alone))),
 		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g %% of it, if it costs there what it costs in process. %s",
-			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput)),
+			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, trial.Throughput, known)),
 		fmt.Sprintf("Latency: %s in place of %s changes at most %.2g %% of the service time at one caller. %s",
-			i.designs[longest].Name, i.designs[0].Name, 100*latency, worthwhile(latency)),
+			i.designs[longest].Name, i.designs[0].Name, 100*latency, worthwhile(latency, "response_p50_ns", known)),
 	}
 	for n, cost := range costs {
 		if share, queues := call.Queues(cost); queues {
@@ -206,10 +207,27 @@ func signed(share float64) string {
 	return fmt.Sprintf("%+.2f %%", 100*share)
 }
 
-// worthwhile says whether a comparison can show an effect that is no larger.
-func worthwhile(effect float64) string {
-	if effect < experiment.DefaultMargin {
-		return fmt.Sprintf("That is less than the margin of %.3g %% which counts as equal: a comparison is not worth running.", 100*experiment.DefaultMargin)
+// worthwhile says whether a comparison can show an effect on the metric that is
+// no larger, by what the machine was seen to tell apart, if it was.
+func worthwhile(effect float64, m trial.Metric, known *report.Calibration) string {
+	smallest := math.Inf(1)
+	if known != nil {
+		for _, seen := range known.Visible {
+			if seen.Metric == m {
+				smallest = seen.In(experiment.DefaultRounds, experiment.DefaultConfidence)
+			}
+		}
 	}
-	return "Whether this machine can see that, contend calibrate tells: it has not been calibrated."
+	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*experiment.DefaultMargin)
+	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, experiment.DefaultRounds); {
+	case !math.IsInf(smallest, 1) && effect < smallest:
+		return sees + ": a comparison cannot show it."
+	case !math.IsInf(smallest, 1) && effect < experiment.DefaultMargin:
+		return sees + ": a comparison can show it, but it is less than " + margin + "."
+	case !math.IsInf(smallest, 1):
+		return sees + ": a comparison can show it."
+	case effect < experiment.DefaultMargin:
+		return "That is less than " + margin + ": a comparison is not worth running."
+	}
+	return "Whether this machine can see that is not known."
 }
