@@ -132,7 +132,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 
 // refuse judges a cell by the design's gate for errors.
 func (t *Trials) refuse(c Cell, m Metric) *stat.Warning {
-	return refuse(c, m)
+	return refuseAt(c, m, t.Design.MaxErrors)
 }
 
 // confidence is that of the design, or where it looks before the end the one

@@ -148,3 +148,20 @@ func TestPercentilesNeedSamples(t *testing.T) {
 		t.Errorf("%s, reason %v; want INVALID few_samples", c.Verdict, c.Reason)
 	}
 }
+
+// One error in a hundred is too many by default and allowed on request.
+func TestErrorGate(t *testing.T) {
+	var calls atomic.Int64
+	failing := funcArm("b", func(context.Context) (load.Outcome, error) {
+		time.Sleep(time.Millisecond)
+		return load.Outcome{Failed: calls.Add(1)%100 == 0}, nil
+	})
+	for gate, refused := range map[float64]bool{0: true, 0.02: false} {
+		d := design()
+		d.MaxErrors = gate
+		trials := compareInBubble(t, d, sleeping("a", time.Millisecond), failing)
+		if c := trials.Comparisons[0]; (c.Reason != nil && c.Reason.Code == "errors") != refused {
+			t.Errorf("gate %v: reason %v", gate, c.Reason)
+		}
+	}
+}
