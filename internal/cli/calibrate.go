@@ -11,7 +11,6 @@ import (
 
 	"contend/experiment"
 	"contend/load"
-	"contend/probe"
 	"contend/report"
 	"contend/trial"
 )
@@ -41,6 +40,7 @@ func newCalibrate(a *app) *cobra.Command {
 	f.IntVar(&c.rounds, "rounds", 6, "rounds of fresh processes for the lengths, and in each comparison")
 	f.IntVar(&c.experiments, "experiments", 10, "`number` of comparisons of equal servers")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
+	c.pins.flags(cmd)
 	f.StringVar(&c.store, "store", "", "`file` to store the calibration in, instead of the one that other commands read")
 	c.out.flags(cmd)
 	return cmd
@@ -68,7 +68,7 @@ func (c *calibrate) design() trial.CalibrationDesign {
 		Experiments: c.experiments,
 		Compare: trial.Design{
 			Rounds: c.rounds, Warmup: counterWarmup, Levels: []int{c.level}, Metrics: experiment.DefaultMetrics(),
-			Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: c.seed, Probe: probe.Take,
+			Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: c.seed, Probe: c.pins.probe,
 		},
 		PlannedRounds: experiment.DefaultRounds,
 	}
@@ -76,14 +76,20 @@ func (c *calibrate) design() trial.CalibrationDesign {
 
 func (c *calibrate) run(ctx context.Context) error {
 	plan := load.Plan{VUs: c.level, Duration: c.measured, Timeout: defaultTimeout}
-	if err := errors.Join(inFlags(plan.Validate()), c.design().Validate()); err != nil {
+	if err := errors.Join(inFlags(plan.Validate()), c.design().Validate(), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
+	free, err := c.pins.apply(c.Err)
+	if err != nil {
+		return failed(err)
+	}
+	defer free()
 	arms, err := c.arms()
 	if err != nil {
 		return failed(err)
 	}
 	doc := newDocument("calibrate")
+	c.pins.describe(&doc.Environment)
 	p := newProgress(c.Err)
 	found, err := trial.Calibrate(ctx, arms, plan, c.design(), func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
@@ -120,7 +126,8 @@ func (c *calibrate) arms() ([]trial.Arm, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := experiment.Options{Self: me, Opener: opener, Seed: c.seed}
+	opener.OwnCores = c.pins.ownCores()
+	o := experiment.Options{Self: me, Opener: opener, Seed: c.seed, ServerCPUs: c.pins.serverCPUs()}
 	return []trial.Arm{f.Arm("A", o), f.Arm("B", o)}, f.Validate()
 }
 

@@ -43,8 +43,9 @@ func inConfig(t *testing.T) string {
 }
 
 func TestStoredCalibration(t *testing.T) {
-	another, partial, later := found(2), found(2), found(2)
+	another, pinned, partial, later := found(2), found(2), found(2), found(2)
 	another.Environment.Cores++
+	pinned.Environment.GeneratorCPUs = "0"
 	partial.Interrupted = true
 	later.Schema = "contend/calibration/99"
 	store := func(c *report.Calibration) func(*testing.T, string) {
@@ -70,9 +71,10 @@ func TestStoredCalibration(t *testing.T) {
 	}{
 		"of this machine":    {store(found(2)), ""},
 		"of another machine": {store(another), "is of another machine"},
+		"of other CPUs":      {store(pinned), "set of CPUs"},
 		"of a later form":    {store(later), `cannot be used (calibration: schema is "contend/calibration/99"`},
 		"interrupted":        {store(partial), "cannot be used (calibration: it is not complete)"},
-		"none":               {func(*testing.T, string) {}, notCalibrated},
+		"none":               {func(*testing.T, string) {}, "is not calibrated: contend calibrate"},
 		"empty":              {text(""), "cannot be used"},
 		"hostile":            {text(strings.Repeat("[", 1<<20)), "cannot be used"},
 		"a folder":           {func(t *testing.T, path string) { _ = os.MkdirAll(path, 0o755) }, "is no file"},
@@ -82,7 +84,7 @@ func TestStoredCalibration(t *testing.T) {
 			path := inConfig(t)
 			tt.prepare(t, path)
 			doc := newDocument("compare")
-			calibrated(doc)
+			new(app).calibrated(doc)
 			if used := doc.Calibration != nil; used != (tt.note == "") || used != (len(doc.Notes) == 0) {
 				t.Fatalf("used is %v, notes are %q", used, doc.Notes)
 			}

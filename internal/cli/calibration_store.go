@@ -14,11 +14,13 @@ import (
 	"contend/trial"
 )
 
+var errNoFolder = errors.New("there is no folder to keep a calibration in")
+
 // calibrationFile is where the calibration of this machine is stored for this user.
 func calibrationFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no folder to keep a calibration in: %w", err)
+		return "", fmt.Errorf("%w: %w", errNoFolder, err)
 	}
 	return filepath.Join(dir, "contend", "calibration.json"), nil
 }
@@ -35,33 +37,34 @@ func storeCalibration(path string, c *report.Calibration) error {
 	return replaceFile(path, buf.Bytes())
 }
 
-const notCalibrated = "This machine is not calibrated: contend calibrate learns in two minutes which differences can be seen on it."
-
 // calibrated adds the stored calibration of this machine to the document, or a
 // note that says why there is none. It never fails: verdicts do not depend on it.
-func calibrated(doc *report.Document) {
+func (a *app) calibrated(doc *report.Document) {
 	path, err := calibrationFile()
-	if err != nil {
-		doc.Notes = append(doc.Notes, notCalibrated)
-		return
+	var c *report.Calibration
+	if err == nil {
+		c, err = readCalibration(path)
 	}
-	c, err := readCalibration(path)
+	here := doc.Environment
+	a.pins.describe(&here)
+	note := ""
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		doc.Notes = append(doc.Notes, notCalibrated)
+	case errors.Is(err, errNoFolder), errors.Is(err, fs.ErrNotExist):
+		note = "This machine is not calibrated: contend calibrate learns in some two minutes which differences can be seen on it."
 	case err != nil:
-		doc.Notes = append(doc.Notes, fmt.Sprintf("The stored calibration cannot be used (%s): run contend calibrate again.", firstLine(err)))
-	case !c.Environment.SameMachine(doc.Environment):
-		doc.Notes = append(doc.Notes, "The stored calibration is of another machine, kernel or number of cores: run contend calibrate on this one.")
+		note = fmt.Sprintf("The stored calibration cannot be used (%s): run contend calibrate again.", firstLine(err))
+	case !c.Environment.SameMachine(here):
+		note = "The stored calibration is of another machine, kernel, number of cores or set of CPUs: run contend calibrate like this."
 	default:
 		doc.Calibration = c.Quote()
+		return
 	}
+	doc.Notes = append(doc.Notes, note)
 }
 
 // calibrated takes the length of the blocks from the calibration unless it was
 // given, and as many pairs as measure for about as long as the default.
 func (c *compareFlags) calibrated(doc *report.Document) {
-	calibrated(doc)
 	if doc.Calibration == nil || c.given("duration") {
 		return
 	}

@@ -164,6 +164,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	}
 	defer free()
 	doc := newDocument("compare")
+	a.calibrated(doc)
 	c.calibrated(doc)
 	err = a.experiment(ctx, c.file(args), o, doc)
 	return a.finish(ctx, doc, &c.out, err)

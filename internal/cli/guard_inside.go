@@ -88,7 +88,7 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 		return err
 	}
 	doc := newDocument("guard")
-	calibrated(doc)
+	i.calibrated(doc)
 	entry, err := i.measure(ctx, doc)
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)

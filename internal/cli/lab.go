@@ -140,7 +140,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	}
 	defer free()
 	doc := newDocument("lab")
-	calibrated(doc)
+	l.calibrated(doc)
 	var broken error
 	for _, f := range files {
 		err := l.experiment(ctx, f, experiment.Options{Profile: l.profile, Seed: l.seed}, doc)
