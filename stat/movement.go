@@ -124,7 +124,7 @@ func clearestSplit(series []float64) (p float64, split int) {
 			sum += r
 		}
 		here := 2 * distuv.UnitNormal.Survival(math.Abs(sum-n1*(n+1)/2)/math.Sqrt(n1*(n-n1)*spread/12))
-		if len(series) <= exactShift && len(ties) == len(series) { // nothing tied
+		if here < 0.1 && len(series) <= exactShift && len(ties) == len(series) { // near enough, and nothing tied
 			u := sum - n1*(n1+1)/2
 			here = 2 * rankSumTail(left, len(series)-left)[int(min(u, n1*(n-n1)-u))]
 		}
