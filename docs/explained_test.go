@@ -68,6 +68,41 @@ func TestEveryColumnIsExplained(t *testing.T) {
 	}
 }
 
+// So have the words in the sentences of the views, however they are spelled.
+func TestWordsAreExplained(t *testing.T) {
+	index := docs.Read()
+	for _, word := range []string{
+		"VU", "round", "rounds", "pair", "block", "stretch", "warm-up", "start lag", "throughput", "VERDICT", "margin", "level",
+		"Hodges-Lehmann", "hodges–lehmann", "Holm", "holm's correction", "signed-rank", "permutation test", "sign-flip", "bootstrap",
+		"rounds needed", "smallest difference", "false alarm", "A/A comparison", "calibration", "probe", "scatter", "half-width",
+		"Little's law", "coordinated omission", "steady state", "USL", "Universal Scalability Law", "contention", "coherency",
+		"peak", "optimum", "knee", "enough", "residual", "event loop", "not told apart", "fairness", "calls in flight",
+		"server CPU/op", "response p99", "response_p999_ns", "start lag p99.9",
+	} {
+		if len(index.Find(word)) == 0 {
+			t.Errorf("no page explains %q", word)
+		}
+	}
+	for _, word := range []string{"", "xyzzy", "p99 xyzzy", "_", "'s"} {
+		if found := index.Find(word); len(found) > 0 {
+			t.Errorf("%q is explained by %q", word, found[0].Title)
+		}
+	}
+}
+
+// What is near is named, the nearest first.
+func TestNear(t *testing.T) {
+	index := docs.Read()
+	for word, want := range map[string]string{"throughputt": "throughput", "generator_saturatd": "generator_saturated", "EQUIVALENTT": "EQUIVALENT"} {
+		if near := index.Near(word); len(near) == 0 || near[0] != want {
+			t.Errorf("near %s are %q, want %s first", word, near, want)
+		}
+	}
+	if near := index.Near("xyzzyxyzzy"); len(near) > 0 {
+		t.Errorf("near nonsense are %q", near)
+	}
+}
+
 // metrics are those that trial lists when it is asked for another.
 func metrics(t *testing.T) []string {
 	text := trial.Metric("nonsense").Check().Error()
@@ -163,7 +198,7 @@ var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
 // type Warning, or as the argument of a function whose parameter is called code.
 func codes(t *testing.T) []string {
 	var list []string
-	for _, folder := range []string{"stat", "usl", "load", "probe", "subject", "trial", "report", "experiment", "internal/cli"} {
+	for _, folder := range []string{"stat", "usl", "load", "probe", "subject", "trial", "report", "experiment", "abtest", "internal/cli"} {
 		files := source(t, folder)
 		constants, functions := named(files)
 		add := func(e ast.Expr) {

@@ -62,13 +62,23 @@ func normal(term string) string {
 }
 
 // mentions says whether all words of the term, which is normal, are words of
-// the name.
+// the name, in the plural or not.
 func mentions(name, term string) bool {
-	words := strings.Fields(strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "", "–", " ").Replace(normal(name)))
-	for word := range strings.FieldsSeq(term) {
+	words := singular(strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "").Replace(normal(name)))
+	asked := singular(strings.ReplaceAll(term, "'s", ""))
+	for _, word := range asked {
 		if !slices.Contains(words, word) {
 			return false
 		}
 	}
-	return term != ""
+	return len(asked) > 0
+}
+
+// singular splits a text into words without the s at their ends.
+func singular(text string) []string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		words[i] = strings.TrimSuffix(word, "s")
+	}
+	return words
 }

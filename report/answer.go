@@ -27,7 +27,7 @@ func (d *Document) answer(v *view) {
 	var advice []string
 	index := docs.Read()
 	for _, code := range refused {
-		if what := index.Advice(code); what != "" && !strings.Contains(line, what) {
+		if what := index.Advice(code); what != "" {
 			if len(refused) > 1 {
 				what = code + ": " + what
 			}

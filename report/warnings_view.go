@@ -11,7 +11,7 @@ import (
 // care writes warnings that stand by themselves.
 func care(v *view, list []stat.Warning) {
 	if len(list) > 0 {
-		v.say("Read with care:")
+		v.say("Read with care (contend explain CODE says what to do):")
 	}
 	warnings(v, list)
 }
