@@ -20,7 +20,7 @@ func readable(t *testing.T, data []byte) {
 	if d == nil {
 		return
 	}
-	for _, view := range []func(io.Writer) error{d.Text, d.Markdown} {
+	for _, view := range []func(io.Writer) error{d.Text, d.Markdown, d.Benchmarks} {
 		if err := view(io.Discard); err != nil {
 			t.Fatal(err)
 		}
@@ -48,6 +48,7 @@ func FuzzRead(f *testing.F) {
 		`"trials":[{"arms":["a","b"],` + design + `,"blocks":[{}],"rounds":[` + cell + `]}]`,
 		`"trials":[{"arms":["a","b"],"design":{"rounds":1000000000,"levels":[1]},"rounds":[null]}]`,
 		`"curves":[{"arm":"a","design":{"levels":[1],"visits":1,"block_ns":1000000},"visits":[` + cell + `]}]`,
+		`"apart":[{"baseline":{"arm":"a","rounds":[` + cell + `]},"candidate":{"arm":"b","rounds":[` + cell + `]},"metrics":["errors"],"confidence":0.5}],"sources":[{},{}]`,
 		`"experiments":[{"published":[{"figures":[{"metric":"errors"}]}],"expectations":[{"text":"errors == 0"}]}]`,
 	} {
 		f.Add([]byte(`{"schema":"contend/1",` + body + `}`))
