@@ -112,7 +112,9 @@ func (c *Calibration) write(v *view) {
 		}
 		t.rows = append(t.rows, []string{Name(seen.Metric), Count(float64(seen.Rounds)), plain(seen.Spread), smallest, Count(float64(seen.Alarms))})
 	}
-	v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90 %%:", plural(c.PlannedRounds, "round"))
+	if len(t.rows) > 0 {
+		v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90 %%:", plural(c.PlannedRounds, "round"))
+	}
 	v.table(t)
 	if m := c.Machine; m != nil {
 		v.say("The machine meanwhile (%s): exchange between two cores %s, wake-up %s, arithmetic %s.", plural(m.Probes, "probe"),

@@ -30,15 +30,15 @@ type CalibrationDesign struct {
 	PlannedRounds int
 }
 
-// maxPooled bounds the rounds of all experiments: the spread takes the square of
+// MaxPooled bounds the rounds of all experiments: the spread takes the square of
 // their number.
-const maxPooled = 1000
+const MaxPooled = 1000
 
 // Validate returns every mistake of the design at once.
 func (d CalibrationDesign) Validate() error {
 	errs := []error{d.Study.Validate()}
-	if d.Experiments < 1 || d.Experiments > maxPooled/max(1, d.Compare.Rounds) {
-		errs = append(errs, fmt.Errorf("calibration: experiments is %d, allowed are 1 to %d rounds in all of them", d.Experiments, maxPooled))
+	if d.Experiments < 1 || d.Experiments > MaxPooled/max(1, d.Compare.Rounds) {
+		errs = append(errs, fmt.Errorf("calibration: experiments is %d, allowed are 1 to %d rounds in all of them", d.Experiments, MaxPooled))
 	}
 	if d.PlannedRounds < 1 {
 		errs = append(errs, fmt.Errorf("calibration: planned rounds is %d, allowed are 1 and more", d.PlannedRounds))
@@ -228,7 +228,7 @@ func (c *Calibration) Derive() {
 	}
 	c.Alarms.Low, c.Alarms.High = stat.Binomial(c.Alarms.Alarms, c.Alarms.Comparisons, c.Design.Confidence)
 	for _, m := range c.Design.Metrics {
-		if len(logs[m]) > maxPooled {
+		if len(logs[m]) > MaxPooled {
 			continue // was never measured so
 		}
 		spread := stat.Spread(logs[m], c.Design.Confidence)

@@ -62,7 +62,7 @@ const counterWarmup = 100 * time.Millisecond
 // design is that of the calibration, whose comparisons are like those of compare
 // but for the length of the rounds: many short ones say more in two minutes.
 func (c *calibrate) design() trial.CalibrationDesign {
-	lengths := slices.Sorted(slices.Values(c.lengths))
+	lengths := slices.Sorted(slices.Values(distinct(c.lengths)))
 	return trial.CalibrationDesign{
 		Study:       trial.Study{Lengths: lengths, Rounds: c.rounds, Measured: c.measured, Warmup: counterWarmup, Seed: c.seed},
 		Experiments: c.experiments,
@@ -76,7 +76,7 @@ func (c *calibrate) design() trial.CalibrationDesign {
 
 func (c *calibrate) run(ctx context.Context) error {
 	plan := load.Plan{VUs: c.level, Duration: c.measured, Timeout: defaultTimeout}
-	if err := errors.Join(inFlags(plan.Validate()), c.design().Validate(), c.pins.check("", true)); err != nil {
+	if err := errors.Join(inFlags(plan.Validate()), c.check(), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
 	free, err := c.pins.apply(c.Err)
@@ -97,7 +97,11 @@ func (c *calibrate) run(ctx context.Context) error {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
 			Environment: doc.Environment, Calibration: *found}
 	}
-	if err == nil {
+	undecided := err == nil && doc.Calibration.Alarms.Comparisons == 0
+	switch {
+	case undecided:
+		doc.Notes = append(doc.Notes, "Not stored: what nothing follows from would only replace what is known.")
+	case err == nil:
 		err = c.keep(doc)
 	}
 	writeErr := c.out.write(c.app, doc)
@@ -106,8 +110,25 @@ func (c *calibrate) run(ctx context.Context) error {
 		return interrupted()
 	case err != nil:
 		return failed(err)
+	case undecided:
+		return &exitError{exitUndecided, nil}
 	}
 	return nil
+}
+
+// check says in the words of the flags what the design would refuse.
+func (c *calibrate) check() error {
+	errs := []error{within("rounds", []int{c.rounds}, 2, 100), within("experiments", []int{c.experiments}, 1, trial.MaxPooled/max(2, c.rounds))}
+	most := min(c.measured, trial.MaxLength)
+	for _, length := range c.lengths {
+		if length < time.Millisecond || length > most {
+			errs = append(errs, fmt.Errorf("--lengths has %v, allowed are 1ms to %v, which is at most what --duration measures in a round", length, most))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return c.design().Validate()
 }
 
 // arms are the counter, twice.

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,44 @@ func TestStoredCalibration(t *testing.T) {
 				t.Errorf("quoted as %+v", doc.Calibration)
 			}
 		})
+	}
+}
+
+// A comparison quotes the calibration and takes its blocks, unless they are given.
+func TestComparisonsAreCalibrated(t *testing.T) {
+	if err := storeCalibration(inConfig(t), found(2)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		flags string
+		block time.Duration
+		pairs int
+		note  string
+	}{
+		{"", 50 * time.Millisecond, 24, "Blocks of 50ms, as calibrated"}, // 8 · 150 ms ÷ 50 ms
+		{"--pairs 1", 50 * time.Millisecond, 1, "Blocks of 50ms, as calibrated"},
+		{"-d 20ms --pairs 2", 20 * time.Millisecond, 2, ""},
+	} {
+		out := filepath.Join(t.TempDir(), "compared.json")
+		args := append([]string{"compare", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)
+		args = append(args, "guard:mutex", "guard:mutex")
+		var text bytes.Buffer
+		if code := Main(t.Context(), args, Streams{&text, io.Discard}); code != exitUndecided {
+			t.Errorf("exit code %d", code)
+		}
+		doc, _, err := readStored(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := doc.Trials[0].Design; d.Block != tt.block || d.Pairs != tt.pairs {
+			t.Errorf("%s: %d pairs of %v, want %d of %v", tt.flags, d.Pairs, d.Block, tt.pairs, tt.block)
+		}
+		if got := strings.Join(doc.Notes, ""); doc.Calibration == nil || strings.Contains(got, "as calibrated") != (tt.note != "") || !strings.Contains(got, tt.note) {
+			t.Errorf("%s: notes %q, calibration %v", tt.flags, got, doc.Calibration)
+		}
+		if !strings.Contains(text.String(), "This machine, calibrated ") {
+			t.Errorf("the verdict does not quote it:\n%s", &text)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ var shorter = map[string]struct {
 	"run":       {"-d 100ms --warmup 10ms", []int{exitDone}},
 	"sweep":     {"-d 100ms --warmup 0s --visits 1", []int{exitDone}},
 	"compare":   {"-d 100ms --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
-	"calibrate": {"-c 2 -d 20ms --lengths 10ms,20ms --rounds 2 --experiments 1 --store calibration.json", []int{exitDone}},
+	"calibrate": {"-c 2 -d 20ms --lengths 10ms,20ms --rounds 2 --experiments 1 --store calibration.json", []int{exitDone, exitUndecided}},
 	"guard":     {"--callers 1 --kind add", []int{exitDone}},
 	"pipe":      {"-d " + pipeWindow().String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", []int{exitDone}},
 }
