@@ -39,8 +39,8 @@ func newGuard(a *app) *cobra.Command {
 			"allocations per operation, and fairness, one table for each kind of operation and number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
 			"Designs: " + strings.Join(designNames(), ", ") + ".\n\n" +
-			"With --inside URL the server there is driven, too, and the cost of each design is set beside that of a\n" +
-			"call: how much the choice can change at the most, and whether a comparison is worth running.",
+			"With --inside URL the server there is driven, too, and the cost of each design is set beside that of\n" +
+			"a call: how much the choice can change at the most, and whether a comparison is worth running.",
 		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full\n" +
 			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,8 +30,9 @@ func newSweep(a *app) *cobra.Command {
 		Use:   "sweep TARGET",
 		Short: "Measure one target over levels of concurrency and find the best one",
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
-			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without --levels\n" +
-			"they are chosen: doubled until throughput falls or stays flat, then close together around the peak.",
+			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without\n" +
+			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
+			"around the peak.",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
