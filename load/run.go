@@ -229,7 +229,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	var w watched
 	opened := r.until(ctx, done, r.plan.Warmup)
 	before := r.edge(WindowOpens)
-	meter := startStallMeter(r.parallel)
+	meter := startStallMeter(r.parallel, r.threads)
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
 	}

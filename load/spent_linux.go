@@ -56,32 +56,38 @@ func busyTime(stat []byte) (busy time.Duration, cores int) {
 // waitedForCores adds up how long threads of this process could have run and had
 // no core: others ran there, or a CPU limit was used up.
 func waitedForCores(threads []int) time.Duration {
-	names := make([]string, len(threads))
-	for i, id := range threads {
-		names[i] = strconv.Itoa(id)
-	}
-	const dir = "/proc/self/task"
 	if len(threads) == 0 {
-		entries, _ := os.ReadDir(dir) // without /proc nothing is known
+		entries, _ := os.ReadDir("/proc/self/task") // without /proc nothing is known
 		for _, e := range entries {
-			names = append(names, e.Name())
+			if id, err := strconv.Atoi(e.Name()); err == nil {
+				threads = append(threads, id)
+			}
 		}
 	}
 	var sum time.Duration
-	for _, name := range names {
-		if f, err := os.Open(path.Join(dir, name, "schedstat")); err == nil {
-			sum += readSchedstat(f)
-			f.Close()
-		}
+	for _, id := range threads {
+		f := openSchedstat(id)
+		sum += readSchedstat(f)
+		f.Close()
 	}
 	return sum
+}
+
+// openSchedstat opens the schedstat of a thread of this process. It returns nil,
+// which can be read and closed, when there is none.
+func openSchedstat(thread int) *os.File {
+	f, err := os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", thread))
+	if err != nil {
+		return nil
+	}
+	return f
 }
 
 // readSchedstat returns the second figure of a thread's schedstat, the time
 // spent waiting on a run queue (Linux, Documentation/scheduler/sched-stats.rst).
 func readSchedstat(f *os.File) time.Duration {
 	var buf [64]byte
-	n, _ := f.ReadAt(buf[:], 0)
+	n, _ := f.ReadAt(buf[:], 0) // a nil file reads nothing
 	_, rest, _ := bytes.Cut(buf[:n], []byte(" "))
 	waited, _, _ := bytes.Cut(rest, []byte(" "))
 	ns, _ := strconv.ParseInt(string(waited), 10, 64)

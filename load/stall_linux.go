@@ -2,7 +2,6 @@ package load
 
 import (
 	"encoding/binary"
-	"fmt"
 	"os"
 	"runtime"
 	"time"
@@ -23,24 +22,23 @@ const (
 
 // A stallMeter adds up the time in which this process could run on no core at
 // all: it was stopped, frozen, or its virtual machine was. A thread of its own
-// sleeps and sees how much later than asked it wakes. Of that
-//
-//   - the time that it waited for a core is not counted: it is known to the
-//     kernel (schedstat) and part of spent.waited;
-//   - nor is the time in which the process ran, as it does when Go's
-//     scheduler had no turn for this thread: elapsed time − CPU ÷ parallel is
-//     all that can be a stall;
-//   - half a sleep is added, because the stall began somewhere within it.
+// sleeps and sees how much later than asked it wakes. What of that the thread
+// waited for a core is no stall (the kernel tells, schedstat), but if more than
+// that is missing there was one. It began somewhere within the sleep, so half of
+// it is added; and it is no longer than the time in which the process neither
+// ran nor, as far as one event loop shows, waited for a core.
 type stallMeter struct {
 	parallel float64 // threads that can run at the same time
+	thread   int     // of an event loop; 0: there is none
 	wake     int     // an eventfd that ends the sleep
 	done     chan struct{}
 	stalled  time.Duration // read when done is closed
 }
 
-// startStallMeter starts a meter. It returns nil where there is nothing to measure
-// with, and in the fake time of a test.
-func startStallMeter(parallel int) *stallMeter {
+// startStallMeter starts a meter for a generator of so many threads that can run at
+// the same time, among them those of event loops. It returns nil where there is
+// nothing to measure with, and in the fake time of a test.
+func startStallMeter(parallel int, loops []int) *stallMeter {
 	if fakeClock() {
 		return nil
 	}
@@ -49,6 +47,9 @@ func startStallMeter(parallel int) *stallMeter {
 		return nil
 	}
 	m := &stallMeter{parallel: float64(parallel), wake: wake, done: make(chan struct{})}
+	if len(loops) > 0 {
+		m.thread = loops[0]
+	}
 	go m.run()
 	return m
 }
@@ -75,29 +76,22 @@ func (m *stallMeter) stop() time.Duration {
 	return m.stalled
 }
 
-// mark is a moment before a sleep.
-type mark struct {
-	at          time.Time
-	cpu, waited time.Duration
-}
-
 func (m *stallMeter) run() {
 	defer close(m.done)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	own, err := os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", unix.Gettid()))
-	if err == nil {
-		defer own.Close()
-	}
-	before, fine := takeMark(own), 0
+	own, loop := openSchedstat(unix.Gettid()), openSchedstat(m.thread)
+	defer own.Close()
+	defer loop.Close()
+	before, fine := takeMark(own, loop), 0
 	for ended := false; !ended; {
 		sleep := coarseSleep
 		if fine > 0 {
 			sleep, fine = fineSleep, fine-1
 		}
 		ended = m.sleep(sleep)
-		now := takeMark(own)
-		if lost := m.lost(sleep, before, now); lost > 0 {
+		now := takeMark(own, loop)
+		if lost := m.lost(sleep, now.since(before)); lost > 0 {
 			m.stalled += lost
 			fine = fineFor
 		}
@@ -112,26 +106,32 @@ func (m *stallMeter) sleep(d time.Duration) (ended bool) {
 	return n > 0
 }
 
-func takeMark(own *os.File) mark {
-	m := mark{at: time.Now()}
+// mark is a moment of the meter or, as a difference, a stretch of time.
+type mark struct {
+	at     time.Time
+	gap    time.Duration // since the mark before
+	cpu    time.Duration // of the process
+	waited time.Duration // for a core, the meter's thread
+	loop   time.Duration // likewise, the event loop's
+}
+
+func takeMark(own, loop *os.File) mark {
+	m := mark{at: time.Now(), waited: readSchedstat(own), loop: readSchedstat(loop)}
 	m.cpu, _ = cpuTime()
-	if own != nil {
-		m.waited = readSchedstat(own)
-	}
 	return m
 }
 
-// lost returns how much of the time between two marks was a stall.
-func (m *stallMeter) lost(sleep time.Duration, before, now mark) time.Duration {
-	gap := now.at.Sub(before.at)
-	late := gap - sleep
-	if late <= stallTolerate {
+func (m mark) since(before mark) mark {
+	return mark{gap: m.at.Sub(before.at), cpu: m.cpu - before.cpu,
+		waited: max(0, m.waited-before.waited), loop: max(0, m.loop-before.loop)}
+}
+
+// lost returns how much of a stretch with a sleep was a stall.
+func (m *stallMeter) lost(sleep time.Duration, seen mark) time.Duration {
+	late := seen.gap - sleep
+	if late-seen.waited <= stallTolerate {
 		return 0
 	}
-	unused := gap - time.Duration(float64(now.cpu-before.cpu)/m.parallel)
-	lost := min(late+sleep/2, unused) - (now.waited - before.waited)
-	if lost <= stallTolerate {
-		return 0
-	}
-	return lost
+	unused := seen.gap - time.Duration(float64(seen.cpu)/m.parallel) - seen.loop
+	return max(0, min(late+sleep/2, unused))
 }

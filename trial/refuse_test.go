@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,35 @@ func TestRefusals(t *testing.T) {
 		{"others took what both left", crowded, Throughput, ""},
 		// 1.9 s of 2 is full; 1.8 is not.
 		{"a core is idle now and then", func(c *Cell) { crowded(c); c.Server.WaitedSec, c.MachineCPUSec = 0.5, 1.8 }, Throughput, ""},
+		// 1000/s · 4 ms = 4 of 10 VUs busy: 60 % in the generator.
+		{"over half of the cycle", shortService, Throughput, "generator_saturated"},
+		// 1.5 of the 2 − 0.3 cores that it could get is 88 %.
+		{"over half of the cycle, server busy", func(c *Cell) { shortService(c); c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.5 }, Throughput, ""},
+		// 0.28 of the 0.3 s that one event loop ran.
+		{"loop stopped 70 % of the time", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.28, 0.7 }), Throughput, "generator_saturated"},
+		{"loop stopped, and idle between", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.15, 0.7 }), Throughput, ""},
+		// 0.36 of the 1 − 0.6 s in which it did not wait for a core.
+		{"loop waits for a core", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorWaitedSec = 0.36, 0.6 }), Throughput, "generator_saturated"},
+		// Two threads for 0.3 s are 0.6, of which the server took 0.2: 0.36 of 0.4.
+		{"goroutines stopped", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec, c.GeneratorStalledSec = 0.36, 0.2, 0.7 }, Throughput, "generator_saturated"},
+		{"CPU limit used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.27, 0.3 }, Throughput, "generator_saturated"},
+		{"CPU limit not used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.2, 0.3 }, Throughput, ""},
+		{"pinned apart, both busy", pinned(0.95, 0.9), Throughput, ""},
+		{"pinned apart, the generator busy", pinned(0.95, 0.5), Throughput, "generator_saturated"},
+		// Others used 2 − 0.8 = 60 %, and both sides waited for a core: 0.4 of 2 − 0.4 − 1.2.
+		{"others took the machine", crowdedBy(0.4, 0.4, 1.2), Throughput, "machine_busy"},
+		// Others used 30 %: 0.7 of 2 − 0.7 − 0.6 for both sides.
+		{"others took a part", crowdedBy(0.7, 0.7, 0.6), Throughput, ""},
+		// They used what neither side wanted: nobody waited.
+		{"others used the rest", crowdedBy(0.4, 0.4, 0), Throughput, ""},
+		{"late arrivals", late(2 * time.Millisecond), "response_p99_ns", "start_lag"},
+		{"6 % late on average", late(600 * time.Microsecond), "response_p99_ns", "start_lag"},
+		{"4 % late on average", late(400 * time.Microsecond), "response_p99_ns", ""},
+		{"late arrivals, throughput", late(2 * time.Millisecond), Throughput, ""},
+		{"late in the closed model", func(c *Cell) { late(2 * time.Millisecond)(c); c.Model = load.ClosedModel }, "response_p99_ns", ""},
+		{"falling from second to second", falling, Throughput, "not_steady"},
+		{"the same, memory", falling, ServerRSS, ""},
+		{"in this process", func(c *Cell) { halfCycle(c); c.Local, c.Server = true, nil }, "response_p99_ns", ""},
 	}
 	for _, tt := range tests {
 		c := cell(tt.change)
@@ -68,6 +98,86 @@ func crowded(c *Cell) { c.MachineCPUSec, c.MachineCores = 2, 2 }
 func halfCycle(c *Cell) {
 	c.Service = hist.New()
 	c.Service.RecordN(5*time.Millisecond, 1000)
+}
+
+func shortService(c *Cell) {
+	c.Service = hist.New()
+	c.Service.RecordN(4*time.Millisecond, 1000)
+}
+
+// oneLoop is a generator of one event loop beside a server that uses little.
+func oneLoop(change func(*Cell)) func(*Cell) {
+	return func(c *Cell) {
+		c.Engine, c.Loops, c.Server.CPUSec = load.EventLoop, 1, 0.2
+		change(c)
+	}
+}
+
+// pinned has one CPU for each side.
+func pinned(generator, server float64) func(*Cell) {
+	return oneLoop(func(c *Cell) {
+		c.GeneratorCPUSec, c.GeneratorCores, c.GeneratorCPUs = generator, 1, 1
+		*c.Server = Usage{CPUSec: server, CPUs: 1}
+	})
+}
+
+// crowdedBy is a machine without an idle core whose processes waited for one.
+func crowdedBy(generator, server, waited float64) func(*Cell) {
+	return func(c *Cell) {
+		c.MachineCPUSec, c.MachineCores = 2, 2
+		c.GeneratorCPUSec, c.GeneratorWaitedSec = generator, waited
+		*c.Server = Usage{CPUSec: server, WaitedSec: waited}
+	}
+}
+
+// late starts all arrivals of an open model late, at response times of 10 ms.
+func late(lag time.Duration) func(*Cell) {
+	return func(c *Cell) {
+		c.Model, c.StartLag = load.OpenModel, hist.New()
+		c.StartLag.RecordN(lag, 1000)
+	}
+}
+
+// falling loses 10 of 100 iterations each second.
+func falling(c *Cell) {
+	c.Duration, c.Concurrency = 10*time.Second, 1 // 1000 · 10 ms in 10 s
+	for i := range int64(10) {
+		c.Series = append(c.Series, load.Second{Completed: 150 - 10*i})
+	}
+}
+
+// The gate for errors can be set: 1 % is over 0.1 % and not over 2 %.
+func TestGateForErrors(t *testing.T) {
+	c := cell(func(c *Cell) { c.Completed, c.Failed = 990, 10 })
+	if refuseAt(c, Throughput, 0.005) == nil || refuseAt(c, Throughput, 0.02) != nil {
+		t.Error("1 % of errors passes a gate of 0.5 %, or not one of 2 %")
+	}
+}
+
+func TestCPUFindings(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Cell)
+		want   []string
+	}{
+		{"both idle", func(*Cell) {}, nil},
+		{"server busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.5 }, []string{"server_busy"}},
+		{"both, on CPUs of their own", pinned(0.95, 0.9), []string{"server_busy"}},
+		{"others took a part", crowdedBy(0.7, 0.7, 0.6), []string{"cpu_shared", "machine_busy"}},
+		{"others took little", crowdedBy(0.8, 0.8, 0.4), []string{"cpu_shared"}},
+		{"others used the rest", crowdedBy(0.4, 0.4, 0), nil},
+		{"not our server", func(c *Cell) { crowdedBy(0.4, 0.4, 1.2)(c); c.Server = nil }, nil},
+	}
+	for _, tt := range tests {
+		c := cell(tt.change)
+		var got []string
+		for _, w := range c.cpuFindings() {
+			got = append(got, w.Code)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: found %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }
 
 func TestBothBusyIsAFinding(t *testing.T) {

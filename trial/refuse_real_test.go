@@ -1,0 +1,225 @@
+//go:build linux
+
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+	"contend/target"
+)
+
+// Each refusal is provoked for real. Who was the limit cannot be told on a
+// machine that something else keeps busy, so those are tried a few times.
+const tries = 4
+
+// undisturbed measures until other programs leave half of the cores, and gives
+// up if they never do.
+func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
+	t.Helper()
+	var c Cell
+	quiet := false
+	for range tries {
+		c = measure()
+		if right(c) {
+			return
+		}
+		others := c.Others(c.Server.CPUSec) / c.Duration.Seconds()
+		quiet = quiet || others <= float64(c.MachineCores)/2
+	}
+	refusal, found := Judge(c, Throughput)
+	text := "generator %.2f s (waited %.2f s, stalled %.2f s), server %.2f s (waited %.2f s), machine %.2f s: refused %v, found %v"
+	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, refusal, found}
+	if !quiet {
+		t.Skipf("the machine is busy with something else: "+text, values...)
+	}
+	t.Errorf(text, values...)
+}
+
+func isRefused(code string) func(Cell) bool {
+	return func(c Cell) bool {
+		refusal, _ := Judge(c, Throughput)
+		return refusal != nil && refusal.Code == code
+	}
+}
+
+// intermittent stops a process and lets it go on, for 15 % of the time, until
+// done.
+func intermittent(pid int, done <-chan struct{}) {
+	for syscall.Kill(pid, syscall.SIGSTOP) == nil {
+		time.Sleep(34 * time.Millisecond)
+		if syscall.Kill(pid, syscall.SIGCONT) != nil {
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(6 * time.Millisecond):
+		}
+	}
+}
+
+func TestThrottledGeneratorIsRefused(t *testing.T) {
+	undisturbed(t, func() Cell {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), roleKey+"=generator")
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done, ended := make(chan struct{}), make(chan struct{})
+		go func() { defer close(ended); intermittent(cmd.Process.Pid, done) }()
+		c := Cell{Result: new(load.Result)}
+		err = json.NewDecoder(out).Decode(&c)
+		close(done)
+		<-ended
+		if waited := cmd.Wait(); err != nil || waited != nil {
+			t.Fatal(err, waited)
+		}
+		c.Derive()
+		return c
+	}, isRefused(generatorSaturated))
+}
+
+func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
+	arm := serverArm(target.Spec{}, "/")
+	start := arm.Start
+	arm.Start = func(ctx context.Context, s Setup) (*Live, error) {
+		live, err := start(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		done, ended := make(chan struct{}), make(chan struct{})
+		go func() { defer close(ended); intermittent(live.Subject.(interface{ PID() int }).PID(), done) }()
+		stop := live.Stop
+		live.Stop = func(ctx context.Context) error { close(done); <-ended; return stop(ctx) }
+		return live, nil
+	}
+	undisturbed(t, func() Cell {
+		return measured(t, arm, load.Plan{VUs: 8, Warmup: 200 * time.Millisecond, Duration: time.Second})
+	}, func(c Cell) bool { return !isRefused(generatorSaturated)(c) })
+}
+
+func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
+	t.Helper()
+	c, err := Measure(t.Context(), arm, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A millisecond of work for each of eight callers keeps all cores at it.
+func TestBusyServerIsAFinding(t *testing.T) {
+	undisturbed(t, func() Cell {
+		return measured(t, serverArm(target.Spec{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
+	}, func(c Cell) bool {
+		_, found := Judge(c, Throughput)
+		return slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "server_busy" })
+	})
+}
+
+func TestWrongAnswersAreRefused(t *testing.T) {
+	c := measured(t, serverArm(target.Spec{}, "/wrong"), load.Plan{VUs: 2, Duration: 50 * time.Millisecond})
+	if !isRefused("errors")(c) {
+		t.Errorf("not refused: failed %d of %d", c.Failed, c.Planned)
+	}
+}
+
+// lasting answers after the time that is asked for at a time since it was made.
+func lasting(d func(at time.Duration) time.Duration) load.Func {
+	begun := time.Now()
+	return func(ctx context.Context) (load.Outcome, error) {
+		time.Sleep(d(time.Since(begun)))
+		return load.Outcome{}, ctx.Err()
+	}
+}
+
+func inThisProcess(d func(at time.Duration) time.Duration) Arm {
+	return Arm{Name: "a", Start: func(context.Context, Setup) (*Live, error) { return &Live{Target: lasting(d)}, nil }}
+}
+
+func always(d time.Duration) func(time.Duration) time.Duration {
+	return func(time.Duration) time.Duration { return d }
+}
+
+// Two callers of 10 ms each can do 200 of the 1000 arrivals per second.
+func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
+	t.Parallel()
+	c := measured(t, inThisProcess(always(10*time.Millisecond)), load.Plan{VUs: 2, Pacer: load.ConstantRate(1000), Duration: 300 * time.Millisecond})
+	if !isRefused("rate_missed")(c) {
+		t.Errorf("completed %d of %d", c.Completed, c.Planned)
+	}
+}
+
+// Random arrivals at 80 % of what four callers can do wait for a free one for
+// about as long as they take: no arrival is lost, but times are the callers'.
+func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
+	t.Parallel()
+	pacer, err := load.ParsePacer("poisson:320")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := measured(t, inThisProcess(always(10*time.Millisecond)), load.Plan{VUs: 4, Pacer: pacer, Iterations: 300, Seed: 1})
+	if reason := refuse(c, "response_p99_ns"); reason == nil || reason.Code != "start_lag" {
+		t.Errorf("refused because of %v; start lag p99 %v, response time p99 %v", reason, c.StartLag.Quantile(0.99), c.Response.Quantile(0.99))
+	}
+	if reason := refuse(c, ServerRSS); reason != nil {
+		t.Errorf("memory is refused because of %v", reason)
+	}
+}
+
+// A generator that does 2 ms of its own with every answer, one at a time, for four
+// callers whose answers take 1 ms: over half of the cycle is its own.
+func TestSlowGeneratorIsRefused(t *testing.T) {
+	t.Parallel()
+	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond,
+		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
+	for _, m := range []Metric{Throughput, "service_p50_ns"} {
+		if reason := refuse(c, m); reason == nil || reason.Code != generatorSaturated {
+			t.Errorf("%s: refused because of %v with %.2f of the cycle in the generator", m, reason, *c.GeneratorShare)
+		}
+	}
+}
+
+func TestUnsteadyServersAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a steady state is looked for in 10 s and more")
+	}
+	const ms = float64(time.Millisecond)
+	swinging := func(at time.Duration) time.Duration { // three waves in 11 s, the longest 9 times the shortest
+		return time.Duration(10 * ms * (1 + 0.8*math.Sin(2*math.Pi*3*at.Seconds()/11)))
+	}
+	leaking := func(at time.Duration) time.Duration { return time.Duration(5 * ms * (1 + 4*at.Seconds())) }
+	for name, x := range map[string]struct {
+		d      func(time.Duration) time.Duration
+		pacer  *load.Pacer
+		metric Metric
+	}{
+		"oscillating":               {swinging, nil, Throughput},
+		"leaking":                   {leaking, nil, Throughput},
+		"leaking, arrivals by plan": {leaking, load.ConstantRate(100), "response_p99_ns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := measured(t, inThisProcess(x.d), load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
+			refusal, found := Judge(c, x.metric)
+			if refusal == nil || !slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "not_steady" }) {
+				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)
+			}
+		})
+	}
+}
