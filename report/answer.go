@@ -24,19 +24,28 @@ func (d *Document) answer(v *view) {
 		return
 	}
 	v.answer("%s", line)
+	if advice := whatToDo(refused); advice != "" {
+		v.say("What to do: %s.", advice)
+	}
+}
+
+// whatToDo joins what the documentation advises for each code.
+func whatToDo(refused []string) string {
+	if len(refused) == 0 {
+		return ""
+	}
 	var advice []string
 	index := docs.Read()
 	for _, code := range refused {
-		if what := index.Advice(code); what != "" {
-			if len(refused) > 1 {
-				what = code + ": " + what
-			}
+		what := index.Advice(code)
+		switch {
+		case what != "" && len(refused) > 1:
+			advice = append(advice, code+": "+what)
+		case what != "":
 			advice = append(advice, what)
 		}
 	}
-	if len(advice) > 0 {
-		v.say("What to do: %s.", strings.Join(advice, "; "))
-	}
+	return strings.Join(advice, "; ")
 }
 
 // verdictLine says the one verdict, or sums up several, and returns the codes of
