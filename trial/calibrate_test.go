@@ -95,11 +95,11 @@ func TestSpreads(t *testing.T) {
 
 func calibrationDesign() CalibrationDesign {
 	d := design()
-	d.Warmup = 10 * time.Millisecond
+	d.Warmup = 0
 	d.Probe = func() probe.Sample { return probe.Sample{RoundTrip: 100, Wakeup: 2000} }
 	return CalibrationDesign{
 		Study: Study{Lengths: []time.Duration{10 * time.Millisecond, 25 * time.Millisecond}, Rounds: 3,
-			Measured: 50 * time.Millisecond, Warmup: 10 * time.Millisecond, Seed: 1},
+			Measured: 50 * time.Millisecond, Seed: 1},
 		Experiments: 4, Compare: d, PlannedRounds: 8,
 	}
 }
@@ -222,8 +222,8 @@ func TestInterruptedCalibration(t *testing.T) {
 		after       time.Duration
 		comparisons int
 	}{
-		{"in the study", 100 * time.Millisecond, 0},
-		{"in a comparison", 2 * time.Second, 1},
+		{"in the study", 80 * time.Millisecond, 0},
+		{"in a comparison", 1900 * time.Millisecond, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
