@@ -18,6 +18,9 @@ func (d *Document) answer(v *view) {
 		line, refused = d.sweepLine()
 	}
 	if line == "" {
+		line, refused = d.searchLine()
+	}
+	if line == "" {
 		line, refused = d.resultLine()
 	}
 	if line == "" {

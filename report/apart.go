@@ -218,6 +218,9 @@ func (d *Document) derivedPlaces() map[Place]bool {
 	for _, c := range d.Curves {
 		derived[c.Place] = true
 	}
+	for _, s := range d.Searches {
+		derived[s.Place] = true
+	}
 	for _, a := range d.Apart {
 		derived[a.Place] = true
 	}

@@ -24,6 +24,13 @@ func (d *Document) Derive() {
 		c.Derive()
 		d.addCells(c.Place, c.Results)
 	}
+	for i := range d.Searches {
+		s := &d.Searches[i]
+		s.Derive()
+		if s.Found != nil {
+			d.addCells(s.Place, []trial.Cell{*s.Found})
+		}
+	}
 	d.deriveApart()
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)

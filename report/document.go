@@ -26,6 +26,7 @@ type Document struct {
 	Results     []Result     `json:"results"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Curves      []Curve      `json:"curves,omitempty"`
+	Searches    []Search     `json:"searches,omitempty"`
 	// Calibration is what is known of the machine.
 	Calibration *Calibration `json:"calibration,omitempty"`
 	// Notes are sentences that belong to all of it.

@@ -283,7 +283,7 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 		panic(err)
 	}
 	return map[string]*report.Document{"stored": stored, "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
-		"few-rounds": fewRounds(), "compared": compared, "sweep": sweep, "published": published, "guards": guard}
+		"few-rounds": fewRounds(), "compared": compared, "search": search(true), "sweep": sweep, "published": published, "guards": guard}
 })
 
 // allDocuments are made once; tests that change one make their own.
@@ -292,7 +292,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "ladder": ladder(),
-		"comparison": comparison(), "unnamed": unnamed(), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
+		"comparison": comparison(), "unnamed": unnamed(), "search": search(false), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
 		"empty": document("run"), "stored": storedDocuments(),
 	}
 }

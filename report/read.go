@@ -140,7 +140,11 @@ func (d *Document) complete() error {
 		if err := c.Design.Validate(); err != nil {
 			p.add(path, "has an impossible design: %v", err)
 		}
+		p.cells(path+".explored", c.Explored)
 		p.cells(path+".visits", c.Visits)
+	}
+	for i, s := range d.Searches {
+		p.search(fmt.Sprintf("searches[%d]", i), s.Search)
 	}
 	for i, t := range d.Trials {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
@@ -155,6 +159,23 @@ func (d *Document) complete() error {
 		p.experiment(fmt.Sprintf("experiments[%d]", i), e, len(d.Results))
 	}
 	return p.err()
+}
+
+func (p *problems) search(path string, s trial.Search) {
+	if err := s.Design.Validate(); err != nil {
+		p.add(path, "has an impossible design: %v", err)
+	}
+	if s.Alone != nil {
+		p.cell(path+".alone", *s.Alone)
+	} else if len(s.Attempts) > 0 {
+		p.add(path, "lacks alone")
+	}
+	for i, a := range s.Attempts {
+		p.cell(fmt.Sprintf("%s.attempts[%d]", path, i), a.Cell)
+		if !(a.RatePerSec > 0) {
+			p.add(fmt.Sprintf("%s.attempts[%d].rate_per_s", path, i), "is %v, allowed is more than 0", a.RatePerSec)
+		}
+	}
 }
 
 func (p *problems) trials(path string, t trial.Trials) {

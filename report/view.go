@@ -106,4 +106,9 @@ func (d *Document) place(v *view, at Place) {
 			curve(v, c.Curve)
 		}
 	}
+	for _, s := range d.Searches {
+		if s.Place == at {
+			search(v, s.Search)
+		}
+	}
 }

@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An Expectation is a claim about results, such as
 //
 //	errors == 0
 //	throughput_per_s >= 1000
+//	response_p99_ns < 20ms
 //	queue.throughput_per_s >= 0.98 * lock.throughput_per_s
 //
-// Left of the comparison stands [ARM.]METRIC, right of it a number or
-// [FACTOR *] [ARM.]METRIC. Without an arm it holds for every arm; with several
+// Left of the comparison stands [ARM.]METRIC, right of it a number, a duration
+// or [FACTOR *] [ARM.]METRIC. Without an arm it holds for every arm; with several
 // levels it holds at each.
 type Expectation struct {
 	Part string `json:"part,omitempty"`
@@ -68,6 +70,9 @@ func parseTerm(text string) (term, error) {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		return term{factor: n}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return term{factor: float64(d)}, nil
 	}
 	t := term{factor: 1}
 	if factor, rest, ok := strings.Cut(text, "*"); ok {

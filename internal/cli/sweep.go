@@ -7,67 +7,47 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
-	"contend/load"
 	"contend/report"
 	"contend/target"
 	"contend/trial"
 )
 
 func newSweep(a *app) *cobra.Command {
-	var (
-		spec    target.Spec
-		design  trial.SweepDesign
-		plan    load.Plan
-		command string
-		out     output
-	)
+	s := &sweepFlags{}
 	cmd := &cobra.Command{
 		Use:   "sweep TARGET",
-		Short: "Measure one target over levels of concurrency and find the best one",
+		Short: "Find the best concurrency of a target, or with --rate the highest arrival rate it sustains",
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
 			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without\n" +
 			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
-			"around the peak.",
+			"around the peak.\n\n" +
+			"With --rate find the highest arrival rate (open model) within the objectives: doubled until an\n" +
+			"attempt misses, bisected, and confirmed by repetition. Exit codes then: 0 found, or at least so\n" +
+			"much; 3 even the lowest rate misses; 4 nothing can be said.",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
-			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/",
+			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
+			indent + "contend sweep --rate --objective 'response_p99_ns < 20ms' http://localhost:8080/status",
 		Args:              arguments(1, "one target"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec.URL = args[0]
-			f := &experiment.File{ID: "sweep", Title: spec.URL}
-			f.Target = spec
-			f.Arms = map[string]experiment.Arm{"": {}}
-			if command != "" {
-				f.Subjects = map[string]experiment.Subject{"server": {Command: command}}
-				f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
-			}
-			plan.VUs, plan.Duration = 1, design.Block // of each visit: its level and block
-			err := errors.Join(inFlags(errors.Join(design.Validate(), plan.Validate())), a.pins.check("--command", command != ""))
-			if err := checkServer(cmd.Context(), spec, command, err); err != nil {
+			s.spec.URL = args[0]
+			err := errors.Join(s.check(cmd), a.pins.check("--command", s.command != ""))
+			if err := checkServer(cmd.Context(), s.spec, s.command, err); err != nil {
 				return err
 			}
-			return a.sweep(cmd.Context(), f, plan, design, &out)
+			if s.rate {
+				return a.findRate(cmd.Context(), s)
+			}
+			return a.sweep(cmd.Context(), s)
 		},
 	}
-	f := cmd.Flags()
-	f.IntSliceVar(&design.Levels, "levels", nil, "`levels` of concurrency (chosen around the peak)")
-	f.IntVar(&design.ExtendTo, "extend-to", 0, "without --levels the highest `level` that may be chosen (1024); with them go on doubling the highest up to this one, until throughput has fallen twice")
-	f.IntVar(&design.Visits, "visits", 3, "`times` that each level is measured")
-	f.DurationVarP(&design.Block, "duration", "d", time.Second, "measured length of a visit")
-	f.DurationVar(&design.Warmup, "warmup", 300*time.Millisecond, "before each visit")
-	f.Uint64Var(&design.Seed, "seed", 1, "seed of all random choices")
-	f.DurationVar(&plan.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
-	f.DurationVar(&plan.Think, "think", 0, "pause of a virtual user between iterations")
-	f.StringVar(&command, "command", "", "start this `command` afresh for every visit; {{addr}} is its address")
-	specFlags(cmd, &spec)
+	s.flags(cmd)
 	a.pins.flags(cmd)
-	out.flags(cmd)
 	return cmd
 }
 
@@ -91,26 +71,56 @@ func checkServer(ctx context.Context, spec target.Spec, command string, mistakes
 	return nil
 }
 
-func (a *app) sweep(ctx context.Context, f *experiment.File, plan load.Plan, d trial.SweepDesign, out *output) error {
+func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
+	vus := slices.Max(append([]int{cmp.Or(s.design.ExtendTo, trial.DefaultLimit)}, s.design.Levels...))
+	return a.sweeping(ctx, s, vus, func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) error {
+		curve, err := trial.Sweep(ctx, arm, s.plan, s.design, observe)
+		if curve != nil {
+			doc.AddCurve(report.Place{}, curve)
+		}
+		return err
+	})
+}
+
+func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
+	var search *trial.Search
+	err := a.sweeping(ctx, s, cmp.Or(s.search.VUs, trial.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (err error) {
+		if search, err = trial.FindRate(ctx, arm, s.plan, s.search, observe); search != nil {
+			doc.AddSearch(report.Place{}, search)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case search.Alone.Completed == 0:
+		return failed(nothing(search.Alone.Result))
+	case search.Verdict == trial.RateMissed:
+		return &exitError{exitUnmet, nil}
+	case search.Verdict == trial.RateInvalid || search.Verdict == trial.RateUnsettled:
+		return &exitError{exitUndecided, nil}
+	}
+	return nil
+}
+
+// sweeping prepares for up to so many VUs, measures, and writes the document.
+func (a *app) sweeping(ctx context.Context, s *sweepFlags, vus int,
+	measure func(trial.Arm, *report.Document, func(trial.Progress)) error) error {
 	opener, err := newOpener()
 	if err != nil {
 		return failed(err)
 	}
-	opener.VUs = slices.Max(append(d.Levels, cmp.Or(d.ExtendTo, trial.DefaultLimit)))
 	free, err := a.pins.apply(a.Err)
 	if err != nil {
 		return failed(err)
 	}
 	defer free()
-	opener.OwnCores = a.pins.ownCores()
+	opener.VUs, opener.OwnCores = vus, a.pins.ownCores()
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
-	arm := f.Arm("", experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
-	curve, err := trial.Sweep(ctx, arm, plan, d, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	arm := s.file().Arm("", experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
+	err = measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
-	if curve != nil {
-		doc.AddCurve(report.Place{}, curve)
-	}
-	return a.finish(ctx, doc, out, err)
+	return a.finish(ctx, doc, &s.out, err)
 }

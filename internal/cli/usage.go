@@ -121,7 +121,7 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 }
 
 // fields are the forms in which the packages below name what a flag has set.
-var fields = regexp.MustCompile(`(?m)^(?:experiment: (?:target|load|compare)\.|plan: |sweep: )(\w+)(?:\[\d+\])?(: | is | -?\d)`)
+var fields = regexp.MustCompile(`(?m)^(?:experiment: (?:target|load|compare)\.|plan: |sweep: |search: )(\w+)(?:\[\d+\])?(: | is | -?\d)`)
 
 // arms are the forms in which an experiment names the two sides of a comparison.
 var arms = regexp.MustCompile(`(?m)^experiment: (?:arms|subjects)\.([AB])(?:\.[\w.]+)?: `)
@@ -148,7 +148,7 @@ func flagOf(field string) string {
 		return "metric"
 	case "level":
 		return "levels"
-	case "block":
+	case "block", "attempt":
 		return "duration"
 	}
 	return strings.ReplaceAll(field, "_", "-")

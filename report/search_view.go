@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"contend/trial"
+)
+
+// A Search is the highest arrival rate of an arm within objectives.
+type Search struct {
+	Place
+	trial.Search
+}
+
+// AddSearch takes a search into the document.
+func (d *Document) AddSearch(at Place, s *trial.Search) {
+	d.Searches = append(d.Searches, Search{at, *s})
+	if s.Found != nil {
+		d.addCells(at, []trial.Cell{*s.Found})
+	}
+}
+
+// searchLine says what each search came to.
+func (d *Document) searchLine() (line string, refused []string) {
+	var parts []string
+	for _, s := range d.Searches {
+		parts = append(parts, saidRate(s.Search))
+		if s.Verdict == trial.RateInvalid && s.Reason != nil {
+			refused = append(refused, s.Reason.Code)
+		}
+	}
+	return strings.Join(parts, "; "), refused
+}
+
+// saidRate says a search in a sentence.
+func saidRate(s trial.Search) string {
+	of := ""
+	if s.Arm != "" {
+		of = s.Arm + ": "
+	}
+	why := ""
+	if s.Reason != nil {
+		why = s.Reason.Text
+	}
+	within := "with at least 99 % of the arrivals answered right"
+	if len(s.Design.Objectives) > 0 {
+		within = "within " + strings.Join(s.Design.Objectives, ", ")
+	}
+	line := string(s.Verdict) + ": " + of
+	switch s.Verdict {
+	case trial.RateFound:
+		return line + fmt.Sprintf("%s is the highest rate %s; at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
+	case trial.RateAtLeast:
+		if s.MissedPerSec == 0 {
+			return line + fmt.Sprintf("%s %s: %s", rate(s.HeldPerSec), within, why)
+		}
+		return line + fmt.Sprintf("%s %s; above it the generator was the limit, at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
+	case trial.RateMissed:
+		return line + fmt.Sprintf("even at %s it is not %s: %s", rate(s.MissedPerSec), within, why)
+	case trial.RateInvalid:
+		code := ""
+		if s.Reason != nil {
+			code = " " + s.Reason.Code
+		}
+		return fmt.Sprintf("%s%s: %s%s", s.Verdict, code, of, why)
+	}
+	return line + fmt.Sprintf("the search has not come to an end after %s", plural(len(s.Attempts), "attempt")) + between(s)
+}
+
+// between is how far an unfinished search came.
+func between(s trial.Search) string {
+	text := ""
+	if s.HeldPerSec > 0 {
+		text += fmt.Sprintf("; %s held", rate(s.HeldPerSec))
+	}
+	if s.MissedPerSec > 0 {
+		text += fmt.Sprintf("; %s did not", rate(s.MissedPerSec))
+	}
+	return text
+}
+
+func rate(perSec float64) string { return perSec4(perSec) + "/s" }
+
+// perSec4 keeps the four digits that rates are rounded to.
+func perSec4(x float64) string {
+	if x >= 999.5 {
+		return Count(x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// search writes the attempts.
+func search(v *view, s trial.Search) {
+	metrics := searchMetrics(s)
+	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
+	for _, m := range metrics {
+		t.columns = append(t.columns, shortName.Replace(Name(m)))
+	}
+	for i, p := range s.Attempts {
+		row := []string{fmt.Sprint(i + 1), string(p.Step), rate(p.RatePerSec), string(p.Outcome), fmt.Sprint(p.Concurrency), window(p.Duration)}
+		for _, m := range metrics {
+			text := "-"
+			if value, ok := m.Of(p.Cell); ok {
+				text = Value(m, value)
+			}
+			row = append(row, text)
+		}
+		t.rows = append(t.rows, row)
+	}
+	of := ""
+	if s.Arm != "" {
+		of = " of " + s.Arm
+	}
+	v.say("Attempts%s, each in a fresh process where it is ours, with %s arrivals:", of, s.Design.Arrivals)
+	v.table(t)
+	found := new(findings)
+	for _, p := range s.Attempts {
+		if p.Reason != nil {
+			found.add(*p.Reason, "at "+rate(p.RatePerSec))
+		}
+	}
+	found.write(v)
+}
+
+// searchMetrics are those of the objectives, and what a miss is explained by.
+func searchMetrics(s trial.Search) []trial.Metric {
+	metrics := s.Metrics()
+	for _, m := range []trial.Metric{"response_p99_ns", "start_lag_p99_ns", trial.ServerCPUPerOp} {
+		known := false
+		for _, p := range s.Attempts {
+			_, ok := m.Of(p.Cell)
+			known = known || ok
+		}
+		for _, other := range metrics {
+			known = known && other != m
+		}
+		if known {
+			metrics = append(metrics, m)
+		}
+	}
+	return metrics
+}

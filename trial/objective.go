@@ -1,0 +1,158 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/stat"
+)
+
+// objectives returns the parsed objectives and every mistake in them.
+func (d SearchDesign) objectives() ([]claim, error) {
+	var claims []claim
+	var errs []error
+	for _, text := range d.Objectives {
+		c, err := parseClaim(text)
+		wrong := func(why string) { errs = append(errs, fmt.Errorf("search: objective: %q %s", text, why)) }
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("search: objective: %s", strings.TrimPrefix(err.Error(), "expectation ")))
+			continue
+		case c.left.arm != "" || c.right.arm != "" || c.right.metric != "":
+			wrong("compares arms, allowed is one metric and a bound")
+		case c.operator != "<" && c.operator != "<=" && c.operator != "==":
+			wrong("is no upper bound, allowed are <, <= and ==")
+		}
+		claims = append(claims, c)
+	}
+	return claims, errors.Join(errs...)
+}
+
+// Metrics returns the metrics of the objectives.
+func (s *Search) Metrics() []Metric {
+	claims, _ := s.Design.objectives()
+	var list []Metric
+	for _, c := range claims {
+		if !slices.Contains(list, c.left.metric) {
+			list = append(list, c.left.metric)
+		}
+	}
+	return list
+}
+
+// beyond is how many answers must lie beyond a percentile for it to be more
+// than single events.
+const beyond = 100
+
+// samples returns how many answers an attempt needs.
+func (d SearchDesign) samples() float64 {
+	claims, _ := d.objectives()
+	most := float64(beyond)
+	for _, c := range claims {
+		if _, what, ok := c.left.metric.times(); ok && quantiles[what] > 0 {
+			most = max(most, beyond/(1-quantiles[what]))
+		}
+	}
+	return most
+}
+
+// A AttemptOutcome says whether a rate was sustained.
+type AttemptOutcome string
+
+// The outcomes.
+const (
+	AttemptHeld   AttemptOutcome = "held"
+	AttemptMissed AttemptOutcome = "missed"
+	// AttemptDoubted missed, but because of the generator.
+	AttemptDoubted AttemptOutcome = "doubted"
+)
+
+// objectiveMissed is the code of an attempt's reason.
+const objectiveMissed = "objective_missed"
+
+// judge decides whether the cell's rate was sustained. An attempt that held is
+// believed whatever the generator did: its times include every late start, and
+// arrivals in bunches are no easier to serve. One that missed is doubted where
+// the generator explains it.
+func (s *Search) judge(c Cell) (AttemptOutcome, *stat.Warning) {
+	reason, lagged := s.misses(c)
+	if reason == nil {
+		return AttemptHeld, nil
+	}
+	if excuse := s.excuse(c, lagged); excuse != nil {
+		excuse.Text = reason.Text + ", but " + excuse.Text
+		return AttemptDoubted, excuse
+	}
+	return AttemptMissed, reason
+}
+
+// excuse returns what of the generator or the machine explains a miss, or nil.
+func (s *Search) excuse(c Cell, lagged bool) *stat.Warning {
+	for _, w := range c.Warnings {
+		if w.Code == generatorSaturated || w.Code == "generator_busy" || w.Code == "machine_busy" {
+			return &w
+		}
+	}
+	if c.Server != nil && c.MachineCPUSec >= machineFull*float64(c.MachineCores)*c.Duration.Seconds() {
+		if share := c.Others(c.Server.CPUSec) / c.MachineCPUSec; share > mostlyOthers {
+			return c.crowd(share)
+		}
+	}
+	if late := c.Late(); late != nil && (lagged || !c.couldUseAllVUs()) {
+		return late
+	}
+	return nil
+}
+
+// couldUseAllVUs says whether some iteration took so long that meanwhile as
+// many were due as there are VUs. Otherwise no iteration had to wait for one.
+func (c Cell) couldUseAllVUs() bool {
+	perSec := float64(c.Planned) / c.Duration.Seconds()
+	return c.Dropped > 0 || c.Unfinished > 0 || c.Service.Max().Seconds()*perSec >= float64(c.Concurrency)
+}
+
+// misses returns why the rate was not sustained, or nil, and whether late
+// starts explain it: the service times alone would have held.
+func (s *Search) misses(c Cell) (reason *stat.Warning, lagged bool) {
+	refusal := refuse(c, Throughput)
+	if refusal != nil {
+		refusal.Text = strings.TrimPrefix(refusal.Text, c.Arm+": ")
+	}
+	if refusal != nil && refusal.Code == "errors" {
+		return refusal, false
+	}
+	claims, _ := s.Design.objectives()
+	for _, o := range claims {
+		value, ok := o.left.metric.Of(c)
+		if !ok {
+			return &stat.Warning{Code: objectiveMissed, Text: fmt.Sprintf("%s was not measured", o.left.metric)}, false
+		}
+		if holds(value, o.operator, o.right.factor) {
+			continue
+		}
+		text := fmt.Sprintf("%s is %s, the objective %s %s", o.left.metric, o.text(value), o.operator, o.text(o.right.factor))
+		which, what, isTime := o.left.metric.times()
+		service, measured := Metric("service_" + what + "_ns").Of(c)
+		return &stat.Warning{Code: objectiveMissed, Text: text},
+			isTime && which == "response" && measured && holds(service, o.operator, o.right.factor)
+	}
+	if refusal != nil && refusal.Code == "rate_missed" {
+		return refusal, c.Service.Mean() < 2*s.Alone.Service.Mean()
+	}
+	return nil, false
+}
+
+// text formats a value of the objective's metric.
+func (c claim) text(value float64) string {
+	if !strings.Contains(string(c.left.metric), "_ns") {
+		return fmt.Sprintf("%.4g", value)
+	}
+	d, unit := time.Duration(value), time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}

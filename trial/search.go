@@ -1,0 +1,210 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+)
+
+// A SearchDesign says how the highest arrival rate within objectives is found.
+type SearchDesign struct {
+	// Objectives are upper bounds that hold at a sustainable rate, such as
+	// "response_p99_ns < 20ms". Empty: what holds for every rate, that 99 % of the
+	// arrivals get a right answer and that errors stay below their gate.
+	Objectives []string `json:"objectives,omitempty"`
+	// Arrivals are constant (evenly spaced) or poisson (random).
+	Arrivals Arrivals `json:"arrivals"`
+	// VUs is how many iterations can be in flight; 0: as many as the rate needs.
+	VUs int `json:"vus,omitempty"`
+	// Precision is how far apart the highest rate that held and the lowest that
+	// missed may be, as a share: 0.005 to 1.
+	Precision float64 `json:"precision"`
+	// MaxRate is the highest rate to try, per second.
+	MaxRate float64 `json:"max_rate_per_s"`
+	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
+	// beyond each percentile of the objectives, up to MaxAttempt.
+	Attempt    time.Duration `json:"attempt_ns"`
+	MaxAttempt time.Duration `json:"max_attempt_ns"`
+	// Warmup is driven at the attempt's rate before it.
+	Warmup time.Duration `json:"warmup_ns"`
+	// Seed decides random arrivals.
+	Seed uint64 `json:"seed"`
+}
+
+// Arrivals are how the arrivals of an attempt are spaced.
+type Arrivals string
+
+// The spacings.
+const (
+	ConstantArrivals Arrivals = "constant"
+	PoissonArrivals  Arrivals = "poisson"
+)
+
+// Validate returns every mistake of the design at once.
+func (d SearchDesign) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("search: "+format, args...))
+		}
+	}
+	_, err := d.objectives()
+	errs = append(errs, err)
+	check(d.Arrivals == ConstantArrivals || d.Arrivals == PoissonArrivals,
+		"arrivals is %q, allowed are %s and %s", d.Arrivals, ConstantArrivals, PoissonArrivals)
+	check(d.VUs >= 0 && d.VUs <= load.MaxVUs, "vus is %d, allowed are 0 to %d", d.VUs, load.MaxVUs)
+	check(d.Precision >= 0.005 && d.Precision <= 1, "precision is %g %%, allowed are 0.5 %% to 100 %%", 100*d.Precision)
+	check(d.MaxRate >= 1 && d.MaxRate <= 1e9, "max_rate is %g, allowed are 1 to 1e9", d.MaxRate)
+	check(d.Attempt >= 10*time.Millisecond, "attempt is %v, allowed are 10ms and more", d.Attempt)
+	check(d.MaxAttempt >= d.Attempt && d.MaxAttempt <= 24*time.Hour, "max_attempt is %v, allowed are the %v of an attempt to 24h", d.MaxAttempt, d.Attempt)
+	check(d.Warmup >= 0, "warmup is %v, allowed are 0 and more", d.Warmup)
+	return errors.Join(errs...)
+}
+
+// A Search is the highest arrival rate of one arm within objectives. What
+// follows from Design, Alone and Attempts is recomputed by Derive.
+type Search struct {
+	Arm    string       `json:"arm"`
+	Design SearchDesign `json:"design"`
+	// Alone is the arm under one VU in the closed model: where the search begins,
+	// and how fast the arm is when nothing waits. nil: it was not measured.
+	Alone    *Cell     `json:"alone,omitempty"`
+	Attempts []Attempt `json:"attempts"` // in the order of measuring
+
+	Verdict SearchVerdict `json:"verdict"`
+	// HeldPerSec is the highest rate that held, and MissedPerSec the lowest above
+	// it that did not; 0: none.
+	HeldPerSec   float64 `json:"held_per_s,omitempty"`
+	MissedPerSec float64 `json:"missed_per_s,omitempty"`
+	// Reason says why the next rate did not hold, or why there is no rate.
+	Reason *stat.Warning `json:"reason,omitempty"`
+	// Found is the sum of the attempts at HeldPerSec that held; nil: none.
+	Found *Cell `json:"-"`
+}
+
+// A Attempt is one run at one rate, in a fresh process.
+type Attempt struct {
+	RatePerSec float64 `json:"rate_per_s"`
+	Step       Step    `json:"step"`
+	// Outcome follows from the cell, and Reason says why it is not Held.
+	Outcome AttemptOutcome `json:"outcome"`
+	Reason  *stat.Warning  `json:"reason,omitempty"`
+	Cell
+}
+
+// A SearchVerdict is what a search came to.
+type SearchVerdict string
+
+// The verdicts of a search.
+const (
+	RateFound     SearchVerdict = "FOUND"     // the rate held three times, the next one up missed twice
+	RateAtLeast   SearchVerdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
+	RateMissed    SearchVerdict = "MISSED"    // even the lowest rate misses
+	RateInvalid   SearchVerdict = "INVALID"   // nothing can be said
+	RateUnsettled SearchVerdict = "UNSETTLED" // interrupted, or the attempts contradict each other
+)
+
+// FindRate looks for the highest arrival rate that the arm sustains within the
+// objectives: doubled until an attempt misses, then bisected, then confirmed. On
+// an error, and when ctx is done, the search so far is returned with it.
+func FindRate(ctx context.Context, arm Arm, plan load.Plan, d SearchDesign, observe func(Progress)) (*Search, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Search{Arm: arm.Name, Design: d, Attempts: []Attempt{}}
+	err := s.run(ctx, arm, plan, observe)
+	s.Derive()
+	return s, err
+}
+
+func (s *Search) run(ctx context.Context, arm Arm, plan load.Plan, observe func(Progress)) error {
+	show := func(format string, args ...any) {
+		if observe != nil {
+			observe(Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
+		}
+	}
+	show("one virtual user")
+	alone := plan
+	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, min(s.Design.Attempt, time.Second), trialGrace
+	cell, err := Measure(ctx, arm, alone)
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	s.Alone = &cell
+	for {
+		next := s.next()
+		if next.rate == 0 {
+			return nil
+		}
+		show("attempt %d: %s %.4g/s (held %.4g/s, missed %.4g/s)", len(s.Attempts)+1, next.step, next.rate, next.low, next.high)
+		planned, err := s.plan(plan, next.rate)
+		if err != nil {
+			return err
+		}
+		cell, err := Measure(ctx, arm, planned)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		p := Attempt{RatePerSec: next.rate, Step: next.step, Cell: cell}
+		p.Outcome, p.Reason = s.judge(cell)
+		s.Attempts = append(s.Attempts, p)
+	}
+}
+
+// The grace of an attempt is short: what completes late was not sustained.
+const (
+	leastGrace  = 50 * time.Millisecond
+	graceOfSelf = 10 // times the response time of one VU
+)
+
+// plan is that of an attempt.
+func (s *Search) plan(plan load.Plan, rate float64) (load.Plan, error) {
+	plan.VUs, plan.Warmup, plan.Duration = s.vus(rate), s.Design.Warmup, s.length(rate)
+	plan.Grace = min(max(leastGrace, graceOfSelf*s.Alone.Response.Mean(), 2*s.bound()), trialGrace)
+	plan.Seed = s.Design.Seed + uint64(len(s.Attempts))
+	var err error
+	plan.Pacer, err = load.ParsePacer(fmt.Sprintf("%s:%f", s.Design.Arrivals, rate))
+	return plan, err
+}
+
+// MostVUs and fewestVUs bound how many VUs an attempt has unless told; up to
+// amplyVUs it has as many as arrivals in a second.
+const (
+	MostVUs   = 10_000
+	amplyVUs  = 500
+	fewestVUs = 16
+)
+
+// vus returns twice as many VUs as can be in flight where the objectives are
+// just met, and four times as many as where nothing waits: when all are in use
+// then the server was the limit (Little's law).
+func (s *Search) vus(rate float64) int {
+	if s.Design.VUs > 0 {
+		return s.Design.VUs
+	}
+	flight := rate * max(2*s.bound(), 4*s.Alone.Response.Mean(), leastGrace).Seconds()
+	return int(min(max(math.Ceil(flight), math.Ceil(min(rate, amplyVUs)), fewestVUs), MostVUs))
+}
+
+// bound returns the largest time that an objective allows, or 0.
+func (s *Search) bound() time.Duration {
+	claims, _ := s.Design.objectives()
+	longest := 0.0
+	for _, c := range claims {
+		if _, _, isTime := c.left.metric.times(); isTime {
+			longest = max(longest, c.right.factor)
+		}
+	}
+	return time.Duration(min(longest, float64(trialGrace)))
+}
+
+// length returns how long an attempt at the rate is measured.
+func (s *Search) length(rate float64) time.Duration {
+	needed := time.Duration(math.Ceil(s.Design.samples() / rate * float64(time.Second)))
+	return min(max(s.Design.Attempt, needed), s.Design.MaxAttempt)
+}

@@ -1,0 +1,235 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"contend/stat"
+)
+
+// A Step is what an attempt is for.
+type Step string
+
+// The steps.
+const (
+	Widen   Step = "widen"   // looks for a rate that misses, or for one that holds
+	Narrow  Step = "narrow"  // halves the ratio between the two
+	Confirm Step = "confirm" // repeats a rate
+)
+
+// How far a rate must be ahead in attempts that held, or missed, to count as
+// confirmed; how often one is repeated at most; and how many attempts there are.
+const (
+	confirmedHeld   = 3
+	confirmedMissed = 2
+	maxRepeats      = 8
+	maxAttempts     = 100
+)
+
+// Steps of widening. Down they are longer, because low rates need long attempts.
+const (
+	upBy   = 2
+	downBy = 4
+)
+
+// a tally counts the attempts at one rate.
+type tally struct {
+	rate                  float64
+	held, missed, doubted int
+}
+
+// lead is how many more attempts held than did not.
+func (t tally) lead() int {
+	lead := t.held - t.missed - t.doubted
+	if lead == 0 && t.held+t.missed+t.doubted >= maxRepeats {
+		return -confirmedMissed // as often as not is not sustained
+	}
+	return lead
+}
+
+// tallies returns the rates that were tried, in ascending order.
+func (s *Search) tallies() []tally {
+	var list []tally
+	for _, p := range s.Attempts {
+		i := slices.IndexFunc(list, func(t tally) bool { return t.rate == p.RatePerSec })
+		if i < 0 {
+			i = len(list)
+			list = append(list, tally{rate: p.RatePerSec})
+		}
+		switch p.Outcome {
+		case AttemptHeld:
+			list[i].held++
+		case AttemptMissed:
+			list[i].missed++
+		default:
+			list[i].doubted++
+		}
+	}
+	slices.SortFunc(list, func(a, b tally) int { return cmp.Compare(a.rate, b.rate) })
+	return list
+}
+
+// bracket returns the lowest rate that did not hold and the highest below it
+// that held; their rates are 0 where there is none.
+func bracket(list []tally) (low, high tally) {
+	for _, t := range list {
+		switch lead := t.lead(); {
+		case lead > 0:
+			low = t
+		case lead < 0:
+			return low, t
+		}
+	}
+	return low, tally{}
+}
+
+// a move is the next attempt; a rate of 0 means that the search is over.
+type move struct {
+	rate      float64
+	step      Step
+	low, high float64 // the bracket so far
+}
+
+// next decides the next attempt from the attempts so far alone.
+func (s *Search) next() move {
+	list := s.tallies()
+	low, high := bracket(list)
+	to := func(rate float64, step Step) move { return move{rate, step, low.rate, high.rate} }
+	if s.Alone == nil || s.Alone.Completed == 0 || len(s.Attempts) >= maxAttempts {
+		return move{}
+	}
+	if repeat := contradicted(list, low, high); repeat > 0 {
+		return to(repeat, Confirm)
+	}
+	lowest, highest := s.lowest(), s.Design.MaxRate
+	switch {
+	case low.rate == 0 && high.rate == 0:
+		return to(s.first(), Widen)
+	case high.rate == 0 && low.rate < highest:
+		return to(min(fourDigits(upBy*low.rate), highest), Widen)
+	case low.rate == 0 && high.rate > lowest:
+		return to(max(fourDigits(high.rate/downBy), lowest), Widen)
+	case low.rate > 0 && high.rate > (1+s.Design.Precision)*low.rate:
+		return to(fourDigits(math.Sqrt(low.rate*high.rate)), Narrow)
+	case low.rate > 0 && low.lead() < confirmedHeld:
+		return to(low.rate, Confirm)
+	case high.rate > 0 && high.lead() > -confirmedMissed:
+		return to(high.rate, Confirm)
+	}
+	return move{}
+}
+
+// contradicted returns a rate to repeat because its attempts, or those of a
+// higher rate, contradict each other; or 0.
+func contradicted(list []tally, low, high tally) float64 {
+	for _, t := range list {
+		within := t.rate > low.rate && (high.rate == 0 || t.rate < high.rate)
+		if t.lead() == 0 && within {
+			return t.rate
+		}
+		if t.lead() > 0 && high.rate > 0 && t.rate > high.rate && high.lead() > -confirmedMissed {
+			return high.rate
+		}
+	}
+	return 0
+}
+
+// lowest is the lowest rate at which an attempt of MaxAttempt has enough answers.
+func (s *Search) lowest() float64 {
+	return min(fourDigits(s.Design.samples()/s.Design.MaxAttempt.Seconds()), s.Design.MaxRate)
+}
+
+// first is half the rate that one VU alone comes to.
+func (s *Search) first() float64 {
+	return min(max(fourDigits(float64(s.Alone.Completed)/s.Alone.Duration.Seconds()/2), s.lowest()), s.Design.MaxRate)
+}
+
+// fourDigits rounds a rate, for a reader.
+func fourDigits(rate float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 4, 64), 64)
+	if err != nil {
+		return rate
+	}
+	return rounded
+}
+
+// Derive computes the outcome of every attempt and what follows from them.
+func (s *Search) Derive() {
+	if s.Alone != nil {
+		s.Alone.Derive()
+	}
+	for i := range s.Attempts {
+		p := &s.Attempts[i]
+		p.Derive()
+		p.Outcome, p.Reason = AttemptDoubted, nil
+		if s.Alone != nil {
+			p.Outcome, p.Reason = s.judge(p.Cell)
+		}
+	}
+	low, high := bracket(s.tallies())
+	s.HeldPerSec, s.MissedPerSec, s.Reason, s.Found = low.rate, high.rate, nil, nil
+	if high.rate > 0 {
+		s.Reason = s.why(high)
+	}
+	s.Verdict = s.verdict(low, high)
+	var held []Cell
+	for _, p := range s.Attempts {
+		if p.RatePerSec == low.rate && p.Outcome == AttemptHeld {
+			held = append(held, p.Cell)
+		}
+	}
+	if len(held) > 0 {
+		found := MergeCells(held)
+		s.Found = &found
+	}
+}
+
+// why returns the reason of the last attempt at a rate that did not hold: of the
+// generator, if it was that more often.
+func (s *Search) why(t tally) *stat.Warning {
+	outcome := AttemptMissed
+	if t.doubted > t.missed {
+		outcome = AttemptDoubted
+	}
+	for _, p := range slices.Backward(s.Attempts) {
+		if p.RatePerSec == t.rate && p.Outcome == outcome {
+			return p.Reason
+		}
+	}
+	return nil
+}
+
+// verdict may replace the reason.
+func (s *Search) verdict(low, high tally) SearchVerdict {
+	reason := func(code, format string, args ...any) {
+		s.Reason = &stat.Warning{Code: code, Text: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case s.Alone != nil && s.Alone.Completed == 0:
+		reason("nothing_succeeded", "one virtual user alone got no right answer")
+		return RateInvalid
+	case s.next().rate > 0 || s.Alone == nil:
+		return RateUnsettled
+	case len(s.Attempts) >= maxAttempts:
+		reason("not_settled", "%d attempts contradict each other", len(s.Attempts))
+		return RateUnsettled
+	case low.rate == 0 && high.doubted > high.missed:
+		return RateInvalid
+	case low.rate == 0:
+		if missed, _ := s.misses(*s.Alone); missed == nil && s.Design.samples() > beyond {
+			reason("few_samples", "%.4g/s is too much, and at lower rates %v are too short for the %.0f answers that the percentile needs",
+				high.rate, s.Design.MaxAttempt, s.Design.samples())
+			return RateInvalid
+		}
+		return RateMissed
+	case high.rate == 0:
+		reason("max_rate", "no higher rate was allowed")
+		return RateAtLeast
+	case high.doubted > high.missed:
+		return RateAtLeast
+	}
+	return RateFound
+}

@@ -1,0 +1,194 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+)
+
+func searchDesign(objectives ...string) SearchDesign {
+	return SearchDesign{Objectives: objectives, Arrivals: ConstantArrivals, Precision: 0.05, MaxRate: 1e6,
+		Attempt: 2 * time.Second, MaxAttempt: 20 * time.Second, Warmup: 500 * time.Millisecond, Seed: 1}
+}
+
+// simulated searches with attempts whose outcomes are drawn, and says how many
+// were needed. One VU alone comes to so many iterations per second.
+func simulated(d SearchDesign, alone float64, outcome func(rate float64) AttemptOutcome) *Search {
+	one := Cell{Result: &load.Result{Completed: int64(alone), Planned: int64(alone), Duration: time.Second, Model: load.ClosedModel,
+		Concurrency: 1, Response: hist.New(), Service: hist.New(), StartLag: hist.New()}}
+	for _, h := range []*hist.Histogram{one.Response, one.Service} {
+		h.RecordN(time.Millisecond, one.Completed)
+	}
+	s := &Search{Design: d, Alone: &one}
+	for {
+		next := s.next()
+		if next.rate == 0 {
+			low, high := bracket(s.tallies())
+			s.HeldPerSec, s.MissedPerSec, s.Verdict = low.rate, high.rate, s.verdict(low, high)
+			return s
+		}
+		s.Attempts = append(s.Attempts, Attempt{RatePerSec: next.rate, Step: next.step, Outcome: outcome(next.rate)})
+	}
+}
+
+func upTo(capacity float64, beyond AttemptOutcome) func(float64) AttemptOutcome {
+	return func(rate float64) AttemptOutcome {
+		if rate <= capacity {
+			return AttemptHeld
+		}
+		return beyond
+	}
+}
+
+func TestSearchFindsTheCapacity(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		alone, capacity float64
+		beyond          AttemptOutcome
+		objectives      []string
+		verdict         SearchVerdict
+		most            int // attempts
+	}{
+		// from 500: 500, 1000, … 8000 are 5 attempts; 4 to halve ln 2 below ln 1.05; 2 and 1 to confirm
+		{"found", 1000, 7000, AttemptMissed, nil, RateFound, 13},
+		{"the generator's limit", 1000, 7000, AttemptDoubted, nil, RateAtLeast, 13},
+		{"no limit", 1000, math.Inf(1), AttemptMissed, nil, RateAtLeast, 16},
+		// p99 in 20 s needs 500/s: the lowest rate that can be judged
+		{"below the lowest rate", 1000, 10, AttemptMissed, []string{"response_p99_ns < 20ms"}, RateInvalid, 3},
+		{"below any rate", 1000, 1, AttemptMissed, nil, RateMissed, 8},
+		{"below what the generator can do", 1000, 1, AttemptDoubted, nil, RateInvalid, 8},
+		// 100 answers in 20 s: 5/s
+		{"slower than one VU alone", 1000, 60, AttemptMissed, nil, RateFound, 15},
+	} {
+		s := simulated(searchDesign(tt.objectives...), tt.alone, upTo(tt.capacity, tt.beyond))
+		if s.Verdict != tt.verdict || len(s.Attempts) > tt.most {
+			t.Errorf("%s: %s after %d attempts (%v to %v)", tt.name, s.Verdict, len(s.Attempts), s.HeldPerSec, s.MissedPerSec)
+		}
+		if tt.verdict == RateFound && (s.HeldPerSec > tt.capacity || s.MissedPerSec <= tt.capacity || s.MissedPerSec > 1.051*s.HeldPerSec) {
+			t.Errorf("%s: found %v to %v", tt.name, s.HeldPerSec, s.MissedPerSec)
+		}
+		if tt.verdict == RateAtLeast && math.IsInf(tt.capacity, 1) && s.HeldPerSec != 1e6 {
+			t.Errorf("%s: %v", tt.name, s.HeldPerSec)
+		}
+	}
+}
+
+// Near the limit outcomes are drawn: the chance to hold falls from 1 to 0 within
+// ±10 % of the capacity; and one attempt in 20 misses whatever its rate (the
+// machine stalled). The rate found must be near, and the search must end.
+func TestSearchCopesWithNoise(t *testing.T) {
+	const searches = 500
+	random := rand.New(rand.NewPCG(1, 1))
+	near, settled, attempts := 0, 0, 0
+	for range searches {
+		capacity := math.Exp(math.Log(50) + 6*random.Float64())
+		s := simulated(searchDesign(), 1000, func(rate float64) AttemptOutcome {
+			chance := (1.1 - rate/capacity) / 0.2
+			if random.Float64() > chance || random.Float64() < 0.05 {
+				return AttemptMissed
+			}
+			return AttemptHeld
+		})
+		attempts += len(s.Attempts)
+		if s.Verdict == RateFound {
+			settled++
+		}
+		if s.HeldPerSec > 0.85*capacity && s.HeldPerSec < 1.1*capacity {
+			near++
+		}
+	}
+	if near < searches*95/100 || settled < searches*98/100 || attempts > 25*searches {
+		t.Errorf("%d of %d near the capacity, %d settled, %d attempts", near, searches, settled, attempts)
+	}
+}
+
+// A server of 4 lanes and 10 ms: 400/s. At 400/s evenly spaced nothing waits;
+// above, the queue grows by the difference.
+func TestSearchOverAServer(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		objective string
+		vus       int
+		verdict   SearchVerdict
+		low, high float64 // the rate found
+		reason    string
+	}{
+		{"times", "response_p90_ns < 50ms", 0, RateFound, 370, 402, objectiveMissed},
+		{"only the rate", "", 0, RateFound, 370, 425, "rate_missed"},
+		{"too slow", "response_p50_ns < 5ms", 0, RateMissed, 0, 0, objectiveMissed},
+		// 2 VUs can do 200/s, whatever the server can.
+		{"too few VUs", "response_p90_ns < 50ms", 2, RateAtLeast, 180, 202, "start_lag"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			lanes := make(chan struct{}, 4)
+			server := funcArm("s", func(ctx context.Context) (load.Outcome, error) {
+				select {
+				case lanes <- struct{}{}:
+				case <-ctx.Done():
+					return load.Outcome{}, ctx.Err()
+				}
+				time.Sleep(10 * time.Millisecond)
+				<-lanes
+				return load.Outcome{}, nil
+			})
+			d := searchDesign()
+			if tt.objective != "" {
+				d = searchDesign(tt.objective)
+			}
+			d.VUs = tt.vus
+			s, err := FindRate(t.Context(), server, load.Plan{Timer: load.RuntimeTimer, Timeout: time.Second}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Verdict != tt.verdict || s.HeldPerSec < tt.low || s.HeldPerSec > tt.high || s.Reason == nil || s.Reason.Code != tt.reason {
+				t.Errorf("%s: %s, %v to %v in %d attempts, %+v", tt.name, s.Verdict, s.HeldPerSec, s.MissedPerSec, len(s.Attempts), s.Reason)
+			}
+			if tt.verdict == RateFound && (s.Found == nil || s.Found.Round != 0 || s.Found.Completed == 0) {
+				t.Errorf("%s: sum %+v", tt.name, s.Found)
+			}
+		})
+	}
+}
+
+// A cancelled search keeps its attempts, and nothing of the one cut short.
+func TestInterruptedSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		s, err := FindRate(ctx, sleeping("s", 10*time.Millisecond), load.Plan{Timer: load.RuntimeTimer}, searchDesign(), nil)
+		if err == nil || s.Verdict != RateUnsettled || len(s.Attempts) != 3 || s.HeldPerSec != 200 {
+			t.Errorf("%v; %s after %d attempts, held %v", err, s.Verdict, len(s.Attempts), s.HeldPerSec)
+		}
+	})
+}
+
+func TestSearchMistakesAllAtOnce(t *testing.T) {
+	err := SearchDesign{VUs: -1, Warmup: -1, Objectives: []string{"speed < 3", "throughput_per_s > 3", "a.errors < 3", "nonsense"}}.Validate()
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 10 {
+		t.Errorf("%d mistakes, want 10: four objectives, arrivals, vus, precision, max_rate, attempt, warmup\n%v", len(lines), err)
+	}
+	if err := searchDesign("response_p99_ns <= 20ms", "errors == 0").Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// 100 answers beyond p99 are 10,000 in all: 20 s at 500/s.
+func TestAttemptsAreLongEnough(t *testing.T) {
+	s := simulated(searchDesign("response_p99_ns < 1s"), 100, upTo(0, AttemptMissed))
+	for rate, want := range map[float64]time.Duration{500: 20 * time.Second, 1000: 10 * time.Second, 1e6: 2 * time.Second, 10: 20 * time.Second} {
+		if got := s.length(rate); got != want {
+			t.Errorf("at %v/s: %v, want %v", rate, got, want)
+		}
+	}
+	if got := s.lowest(); got != 500 {
+		t.Errorf("lowest rate %v", got)
+	}
+}
