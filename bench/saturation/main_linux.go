@@ -42,6 +42,7 @@ func main() {
 	flag.IntVar(&b.runs, "runs", 100, "number of runs, half of them with a throttled generator")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	flag.BoolVar(&b.verbose, "v", false, "print the figures of every run")
+	flag.BoolVar(&b.crowded, "crowded", false, "repeat no run, however busy the machine is with other programs")
 	flag.IntVar(&b.patience, "patience", 300, "how many runs may be repeated because the machine was busy with something else")
 	flag.StringVar(&generate, "generate", "", "be the generator of this case instead (JSON)")
 	paired.Main("saturation", func(ctx context.Context, w io.Writer, s paired.Setup) error {
@@ -60,7 +61,8 @@ type bench struct {
 	patience int
 	contend  string
 	groups   bool // control groups can be made
-	crowded  int  // runs that were repeated
+	crowded  bool
+	repeated int
 }
 
 // A testCase is one labelled run.
@@ -121,7 +123,7 @@ func (b *bench) run(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(w, "%3d %-5s %s: %s\n", i+1, map[bool]string{true: "right", false: "WRONG"}[saturated == c.Generator], c, seen)
 		}
 	}
-	fmt.Fprintf(w, "%d runs were repeated because other programs used more than a quarter of the cores; load average now %s\n", b.crowded, paired.LoadAverage())
+	fmt.Fprintf(w, "%d runs were repeated because other programs used more than a quarter of the cores; load average now %s\n", b.repeated, paired.LoadAverage())
 	print(w, "recall: a throttled generator was called saturated", found[true], func(share float64) bool { return share >= leastRecall },
 		fmt.Sprintf("at least %.0f %%", 100*leastRecall))
 	print(w, "false alarms: a throttled server was taken for a saturated generator", found[false],
@@ -159,11 +161,11 @@ func (s seen) String() string {
 func (b *bench) undisturbed(ctx context.Context, c testCase) (seen, error) {
 	for {
 		s, err := b.one(ctx, c)
-		if others := s.Machine - s.Generator - s.Server; err != nil || others <= s.Cores/4 {
+		if others := s.Machine - s.Generator - s.Server; err != nil || b.crowded || others <= s.Cores/4 {
 			return s, err
 		}
-		if b.crowded++; b.crowded > b.patience {
-			return s, fmt.Errorf("other programs used more than a quarter of the cores in %d runs", b.crowded)
+		if b.repeated++; b.repeated > b.patience {
+			return s, fmt.Errorf("other programs used more than a quarter of the cores in %d runs", b.repeated)
 		}
 		select {
 		case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,11 +85,23 @@ func throttle(c testCase, pid int) (release func() error, err error) {
 	return func() error { close(end); <-done; return nil }, nil
 }
 
-// The usual mounts of the controller for CPU limits, versions 1 and 2.
-const (
-	groupsV1 = "/sys/fs/cgroup/cpu"
-	groupsV2 = "/sys/fs/cgroup"
-)
+// group returns the control group of this process for CPU limits, of version 1 or
+// 2, and how a quota in microseconds for each 100 ms is written there.
+func group() (dir, file, quota string) {
+	const mount = "/sys/fs/cgroup"
+	dir, file, quota = mount, "cpu.max", "%d 100000"
+	lines, _ := os.ReadFile("/proc/self/cgroup") // number:controllers:path; without it there is no quota
+	for line := range strings.Lines(string(lines)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) == 3 && slices.Contains(strings.Split(fields[1], ","), "cpu") {
+			return filepath.Join(mount, "cpu", fields[2]), "cpu.cfs_quota_us", "%d"
+		}
+		if len(fields) == 3 && fields[1] == "" {
+			dir = filepath.Join(mount, fields[2])
+		}
+	}
+	return dir, file, quota
+}
 
 // canLimit says whether this process may make control groups with a quota.
 func canLimit() bool {
@@ -99,12 +112,7 @@ func canLimit() bool {
 // limit moves a process into a control group of its own that may use so many
 // cores; no process if it is 0.
 func limit(pid int, cores float64) (release func() error, err error) {
-	parent, file, quota := groupsV1, "cpu.cfs_quota_us", "%d"
-	if _, err := os.Stat(filepath.Join(parent, file)); err != nil {
-		if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
-			parent, file, quota = groupsV2, "cpu.max", "%d 100000"
-		}
-	}
+	parent, file, quota := group()
 	dir, err := os.MkdirTemp(parent, "contend-saturation-*")
 	if err != nil {
 		return nil, err
