@@ -104,6 +104,7 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 type GuardedCall struct {
 	Busy  trial.Cell    // the server under load; it has right answers
 	Alone time.Duration // mean service time at one caller
+	Near  bool          // the server is on this machine
 }
 
 // InFlight is how many calls the server held at once, by Little's law:
@@ -120,15 +121,19 @@ func (c GuardedCall) InFlight() float64 {
 func (c GuardedCall) Callers() int { return max(1, int(math.Round(c.InFlight()))) }
 
 // CPU is that of the saturated resource per call, in nanoseconds, and whose it
-// is: the server's, or the generator's too where they share the cores. Where
-// the server's is not known it is all that the generator leaves of the cores, as
-// it is when CPU is the limit.
+// is: the server's, or the generator's too where they share the cores. Of a
+// server that is not ours it is what everything else on its machine used, if
+// that is this one, and otherwise all that the generator left of as many cores:
+// as it is when CPU is the limit.
 func (c GuardedCall) CPU() (perCall float64, whose string) {
 	server, known := trial.ServerCPUPerOp.Of(c.Busy)
-	if !known {
+	ops := float64(c.Busy.Ops)
+	switch {
+	case !known && c.Near && c.Busy.MachineCPUSec > 0:
+		return c.Busy.Others(0) / ops * 1e9, "everything on this machine but the generator, other programs included,"
+	case !known:
 		left := float64(c.Busy.GeneratorCores)*c.Busy.Duration.Seconds() - c.Busy.GeneratorCPUSec
-		return left / float64(c.Busy.Ops) * 1e9, "a server that uses all that the generator leaves of " +
-			fmt.Sprintf("%d cores", c.Busy.GeneratorCores)
+		return left / ops * 1e9, fmt.Sprintf("a server that uses all that the generator leaves of %d cores", c.Busy.GeneratorCores)
 	}
 	for _, w := range c.Busy.Warnings {
 		if w.Code == "cpu_shared" || w.Code == "generator_saturated" {

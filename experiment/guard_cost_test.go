@@ -27,6 +27,13 @@ func guarded(server float64, codes ...string) GuardedCall {
 	return GuardedCall{Busy: c, Alone: 40 * time.Microsecond}
 }
 
+// near is a server that is not ours on a machine that used so much CPU.
+func near(machine float64) GuardedCall {
+	c := guarded(0)
+	c.Near, c.Busy.MachineCPUSec = true, machine
+	return c
+}
+
 func TestWhatAGuardCanChange(t *testing.T) {
 	base, cand := GuardCost{CPU: 100, Call: 100}, GuardCost{CPU: 400, Call: 500, Wall: 6000}
 	for _, tt := range []struct {
@@ -39,6 +46,8 @@ func TestWhatAGuardCanChange(t *testing.T) {
 		{guarded(1, "cpu_shared"), 15_000, "server and generator", 0.02},      // and 0.5 s
 		{guarded(1, "generator_saturated"), 15_000, "which share", 0.02},      // likewise
 		{guarded(0), 15_000, "uses all that the generator leaves of 2", 0.02}, // (2 − 0.5) s
+		{near(1.7), 12_000, "everything on this machine", 0.025},              // (1.7 − 0.5) s
+		{near(0), 15_000, "uses all that the generator leaves of 2", 0.02},    // not known
 	} {
 		perCall, whose := tt.call.CPU()
 		if math.Abs(perCall-tt.perCall) > 1e-6 || !strings.Contains(whose, tt.whose) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"contend/load"
 	"contend/report"
 	"contend/target"
+	"contend/target/wire"
 	"contend/trial"
 )
 
@@ -111,7 +114,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean()}
+	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean(), Near: near(i.spec.URL)}
 	var names []string
 	for _, d := range i.designs {
 		names = append(names, d.Name)
@@ -148,6 +151,12 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 		return cell, nothing(cell.Result)
 	}
 	return cell, ctx.Err()
+}
+
+// near says whether a URL is of this machine for certain.
+func near(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && wire.IsNear("tcp", net.JoinHostPort(u.Hostname(), u.Port()))
 }
 
 // ofServer is the file of one target, served by the command if there is one.
