@@ -13,8 +13,7 @@ package load
 //     to do;
 //   - the CPU limit of its control group;
 //   - the CPUs that it may use, while not stalled, without what was taken and
-//     what other processes used, as far as it waited for a core. The rest of
-//     that they used while it had nothing to do.
+//     what other processes took from it (TakenByOthers).
 func (r *Result) GeneratorUse(taken float64) float64 {
 	window, used := r.Duration.Seconds(), r.GeneratorCPUSec
 	if window <= 0 || used <= 0 || r.GeneratorCores == 0 {
@@ -25,7 +24,7 @@ func (r *Result) GeneratorUse(taken float64) float64 {
 	if r.Engine == EventLoop {
 		threads -= r.GeneratorWaitedSec
 	}
-	could := min(threads, float64(r.cpus())*running-taken-min(r.GeneratorWaitedSec, r.Others(taken)))
+	could := min(threads, float64(r.cpus())*running-taken-r.TakenByOthers(r.GeneratorWaitedSec, r.Others(taken)))
 	if r.GeneratorCPULimit > 0 {
 		could = min(could, r.GeneratorCPULimit*window)
 	}
@@ -36,6 +35,18 @@ func (r *Result) GeneratorUse(taken float64) float64 {
 // beside the generator and the system under test; 0: none, or not known.
 func (r *Result) Others(server float64) float64 {
 	return max(0, r.MachineCPUSec-r.GeneratorCPUSec-server)
+}
+
+// TakenByOthers returns how much of the CPU that other processes used, all in
+// seconds, was taken from a side whose threads waited for a core for so long.
+// While they waited somebody ran: others, the other side, or the side itself,
+// each in the proportion of the CPU that it used. The rest of what others used
+// took nothing from a side that had nothing to do then.
+func (r *Result) TakenByOthers(waited, others float64) float64 {
+	if r.MachineCPUSec <= 0 {
+		return 0
+	}
+	return others * min(1, waited/r.MachineCPUSec)
 }
 
 // cpus returns how many CPUs the generator may run on.

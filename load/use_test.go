@@ -21,7 +21,7 @@ func TestGeneratorUse(t *testing.T) {
 		{"one loop", loop(Result{GeneratorCPUSec: 1}), 1, 0.5},                                                 // 2
 		{"a loop that waited", loop(Result{GeneratorCPUSec: 1, GeneratorWaitedSec: 0.5}), 1, 2. / 3},           // 2 − 0.5
 		{"a loop that was stopped", loop(Result{GeneratorCPUSec: 0.5, GeneratorStalledSec: 1.5}), 0.5, 1},      // 2 − 1.5
-		{"others, and it waited", Result{GeneratorCPUSec: 1, GeneratorWaitedSec: 1, MachineCPUSec: 4}, 1, 0.5}, // 4 − 1 − min(1, 2)
+		{"others, and it waited", Result{GeneratorCPUSec: 1, GeneratorWaitedSec: 1, MachineCPUSec: 4}, 1, 0.4}, // 4 − 1 − 2 · 1 ÷ 4
 		{"others, and it did not", Result{GeneratorCPUSec: 1, MachineCPUSec: 4}, 1, 1. / 3},                    // 4 − 1
 		{"a limit", Result{GeneratorCPUSec: 0.5, GeneratorCPULimit: 0.5}, 0, 0.5},                              // 0.5 · 2
 		{"never over 1", Result{GeneratorCPUSec: 3}, 3.5, 1},                                                   // 4 − 3.5

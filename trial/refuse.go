@@ -139,13 +139,12 @@ func (c Cell) shared() float64 {
 	return float64(c.Server.SharedCPUs) * c.Duration.Seconds()
 }
 
-// serverUse is what the server used of its CPUs without what the generator took
-// there and what others used, as far as the server waited for a core. A limit
-// of its own (a quota, one thread) is not known.
+// serverUse is what the server used of its CPUs without what the generator and
+// others took from it. A limit of its own (a quota, one thread) is not known.
 func (c Cell) serverUse() float64 {
 	cpus := cmp.Or(c.Server.CPUs, c.GeneratorCPUs, c.GeneratorCores)
 	could := float64(cpus)*c.Duration.Seconds() - min(c.GeneratorCPUSec, c.shared()) -
-		min(c.Server.WaitedSec, c.Others(c.Server.CPUSec))
+		c.TakenByOthers(c.Server.WaitedSec, c.Others(c.Server.CPUSec))
 	return c.Server.CPUSec / max(could, c.Server.CPUSec)
 }
 

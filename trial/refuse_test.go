@@ -66,10 +66,10 @@ func TestRefusals(t *testing.T) {
 		{"CPU limit not used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.2, 0.3 }, Throughput, ""},
 		{"pinned apart, both busy", pinned(0.95, 0.9), Throughput, ""},
 		{"pinned apart, the generator busy", pinned(0.95, 0.5), Throughput, "generator_saturated"},
-		// Others used 2 − 0.8 = 60 %, and both sides waited for a core: 0.4 of 2 − 0.4 − 1.2.
+		// Others used 2 − 0.8 = 60 %, and both sides waited longer for a core than they had one.
 		{"others took the machine", crowdedBy(0.4, 0.4, 1.2), Throughput, "machine_busy"},
-		// Others used 30 %: 0.7 of 2 − 0.7 − 0.6 for both sides.
-		{"others took a part", crowdedBy(0.7, 0.7, 0.6), Throughput, ""},
+		// Others used 30 %, all of it from both sides: 0.7 of 2 − 0.7 − 0.6.
+		{"others took a part", crowdedBy(0.7, 0.7, 2), Throughput, ""},
 		// They used what neither side wanted: nobody waited.
 		{"others used the rest", crowdedBy(0.4, 0.4, 0), Throughput, ""},
 		{"late arrivals", late(2 * time.Millisecond), "response_p99_ns", "start_lag"},
@@ -163,8 +163,8 @@ func TestCPUFindings(t *testing.T) {
 		{"both idle", func(*Cell) {}, nil},
 		{"server busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.5 }, []string{"server_busy"}},
 		{"both, on CPUs of their own", pinned(0.95, 0.9), []string{"server_busy"}},
-		{"others took a part", crowdedBy(0.7, 0.7, 0.6), []string{"cpu_shared", "machine_busy"}},
-		{"others took little", crowdedBy(0.8, 0.8, 0.4), []string{"cpu_shared"}},
+		{"others took a part", crowdedBy(0.7, 0.7, 2), []string{"cpu_shared", "machine_busy"}},
+		{"others took little", crowdedBy(0.8, 0.8, 2), []string{"cpu_shared"}},
 		{"others used the rest", crowdedBy(0.4, 0.4, 0), nil},
 		{"not our server", func(c *Cell) { crowdedBy(0.4, 0.4, 1.2)(c); c.Server = nil }, nil},
 	}
