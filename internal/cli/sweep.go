@@ -20,7 +20,7 @@ func newSweep(a *app) *cobra.Command {
 	s := &sweepFlags{}
 	cmd := &cobra.Command{
 		Use:   "sweep TARGET",
-		Short: "Find the best concurrency of a target, or with --rate the highest arrival rate it sustains",
+		Short: "Find the best concurrency of a target, or its highest sustainable rate",
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
 			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without\n" +
 			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
