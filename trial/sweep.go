@@ -137,7 +137,8 @@ func (s *sweeping) explore(ctx context.Context) error {
 			return 0, false, err
 		}
 		c.Explored = append(c.Explored, cell)
-		if reason := refuse(cell, Throughput); reason != nil && len(c.Explored) > 1 {
+		// Where the generator is the limit throughput stays flat, which ends it, too.
+		if reason := refuse(cell, Throughput); reason != nil && reason.Code == "errors" && len(c.Explored) > 1 {
 			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, strings.TrimPrefix(reason.Text, c.Arm+": "))
 			return 0, false, nil
 		}
