@@ -216,7 +216,7 @@ func (l Load) plan() (load.Plan, error) {
 
 // Defaults of a comparison, for files and commands alike.
 const (
-	DefaultRounds     = 8
+	DefaultRounds     = 10
 	DefaultPairs      = 8
 	DefaultMargin     = 0.02
 	DefaultConfidence = 0.95

@@ -299,17 +299,20 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// result sums up the shards, which are closed. What is derived is still missing.
+// result sums up the shards, which are closed, in the first one's sum: a result
+// that is not needed twice is not copied. What is derived is still missing.
 func (r *run) result(w watched) *Result {
-	sum := newResult()
+	sum := r.shards[0].sum
 	sum.Model, sum.Concurrency, sum.Plan = r.plan.Model(), r.plan.VUs, r.plan
 	sum.GeneratorCores, sum.Timer = runtime.GOMAXPROCS(0), r.kind
 	sum.take(w)
 	var begun int64
 	var last time.Duration
-	for _, s := range r.shards {
+	for i, s := range r.shards {
 		s.mu.Lock()
-		sum.add(s.sum)
+		if i > 0 {
+			sum.add(s.sum)
+		}
 		begun += s.begun.Load()
 		last = max(last, s.last)
 		sum.addSeries(s.series)

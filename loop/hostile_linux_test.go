@@ -205,8 +205,9 @@ func TestCancel(t *testing.T) {
 	c.Connections = 1
 	plan := load.Plan{VUs: 3, Duration: 220 * time.Millisecond, Timeout: 50 * time.Millisecond}
 	r := run(t, c, plan)
-	// Slot 0 runs into its timeout at 50, 100, 150, 200 and 250 ms.
-	if n := r.Errored[load.Timeout]; n < 2 || n > 5 || int(n) != cancelled || n != r.ErroredTotal() {
+	// Slot 0 runs into its timeout at 50, 100, 150, 200 and 250 ms; on a busy machine
+	// later, and others do, too.
+	if n := r.Errored[load.Timeout]; n < 2 || int(n) != cancelled || n != r.ErroredTotal() {
 		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
 	}
 	if r.Completed < 100 || s.count() != 1 {

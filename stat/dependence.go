@@ -41,7 +41,7 @@ func Dependence(logRatios []float64) []Warning {
 			"neighbouring rounds are alike (rank correlation %.2f): the machine comes in moods that outlast a round, "+
 				"so the interval is too narrow", correlation)})
 	}
-	if mannKendall(logRatios) <= dependenceLevel {
+	if p, _ := mannKendall(logRatios); p <= dependenceLevel {
 		ws = append(ws, Warning{"drifting_rounds", fmt.Sprintf(
 			"the ratio changed by %+.1f %% from the first round to the last: there is no single ratio to estimate",
 			100*math.Expm1(theilSen(logRatios)))})

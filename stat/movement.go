@@ -13,6 +13,8 @@ const (
 	trendLevel = 0.005
 	shiftLevel = 0.02
 	waveLevel  = 0.01
+	// oneWay is the τ from which on a course is one of a single direction.
+	oneWay = 0.85
 	// shiftSplits is the number of places, evenly spaced, at which a shift is looked for.
 	shiftSplits = 9
 	// exactShift is up to which length the rank sums are counted and not approximated.
@@ -28,10 +30,16 @@ const (
 )
 
 // trend is the Theil–Sen change from the first value to the last, or 0 when the
-// Mann–Kendall test sees none or noise explains it; clear is as in movements.
+// Mann–Kendall test sees none or noise explains it; clear is as in movements. A
+// course that hardly ever turns back is a trend whatever its shape: what a bent one
+// leaves beside a straight line is no noise.
 func trend(series []float64, clear float64) float64 {
-	if mannKendall(series) > trendLevel {
+	p, tau := mannKendall(series)
+	if p > trendLevel {
 		return 0
+	}
+	if math.Abs(tau) >= oneWay {
+		return theilSen(series)
 	}
 	slope, n := medianSlope(series), float64(len(series))
 	rest := slices.Clone(series)
@@ -45,8 +53,9 @@ func trend(series []float64, clear float64) float64 {
 	return change
 }
 
-// mannKendall is the two-sided p-value against a trend; 1 when all values are equal.
-func mannKendall(series []float64) float64 {
+// mannKendall is the two-sided p-value against a trend, 1 when all values are equal,
+// and Kendall's τ: the share of pairs that rise minus that of those that fall.
+func mannKendall(series []float64) (p, tau float64) {
 	score := 0.0
 	for i, earlier := range series {
 		for _, later := range series[i+1:] {
@@ -60,9 +69,9 @@ func mannKendall(series []float64) float64 {
 		variance -= t * (t - 1) * (2*t + 5) / 18
 	}
 	if variance == 0 || score == 0 {
-		return 1
+		return 1, 0
 	}
-	return 2 * distuv.UnitNormal.Survival((math.Abs(score)-1)/math.Sqrt(variance))
+	return 2 * distuv.UnitNormal.Survival((math.Abs(score)-1)/math.Sqrt(variance)), score / (n * (n - 1) / 2)
 }
 
 // theilSen is the change from the first value to the last.

@@ -66,6 +66,8 @@ func (d Design) Validate() error {
 	check(d.Warmup >= 0, "warmup is %v, allowed are 0 and more", d.Warmup)
 	check(len(d.Metrics) > 0, "metrics is empty, at least one is needed")
 	check(d.Precision >= 0 && d.Precision < 1, "precision is %g, allowed are 0 (fixed rounds) to below 1", d.Precision)
+	check(d.Precision == 0 || d.Confidence >= 0.5 && d.Confidence <= 0.999,
+		"confidence is %g, allowed are 0.5 to 0.999 where precision ends the trial", d.Confidence)
 	check(d.MaxErrors >= 0 && d.MaxErrors < 1, "max_errors is %g, allowed are 0 (the default) to below 1", d.MaxErrors)
 	check(d.Duet == nil || len(d.Duet) == 2 && len(d.Duet[0]) > 0 && len(d.Duet[1]) > 0,
 		"duet_cpus is %v, two sets are needed", d.Duet)

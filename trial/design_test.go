@@ -130,7 +130,7 @@ func TestLeakingArmIsRefused(t *testing.T) {
 	}
 }
 
-// 40 VUs of 1 ms for 0.2 s a round are 8000 iterations: 80 lie beyond p99, 4000
+// 4 VUs of 1 ms for 0.2 s a round are 800 iterations: 8 lie beyond p99, 400
 // beyond the median.
 func TestPercentilesNeedSamples(t *testing.T) {
 	d := design()

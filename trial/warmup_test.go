@@ -1,0 +1,52 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/stat"
+)
+
+// starting is an arm whose answers take 200 µs at first and come down to 20 µs in the
+// given time.
+func starting(name string, settles time.Duration) Arm {
+	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+		var once sync.Once
+		var began time.Time
+		return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			once.Do(func() { began = time.Now() })
+			young := max(0, 1-time.Since(began).Seconds()/settles.Seconds())
+			time.Sleep(time.Duration((1 + 9*young) * float64(20*time.Microsecond)))
+			return load.Outcome{}, nil
+		})}, nil
+	}}
+}
+
+// A warm-up of 100 ms ends after 100 ms where nothing changes, goes on until the
+// last ten slices of 10 ms show no trend of 10 %, and ends at 400 ms in any case.
+func TestWarmupLastsUntilSteady(t *testing.T) {
+	for _, tt := range []struct {
+		settles, least, most time.Duration
+		steady               bool
+	}{
+		{time.Nanosecond, 100 * time.Millisecond, 100 * time.Millisecond, true},
+		{150 * time.Millisecond, 200 * time.Millisecond, 350 * time.Millisecond, true},
+		{600 * time.Millisecond, 400 * time.Millisecond, 400 * time.Millisecond, false},
+	} {
+		d := design()
+		d.Rounds, d.Warmup = 1, 100*time.Millisecond
+		trials := compareInBubble(t, d, starting("a", tt.settles), starting("b", time.Nanosecond))
+		i := slices.IndexFunc(trials.Warmups, func(w Warmup) bool { return w.Arm == "a" })
+		if w := trials.Warmups[i]; w.Duration < tt.least || w.Duration > tt.most || w.Steady != tt.steady {
+			t.Errorf("settles in %v: warmed up for %v, steady %v", tt.settles, w.Duration, w.Steady)
+		}
+		said := slices.ContainsFunc(trials.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == "warmup_not_steady" })
+		if said == tt.steady {
+			t.Errorf("settles in %v: a warning is %v", tt.settles, said)
+		}
+	}
+}
