@@ -28,6 +28,9 @@ func (b *bench) record(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
+		if len(trials.Blocks) != 2*s.rounds*s.pairs {
+			return fmt.Errorf("blocks of %v were stretched, because a first response took long: repeat it on a quiet machine", s.block)
+		}
 		writeNoise(&text, trials)
 	}
 	fmt.Fprintf(&text, "# until %s UTC\n", now())
