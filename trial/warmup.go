@@ -37,7 +37,7 @@ type Warmup struct {
 }
 
 // warm drives an arm until its throughput is steady, for the design's warm-up
-// at least, and returns its mean response time.
+// at least, and returns its median response time, which one disturbance does not move.
 func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (time.Duration, error) {
 	total := r.trials.Design.Warmup
 	if total == 0 {
@@ -57,7 +57,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 			return 0, err
 		}
 		w.Duration = total
-		return rest.Response.Mean(), nil
+		return rest.Response.Quantile(0.5), nil
 	}
 	last := first
 	course := []float64{first.ThroughputPerSec}
@@ -72,7 +72,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 			done = w.Steady || len(course) >= warmupMost*warmupSlices
 		}
 	}
-	return last.Response.Mean(), nil
+	return last.Response.Quantile(0.5), nil
 }
 
 // slice drives an arm for a part of its warm-up.
