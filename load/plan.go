@@ -41,9 +41,9 @@ type Plan struct {
 	// Sample, if set, is called for each iteration that counts and has ended, by
 	// one goroutine at a time. It should return quickly.
 	Sample func(Sample) `json:"-"`
-	// AtEdge, if set, is called when the measured window opens and when it
-	// closes, so that others can be sampled over the same window. It should
-	// return quickly.
+	// AtEdge, if set, is called once when the measured window opens and once when
+	// it closes, by the driver that gets there first, so that others can be sampled
+	// over the same window. It must return within microseconds.
 	AtEdge func(Edge) `json:"-"`
 }
 

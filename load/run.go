@@ -26,6 +26,8 @@ type run struct {
 	timer waiter
 	kind  Timer
 
+	edges [2]observedEdge // of the measured window
+
 	sampling sync.Mutex // one Plan.Sample at a time
 	loopErr  error      // the first error of an event loop; read when done is closed
 
@@ -130,6 +132,7 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 			defer runtime.UnlockOSThread()
 			r.threads[i] = threadID()
 			running.Done()
+			running.Wait() // any loop may read the clocks of all
 			if err := loop.Drive(ctx, r.shards[i]); err != nil {
 				once.Do(func() { r.loopErr = err })
 			}
@@ -243,11 +246,32 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	return w
 }
 
+// edge observes an end of the measured window, once: the driver that gets there
+// first does, since on a busy machine the watching goroutine may be late.
 func (r *run) edge(e Edge) spent {
-	if r.plan.AtEdge != nil {
-		r.plan.AtEdge(e)
+	at := &r.edges[e-WindowOpens]
+	at.once.Do(func() {
+		if r.plan.AtEdge != nil {
+			r.plan.AtEdge(e)
+		}
+		at.spent = readSpent(r.threads)
+		at.passed.Store(true)
+	})
+	return at.spent
+}
+
+// An observedEdge is what was spent when the measured window opened or closed.
+type observedEdge struct {
+	once   sync.Once
+	spent  spent
+	passed atomic.Bool
+}
+
+// pass observes the opening of the window when its time has come.
+func (r *run) pass(now time.Duration) {
+	if now >= r.plan.Warmup && !r.edges[0].passed.Load() {
+		r.edge(WindowOpens)
 	}
-	return readSpent(r.threads)
 }
 
 type waitEnd int

@@ -93,8 +93,12 @@ func (r *run) limited(due time.Duration) (Iteration, bool) {
 func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	end := s.run.plan.windowEnd()
 	if s.closed.Load() || it.Due >= end || s.run.plan.Pacer != nil && now >= end {
+		if now >= end {
+			s.run.edge(WindowCloses)
+		}
 		return false
 	}
+	s.run.pass(now)
 	it.Start = now
 	if it.counted {
 		s.begun.Add(1)

@@ -31,6 +31,10 @@ func (s *Subject) reap() error {
 	return err
 }
 
-func sampleTree(int) (Sample, time.Time, error) {
-	return Sample{}, time.Time{}, errors.ErrUnsupported
+type census struct{}
+
+func sampleTree(int) (Sample, census, time.Time, error) {
+	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
 }
+
+func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }

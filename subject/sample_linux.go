@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -60,59 +62,92 @@ func processes() ([]procfs.ProcStat, error) {
 
 func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" }
 
+// A census is what a sample of the tree saw: who can be asked again quickly.
+type census struct {
+	pids    []int
+	threads [][2]int      // process and thread
+	reaped  time.Duration // CPU of children that were waited for
+}
+
 // sampleTree adds up the tree of root, and returns when it read the CPU clocks.
 //
 // A process that is waited for between the scan and the reading of its clock
 // is missing from both. So the whole is repeated then, a few times; in a tree
 // that ends processes faster than that, such a process counts from the next
 // sample on.
-func sampleTree(root int) (Sample, time.Time, error) {
-	for range 4 {
-		sample, at, err := tryTree(root)
-		if !errors.Is(err, errVanished) {
-			return sample, at, err
+func sampleTree(root int) (sample Sample, seen census, at time.Time, err error) {
+	for range 5 {
+		if sample, seen, at, err = tryTree(root); !errors.Is(err, errVanished) {
+			return sample, seen, at, err
 		}
 	}
-	sample, at, err := tryTree(root)
-	if errors.Is(err, errVanished) {
-		err = nil
-	}
-	return sample, at, err
+	return sample, seen, at, nil
 }
 
-var errVanished = errors.New("a process ended while it was sampled")
-
 // tryTree makes one attempt. With errVanished the sample lacks a process.
-func tryTree(root int) (Sample, time.Time, error) {
+func tryTree(root int) (Sample, census, time.Time, error) {
 	var sample Sample
+	var seen census
 	members, err := tree(root)
 	if err != nil {
-		return sample, time.Time{}, err
+		return sample, seen, time.Time{}, err
 	}
 	if len(members) == 0 {
-		return sample, time.Time{}, fmt.Errorf("/proc does not show process %d", root)
+		return sample, seen, time.Time{}, fmt.Errorf("/proc does not show process %d", root)
 	}
 	for _, p := range members {
-		sample.CPU += time.Duration(p.CUTime+p.CSTime) * userTick
+		seen.pids = append(seen.pids, p.PID)
+		seen.reaped += time.Duration(p.CUTime+p.CSTime) * userTick
 		if isZombie(p) {
 			continue
 		}
 		sample.Threads += p.NumThreads
 		sample.RSSBytes += int64(p.ResidentMemory())
-		sample.addThreads(p.PID)
+		seen.threads = append(seen.threads, sample.addThreads(p.PID)...)
 	}
 	sample.CPUs, sample.SharedCPUs = allowed(root)
-	var vanished error
 	at := time.Now()
-	for _, p := range members {
-		used, err := cpuClock(p.PID)
+	clocks, err := seen.clocks()
+	sample.CPU, sample.Waited = clocks.CPU, clocks.Waited
+	return sample, seen, at, err
+}
+
+// clocks reads the CPU time and the waits of those that a census saw. With
+// errVanished a process is missing, which has ended since.
+func (c census) clocks() (Sample, error) {
+	sample := Sample{CPU: c.reaped}
+	var vanished error
+	for _, pid := range c.pids {
+		used, err := cpuClock(pid)
 		if err != nil && !errors.Is(err, errVanished) {
-			return sample, at, err
+			return sample, err
 		}
 		vanished = errors.Join(vanished, err)
 		sample.CPU += used
 	}
-	return sample, at, vanished
+	for _, t := range c.threads {
+		sample.Waited += waited(t[0], t[1])
+	}
+	return sample, vanished
+}
+
+// waited returns how long a thread could run and had no core, the second figure
+// of its schedstat (Linux, Documentation/scheduler/sched-stats.rst); 0 when it has
+// ended.
+func waited(pid, thread int) time.Duration {
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var buf [64]byte
+	n, _ := unix.Read(fd, buf[:]) // -1 and an error leave nothing to read
+	fields := strings.Fields(string(buf[:max(0, n)]))
+	if len(fields) < 2 {
+		return 0
+	}
+	ns, _ := strconv.ParseInt(fields[1], 10, 64)
+	return time.Duration(ns)
 }
 
 // cpuClock reads the CPU clock of a process: all its threads, ended ones too,
@@ -127,21 +162,22 @@ func cpuClock(pid int) (time.Duration, error) {
 	return time.Duration(used.Nano()), err
 }
 
-// addThreads adds up the context switches and waits of the threads of a process.
-func (s *Sample) addThreads(pid int) {
+// addThreads adds up the context switches of the threads of a process, and
+// returns the threads.
+func (s *Sample) addThreads(pid int) [][2]int {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {
-		return // it ended, and took its threads' counts with it
+		return nil // it ended, and took its threads' counts with it
 	}
+	var seen [][2]int
 	for _, thread := range threads {
 		if status, err := thread.NewStatus(); err == nil {
 			s.VoluntarySwitches += int64(status.VoluntaryCtxtSwitches)
 			s.InvoluntarySwitches += int64(status.NonVoluntaryCtxtSwitches)
-		}
-		if schedstat, err := thread.Schedstat(); err == nil {
-			s.Waited += time.Duration(schedstat.WaitingNanoseconds)
+			seen = append(seen, [2]int{pid, thread.PID})
 		}
 	}
+	return seen
 }
 
 // allowed returns how many CPUs a process may use, and how many of these the

@@ -86,7 +86,7 @@ func TestCPUClockOfNobody(t *testing.T) {
 	if _, err := cpuClock(1 << 22); err != errVanished { // pid_max is at most 2^22
 		t.Errorf("error %v", err)
 	}
-	if _, _, err := sampleTree(1 << 22); err == nil {
+	if _, _, _, err := sampleTree(1 << 22); err == nil {
 		t.Error("a sample of nobody")
 	}
 	if got := must(cpuClock(os.Getpid())); got <= 0 {
@@ -107,5 +107,21 @@ func TestSampleWaitsAndCPUs(t *testing.T) {
 	}
 	if later := must(s.Sample()).Sub(got); later.Waited < 0 || later.CPUs != 1 {
 		t.Errorf("difference %+v", later)
+	}
+}
+
+// Clocks of the same processes are those of a sample, but for what they used
+// meanwhile, and grow.
+func TestClocksFollowASample(t *testing.T) {
+	s := started(t, with(role("burn", "200ms"), Ready{}))
+	before := must(s.Sample())
+	time.Sleep(50 * time.Millisecond)
+	clocks := must(s.Clocks())
+	after := must(s.Sample())
+	if clocks.CPU <= before.CPU || clocks.CPU > after.CPU || clocks.Elapsed <= before.Elapsed || clocks.Elapsed > after.Elapsed {
+		t.Errorf("CPU %v, %v, %v after %v, %v, %v", before.CPU, clocks.CPU, after.CPU, before.Elapsed, clocks.Elapsed, after.Elapsed)
+	}
+	if clocks.Waited < before.Waited || clocks.Waited > after.Waited {
+		t.Errorf("waited %v, %v, %v", before.Waited, clocks.Waited, after.Waited)
 	}
 }

@@ -22,6 +22,9 @@ const (
 	killTimeout         = 5 * time.Second // for the kernel to end what was killed
 )
 
+// errVanished says that a process of the tree ended while it was sampled.
+var errVanished = errors.New("a process ended while it was sampled")
+
 // errEnded says that the subject ended where it should have lived.
 var errEnded = errors.New("ended unasked")
 
@@ -71,6 +74,7 @@ type Subject struct {
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
 	mu       sync.Mutex
+	census   census // of the last Sample
 	reaped   bool
 	stopping bool
 	killed   bool
@@ -162,9 +166,29 @@ func (s *Subject) Sample() (Sample, error) {
 	if s.reaped {
 		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, os.ErrProcessDone)
 	}
-	sample, at, err := sampleTree(s.PID())
+	sample, seen, at, err := sampleTree(s.PID())
 	if err != nil {
 		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, err)
+	}
+	s.census = seen
+	sample.Elapsed = at.Sub(s.launched)
+	return sample, nil
+}
+
+// Clocks reads only what a short window needs and what is read quickly (some
+// microseconds a thread, where Sample looks through all processes of the
+// machine): Elapsed, and CPU and Waited of the processes and threads that the last
+// Sample saw. The errors are those of Sample.
+func (s *Subject) Clocks() (Sample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return Sample{}, fmt.Errorf("subject %s: clocks: %w", s.name, os.ErrProcessDone)
+	}
+	at := time.Now()
+	sample, err := s.census.clocks()
+	if err != nil && !errors.Is(err, errVanished) {
+		return Sample{}, fmt.Errorf("subject %s: clocks: %w", s.name, err)
 	}
 	sample.Elapsed = at.Sub(s.launched)
 	return sample, nil

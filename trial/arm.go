@@ -46,6 +46,7 @@ type Live struct {
 // A Subject is what trial needs of a process under test.
 type Subject interface {
 	Sample() (subject.Sample, error)
+	Clocks() (subject.Sample, error)
 	Done() <-chan struct{} // closed when the process has ended
 	Err() error            // how it ended
 }

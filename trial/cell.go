@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -101,35 +102,42 @@ func (c Cell) Derive() {
 	c.Warnings = append(c.Warnings, c.cpuFindings()...)
 }
 
-// measure drives a live arm once and samples its subject over exactly the
-// measured window. The run ends early when the subject dies.
+// measure drives a live arm once and reads the clocks of its subject at the very
+// edges of the measured window; the rest of what it uses is sampled before and
+// after the run, because looking takes longer. The run ends early when the
+// subject dies.
 func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (Cell, error) {
-	var edges [2]subject.Sample
-	var sampleErr error
-	if live.Subject != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		unwatch := watchEnd(ctx, live.Subject, cancel)
-		defer unwatch()
-		plan.AtEdge = func(e load.Edge) {
-			sample, err := live.Subject.Sample()
-			if err != nil {
-				sampleErr = err
-			}
-			edges[e-load.WindowOpens] = sample
+	if live.Subject == nil {
+		result, err := s.Run(ctx, plan)
+		if err != nil {
+			return Cell{}, err
 		}
+		c := Cell{Result: result}
+		c.Derive()
+		return c, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	unwatch := watchEnd(ctx, live.Subject, cancel)
+	defer unwatch()
+	var edges [2]subject.Sample
+	before, failed := live.Subject.Sample()
+	plan.AtEdge = func(e load.Edge) {
+		clocks, err := live.Subject.Clocks()
+		failed = errors.Join(failed, err)
+		edges[e-load.WindowOpens] = clocks
 	}
 	result, err := s.Run(ctx, plan)
 	if err != nil {
 		return Cell{}, err
 	}
+	after, err := live.Subject.Sample()
 	c := Cell{Result: result}
-	if live.Subject != nil && sampleErr == nil {
-		used := edges[1].Sub(edges[0])
-		c.Server = &Usage{CPUSec: used.CPU.Seconds(), RSSBytes: used.RSSBytes, Threads: used.Threads,
-			VoluntarySwitches: used.VoluntarySwitches, InvoluntarySwitches: used.InvoluntarySwitches,
-			WaitedSec: max(0, used.Waited.Seconds()), CPUs: used.CPUs, SharedCPUs: used.SharedCPUs}
+	if errors.Join(failed, err) == nil {
+		used, around := edges[1].Sub(edges[0]), after.Sub(before)
+		c.Server = &Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
+			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
+			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches}
 	}
 	c.Derive()
 	return c, nil
