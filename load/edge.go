@@ -1,0 +1,35 @@
+package load
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// edge observes an end of the measured window, once: the driver that gets there
+// first does, since on a busy machine the watching goroutine may be late.
+func (r *run) edge(e Edge) spent {
+	at := &r.edges[e-WindowOpens]
+	at.once.Do(func() {
+		if r.plan.AtEdge != nil {
+			r.plan.AtEdge(e)
+		}
+		at.spent = readSpent(r.threads)
+		at.passed.Store(true)
+	})
+	return at.spent
+}
+
+// An observedEdge is what was spent when the measured window opened or closed.
+type observedEdge struct {
+	once   sync.Once
+	spent  spent
+	passed atomic.Bool
+}
+
+// pass observes the opening of the window when its time has come.
+func (r *run) pass(now time.Duration) {
+	if now >= r.plan.Warmup && !r.edges[0].passed.Load() {
+		r.edge(WindowOpens)
+	}
+}
