@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"contend/stat"
@@ -109,7 +108,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
 		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
 		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
-			c.Reason = &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)}
+			c.Reason = noFigure(m)
 		}
 		if c.Reason != nil && !c.Primary && (c.Reason.Code == "no_figure" || c.Reason.Code == fewSamples) {
 			if c.Reason.Code == fewSamples {
@@ -128,6 +127,11 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 	}
 	t.decide(list, found)
 	return list
+}
+
+// noFigure says that there is nothing to compare.
+func noFigure(m Metric) *stat.Warning {
+	return because("no_figure", "%s was not measured for both arms, or was 0", m)
 }
 
 // refuse judges a cell by the design's gate for errors.

@@ -135,7 +135,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 		}
 		c.Reason = cmp.Or(refuse(sum, m), refuse(candSum, m), few)
 		if !known {
-			c.Reason = cmp.Or(c.Reason, &stat.Warning{Code: "no_figure", Text: fmt.Sprintf("%s was not measured for both arms, or was 0", m)})
+			c.Reason = cmp.Or(c.Reason, noFigure(m))
 		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil {
 			c.Effect = effect
 		}
