@@ -142,9 +142,9 @@ func (t *Trials) refuse(c Cell, m Metric) *stat.Warning {
 // confidence is that of the design, or where it looks before the end the one
 // that is left for the look at the rounds there are.
 func (t *Trials) confidence() float64 {
-	confidence := t.Design.Confidence
+	confidence, done := t.Design.Confidence, t.roundsDone()
 	for _, look := range t.Looks {
-		if look.Rounds <= t.roundsDone() {
+		if look.Rounds <= done {
 			confidence = 1 - look.Level
 		}
 	}

@@ -117,15 +117,20 @@ func (t *Trials) mergedLog(m Metric, candidate string, level, round int) (float6
 
 // spread splits the variance of the pairs into that of rounds and of blocks.
 func spread(pairs map[int][]float64) *stat.Variance {
-	var rounds [][]float64
-	for _, n := range slices.Sorted(maps.Keys(pairs)) {
-		rounds = append(rounds, pairs[n])
-	}
-	v, ok := stat.Shares(rounds)
+	v, ok := stat.Shares(inOrder(pairs))
 	if !ok {
 		return nil
 	}
 	return &v
+}
+
+// inOrder returns what each round has, in the order of the rounds.
+func inOrder(byRound map[int][]float64) [][]float64 {
+	var rounds [][]float64
+	for _, n := range slices.Sorted(maps.Keys(byRound)) {
+		rounds = append(rounds, byRound[n])
+	}
+	return rounds
 }
 
 const (
@@ -171,11 +176,7 @@ func (t *Trials) notSteady(candidate string, level int) *stat.Warning {
 				courses[b.Round] = append(courses[b.Round], b.ThroughputPerSec)
 			}
 		}
-		var rounds [][]float64
-		for _, n := range slices.Sorted(maps.Keys(courses)) {
-			rounds = append(rounds, courses[n])
-		}
-		if seen := stat.Course(rounds, steadyTolerance); len(seen) > 0 {
+		if seen := stat.Course(inOrder(courses), steadyTolerance); len(seen) > 0 {
 			return &stat.Warning{Code: seen[0].Code, Text: arm + ": " + seen[0].Text}
 		}
 	}

@@ -113,18 +113,7 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at place, or
 		plans[arm] = r.blockPlan(at.level)
 	}
 	if r.trials.Design.Duet != nil {
-		errs := make([]error, len(order))
-		var wg sync.WaitGroup
-		r.report(0, at)
-		for _, arm := range order {
-			wg.Go(func() { cells[arm], errs[arm] = measure(ctx, sessions[arm], r.lives[arm], plans[arm]) })
-		}
-		wg.Wait()
-		for _, arm := range order {
-			cells[arm].shareGenerator(len(order))
-			errs = append(errs, r.note(ctx, arm, at, cells[arm]))
-		}
-		return cells, errors.Join(errs...)
+		return r.duet(ctx, sessions, at, plans)
 	}
 	for _, arm := range order {
 		r.report(arm, at)
@@ -137,6 +126,22 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at place, or
 		}
 	}
 	return cells, nil
+}
+
+// duet drives one block of every arm at the same time.
+func (r *round) duet(ctx context.Context, sessions []*load.Session, at place, plans []load.Plan) ([]Cell, error) {
+	cells, errs := make([]Cell, len(plans)), make([]error, len(plans))
+	r.report(0, at)
+	var wg sync.WaitGroup
+	for arm := range plans {
+		wg.Go(func() { cells[arm], errs[arm] = measure(ctx, sessions[arm], r.lives[arm], plans[arm]) })
+	}
+	wg.Wait()
+	for arm := range plans {
+		cells[arm].shareGenerator(len(plans))
+		errs = append(errs, r.note(ctx, arm, at, cells[arm]))
+	}
+	return cells, errors.Join(errs...)
 }
 
 // shareGenerator corrects the generator's CPU of arms that ran at the same
