@@ -122,13 +122,15 @@ func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
 	return c
 }
 
-// A millisecond of work for each of eight callers keeps all cores at it.
+// A millisecond of work for each of eight callers keeps all cores at it: the
+// server is at its limit, and where it leaves a generator hardly more CPU than that
+// uses, both are.
 func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
 		return measured(t, serverArm(target.Spec{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
 	}, func(c Cell) bool {
-		_, found := Judge(c, Throughput)
-		return slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "server_busy" })
+		refusal, found := Judge(c, Throughput)
+		return refusal == nil && slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "server_busy" || w.Code == "cpu_shared" })
 	})
 }
 
