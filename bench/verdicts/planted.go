@@ -32,10 +32,10 @@ func serveBurning(address string, each time.Duration) error {
 
 // foundOnUnequalServers compares a server with one that works longer, by so much
 // that the throughput is 5 % lower under this very load. A comparison ends when
-// its interval is narrow enough to show half of that, or after 30 rounds, which
+// its interval is narrow enough to show half of that, or after 60 rounds, which
 // take less than two minutes.
 func foundOnUnequalServers(ctx context.Context, b *bench) error {
-	s := shape{rounds: 30, pairs: 20, block: 50 * time.Millisecond, precision: 0.025}
+	s := shape{rounds: 60, pairs: 8, block: 50 * time.Millisecond, precision: 0.025}
 	sum := newTally()
 	var estimates []float64 // logarithms
 	var extras []time.Duration

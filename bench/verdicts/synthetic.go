@@ -16,7 +16,7 @@ import (
 var recorded []byte
 
 // vus is the concurrency of all comparisons, recorded or live.
-const vus = 20
+const vus = 4
 
 // falseAlarmsOnRecordedNoise has the real code judge comparisons whose arms are
 // equal by construction, and whose noise is that of a real machine.

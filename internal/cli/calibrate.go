@@ -33,7 +33,7 @@ func newCalibrate(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
+	f.IntVarP(&c.level, "concurrency", "c", calibrationVUs, "`number` of virtual users")
 	f.DurationVarP(&c.measured, "duration", "d", 400*time.Millisecond, "time that each side is measured in a round")
 	f.DurationSliceVar(&c.lengths, "lengths", []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
 		"`lengths` of a block to choose from")
@@ -56,8 +56,14 @@ type calibrate struct {
 	out                        output
 }
 
-// warmup of the counter, which needs little.
-const counterWarmup = 100 * time.Millisecond
+const (
+	// counterWarmup is little, and enough for the counter.
+	counterWarmup = 100 * time.Millisecond
+	// calibrationVUs is so few that the server, which is very lean, rather than the
+	// generator is the limit: with 20 on two cores one event loop was, and every
+	// comparison was refused.
+	calibrationVUs = 4
+)
 
 // design is that of the calibration, whose comparisons are like those of compare
 // but for the length of the rounds: many short ones say more in two minutes.
