@@ -1,7 +1,6 @@
 package lorawan
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -60,13 +59,4 @@ func demoKey(root cipher.Block, n byte, i int) (key Key) {
 	binary.LittleEndian.PutUint64(key[1:], uint64(i))
 	root.Encrypt(key[:], key[:])
 	return key
-}
-
-// newBlock prepares a key.
-func newBlock(key Key) cipher.Block {
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic("lorawan: " + err.Error()) // only a length that no Key has
-	}
-	return block
 }

@@ -1,23 +1,12 @@
 package lorawan_test
 
 import (
-	"encoding/hex"
 	"testing"
 
 	"contend/internal/uplink/lorawan"
 
 	"pgregory.net/rapid"
 )
-
-func unhex(text string) []byte {
-	b, err := hex.DecodeString(text)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
-func key(text string) lorawan.Key { return lorawan.Key(unhex(text)) }
 
 // Whatever was written with the devices of a seed stays readable: these values
 // may not change.
