@@ -35,17 +35,21 @@ func (r *runner) missing(entry *report.Experiment) {
 	}
 }
 
-// arms returns the part's arms that can run, with the baseline first and the
+// names returns the part's arms that can run, with the baseline first and the
 // others by name.
-func (r *runner) arms(p Part) []trial.Arm {
+func (r *runner) names(p Part) []string {
 	names := slices.Sorted(maps.Keys(p.Arms))
 	names = slices.DeleteFunc(names, func(name string) bool { return r.absent[p.Arms[name].Subject] })
 	if i := slices.Index(names, p.Compare.Baseline); i >= 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Compare.Baseline)
 	}
-	arms := make([]trial.Arm, len(names))
-	for i, name := range names {
-		arms[i] = r.arm(p, name)
+	return names
+}
+
+func (r *runner) arms(p Part) []trial.Arm {
+	var arms []trial.Arm
+	for _, name := range r.names(p) {
+		arms = append(arms, r.arm(p, name))
 	}
 	return arms
 }

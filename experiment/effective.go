@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"contend/target"
 	"contend/trial"
@@ -44,7 +45,9 @@ func (v *validator) effective() {
 			if profile == Profiles()[0] { // profiles change neither arms nor targets
 				v.effectiveArms(i, prefix, p)
 			}
-			v.effectiveLoad(prefix, profile, p)
+			if !p.fromDocuments() {
+				v.effectiveLoad(prefix, profile, p)
+			}
 			v.effectiveBaseline(prefix, profile, p)
 			if len(v.list) == 0 {
 				v.asRun(prefix, p)
@@ -56,6 +59,14 @@ func (v *validator) effective() {
 
 // asRun asks those who will run the part, who may know more.
 func (v *validator) asRun(prefix string, p Part) {
+	if p.fromDocuments() {
+		design := p.design(Options{})
+		design.Block = time.Second // that of a run is not known before
+		if err := design.Validate(); err != nil {
+			v.add(prefix+"compare", "%v", err)
+		}
+		return
+	}
 	for _, name := range sortedKeys(p.Arms) {
 		if err := override(p.Target, p.Arms[name].Target).Validate(); err != nil {
 			v.addOnce(v.whereTarget(prefix, name, "url"), "arm %s: %v", name, err)
@@ -74,12 +85,20 @@ func (v *validator) asRun(prefix string, p Part) {
 }
 
 func (v *validator) effectiveArms(i int, prefix string, p Part) {
-	if len(p.Arms) < 2 && !p.sweeps() && !v.anyUnread("arms", "subjects") {
+	if len(p.Arms) < 2 && !p.sweeps() && !p.fromDocuments() && !v.anyUnread("arms", "subjects") {
 		v.add(v.where(prefix+"arms", "arms", "subjects"),
 			"a comparison needs at least 2 arms, or subjects in their place: there are %d", len(p.Arms))
 	}
 	for _, name := range sortedKeys(p.Arms) {
-		v.effectiveTarget(prefix, name, p)
+		switch {
+		case !p.fromDocuments():
+			v.effectiveTarget(prefix, name, p)
+		case p.Arms[name].Document == "":
+			v.missing(prefix+"arms."+name+".document", "the other arms have one, and all or none do")
+		}
+	}
+	if p.fromDocuments() && p.sweeps() {
+		v.add(prefix+"sweep", "arms with a document measure by themselves, so there are no levels to sweep")
 	}
 	if len(v.file.Parts) > 0 && v.file.Parts[i].Expect == nil {
 		prefix = "" // those of the file

@@ -92,6 +92,10 @@ type Setup struct {
 type Arm struct {
 	// Subject is the name of the subject behind the arm; empty: in process.
 	Subject string `yaml:"subject,omitempty"`
+	// Document, in the place of a target and a load, holds the arguments of a
+	// contend command that measures by itself and writes a document with one
+	// result. It runs once a round. All arms of a part have it, or none.
+	Document string `yaml:"document,omitempty"`
 	// Target overrides fields of the part's target.
 	Target target.Spec `yaml:"target,omitempty"`
 	// Guard names the design in package guard that this arm puts to the test,

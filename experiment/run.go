@@ -120,28 +120,38 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 	return nil
 }
 
-// part compares the arms of a part, or sweeps them where that is asked for or
-// only one can run.
+// part runs a part of the experiment.
 func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress)) error {
-	plan, err := p.Load.plan()
-	if err != nil {
-		return err
-	}
 	place := report.Place{Experiment: r.file.ID, Part: p.Name}
-	arms := r.arms(p)
-	if p.sweeps() || len(arms) < 2 {
-		err = r.sweep(ctx, sweeping{place, arms, plan, p.sweepDesign(r.options.Seed)}, observe)
+	var trials *trial.Trials
+	var err error
+	if p.fromDocuments() {
+		trials, err = r.repeat(ctx, p, observe)
 	} else {
-		var trials *trial.Trials
-		trials, err = trial.Compare(ctx, arms, plan, p.design(r.options), observe)
-		if trials != nil {
-			r.doc.Add(place, trials)
-		}
+		trials, err = r.drive(ctx, p, observe)
+	}
+	if trials != nil {
+		r.doc.Add(place, trials)
 	}
 	if err != nil && p.Name != "" {
 		return fmt.Errorf("part %s: %w", p.Name, err)
 	}
 	return err
+}
+
+// drive compares the arms of a part, or sweeps them where that is asked for or
+// only one can run.
+func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)) (*trial.Trials, error) {
+	plan, err := p.Load.plan()
+	if err != nil {
+		return nil, err
+	}
+	arms := r.arms(p)
+	if p.sweeps() || len(arms) < 2 {
+		place := report.Place{Experiment: r.file.ID, Part: p.Name}
+		return nil, r.sweep(ctx, sweeping{place, arms, plan, p.sweepDesign(r.options.Seed)}, observe)
+	}
+	return trial.Compare(ctx, arms, plan, p.design(r.options), observe)
 }
 
 // sweeping is a sweep of several arms.

@@ -130,6 +130,15 @@ func (v *validator) arm(path, name string, a Arm) {
 		}
 	}
 	v.target(path+".target", a.Target)
+	if a.Document == "" {
+		return
+	}
+	if words, err := splitWords(a.Document); err != nil || len(words) == 0 {
+		v.add(path+".document", "%q is not allowed: the words of a contend command, quotes in pairs", a.Document)
+	}
+	if a.Subject != "" || a.Guard != "" || !reflect.ValueOf(a.Target).IsZero() {
+		v.add(path, "subject, target and guard do not apply to an arm with a document: it measures by itself")
+	}
 }
 
 // Bounds of a plan and a design, as load and trial have them.

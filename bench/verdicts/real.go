@@ -13,7 +13,7 @@ import (
 // A shape is how long a comparison is and what it looks at.
 type shape struct {
 	rounds, pairs int
-	block         time.Duration
+	block, warmup time.Duration
 	precision     experiment.Percent // at which it ends early; 0: never
 	metrics       []trial.Metric     // empty: those of contend compare
 }
@@ -40,7 +40,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 		f.Subjects[name] = experiment.Subject{Command: command}
 	}
 	f.Target.URL = of.url
-	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: 100 * time.Millisecond, Timeout: 5 * time.Second}
+	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: s.warmup, Timeout: 5 * time.Second}
 	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Precision: s.precision, Metrics: s.metrics}
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 
 // falseAlarmsOnEqualServers compares the counter with itself, alive.
 func falseAlarmsOnEqualServers(ctx context.Context, b *bench) error {
-	s := shape{rounds: experiment.DefaultRounds, pairs: 8, block: 20 * time.Millisecond}
+	s := shape{rounds: experiment.DefaultRounds, pairs: 8, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond}
 	sum := newTally()
 	for i := range b.equal {
 		t, err := b.compare(ctx, b.seed+uint64(i), s, b.counters())

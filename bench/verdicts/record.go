@@ -19,8 +19,8 @@ func (b *bench) record(ctx context.Context, path string) error {
 	paired.PrintEnvironment(&text)
 	fmt.Fprintln(&text, columns)
 	for _, s := range []shape{
-		{rounds: 120, pairs: 16, block: 20 * time.Millisecond},
-		{rounds: 60, pairs: 16, block: 100 * time.Millisecond},
+		{rounds: 120, pairs: 16, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond},
+		{rounds: 60, pairs: 16, block: 100 * time.Millisecond, warmup: 100 * time.Millisecond},
 	} {
 		b.note("%d rounds with blocks of %v, from %s UTC on", s.rounds, s.block, now())
 		s.metrics = []trial.Metric{trial.Throughput, trial.ServerCPUPerOp}

@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/report"
+	"contend/trial"
+)
+
+// measuring is set for the test program itself where it is the command of an arm.
+const measuring = "CONTEND_TEST_MEASURING"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(measuring) == "" {
+		os.Exit(m.Run())
+	}
+	if os.Args[1] == "wait" {
+		time.Sleep(time.Minute)
+	}
+	n, err := strconv.ParseInt(os.Args[1], 10, 64)
+	if err != nil || os.Args[2] != "--json" {
+		os.Stderr.WriteString("first line\nno number\n")
+		os.Exit(1)
+	}
+	r := load.Merge()
+	r.Model, r.Stopped, r.Engine = load.OpenModel, load.StoppedByIterations, load.Goroutines
+	r.Planned, r.Completed, r.Ops, r.Duration, r.Concurrency = n, n, n, time.Second, 1
+	for range n {
+		r.Response.Record(time.Millisecond)
+		r.Service.Record(time.Millisecond)
+		r.StartLag.Record(0)
+	}
+	doc := &report.Document{Schema: report.Schema, Command: "test"}
+	doc.Results = append(doc.Results, report.Result{Cell: trial.Cell{Result: r}})
+	doc.Derive()
+	if doc.Write(os.Stdout) != nil {
+		os.Exit(1)
+	}
+}
+
+func measured(t *testing.T, ctx context.Context, one, other string) (*report.Document, error) {
+	t.Helper()
+	t.Setenv(measuring, "1")
+	f, err := Parse("x.yaml", []byte("id: x\ntitle: x\narms: {one: {document: "+one+"}, other: {document: "+other+"}}\n"+
+		"compare: {baseline: one, rounds: 6, metrics: throughput_per_s}\nexpect: errors == 0\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := new(report.Document)
+	return doc, f.Run(ctx, Options{Self: []string{os.Args[0]}}, doc)
+}
+
+func TestDocumentsAreCompared(t *testing.T) {
+	doc, err := measured(t, t.Context(), "1000", "1300")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Comparisons) != 1 || math.Abs(doc.Comparisons[0].Ratio-1.3) > 1e-12 || len(doc.Trials[0].Rounds) != 12 {
+		t.Errorf("comparisons %+v", doc.Comparisons)
+	}
+}
+
+func TestCommandThatFails(t *testing.T) {
+	if _, err := measured(t, t.Context(), "1000", "none"); err == nil || !strings.HasSuffix(err.Error(), "other: exit status 1: no number") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCommandIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	doc, err := measured(t, ctx, "wait", "wait")
+	if err == nil || doc.Experiments[0].Status != "interrupted" {
+		t.Errorf("error %v, status %s", err, doc.Experiments[0].Status)
+	}
+}
