@@ -3,6 +3,7 @@ package lorawan
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // An EUI is a 64-bit identifier of a device, a join server or a gateway. Its text
@@ -28,22 +29,37 @@ func ParseDevAddr(text string) (DevAddr, error) {
 	return DevAddr(n), err
 }
 
+// parseHex keeps no part of the text, so that the conversion of a short slice to it
+// does not allocate.
 func parseHex(text string, digits int) (uint64, error) {
 	n, err := strconv.ParseUint(text, 16, 64)
 	if err != nil || len(text) != digits {
-		return 0, fmt.Errorf("lorawan: %.40q is not %d hexadecimal digits", text, digits)
+		return 0, fmt.Errorf("lorawan: %.40q is not %d hexadecimal digits", strings.Clone(text), digits)
 	}
 	return n, nil
 }
 
-func (e EUI) String() string     { return fmt.Sprintf("%016x", uint64(e)) }
-func (a DevAddr) String() string { return fmt.Sprintf("%08x", uint32(a)) }
+func (e EUI) String() string     { return string(appendHex(nil, uint64(e), 16)) }
+func (a DevAddr) String() string { return string(appendHex(nil, uint64(a), 8)) }
+
+// AppendText appends the text.
+func (e EUI) AppendText(dst []byte) ([]byte, error) { return appendHex(dst, uint64(e), 16), nil }
+
+// AppendText appends the text.
+func (a DevAddr) AppendText(dst []byte) ([]byte, error) { return appendHex(dst, uint64(a), 8), nil }
+
+func appendHex(dst []byte, n uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[n>>shift&0xf])
+	}
+	return dst
+}
 
 // MarshalText returns the text.
-func (e EUI) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+func (e EUI) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 
 // MarshalText returns the text.
-func (a DevAddr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+func (a DevAddr) MarshalText() ([]byte, error) { return a.AppendText(nil) }
 
 // UnmarshalText reads what MarshalText writes.
 func (e *EUI) UnmarshalText(text []byte) (err error) {
