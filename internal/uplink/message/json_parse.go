@@ -1,0 +1,287 @@
+package message
+
+import (
+	"math"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// The members of each object of generation A, those that must be there first.
+var (
+	upstreamKeys   = []string{"ProtocolVersion", "TransactionID", "DevEUIs", "Radio", "PHYPayloadNoMIC", "MICChallenge", "Outdated", "GPS"}
+	answerKeys     = []string{"ProtocolVersion", "TransactionID", "DevEUI", "MIC", "ResultCode", "ResultMessage"}
+	downstreamKeys = []string{"ProtocolVersion", "TransactionID", "TxWindow", "PHYPayload", "DevEUI", "Addr", "TargetDevAddr"}
+	replyKeys      = []string{"ProtocolVersion", "TransactionID", "MailboxID", "ResultCode", "ResultMessage"}
+	radioKeys      = []string{"RSSI", "SNR", "Frequency", "LoRa", "FSK", "FHSS"}
+	loRaKeys       = []string{"Spreading", "Bandwidth"}
+	fskKeys        = []string{"FrequencyDeviation", "BitRate"}
+	fhssKeys       = []string{"Ocw", "CodingRate"}
+	positionKeys   = []string{"Lat", "Lng", "Alt"}
+	windowKeys     = []string{"Radio", "Delay", "TMMS", "Deadline"}
+)
+
+// ParseUpstream reads an Upstream of generation A into u, whose slices and
+// position it uses again. After an error u holds anything.
+func ParseUpstream(data []byte, u *Upstream) error {
+	s := scanner{data: data}
+	position := u.Position
+	u.Outdated, u.Position = false, nil
+	o := s.object(upstreamKeys)
+	for o.next() {
+		switch s.name {
+		case "ProtocolVersion":
+			s.positive(math.MaxUint64)
+		case "TransactionID":
+			u.Transaction = s.positive(math.MaxUint64)
+		case "Outdated":
+			u.Outdated = s.bool()
+		case "DevEUIs":
+			u.DevEUIs = appendUints(&s, u.DevEUIs[:0])
+		case "Radio":
+			s.radio(&u.Radio, true)
+		case "PHYPayloadNoMIC":
+			u.PHYNoMIC = appendUints(&s, u.PHYNoMIC[:0])
+		case "MICChallenge":
+			u.Challenge = appendUints(&s, u.Challenge[:0])
+		case "GPS":
+			if position == nil {
+				position = new(Position)
+			}
+			s.position(position)
+			u.Position = position
+		}
+	}
+	o.require(6)
+	return s.end()
+}
+
+// radio reads a Radio; RSSI and SNR belong to an uplink's.
+func (s *scanner) radio(r *Radio, uplink bool) {
+	coding := r.CodingRate
+	*r = Radio{}
+	names, required := radioKeys, 3
+	if !uplink {
+		names, required = radioKeys[2:], 1
+	}
+	o := s.object(names)
+	for o.next() {
+		switch s.name {
+		case "Frequency":
+			r.Frequency = s.uint32()
+		case "LoRa":
+			r.Modulation = LoRa
+			s.loRa(r)
+		case "FSK":
+			r.Modulation = FSK
+			s.fsk(r)
+		case "FHSS":
+			r.Modulation = FHSS
+			s.fhss(r, coding)
+		case "RSSI":
+			r.RSSI = float32(s.float(32))
+		case "SNR":
+			r.SNR = float32(s.float(32))
+		}
+	}
+	o.require(required)
+	o.one("LoRa", "FSK", "FHSS")
+}
+
+func (s *scanner) loRa(r *Radio) {
+	o := s.object(loRaKeys)
+	for o.next() {
+		switch s.name {
+		case "Spreading":
+			r.Spreading = uint32(s.uint(12))
+		case "Bandwidth":
+			r.Bandwidth = s.uint32()
+		}
+	}
+	o.require(2)
+}
+
+func (s *scanner) fsk(r *Radio) {
+	o := s.object(fskKeys)
+	for o.next() {
+		switch s.name {
+		case "FrequencyDeviation":
+			r.FrequencyDeviation = s.uint32()
+		case "BitRate":
+			r.BitRate = s.uint32()
+		}
+	}
+	o.require(2)
+}
+
+// fhss reads an FHSS; last is the coding rate that was read before.
+func (s *scanner) fhss(r *Radio, last string) {
+	o := s.object(fhssKeys)
+	for o.next() {
+		switch s.name {
+		case "Ocw":
+			r.ChannelWidth = s.uint32()
+		case "CodingRate":
+			r.CodingRate = again(s.text(), last)
+		}
+	}
+	o.require(2)
+}
+
+// again returns text, as the string that it was before if it is the same.
+func again(text []byte, before string) string {
+	if string(text) == before {
+		return before
+	}
+	return string(text)
+}
+
+func (s *scanner) position(p *Position) {
+	*p = Position{}
+	o := s.object(positionKeys)
+	for o.next() {
+		switch s.name {
+		case "Lat":
+			p.Latitude = s.float(64)
+		case "Lng":
+			p.Longitude = s.float(64)
+		case "Alt":
+			p.Altitude, p.HasAltitude = s.float(64), true
+		}
+	}
+	o.require(2)
+}
+
+// ParseAnswer reads an answer of generation A into a: an UpstreamAck, or, with a
+// ResultCode, an UpstreamReject. After an error a holds anything.
+func ParseAnswer(data []byte, a *Answer) error {
+	s := scanner{data: data}
+	text := a.Text
+	*a = Answer{}
+	o := s.object(answerKeys)
+	for o.next() {
+		switch s.name {
+		case "ProtocolVersion":
+			s.positive(math.MaxUint64)
+		case "TransactionID":
+			a.Transaction = s.positive(math.MaxUint64)
+		case "DevEUI":
+			a.DevEUI = lorawan.EUI(s.uint(math.MaxUint64))
+		case "MIC":
+			a.MIC = s.uint32()
+		case "ResultCode":
+			a.Reject = s.reject()
+		case "ResultMessage":
+			a.Text = again(s.text(), text)
+		}
+	}
+	if a.Reject != RejectNone {
+		o.require(2)
+		a.DevEUI, a.MIC = 0, 0
+	} else {
+		o.require(4)
+		a.Text = ""
+	}
+	return s.end()
+}
+
+func (s *scanner) reject() Reject {
+	switch code := s.text(); string(code) {
+	case "MICFailed":
+		return MICFailed
+	case "Other":
+		return RejectOther
+	default:
+		s.fail("%s: %.40q is neither MICFailed nor Other", s.name, code)
+		return RejectNone
+	}
+}
+
+// ParseDownstream reads a Downstream or a MulticastDownstream of generation A.
+func ParseDownstream(data []byte) (*Downstream, error) {
+	s := scanner{data: data}
+	d := new(Downstream)
+	o := s.object(downstreamKeys)
+	for o.next() {
+		switch s.name {
+		case "ProtocolVersion":
+			s.positive(math.MaxUint64)
+		case "TransactionID":
+			d.Transaction = s.positive(math.MaxUint64)
+		case "DevEUI":
+			d.DevEUI = lorawan.EUI(s.uint(math.MaxUint64))
+		case "Addr":
+			d.Multicast, d.Group = true, lorawan.DevAddr(s.uint32())
+		case "TargetDevAddr":
+			d.Target = new(lorawan.DevAddr(s.uint32()))
+		case "TxWindow":
+			s.window(&d.Window)
+		case "PHYPayload":
+			d.PHY = appendUints(&s, d.PHY)
+		}
+	}
+	o.require(4)
+	o.one("DevEUI", "Addr")
+	if err := d.check(); err != nil && s.err == nil {
+		return nil, err
+	}
+	return d, s.end()
+}
+
+func (s *scanner) window(w *Window) {
+	o := s.object(windowKeys)
+	for o.next() {
+		switch s.name {
+		case "Radio":
+			s.radio(&w.Radio, false)
+		case "Delay":
+			w.Delay = uint32(s.positive(maxDelay))
+		case "TMMS":
+			w.TMMS = appendUints(s, w.TMMS)
+		case "Deadline":
+			w.Deadline = s.positive(math.MaxUint64)
+		}
+	}
+	o.require(1)
+	o.one("Delay", "TMMS", "Deadline")
+}
+
+// ParseDownstreamReply reads what a customer gets for its Downstream: an
+// acknowledgement or, then with a result, the final word. Both fill the
+// DownstreamAck.
+func ParseDownstreamReply(data []byte) (DownstreamAck, *DownstreamResult, error) {
+	s := scanner{data: data}
+	var r DownstreamResult
+	o := s.object(replyKeys)
+	for o.next() {
+		switch s.name {
+		case "ProtocolVersion":
+			s.positive(math.MaxUint64)
+		case "TransactionID":
+			r.Transaction = s.positive(math.MaxUint64)
+		case "MailboxID":
+			r.Mailbox = s.positive(math.MaxUint64)
+		case "ResultCode":
+			r.Code = s.resultCode()
+		case "ResultMessage":
+			r.Text = string(s.text())
+		}
+	}
+	ack := DownstreamAck{Transaction: r.Transaction, Mailbox: r.Mailbox}
+	if !o.has("ResultCode") {
+		o.require(3)
+		return ack, nil, s.end()
+	}
+	o.require(5)
+	return ack, &r, s.end()
+}
+
+func (s *scanner) resultCode() ResultCode {
+	text := s.text()
+	for code, name := range resultNames {
+		if string(text) == name {
+			return ResultCode(code)
+		}
+	}
+	s.fail("%s: %.40q is none of %q", s.name, text, resultNames)
+	return 0
+}

@@ -1,0 +1,223 @@
+package message
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// example is the one of the facts: solvable, 17 bytes of frame, four entries.
+func example() *Upstream {
+	return &Upstream{
+		Transaction: 7310042,
+		DevEUIs:     []lorawan.EUI{11249791761593666359},
+		Radio:       Radio{Frequency: 867500000, Spreading: 9, Bandwidth: 125000, RSSI: -97, SNR: 4.75},
+		PHYNoMIC:    []byte{64, 218, 27, 1, 38, 0, 1, 0, 1, 170, 197, 107, 171, 150, 162, 148, 104},
+		Challenge:   []uint32{291772104, 3726252033, 88431001, 4013390217},
+	}
+}
+
+const exampleJSON = `{"ProtocolVersion": 1, "TransactionID": 7310042, "DevEUIs": [11249791761593666359],
+ "Radio": {"Frequency": 867500000, "LoRa": {"Spreading": 9, "Bandwidth": 125000}, "RSSI": -97.0, "SNR": 4.75},
+ "PHYPayloadNoMIC": [64,218,27,1,38,0,1,0,1,170,197,107,171,150,162,148,104],
+ "MICChallenge": [291772104, 3726252033, 88431001, 4013390217]}`
+
+func upstreams() map[string]*Upstream {
+	fsk, fhss, full := example(), example(), example()
+	fsk.Radio = Radio{Modulation: FSK, Frequency: 868800000, FrequencyDeviation: 25000, BitRate: 50000, RSSI: -60.5}
+	fhss.Radio = Radio{Modulation: FHSS, Frequency: 867500000, ChannelWidth: 137000, CodingRate: `4/6 "é"`, SNR: 1e-10, RSSI: -3e30}
+	full.Transaction = math.MaxUint64
+	full.Outdated = true
+	full.DevEUIs = []lorawan.EUI{0, math.MaxUint64}
+	full.Challenge = []uint32{0, math.MaxUint32}
+	full.PHYNoMIC = []byte{0, 9, 10, 99, 100, 255}
+	full.Position = &Position{Latitude: 46.948020000000001, Longitude: -7.4, Altitude: 552, HasAltitude: true}
+	flat := example()
+	flat.Position = &Position{Latitude: -90, Longitude: 180}
+	return map[string]*Upstream{"example": example(), "fsk": fsk, "fhss": fhss, "full": full, "flat": flat}
+}
+
+func TestParseUpstreamExample(t *testing.T) {
+	var u Upstream
+	if err := ParseUpstream([]byte(exampleJSON), &u); err != nil {
+		t.Fatal(err)
+	}
+	if want := example(); !reflect.DeepEqual(&u, want) {
+		t.Errorf("got %+v, want %+v", u, want)
+	}
+}
+
+func TestUpstreamRoundTrip(t *testing.T) {
+	for name, want := range upstreams() {
+		data := AppendUpstream(nil, want)
+		got := Upstream{Position: &Position{Altitude: 1}, Radio: Radio{CodingRate: "x", SNR: 3}, Outdated: true}
+		if err := ParseUpstream(data, &got); err != nil {
+			t.Errorf("%s: %v in %s", name, err, data)
+		} else if !reflect.DeepEqual(&got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// Compact JSON of one message with 17 bytes of frame, by the facts: 297 bytes with
+// 2 entries (RSSI there is -97.0, which is two bytes more than here).
+func TestUpstreamSize(t *testing.T) {
+	u := example()
+	u.Challenge = []uint32{3726252033, 4013390217}
+	if n := len(AppendUpstream(nil, u)); n < 280 || n > 300 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// What is not finite must not become bad JSON.
+func TestUpstreamNotFinite(t *testing.T) {
+	u := example()
+	u.Radio.RSSI, u.Radio.SNR = float32(math.NaN()), float32(math.Inf(-1))
+	u.Position = &Position{Latitude: math.NaN()}
+	var got Upstream
+	if err := ParseUpstream(AppendUpstream(nil, u), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := example()
+	want.Radio.RSSI, want.Radio.SNR = 0, 0
+	if !reflect.DeepEqual(&got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func answers() map[string]*Answer {
+	return map[string]*Answer{
+		"ack":     {Transaction: 7310042, DevEUI: 11249791761593666359, MIC: 3726252033},
+		"largest": {Transaction: math.MaxUint64, DevEUI: math.MaxUint64, MIC: math.MaxUint32},
+		"zero":    {Transaction: 1},
+		"failed":  {Transaction: 7310043, Reject: MICFailed},
+		"other":   {Transaction: 2, Reject: RejectOther, Text: "no \"such\"\n\x01 device é"},
+	}
+}
+
+func TestAnswerRoundTrip(t *testing.T) {
+	for name, want := range answers() {
+		data := AppendAnswer(nil, want)
+		got := Answer{Text: "before", Reject: MICFailed, MIC: 3}
+		if err := ParseAnswer(data, &got); err != nil {
+			t.Errorf("%s: %v in %s", name, err, data)
+		} else if got != *want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// Nulls, spaces, escapes in names, other members and their order.
+func TestParseAnswerForms(t *testing.T) {
+	want := Answer{Transaction: 3, DevEUI: 4, MIC: 5}
+	for _, text := range []string{
+		` { "MIC" : 5 , "DevEUI" : 4 , "TransactionID" : 3 , "ProtocolVersion" : 1 } ` + "\r\n\t",
+		`{"ProtocolVersion":1,"TransactionID":3,"DevEUI":4,"MIC":5,"ResultCode":null,"ResultMessage":null}`,
+		`{"ProtocolVersion":2,"TransactionID":3,"DevEUI":4,"\u004dIC":5,"é":"\ud83d\ude00"}`,
+		`{"ProtocolVersion":1,"TransactionID":3,"DevEUI":4,"MIC":5,"mic":6,"x":[{},[],{"a":[-1.5e+3,true,false,null,"]"]}]}`,
+	} {
+		var got Answer
+		if err := ParseAnswer([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestParseAnswerMistakes(t *testing.T) {
+	deep := `{"x":` + strings.Repeat("[", 1<<20)
+	for text, want := range map[string]string{
+		``:     "want '{'",
+		`null`: "want '{'",
+		`{"ProtocolVersion":1,"TransactionID":0,"DevEUI":4,"MIC":5}`:                    "TransactionID: want an integer of 1",
+		`{"ProtocolVersion":0,"TransactionID":1,"DevEUI":4,"MIC":5}`:                    "ProtocolVersion: want",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":18446744073709551616,"MIC":5}`: "DevEUI: an integer above 18446744073709551615",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":4294967296}`:           "MIC: 4294967296 is above 4294967295",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":-1}`:                   "MIC: want an integer",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":05}`:                   "leading zero",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5.0}`:                  "want a comma",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":"4","MIC":5}`:                  "DevEUI: want an integer",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5,"MIC":5}`:            "MIC: twice",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4}`:                            "MIC: missing",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5,}`:                   "want a string",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5`:                     "want a comma or '}'",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5}x`:                   "text behind",
+		`{"ProtocolVersion":1,"TransactionID":1,"ResultCode":"Success"}`:                "neither MICFailed nor Other",
+		`{"ProtocolVersion":1,"TransactionID":1,"ResultCode":1}`:                        "ResultCode: want a string",
+		`{"a":"` + "\xff" + `"}`: "not UTF-8",
+		`{"a":"` + "\n" + `"}`:   "control character",
+		`{"a":"\x"}`:             "invalid character",
+		`{"a":"`:                 "without an end",
+		`{"a":01}`:               "want a comma",
+		`{"a":1.}`:               "want a number",
+		`{"a":+1}`:               "want a value",
+		`{"a" 1}`:                "want a colon",
+		deep:                     "more than 32",
+	} {
+		var a Answer
+		if err := ParseAnswer([]byte(text), &a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestParseUpstreamMistakes(t *testing.T) {
+	for _, tt := range []struct{ from, to, want string }{
+		{`"RSSI": -97.0, `, ``, "RSSI: missing"},
+		{`"SNR": 4.75`, `"SNR": null`, "SNR: missing"},
+		{`"SNR": 4.75`, `"SNR": 1e40`, "beyond 32 bits"},
+		{`"Spreading": 9`, `"Spreading": 13`, "13 is above 12"},
+		{`"LoRa"`, `"OCW"`, "0 of LoRa, FSK, FHSS"},
+		{`"LoRa"`, `"FHSS":{"Ocw":1,"CodingRate":"4/6"},"LoRa"`, "2 of LoRa, FSK, FHSS"},
+		{`"LoRa"`, `"FHSS":{"OCW":1,"CodingRate":"4/6"},"LoRa"`, "Ocw: missing"},
+		{`"LoRa"`, `"FSK":{"BitRate":1},"LoRa"`, "FrequencyDeviation: missing"},
+		{`[64,`, `[256,`, "256 is above 255"},
+		{`[64,`, `[null,`, "want an integer"},
+		{`[64,218`, `"QNob"`, "PHYPayloadNoMIC: want '['"},
+		{`"MICChallenge"`, `"GPS":{"Lat":1},"MICChallenge"`, "Lng: missing"},
+		{`"MICChallenge"`, `"Outdated":1,"MICChallenge"`, "want true or false"},
+		{`"MICChallenge"`, `"Challenge"`, "MICChallenge: missing"},
+	} {
+		text := strings.Replace(exampleJSON, tt.from, tt.to, 1)
+		var u Upstream
+		if err := ParseUpstream([]byte(text), &u); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s for %s: %v, want %s", tt.to, tt.from, err, tt.want)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for name, u := range upstreams() {
+		if name == "fhss" {
+			u.Radio.CodingRate = "4/6" // an escape allocates
+		}
+		var dst []byte
+		var into Upstream
+		check(t, name, func() error {
+			dst = AppendUpstream(dst[:0], u)
+			return ParseUpstream(dst, &into)
+		})
+	}
+	for _, a := range []*Answer{answers()["ack"], answers()["failed"], {Transaction: 1, Reject: RejectOther, Text: "again"}} {
+		var dst []byte
+		var into Answer
+		check(t, "answer", func() error {
+			dst = AppendAnswer(dst[:0], a)
+			return ParseAnswer(dst, &into)
+		})
+	}
+}
+
+// check wants no allocation from a second call on.
+func check(t *testing.T, name string, call func() error) {
+	t.Helper()
+	if n := testing.AllocsPerRun(100, func() {
+		if err := call(); err != nil {
+			t.Fatal(name, err)
+		}
+	}); n > 0 {
+		t.Errorf("%s: %v allocations", name, n)
+	}
+}

@@ -1,0 +1,85 @@
+package message
+
+import "strings"
+
+// An object reads the members of a JSON object. A member that is null counts as
+// absent, one that is not among the names is skipped.
+type object struct {
+	*scanner
+	names []string
+	seen  uint // bit i: names[i] was there
+	last  int  // names[last] was found last: members tend to come in order
+}
+
+func (s *scanner) object(names []string) object {
+	s.open('{')
+	return object{scanner: s, names: names, last: -1}
+}
+
+// next goes to the next member, whose name is then in name.
+func (o *object) next() bool {
+	for o.more('}') {
+		key := o.key()
+		if !o.find(key) {
+			o.name = ""
+			o.skip(maxDepth)
+			continue
+		}
+		o.name = o.names[o.last]
+		if o.literal("null") {
+			continue
+		}
+		if o.seen&(1<<o.last) != 0 {
+			o.fail("%s: twice", o.name)
+			return false
+		}
+		o.seen |= 1 << o.last
+		return o.err == nil
+	}
+	return false
+}
+
+// find sets last to the index of a key.
+func (o *object) find(key []byte) bool {
+	for range o.names {
+		if o.last++; o.last >= len(o.names) {
+			o.last = 0
+		}
+		if o.names[o.last] == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// require wants the first n of the names to have been there.
+func (o *object) require(n int) {
+	for i, name := range o.names[:n] {
+		if o.seen&(1<<i) == 0 {
+			o.fail("%s: missing", name)
+		}
+	}
+}
+
+// has reports whether a member was there.
+func (o *object) has(name string) bool {
+	for i := range o.names {
+		if o.names[i] == name {
+			return o.seen&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// one wants exactly one of the names to have been there.
+func (o *object) one(names ...string) {
+	n := 0
+	for _, name := range names {
+		if o.has(name) {
+			n++
+		}
+	}
+	if n != 1 {
+		o.fail("%d of %s, want exactly one", n, strings.Join(names, ", "))
+	}
+}

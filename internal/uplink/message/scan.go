@@ -1,0 +1,280 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep a value that nobody asked for may be nested.
+const maxDepth = 32
+
+// A scanner reads one JSON text without allocating. After the first mistake,
+// which err holds, it stands at the end and everything reads as zero.
+type scanner struct {
+	data  []byte
+	pos   int
+	err   error
+	name  string // the member that is being read
+	first bool   // nothing was read of the innermost array or object yet
+}
+
+func (s *scanner) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("message: at byte %d: %s", min(s.pos, len(s.data)), fmt.Sprintf(format, args...))
+	}
+	s.pos = len(s.data)
+}
+
+// peek skips white space and returns the byte behind it, 0 at the end.
+func (s *scanner) peek() byte {
+	for ; s.pos < len(s.data); s.pos++ {
+		switch c := s.data[s.pos]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// open reads the bracket that begins an array or an object.
+func (s *scanner) open(bracket byte) {
+	if s.peek() != bracket {
+		s.fail("%s: want %q", s.name, bracket)
+		return
+	}
+	s.pos++
+	s.first = true
+}
+
+// more reports whether another element follows, and reads the comma before it or
+// the closing bracket.
+func (s *scanner) more(bracket byte) bool {
+	c := s.peek()
+	first := s.first
+	s.first = false
+	switch {
+	case s.err != nil:
+		return false
+	case c == bracket:
+		s.pos++
+		return false
+	case first:
+		return true
+	case c != ',':
+		s.fail("%s: want a comma or %q", s.name, bracket)
+		return false
+	}
+	s.pos++
+	return true
+}
+
+// end reports the first mistake, or what follows the value.
+func (s *scanner) end() error {
+	if s.peek(); s.pos < len(s.data) {
+		s.fail("text behind the message")
+	}
+	return s.err
+}
+
+// literal reads a word if it stands here.
+func (s *scanner) literal(word string) bool {
+	if s.peek() != word[0] || len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
+		return false
+	}
+	s.pos += len(word)
+	return true
+}
+
+func (s *scanner) bool() bool {
+	if s.literal("true") {
+		return true
+	}
+	if !s.literal("false") {
+		s.fail("%s: want true or false", s.name)
+	}
+	return false
+}
+
+// uint reads an integer of 0 to limit.
+func (s *scanner) uint(limit uint64) uint64 {
+	const cut = math.MaxUint64 / 10
+	s.peek()
+	var n uint64
+	i := s.pos
+	for ; i < len(s.data); i++ {
+		d := uint64(s.data[i] - '0')
+		if d > 9 {
+			break
+		}
+		if n >= cut && (n > cut || d > math.MaxUint64%10) {
+			s.fail("%s: an integer above %d", s.name, limit)
+			return 0
+		}
+		n = n*10 + d
+	}
+	switch digits := i - s.pos; {
+	case digits == 0:
+		s.fail("%s: want an integer of 0 to %d", s.name, limit)
+		return 0
+	case digits > 1 && s.data[s.pos] == '0':
+		s.fail("%s: an integer with a leading zero", s.name)
+		return 0
+	case n > limit:
+		s.fail("%s: %d is above %d", s.name, n, limit)
+		return 0
+	}
+	s.pos = i
+	return n
+}
+
+// positive reads an integer of 1 to limit.
+func (s *scanner) positive(limit uint64) uint64 {
+	n := s.uint(limit)
+	if n == 0 {
+		s.fail("%s: want an integer of 1 to %d", s.name, limit)
+	}
+	return n
+}
+
+func (s *scanner) uint32() uint32 { return uint32(s.uint(math.MaxUint32)) }
+
+// appendUints reads an array of integers that fit into a T.
+func appendUints[T ~uint8 | ~uint32 | ~uint64](s *scanner, dst []T) []T {
+	for s.open('['); s.more(']'); {
+		dst = append(dst, T(s.uint(uint64(^T(0)))))
+	}
+	return dst
+}
+
+func (s *scanner) float(bits int) float64 {
+	s.peek()
+	start := s.pos
+	s.number()
+	if s.err != nil {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(s.data[start:s.pos]), bits)
+	if err != nil {
+		s.fail("%s: a number beyond %d bits", s.name, bits)
+	}
+	return f
+}
+
+// number skips a number.
+func (s *scanner) number() {
+	s.skipOne('-', '-')
+	if !s.skipOne('0', '0') {
+		s.digits()
+	}
+	if s.skipOne('.', '.') {
+		s.digits()
+	}
+	if s.skipOne('e', 'E') {
+		s.skipOne('+', '-')
+		s.digits()
+	}
+}
+
+func (s *scanner) skipOne(a, b byte) bool {
+	if s.pos < len(s.data) && (s.data[s.pos] == a || s.data[s.pos] == b) {
+		s.pos++
+		return true
+	}
+	return false
+}
+
+// digits skips one digit or more.
+func (s *scanner) digits() {
+	start := s.pos
+	for s.pos < len(s.data) && s.data[s.pos]-'0' <= 9 {
+		s.pos++
+	}
+	if s.pos == start {
+		s.fail("%s: want a number", s.name)
+	}
+}
+
+// text reads a string. What it returns is a part of the data unless the string
+// holds an escape.
+func (s *scanner) text() []byte {
+	if s.peek() != '"' {
+		s.fail("%s: want a string", s.name)
+		return nil
+	}
+	var escaped, wide bool
+	for i := s.pos + 1; i < len(s.data); i++ {
+		switch c := s.data[i]; {
+		case c == '"':
+			quoted := s.data[s.pos : i+1]
+			if wide && !utf8.Valid(quoted) {
+				s.fail("%s: a string that is not UTF-8", s.name)
+				return nil
+			}
+			if escaped {
+				return s.unescape(quoted)
+			}
+			s.pos = i + 1
+			return quoted[1 : len(quoted)-1]
+		case c == '\\':
+			escaped = true
+			i++
+		case c < ' ':
+			s.fail("%s: a control character in a string", s.name)
+			return nil
+		case c >= utf8.RuneSelf:
+			wide = true
+		}
+	}
+	s.fail("%s: a string without an end", s.name)
+	return nil
+}
+
+// unescape reads a string that holds an escape, which is rare.
+func (s *scanner) unescape(quoted []byte) []byte {
+	var text string
+	if err := json.Unmarshal(quoted, &text); err != nil {
+		s.fail("%s: %v", s.name, err)
+		return nil
+	}
+	s.pos += len(quoted)
+	return []byte(text)
+}
+
+// skip reads any value, nested up to depth.
+func (s *scanner) skip(depth int) {
+	switch c := s.peek(); {
+	case c == '"':
+		s.text()
+	case c == '-' || c-'0' <= 9:
+		s.number()
+	case s.literal("null") || s.literal("true") || s.literal("false"):
+	case c != '[' && c != '{':
+		s.fail("want a value")
+	case depth == 0:
+		s.fail("more than %d arrays and objects in each other", maxDepth)
+	case c == '[':
+		for s.open('['); s.more(']'); {
+			s.skip(depth - 1)
+		}
+	default:
+		for s.open('{'); s.more('}'); {
+			s.key()
+			s.skip(depth - 1)
+		}
+	}
+}
+
+// key reads the name of a member and its colon.
+func (s *scanner) key() []byte {
+	key := s.text()
+	if s.peek() != ':' {
+		s.fail("want a colon")
+		return nil
+	}
+	s.pos++
+	return key
+}
