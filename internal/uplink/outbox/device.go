@@ -1,0 +1,152 @@
+package outbox
+
+import (
+	"math"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// The shortest and the longest challenge, in entries, as the published
+// specification of the service has them.
+const (
+	MinChallenge = 2
+	MaxChallenge = 4096
+)
+
+const (
+	// longChallenge and maxUnanswered: while a device's challenge is longer, no
+	// more of its messages are unanswered, since each takes up to 44 kB as JSON.
+	longChallenge = 64
+	maxUnanswered = 64
+)
+
+// TrustConfig is how a customer's answers change the length of challenges.
+type TrustConfig struct {
+	// Start is the length of a new device's challenge; 0: MaxChallenge. It is
+	// brought into the range from MinChallenge to MaxChallenge.
+	Start int
+	// Reduce has a missing answer double the next challenge.
+	Reduce bool
+	// FailureLimit is how many failures in succession a device may have before
+	// it is suspended; 0: 50.
+	FailureLimit int
+	// Initial gives the length for a device that the outbox does not know yet, if
+	// it was saved, and 0 otherwise; nil: none was. It is called with the outbox
+	// locked.
+	Initial func(lorawan.EUI) int
+}
+
+func (c *TrustConfig) setDefaults() {
+	setDefault(&c.Start, MaxChallenge)
+	setDefault(&c.FailureLimit, 50)
+	c.Start = int(clampSize(c.Start))
+}
+
+func clampSize(n int) uint16 { return uint16(max(MinChallenge, min(n, MaxChallenge))) }
+
+// A device is what the outbox knows about one, with those of its messages that
+// wait: its lane. A lane with messages is either among the ready ones, or stands
+// aside for a device that is full.
+type device struct {
+	eui   lorawan.EUI
+	queue list
+	// waitsFor is the full device for which the lane stands aside, aside the first
+	// of the lanes that do so for this device, nextAside the one after this lane.
+	waitsFor, aside, nextAside *device
+
+	index      int32 // among the ready lanes, from 1; 0: not among them
+	unanswered int32
+	size       uint16
+	failures   uint16
+	suspended  bool
+	changed    bool // since the last Trust
+}
+
+func (o *Outbox) device(eui lorawan.EUI) *device {
+	d := o.devices[eui]
+	if d == nil {
+		d = &device{eui: eui, size: o.initialSize(eui)}
+		o.devices[eui] = d
+	}
+	return d
+}
+
+func (o *Outbox) initialSize(eui lorawan.EUI) uint16 {
+	if initial := o.config.Trust.Initial; initial != nil {
+		if n := initial(eui); n > 0 {
+			return clampSize(n)
+		}
+	}
+	return uint16(o.config.Trust.Start)
+}
+
+// full says that no further message of the device may be unanswered.
+func (d *device) full() bool {
+	return d.size > longChallenge && d.unanswered >= maxUnanswered
+}
+
+// solved is a right answer: half the challenge.
+func (o *Outbox) solved(d *device) {
+	d.failures = 0
+	o.resize(d, int(d.size)/2)
+}
+
+// failed is a wrong answer: a challenge that many times as long.
+func (o *Outbox) failed(d *device, factor int, out *settled) {
+	o.resize(d, int(d.size)*factor)
+	if d.failures < math.MaxUint16 {
+		d.failures++
+	}
+	if int(d.failures) > o.config.Trust.FailureLimit && !d.suspended {
+		d.suspended = true
+		o.stats.Suspensions++
+		out.suspended = append(out.suspended, d.eui)
+	}
+}
+
+func (o *Outbox) resize(d *device, n int) {
+	size := clampSize(n)
+	if size == d.size {
+		return
+	}
+	d.size = size
+	if !d.changed {
+		d.changed = true
+		o.changed = append(o.changed, d)
+	}
+}
+
+// Trust returns the challenge lengths that changed since the last call, to be
+// saved for Initial. Who cannot save them keeps them for the next time.
+func (o *Outbox) Trust() map[lorawan.EUI]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	trust := make(map[lorawan.EUI]int, len(o.changed))
+	for _, d := range o.changed {
+		d.changed = false
+		trust[d.eui] = int(d.size)
+	}
+	o.changed = nil
+	return trust
+}
+
+// Forget starts devices anew, as after their rows were dropped or a suspension
+// was lifted: with the challenge that Initial gives, and no failures.
+func (o *Outbox) Forget(euis ...lorawan.EUI) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, eui := range euis {
+		d := o.devices[eui]
+		if d == nil {
+			continue
+		}
+		d.size, d.failures, d.suspended = o.initialSize(eui), 0, false
+		if !d.full() {
+			o.release(d)
+		}
+		if d.queue.n == 0 && d.unanswered == 0 {
+			delete(o.devices, eui)
+		}
+	}
+	o.rouse()
+}

@@ -1,0 +1,149 @@
+package outbox
+
+import (
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+// An entry is a message in the outbox. It either waits, in the outbox's list and
+// in the queue of its lane, or a connection holds it.
+type entry struct {
+	uplink      *message.Uplink
+	devEUIs     []lorawan.EUI
+	lane        *device   // of the first DevEUI
+	others      []*device // of the further ones
+	order       link      // among all that wait, or those that the connection holds
+	turn        link      // among those of the lane that wait
+	conn        *Conn     // that holds it; nil: it waits
+	transaction uint64    // 0: it was never sent
+	rank        int64     // its place among those that wait
+	put, sent   time.Duration
+	bytes       int
+	size        uint16 // of the challenge, once sent
+}
+
+const (
+	micLen = 4
+	// overhead is about what a message takes in memory beside its frame: the
+	// entry, its place in the map, the uplink and its radio block.
+	overhead = 512
+	// maxFree limits the entries kept for reuse.
+	maxFree = 4096
+)
+
+// candidates are the devices that could have sent the message.
+func (e *entry) candidates(yield func(*device) bool) {
+	if !yield(e.lane) {
+		return
+	}
+	for _, d := range e.others {
+		if !yield(d) {
+			return
+		}
+	}
+}
+
+// dropSuspended takes suspended devices from the candidates of a message that is
+// in no lane, unless it was sent, and says whether any candidate is left.
+func (e *entry) dropSuspended() bool {
+	left, suspended := 0, 0
+	for d := range e.candidates {
+		if d.suspended {
+			suspended++
+		} else {
+			left++
+		}
+	}
+	if left == 0 || suspended == 0 || e.transaction != 0 {
+		return left > 0
+	}
+	devEUIs, devices := make([]lorawan.EUI, 0, left), make([]*device, 0, left)
+	for d := range e.candidates {
+		if !d.suspended {
+			devEUIs, devices = append(devEUIs, d.eui), append(devices, d)
+		}
+	}
+	e.devEUIs, e.lane, e.others = devEUIs, devices[0], devices[1:]
+	return true
+}
+
+func (o *Outbox) newEntry(m *Message, now time.Duration) *entry {
+	var e *entry
+	if n := len(o.free); n > 0 {
+		e = o.free[n-1]
+		o.free = o.free[:n-1]
+	} else {
+		e = &entry{}
+		e.order.entry, e.turn.entry = e, e
+	}
+	e.uplink, e.devEUIs, e.put = m.Uplink, m.DevEUIs, now
+	e.bytes = overhead + len(m.Uplink.PHY) + 16*len(m.DevEUIs)
+	e.lane = o.device(m.DevEUIs[0])
+	if len(m.DevEUIs) > 1 {
+		e.others = make([]*device, 0, len(m.DevEUIs)-1)
+		for _, eui := range m.DevEUIs[1:] {
+			e.others = append(e.others, o.device(eui))
+		}
+	}
+	return e
+}
+
+func (o *Outbox) recycle(e *entry) {
+	if len(o.free) >= maxFree {
+		return
+	}
+	*e = entry{}
+	e.order.entry, e.turn.entry = e, e
+	o.free = append(o.free, e)
+}
+
+// A link is a message's place in a list.
+type link struct {
+	prev, next *link
+	entry      *entry
+}
+
+// A list is a doubly linked list of messages.
+type list struct {
+	head, tail *link
+	n          int
+}
+
+func (l *list) pushBack(x *link) {
+	x.prev, x.next = l.tail, nil
+	if l.tail != nil {
+		l.tail.next = x
+	} else {
+		l.head = x
+	}
+	l.tail = x
+	l.n++
+}
+
+func (l *list) pushFront(x *link) {
+	x.prev, x.next = nil, l.head
+	if l.head != nil {
+		l.head.prev = x
+	} else {
+		l.tail = x
+	}
+	l.head = x
+	l.n++
+}
+
+func (l *list) remove(x *link) {
+	if x.prev != nil {
+		x.prev.next = x.next
+	} else {
+		l.head = x.next
+	}
+	if x.next != nil {
+		x.next.prev = x.prev
+	} else {
+		l.tail = x.prev
+	}
+	x.prev, x.next = nil, nil
+	l.n--
+}
