@@ -22,3 +22,8 @@ func (d *Downstream) check() error {
 	}
 	return nil
 }
+
+// known reports whether a position can be told.
+func (p *Position) known() bool {
+	return p != nil && finite(p.Latitude) && finite(p.Longitude)
+}

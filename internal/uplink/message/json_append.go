@@ -43,7 +43,7 @@ func AppendUpstream(dst []byte, u *Upstream) []byte {
 	dst = appendArray(dst, u.PHYNoMIC)
 	dst = append(dst, `,"MICChallenge":`...)
 	dst = appendArray(dst, u.Challenge)
-	if p := u.Position; p != nil && finite(p.Latitude) && finite(p.Longitude) {
+	if p := u.Position; p.known() {
 		dst = appendPosition(dst, p)
 	}
 	return append(dst, '}')

@@ -195,7 +195,7 @@ func TestNoAllocation(t *testing.T) {
 		}
 		var dst []byte
 		var into Upstream
-		check(t, name, func() error {
+		checkAllocations(t, name, func() error {
 			dst = AppendUpstream(dst[:0], u)
 			return ParseUpstream(dst, &into)
 		})
@@ -203,15 +203,15 @@ func TestNoAllocation(t *testing.T) {
 	for _, a := range []*Answer{answers()["ack"], answers()["failed"], {Transaction: 1, Reject: RejectOther, Text: "again"}} {
 		var dst []byte
 		var into Answer
-		check(t, "answer", func() error {
+		checkAllocations(t, "answer", func() error {
 			dst = AppendAnswer(dst[:0], a)
 			return ParseAnswer(dst, &into)
 		})
 	}
 }
 
-// check wants no allocation from a second call on.
-func check(t *testing.T, name string, call func() error) {
+// checkAllocations wants no allocation from a second call on.
+func checkAllocations(t *testing.T, name string, call func() error) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, func() {
 		if err := call(); err != nil {
