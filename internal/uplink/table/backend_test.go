@@ -1,0 +1,53 @@
+package table
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A backend is a kind of database on which the same tests run.
+type backend struct {
+	name string
+	// fresh returns the URL of an empty database that outlives an open table.
+	fresh func(t *testing.T) string
+}
+
+func backends() []backend {
+	return []backend{
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "rows%20 ?#.db") }},
+	}
+}
+
+// onEach runs a test on every kind of database.
+func onEach(t *testing.T, test func(t *testing.T, url string)) {
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) { test(t, b.fresh(t)) })
+	}
+}
+
+func open(t *testing.T, c Config) *Table {
+	t.Helper()
+	table, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := table.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return table
+}
+
+// eventually waits for what other goroutines bring about.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,232 @@
+package table
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"contend/internal/uplink/lorawan"
+)
+
+const (
+	// defaultFile is the database if no other is named.
+	defaultFile = "contend.db"
+	// writeTimeout bounds a transaction: a database that does not answer counts as
+	// unavailable.
+	writeTimeout = 10 * time.Second
+	// connections bounds those to PostgreSQL, besides the one that listens. An
+	// instance writes little; the server's default is 100 for all.
+	connections = 8
+)
+
+// A database is PostgreSQL or SQLite. The statements are the same for both but for
+// what the methods here write.
+type database struct {
+	*sql.DB
+	postgres *pgx.ConnConfig // nil: SQLite
+}
+
+func openDatabase(address string) (*database, error) {
+	scheme, path, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "postgres", "postgresql":
+		config, err := pgx.ParseConfig(address)
+		if err != nil {
+			return nil, fmt.Errorf("table: database URL: %w", err)
+		}
+		if config.ConnectTimeout == 0 {
+			config.ConnectTimeout = writeTimeout / 2
+		}
+		db := &database{stdlib.OpenDB(*config), config}
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		return db, nil
+	case "":
+		return openSQLite(defaultFile)
+	case "sqlite":
+		if path != "" {
+			return openSQLite(path)
+		}
+	}
+	return nil, fmt.Errorf("table: database URL %.60q is not postgres://…, sqlite:PATH or sqlite::memory:", address)
+}
+
+func openSQLite(path string) (*database, error) {
+	const pragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_txlock=immediate"
+	if path == ":memory:" {
+		db, err := sql.Open("sqlite", "file::memory:?"+pragmas)
+		if err != nil {
+			return nil, fmt.Errorf("table: %w", err)
+		}
+		db.SetMaxOpenConns(1) // each connection has a memory of its own
+		return &database{DB: db}, nil
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("table: %w", err)
+	}
+	file := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(full), "/")}
+	db, err := sql.Open("sqlite", file.String()+"?"+pragmas+"&_pragma=journal_mode(wal)")
+	if err != nil {
+		return nil, fmt.Errorf("table: %w", err)
+	}
+	return &database{DB: db}, nil
+}
+
+func (db *database) close() error {
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("table: %w", err)
+	}
+	return nil
+}
+
+// set is the numbers of a list that is the parameter: any number of them are one
+// parameter of one statement.
+func (db *database) set(parameter string) string {
+	if db.postgres != nil {
+		return "(SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(" + parameter + " AS JSON)))"
+	}
+	return "(SELECT value FROM json_each(" + parameter + "))"
+}
+
+// list is the parameter for set.
+func list[T lorawan.EUI | lorawan.DevAddr](values []T) string {
+	text := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, int64(v), 10)
+	}
+	return string(append(text, ']'))
+}
+
+// signed is how an EUI is stored.
+func signed(e lorawan.EUI) int64 { return int64(e) }
+
+func signedOrNull(e *lorawan.EUI) *int64 {
+	if e == nil {
+		return nil
+	}
+	n := signed(*e)
+	return &n
+}
+
+func numberOrNull(a *lorawan.DevAddr) *int64 {
+	if a == nil {
+		return nil
+	}
+	n := int64(*a)
+	return &n
+}
+
+// transaction runs do in a transaction, again if that may help: do must start anew
+// each time. Once begun it does not end with ctx, so that a caller who leaves does
+// not make the outcome unknown.
+func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	return db.attempt(ctx, do)
+}
+
+func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	var err error
+	for wait := 10 * time.Millisecond; wait < time.Second; wait *= 3 {
+		if err = db.once(ctx, do); !again(err) {
+			break
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+	return classified(err)
+}
+
+func (db *database) once(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(ctx, tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+// ignoreDone: a transaction whose connection broke has ended.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// columns are what scan reads.
+const columns = "dev_eui, customer, join_eui, active, target, details, created, suspended, trust"
+
+// A queryer is a *sql.DB or a *sql.Tx.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// queryEntries returns what a statement returns.
+func queryEntries(ctx context.Context, q queryer, statement string, args ...any) (entries []entry, err error) {
+	rows, err := q.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+func scan(rows *sql.Rows) (e entry, err error) {
+	var eui, suspended int64
+	var join, active, target sql.NullInt64
+	var details sql.NullString
+	err = rows.Scan(&eui, &e.Customer, &join, &active, &target, &details, &e.created, &suspended, &e.trust)
+	e.DevEUI, e.Suspended = lorawan.EUI(eui), suspended != 0
+	e.JoinEUI, e.HasJoin = lorawan.EUI(join.Int64), join.Valid
+	e.Active, e.HasActive = lorawan.DevAddr(active.Int64), active.Valid
+	e.Target, e.HasTarget = lorawan.DevAddr(target.Int64), target.Valid
+	if details.Valid {
+		e.details = &details.String
+	}
+	return e, err
+}
+
+// devicesOf returns the DevEUIs of a customer.
+func (db *database) devicesOf(ctx context.Context, c Customer) (euis []lorawan.EUI, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	rows, err := db.QueryContext(ctx, "SELECT dev_eui FROM devices WHERE customer = $1", string(c))
+	if err != nil {
+		return nil, classified(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var eui int64
+		if err := rows.Scan(&eui); err != nil {
+			return nil, classified(err)
+		}
+		euis = append(euis, lorawan.EUI(eui))
+	}
+	return euis, classified(rows.Err())
+}

@@ -1,0 +1,157 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+)
+
+const (
+	// readTimeout bounds reading everything: ten million rows take about a minute.
+	readTimeout = 10 * time.Minute
+	// retryAfter is the time between attempts to reach a database that is away.
+	retryAfter = time.Second
+)
+
+// start brings the schema up to date, reads everything and starts the goroutines.
+func (t *Table) start(ctx context.Context) error {
+	if err := t.db.migrate(ctx); err != nil {
+		return err
+	}
+	background, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	if t.db.postgres != nil {
+		// Listening begins before reading: nothing falls in between.
+		conn, err := t.subscribe(ctx)
+		if err != nil {
+			cancel()
+			return classified(err)
+		}
+		running.Go(func() { t.listen(background, conn) })
+	}
+	if err := t.reload(ctx); err != nil {
+		t.stop()
+		return classified(err)
+	}
+	running.Go(func() { t.follow(background) })
+	return nil
+}
+
+// follow reads again what changes name, until ctx ends.
+func (t *Table) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.changes.signal:
+		}
+		c := t.changes.take()
+		err := t.refresh(ctx, c)
+		if err == nil {
+			continue
+		}
+		if ctx.Err() == nil {
+			t.config.Log.Warn("changed rows cannot be read, will be tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryAfter):
+		}
+		t.changes.add(c)
+	}
+}
+
+func (t *Table) refresh(ctx context.Context, c change) error {
+	if c.everything {
+		return t.reload(ctx)
+	}
+	for chunk := range slices.Chunk(c.euis, chunkRows) {
+		if err := t.refreshDevices(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	for _, key := range c.groups {
+		if err := t.refreshGroups(ctx, &key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refreshDevices reads devices again.
+func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
+	release, err := t.turns.take(ctx, turnsOf(euis...))
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	found, err := queryEntries(ctx, t.db, "SELECT "+columns+" FROM devices WHERE dev_eui IN "+t.db.set("$1"), list(euis))
+	if err != nil {
+		return err
+	}
+	left := make(map[lorawan.EUI]Customer, len(found))
+	for i := range found {
+		left[found[i].DevEUI] = found[i].Customer
+	}
+	var gone []lorawan.EUI
+	for _, eui := range euis {
+		before, ok := t.ByDevEUI(eui)
+		if owner, still := left[eui]; ok && (!still || owner != before.Customer) {
+			t.groups.forget([]lorawan.EUI{eui})
+			gone = append(gone, eui)
+		}
+	}
+	t.index.removeAll(gone)
+	t.index.putAll(found)
+	return nil
+}
+
+// reload reads everything again, while look-ups and writes go on.
+func (t *Table) reload(ctx context.Context) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	t.index.begin()
+	defer t.index.end()
+	var met seen
+	if err := t.readAll(ctx, &met); err != nil {
+		return err
+	}
+	gone := t.index.sweep(met)
+	if err := t.refreshGroups(ctx, nil); err != nil {
+		return err
+	}
+	t.config.Log.Info("routing table read", "devices", t.Len(), "removed", len(gone), "seconds", time.Since(began).Seconds())
+	return nil
+}
+
+func (t *Table) readAll(ctx context.Context, met *seen) error {
+	rows, err := t.db.QueryContext(ctx, "SELECT "+columns+" FROM devices ORDER BY customer, created, dev_eui")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	batch := make([]entry, 0, batchRows)
+	for rows.Next() {
+		e, err := scan(rows)
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, e); len(batch) == batchRows {
+			t.index.merge(batch, met)
+			batch = batch[:0]
+		}
+	}
+	t.index.merge(batch, met)
+	return rows.Err()
+}

@@ -1,0 +1,133 @@
+// Package table is the routing table: which device, and which address, belongs to
+// which customer.
+//
+// The rows are kept in a database, PostgreSQL or an embedded SQLite, and all of them
+// in memory as well. Look-ups never ask the database: routing goes on while it is
+// away. Writes go to the database first and show in memory when they are committed;
+// without the database they fail with ErrUnavailable.
+//
+// Several instances may share a database. Each tells the others what it changed, and
+// they read that again; after an interruption they read everything again.
+//
+// Locks are taken in this order: turns, groups.mu, index.
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// What a write may fail with, to be tested with errors.Is. Any other error is that
+// of the context while the write waited for its turn, or a defect.
+var (
+	// ErrInvalid: a value that cannot be stored; the text names it.
+	ErrInvalid = errors.New("invalid")
+	// ErrDeviceExists: the DevEUI is taken, perhaps by another customer.
+	ErrDeviceExists = errors.New("device exists")
+	// ErrDeviceLimit: the customer has as many devices as it may have.
+	ErrDeviceLimit = errors.New("device limit reached")
+	// ErrDeviceNotFound: this customer has no such device.
+	ErrDeviceNotFound = errors.New("device not found")
+	// ErrGroupExists: the customer has a group with this address.
+	ErrGroupExists = errors.New("multicast group exists")
+	// ErrGroupNotFound: the customer has no group with this address.
+	ErrGroupNotFound = errors.New("multicast group not found")
+	// ErrGroupContains: the device is in the group.
+	ErrGroupContains = errors.New("multicast group contains the device")
+	// ErrUnavailable: the database cannot be reached, or did not answer in time. The
+	// write may have happened or not; memory follows the database once it is back.
+	ErrUnavailable = errors.New("database unavailable")
+)
+
+// A Customer owns devices and multicast groups. It is UTF-8 without zero bytes, of 1
+// to 255 bytes.
+type Customer string
+
+// A Row is what routing knows of a device.
+type Row struct {
+	Customer                      Customer
+	DevEUI, JoinEUI               lorawan.EUI
+	Active, Target                lorawan.DevAddr
+	HasJoin, HasActive, HasTarget bool
+	Suspended                     bool // nothing is delivered
+}
+
+// Joins says whether a join request for this device with a JoinEUI is the customer's:
+// customers that cannot know their device's JoinEUI give its DevEUI instead.
+func (r *Row) Joins(join lorawan.EUI) bool {
+	return r.HasJoin && (r.JoinEUI == join || r.JoinEUI == r.DevEUI)
+}
+
+// Config is how to open a table.
+type Config struct {
+	// URL is "postgres://…" (or "postgresql://…"), "sqlite:PATH" or
+	// "sqlite::memory:". Empty: the file contend.db in the working directory.
+	URL string
+	// DeviceLimit is how many devices a customer may have; 0: any number. Inserts by
+	// several instances at the same moment may exceed it.
+	DeviceLimit int
+	// Notify, optional, is told what changed here, for the other instances' Changed.
+	// PostgreSQL does not need it. It is called in no particular order and must not
+	// block for long.
+	Notify func(ctx context.Context, change string)
+	Log    *slog.Logger // nil: none
+}
+
+// A Table is an open routing table. All methods may be called concurrently.
+type Table struct {
+	config   Config
+	db       *database
+	index    *index
+	groups   *groups
+	turns    *turns
+	instance string // names this one in changes
+	changes  *changes
+	stop     func() // ends the goroutines and waits for them
+}
+
+// Open connects to the database, brings its schema up to date and reads it all.
+// Several instances may do so at once. The context bounds the opening only.
+func Open(ctx context.Context, c Config) (*Table, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	db, err := openDatabase(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{
+		config: c, db: db, index: newIndex(), groups: newGroups(), turns: newTurns(),
+		instance: rand.Text(), changes: newChanges(),
+	}
+	if err := t.start(ctx); err != nil {
+		db.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close ends the goroutines and closes the database.
+func (t *Table) Close() error {
+	t.stop()
+	return t.db.close()
+}
+
+// ByDevEUI returns the row of a device. It takes well under a microsecond and does
+// not allocate.
+func (t *Table) ByDevEUI(eui lorawan.EUI) (Row, bool) { return t.index.byDevEUI(eui) }
+
+// ByAddr appends the rows whose active or target address is addr, of all customers,
+// each once, in no particular order.
+func (t *Table) ByAddr(dst []Row, addr lorawan.DevAddr) []Row {
+	return t.index.appendByAddr(dst, addr)
+}
+
+// now is the moment a row is created: the database and the API keep microseconds.
+func now() int64 { return time.Now().UnixMicro() }
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
