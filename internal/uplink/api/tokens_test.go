@@ -1,0 +1,168 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func parseTokens(t *testing.T, file string) *Tokens {
+	t.Helper()
+	tokens, err := ParseTokens(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+func TestAuthenticate(t *testing.T) {
+	tokens := parseTokens(t, `
+# two tokens of one customer while they are exchanged
+lamps  first-token
+lamps  second.token~+/==   2100-01-01T00:00:00Z  # as long as needed
+meters third 2020-01-01T00:00:00+02:00
+`)
+	tests := []struct {
+		name, header, query string
+		want                string // "": refused
+	}{
+		{"header", "Bearer first-token", "", "lamps"},
+		{"second token", "Bearer second.token~+/==", "", "lamps"},
+		{"query", "", "access_token=first-token", "lamps"},
+		{"query among others", "", "a=b&access_token=first-token&c", "lamps"},
+		{"query, escaped", "", "access_token=second.token~%2B/%3D%3D", "lamps"},
+		{"scheme in lower case", "bearer first-token", "", "lamps"},
+		{"spaces", "Bearer   first-token ", "", "lamps"},
+		{"both, the header counts", "Bearer first-token", "access_token=wrong", "lamps"},
+		{"both, the header is wrong", "Bearer wrong", "access_token=first-token", ""},
+		{"another scheme", "Basic first-token", "access_token=first-token", ""},
+		{"the first of two parameters counts", "", "access_token=wrong&access_token=first-token", ""},
+		{"nothing", "", "", ""},
+		{"no token", "Bearer", "", ""},
+		{"empty token", "Bearer ", "", ""},
+		{"empty parameter", "", "access_token=", ""},
+		{"bad escape", "", "access_token=%zz", ""},
+		{"longer", "Bearer first-tokenx", "", ""},
+		{"shorter", "Bearer first-toke", "", ""},
+		{"another case", "Bearer First-token", "", ""},
+		{"the customer's name", "Bearer lamps", "", ""},
+		{"expired", "Bearer third", "", ""},
+		{"expired, query", "", "access_token=third", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/?"+tt.query, nil)
+			if tt.header != "" {
+				r.Header.Set("Authorization", tt.header)
+			}
+			got, ok := tokens.Authenticate(r)
+			if got != tt.want || ok != (tt.want != "") {
+				t.Errorf("got %q, %v, want %q", got, ok, tt.want)
+			}
+		})
+	}
+}
+
+func TestZeroTokensKnowNobody(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", "Bearer ")
+	if customer, ok := new(Tokens).Authenticate(r); ok {
+		t.Errorf("authenticated as %q", customer)
+	}
+}
+
+func TestDemoTokens(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/?access_token="+DemoToken, nil)
+	if customer, ok := DemoTokens().Authenticate(r); customer != "demo" || !ok {
+		t.Errorf("got %q, %v", customer, ok)
+	}
+}
+
+// A token is good up to its moment, and refused from then on.
+func TestTokenExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expires := time.Now().Add(time.Hour)
+		tokens := parseTokens(t, "lamps secret "+expires.Format(time.RFC3339))
+		r := httptest.NewRequest(http.MethodGet, "/?access_token=secret", nil)
+		for _, tt := range []struct {
+			wait time.Duration
+			want bool
+		}{{0, true}, {time.Hour - 1, true}, {1, false}, {time.Hour, false}} {
+			time.Sleep(tt.wait)
+			if _, ok := tokens.Authenticate(r); ok != tt.want {
+				t.Errorf("%s before its end: %v, want %v", time.Until(expires), ok, tt.want)
+			}
+		}
+	})
+}
+
+// All mistakes come at once, with their lines, and without a token.
+func TestTokenFileMistakes(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       []string
+	}{
+		{"empty", "", []string{"no token in it"}},
+		{"only comments", "# nothing\n\n", []string{"no token in it"}},
+		{"several", "lamps\nlamps good-secret\nla*mps s(cret tomorrow\nmeters good-secret\na b c d\n", []string{
+			"line 1: 1 words, want: customer token [expires]",
+			`line 3: customer "la*mps": want 1 to 64`,
+			"line 3: token: want A-Z",
+			`line 3: expires "tomorrow": want a moment as 2030-12-31T23:59:59Z`,
+			"line 4: token: the same as in line 2",
+			"line 5: 4 words",
+		}},
+		{"long customer", strings.Repeat("x", 65) + " secret", []string{"line 1: customer"}},
+		{"equals inside", "lamps se=cret", []string{"line 1: token: want"}},
+		{"expires without zone", "lamps secret 2030-01-01T00:00:00", []string{"line 1: expires"}},
+		{"line without end", "lamps one\n" + strings.Repeat("secret", 20000), []string{"line 2: longer than 64 KiB"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tokens, err := ParseTokens(strings.NewReader(tt.file))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if tokens != nil {
+				t.Error("tokens in spite of the error")
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(tt.want) {
+				t.Fatalf("got %q, want %d mistakes", lines, len(tt.want))
+			}
+			for i, line := range lines {
+				if !strings.HasPrefix(line, "api: token file") || !strings.Contains(line, tt.want[i]) {
+					t.Errorf("got %q, want %q in it", line, tt.want[i])
+				}
+			}
+			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "s(cret") {
+				t.Errorf("the error has a token in it: %v", err)
+			}
+		})
+	}
+}
+
+func FuzzParseTokens(f *testing.F) {
+	f.Add("lamps secret\nmeters other 2030-01-01T00:00:00Z # until then\n", "secret")
+	f.Add("lamps secret\r\nlamps secret", "")
+	f.Add("# nothing", "nothing")
+	f.Fuzz(func(t *testing.T, file, token string) {
+		tokens, err := ParseTokens(strings.NewReader(file))
+		if (err == nil) != (tokens != nil) {
+			t.Fatalf("tokens %v with error %v", tokens, err)
+		}
+		if err != nil {
+			return
+		}
+		token = strings.TrimSpace(token)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		customer, ok := tokens.Authenticate(r)
+		if ok && !(strings.Contains(file, customer) && strings.Contains(file, token)) {
+			t.Errorf("token %q is %q's, which is not in the file %q", token, customer, file)
+		}
+	})
+}

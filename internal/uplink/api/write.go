@@ -1,0 +1,131 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/table"
+)
+
+// timeForm is UTC without a zone and with exactly six digits of a second: the
+// customers' parsers know no other.
+const timeForm = "2006-01-02T15:04:05.000000"
+
+// write sends an answer. A failure to send is the customer's: nobody is left to
+// tell it to.
+func (a *api) write(w http.ResponseWriter, status int, result any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if list, ok := result.([]table.Device); ok {
+		writeDevices(w, list)
+		return
+	}
+	body, err := json.Marshal(result)
+	if err != nil {
+		a.Log.Error("answer cannot be encoded", "error", err)
+		return
+	}
+	w.Write(body)
+}
+
+const (
+	// chunkSize is how much of a list is sent at once.
+	chunkSize = 64 << 10
+	// chunkTimeout is how long a customer may take to read a chunk.
+	chunkTimeout = time.Minute
+)
+
+// writeDevices sends a list that may be of any length, in bounded memory. The
+// time that the server gives an answer applies to each chunk anew.
+func writeDevices(w http.ResponseWriter, list []table.Device) {
+	control := http.NewResponseController(w)
+	long := false
+	chunk := append(make([]byte, 0, chunkSize+1024), '[')
+	for i := range list {
+		if i > 0 {
+			chunk = append(chunk, ',')
+		}
+		chunk = appendDevice(chunk, &list[i])
+		if len(chunk) < chunkSize {
+			continue
+		}
+		long = true
+		control.SetWriteDeadline(time.Now().Add(chunkTimeout)) // a recorder in a test has none
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+		chunk = chunk[:0]
+	}
+	w.Write(append(chunk, ']'))
+	if long {
+		control.Flush()
+		control.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	}
+}
+
+// device is a table.Device as JSON.
+type device table.Device
+
+// MarshalJSON returns all six keys: the customers' parsers want each.
+func (d device) MarshalJSON() ([]byte, error) {
+	return appendDevice(nil, (*table.Device)(&d)), nil
+}
+
+func appendDevice(dst []byte, d *table.Device) []byte {
+	dst = append(dst, `{"CreatedAt":"`...)
+	dst = d.Created.UTC().AppendFormat(dst, timeForm)
+	dst = append(dst, `","DevEUI":`...)
+	dst = appendHex(dst, &d.DevEUI, 16)
+	dst = append(dst, `,"JoinEUI":`...)
+	dst = appendHex(dst, d.JoinEUI, 16)
+	dst = append(dst, `,"ActiveDevAddr":`...)
+	dst = appendHex(dst, d.Active, 8)
+	dst = append(dst, `,"TargetDevAddr":`...)
+	dst = appendHex(dst, d.Target, 8)
+	dst = append(dst, `,"Details":`...)
+	if d.Details == nil {
+		return append(dst, "null}"...)
+	}
+	details, _ := json.Marshal(*d.Details) // a string always can be
+	return append(append(dst, details...), '}')
+}
+
+// appendHex appends digits hexadecimal digits in quotes, or null.
+func appendHex[T lorawan.EUI | lorawan.DevAddr](dst []byte, v *T, digits int) []byte {
+	if v == nil {
+		return append(dst, "null"...)
+	}
+	var b [16]byte
+	text := strconv.AppendUint(b[:0], uint64(*v), 16)
+	dst = append(dst, '"')
+	dst = append(dst, "0000000000000000"[:digits-len(text)]...)
+	return append(append(dst, text...), '"')
+}
+
+// group is a table.Group as JSON.
+type group struct {
+	Addr    lorawan.DevAddr `json:"addr"`
+	Name    string          `json:"name"`
+	Created string          `json:"created_at"`
+	Devices []lorawan.EUI   `json:"devices"` // never nil
+}
+
+func groupOf(g table.Group) group {
+	return group{g.Addr, g.Name, g.Created.UTC().Format(timeForm), g.Devices}
+}
+
+type deleted struct {
+	Deleted int `json:"deleted"`
+}
+
+type added struct {
+	IsAdded bool `json:"is_added"`
+}
+
+type removed struct {
+	IsRemoved bool `json:"is_removed"`
+}
