@@ -52,6 +52,8 @@ type Result struct {
 	trial.Cell
 	// InProcess is set for a guard that was driven in this process.
 	InProcess *InProcess `json:"in_process,omitempty"`
+	// Uplink is set for a run of uplinks.
+	Uplink *Uplink `json:"uplink,omitempty"`
 }
 
 // A Comparison is a verdict.

@@ -87,6 +87,16 @@ func nothingSucceeded() *report.Document {
 	return runDocument(r)
 }
 
+// uplinks are a run of 500 of them.
+func uplinks() *report.Document {
+	d := document("uplink demo")
+	d.AddUplink(trial.Cell{Result: closedResult("ws://127.0.0.1:8080/api/v1/stream/upstream/", 1, 500)}, report.Uplink{
+		Redis: "embedded", Generation: "A", Duplicated: 1, Unsolved: 2, FirstChallenge: 4096, MeanChallenge: 18.5,
+		Parts: []report.UplinkPart{{Name: "generator", CPUSec: 0.001}, {Name: "router", CPUSec: 0.0025}},
+	})
+	return d
+}
+
 // guards are two designs in process, the slower one first.
 func guards() *report.Document {
 	d := document("guard")
@@ -291,7 +301,7 @@ var allDocuments = sync.OnceValue(documents)
 
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
-		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "ladder": ladder(),
+		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "unnamed": unnamed(), "search": search(false), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
 		"empty": document("run"), "stored": storedDocuments(),
 	}

@@ -11,7 +11,7 @@ import (
 	"contend/load"
 )
 
-// run writes a single result in full.
+// run writes a single result in full, but for its warnings.
 func run(v *view, r *load.Result) {
 	v.head("%s", r.Target)
 	if r.Completed == 0 {
@@ -36,7 +36,6 @@ func run(v *view, r *load.Result) {
 	v.table(requestTable(r))
 	v.table(faultTable(r))
 	v.table(errorTable(r))
-	care(v, r.Warnings)
 }
 
 // window formats the length of a measured window.

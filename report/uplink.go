@@ -1,0 +1,59 @@
+package report
+
+import (
+	"contend/trial"
+)
+
+// Uplink is what a run of uplinks tells beside its result.
+type Uplink struct {
+	// Redis is embedded, managed, or the address of one that was running.
+	Redis      string `json:"redis"`
+	Generation string `json:"generation"` // of the stream, A or B
+	Duplicated int64  `json:"duplicated"`
+	Reordered  int64  `json:"reordered"`
+	Unsolved   int64  `json:"unsolved"`
+	// FirstChallenge is the trust that the run began with, as the number of
+	// entries of the first MIC challenge; MeanChallenge is over all of them.
+	FirstChallenge int     `json:"first_challenge"`
+	MeanChallenge  float64 `json:"mean_challenge"`
+	// Parts are the programs that shared the machine.
+	Parts []UplinkPart `json:"parts"`
+}
+
+// An UplinkPart is one of the programs that an uplink passes.
+type UplinkPart struct {
+	Name   string  `json:"name"`
+	CPUSec float64 `json:"cpu_s"`
+}
+
+// AddUplink takes the result of a run of uplinks into the document.
+func (d *Document) AddUplink(c trial.Cell, u Uplink) {
+	d.AddCell(c)
+	d.Results[len(d.Results)-1].Uplink = &u
+}
+
+// uplink writes what a part's run of uplinks tells beside its result.
+func (d *Document) uplink(v *view, at Place) {
+	for _, r := range d.Results {
+		if r.Place == at && r.Uplink != nil {
+			r.Uplink.write(v, r.Cell)
+		}
+	}
+}
+
+func (u *Uplink) write(v *view, r trial.Cell) {
+	v.head("uplinks")
+	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", Count(float64(u.Duplicated)),
+		Count(float64(u.Reordered)), Count(float64(u.Unsolved)), clean(u.Redis))
+	v.bullet("stream of generation %s; MIC challenges of %d entries at first, %.3g on average", clean(u.Generation),
+		u.FirstChallenge, u.MeanChallenge)
+	t := table{columns: []string{"program", "CPU", "CPU per uplink"}}
+	for _, p := range u.Parts {
+		perUplink := "–"
+		if r.Completed > 0 {
+			perUplink = Duration(p.CPUSec * 1e9 / float64(r.Completed))
+		}
+		t.rows = append(t.rows, []string{clean(p.Name), Duration(p.CPUSec * 1e9), perUplink})
+	}
+	v.table(t)
+}
