@@ -1,0 +1,57 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gobwas/ws"
+)
+
+// ErrUnauthorized is returned when the server does not know the token.
+var ErrUnauthorized = errors.New("sink: unauthorized: the server refused the token")
+
+// dialTimeout bounds connecting and the handshake.
+const dialTimeout = 10 * time.Second
+
+// dial opens a link.
+func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*link, error) {
+	d := ws.Dialer{Timeout: dialTimeout, TLSConfig: c.TLS, NetDial: c.Dial}
+	target := c.URL
+	if c.Token != "" {
+		d.Header = ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + c.Token}})
+		u, err := url.Parse(target)
+		if err != nil {
+			return nil, err
+		}
+		query := u.Query()
+		query.Set("access_token", c.Token)
+		u.RawQuery = query.Encode()
+		target = u.String()
+	}
+	conn, early, _, err := d.Dial(ctx, target)
+	if err != nil {
+		return nil, dialError(err)
+	}
+	var first []byte
+	if early != nil {
+		first, _ = early.Peek(early.Buffered())
+	}
+	l := newLink(conn, first, mask)
+	if early != nil {
+		ws.PutReader(early)
+	}
+	return l, nil
+}
+
+func dialError(err error) error {
+	var status ws.StatusError
+	if errors.As(err, &status) && int(status) == http.StatusUnauthorized {
+		return ErrUnauthorized
+	}
+	return fmt.Errorf("sink: connect: %w", err)
+}

@@ -1,0 +1,307 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+	"go.uber.org/goleak"
+
+	"contend/internal/uplink/gen"
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/load"
+	"contend/report"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What the generator planted is what the sink counts, in both generations, for
+// short and long challenges.
+func TestPair(t *testing.T) {
+	for _, tt := range []struct {
+		generation message.Generation
+		entries    int
+		pool       int
+	}{{message.A, 2, 0}, {message.B, 2, 1}, {message.A, 4096, 10}, {message.B, 64, 0}} {
+		const seed, devices, n = 5, 3, 1500
+		router := startRouter(t, seed, devices)
+		router.generation, router.challenge = tt.generation, challengeOf(tt.entries)
+		router.between = func(conn net.Conn, n int) {
+			if n%100 == 99 {
+				_ = ws.WriteFrame(conn, ws.NewPingFrame([]byte("are you there")))
+			}
+		}
+		generated, err := gen.Run(t.Context(), gen.Config{
+			Mode: gen.Flat, N: n, Seed: seed, Devices: devices, Gateways: 2,
+			Duplicates: 0.05, Reorder: 0.05, JoinRequests: 0.05, Malformed: 0.05, Add: router.add,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notices []string
+		r, err := Run(within(t), Config{
+			URL: router.url, Token: "demo", Generation: tt.generation, Seed: seed, Devices: devices, Expect: n, Pool: tt.pool,
+			Notice: func(line string) { notices = append(notices, line) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAccount(t, r, generated)
+		right, wrong, rejects := router.answers()
+		if int64(right) != r.Messages || wrong != 0 || len(rejects) != 0 || int64(router.malformed) != generated.Malformed {
+			t.Errorf("%d right answers, %d wrong, %v rejects to %d messages", right, wrong, rejects, r.Messages)
+		}
+		if r.FirstChallenge != tt.entries || r.LongestChallenge != tt.entries || r.MeanChallenge != float64(tt.entries) {
+			t.Errorf("challenges of %d, %d, %v entries", r.FirstChallenge, r.LongestChallenge, r.MeanChallenge)
+		}
+		if got := strings.Join(notices[2:], "; "); got != "Connected, waiting for load; End of test seen, terminating; "+
+			"Waiting for running tasks; Test finished" {
+			t.Errorf("notices: %s", got)
+		}
+	}
+}
+
+func checkAccount(t *testing.T, r *Result, g *gen.Result) {
+	t.Helper()
+	if r.Distinct != g.Uplinks || r.Duplicated != g.Duplicates || r.Reordered != g.Reordered || r.Joins != g.JoinRequests ||
+		r.Lost != 0 || r.Unsolved != 0 || r.Foreign != 0 || r.Other != 0 || r.Malformed != 0 || r.Markers != 1 {
+		t.Errorf("the account is %+v, planted were %+v", r, g.Counts)
+	}
+	if r.Messages != r.Uplinks+r.Unsolved+r.Joins+r.Markers+r.Foreign+r.Other+r.Malformed || r.Uplinks != r.Distinct+r.Duplicated {
+		t.Errorf("the account %+v does not add up", r)
+	}
+	l := r.Load
+	if l.Completed != r.Distinct || l.Planned != r.Distinct || l.Response.Count() != r.Distinct || l.Service.Count() != r.Distinct ||
+		int64(len(r.latencies)) != r.Uplinks || l.Duration <= 0 {
+		t.Errorf("the result is %+v", l)
+	}
+}
+
+// 150 000 uplinks of one device go twice through the low half of the counter, in
+// and out of order.
+func TestCountersBeyond16Bits(t *testing.T) {
+	const n = 150_000
+	s := newSolver(1, 1)
+	var got [3]int64
+	markers := 0
+	eui := lorawan.DemoDevice(1, 0).DevEUI
+	g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: n, Seed: 1, Reorder: 0.3, Duplicates: 0.1, Add: func(_ context.Context, uplinks []*message.Uplink) error {
+		for _, u := range uplinks {
+			mic := lorawan.MICOf(u.PHY)
+			found := s.solve(&message.Upstream{
+				DevEUIs: []lorawan.EUI{1, eui}, PHYNoMIC: u.PHY[:len(u.PHY)-4], Challenge: []uint32{mic ^ 1, mic},
+			})
+			switch found.finding {
+			case stamped:
+				got[found.arrival]++
+			case endMarker:
+				markers++
+			default:
+				t.Fatalf("finding %d", found.finding)
+			}
+			if found.mic != mic || found.device != eui {
+				t.Fatalf("answer %v %x, want %v %x", found.device, found.mic, eui, mic)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[inOrder]+got[reordered] != n || got[reordered] != g.Reordered || got[duplicated] != g.Duplicates || markers != 1 || s.gaps() != 0 {
+		t.Errorf("arrivals %v, %d missing; planted were %+v", got, s.gaps(), g.Counts)
+	}
+}
+
+// A connection that is lost is made again, and what was not answered comes again:
+// nothing is lost, and some of it is a duplicate if the answer was lost.
+func TestReconnect(t *testing.T) {
+	router := startRouter(t, 2, 1)
+	router.cut = 200
+	g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 1000, Seed: 2, Add: router.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(within(t), Config{URL: router.url, Seed: 2, FirstRetry: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Distinct != g.Uplinks || r.Lost != 0 || r.Connections != 2 || r.Reordered != 0 || r.LastError == "" {
+		t.Errorf("the account is %+v", r)
+	}
+	router.answers()
+}
+
+func TestUnauthorized(t *testing.T) {
+	router := startRouter(t, 0, 1)
+	_, err := Run(within(t), Config{URL: router.url, Token: "wrong"})
+	if !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// No connection until Idle is over is an error.
+func TestNobodyThere(t *testing.T) {
+	listening, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening.Close()
+	tries := 0
+	_, err = Run(within(t), Config{
+		URL: "ws://" + listening.Addr().String() + "/", Idle: 100 * time.Millisecond, FirstRetry: 10 * time.Millisecond,
+		Notice: func(line string) {
+			if strings.HasPrefix(line, "Connecting") {
+				tries++
+			}
+		},
+	})
+	if load.KindOf(err) != load.Refused || tries < 1 {
+		t.Errorf("error %v after %d tries", err, tries)
+	}
+}
+
+// Messages without the true MIC, of another's device and of a type that is no
+// uplink are rejected; those that cannot be read are counted.
+func TestUnsolvedAndForeign(t *testing.T) {
+	router := startRouter(t, 4, 3)
+	router.challenge = func(n int, mic uint32) []uint32 {
+		if n%10 == 0 {
+			return []uint32{mic + 1, mic + 2}
+		}
+		return []uint32{mic, mic + 1}
+	}
+	g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 300, Seed: 4, Devices: 3, Add: router.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router.between = func(conn net.Conn, n int) {
+		if n == 50 {
+			_ = ws.WriteFrame(conn, ws.NewTextFrame([]byte(`{"ProtocolVersion":1}`)))
+		}
+	}
+	// The sink has two of the three devices. Messages 10, 20, … are not solvable;
+	// number n is of device (n−1) mod 3, so a third of those 30 is foreign, too.
+	r, err := Run(within(t), Config{URL: router.url, Seed: 4, Devices: 2, Expect: 180, Idle: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wrong, rejects := router.answers()
+	if r.Distinct != 180 || r.Unsolved != 20 || r.Foreign != 100 || r.Malformed != 1 || wrong != 0 ||
+		rejects[message.MICFailed] != 20 || rejects[message.RejectOther] != 100 || r.Messages != g.Entries+1 {
+		t.Errorf("%+v, rejects %v", r, rejects)
+	}
+}
+
+// Without acks nothing is answered, and after the end marker the run ends by itself.
+func TestNoAck(t *testing.T) {
+	router := startRouter(t, 6, 2)
+	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 200, Seed: 6, Devices: 2, Add: router.add}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(within(t), Config{URL: router.url, Seed: 6, Devices: 2, NoAck: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router.mu.Lock()
+	defer router.mu.Unlock()
+	if r.Distinct != 200 || r.Lost != 0 || router.right+router.wrong+len(router.rejects) != 0 {
+		t.Errorf("%+v, %d answers", r, router.right+router.wrong)
+	}
+}
+
+// What never comes is lost, and is unfinished in the result; the end is Idle later.
+func TestLost(t *testing.T) {
+	router := startRouter(t, 8, 1)
+	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 90, Seed: 8, Add: router.add}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(within(t), Config{URL: router.url, Seed: 8, Expect: 100, Idle: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Distinct != 90 || r.Lost != 10 || r.Load.Planned != 100 || r.Load.Unfinished != 10 || r.Load.Failed != 0 {
+		t.Errorf("%+v, result %+v", r, r.Load)
+	}
+}
+
+// In the mode rate, response times are from the intended moment, service times
+// from the sending, and a document can hold the result.
+func TestRateInADocument(t *testing.T) {
+	router := startRouter(t, 9, 1)
+	pacer := load.ConstantRate(2000)
+	done := make(chan *gen.Result, 1)
+	go func() {
+		g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Rate, N: 400, Seed: 9, Pacer: pacer, Add: router.add})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- g
+	}()
+	r, err := Run(within(t), Config{URL: router.url, Seed: 9, Expect: 400, Pacer: pacer, CPU: func() time.Duration { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := <-done
+	checkAccount(t, r, g)
+	l := r.Load
+	lag := l.Response.Mean() - l.Service.Mean() - l.StartLag.Mean()
+	if l.Model != load.OpenModel || lag.Abs() > 2 || (l.StartLag.Mean()-g.StartLag.Mean()).Abs() > time.Microsecond+1 {
+		t.Errorf("response %v, service %v, lag %v; the generator's %v", l.Response.Mean(), l.Service.Mean(), l.StartLag.Mean(), g.StartLag.Mean())
+	}
+	doc := &report.Document{Schema: report.Schema}
+	entry := report.Result{}
+	entry.Cell.Result = l
+	doc.Results = append(doc.Results, entry)
+	var stored bytes.Buffer
+	if err := doc.Write(&stored); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := report.Read(&stored); err != nil {
+		t.Errorf("the document does not agree with itself: %v", err)
+	}
+	var text strings.Builder
+	if err := errors.Join(r.Write(&text), r.WritePublished(&text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"400 different ones received and solved (of 400)", "from the intended moment", "Total req:      400", "Latency distribution:"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the forms lack %q:\n%s", want, &text)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	router := startRouter(t, 1, 1)
+	ctx, cancel := context.WithCancel(within(t))
+	r := make(chan *Result)
+	go func() {
+		result, err := Run(ctx, Config{URL: router.url, Seed: 1, Expect: 100})
+		if err != nil {
+			t.Error(err)
+		}
+		r <- result
+	}()
+	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 50, Seed: 1, Add: router.add}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		router.mu.Lock()
+		all := router.right == 51
+		router.mu.Unlock()
+		if all {
+			break
+		}
+	}
+	cancel()
+	if result := <-r; result.Distinct != 50 || result.Load.Stopped != load.Interrupted || result.Lost != 50 {
+		t.Errorf("%+v", result)
+	}
+}

@@ -1,0 +1,245 @@
+package sink
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"contend/internal/uplink/message"
+)
+
+const (
+	// settle is how long what is late may take after the end marker, or what has
+	// come in full may take until it.
+	settle = time.Second
+	// farewell bounds the orderly end of the last connection.
+	farewell = 5 * time.Second
+)
+
+var (
+	errDone  = errors.New("sink: everything has come")
+	errQuiet = errors.New("sink: nothing has come for too long")
+)
+
+// A sink is one run.
+type sink struct {
+	config Config
+	codec  message.Generation
+	solver *solver
+	link   *link
+	up     message.Upstream
+	body   []byte
+	last   time.Time // when something came, or the beginning
+	ended  bool      // the end marker was seen
+	sum    tally
+}
+
+// Run takes uplinks until the end marker has come, with everything that is
+// expected, or until nothing has come for Idle. The result is valid, if short,
+// when ctx is done before. An error means that there is none: a wrong
+// configuration or token, or no connection at all.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	s := &sink{config: c, codec: c.Generation, solver: newSolver(c.Seed, c.Devices), sum: newTally()}
+	if c.NoAck {
+		c.Notice("WARNING: acks will not be sent")
+	}
+	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
+	cpu := s.cpu()
+	err := s.connections(ctx)
+	if err != nil && s.sum.connections == 0 {
+		return nil, err
+	}
+	c.Notice("Waiting for running tasks")
+	if s.link != nil {
+		s.link.goodbye(farewell)
+	}
+	c.Notice("Test finished")
+	return s.result(ctx.Err() != nil, s.cpu()-cpu), nil
+}
+
+func (s *sink) cpu() time.Duration {
+	if s.config.CPU == nil {
+		return 0
+	}
+	return s.config.CPU()
+}
+
+// connections makes one connection after another until the run is over. The link
+// that is left is open.
+func (s *sink) connections(ctx context.Context) error {
+	var seed [32]byte
+	_, _ = crand.Read(seed[:]) // never fails
+	mask := rand.NewChaCha8(seed)
+	retry := backoff{first: s.config.FirstRetry}
+	s.last = time.Now()
+	for {
+		s.config.Notice("Connecting to " + s.config.URL)
+		began := time.Now()
+		link, err := s.config.dial(ctx, mask)
+		if errors.Is(err, ErrUnauthorized) {
+			return err
+		}
+		if err == nil {
+			s.link = link
+			s.sum.connections++
+			s.config.Notice("Connected, waiting for load")
+			err = s.serve(ctx)
+			s.sum.bytesOut += link.bytesOut
+			if errors.Is(err, errDone) || errors.Is(err, errQuiet) || ctx.Err() != nil {
+				return err
+			}
+			link.conn.Close()
+			s.link = nil
+		}
+		s.sum.lastError = err.Error()
+		s.config.Notice("Connection lost: " + err.Error())
+		if !s.pause(ctx, retry.next(time.Since(began))) {
+			return err
+		}
+	}
+}
+
+// pause waits before the next connection. It returns false when the run is over.
+func (s *sink) pause(ctx context.Context, delay time.Duration) bool {
+	delay = min(delay, time.Until(s.limit()))
+	if delay > 0 {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(delay):
+		}
+	}
+	return ctx.Err() == nil && time.Now().Before(s.limit())
+}
+
+// limit returns when to stop waiting for more.
+func (s *sink) limit() time.Time {
+	wait := s.config.Idle
+	complete := s.config.Expect > 0 && s.sum.distinct >= s.config.Expect
+	if complete || s.ended && s.config.Expect == 0 {
+		wait = min(wait, settle)
+	}
+	return s.last.Add(wait)
+}
+
+// done says whether everything has come.
+func (s *sink) done() bool {
+	switch {
+	case !s.ended:
+		return false
+	case s.config.Expect > 0:
+		return s.sum.distinct >= s.config.Expect
+	}
+	return s.config.Devices == 1 && s.solver.gaps() == 0
+}
+
+// serve reads from the link until it fails, or the run is over.
+func (s *sink) serve(ctx context.Context) error {
+	link := s.link
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		link.conn.SetDeadline(time.Unix(1, 0))
+	})
+	defer func() {
+		if !stop() {
+			<-interrupted
+		}
+	}()
+	now := time.Now()
+	for {
+		if err := s.work(now); err != nil {
+			return err
+		}
+		if s.done() {
+			return errDone
+		}
+		if err := link.arm(now, s.limit()); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil { // before arm, else the read is interrupted
+			return err
+		}
+		err := link.fill()
+		now = time.Now()
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if err != nil && !now.Before(s.limit()) {
+			return errQuiet
+		}
+	}
+}
+
+// work handles all messages that were read at the given time and writes the
+// answers.
+func (s *sink) work(at time.Time) error {
+	for {
+		op, data, err := s.link.next()
+		if err != nil {
+			return err
+		}
+		switch op {
+		case 0:
+			return s.link.flush()
+		case ws.OpPing:
+			s.link.send(ws.OpPong, data)
+		case ws.OpClose:
+			code, reason := ws.ParseCloseFrameData(data)
+			s.link.send(ws.OpClose, data[:min(len(data), 2)])
+			_ = s.link.flush() // the connection ends either way
+			return fmt.Errorf("sink: closed by the server: %d %.100q", code, reason)
+		case ws.OpText, ws.OpBinary:
+			s.last = at
+			s.message(data, at)
+		}
+		if s.link.answers >= s.config.Pool {
+			if err := s.link.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// message solves and answers one message.
+func (s *sink) message(data []byte, at time.Time) {
+	s.sum.messages++
+	if err := s.codec.ParseUpstream(data, &s.up); err != nil {
+		s.sum.malformed++
+		s.sum.lastError = err.Error()
+		return
+	}
+	found := s.solver.solve(&s.up)
+	s.sum.note(found, &s.up, len(data), at)
+	if found.finding == endMarker && !s.ended {
+		s.ended = true
+		s.config.Notice("End of test seen, terminating")
+	}
+	if s.config.NoAck {
+		return
+	}
+	answer := message.Answer{Transaction: s.up.Transaction, DevEUI: found.device, MIC: found.mic}
+	switch found.finding {
+	case unsolved:
+		answer.Reject = message.MICFailed
+	case foreign:
+		answer.Reject = message.RejectOther
+	}
+	s.body = s.codec.AppendAnswer(s.body[:0], &answer)
+	op := ws.OpText
+	if s.codec == message.B {
+		op = ws.OpBinary
+	}
+	s.link.send(op, s.body)
+	s.link.answers++
+}
