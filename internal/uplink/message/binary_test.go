@@ -232,8 +232,38 @@ func TestGenerations(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	u := upstreams()["fsk"]
-	if got, want := string(A.AppendUpstream(nil, u)), string(AppendUpstream(nil, u)); got != want {
-		t.Errorf("%s, want %s", got, want)
+	for _, g := range []Generation{A, B} {
+		u, a, d := new(Upstream), new(Answer), downstreams()["class C"]
+		if err := g.ParseUpstream(g.AppendUpstream(nil, example()), u); err != nil || !reflect.DeepEqual(u, example()) {
+			t.Errorf("%v: %+v, %v", g, u, err)
+		}
+		if err := g.ParseAnswer(g.AppendAnswer(nil, answers()["ack"]), a); err != nil || *a != *answers()["ack"] {
+			t.Errorf("%v: %+v, %v", g, a, err)
+		}
+		if got, err := g.ParseDownstream(g.AppendDownstream(nil, d)); err != nil || !reflect.DeepEqual(got, d) {
+			t.Errorf("%v: %+v, %v", g, got, err)
+		}
+		ack, final := DownstreamAck{1, 2}, DownstreamResult{1, 2, NoAck, "x"}
+		if got, result, err := g.ParseDownstreamReply(g.AppendDownstreamAck(nil, &ack)); err != nil || result != nil || got != ack {
+			t.Errorf("%v: %+v, %+v, %v", g, got, result, err)
+		}
+		if got, result, err := g.ParseDownstreamReply(g.AppendDownstreamResult(nil, &final)); err != nil || *result != final || got != ack {
+			t.Errorf("%v: %+v, %+v, %v", g, got, result, err)
+		}
+	}
+}
+
+// A repeated field need not be packed.
+func TestUnpackedB(t *testing.T) {
+	data := B.AppendUpstream(nil, &Upstream{Transaction: 1})
+	body := build(field{3, 7}, field{3, 8})
+	for _, mic := range []uint32{9, 10} {
+		body = protowire.AppendFixed32(protowire.AppendTag(body, 7, protowire.Fixed32Type), mic)
+	}
+	data = append(data, body...)
+	data[1] += byte(len(body))
+	var u Upstream
+	if err := B.ParseUpstream(data, &u); err != nil || len(u.DevEUIs) != 2 || u.DevEUIs[1] != 8 || len(u.Challenge) != 2 || u.Challenge[1] != 10 {
+		t.Errorf("%+v, %v", u, err)
 	}
 }

@@ -1,0 +1,116 @@
+package message
+
+import (
+	"slices"
+	"testing"
+)
+
+// seeds adds messages, and every one of them cut and changed a little.
+func seeds(f *testing.F, messages ...[]byte) {
+	f.Helper()
+	for _, m := range messages {
+		f.Add(m)
+		f.Add(m[:len(m)/2])
+		f.Add(append(slices.Clone(m), ' '))
+		f.Add(append([]byte{' '}, m...))
+	}
+	for _, text := range []string{
+		"", "{", "{}", "null", "[]", "0", `{"":{}}`, `{"a":[[[[{"b":null}]]]],"ProtocolVersion":1}`,
+		`{"ProtocolVersion":1,"ProtocolVersion":1}`, `{"TransactionID":18446744073709551616}`, `{"MIC":-0}`, `{"MIC":1e0}`,
+		`{"\u004dIC":1}`, `{"ResultMessage":"\ud800\uDC00\/\b"}`, `{"ResultMessage":"\ud800"}`, "{\"a\":\"\xc3\x28\"}",
+	} {
+		f.Add([]byte(text))
+	}
+}
+
+// compare wants the parser to accept what the reference accepts, with the same
+// content, and to stop at a limit where the reference would go on.
+func compare(t *testing.T, data []byte, got any, err error, want any, wantErr error) {
+	t.Helper()
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("%q: %v; the reference: %v", data, err, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	if err := same(got, want); err != nil {
+		t.Fatalf("%q: %v", data, err)
+	}
+}
+
+func FuzzUpstreamA(f *testing.F) {
+	for _, u := range upstreams() {
+		seeds(f, AppendUpstream(nil, u))
+	}
+	seeds(f, []byte(exampleJSON))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		u := upstreams()["full"] // what was read before leaves no trace
+		err := ParseUpstream(data, u)
+		want, wantErr := referenceUpstream(data)
+		compare(t, data, u, err, want, wantErr)
+		if err != nil {
+			return
+		}
+		var again Upstream
+		if err := ParseUpstream(AppendUpstream(nil, u), &again); err != nil {
+			t.Fatal(err)
+		}
+		if err := same(&again, u); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func FuzzAnswerA(f *testing.F) {
+	for _, a := range answers() {
+		seeds(f, AppendAnswer(nil, a))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a := Answer{Transaction: 1, DevEUI: 2, MIC: 3, Reject: RejectOther, Text: "x"}
+		err := ParseAnswer(data, &a)
+		want, wantErr := referenceAnswer(data)
+		compare(t, data, &a, err, want, wantErr)
+		if err != nil {
+			return
+		}
+		var again Answer
+		if err := ParseAnswer(AppendAnswer(nil, &a), &again); err != nil || again != a {
+			t.Fatalf("%+v, %v, want %+v", again, err, a)
+		}
+	})
+}
+
+func FuzzDownstreamA(f *testing.F) {
+	for _, d := range downstreams() {
+		seeds(f, AppendDownstream(nil, d))
+	}
+	seeds(f, []byte(downstreamJSON))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ParseDownstream(data)
+		want, wantErr := referenceDownstream(data)
+		compare(t, data, d, err, want, wantErr)
+		if err != nil {
+			return
+		}
+		again, err := ParseDownstream(AppendDownstream(nil, d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := same(again, d); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func FuzzDownstreamReplyA(f *testing.F) {
+	seeds(f, AppendDownstreamAck(nil, &DownstreamAck{1, 2}),
+		AppendDownstreamResult(nil, &DownstreamResult{1, 2, NoAck, "é"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ack, result, err := ParseDownstreamReply(data)
+		if result == nil {
+			result = &DownstreamResult{Transaction: ack.Transaction, Mailbox: ack.Mailbox}
+		}
+		want, wantErr := referenceReply(data)
+		compare(t, data, result, err, want, wantErr)
+	})
+}

@@ -1,0 +1,126 @@
+package message
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A token of JSON, roughly: mutations keep most texts well-formed, so that the
+// parsers meet wrong messages more often than wrong JSON.
+var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.\w]+|[][{}:,]|\s+`)
+
+var substitutes = []string{
+	"0", "1", "-0", "01", "8", "9", "12", "13", "15", "16", "255", "256", "4294967295", "4294967296", "18446744073709551615",
+	"18446744073709551616", "18446744073709551625", "99999999999999999999", "1.0", "1e2", "-1", "1e39", "1e-50", "1e400", "0.5",
+	"-97.25", "3.4028235e38", "3.4028236e38", "null", "true", "false", "nul", "[]", "{}", "[null]", "[1,2,3]", "[1,]", "[[1]]",
+	`""`, `"x"`, `"\u0041"`, `"\ud83d"`, `"\x"`, `"Success"`, `"Other"`, `"MICFailed"`, "\"\xff\"", "\"é\"", ",", ":", "}", "{", "]", "[", " ", "\n",
+	`"ProtocolVersion"`, `"TransactionID"`, `"MIC"`, `"mic"`, `"DevEUI"`, `"Addr"`, `"LoRa"`, `"FSK"`, `"FHSS"`, `"Delay"`, `"Deadline"`,
+	`"TMMS"`, `"GPS"`, `"Alt"`, `"\u004dIC"`, `"ResultCode"`, `"ResultMessage"`, `"Outdated"`, `"TargetDevAddr"`, `"Ocw"`,
+	`{"Lat":1,"Lng":2,"Alt":null}`, `{"Ocw":1,"CodingRate":"4/6"}`, `{"FrequencyDeviation":1,"BitRate":2}`, `{"Spreading":1,"Bandwidth":2}`,
+}
+
+// mutate replaces, removes, doubles or inserts tokens.
+func mutate(t *rapid.T, text string) string {
+	tokens := token.FindAllString(text, -1)
+	for range rapid.IntRange(0, 4).Draw(t, "mutations") {
+		at := rapid.IntRange(0, len(tokens)-1).Draw(t, "token")
+		other := rapid.SampledFrom(substitutes).Draw(t, "substitute")
+		from := rapid.IntRange(at, min(at+8, len(tokens)-1)).Draw(t, "from")
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			tokens[at] = other
+		case 1:
+			tokens[at] = ""
+		case 2:
+			tokens[at] += other
+		case 3:
+			tokens[at] += strings.Join(tokens[at:from+1], "")
+		}
+	}
+	return strings.Join(tokens, "")
+}
+
+func checkMutations(t *testing.T, texts []string, run func(rt *rapid.T, data []byte) error) {
+	accepted := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		text := mutate(rt, rapid.SampledFrom(texts).Draw(rt, "text"))
+		if err := run(rt, []byte(text)); err == nil {
+			accepted++
+		}
+	})
+	if accepted == 0 {
+		t.Error("no mutation was accepted")
+	}
+}
+
+// agreed compares a parser with its reference.
+func agreed(rt *rapid.T, data []byte, got any, err error, want any, wantErr error) {
+	if (err == nil) != (wantErr == nil) {
+		rt.Fatalf("%s: %v; the reference: %v", data, err, wantErr)
+	}
+	if err == nil {
+		if err := same(got, want); err != nil {
+			rt.Fatalf("%s: %v", data, err)
+		}
+	}
+}
+
+func TestMutatedUpstream(t *testing.T) {
+	texts := []string{exampleJSON}
+	for _, u := range upstreams() {
+		texts = append(texts, string(AppendUpstream(nil, u)))
+	}
+	checkMutations(t, texts, func(rt *rapid.T, data []byte) error {
+		u := new(Upstream)
+		err := ParseUpstream(data, u)
+		want, wantErr := referenceUpstream(data)
+		agreed(rt, data, u, err, want, wantErr)
+		return err
+	})
+}
+
+func TestMutatedAnswer(t *testing.T) {
+	var texts []string
+	for _, a := range answers() {
+		texts = append(texts, string(AppendAnswer(nil, a)))
+	}
+	checkMutations(t, texts, func(rt *rapid.T, data []byte) error {
+		a := new(Answer)
+		err := ParseAnswer(data, a)
+		want, wantErr := referenceAnswer(data)
+		agreed(rt, data, a, err, want, wantErr)
+		return err
+	})
+}
+
+func TestMutatedDownstream(t *testing.T) {
+	texts := []string{downstreamJSON}
+	for _, d := range downstreams() {
+		texts = append(texts, string(AppendDownstream(nil, d)))
+	}
+	checkMutations(t, texts, func(rt *rapid.T, data []byte) error {
+		d, err := ParseDownstream(data)
+		want, wantErr := referenceDownstream(data)
+		agreed(rt, data, d, err, want, wantErr)
+		return err
+	})
+}
+
+func TestMutatedReply(t *testing.T) {
+	texts := []string{
+		string(AppendDownstreamAck(nil, &DownstreamAck{1, 2})),
+		string(AppendDownstreamResult(nil, &DownstreamResult{1, 2, NoAck, "é"})),
+	}
+	checkMutations(t, texts, func(rt *rapid.T, data []byte) error {
+		ack, result, err := ParseDownstreamReply(data)
+		if result == nil {
+			result = &DownstreamResult{Transaction: ack.Transaction, Mailbox: ack.Mailbox}
+		}
+		want, wantErr := referenceReply(data)
+		agreed(rt, data, result, err, want, wantErr)
+		return err
+	})
+}
