@@ -1,7 +1,6 @@
 package message
 
 import (
-	"fmt"
 	"math"
 
 	"contend/internal/uplink/lorawan"
@@ -21,13 +20,13 @@ func parseDownstreamB(data []byte) (*Downstream, error) {
 	case lnsMulticast:
 		d.multicast(&w, &h)
 	default:
-		return nil, fmt.Errorf("message: variant %d, want a downstream message, %d or %d", variant, lnsDownstream, lnsMulticast)
+		return nil, ErrOther
 	}
 	d.Transaction = h.transaction
 	if err := h.check(&w); err != nil {
 		return nil, err
 	}
-	return d, d.check()
+	return d.checked()
 }
 
 func (d *Downstream) unicast(w *wire, h *head) {

@@ -3,14 +3,18 @@ package message
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"unicode/utf8"
 
 	"contend/internal/uplink/lorawan"
 )
 
+// ErrOther says that a parser of generation B was given another kind of message:
+// all kinds share one stream.
+var ErrOther = errors.New("message: another kind of message")
+
 var (
+	errNoVersion     = errors.New("message: no protocol_version")
 	errNoTransaction = errors.New("message: no transaction_id")
 	errVariants      = errors.New("message: not exactly one message in its wrapper")
 )
@@ -46,7 +50,7 @@ func (h *head) check(w *wire) error {
 	case w.err != nil:
 		return w.err
 	case h.version == 0:
-		return errors.New("message: no protocol_version")
+		return errNoVersion
 	case h.transaction == 0:
 		return errNoTransaction
 	}
@@ -71,27 +75,13 @@ func unwrap(data []byte) (variant int, body []byte, err error) {
 	return variant, body, w.err
 }
 
-// IsAnswerB reports whether what a customer sent on a stream of generation B is an
-// answer rather than a downstream message, or neither.
-func IsAnswerB(data []byte) bool {
-	variant, _, err := unwrap(data)
-	return err == nil && (variant == lnsAck || variant == lnsReject)
-}
-
-// IsUpstreamB reports whether what a customer got on a stream of generation B is
-// an upstream message rather than the reply to a downstream one, or neither.
-func IsUpstreamB(data []byte) bool {
-	variant, _, err := unwrap(data)
-	return err == nil && variant == ranUpstream
-}
-
 func parseUpstreamB(data []byte, u *Upstream) error {
 	variant, body, err := unwrap(data)
 	if err != nil {
 		return err
 	}
 	if variant != ranUpstream {
-		return fmt.Errorf("message: variant %d, want an upstream message, %d", variant, ranUpstream)
+		return ErrOther
 	}
 	position, radios := u.Position, 0
 	*u = Upstream{DevEUIs: u.DevEUIs[:0], PHYNoMIC: u.PHYNoMIC[:0], Challenge: u.Challenge[:0]}
@@ -209,7 +199,7 @@ func parseAnswerB(data []byte, a *Answer) error {
 			w.fail("no result_code")
 		}
 	default:
-		return fmt.Errorf("message: variant %d, want an answer, %d or %d", variant, lnsAck, lnsReject)
+		return ErrOther
 	}
 	a.Transaction = h.transaction
 	return h.check(&w)
@@ -236,7 +226,7 @@ func parseDownstreamReplyB(data []byte) (DownstreamAck, *DownstreamResult, error
 	case ranResult:
 		mailbox = 5
 	default:
-		return DownstreamAck{}, nil, fmt.Errorf("message: variant %d, want the reply to a downstream message, %d or %d", variant, ranDownstreamAck, ranResult)
+		return DownstreamAck{}, nil, ErrOther
 	}
 	w := wire{data: body}
 	var h head

@@ -1,26 +1,29 @@
 package message
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 const (
 	maxDelay = 15 // seconds, of class A
 	maxTMMS  = 8  // moments, of class B
 )
 
-// check tells what neither generation can say by the types of its fields.
-func (d *Downstream) check() error {
+// checked returns d if it keeps the rules that the types of its fields do not tell.
+func (d *Downstream) checked() (*Downstream, error) {
 	w := &d.Window
 	switch {
 	case len(w.TMMS) > maxTMMS:
-		return fmt.Errorf("message: TMMS: %d moments, want 1 to %d", len(w.TMMS), maxTMMS)
+		return nil, fmt.Errorf("message: TMMS: %d moments, want 1 to %d", len(w.TMMS), maxTMMS)
 	case w.Delay == 0 && w.Deadline == 0 && len(w.TMMS) == 0:
-		return fmt.Errorf("message: TMMS: no moments, want 1 to %d", maxTMMS)
+		return nil, fmt.Errorf("message: TMMS: no moments, want 1 to %d", maxTMMS)
 	case d.Multicast && w.Delay != 0:
-		return fmt.Errorf("message: Delay: a multicast follows no uplink; want TMMS or Deadline")
+		return nil, errors.New("message: Delay: a multicast follows no uplink, want TMMS or Deadline")
 	case d.Multicast && d.Target != nil:
-		return fmt.Errorf("message: TargetDevAddr: only with DevEUI")
+		return nil, errors.New("message: TargetDevAddr: only with DevEUI")
 	}
-	return nil
+	return d, nil
 }
 
 // known reports whether a position can be told.

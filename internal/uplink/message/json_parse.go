@@ -221,10 +221,10 @@ func ParseDownstream(data []byte) (*Downstream, error) {
 	}
 	o.require(4)
 	o.one("DevEUI", "Addr")
-	if err := d.check(); err != nil && s.err == nil {
+	if err := s.end(); err != nil {
 		return nil, err
 	}
-	return d, s.end()
+	return d.checked()
 }
 
 func (s *scanner) window(w *Window) {
