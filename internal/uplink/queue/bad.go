@@ -1,0 +1,99 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/uplink/message"
+)
+
+const (
+	// maxBad is about how many entries ran:uplinks:bad keeps.
+	maxBad = 10_000
+	// What is kept of an entry that may be of any size.
+	maxBadFields = 40
+	maxBadValue  = 512
+	maxReason    = 1024
+)
+
+// A badEntry is what is kept of an entry that cannot be used.
+type badEntry struct {
+	id   entryID
+	args []string
+}
+
+// malformedEntry counts by the first bad field, which is one of a closed set.
+func malformedEntry(s *source, o message.Origin, fields []string, p *parser) badEntry {
+	kind := "entry"
+	if first := new(FieldError); errors.As(p.bad[0], &first) {
+		kind = first.Field
+	}
+	return newBadEntry(s, o, fields, [2]string{kind, p.err().Error()})
+}
+
+const kindPoisonous = "poisonous"
+
+func poisonousEntry(s *source, o message.Origin, fields []string) badEntry {
+	return newBadEntry(s, o, fields, [2]string{kindPoisonous, fmt.Sprintf("delivered %d times", o.Deliveries-1)})
+}
+
+func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) badEntry {
+	b := badEntry{id: entryID{o.Millis, o.Seq}}
+	b.args = append(b.args, keyBad, "MAXLEN", "~", strconv.Itoa(maxBad), "*",
+		"kind", why[0], "reason", cut(why[1], maxReason),
+		"stream", s.key, "entry", fmt.Sprintf("%d-%d", o.Millis, o.Seq))
+	for _, field := range fields[:min(len(fields), 2*maxBadFields)] {
+		b.args = append(b.args, cut(field, maxBadValue))
+	}
+	return b
+}
+
+func cut(text string, n int) string { return strings.Clone(text[:min(len(text), n)]) }
+
+func (b badEntry) kind() string { return b.args[6] }
+
+// setAside copies entries to ran:uplinks:bad, counts and acknowledges them. It
+// tries until Redis takes them or the intake is closed; then they come again.
+func (in *Intake) setAside(s *source, bad []badEntry) {
+	var pause backoff
+	for {
+		err := in.copyBad(in.ctx, bad)
+		if err == nil {
+			break
+		}
+		in.failed("setting entries aside", err)
+		if !pause.wait(in.ctx) {
+			return
+		}
+	}
+	origins := make([]message.Origin, len(bad))
+	in.mu.Lock()
+	for i, b := range bad {
+		origins[i] = message.Origin{Partition: s.index, Millis: b.id.millis, Seq: b.id.seq}
+		if b.kind() == kindPoisonous {
+			in.count.poisonous.Add(1)
+		} else {
+			in.malformed[b.kind()]++
+		}
+	}
+	in.mu.Unlock()
+	in.Ack(origins)
+}
+
+func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
+	cmds := make([]rueidis.Completed, len(bad))
+	for i, b := range bad {
+		cmds[i] = in.redis.client.B().Arbitrary("XADD").Args(b.args...).Build()
+	}
+	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
+		if err := reply.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// claimAtOnce is how many entries are claimed with one command.
+const claimAtOnce = 500
+
+// forgetAfter is how long a consumer without entries must have been silent
+// before it is removed from the group.
+const forgetAfter = time.Hour
+
+// createGroups makes the consumer groups of sources, from the beginning of the streams.
+func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
+	for _, s := range sources {
+		err := in.redis.do(ctx, "XGROUP", "CREATE", s.key, group, "0", "MKSTREAM").Error()
+		if err == nil {
+			s.mu.Lock()
+			s.newest = entryID{} // nothing is delivered yet, and nothing may be cut off
+			s.mu.Unlock()
+			continue
+		}
+		if !strings.Contains(err.Error(), "BUSYGROUP") {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspect counts what is pending in the streams that we read, by consumer, and
+// notes for the readers whose entries to claim.
+func (in *Intake) inspect(ctx context.Context) error {
+	for _, set := range []*sourceSet{in.owned, in.forwarded} {
+		for _, s := range set.list() {
+			if err := in.inspectSource(ctx, s); err != nil && !strings.Contains(err.Error(), "NOGROUP") {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (in *Intake) inspectSource(ctx context.Context, s *source) error {
+	replies := in.redis.client.DoMulti(ctx,
+		in.redis.cmd("XINFO", "CONSUMERS", s.key, group), in.redis.cmd("XLEN", s.key))
+	consumers, err := replies[0].ToArray()
+	if err != nil {
+		if strings.Contains(err.Error(), "no such key") {
+			return nil
+		}
+		return err
+	}
+	var (
+		dead    []string
+		pending int64
+	)
+	for i := range consumers {
+		about, err := consumers[i].AsMap()
+		if err != nil {
+			return err
+		}
+		name, n := text(about["name"]), number(about["pending"])
+		pending += n
+		switch {
+		case in.holder.lives(name):
+		case n > 0:
+			dead = append(dead, name)
+		case number(about["idle"]) > forgetAfter.Milliseconds():
+			if err := in.redis.client.Do(ctx, in.redis.script(scriptForget, s.key, group, name)).Error(); err != nil {
+				return err
+			}
+		}
+	}
+	length, err := replies[1].AsInt64()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dead, s.pending, s.length = dead, pending, length
+	return err
+}
+
+func text(m rueidis.RedisMessage) string {
+	s, _ := m.ToString()
+	return s
+}
+
+func number(m rueidis.RedisMessage) int64 {
+	n, _ := m.AsInt64()
+	return n
+}
+
+// again reads what has to be read again: our own entries that we know nothing of,
+// since their reply was lost or we are a successor; and what the dead left.
+func (f *fetcher) again(ctx context.Context, sources []*source) error {
+	for _, s := range sources {
+		s.mu.Lock()
+		own, dead := s.recover, s.dead
+		s.recover, s.dead = false, nil
+		s.mu.Unlock()
+		if own {
+			if err := f.in.createGroups(ctx, []*source{s}); err != nil {
+				return err
+			}
+			if err := f.claim(ctx, s, f.in.cfg.Instance, 0); err != nil {
+				return err
+			}
+		}
+		for _, name := range dead {
+			if err := f.claim(ctx, s, name, f.in.cfg.Idle); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// claim takes over the entries of a consumer to which nothing happened for so long.
+func (f *fetcher) claim(ctx context.Context, s *source, consumer string, idle time.Duration) error {
+	millis := strconv.FormatInt(idle.Milliseconds(), 10)
+	from := "-"
+	for f.room(ctx) {
+		reply := f.in.redis.do(ctx, "XPENDING", s.key, group, "IDLE", millis, from, "+",
+			strconv.Itoa(claimAtOnce), consumer)
+		items, err := reply.ToArray()
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		batch := f.unknown(s, items)
+		if err := f.claimBatch(ctx, s, batch, millis); err != nil {
+			return err
+		}
+		if len(items) < claimAtOnce {
+			return nil
+		}
+		var e encoder
+		e.id(batch.last.next())
+		from = e.args[0]
+	}
+	return nil
+}
+
+// A claimBatch is what to claim next: how often each entry was delivered, the
+// coming time included.
+type claimBatch struct {
+	deliveries map[entryID]int
+	ids        []string
+	last       entryID // seen
+}
+
+// unknown leaves out the entries that are in flight here.
+func (f *fetcher) unknown(s *source, items []rueidis.RedisMessage) claimBatch {
+	batch := claimBatch{deliveries: map[entryID]int{}}
+	for i := range items {
+		item, err := items[i].ToArray()
+		if err != nil || len(item) < 4 {
+			continue
+		}
+		name := text(item[0])
+		id, ok := parseID(name)
+		if !ok {
+			continue
+		}
+		batch.last = id
+		if !s.flies(id) {
+			batch.deliveries[id] = int(number(item[3])) + 1
+			batch.ids = append(batch.ids, name)
+		}
+	}
+	return batch
+}
+
+func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch, millis string) error {
+	if len(batch.ids) == 0 {
+		return nil
+	}
+	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance, millis}, batch.ids...)
+	entries, err := f.in.redis.do(ctx, cmd...).ToArray()
+	if err != nil {
+		return err
+	}
+	f.in.count.claimed.Add(uint64(len(entries)))
+	f.deliver(s, entries, batch.deliveries)
+	if len(f.ids) == len(batch.ids) {
+		return nil
+	}
+	return f.forget(ctx, s, batch)
+}
+
+// forget acknowledges what could not be claimed because the stream holds it no
+// more: somebody cut it off.
+func (f *fetcher) forget(ctx context.Context, s *source, batch claimBatch) error {
+	for _, name := range batch.ids {
+		if id, _ := parseID(name); slices.Contains(f.ids, id) {
+			continue
+		}
+		entries, err := f.in.redis.do(ctx, "XRANGE", s.key, name, name).ToArray()
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 {
+			continue // another was faster
+		}
+		if err := f.in.redis.do(ctx, "XACK", s.key, group, name).Error(); err != nil {
+			return err
+		}
+		f.in.count.lost.Add(1)
+	}
+	return nil
+}

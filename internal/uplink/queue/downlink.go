@@ -1,0 +1,175 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/uplink/message"
+)
+
+const (
+	keyDownlinks = "ran:downlinks"
+	keyResults   = "ran:downlinks:results"
+	// maxDownlinks is about how many entries each of the two streams keeps.
+	maxDownlinks = 100_000
+)
+
+// A Downlink is what gateways are to send.
+type Downlink struct {
+	Mailbox  uint64
+	Customer string
+	message.Downstream
+}
+
+// SendDownlink writes a downlink for the gateways to ran:downlinks. Fields: v, mailbox,
+// customer, tx, then device (and target, of a join accept) or group, phy, the radio
+// as in an uplink with pow in dBm, and one of delay, tmms (with commas between) and
+// deadline, in the units of message.Window.
+func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
+	var e encoder
+	e.start(keyDownlinks)
+	e.uint("mailbox", d.Mailbox)
+	e.args = append(e.args, "customer", d.Customer)
+	e.uint("tx", d.Transaction)
+	if d.Multicast {
+		e.addr("group", d.Group)
+	} else {
+		e.eui("device", d.DevEUI)
+	}
+	if d.Target != nil {
+		e.addr("target", *d.Target)
+	}
+	e.bytes(fieldPHY, d.PHY)
+	e.window(&d.Window)
+	if err := r.client.Do(ctx, r.client.B().Arbitrary("XADD").Args(e.args...).Build()).Error(); err != nil {
+		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
+	}
+	return nil
+}
+
+// start begins the arguments of an XADD to a bounded stream.
+func (e *encoder) start(key string) {
+	e.reset()
+	e.args = append(e.args, key, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version)
+}
+
+func (e *encoder) window(w *message.Window) {
+	e.radio(&w.Radio)
+	e.int("pow", int64(w.Radio.Power))
+	switch {
+	case w.Delay != 0:
+		e.uint("delay", uint64(w.Delay))
+	case len(w.TMMS) > 0:
+		start := len(e.buf)
+		for i, t := range w.TMMS {
+			if i > 0 {
+				e.buf = append(e.buf, ',')
+			}
+			e.buf = strconv.AppendUint(e.buf, t, 10)
+		}
+		e.field("tmms", start)
+	default:
+		e.uint("deadline", w.Deadline)
+	}
+}
+
+// A DownlinkResult is what a gateway says became of a Downlink.
+type DownlinkResult struct {
+	Customer string
+	message.DownstreamResult
+}
+
+// SendResult writes a result as gateways do, to ran:downlinks:results: fields v,
+// mailbox, customer, tx, code (the number of the message.ResultCode) and text.
+func (r *Redis) SendResult(ctx context.Context, d *DownlinkResult) error {
+	var e encoder
+	e.start(keyResults)
+	e.uint("mailbox", d.Mailbox)
+	e.args = append(e.args, "customer", d.Customer)
+	e.uint("tx", d.Transaction)
+	e.uint("code", uint64(d.Code))
+	e.args = append(e.args, "text", d.Text)
+	if err := r.client.Do(ctx, r.client.B().Arbitrary("XADD").Args(e.args...).Build()).Error(); err != nil {
+		return fmt.Errorf("queue: result of downlink %d: %w", d.Mailbox, err)
+	}
+	return nil
+}
+
+// Results reads the results that gateways write from now on until ctx ends, and
+// then returns nil. Every instance sees every result: whose customer it is not
+// ignores it. What is malformed is logged and skipped.
+func (r *Redis) Results(ctx context.Context, handle func(DownlinkResult)) error {
+	last, err := r.lastID(ctx, keyResults)
+	if err != nil {
+		return fmt.Errorf("queue: results of downlinks: %w", err)
+	}
+	var pause backoff
+	for ctx.Err() == nil {
+		entries, err := r.readAfter(keyResults, last)
+		if err != nil {
+			r.log.Warn("redis", "what", "results of downlinks", "error", err)
+			pause.wait(ctx)
+			continue
+		}
+		pause = 0
+		for _, entry := range entries {
+			last = entry.ID
+			result, err := parseResult(entry.FieldValues)
+			if err != nil {
+				r.log.Warn("malformed result of a downlink", "entry", entry.ID, "error", err)
+				continue
+			}
+			handle(result)
+		}
+	}
+	return nil
+}
+
+// lastID is the newest entry of a stream, from which on all is new.
+func (r *Redis) lastID(ctx context.Context, key string) (string, error) {
+	entries, err := r.do(ctx, "XREVRANGE", key, "+", "-", "COUNT", "1").AsXRange()
+	if err != nil || len(entries) == 0 {
+		return "0-0", err
+	}
+	return entries[0].ID, nil
+}
+
+// readAfter waits up to blockFor for entries.
+func (r *Redis) readAfter(key, last string) ([]rueidis.XRangeEntry, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), blockFor+10*time.Second)
+	defer cancel()
+	streams, err := r.client.Do(ctx, r.client.B().Arbitrary("XREAD").Args(
+		"COUNT", "100", "BLOCK", strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS", key, last).Blocking()).AsXRead()
+	if rueidis.IsRedisNil(err) {
+		return nil, nil
+	}
+	return streams[key], err
+}
+
+func parseResult(fields map[string]string) (d DownlinkResult, err error) {
+	var errs []error
+	read := func(name string, bits int) uint64 {
+		n, err := strconv.ParseUint(fields[name], 10, bits)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s is %.40q, want a whole number of %d bits", name, fields[name], bits))
+		}
+		return n
+	}
+	d.Mailbox, d.Transaction = read("mailbox", 64), read("tx", 64)
+	d.Code = message.ResultCode(read("code", 8))
+	if d.Code > message.GatewayError {
+		errs = append(errs, fmt.Errorf("code is %d, want one from 0 to %d", d.Code, message.GatewayError))
+	}
+	if fields[fieldVersion] != version {
+		errs = append(errs, fmt.Errorf("%s is %.40q, want %s", fieldVersion, fields[fieldVersion], version))
+	}
+	d.Customer = fields["customer"]
+	d.Text = strings.ToValidUTF8(cut(fields["text"], maxReason), "�")
+	return d, errors.Join(errs...)
+}

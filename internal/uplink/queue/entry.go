@@ -1,0 +1,159 @@
+package queue
+
+import (
+	"strconv"
+	"unsafe"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+// The fields of an entry. They are written in this order, which Redis rewards:
+// an entry with the fields of the one before it does not store their names.
+const (
+	fieldVersion   = "v"
+	fieldPHY       = "phy"
+	fieldGateway   = "gw"
+	fieldTime      = "ts"
+	fieldFrequency = "freq"
+	fieldModule    = "mod"
+	fieldSpreading = "sf"
+	fieldBandwidth = "bw"
+	fieldDeviation = "dev"
+	fieldBitRate   = "br"
+	fieldWidth     = "ocw"
+	fieldCoding    = "cr"
+	fieldRSSI      = "rssi"
+	fieldSNR       = "snr"
+	fieldLatitude  = "lat"
+	fieldLongitude = "lng"
+	fieldAltitude  = "alt"
+)
+
+const (
+	version = "1"
+	// maxPHY is the longest PHYPayload that a radio can send, in bytes: the
+	// length field of a LoRa or FSK frame has 8 bits.
+	maxPHY = 255
+	// maxSpreading is the highest spreading factor of the customers' stream.
+	maxSpreading = 12
+)
+
+// The texts of the modulations.
+const (
+	modLoRa = "lora"
+	modFSK  = "fsk"
+	modFHSS = "fhss"
+)
+
+// AppendEntry appends the names and values, in turns, of the stream entry that
+// holds u. ParseEntry reads them.
+func AppendEntry(dst []string, u *message.Uplink) []string {
+	e := encoder{args: dst}
+	e.uplink(u)
+	return e.args
+}
+
+// An encoder turns values into the arguments of commands. The arguments point
+// into buf: they live until it is reset.
+type encoder struct {
+	buf  []byte
+	args []string
+}
+
+func (e *encoder) reset() { e.buf, e.args = e.buf[:0], e.args[:0] }
+
+func (e *encoder) uplink(u *message.Uplink) {
+	e.args = append(e.args, fieldVersion, version)
+	e.bytes(fieldPHY, u.PHY)
+	e.eui(fieldGateway, u.Gateway)
+	e.int(fieldTime, u.Received.UnixNano())
+	e.radio(&u.Radio)
+	e.float(fieldRSSI, float64(u.Radio.RSSI), 32)
+	e.float(fieldSNR, float64(u.Radio.SNR), 32)
+	if p := u.Position; p != nil {
+		e.float(fieldLatitude, p.Latitude, 64)
+		e.float(fieldLongitude, p.Longitude, 64)
+		if p.HasAltitude {
+			e.float(fieldAltitude, p.Altitude, 64)
+		}
+	}
+}
+
+func (e *encoder) radio(r *message.Radio) {
+	e.uint(fieldFrequency, uint64(r.Frequency))
+	switch r.Modulation {
+	case message.FSK:
+		e.args = append(e.args, fieldModule, modFSK)
+		e.uint(fieldDeviation, uint64(r.FrequencyDeviation))
+		e.uint(fieldBitRate, uint64(r.BitRate))
+	case message.FHSS:
+		e.args = append(e.args, fieldModule, modFHSS)
+		e.uint(fieldWidth, uint64(r.ChannelWidth))
+		e.args = append(e.args, fieldCoding, r.CodingRate)
+	default:
+		e.args = append(e.args, fieldModule, modLoRa)
+		e.uint(fieldSpreading, uint64(r.Spreading))
+		e.uint(fieldBandwidth, uint64(r.Bandwidth))
+	}
+}
+
+// field adds the value that stands in buf from start on.
+func (e *encoder) field(name string, start int) {
+	value := e.buf[start:]
+	e.args = append(e.args, name, unsafe.String(unsafe.SliceData(value), len(value)))
+}
+
+func (e *encoder) bytes(name string, value []byte) {
+	start := len(e.buf)
+	e.buf = append(e.buf, value...)
+	e.field(name, start)
+}
+
+func (e *encoder) uint(name string, value uint64) {
+	start := len(e.buf)
+	e.buf = strconv.AppendUint(e.buf, value, 10)
+	e.field(name, start)
+}
+
+func (e *encoder) int(name string, value int64) {
+	start := len(e.buf)
+	e.buf = strconv.AppendInt(e.buf, value, 10)
+	e.field(name, start)
+}
+
+func (e *encoder) float(name string, value float64, bits int) {
+	start := len(e.buf)
+	e.buf = strconv.AppendFloat(e.buf, value, 'g', -1, bits)
+	e.field(name, start)
+}
+
+func (e *encoder) eui(name string, value lorawan.EUI) {
+	start := len(e.buf)
+	e.buf = appendHex(e.buf, uint64(value), 16)
+	e.field(name, start)
+}
+
+func (e *encoder) addr(name string, value lorawan.DevAddr) {
+	start := len(e.buf)
+	e.buf = appendHex(e.buf, uint64(value), 8)
+	e.field(name, start)
+}
+
+// id adds an entry's identifier as an argument without a name.
+func (e *encoder) id(id entryID) {
+	start := len(e.buf)
+	e.buf = strconv.AppendUint(e.buf, id.millis, 10)
+	e.buf = append(e.buf, '-')
+	e.buf = strconv.AppendUint(e.buf, id.seq, 10)
+	value := e.buf[start:]
+	e.args = append(e.args, unsafe.String(unsafe.SliceData(value), len(value)))
+}
+
+func appendHex(dst []byte, value uint64, digits int) []byte {
+	const hex = "0123456789abcdef"
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, hex[value>>shift&15])
+	}
+	return dst
+}

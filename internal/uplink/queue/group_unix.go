@@ -1,0 +1,9 @@
+//go:build unix
+
+package queue
+
+import "syscall"
+
+// ownGroup keeps the interrupt key of the terminal from Redis, which has to
+// outlive the router's draining.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

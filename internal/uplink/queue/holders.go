@@ -1,0 +1,92 @@
+package queue
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// holders knows which instances hold a socket of which customer.
+type holders struct {
+	mu   sync.Mutex
+	mine []string // sorted; as often as held
+	view atomic.Pointer[holderView]
+	self atomic.Pointer[map[string]bool]
+}
+
+// A holderView is what was heard of the instances.
+type holderView struct {
+	live  map[string]bool
+	holds map[string]string // customer → another instance
+}
+
+func (h *holders) init() {
+	h.view.Store(&holderView{})
+	h.self.Store(&map[string]bool{})
+}
+
+func (h *holders) see(view *holderView) { h.view.Store(view) }
+
+func (h *holders) lives(instance string) bool { return h.view.Load().live[instance] }
+
+// own returns the customers that are held here, each once.
+func (h *holders) own() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Compact(slices.Clone(h.mine))
+}
+
+// set replaces what is held and tells whether the set of customers changed.
+func (h *holders) change(f func([]string) []string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := slices.Compact(slices.Clone(h.mine))
+	h.mine = f(h.mine)
+	after := slices.Compact(slices.Clone(h.mine))
+	self := make(map[string]bool, len(after))
+	for _, customer := range after {
+		self[customer] = true
+	}
+	h.self.Store(&self)
+	return !slices.Equal(before, after)
+}
+
+// Hold says that this instance has a socket of the customer, for each socket
+// once; the others know it a moment later.
+func (in *Intake) Hold(customer string) {
+	if in.holder.change(func(mine []string) []string {
+		i, _ := slices.BinarySearch(mine, customer)
+		return slices.Insert(mine, i, customer)
+	}) {
+		in.tellHolders()
+	}
+}
+
+// Release takes back one Hold.
+func (in *Intake) Release(customer string) {
+	if in.holder.change(func(mine []string) []string {
+		i, found := slices.BinarySearch(mine, customer)
+		if !found {
+			return mine
+		}
+		return slices.Delete(mine, i, i+1)
+	}) {
+		in.tellHolders()
+	}
+}
+
+func (in *Intake) tellHolders() {
+	in.changed.Store(true)
+	in.wakeKeeper()
+}
+
+// Holder finds an instance with a socket of the customer, this one first; ok is
+// false if there is none. What others hold is known as of the last heartbeat, or
+// the last change that was heard of.
+func (in *Intake) Holder(customer string) (instance string, self, ok bool) {
+	if (*in.holder.self.Load())[customer] {
+		return in.cfg.Instance, true, true
+	}
+	instance, ok = in.holder.view.Load().holds[customer]
+	return instance, false, ok
+}

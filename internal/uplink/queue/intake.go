@@ -1,0 +1,243 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"contend/internal/uplink/message"
+)
+
+const (
+	group = "router"
+
+	defaultBatch    = 256
+	defaultIdle     = 90 * time.Second
+	defaultLease    = 15 * time.Second
+	defaultInFlight = 100_000
+	// An embedded Redis looks through all that is in flight at every
+	// acknowledgement.
+	defaultEmbeddedInFlight = 2000
+)
+
+// IntakeConfig is how an instance reads uplinks.
+type IntakeConfig struct {
+	// Instance is the name of this router, of letters, digits and "-_.:". An
+	// instance that is started again under its old name goes on at once with what
+	// it had not finished; the entries of any other name wait until Idle is over.
+	// Of two of the same name the older stops. "" is a random name.
+	Instance string
+	// Partitions is used if this Redis has no intake yet; 0 is 8.
+	Partitions int
+	// Batch is how many entries of a partition are read at once; 0 is 256.
+	Batch int
+	// Idle is how long nothing must have happened to an entry of a dead instance
+	// before it is claimed; 0 is 90 s, because a live one waits 60 s for answers.
+	Idle time.Duration
+	// Lease is how long a silent instance keeps its partitions, and is thought to
+	// live; 0 is 15 s.
+	Lease time.Duration
+	// InFlight is how many entries may be unacknowledged before reading pauses;
+	// a read that is under way comes on top. 0 is 100 000, and 2000 with an
+	// embedded Redis.
+	InFlight int
+}
+
+func (c *IntakeConfig) fill(embedded bool) error {
+	if c.Instance == "" {
+		c.Instance = newNonce()
+	}
+	c.Batch = orDefault(c.Batch, defaultBatch)
+	c.Idle = orDefault(c.Idle, defaultIdle)
+	c.Lease = orDefault(c.Lease, defaultLease)
+	if c.InFlight == 0 && embedded {
+		c.InFlight = defaultEmbeddedInFlight
+	}
+	c.InFlight = orDefault(c.InFlight, defaultInFlight)
+	var errs []error
+	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
+		errs = append(errs, fmt.Errorf("instance %.40q: up to 100 letters, digits and -_.: are allowed", c.Instance))
+	}
+	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 {
+		errs = append(errs, fmt.Errorf("batch %d, idle %s, lease %s, in flight %d: all must be positive",
+			c.Batch, c.Idle, c.Lease, c.InFlight))
+	}
+	return errors.Join(errs...)
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
+
+func orDefault[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
+
+func newNonce() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// An Intake reads the uplinks of the partitions that this instance owns, and
+// those that other instances forward to its customers. Safe for concurrent use.
+//
+// Locks: mu before those of a source or of a sourceSet, and none of these
+// before another.
+type Intake struct {
+	redis  *Redis
+	cfg    IntakeConfig
+	nonce  string // tells two processes of the same name apart
+	parts  []*source
+	owned  *sourceSet
+	holder holders
+
+	flying   atomic.Int64
+	landed   broadcast     // something was acknowledged
+	acksWait chan struct{} // something is to be acknowledged; holds one signal
+	beatNow  chan struct{} // the heartbeat must not wait; holds one signal
+	changed  atomic.Bool   // what we hold changed since the others were told
+
+	mu        sync.Mutex
+	customers map[string]*source
+	byIndex   []*source // of the customers
+	forwarded *sourceSet
+	malformed map[string]uint64
+	leaving   map[*source]uint64 // to be released, from this version of owned on
+	cause     error              // why it stopped by itself
+
+	count    counters
+	stop     context.CancelFunc
+	ctx      context.Context // ends with Close, or when the name is taken
+	routines sync.WaitGroup
+}
+
+type counters struct {
+	read, claimed, poisonous, lost atomic.Uint64
+	acked, unknown, trimmed        atomic.Uint64
+	forwarded, errors              atomic.Uint64
+}
+
+// Stats are counts since the start, and sizes of now.
+type Stats struct {
+	Read      uint64            // entries from Redis, redeliveries included
+	Malformed map[string]uint64 // set aside, by the first bad field
+	Poisonous uint64            // set aside, delivered too often
+	Claimed   uint64            // read again: of dead instances, or our own of an earlier life
+	Lost      uint64            // gone from the stream before they were delivered again
+	Acked     uint64
+	Unknown   uint64 // acknowledgements of what was not in flight
+	Trimmed   uint64
+	Forwarded uint64 // to customers of other instances
+	Errors    uint64 // of Redis, or of the way to it
+	InFlight  int    // delivered to us, not acknowledged
+	// Of the partitions of this instance, some seconds ago at most: entries
+	// delivered to anybody and not acknowledged, and those not delivered yet.
+	Pending, Lag int64
+	Partitions   []int
+}
+
+// ErrNameTaken ends an intake: another process runs under the name of its instance.
+var ErrNameTaken = errors.New("queue: another process runs under the name of this instance")
+
+// NewIntake joins the instances of the Redis; Close leaves them.
+func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error) {
+	if err := cfg.fill(r.embedded); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	n, err := partitions(ctx, r, cfg.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Partitions = n
+	in := &Intake{
+		redis: r, cfg: cfg, nonce: newNonce(), owned: newSourceSet(), forwarded: newSourceSet(),
+		acksWait: make(chan struct{}, 1), beatNow: make(chan struct{}, 1),
+		customers: map[string]*source{}, malformed: map[string]uint64{}, leaving: map[*source]uint64{},
+	}
+	for i := range n {
+		in.parts = append(in.parts, newSource(keyUplinks+strconv.Itoa(i), i, nil))
+	}
+	in.holder.init()
+	if err := in.join(ctx); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	in.ctx, in.stop = context.WithCancel(context.WithoutCancel(ctx))
+	in.routines.Go(in.keep)
+	in.routines.Go(in.listen)
+	in.routines.Go(in.acknowledge)
+	in.forwarded.start()
+	in.routines.Go(func() { in.read(in.ctx, in.forwarded) })
+	return in, nil
+}
+
+// Instance is the name of this one.
+func (in *Intake) Instance() string { return in.cfg.Instance }
+
+// Run reads the partitions that this instance owns until ctx ends, and then
+// returns nil. It calls handle with every batch, one at a time; the slice is
+// handle's only for the call, the uplinks are its own. It must be called only
+// once. Ack goes on working after it, until Close. The error is ErrNameTaken.
+func (in *Intake) Run(ctx context.Context, handle func([]*message.Uplink)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(in.ctx, cancel)()
+	for _, s := range in.parts {
+		s.handle = handle
+	}
+	in.owned.start()
+	in.wakeKeeper()
+	in.read(ctx, in.owned)
+	in.wakeKeeper()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.cause
+}
+
+// Close sends the acknowledgements that wait, gives up the partitions and leaves.
+// What is still in flight comes again, to this name or, after Idle, to others.
+// The end of ctx cuts it short.
+func (in *Intake) Close(ctx context.Context) error {
+	in.stop()
+	in.routines.Wait()
+	err := in.flushAll(ctx)
+	return errors.Join(err, in.leave(ctx))
+}
+
+// Stats returns a snapshot.
+func (in *Intake) Stats() Stats {
+	c := &in.count
+	st := Stats{
+		Read: c.read.Load(), Poisonous: c.poisonous.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
+		Acked: c.acked.Load(), Unknown: c.unknown.Load(), Trimmed: c.trimmed.Load(),
+		Forwarded: c.forwarded.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()),
+	}
+	in.mu.Lock()
+	st.Malformed = maps.Clone(in.malformed)
+	in.mu.Unlock()
+	for _, s := range in.owned.list() {
+		s.mu.Lock()
+		st.Pending += s.pending
+		st.Lag += max(0, s.length-s.pending)
+		s.mu.Unlock()
+		st.Partitions = append(st.Partitions, s.index)
+	}
+	return st
+}
+
+func wake(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}

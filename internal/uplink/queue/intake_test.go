@@ -1,0 +1,64 @@
+package queue
+
+import (
+	"strconv"
+	"testing"
+)
+
+func TestIntakeReadsAcknowledgesAndTrims(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 3000
+		produce(t, r, frames(0, n))
+		c, stop := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+		until(t, "all are read", func() bool { return c.count() == n })
+		until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n })
+		c.once(t, n)
+		// Redis trims whole nodes only, of up to 100 entries.
+		until(t, "all partitions are trimmed", func() bool { return c.in.Stats().Trimmed >= n-8*100 })
+		st := c.in.Stats()
+		if st.Read != n || st.InFlight != 0 || st.Unknown != 0 || st.Errors != 0 || len(st.Partitions) != 8 {
+			t.Errorf("%+v", st)
+		}
+		stop()
+		for i := range 8 {
+			if n := pendingIn(t, r, keyUplinks+strconv.Itoa(i)); n != 0 {
+				t.Errorf("partition %d has %d pending entries", i, n)
+			}
+		}
+	})
+}
+
+func pendingIn(t *testing.T, r *Redis, key string) int {
+	t.Helper()
+	items, err := r.do(t.Context(), "XPENDING", key, group, "-", "+", "100000").ToArray()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(items)
+}
+
+func TestIntakeGivesUnacknowledgedEntriesAgain(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 1000
+		produce(t, r, frames(0, n))
+		first, stop := startIntake(t, r, IntakeConfig{Instance: "one"}, false)
+		until(t, "all are read", func() bool { return first.count() == n })
+		first.mu.Lock()
+		first.in.Ack(first.origins[:400])
+		first.in.Ack(first.origins[:10]) // a second time: counted, not sent
+		first.mu.Unlock()
+		stop()
+		if st := first.in.Stats(); st.Acked != 400 || st.Unknown != 10 || st.InFlight != n-400 {
+			t.Errorf("%+v", st)
+		}
+		second, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+		until(t, "the rest comes again", func() bool { return second.count() == n-400 })
+		if second.most != 2 {
+			t.Errorf("delivered %d times", second.most)
+		}
+		until(t, "the rest is acknowledged", func() bool { return second.in.Stats().Acked == n-400 })
+		if st := second.in.Stats(); st.Claimed != n-400 || st.Unknown != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}

@@ -1,0 +1,325 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	keyInstances = "ran:instances"
+	keyInstance  = "ran:instance:" // and its name
+	keyLease     = "ran:lease:"    // and the partition's number
+	channel      = "ran:changes"   // a hint that instances, leases or holders changed
+)
+
+// The scripts decide and act in one step. KEYS and ARGV as their callers say.
+const (
+	// scriptBeat writes what an instance says of itself, unless another process
+	// has taken its name.
+	scriptBeat = `
+local v = redis.call('GET', KEYS[1])
+if v and ARGV[3] == 'again' and string.sub(v, 1, string.len(ARGV[1])) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1] .. ARGV[4], 'PX', ARGV[2])
+return 1`
+	// scriptLease takes or renews a lease.
+	scriptLease = `
+local v = redis.call('GET', KEYS[1])
+if v and v ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
+	// scriptDelete deletes a key that still begins with what the caller wrote.
+	scriptDelete = `
+local v = redis.call('GET', KEYS[1])
+if v and string.sub(v, 1, string.len(ARGV[1])) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`
+	// scriptForget deletes a consumer that has nothing pending.
+	scriptForget = `
+if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) > 0 then return 0 end
+redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+return 1`
+)
+
+func (r *Redis) script(text, key string, args ...string) rueidis.Completed {
+	return r.cmd(append([]string{"EVAL", text, "1", key}, args...)...)
+}
+
+// A presence is what an instance says of itself, after its nonce.
+type presence struct {
+	Reads bool     `json:"reads"` // it wants partitions
+	Holds []string `json:"holds,omitempty"`
+}
+
+func (in *Intake) milliseconds() string {
+	return strconv.FormatInt(in.cfg.Lease.Milliseconds(), 10)
+}
+
+// owner is what a lease of ours says; no name is the beginning of another's.
+func (in *Intake) owner() string { return in.cfg.Instance + " " }
+
+// beat says that we live; again: and that we should be known.
+func (in *Intake) beat(ctx context.Context, again string) error {
+	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Holds: in.holder.own()})
+	if err != nil {
+		return err
+	}
+	r := in.redis
+	replies := r.client.DoMulti(ctx,
+		r.script(scriptBeat, keyInstance+in.cfg.Instance, in.nonce, in.milliseconds(), again, string(text)),
+		r.cmd("SADD", keyInstances, in.cfg.Instance),
+		r.cmd("SET", keyPartitions, strconv.Itoa(len(in.parts)), "NX"))
+	mine, err := replies[0].AsInt64()
+	if err == nil && mine == 0 {
+		return ErrNameTaken
+	}
+	return errors.Join(err, replies[1].Error())
+}
+
+func (in *Intake) join(ctx context.Context) error {
+	if err := in.beat(ctx, "first"); err != nil {
+		return err
+	}
+	if _, err := in.look(ctx); err != nil {
+		return err
+	}
+	return in.announce(ctx)
+}
+
+func (in *Intake) announce(ctx context.Context) error {
+	return in.redis.do(ctx, "PUBLISH", channel, in.cfg.Instance).Error()
+}
+
+func (in *Intake) leave(ctx context.Context) error {
+	if in.cause != nil {
+		return nil // all that bears our name is another's now
+	}
+	r := in.redis
+	cmds := []rueidis.Completed{r.script(scriptDelete, keyInstance+in.cfg.Instance, in.nonce)}
+	for i := range in.parts {
+		cmds = append(cmds, r.script(scriptDelete, keyLease+strconv.Itoa(i), in.owner()))
+	}
+	for _, reply := range r.client.DoMulti(ctx, cmds...) {
+		if err := reply.Error(); err != nil {
+			return fmt.Errorf("queue: leaving: %w", err)
+		}
+	}
+	return in.announce(ctx)
+}
+
+// look learns who lives, and what they hold, and returns those that read.
+func (in *Intake) look(ctx context.Context) (readers []string, err error) {
+	names, err := in.redis.do(ctx, "SMEMBERS", keyInstances).AsStrSlice()
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	slices.Sort(names)
+	cmd := []string{"MGET"}
+	for _, name := range names {
+		cmd = append(cmd, keyInstance+name)
+	}
+	texts, err := in.redis.do(ctx, cmd...).ToArray()
+	if err != nil || len(texts) != len(names) {
+		return nil, err
+	}
+	view := holderView{live: map[string]bool{}, holds: map[string]string{}}
+	for i, name := range names {
+		text, err := texts[i].ToString()
+		var p presence
+		if err != nil || len(text) < len(in.nonce) || json.Unmarshal([]byte(text[len(in.nonce):]), &p) != nil {
+			continue
+		}
+		view.live[name] = true
+		if p.Reads {
+			readers = append(readers, name)
+		}
+		for _, customer := range p.Holds {
+			if name != in.cfg.Instance && view.holds[customer] == "" {
+				view.holds[customer] = name
+			}
+		}
+	}
+	in.holder.see(&view)
+	return readers, nil
+}
+
+func (in *Intake) wakeKeeper() { wake(in.beatNow) }
+
+// keep is the heartbeat: it says that we live, shares the partitions with the
+// others that do, and looks after the dead, until the intake is closed.
+func (in *Intake) keep() {
+	ticker := time.NewTicker(max(in.cfg.Lease/5, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		err := in.keepOnce(in.ctx)
+		if errors.Is(err, ErrNameTaken) {
+			in.mu.Lock()
+			in.cause = err
+			in.mu.Unlock()
+			in.redis.log.Error("another process runs under our name", "instance", in.cfg.Instance)
+			in.stop()
+		}
+		if in.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			in.failed("heartbeat", err)
+		}
+		wait(in.ctx, 10*time.Millisecond) // many hints are one
+		select {
+		case <-ticker.C:
+		case <-in.beatNow:
+		case <-in.ctx.Done():
+			return
+		}
+	}
+}
+
+func (in *Intake) keepOnce(ctx context.Context) error {
+	if err := in.tell(ctx); err != nil {
+		return err
+	}
+	readers, err := in.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := in.share(ctx, readers); err != nil {
+		return err
+	}
+	return in.inspect(ctx)
+}
+
+// tell says that we live and, if it changed, hints at what we hold.
+func (in *Intake) tell(ctx context.Context) error {
+	changed := in.changed.Swap(false)
+	err := in.beat(ctx, "again")
+	if err == nil && changed {
+		err = in.announce(ctx)
+	}
+	if err != nil && changed {
+		in.changed.Store(true)
+	}
+	return err
+}
+
+// share takes the partitions that are ours when the instances that read, in the
+// order of their names, take turns; and gives up the others.
+func (in *Intake) share(ctx context.Context, readers []string) error {
+	place := slices.Index(readers, in.cfg.Instance)
+	if !in.owned.isReading() {
+		place = -1
+	}
+	var mine, others []*source
+	for i, s := range in.parts {
+		if place >= 0 && i%len(readers) == place {
+			mine = append(mine, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	taken, err := in.lease(ctx, mine)
+	if err != nil {
+		return err
+	}
+	in.own(taken)
+	return in.release(ctx, others)
+}
+
+// lease takes or renews the leases of sources and returns those that it got.
+func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source, err error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	cmds := make([]rueidis.Completed, len(sources))
+	for i, s := range sources {
+		cmds[i] = in.redis.script(scriptLease, keyLease+strconv.Itoa(s.index), in.owner(), in.milliseconds())
+	}
+	for i, reply := range in.redis.client.DoMulti(ctx, cmds...) {
+		n, err := reply.AsInt64()
+		if err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			taken = append(taken, sources[i])
+		}
+	}
+	return taken, nil
+}
+
+// own makes the reader read these partitions and no others.
+func (in *Intake) own(taken []*source) {
+	before := in.owned.list()
+	if slices.Equal(before, taken) {
+		return
+	}
+	for _, s := range taken {
+		if !slices.Contains(before, s) {
+			s.wantRecovery()
+		}
+	}
+	version := in.owned.update(func([]*source) []*source { return taken })
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, s := range taken {
+		delete(in.leaving, s)
+	}
+	for _, s := range before {
+		if !slices.Contains(taken, s) {
+			in.leaving[s] = version
+		}
+	}
+	in.redis.log.Info("partitions", "instance", in.cfg.Instance, "own", len(taken), "of", len(in.parts))
+}
+
+// release gives up the leases of partitions that the reader reads no more.
+func (in *Intake) release(ctx context.Context, others []*source) error {
+	var cmds []rueidis.Completed
+	for _, s := range others {
+		in.mu.Lock()
+		version, leaving := in.leaving[s]
+		in.mu.Unlock()
+		if !leaving {
+			continue
+		}
+		if passed, _ := in.owned.hasPassed(version); !passed {
+			time.AfterFunc(blockFor/5, in.wakeKeeper)
+			continue
+		}
+		cmds = append(cmds, in.redis.script(scriptDelete, keyLease+strconv.Itoa(s.index), in.owner()))
+		in.mu.Lock()
+		delete(in.leaving, s)
+		in.mu.Unlock()
+	}
+	if len(cmds) == 0 {
+		return nil
+	}
+	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
+		if err := reply.Error(); err != nil {
+			return err // the lease ends by itself
+		}
+	}
+	return in.announce(ctx)
+}
+
+// listen hears the hints of others until the intake is closed.
+func (in *Intake) listen() {
+	var pause backoff
+	for in.ctx.Err() == nil {
+		client := in.redis.client
+		err := client.Receive(in.ctx, client.B().Subscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) {
+			pause = 0
+			if m.Message != in.cfg.Instance {
+				in.wakeKeeper()
+			}
+		})
+		if in.ctx.Err() == nil {
+			in.failed("listening", err)
+			pause.wait(in.ctx)
+		}
+	}
+}

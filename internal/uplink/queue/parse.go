@@ -1,0 +1,284 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+// A FieldError is one field of an entry that cannot be used.
+type FieldError struct {
+	Field string // one of the closed set of names
+	Value string // the first 40 bytes
+	Want  string
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s is %q, want %s", e.Field, e.Value, e.Want)
+}
+
+// ErrEntry is what every error of ParseEntry is; the single fields are found as
+// FieldErrors.
+var ErrEntry = errors.New("queue: malformed entry")
+
+// ParseEntry reads the names and values of a stream entry, in turns and in any
+// order. Unknown names are ignored. It overwrites u but for its Origin and
+// Recipients and keeps nothing of fields. The error names every bad field.
+func ParseEntry(fields []string, u *message.Uplink) error {
+	var p parser
+	p.parse(fields, u, nil)
+	return p.err()
+}
+
+// A parser collects what is wrong with an entry, and which fields it has.
+type parser struct {
+	bad  []error
+	seen fieldSet
+	// modulated has the fields that the modulation asks for.
+	modulated fieldSet
+	gps       message.Position
+}
+
+// A fieldSet has a bit per known field.
+type fieldSet uint32
+
+const (
+	hasVersion fieldSet = 1 << iota
+	hasPHY
+	hasGateway
+	hasTime
+	hasFrequency
+	hasModule
+	hasSpreading
+	hasBandwidth
+	hasDeviation
+	hasBitRate
+	hasWidth
+	hasCoding
+	hasRSSI
+	hasSNR
+	hasLatitude
+	hasLongitude
+	hasAltitude
+
+	hasAlways = hasVersion | hasPHY | hasGateway | hasTime | hasFrequency | hasModule | hasRSSI | hasSNR
+	hasLoRa   = hasSpreading | hasBandwidth
+	hasFSK    = hasDeviation | hasBitRate
+	hasFHSS   = hasWidth | hasCoding
+)
+
+// fieldNames has the names in the order of the bits.
+func fieldNames() []string {
+	return []string{
+		fieldVersion, fieldPHY, fieldGateway, fieldTime, fieldFrequency, fieldModule,
+		fieldSpreading, fieldBandwidth, fieldDeviation, fieldBitRate, fieldWidth, fieldCoding,
+		fieldRSSI, fieldSNR, fieldLatitude, fieldLongitude, fieldAltitude,
+	}
+}
+
+func (p *parser) err() error {
+	if len(p.bad) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrEntry, errors.Join(p.bad...))
+}
+
+// parse takes the room for the PHYPayload from the front of arena, if there is
+// enough, and returns the rest of it.
+func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte {
+	*p = parser{bad: p.bad[:0]}
+	u.PHY, u.Position, u.Radio = nil, nil, message.Radio{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i] == fieldPHY && p.once(hasPHY, fieldPHY) {
+			arena = p.phy(fields[i+1], u, arena)
+			continue
+		}
+		p.field(fields[i], fields[i+1], u)
+	}
+	want := hasAlways | p.modulated
+	if p.seen&(hasLatitude|hasLongitude|hasAltitude) != 0 {
+		want |= hasLatitude | hasLongitude
+		p.position(u)
+	}
+	if missing := want &^ p.seen; missing != 0 {
+		p.missing(missing)
+	}
+	return arena
+}
+
+func (p *parser) missing(set fieldSet) {
+	for i, name := range fieldNames() {
+		if set>>i&1 == 1 {
+			p.fail(name, "", "a value")
+		}
+	}
+}
+
+func (p *parser) fail(field, value, want string) {
+	value = strings.Clone(value[:min(len(value), 40)])
+	p.bad = append(p.bad, &FieldError{Field: field, Value: value, Want: want})
+}
+
+// once notes that a field was seen; it must not come again.
+func (p *parser) once(bit fieldSet, name string) bool {
+	if p.seen&bit != 0 {
+		p.fail(name, "", "it only once")
+		return false
+	}
+	p.seen |= bit
+	return true
+}
+
+func (p *parser) phy(value string, u *message.Uplink, arena []byte) []byte {
+	n := len(value)
+	if n == 0 || n > maxPHY {
+		p.fail(fieldPHY, value, "1 to 255 bytes")
+		return arena
+	}
+	if n > len(arena) {
+		u.PHY = []byte(value)
+		return arena
+	}
+	u.PHY = arena[:n:n]
+	copy(u.PHY, value)
+	return arena[n:]
+}
+
+func (p *parser) field(name, value string, u *message.Uplink) {
+	switch name {
+	case fieldVersion:
+		if p.once(hasVersion, name) && value != version {
+			p.fail(name, value, version)
+		}
+	case fieldGateway:
+		p.gateway(value, u)
+	case fieldTime:
+		if n, ok := p.int(hasTime, name, value); ok {
+			u.Received = time.Unix(0, n)
+		}
+	case fieldRSSI:
+		u.Radio.RSSI = float32(p.float(hasRSSI, name, value, math.MaxFloat32))
+	case fieldSNR:
+		u.Radio.SNR = float32(p.float(hasSNR, name, value, math.MaxFloat32))
+	case fieldLatitude:
+		p.gps.Latitude = p.float(hasLatitude, name, value, 90)
+	case fieldLongitude:
+		p.gps.Longitude = p.float(hasLongitude, name, value, 180)
+	case fieldAltitude:
+		p.gps.Altitude = p.float(hasAltitude, name, value, math.MaxFloat64)
+	case fieldPHY:
+	default:
+		p.radio(name, value, &u.Radio)
+	}
+}
+
+func (p *parser) radio(name, value string, r *message.Radio) {
+	switch name {
+	case fieldFrequency:
+		r.Frequency = p.uint(hasFrequency, name, value, math.MaxUint32)
+	case fieldModule:
+		p.modulation(value, r)
+	case fieldSpreading:
+		r.Spreading = p.uint(hasSpreading, name, value, maxSpreading)
+	case fieldBandwidth:
+		r.Bandwidth = p.uint(hasBandwidth, name, value, math.MaxUint32)
+	case fieldDeviation:
+		r.FrequencyDeviation = p.uint(hasDeviation, name, value, math.MaxUint32)
+	case fieldBitRate:
+		r.BitRate = p.uint(hasBitRate, name, value, math.MaxUint32)
+	case fieldWidth:
+		r.ChannelWidth = p.uint(hasWidth, name, value, math.MaxUint32)
+	case fieldCoding:
+		p.coding(value, r)
+	}
+}
+
+func (p *parser) gateway(value string, u *message.Uplink) {
+	if !p.once(hasGateway, fieldGateway) {
+		return
+	}
+	gw, err := lorawan.ParseEUI(value)
+	if err != nil {
+		p.fail(fieldGateway, value, "16 hexadecimal digits")
+	}
+	u.Gateway = gw
+}
+
+func (p *parser) modulation(value string, r *message.Radio) {
+	if !p.once(hasModule, fieldModule) {
+		return
+	}
+	switch value {
+	case modLoRa:
+		r.Modulation, p.modulated = message.LoRa, hasLoRa
+	case modFSK:
+		r.Modulation, p.modulated = message.FSK, hasFSK
+	case modFHSS:
+		r.Modulation, p.modulated = message.FHSS, hasFHSS
+	default:
+		p.fail(fieldModule, value, modLoRa+", "+modFSK+" or "+modFHSS)
+	}
+}
+
+// coding takes a coding rate: two numbers of one digit, as "4/6".
+func (p *parser) coding(value string, r *message.Radio) {
+	if !p.once(hasCoding, fieldCoding) {
+		return
+	}
+	digit := func(i int) bool { return value[i] >= '1' && value[i] <= '9' }
+	if len(value) != 3 || !digit(0) || value[1] != '/' || !digit(2) {
+		p.fail(fieldCoding, value, "a coding rate, as 4/6")
+		return
+	}
+	r.CodingRate = strings.Clone(value)
+}
+
+func (p *parser) position(u *message.Uplink) {
+	u.Position = &message.Position{
+		Latitude: p.gps.Latitude, Longitude: p.gps.Longitude,
+		Altitude: p.gps.Altitude, HasAltitude: p.seen&hasAltitude != 0,
+	}
+}
+
+func (p *parser) uint(bit fieldSet, name, value string, highest uint32) uint32 {
+	if !p.once(bit, name) {
+		return 0
+	}
+	n, err := strconv.ParseUint(value, 10, 32)
+	if err != nil || n > uint64(highest) {
+		p.fail(name, value, fmt.Sprintf("a whole number from 0 to %d", highest))
+		return 0
+	}
+	return uint32(n)
+}
+
+func (p *parser) int(bit fieldSet, name, value string) (int64, bool) {
+	if !p.once(bit, name) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n <= 0 {
+		p.fail(name, value, "nanoseconds since 1970")
+		return 0, false
+	}
+	return n, true
+}
+
+// float reads a number from −limit to limit in decimal notation.
+func (p *parser) float(bit fieldSet, name, value string, limit float64) float64 {
+	if !p.once(bit, name) {
+		return 0
+	}
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil || len(value) > 40 || math.IsNaN(f) || math.Abs(f) > limit {
+		p.fail(name, value, fmt.Sprintf("a number from -%g to %g", limit, limit))
+		return 0
+	}
+	return f
+}

@@ -1,0 +1,212 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/uplink/message"
+)
+
+const (
+	keyPartitions = "ran:partitions"
+	keyUplinks    = "ran:uplinks:" // and the partition's number
+	keyBad        = "ran:uplinks:bad"
+
+	// defaultPartitions is enough for as many instances, and few enough to be
+	// read with one command.
+	defaultPartitions = 8
+	maxPartitions     = 1024
+
+	defaultLimit         = 1_000_000
+	defaultEmbeddedLimit = 10_000
+)
+
+// ProducerConfig is how uplinks are written.
+type ProducerConfig struct {
+	// Limit is how many entries all partitions together may hold before the
+	// producer waits; it is shared evenly among them. 0 is 1 000 000, and
+	// 10 000 in an embedded Redis. Several producers may overshoot it.
+	Limit int64
+	// Partitions is used if this Redis has no intake yet; 0 is 8.
+	Partitions int
+}
+
+// A Producer writes uplinks to the intake. Safe for concurrent use.
+type Producer struct {
+	redis  *Redis
+	limit  int64 // of one partition
+	keys   []string
+	length []partitionLength
+	pool   sync.Pool
+	waits  atomic.Int64
+}
+
+// A partitionLength is what is known of the length of a partition: what Redis
+// said last, and what was written since.
+type partitionLength struct {
+	entries atomic.Int64
+	checked atomic.Int64 // when, in nanoseconds since 1970
+}
+
+// NewProducer makes one. How many partitions the intake has is written in Redis;
+// who comes first decides.
+func NewProducer(ctx context.Context, r *Redis, cfg ProducerConfig) (*Producer, error) {
+	n, err := partitions(ctx, r, cfg.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Limit == 0 {
+		cfg.Limit = defaultLimit
+		if r.embedded {
+			cfg.Limit = defaultEmbeddedLimit
+		}
+	}
+	p := &Producer{
+		redis: r, limit: max(1, cfg.Limit/int64(n)),
+		keys: make([]string, n), length: make([]partitionLength, n),
+		pool: sync.Pool{New: func() any { return new(writer) }},
+	}
+	for i := range p.keys {
+		p.keys[i] = keyUplinks + strconv.Itoa(i)
+	}
+	return p, nil
+}
+
+// partitions returns how many there are, which is want if nobody has said yet.
+func partitions(ctx context.Context, r *Redis, want int) (int, error) {
+	if want == 0 {
+		want = defaultPartitions
+	}
+	if want < 0 || want > maxPartitions {
+		return 0, fmt.Errorf("queue: %d partitions: from 1 to %d are allowed", want, maxPartitions)
+	}
+	if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
+		return 0, fmt.Errorf("queue: %w", err)
+	}
+	n, err := r.do(ctx, "GET", keyPartitions).AsInt64()
+	if err != nil {
+		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, err)
+	}
+	if n < 1 || n > maxPartitions {
+		return 0, fmt.Errorf("queue: %s in Redis is %d: from 1 to %d are allowed", keyPartitions, n, maxPartitions)
+	}
+	return int(n), nil
+}
+
+// partitionOf spreads frames; copies of one frame meet in one partition.
+func partitionOf(phy []byte, n int) int { return int(crc32.ChecksumIEEE(phy) % uint32(n)) }
+
+// Waits counts how often Add waited because a partition was full.
+func (p *Producer) Waits() int64 { return p.waits.Load() }
+
+// A writer is what one Add needs.
+type writer struct {
+	enc  encoder
+	cmds []rueidis.Completed
+	todo []*message.Uplink
+}
+
+// maxPipeline is how many commands are written at once.
+const maxPipeline = 512
+
+// Add writes the uplinks, in pipelines. It waits while a partition holds more than the
+// limit, and while Redis is away, until ctx ends; the error says how many were
+// not written. What was on its way when a connection broke may be written twice.
+func (p *Producer) Add(ctx context.Context, uplinks []*message.Uplink) error {
+	w := p.pool.Get().(*writer)
+	defer p.pool.Put(w)
+	for len(uplinks) > 0 {
+		n := min(len(uplinks), maxPipeline)
+		w.todo = append(w.todo[:0], uplinks[:n]...)
+		if err := p.addAll(ctx, w); err != nil {
+			return fmt.Errorf("queue: %d uplinks not written: %w", len(w.todo)+len(uplinks)-n, err)
+		}
+		uplinks = uplinks[n:]
+	}
+	return nil
+}
+
+// addAll writes w.todo, again and again, until it is empty.
+func (p *Producer) addAll(ctx context.Context, w *writer) error {
+	var pause backoff
+	for {
+		err := p.room(ctx, w)
+		if err == nil {
+			err = p.write(ctx, w)
+		}
+		if len(w.todo) == 0 {
+			return nil
+		}
+		if err != nil && refused(err) {
+			return err
+		}
+		if !pause.wait(ctx) {
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// write sends w.todo and leaves in it what did not arrive.
+func (p *Producer) write(ctx context.Context, w *writer) error {
+	w.enc.reset()
+	w.cmds = w.cmds[:0]
+	for _, u := range w.todo {
+		w.enc.args = append(w.enc.args[:0], p.keys[partitionOf(u.PHY, len(p.keys))], "*")
+		w.enc.uplink(u)
+		w.cmds = append(w.cmds, p.redis.client.B().Arbitrary("XADD").Args(w.enc.args...).Build())
+	}
+	var failed error
+	left := w.todo[:0]
+	for i, reply := range p.redis.client.DoMulti(ctx, w.cmds...) {
+		u := w.todo[i]
+		if err := reply.Error(); err != nil {
+			failed = err
+			left = append(left, u)
+			continue
+		}
+		p.length[partitionOf(u.PHY, len(p.keys))].entries.Add(1)
+	}
+	w.todo = left
+	return failed
+}
+
+// room waits until the partitions of w.todo have some.
+func (p *Producer) room(ctx context.Context, w *writer) error {
+	const (
+		fresh = time.Second // so long a length is believed
+		nap   = 5 * time.Millisecond
+	)
+	now := time.Now()
+	var pause time.Duration
+	for _, u := range w.todo {
+		i := partitionOf(u.PHY, len(p.keys))
+		length := &p.length[i]
+		for {
+			if old := now.UnixNano() - length.checked.Load(); length.entries.Load() < p.limit && old < int64(fresh) {
+				break
+			}
+			n, err := p.redis.do(ctx, "XLEN", p.keys[i]).AsInt64()
+			if err != nil {
+				return err
+			}
+			length.entries.Store(n)
+			now = time.Now()
+			length.checked.Store(now.UnixNano())
+			if n < p.limit {
+				break
+			}
+			p.waits.Add(1)
+			if pause = min(pause+nap, 20*nap); !wait(ctx, pause) {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}

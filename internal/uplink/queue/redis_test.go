@@ -1,0 +1,205 @@
+package queue
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen; a busy machine is slow.
+const patience = 60 * time.Second
+
+// until waits for a condition.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in %s never: %s", patience, what)
+		}
+	}
+}
+
+// testServer is a real redis-server that a test may kill and start again.
+type testServer struct {
+	t    *testing.T
+	dir  string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// newTestServer starts one with an append-only file behind a Unix socket.
+func newTestServer(t *testing.T) *testServer {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no redis-server on the PATH of CI")
+		}
+		t.Skip("no redis-server on the PATH")
+	}
+	dir, err := os.MkdirTemp("", "q") // short, as the path of a socket has to be
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &testServer{t: t, dir: dir}
+	s.start()
+	t.Cleanup(func() {
+		s.kill()
+		_ = os.RemoveAll(dir)
+	})
+	return s
+}
+
+func (s *testServer) url() string { return "unix://" + filepath.Join(s.dir, "s") }
+
+func (s *testServer) start() {
+	s.t.Helper()
+	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"),
+		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--logfile", filepath.Join(s.dir, "log"))
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		defer close(done)
+		_ = cmd.Wait()
+	}(s.cmd, s.done)
+	until(s.t, "redis-server answers", func() bool { return answers(s.t.Context(), s.url()) })
+}
+
+func (s *testServer) kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
+func openURL(t *testing.T, url string) *Redis {
+	t.Helper()
+	r, err := Open(t.Context(), Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// eachRedis runs a test with an embedded Redis and with a real one.
+func eachRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
+	t.Run("embedded", func(t *testing.T) { test(t, openURL(t, "")) })
+	t.Run("real", func(t *testing.T) { test(t, openURL(t, newTestServer(t).url())) })
+}
+
+// frame makes an uplink that can be told from others.
+func frame(i int) *message.Uplink {
+	return &message.Uplink{
+		PHY:     []byte{0x40, byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		Gateway: lorawan.EUI(0x0102030405060708), Received: time.Unix(1700000000, int64(i)),
+		Radio: message.Radio{Frequency: 868100000, Spreading: 7, Bandwidth: 125000, RSSI: -57.5, SNR: 9.25},
+	}
+}
+
+func frames(from, to int) (list []*message.Uplink) {
+	for i := from; i < to; i++ {
+		list = append(list, frame(i))
+	}
+	return list
+}
+
+func number4(u *message.Uplink) int {
+	return int(u.PHY[1]) | int(u.PHY[2])<<8 | int(u.PHY[3])<<16 | int(u.PHY[4])<<24
+}
+
+func produce(t *testing.T, r *Redis, uplinks []*message.Uplink) {
+	t.Helper()
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Add(t.Context(), uplinks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A collector is a handler that counts what it is given.
+type collector struct {
+	mu      sync.Mutex
+	in      *Intake
+	ack     bool
+	seen    map[int]int
+	origins []message.Origin // not acknowledged
+	most    int              // deliveries of one entry
+}
+
+func (c *collector) handle(uplinks []*message.Uplink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	origins := make([]message.Origin, 0, len(uplinks))
+	for _, u := range uplinks {
+		c.seen[number4(u)]++
+		c.most = max(c.most, u.Origin.Deliveries)
+		origins = append(origins, u.Origin)
+	}
+	if c.ack {
+		c.in.Ack(origins)
+	} else {
+		c.origins = append(c.origins, origins...)
+	}
+}
+
+func (c *collector) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
+}
+
+// distinct checks that 0 to n-1 were seen, each once.
+func (c *collector) once(t *testing.T, n int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range n {
+		if c.seen[i] != 1 {
+			t.Fatalf("uplink %d was seen %d times", i, c.seen[i])
+		}
+	}
+}
+
+// startIntake joins and runs; stop ends the running, and close leaves, too.
+func startIntake(t *testing.T, r *Redis, cfg IntakeConfig, ack bool) (c *collector, stop func()) {
+	t.Helper()
+	in, err := NewIntake(t.Context(), r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = &collector{in: in, ack: ack, seen: map[int]int{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- in.Run(ctx, c.handle) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if err := in.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return c, stop
+}

@@ -1,0 +1,196 @@
+package queue
+
+import (
+	"sync"
+
+	"contend/internal/uplink/message"
+)
+
+// An entryID identifies an entry of a stream; later ones are greater.
+type entryID struct{ millis, seq uint64 }
+
+func (id entryID) next() entryID { return entryID{id.millis, id.seq + 1} }
+
+func (id entryID) less(other entryID) bool {
+	return id.millis < other.millis || id.millis == other.millis && id.seq < other.seq
+}
+
+// parseID reads the text of an identifier; ok is false if it is none.
+func parseID(text string) (id entryID, ok bool) {
+	i, n := 0, uint64(0)
+	for i < len(text) && text[i] != '-' {
+		d := text[i] - '0'
+		if d > 9 {
+			return id, false
+		}
+		n = n*10 + uint64(d)
+		i++
+	}
+	id.millis = n
+	if i == 0 || i+1 >= len(text) {
+		return id, false
+	}
+	n = 0
+	for i++; i < len(text); i++ {
+		d := text[i] - '0'
+		if d > 9 {
+			return id, false
+		}
+		n = n*10 + uint64(d)
+	}
+	id.seq = n
+	return id, true
+}
+
+// A source is a stream that this instance reads: a partition of the intake, or
+// the stream of a customer.
+type source struct {
+	key   string
+	index int // a partition's number; of a customer's stream −1, −2 and so on
+	// handle takes what was read; busy counts its calls, begun or about to.
+	handle func([]*message.Uplink)
+	busy   sync.WaitGroup
+
+	mu sync.Mutex
+	// flying has the entries that Redis holds to be delivered to us and
+	// not acknowledged; true: settled, the acknowledgement is on its way.
+	flying map[entryID]bool
+	acks   []entryID
+	newest entryID // read so far
+	// recover asks for our own entries that are not in flying, dead for those of
+	// the consumers that are gone.
+	recover bool
+	dead    []string
+	// dirty: something was acknowledged since the last trim. held: an old
+	// entry keeps the stream from being trimmed.
+	dirty, held bool
+	pending     int64 // of all consumers
+	length      int64
+}
+
+func newSource(key string, index int, handle func([]*message.Uplink)) *source {
+	return &source{key: key, index: index, handle: handle, flying: map[entryID]bool{}}
+}
+
+// take notes entries as delivered to us.
+func (s *source) take(ids []entryID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.flying[id] = false
+		if s.newest.less(id) {
+			s.newest = id
+		}
+	}
+}
+
+// settle queues the acknowledgements of those entries that fly and were not
+// settled before, and returns how many.
+func (s *source) settle(origins []message.Origin) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range origins {
+		id := entryID{o.Millis, o.Seq}
+		if settled, flies := s.flying[id]; flies && !settled {
+			s.flying[id] = true
+			s.acks = append(s.acks, id)
+			n++
+		}
+	}
+	return n
+}
+
+// acknowledged forgets entries of which Redis knows now.
+func (s *source) acknowledged(ids []entryID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		delete(s.flying, id)
+	}
+	s.dirty = true
+}
+
+func (s *source) flies(id entryID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.flying[id]
+	return ok
+}
+
+func (s *source) wantRecovery() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recover = true
+}
+
+// A sourceSet is what a reader reads. A version passed says that the reader has
+// seen it, and reads nothing of an older one any more.
+type sourceSet struct {
+	mu              sync.Mutex
+	sources         []*source
+	version, passed uint64
+	reading         bool
+	changed         chan struct{} // closed at every change
+}
+
+func newSourceSet() *sourceSet { return &sourceSet{changed: make(chan struct{})} }
+
+func (s *sourceSet) update(f func([]*source) []*source) (version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sources = f(append([]*source(nil), s.sources...))
+	s.version++
+	s.signal()
+	return s.version
+}
+
+func (s *sourceSet) signal() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// snapshot is for the reader: what to read now.
+func (s *sourceSet) snapshot() (sources []*source, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.passed != s.version {
+		s.passed = s.version
+		s.signal()
+	}
+	return s.sources, s.changed
+}
+
+func (s *sourceSet) list() []*source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sources
+}
+
+// hasPassed tells whether the reader saw a version, and else what changes with it.
+func (s *sourceSet) hasPassed(version uint64) (bool, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.passed >= version || !s.reading, s.changed
+}
+
+// start says that there is a reader, finish that there is none any more: then
+// every version has passed.
+func (s *sourceSet) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reading = true
+	s.signal()
+}
+
+func (s *sourceSet) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reading = false
+	s.signal()
+}
+
+func (s *sourceSet) isReading() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
