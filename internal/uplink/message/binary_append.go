@@ -89,7 +89,7 @@ func appendAnswerB(dst []byte, a *Answer) []byte {
 	}
 	dst, start := beginB(dst, lnsReject, a.Transaction)
 	dst = appendNumber(dst, 3, uint64(a.Reject))
-	return closeField(appendBytes(dst, 4, a.Text), start)
+	return closeField(appendString(dst, 4, a.Text), start)
 }
 
 func appendDownstreamB(dst []byte, d *Downstream) []byte {
@@ -154,6 +154,6 @@ func appendDownstreamAckB(dst []byte, a *DownstreamAck) []byte {
 func appendDownstreamResultB(dst []byte, r *DownstreamResult) []byte {
 	dst, start := beginB(dst, ranResult, r.Transaction)
 	dst = appendNumber(dst, 3, uint64(r.Code))
-	dst = appendBytes(dst, 4, r.Text)
+	dst = appendString(dst, 4, r.Text)
 	return closeField(appendNumber(dst, 5, r.Mailbox), start)
 }

@@ -247,6 +247,16 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// A text that is not UTF-8 does not make a message that cannot be read.
+func TestTextNotUTF8(t *testing.T) {
+	for _, g := range []Generation{A, B} {
+		data := g.AppendDownstreamResult(nil, &DownstreamResult{1, 2, GatewayError, "TOO_EARLY\xff!"})
+		if _, result, err := g.ParseDownstreamReply(data); err != nil || result.Text != "TOO_EARLY\uFFFD!" {
+			t.Errorf("%v: %+v, %v", g, result, err)
+		}
+	}
+}
+
 // A repeated field need not be packed.
 func TestUnpackedB(t *testing.T) {
 	data := B.AppendUpstream(nil, &Upstream{Transaction: 1})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // The wire types of protobuf that generation B uses or skips
@@ -39,12 +40,17 @@ func appendFloat(dst []byte, field int, f float32) []byte {
 	return binary.LittleEndian.AppendUint32(appendTag(dst, field, kindFixed32), math.Float32bits(f))
 }
 
-func appendBytes[T ~string | ~[]byte](dst []byte, field int, v T) []byte {
+func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
 	if len(v) == 0 {
 		return dst
 	}
 	dst = binary.AppendUvarint(appendTag(dst, field, kindBytes), uint64(len(v)))
 	return append(dst, v...)
+}
+
+// appendString appends a string field, which has to be UTF-8.
+func appendString(dst []byte, field int, text string) []byte {
+	return appendBytes(dst, field, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // openField begins a field whose length is known at its end, and returns where its
