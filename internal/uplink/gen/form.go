@@ -2,7 +2,9 @@ package gen
 
 import (
 	"fmt"
+	"io"
 	"strings"
+	"time"
 )
 
 // barSize is the length of the published progress bar.
@@ -29,4 +31,35 @@ func (c *Config) Plan() string {
 	default:
 		return fmt.Sprintf("Generating %d sequential uplinks (no delay between them)", c.Total())
 	}
+}
+
+// Write writes what was generated, and how fast.
+func (r *Result) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Generated %d uplinks in %v: %.5g/s\n", r.Uplinks, threeDigits(r.Duration), r.PacePerSec)
+	fmt.Fprintf(&b, "  planted      %d duplicates, %d reordered, %d join requests, %d malformed\n",
+		r.Duplicates, r.Reordered, r.JoinRequests, r.Malformed)
+	fmt.Fprintf(&b, "  entries      %d in %d writes of %v on average, p99 %v\n",
+		r.Entries, r.Writes, threeDigits(r.WriteTime.Mean()), threeDigits(r.WriteTime.Quantile(0.99)))
+	if r.StartLag != nil {
+		fmt.Fprintf(&b, "  sent late by %v on average, p99 %v, at most %v\n",
+			threeDigits(r.StartLag.Mean()), threeDigits(r.StartLag.Quantile(0.99)), threeDigits(r.StartLag.Max()))
+	}
+	if r.CPUSec > 0 && r.Uplinks > 0 {
+		fmt.Fprintf(&b, "  CPU          %.3g s, %.3g µs per uplink\n", r.CPUSec, r.CPUSec*1e6/float64(r.Uplinks))
+	}
+	if r.Interrupted {
+		b.WriteString("  interrupted\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// threeDigits rounds to three significant digits.
+func threeDigits(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d.Abs()/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
 }

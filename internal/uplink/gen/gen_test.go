@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/hist"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/load"
@@ -82,7 +83,7 @@ func TestFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 1000 uplinks and the end marker; 1000 ÷ 128 = 7.8 writes and that of the marker.
-	if r.Uplinks != 1000 || r.Entries != 1000+1 || len(e.frames) != 1001 || r.Writes != 9 || r.Write.Count() != 9 {
+	if r.Uplinks != 1000 || r.Entries != 1000+1 || len(e.frames) != 1001 || r.Writes != 9 || r.WriteTime.Count() != 9 {
 		t.Errorf("result %+v, %d frames in %d writes", r.Counts, len(e.frames), r.Writes)
 	}
 	var last uint64
@@ -333,6 +334,26 @@ func TestForm(t *testing.T) {
 	batch := Config{Mode: Batch, N: 10_000, Batches: 10, Delay: time.Second}
 	if got := batch.Plan(); got != "Generating 100000 uplinks: 10 batches of 10000 uplinks, 1 s between batches" {
 		t.Errorf("plan %q", got)
+	}
+}
+
+func TestReport(t *testing.T) {
+	write, lag := hist.New(), hist.New()
+	write.RecordN(123456*time.Nanosecond, 3)
+	lag.Record(54321 * time.Nanosecond)
+	r := Result{
+		Mode: Rate, Counts: Counts{Uplinks: 1000, Duplicates: 10, Reordered: 9, JoinRequests: 8, Malformed: 7, Entries: 1026},
+		Writes: 3, Duration: 1234567 * time.Microsecond, PacePerSec: 810.0006, StartLag: lag, WriteTime: write, CPUSec: 0.0125, Interrupted: true,
+	}
+	want := "Generated 1000 uplinks in 1.23s: 810/s\n" +
+		"  planted      10 duplicates, 9 reordered, 8 join requests, 7 malformed\n" +
+		"  entries      1026 in 3 writes of 123µs on average, p99 123µs\n" +
+		"  sent late by 54.3µs on average, p99 54.3µs, at most 54.3µs\n" +
+		"  CPU          0.0125 s, 12.5 µs per uplink\n" +
+		"  interrupted\n"
+	var b strings.Builder
+	if err := r.Write(&b); err != nil || b.String() != want {
+		t.Errorf("error %v, report\n%s\nwant\n%s", err, &b, want)
 	}
 }
 

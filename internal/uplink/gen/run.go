@@ -23,9 +23,9 @@ type Result struct {
 	// PacePerSec is Uplinks ÷ Duration.
 	PacePerSec float64 `json:"pace_per_s"`
 	// StartLag is how much later than planned the writes of the uplinks began, of
-	// Rate, and Write how long the writes took.
-	StartLag *hist.Histogram `json:"start_lag_ns,omitempty"`
-	Write    *hist.Histogram `json:"write_ns"`
+	// Rate, and WriteTime how long the writes took.
+	StartLag  *hist.Histogram `json:"start_lag_ns,omitempty"`
+	WriteTime *hist.Histogram `json:"write_ns"`
 	// CPUSec is the CPU time of the process; 0: not known.
 	CPUSec      float64 `json:"cpu_s"`
 	Interrupted bool    `json:"interrupted,omitempty"`
@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	c = c.withDefaults()
 	r := &run{
 		maker: newMaker(c), start: time.Now(),
-		result: &Result{Mode: c.Mode, Seed: c.Seed, Write: hist.New()},
+		result: &Result{Mode: c.Mode, Seed: c.Seed, WriteTime: hist.New()},
 	}
 	cpu := c.CPU()
 	err := r.generate(ctx)
@@ -156,7 +156,7 @@ func (r *run) write(ctx context.Context) error {
 		if err := r.config.Add(ctx, list[:n]); err != nil {
 			return err
 		}
-		r.result.Write.Record(time.Since(began))
+		r.result.WriteTime.Record(time.Since(began))
 		r.result.Writes++
 		list = list[n:]
 	}

@@ -83,6 +83,9 @@ func (c *Config) Validate() error {
 	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
 		wrong("url is %q, wanted is ws://HOST/PATH or wss://HOST/PATH", c.URL)
 	}
+	if c.Generation > message.B {
+		wrong("generation is %v, allowed are %v and %v", c.Generation, message.A, message.B)
+	}
 	for _, f := range []struct {
 		name     string
 		value    int64

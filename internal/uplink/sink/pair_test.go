@@ -6,8 +6,10 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -219,16 +221,79 @@ func TestNoAck(t *testing.T) {
 
 // What never comes is lost, and is unfinished in the result; the end is Idle later.
 func TestLost(t *testing.T) {
-	router := startRouter(t, 8, 1)
-	if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 90, Seed: 8, Add: router.add}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(within(t), Config{URL: router.url, Seed: 8, Expect: 100, Idle: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Distinct != 90 || r.Lost != 10 || r.Load.Planned != 100 || r.Load.Unfinished != 10 || r.Load.Failed != 0 {
-		t.Errorf("%+v, result %+v", r, r.Load)
+	synctest.Test(t, func(t *testing.T) {
+		router := newRouter(t, 8, 1)
+		if _, err := gen.Run(t.Context(), gen.Config{Mode: gen.Flat, N: 90, Seed: 8, Add: router.add}); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 100, Idle: 7 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Distinct != 90 || r.Lost != 10 || r.Load.Planned != 100 || r.Load.Unfinished != 10 || r.Load.Failed != 0 {
+			t.Errorf("%+v, result %+v", r, r.Load)
+		}
+		if took := time.Since(start); took != 7*time.Second {
+			t.Errorf("took %v, want Idle", took)
+		}
+	})
+}
+
+// The generator's planned times and delays on the way are what the sink measures,
+// to the nanosecond.
+func TestTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		router := newRouter(t, 8, 1)
+		add := func(ctx context.Context, uplinks []*message.Uplink) error {
+			time.Sleep(30 * time.Millisecond)
+			return router.add(ctx, uplinks)
+		}
+		go func() {
+			_, err := gen.Run(t.Context(), gen.Config{
+				Mode: gen.Rate, N: 30, Pacer: load.ConstantRate(50), Timer: load.RuntimeTimer, Seed: 8, Add: add,
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		r, err := Run(t.Context(), Config{URL: router.url, Dial: router.dial, Seed: 8, Expect: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Due every 20 ms; a write takes 30 ms, so they begin at 0, 30, 60 … ms with what is
+		// due by then: lags are 0, then 10, 20 and 0 ms again and again. The last uplink, due
+		// at 580 ms, is sent at 600 ms and arrives at 630 ms.
+		ms := time.Millisecond
+		l := r.Load
+		if l.Response.Min() != 30*ms || l.Response.Max() != 50*ms || l.Service.Min() != 30*ms || l.Service.Max() != 30*ms ||
+			l.StartLag.Max() != 20*ms || r.Total != 630*ms || l.Duration != r.Total {
+			t.Errorf("response %v to %v, service %v to %v, lag up to %v, total %v", l.Response.Min(), l.Response.Max(),
+				l.Service.Min(), l.Service.Max(), l.StartLag.Max(), r.Total)
+		}
+	})
+}
+
+// The delays between connections are those of the bridges, and Idle ends it all.
+func TestRetryDelays(t *testing.T) {
+	for first, want := range map[time.Duration][]time.Duration{
+		0:           {0, 5, 15, 35, 65, 95},
+		time.Second: {0, 1, 6, 16, 36, 66, 96},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var tries []time.Duration
+			_, err := Run(t.Context(), Config{
+				URL: "ws://nobody/", Idle: 100 * time.Second, FirstRetry: first,
+				Dial: func(context.Context, string, string) (net.Conn, error) {
+					tries = append(tries, time.Since(start)/time.Second)
+					return nil, errors.New("nobody there")
+				},
+			})
+			if !slices.Equal(tries, want) || err == nil || time.Since(start) != 100*time.Second {
+				t.Errorf("tries after %v s, want %v; error %v after %v", tries, want, err, time.Since(start))
+			}
+		})
 	}
 }
 

@@ -29,14 +29,13 @@ type fakeRouter struct {
 	// between is called before each message, with its number.
 	between func(conn net.Conn, n int)
 
-	url       string
-	listening net.Listener
-	mu        sync.Mutex
-	changed   sync.Cond
-	waiting   []offered
-	open      map[uint64]offered
-	sent      int
-	addr      map[lorawan.DevAddr]lorawan.EUI
+	url     string
+	mu      sync.Mutex
+	changed sync.Cond
+	waiting []offered
+	open    map[uint64]offered
+	sent    int
+	addr    map[lorawan.DevAddr]lorawan.EUI
 	// What was answered: right and wrong acks, and rejects by their reason.
 	right, wrong int
 	rejects      map[message.Reject]int
@@ -55,16 +54,9 @@ func startRouter(t *testing.T, seed uint64, devices int) *fakeRouter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &fakeRouter{
-		t: t, url: "ws://" + listening.Addr().String() + "/api/v1/stream/upstream/", listening: listening,
-		open: map[uint64]offered{}, addr: map[lorawan.DevAddr]lorawan.EUI{}, rejects: map[message.Reject]int{},
-		challenge: challengeOf(2),
-	}
-	r.changed.L = &r.mu
-	for i := range devices {
-		d := lorawan.DemoDevice(seed, i)
-		r.addr[d.DevAddr] = d.DevEUI
-	}
+	r := newRouter(t, seed, devices)
+	r.url = "ws://" + listening.Addr().String() + "/api/v1/stream/upstream/"
+	t.Cleanup(func() { listening.Close() })
 	r.wg.Go(func() {
 		for {
 			conn, err := listening.Accept()
@@ -74,8 +66,21 @@ func startRouter(t *testing.T, seed uint64, devices int) *fakeRouter {
 			r.wg.Go(func() { r.serve(conn) })
 		}
 	})
+	return r
+}
+
+// newRouter makes one that can be reached by its dial only.
+func newRouter(t *testing.T, seed uint64, devices int) *fakeRouter {
+	r := &fakeRouter{
+		t: t, url: "ws://router/", challenge: challengeOf(2),
+		open: map[uint64]offered{}, addr: map[lorawan.DevAddr]lorawan.EUI{}, rejects: map[message.Reject]int{},
+	}
+	r.changed.L = &r.mu
+	for i := range devices {
+		d := lorawan.DemoDevice(seed, i)
+		r.addr[d.DevAddr] = d.DevEUI
+	}
 	t.Cleanup(func() {
-		listening.Close()
 		r.mu.Lock()
 		r.open = nil // who waits for work ends
 		r.changed.Broadcast()
@@ -83,6 +88,13 @@ func startRouter(t *testing.T, seed uint64, devices int) *fakeRouter {
 		r.wg.Wait()
 	})
 	return r
+}
+
+// dial is the Dial of a Config, without a network.
+func (r *fakeRouter) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	r.wg.Go(func() { r.serve(there) })
+	return here, nil
 }
 
 // challengeOf hides the MIC at the end of n entries.
