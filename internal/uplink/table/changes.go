@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"contend/internal/uplink/lorawan"
 )
@@ -99,12 +100,22 @@ func (t *Table) groupChanged(key groupKey) string {
 	return fmt.Sprintf("%s g %v %s", t.instance, key.addr, key.customer)
 }
 
+// doubtFor is how long after a write of unknown outcome the instance listens to
+// itself: a commit may hang, in a replica or a disk, for longer than we wait.
+const doubtFor = time.Hour
+
+// doubt has read again what was, perhaps, written: now, and when the database tells.
+func (t *Table) doubt(c change) {
+	t.doubtUntil.Store(now() + doubtFor.Microseconds())
+	t.changes.add(c)
+}
+
 // Changed takes what another instance's Config.Notify was given. The rows that it
 // names are read again in the background. A text that makes no sense counts as a
 // change of everything.
 func (t *Table) Changed(text string) {
 	writer, text, _ := strings.Cut(text, " ")
-	if writer == t.instance {
+	if writer == t.instance && now() > t.doubtUntil.Load() {
 		return
 	}
 	c, err := parseChange(text)

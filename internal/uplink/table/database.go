@@ -34,6 +34,7 @@ const (
 type database struct {
 	*sql.DB
 	postgres *pgx.ConnConfig // nil: SQLite
+	timeout  time.Duration   // of a transaction, or of reading a few rows again
 }
 
 func openDatabase(address string) (*database, error) {
@@ -47,7 +48,9 @@ func openDatabase(address string) (*database, error) {
 		if config.ConnectTimeout == 0 {
 			config.ConnectTimeout = writeTimeout / 2
 		}
-		db := &database{stdlib.OpenDB(*config), config}
+		// A connection that broke while idle is replaced before it fails a write.
+		probe := stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return true })
+		db := &database{stdlib.OpenDB(*config, probe), config, writeTimeout}
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		return db, nil
@@ -58,7 +61,7 @@ func openDatabase(address string) (*database, error) {
 			return openSQLite(path)
 		}
 	}
-	return nil, fmt.Errorf("table: database URL %.60q is not postgres://…, sqlite:PATH or sqlite::memory:", address)
+	return nil, fmt.Errorf("table: database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
 }
 
 func openSQLite(path string) (*database, error) {
@@ -69,7 +72,7 @@ func openSQLite(path string) (*database, error) {
 			return nil, fmt.Errorf("table: %w", err)
 		}
 		db.SetMaxOpenConns(1) // each connection has a memory of its own
-		return &database{DB: db}, nil
+		return &database{DB: db, timeout: writeTimeout}, nil
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -80,7 +83,7 @@ func openSQLite(path string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	return &database{DB: db}, nil
+	return &database{DB: db, timeout: writeTimeout}, nil
 }
 
 func (db *database) close() error {
@@ -134,7 +137,7 @@ func numberOrNull(a *lorawan.DevAddr) *int64 {
 // each time. Once begun it does not end with ctx, so that a caller who leaves does
 // not make the outcome unknown.
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
 	return db.attempt(ctx, do)
 }

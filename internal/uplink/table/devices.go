@@ -215,7 +215,7 @@ func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 	})
 	if err != nil {
 		if errors.Is(err, ErrUnavailable) {
-			t.changes.add(change{euis: w.euis})
+			t.doubt(change{euis: w.euis})
 		}
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func (t *Table) writeGroups(ctx context.Context, keys []groupKey, do func(contex
 	})
 	if err != nil {
 		if errors.Is(err, ErrUnavailable) {
-			t.changes.add(change{groups: keys})
+			t.doubt(change{groups: keys})
 		}
 		return err
 	}

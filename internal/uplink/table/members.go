@@ -135,7 +135,7 @@ func (t *Table) refreshGroups(ctx context.Context, key *groupKey) error {
 		return err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, t.db.timeout)
 	defer cancel()
 	read, err := t.db.readGroups(ctx, key)
 	if err != nil {

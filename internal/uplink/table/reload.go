@@ -93,7 +93,7 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 		return err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, t.db.timeout)
 	defer cancel()
 	found, err := queryEntries(ctx, t.db, "SELECT "+columns+" FROM devices WHERE dev_eui IN "+t.db.set("$1"), list(euis))
 	if err != nil {

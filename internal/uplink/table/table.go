@@ -17,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"contend/internal/uplink/lorawan"
@@ -87,7 +88,9 @@ type Table struct {
 	turns    *turns
 	instance string // names this one in changes
 	changes  *changes
-	stop     func() // ends the goroutines and waits for them
+	// doubtUntil is when the outcome of all writes is known, in µs since the epoch.
+	doubtUntil atomic.Int64
+	stop       func() // ends the goroutines and waits for them
 }
 
 // Open connects to the database, brings its schema up to date and reads it all.

@@ -1,0 +1,202 @@
+package table
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// pair opens two instances on one database that tell each other of changes.
+func pair(t *testing.T, url string) (one, other *Table) {
+	one = open(t, Config{URL: url, Notify: func(_ context.Context, change string) { other.Changed(change) }})
+	other = open(t, Config{URL: url, Notify: func(_ context.Context, change string) { one.Changed(change) }})
+	return one, other
+}
+
+// same says whether two instances know the same of a customer.
+func same(one, other *Table, c Customer) bool {
+	all := Filter{Limit: -1}
+	return reflect.DeepEqual(one.Select(c, all), other.Select(c, all)) &&
+		reflect.DeepEqual(one.Groups(c, nil), other.Groups(c, nil))
+}
+
+func TestChangesReachTheOtherInstance(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		one, other := pair(t, url)
+		ctx := t.Context()
+		join := lorawan.EUI(1)
+		steps := []struct {
+			name string
+			do   func() error
+		}{
+			{"insert", func() error { _, err := one.Insert(ctx, "a", NewDevice{DevEUI: high, JoinEUI: &join}); return err }},
+			{"insert elsewhere", func() error { _, err := other.Insert(ctx, "a", NewDevice{DevEUI: 2, JoinEUI: &join}); return err }},
+			{"target", func() error { return one.SetTarget(ctx, "a", high, 5) }},
+			{"promote elsewhere", func() error { return other.Promote(ctx, high, 5) }},
+			{"group", func() error { return create(one, "a", 7, "seven") }},
+			{"member", func() error { return one.AddToGroup(ctx, "a", 7, high) }},
+			{"member elsewhere", func() error { return other.AddToGroup(ctx, "a", 7, 2) }},
+			{"move", func() error { return move(other, "a", 7, 8) }},
+			{"drop a member", func() error { _, err := one.Drop(ctx, "a", []lorawan.EUI{high}); return err }},
+			{"delete", func() error { _, err := other.DeleteGroups(ctx, "a", []lorawan.DevAddr{8}); return err }},
+			{"drop the rest", func() error { _, err := one.DropAll(ctx, "a"); return err }},
+			{"a new owner", func() error { _, err := other.Insert(ctx, "a", NewDevice{DevEUI: 2, JoinEUI: &join}); return err }},
+		}
+		for _, step := range steps {
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			eventually(t, step.name, func() bool { return same(one, other, "a") })
+		}
+		if err := one.SaveTrust(ctx, map[lorawan.EUI]int{2: 64}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "trust", func() bool { return other.Trust(2) == 64 })
+	})
+}
+
+// A drop of more devices than one text can name.
+func TestLargeChangesReachTheOtherInstance(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		fill(t, url, "a", 3*chunkRows/2)
+		one, other := pair(t, url)
+		if n, err := one.DropAll(t.Context(), "a"); n != 3*chunkRows/2 || err != nil {
+			t.Fatal(n, err)
+		}
+		eventually(t, "all gone", func() bool { return other.Len() == 0 })
+	})
+}
+
+// fill writes devices 1 to n directly.
+func fill(t *testing.T, url string, c Customer, n int) {
+	t.Helper()
+	open(t, Config{URL: url}) // for the schema
+	directly(t, url, fmt.Sprintf(`INSERT INTO devices (dev_eui, customer, join_eui, active, created)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, '%s', i, i, i FROM n`, n, c))
+}
+
+// directly runs a statement of which no instance is told.
+func directly(t *testing.T, url, statement string, args ...any) {
+	t.Helper()
+	db, err := openDatabase(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.close()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// After a gap everything is read again: what came, what went, what changed.
+func TestReload(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		fill(t, url, "a", 1000)
+		table := open(t, Config{URL: url})
+		if err := create(table, "a", 7, "seven"); err != nil {
+			t.Fatal(err)
+		}
+		directly(t, url, "DELETE FROM devices WHERE dev_eui > 900")
+		directly(t, url, "UPDATE devices SET customer = 'b' WHERE dev_eui <= 100")
+		directly(t, url, "UPDATE devices SET active = 77, suspended = 1, created = created + 5000 WHERE dev_eui = 500")
+		directly(t, url, "INSERT INTO devices (dev_eui, customer, join_eui, created) VALUES (5000, 'c', 1, 1)")
+		directly(t, url, "INSERT INTO multicast_devices VALUES ('a', 7, 500)")
+		table.Changed("somebody says nonsense")
+		eventually(t, "read again", func() bool { return table.Len() == 901 && len(members(table, "a")[7]) == 1 })
+		fresh := open(t, Config{URL: url})
+		for _, c := range []Customer{"a", "b", "c"} {
+			if !same(table, fresh, c) {
+				t.Errorf("customer %s differs from a table opened now", c)
+			}
+		}
+		if row, _ := table.ByDevEUI(500); !row.Suspended || row.Active != 77 {
+			t.Errorf("%+v", row)
+		}
+		if table.ByAddr(nil, 500) != nil || len(table.ByAddr(nil, 77)) != 2 {
+			t.Error("the index does not follow")
+		}
+	})
+}
+
+// Writes during a reload win over what it read.
+func TestWritesDuringReloads(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		fill(t, url, "a", 2000)
+		table := open(t, Config{URL: url})
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 30 {
+					eui := lorawan.EUI(10_000 + 100*w + i)
+					table.Changed("x nonsense")
+					insert(t, table, "a", eui, 1)
+					if _, err := table.Update(t.Context(), "a", lorawan.EUI(500*w+i+1), lorawan.EUI(500*w+i+1),
+						Update{Active: ptr(lorawan.DevAddr(77))}); err != nil {
+						t.Error(err)
+					}
+					if i%2 == 0 {
+						if n, err := table.Drop(t.Context(), "a", []lorawan.EUI{eui}); n != 1 || err != nil {
+							t.Error(n, err)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if table.Len() != 2000+4*15 || len(table.ByAddr(nil, 77)) != 4*30+1 { // and device 77
+			t.Errorf("%d devices, %d at the address", table.Len(), len(table.ByAddr(nil, 77)))
+		}
+		if fresh := open(t, Config{URL: url}); !same(table, fresh, "a") {
+			t.Error("differs from a table opened now")
+		}
+	})
+}
+
+func TestTwoStartAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				table, err := Open(t.Context(), Config{URL: url})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := table.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestSchemaOfTheFuture(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		open(t, Config{URL: url})
+		directly(t, url, "INSERT INTO schema_versions VALUES (99, 0)")
+		if _, err := Open(t.Context(), Config{URL: url}); err == nil || !strings.Contains(err.Error(), "99") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A statement that the database refuses is a defect and not an outage.
+func TestRefusedStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		table := open(t, Config{URL: url})
+		err := table.db.transaction(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "SELECT nonsense FROM nothing")
+			return err
+		})
+		if err == nil || strings.Contains(err.Error(), ErrUnavailable.Error()) {
+			t.Errorf("%v", err)
+		}
+	})
+}

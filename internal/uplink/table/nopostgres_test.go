@@ -1,0 +1,5 @@
+//go:build !unix
+
+package table
+
+func backends() []backend { return []backend{sqliteBackend} }

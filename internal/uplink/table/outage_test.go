@@ -1,0 +1,137 @@
+//go:build unix
+
+package table
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// While the database is away, look-ups go on and writes fail clearly; when it is back
+// everything works again without help, and what happened meanwhile is known.
+func TestOutage(t *testing.T) {
+	c := postgres(t)
+	url := c.fresh(t)
+	fill(t, url, "a", 100)
+	table := open(t, Config{URL: url})
+	ctx := t.Context()
+	if err := create(table, "a", 7, "seven"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.stop(); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func() error{
+		"insert": func() error { _, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)}); return err },
+		"update": func() error {
+			_, err := table.Update(ctx, "a", 1, 1, Update{Active: ptr(lorawan.DevAddr(9))})
+			return err
+		},
+		"drop":     func() error { _, err := table.Drop(ctx, "a", []lorawan.EUI{1}); return err },
+		"drop all": func() error { _, err := table.DropAll(ctx, "a"); return err },
+		"target":   func() error { return table.SetTarget(ctx, "a", 1, 9) },
+		"promote":  func() error { return table.Promote(ctx, 1, 9) },
+		"suspend":  func() error { return table.Suspend(ctx, 1, true) },
+		"trust":    func() error { return table.SaveTrust(ctx, map[lorawan.EUI]int{1: 2}) },
+		"create":   func() error { return create(table, "a", 8, "") },
+		"move":     func() error { return move(table, "a", 7, 8) },
+		"add":      func() error { return table.AddToGroup(ctx, "a", 7, 1) },
+		"remove":   func() error { _, err := table.RemoveFromGroup(ctx, "a", 7, 1); return err },
+		"delete":   func() error { _, err := table.DeleteGroups(ctx, "a", []lorawan.DevAddr{7}); return err },
+	} {
+		if err := write(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s without the database: %v", name, err)
+		}
+	}
+	if _, err := Open(ctx, Config{URL: url}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("opening without the database: %v", err)
+	}
+	if row, ok := table.ByDevEUI(1); !ok || row.Active != 1 || len(table.ByAddr(nil, 100)) != 1 ||
+		len(table.Select("a", Filter{Limit: -1})) != 100 || len(members(table, "a")) != 1 {
+		t.Error("look-ups depend on the database")
+	}
+	c.start(t)
+	directly(t, url, "DELETE FROM devices WHERE dev_eui = 100") // before we listen again, or without telling
+	eventually(t, "a write succeeds", func() bool {
+		_, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)})
+		return err == nil
+	})
+	eventually(t, "what happened meanwhile is known", func() bool { return table.ByAddr(nil, 100) == nil })
+	if table.Len() != 100 {
+		t.Errorf("%d devices", table.Len())
+	}
+}
+
+// A broken connection is noticed, and what was changed elsewhere meanwhile is read.
+func TestBrokenConnections(t *testing.T) {
+	c := postgres(t)
+	url := c.fresh(t)
+	name := url[strings.LastIndex(url, "/test")+1 : strings.Index(url, "?")]
+	fill(t, url, "a", 10)
+	one, other := open(t, Config{URL: url}), open(t, Config{URL: url})
+	for i := range lorawan.EUI(2) {
+		c.exec(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
+		if _, err := one.Insert(t.Context(), "a", NewDevice{DevEUI: 100 + i, JoinEUI: ptr(high)}); err != nil {
+			t.Errorf("write %d after the connections broke: %v", i, err)
+		}
+		eventually(t, "the other instance follows", func() bool { return same(one, other, "a") })
+	}
+}
+
+// A database that does not answer counts as unavailable. If the write happens later,
+// it shows in memory then: the instance listens to itself while it is in doubt.
+func TestSilentDatabase(t *testing.T) {
+	url := postgres(t).fresh(t)
+	fill(t, url, "a", 10)
+	table := open(t, Config{URL: url})
+	table.db.timeout = 100 * time.Millisecond
+	other, err := openDatabase(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	late, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.ExecContext(t.Context(), "UPDATE devices SET suspended = 1 WHERE dev_eui = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Suspend(t.Context(), 1, true); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a write that waits for a lock: %v", err)
+	}
+	eventually(t, "another device can be written", func() bool { return table.Suspend(t.Context(), 2, true) == nil })
+	text := table.instance + " d " + lorawan.EUI(1).String()
+	if err := table.tell(t.Context(), late, []string{text}); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the row is read again", func() bool { row, _ := table.ByDevEUI(1); return row.Suspended })
+}
+
+// A caller who leaves does not stop a write that has begun, and waits no longer for
+// one that has not.
+func TestCallerLeaves(t *testing.T) {
+	table := open(t, Config{URL: "sqlite::memory:"})
+	insert(t, table, "a", 1, 1)
+	release, err := table.turns.take(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if err := table.Suspend(ctx, 1, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	release()
+	if row, _ := table.ByDevEUI(1); row.Suspended {
+		t.Error("written without a turn")
+	}
+}
