@@ -112,7 +112,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 		return dst
 	}
 	wall := o.start.Add(now).Add(-outdated)
-	limit = max(1, min(limit, o.share()))
+	limit = min(max(1, limit), o.share())
 	for entries := 0; len(c.picked) < limit && entries < maxEntries && o.ready.len() > 0; {
 		lane := o.ready.top()
 		e := lane.queue.head.entry
@@ -134,7 +134,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 
 // share is how many messages a connection may take so that as many are left for
 // each of the others that were woken up.
-func (o *Outbox) share() int { return (o.waiting.n + o.roused) / (o.roused + 1) }
+func (o *Outbox) share() int { return o.waiting.n / (o.roused + 1) }
 
 // full returns a candidate that has to be answered first, if there is one.
 func (e *entry) full() *device {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
@@ -15,20 +18,20 @@ import (
 // A desk is an outbox with what it reported.
 type desk struct {
 	*Outbox
+	lock      sync.Mutex
 	settled   map[*message.Uplink][]Outcome
-	order     []*message.Uplink // in which they were settled
 	solved    []lorawan.EUI
 	suspended []lorawan.EUI
 	next      uint32
 }
 
-// newDesk is for tests in a bubble, or with one goroutine: it has no lock.
 func newDesk(config Config) *desk {
 	d := &desk{settled: map[*message.Uplink][]Outcome{}}
 	config.Settled = func(uplinks []*message.Uplink, outcome Outcome) {
+		d.lock.Lock()
+		defer d.lock.Unlock()
 		for _, u := range uplinks {
 			d.settled[u] = append(d.settled[u], outcome)
-			d.order = append(d.order, u)
 		}
 	}
 	config.Solved = func(eui lorawan.EUI, _ *message.Uplink) { d.solved = append(d.solved, eui) }
@@ -55,9 +58,9 @@ func (d *desk) putMany(n int, euis ...lorawan.EUI) []*message.Uplink {
 }
 
 // take takes what there is without waiting.
-func take(t testing.TB, c *Conn, limit int) []message.Upstream {
+func take(t rapid.TB, c *Conn, limit int) []message.Upstream {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	got, err := c.Take(ctx, nil, limit)
 	if err != nil && err != context.Canceled {
@@ -72,10 +75,16 @@ func right(m message.Upstream, u *message.Uplink) message.Answer {
 	return message.Answer{Transaction: m.Transaction, DevEUI: m.DevEUIs[0], MIC: mic(u)}
 }
 
-func (d *desk) want(t testing.TB, u *message.Uplink, want ...Outcome) {
+func (d *desk) outcomes(u *message.Uplink) []Outcome {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	return d.settled[u]
+}
+
+func (d *desk) want(t rapid.TB, u *message.Uplink, want ...Outcome) {
 	t.Helper()
-	if !slices.Equal(d.settled[u], want) {
-		t.Errorf("settled %v, want %v", d.settled[u], want)
+	if got := d.outcomes(u); !slices.Equal(got, want) {
+		t.Errorf("settled %v, want %v", got, want)
 	}
 }
 

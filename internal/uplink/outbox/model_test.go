@@ -1,0 +1,380 @@
+package outbox
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+// A model is the outbox as its description has it, in slices and without care for
+// speed.
+type model struct {
+	config  Config
+	devices map[lorawan.EUI]*modelDevice
+	waiting []*modelMessage
+	conns   []*modelConn
+	all     []*modelMessage
+	gone    time.Duration
+}
+
+type modelDevice struct {
+	size, failures, unanswered int
+	suspended                  bool
+}
+
+type modelConn struct {
+	conn *Conn
+	held []*modelMessage // in order of sending
+}
+
+type modelMessage struct {
+	uplink    *message.Uplink
+	euis      []lorawan.EUI
+	upstream  message.Upstream // as first delivered
+	bytes     int
+	size      int // of the challenge
+	put, sent time.Duration
+	outcome   []Outcome
+}
+
+func newModel(config Config) *model {
+	m := &model{config: config, devices: map[lorawan.EUI]*modelDevice{}}
+	for eui := range lorawan.EUI(6) {
+		m.devices[eui] = &modelDevice{size: config.Trust.Start}
+	}
+	return m
+}
+
+func (m *model) settle(msg *modelMessage, outcome Outcome) {
+	is := func(other *modelMessage) bool { return other == msg }
+	m.waiting = slices.DeleteFunc(m.waiting, is)
+	for _, c := range m.conns {
+		if slices.Contains(c.held, msg) {
+			c.held = slices.DeleteFunc(c.held, is)
+			m.eachDevice(msg, func(d *modelDevice) { d.unanswered-- })
+		}
+	}
+	msg.outcome = append(msg.outcome, outcome)
+}
+
+func (m *model) eachDevice(msg *modelMessage, do func(*modelDevice)) {
+	for _, eui := range msg.euis {
+		do(m.devices[eui])
+	}
+}
+
+func (m *model) unanswered() (n int) {
+	for _, c := range m.conns {
+		n += len(c.held)
+	}
+	return n
+}
+
+func (m *model) bytes() (n int) {
+	for _, msg := range m.all {
+		if msg.outcome == nil {
+			n += msg.bytes
+		}
+	}
+	return n
+}
+
+// narrow takes suspended devices from a message, and says whether any is left.
+func (m *model) narrow(msg *modelMessage) bool {
+	left := slices.DeleteFunc(slices.Clone(msg.euis), func(eui lorawan.EUI) bool { return m.devices[eui].suspended })
+	if len(left) > 0 && msg.upstream.Transaction == 0 {
+		msg.euis = left
+	}
+	return len(left) > 0
+}
+
+func (m *model) put(msg *modelMessage) {
+	m.all = append(m.all, msg)
+	if !m.narrow(msg) {
+		m.settle(msg, DroppedSuspended)
+		return
+	}
+	m.waiting = append(m.waiting, msg)
+	for len(m.waiting)+m.unanswered() > m.config.MaxMessages || m.bytes() > m.config.MaxBytes {
+		m.overflow()
+	}
+}
+
+func (m *model) overflow() {
+	if len(m.waiting) >= m.unanswered() {
+		m.settle(m.waiting[0], DroppedOverflow)
+		return
+	}
+	var oldest *modelMessage
+	for _, c := range m.conns {
+		if len(c.held) > 0 && (oldest == nil || c.held[0].sent < oldest.sent) {
+			oldest = c.held[0]
+		}
+	}
+	m.settle(oldest, DroppedOverflow)
+}
+
+// take is what the connection has to get.
+func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*modelMessage) {
+	aside := map[lorawan.EUI]bool{}
+	entries := 0
+	for _, msg := range slices.Clone(m.waiting) {
+		if len(taken) == limit || entries >= maxEntries {
+			break
+		}
+		full := false
+		m.eachDevice(msg, func(d *modelDevice) { full = full || d.size > 64 && d.unanswered >= 64 })
+		if full || aside[msg.euis[0]] {
+			aside[msg.euis[0]] = true
+			continue
+		}
+		if !m.narrow(msg) {
+			m.settle(msg, DroppedSuspended)
+			continue
+		}
+		m.waiting = slices.DeleteFunc(m.waiting, func(other *modelMessage) bool { return other == msg })
+		m.eachDevice(msg, func(d *modelDevice) { d.unanswered++ })
+		msg.sent = now
+		c.held = append(c.held, msg)
+		taken = append(taken, msg)
+		if msg.upstream.Transaction == 0 {
+			msg.size = m.challenge(msg)
+		}
+		entries += msg.size
+	}
+	return taken
+}
+
+func (m *model) challenge(msg *modelMessage) (size int) {
+	m.eachDevice(msg, func(d *modelDevice) { size = max(size, d.size) })
+	return size
+}
+
+func (m *model) fail(eui lorawan.EUI, factor int) {
+	d := m.devices[eui]
+	d.size = min(4096, factor*d.size)
+	d.failures++
+	d.suspended = d.suspended || d.failures > m.config.Trust.FailureLimit
+}
+
+func (m *model) answer(msg *modelMessage, a message.Answer) {
+	if msg.outcome != nil {
+		return
+	}
+	outcome, alone := Rejected, len(msg.euis) == 1
+	switch {
+	case a.Reject == message.MICFailed && alone:
+		m.fail(msg.euis[0], 2)
+	case a.Reject == message.RejectOther && alone:
+		m.fail(msg.euis[0], 1)
+	case a.Reject != message.RejectNone:
+	case !slices.Contains(msg.euis, a.DevEUI):
+		if alone {
+			m.fail(msg.euis[0], 4)
+		}
+	case a.MIC != mic(msg.uplink):
+		m.fail(a.DevEUI, 4)
+	default:
+		d := m.devices[a.DevEUI]
+		d.size, d.failures = max(2, d.size/2), 0
+		outcome = Answered
+	}
+	m.settle(msg, outcome)
+}
+
+func (m *model) close(c *modelConn, now time.Duration) {
+	m.conns = slices.DeleteFunc(m.conns, func(other *modelConn) bool { return other == c })
+	var back []*modelMessage
+	for _, msg := range c.held {
+		m.eachDevice(msg, func(d *modelDevice) { d.unanswered-- })
+		if now-msg.put > 10*m.config.Hold {
+			msg.outcome = append(msg.outcome, DroppedUnclaimed)
+		} else {
+			back = append(back, msg)
+		}
+	}
+	m.waiting = slices.Concat(back, m.waiting)
+	if len(m.conns) == 0 {
+		m.gone = now
+	}
+}
+
+func (m *model) expire(now time.Duration) {
+	for _, c := range m.conns {
+		for _, msg := range slices.Clone(c.held) {
+			if msg.sent+m.config.Deadline > now {
+				continue
+			}
+			if d := m.devices[msg.euis[0]]; m.config.Trust.Reduce && len(msg.euis) == 1 {
+				d.size = min(4096, 2*d.size)
+			}
+			m.settle(msg, Expired)
+		}
+	}
+	if len(m.conns) > 0 {
+		return
+	}
+	for _, msg := range slices.Clone(m.waiting) {
+		if max(msg.put, m.gone)+m.config.Hold <= now {
+			m.settle(msg, DroppedUnclaimed)
+		}
+	}
+}
+
+// TestModel has the outbox do what the model does: it settles each message once,
+// and for the same reason, it never gives two connections the same one, and what
+// it delivers again it delivers unchanged.
+func TestModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) { // without the Deadline that bubbles forbid
+			config := Config{
+				Trust: TrustConfig{
+					Start:        rapid.SampledFrom([]int{2, 64, 128, 4096}).Draw(t, "start"),
+					Reduce:       rapid.Bool().Draw(t, "reduce"),
+					FailureLimit: rapid.SampledFrom([]int{1, 50}).Draw(t, "failures"),
+				},
+				Deadline:    time.Minute,
+				Hold:        rapid.SampledFrom([]time.Duration{3 * time.Second, time.Minute}).Draw(t, "hold"),
+				MaxMessages: rapid.SampledFrom([]int{3, 150, 100_000}).Draw(t, "messages"),
+				MaxBytes:    rapid.SampledFrom([]int{4000, 64 << 20}).Draw(t, "bytes"),
+			}
+			r := &replica{model: newModel(config), desk: newDesk(config)}
+			defer r.desk.Close()
+			t.Repeat(map[string]func(*rapid.T){
+				"put": r.doPut, "connect": r.doConnect, "take": r.doTake, "answer": r.doAnswer,
+				"close": r.doClose, "sleep": r.doSleep, "": r.compare,
+			})
+		})
+	})
+}
+
+// A replica is an outbox with its model.
+type replica struct {
+	*model
+	desk *desk
+}
+
+func (r *replica) doPut(t *rapid.T) {
+	euis := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 3), 1, 3, rapid.ID[uint64]).Draw(t, "devices")
+	n := rapid.SampledFrom([]int{1, 5, 100}).Draw(t, "n")
+	for range n {
+		msg := &modelMessage{put: r.desk.now()}
+		for _, eui := range euis {
+			msg.euis = append(msg.euis, lorawan.EUI(eui))
+		}
+		msg.uplink = r.desk.put(msg.euis...)
+		msg.bytes = overhead + len(msg.uplink.PHY) + 16*len(msg.euis)
+		r.model.put(msg)
+	}
+}
+
+func (r *replica) doConnect(t *rapid.T) {
+	if len(r.conns) < 3 {
+		r.conns = append(r.conns, &modelConn{conn: r.desk.Connect()})
+	}
+}
+
+func (r *replica) draw(t *rapid.T) *modelConn {
+	if len(r.conns) == 0 {
+		t.Skip("no connection")
+	}
+	return rapid.SampledFrom(r.conns).Draw(t, "connection")
+}
+
+func (r *replica) doTake(t *rapid.T) {
+	c := r.draw(t)
+	limit := rapid.SampledFrom([]int{1, 10, 100}).Draw(t, "limit")
+	want := r.model.take(c, limit, r.desk.now())
+	got := take(t, c.conn, limit)
+	if len(got) != len(want) {
+		t.Fatalf("took %d, want %d", len(got), len(want))
+	}
+	for i, msg := range want {
+		m := got[i]
+		if string(m.PHYNoMIC)+string(msg.uplink.PHY[len(m.PHYNoMIC):]) != string(msg.uplink.PHY) || !slices.Equal(m.DevEUIs, msg.euis) {
+			t.Fatalf("message %d is another: %+v", i, m)
+		}
+		if msg.upstream.Transaction == 0 {
+			if len(m.Challenge) != msg.size || !slices.Contains(m.Challenge, mic(msg.uplink)) {
+				t.Fatalf("challenge of %d, want %d", len(m.Challenge), msg.size)
+			}
+			msg.upstream = m
+		}
+		if m.Transaction != msg.upstream.Transaction || !slices.Equal(m.Challenge, msg.upstream.Challenge) {
+			t.Fatalf("message %d was delivered again with another challenge", i)
+		}
+	}
+}
+
+func (r *replica) doAnswer(t *rapid.T) {
+	sent := slices.DeleteFunc(slices.Clone(r.all), func(m *modelMessage) bool { return m.upstream.Transaction == 0 })
+	if len(sent) == 0 {
+		t.Skip("nothing sent")
+	}
+	c := r.draw(t)
+	first := rapid.IntRange(0, len(sent)-1).Draw(t, "first")
+	for _, msg := range sent[first:min(len(sent), first+20)] {
+		a := right(msg.upstream, msg.uplink)
+		switch rapid.IntRange(0, 9).Draw(t, "answer") {
+		case 0:
+			a.MIC++
+		case 1:
+			a.DevEUI = 99
+		case 2:
+			a.DevEUI = msg.euis[len(msg.euis)-1]
+		case 3:
+			a.Reject = message.MICFailed
+		case 4:
+			a.Reject = message.RejectOther
+		}
+		r.model.answer(msg, a)
+		c.conn.Answer([]message.Answer{a})
+	}
+}
+
+func (r *replica) doClose(t *rapid.T) {
+	c := r.draw(t)
+	r.model.close(c, r.desk.now())
+	c.conn.Close()
+}
+
+func (r *replica) doSleep(t *rapid.T) {
+	time.Sleep(time.Duration(rapid.IntRange(1, 70_000).Draw(t, "ms")) * time.Millisecond)
+	synctest.Wait()
+	r.expire(r.desk.now())
+}
+
+func (r *replica) compare(t *rapid.T) {
+	for i, msg := range r.all {
+		if got := r.desk.outcomes(msg.uplink); !slices.Equal(got, msg.outcome) {
+			t.Fatalf("message %d: %v, want %v", i, got, msg.outcome)
+		}
+	}
+	for eui, want := range r.model.devices {
+		d := r.desk.devices[eui]
+		if d == nil {
+			continue
+		}
+		got := modelDevice{int(d.size), int(d.failures), int(d.unanswered), d.suspended}
+		if got != *want {
+			t.Fatalf("device %d: %+v, want %+v", eui, got, *want)
+		}
+	}
+	s := r.desk.Stats()
+	if s.Waiting != len(r.waiting) || s.Unanswered != r.unanswered() || s.Bytes != r.bytes() || s.Connections != len(r.conns) {
+		t.Fatalf("%+v, want %d waiting, %d unanswered, %d bytes", s, len(r.waiting), r.unanswered(), r.bytes())
+	}
+	var settled uint64
+	for _, n := range s.Outcomes {
+		settled += n
+	}
+	if s.Put != settled+uint64(s.Waiting+s.Unanswered) {
+		t.Fatalf("%d put, %d settled: %+v", s.Put, settled, s)
+	}
+}

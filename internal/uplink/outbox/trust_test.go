@@ -1,0 +1,244 @@
+package outbox
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+)
+
+// size is the length of the device's next challenge.
+func (d *desk) size(eui lorawan.EUI) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int(d.device(eui).size)
+}
+
+func TestTrust(t *testing.T) {
+	const device, other = 1, 2
+	rightMIC := func(a *message.Answer) {}
+	wrongMIC := func(a *message.Answer) { a.MIC ^= 1 }
+	notOffered := func(a *message.Answer) { a.DevEUI = 77 }
+	micFailed := func(a *message.Answer) { a.Reject = message.MICFailed }
+	otherReject := func(a *message.Answer) { a.Reject = message.RejectOther }
+	second := func(a *message.Answer) { a.DevEUI = other }
+	secondWrong := func(a *message.Answer) { a.DevEUI = other; a.MIC ^= 1 }
+	alone, both := []lorawan.EUI{device}, []lorawan.EUI{device, other}
+	tests := []struct {
+		name     string
+		start    int
+		devices  []lorawan.EUI
+		answer   func(*message.Answer)
+		want     [2]int // lengths for device and other
+		failures [2]uint16
+		outcome  Outcome
+	}{
+		{"half", 4096, alone, rightMIC, [2]int{2048, 4096}, [2]uint16{0, 0}, Answered},
+		{"half of an odd length, rounded down", 5, alone, rightMIC, [2]int{2, 5}, [2]uint16{0, 0}, Answered},
+		{"not below 2", 2, alone, rightMIC, [2]int{2, 2}, [2]uint16{0, 0}, Answered},
+		{"wrong MIC: four times", 8, alone, wrongMIC, [2]int{32, 8}, [2]uint16{1, 0}, Rejected},
+		{"not above 4096", 2048, alone, wrongMIC, [2]int{4096, 2048}, [2]uint16{1, 0}, Rejected},
+		{"a device that was not offered: four times", 8, alone, notOffered, [2]int{32, 8}, [2]uint16{1, 0}, Rejected},
+		{"MICFailed: twice", 8, alone, micFailed, [2]int{16, 8}, [2]uint16{1, 0}, Rejected},
+		{"Other: a failure, same length", 8, alone, otherReject, [2]int{8, 8}, [2]uint16{1, 0}, Rejected},
+		{"of two, the one named is credited", 8, both, second, [2]int{8, 4}, [2]uint16{0, 0}, Answered},
+		{"of two, the one named is charged", 8, both, secondWrong, [2]int{8, 32}, [2]uint16{0, 1}, Rejected},
+		{"of two, a reject charges none", 8, both, micFailed, [2]int{8, 8}, [2]uint16{0, 0}, Rejected},
+		{"of two, a device not offered charges none", 8, both, notOffered, [2]int{8, 8}, [2]uint16{0, 0}, Rejected},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(Config{Trust: TrustConfig{Start: tt.start}})
+			defer d.Close()
+			u := d.put(tt.devices...)
+			c := d.Connect()
+			m := take(t, c, 1)[0]
+			a := right(m, u)
+			tt.answer(&a)
+			c.Answer([]message.Answer{a})
+			d.want(t, u, tt.outcome)
+			if got := [2]int{d.size(device), d.size(other)}; got != tt.want {
+				t.Errorf("lengths %v, want %v", got, tt.want)
+			}
+			if got := [2]uint16{d.device(device).failures, d.device(other).failures}; got != tt.failures {
+				t.Errorf("failures %v, want %v", got, tt.failures)
+			}
+		})
+	}
+}
+
+func TestTrustFromLongestToShortest(t *testing.T) {
+	d := newDesk(Config{})
+	defer d.Close()
+	c := d.Connect()
+	var got []int
+	for range 13 {
+		u := d.put(1)
+		m := take(t, c, 1)[0]
+		got = append(got, len(m.Challenge))
+		c.Answer([]message.Answer{right(m, u)})
+	}
+	// 4096 = 2^12: eleven halvings to 2, where it stays.
+	want := []int{4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 2}
+	if !slices.Equal(got, want) {
+		t.Errorf("lengths %v, want %v", got, want)
+	}
+}
+
+func TestLongestChallengeOfSeveralDevices(t *testing.T) {
+	initial := map[lorawan.EUI]int{1: 2, 2: 64, 3: 8}
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) int { return initial[eui] }}})
+	defer d.Close()
+	d.put(1, 2, 3)
+	d.put(1, 3)
+	d.put(1)
+	d.put(4) // not saved: 4096
+	c := d.Connect()
+	for i, want := range []int{64, 8, 2, 4096} {
+		if got := len(take(t, c, 1)[0].Challenge); got != want {
+			t.Errorf("message %d: %d entries, want %d", i, got, want)
+		}
+	}
+}
+
+func TestSuspension(t *testing.T) {
+	d := newDesk(Config{Trust: TrustConfig{FailureLimit: 50}})
+	defer d.Close()
+	c := d.Connect()
+	fail := func() {
+		u := d.put(1)
+		m := take(t, c, 1)[0]
+		c.Answer([]message.Answer{{Transaction: m.Transaction, Reject: message.RejectOther}})
+		d.want(t, u, Rejected)
+	}
+	for range 50 {
+		fail()
+	}
+	if len(d.suspended) != 0 {
+		t.Fatal("suspended at the limit")
+	}
+	shared, own := d.put(1, 2), d.put(1)
+	c.Answer([]message.Answer{right(take(t, c, 1)[0], shared)}) // a success: the count starts anew
+	c.Answer([]message.Answer{right(take(t, c, 1)[0], own)})
+	for range 50 {
+		fail()
+	}
+	waits, sharedWaits := d.put(1), d.put(1, 2)
+	last := d.put(3)
+	d.mu.Lock()
+	out := new(settled)
+	d.failed(d.device(1), 1, out) // the 51st
+	d.mu.Unlock()
+	out.report(&d.config)
+	if !slices.Equal(d.suspended, []lorawan.EUI{1}) {
+		t.Fatalf("suspended %v", d.suspended)
+	}
+	refused, narrowed := d.put(1), d.put(1, 2)
+	d.want(t, refused, DroppedSuspended)
+	got := take(t, c, 10)
+	d.want(t, waits, DroppedSuspended)
+	if len(got) != 3 {
+		t.Fatalf("%d delivered", len(got))
+	}
+	for i, want := range [][]lorawan.EUI{{2}, {3}, {2}} {
+		if !slices.Equal(got[i].DevEUIs, want) {
+			t.Errorf("message %d for %v, want %v", i, got[i].DevEUIs, want)
+		}
+	}
+	c.Answer([]message.Answer{right(got[0], sharedWaits), right(got[1], last), right(got[2], narrowed)})
+	if s := d.Stats(); s.Suspensions != 1 || s.Waiting+s.Unanswered+s.Bytes != 0 {
+		t.Errorf("stats %+v", s)
+	}
+	d.Forget(1)
+	d.put(1)
+	if got := take(t, c, 1); len(got) != 1 || len(got[0].Challenge) != MaxChallenge {
+		t.Errorf("after the suspension: %d messages", len(got))
+	}
+}
+
+func TestMissingAnswers(t *testing.T) {
+	for _, reduce := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(Config{Trust: TrustConfig{Start: 2, Reduce: reduce}})
+			defer d.Close()
+			c := d.Connect()
+			d.put(1)
+			d.put(1)
+			d.put(2, 3)
+			take(t, c, 10)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			want := 2
+			if reduce {
+				want = 8 // two answers missing
+			}
+			if got := d.size(1); got != want {
+				t.Errorf("reduction %v: %d entries, want %d", reduce, got, want)
+			}
+			if d.size(2) != 2 || d.size(3) != 2 || d.device(1).failures != 0 {
+				t.Error("charged without need")
+			}
+			if s := d.Stats(); s.Outcomes[Expired] != 3 {
+				t.Errorf("%d expired", s.Outcomes[Expired])
+			}
+		})
+	}
+}
+
+func TestTrustIsReportedOnce(t *testing.T) {
+	d := newDesk(Config{Trust: TrustConfig{Start: 16}})
+	defer d.Close()
+	c := d.Connect()
+	answer := func(eui lorawan.EUI) {
+		u := d.put(eui)
+		c.Answer([]message.Answer{right(take(t, c, 1)[0], u)})
+	}
+	answer(1)
+	answer(1)
+	answer(2)
+	d.put(3)
+	take(t, c, 1)
+	if got, want := d.Trust(), (map[lorawan.EUI]int{1: 4, 2: 8}); !maps.Equal(got, want) {
+		t.Errorf("trust %v, want %v", got, want)
+	}
+	answer(1)
+	answer(1)
+	if got, want := d.Trust(), (map[lorawan.EUI]int{1: 2}); !maps.Equal(got, want) {
+		t.Errorf("trust %v, want %v", got, want)
+	}
+	if got := d.Trust(); len(got) != 0 {
+		t.Errorf("trust %v, want none", got)
+	}
+}
+
+func TestForgetReleasesAndForgets(t *testing.T) {
+	initial := 0
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) int { return initial }}})
+	defer d.Close()
+	c := d.Connect()
+	uplinks := d.putMany(100, 1)
+	var got []message.Upstream
+	for range 10 {
+		got = append(got, take(t, c, 100)...)
+	}
+	if len(got) != 64 {
+		t.Fatalf("%d unanswered, want 64", len(got))
+	}
+	initial = 4
+	d.Forget(1, 5)
+	rest := take(t, c, 100)
+	if len(rest) != 36 || len(rest[0].Challenge) != 4 {
+		t.Fatalf("%d after Forget", len(rest))
+	}
+	for i, m := range append(got, rest...) {
+		c.Answer([]message.Answer{right(m, uplinks[i])})
+	}
+	d.Forget(1)
+	if s := d.Stats(); s.Devices != 0 || s.Outcomes[Answered] != 100 {
+		t.Errorf("stats %+v", s)
+	}
+}
