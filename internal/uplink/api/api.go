@@ -38,9 +38,8 @@ type Config struct {
 }
 
 // New returns the handler of everything below /api/v1/ and, the same, below
-// /api/v1.0/. The server in front of it needs MaxHeaderBytes, a
-// ReadHeaderTimeout and a WriteTimeout; long answers extend the latter as long as
-// their reader makes progress.
+// /api/v1.0/. The server in front of it needs MaxHeaderBytes and a
+// ReadHeaderTimeout; the time that a body and an answer may take is limited here.
 func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -64,18 +63,18 @@ type api struct {
 type route struct {
 	path, method string
 	status       int   // of success
-	maxBody      int64 // 0: the body is not read
+	maxBody      int64 // in bytes
 	handle       func(*api, *call) (any, error)
 }
 
 func routes() []route {
 	const groups = "multicast/multicast-groups/"
 	return []route{
-		{"devices/select", http.MethodGet, http.StatusOK, 0, (*api).selectDevices},
+		{"devices/select", http.MethodGet, http.StatusOK, maxBody, (*api).selectDevices},
 		{"devices/insert", http.MethodPost, http.StatusCreated, maxBody, (*api).insertDevice},
 		{"devices/update", http.MethodPost, http.StatusOK, maxBody, (*api).updateDevice},
 		{"devices/drop", http.MethodPost, http.StatusOK, maxList, (*api).dropDevices},
-		{"devices/drop-all", http.MethodPost, http.StatusOK, 0, (*api).dropAllDevices},
+		{"devices/drop-all", http.MethodPost, http.StatusOK, maxBody, (*api).dropAllDevices},
 		{groups + "create", http.MethodPost, http.StatusCreated, maxBody, (*api).createGroup},
 		{groups + "update", http.MethodPost, http.StatusOK, maxBody, (*api).updateGroup},
 		{groups + "get", http.MethodPost, http.StatusOK, maxList, (*api).getGroups},
@@ -127,6 +126,9 @@ func read(method string) bool { return method == http.MethodGet || method == htt
 
 // do makes a call; a route without a handle is none.
 func (a *api) do(w http.ResponseWriter, r *http.Request, route route) (any, *failure) {
+	// The deadline also ends the server's own reading of a body that is not wanted.
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
 	customer, ok := a.Tokens.Authenticate(r)
 	switch {
 	case !ok:
@@ -138,13 +140,12 @@ func (a *api) do(w http.ResponseWriter, r *http.Request, route route) (any, *fai
 		w.Header().Set("Allow", route.method)
 		return nil, wrongMethod(route.method)
 	}
-	c := &call{Request: r, customer: table.Customer(customer)}
-	if route.maxBody > 0 {
-		var f *failure
-		if c.body, f = readBody(w, r, route.maxBody); f != nil {
-			return nil, f
-		}
+	body, f := readBody(w, r, route.maxBody)
+	if f != nil {
+		return nil, f
 	}
+	control.SetReadDeadline(time.Time{}) // the server goes on reading, to learn when the customer goes away
+	c := &call{Request: r, customer: table.Customer(customer), body: body}
 	result, err := route.handle(a, c)
 	if err != nil {
 		return nil, failureOf(err, c.about)

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"contend/internal/uplink/lorawan"
@@ -47,11 +46,8 @@ func (p *problems) failure(where string) error {
 	return invalid(where, *p)
 }
 
-// readBody reads a body of at most limit bytes that arrives within bodyTimeout.
+// readBody reads a body of at most limit bytes, which has bodyTimeout to arrive.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *failure) {
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
-	defer control.SetReadDeadline(time.Time{})
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(limit)

@@ -14,6 +14,13 @@ import (
 // customers' parsers know no other.
 const timeForm = "2006-01-02T15:04:05.000000"
 
+const (
+	// chunkSize is how much of a list is sent at once.
+	chunkSize = 64 << 10
+	// chunkTimeout is how long a customer may take to read it, or a short answer.
+	chunkTimeout = time.Minute
+)
+
 // write sends an answer. A failure to send is the customer's: nobody is left to
 // tell it to.
 func (a *api) write(w http.ResponseWriter, status int, result any) {
@@ -27,23 +34,20 @@ func (a *api) write(w http.ResponseWriter, status int, result any) {
 	body, err := json.Marshal(result)
 	if err != nil {
 		a.Log.Error("answer cannot be encoded", "error", err)
-		return
 	}
-	w.Write(body)
+	writeChunk(w, body)
 }
 
-const (
-	// chunkSize is how much of a list is sent at once.
-	chunkSize = 64 << 10
-	// chunkTimeout is how long a customer may take to read a chunk.
-	chunkTimeout = time.Minute
-)
+// writeChunk replaces the server's limit for the whole answer, and the server ends
+// it with the request.
+func writeChunk(w http.ResponseWriter, chunk []byte) error {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(chunkTimeout)) // a recorder in a test has none
+	_, err := w.Write(chunk)
+	return err
+}
 
-// writeDevices sends a list that may be of any length, in bounded memory. The
-// time that the server gives an answer applies to each chunk anew.
+// writeDevices sends a list that may be of any length, in bounded memory.
 func writeDevices(w http.ResponseWriter, list []table.Device) {
-	control := http.NewResponseController(w)
-	long := false
 	chunk := append(make([]byte, 0, chunkSize+1024), '[')
 	for i := range list {
 		if i > 0 {
@@ -53,18 +57,12 @@ func writeDevices(w http.ResponseWriter, list []table.Device) {
 		if len(chunk) < chunkSize {
 			continue
 		}
-		long = true
-		control.SetWriteDeadline(time.Now().Add(chunkTimeout)) // a recorder in a test has none
-		if _, err := w.Write(chunk); err != nil {
+		if writeChunk(w, chunk) != nil {
 			return
 		}
 		chunk = chunk[:0]
 	}
-	w.Write(append(chunk, ']'))
-	if long {
-		control.Flush()
-		control.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	}
+	writeChunk(w, append(chunk, ']'))
 }
 
 // device is a table.Device as JSON.

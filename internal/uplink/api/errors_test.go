@@ -1,0 +1,204 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/uplink/table"
+)
+
+// Each error of the table has its code and status; nothing of its text is told.
+func TestFailureOf(t *testing.T) {
+	tests := []struct {
+		err    error
+		status int
+		code   string
+		logged bool
+	}{
+		{table.ErrDeviceExists, 409, "Device.AlreadyExists", false},
+		{table.ErrDeviceLimit, 403, "Device.LimitExhausted", false},
+		{table.ErrDeviceNotFound, 404, "Device.NotFound", false},
+		{table.ErrGroupExists, 409, "MulticastGroup.AlreadyExists", false},
+		{table.ErrGroupNotFound, 404, "MulticastGroup.NotFound", false},
+		{table.ErrGroupContains, 409, "MulticastGroup.AlreadyContainsTheDevice", false},
+		{table.ErrInvalid, 422, "ValidationFailed", true},
+		{table.ErrUnavailable, 503, "Unknown", true},
+		{context.Canceled, 503, "Unknown", true},
+		{context.DeadlineExceeded, 503, "Unknown", true},
+		{errors.New("defect"), 500, "Unknown", true},
+	}
+	for _, tt := range tests {
+		var log bytes.Buffer
+		a := &api{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+		f := failureOf(fmt.Errorf("postgres://admin:secret@db: %w", tt.err), "DevEUI 1")
+		a.report("devices/insert", f)
+		if f.status != tt.status || f.code != tt.code || !strings.HasSuffix(f.text, ": DevEUI 1") {
+			t.Errorf("%v: got %d %s %q, want %d %s", tt.err, f.status, f.code, f.text, tt.status, tt.code)
+		}
+		body, err := f.MarshalJSON()
+		if err != nil || strings.Contains(string(body), "secret") {
+			t.Errorf("%v: told %s, %v", tt.err, body, err)
+		}
+		if logged := strings.Contains(log.String(), "postgres://"); logged != tt.logged {
+			t.Errorf("%v: logged %q, want %v", tt.err, log.String(), tt.logged)
+		}
+	}
+}
+
+// Without its database the table still can be read; a write fails clearly.
+func TestDatabaseGone(t *testing.T) {
+	tab, err := table.Open(t.Context(), table.Config{URL: "sqlite::memory:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lamps, _ := serve(t, Config{Table: tab})
+	lamps.fill(2)
+	if err := tab.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := lamps.post("devices/insert", `{"DevEUI":"0000000000000003","DevAddr":"00000001"}`)
+	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"error_code":"Unknown"`) ||
+		!strings.Contains(a.body, "the database cannot be reached") || strings.Contains(a.body, "sql") {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
+	if got := lamps.get("devices/select").euis(); len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A pipe is a listener whose connections exist in a bubble of fake time.
+type pipe chan net.Conn
+
+func (p pipe) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p pipe) Close() error   { return nil }
+func (p pipe) Addr() net.Addr { return &net.UnixAddr{} }
+
+// serveOnce serves one connection and returns its other end.
+func serveOnce(t *testing.T, h http.Handler) net.Conn {
+	p := make(pipe)
+	server := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		server.Serve(p)
+	}()
+	ours, theirs := net.Pipe()
+	p <- theirs
+	t.Cleanup(func() {
+		ours.Close()
+		close(p)
+		<-done
+		server.Close()
+	})
+	return ours
+}
+
+// A body that does not come ends the call, and, where nobody wants it, does not
+// keep the answer back for longer.
+func TestSlowBody(t *testing.T) {
+	for token, want := range map[string]int{DemoToken: http.StatusRequestTimeout, "wrong": http.StatusUnauthorized} {
+		synctest.Test(t, func(t *testing.T) {
+			conn := serveOnce(t, New(Config{Tokens: DemoTokens()}))
+			begun := time.Now()
+			fmt.Fprintf(conn, "POST /api/v1/devices/insert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 10\r\n\r\n{", token)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			if took := time.Since(begun); resp.StatusCode != want || took > bodyTimeout {
+				t.Errorf("got %d %s after %s, want %d", resp.StatusCode, body, took, want)
+			}
+		})
+	}
+}
+
+// A body may come in time and its answer long after: the deadline was the body's.
+func TestDeadlineEndsWithBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := serveOnce(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a := &api{Config: Config{Tokens: DemoTokens()}}
+			_, f := a.do(w, r, route{path: "slow", method: http.MethodPost, maxBody: 100,
+				handle: func(_ *api, c *call) (any, error) {
+					time.Sleep(10 * bodyTimeout)
+					return nil, c.Context().Err()
+				}})
+			if f != nil {
+				t.Error(f)
+			}
+		}))
+		fmt.Fprint(conn, "POST /?access_token="+DemoToken+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n{")
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("got %v, %v", resp, err)
+		}
+	})
+}
+
+// A body that breaks off is an error of the customer's.
+func TestBrokenBody(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), brokenReader{}))
+	_, f := readBody(httptest.NewRecorder(), r, 100)
+	if f == nil || f.status != http.StatusBadRequest || f.code != "Unknown" {
+		t.Errorf("got %v", f)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// A reader that takes a chunk now and then gets a list of any length; one that
+// stops is given up after a minute.
+func TestSlowReader(t *testing.T) {
+	list := make([]table.Device, 5000) // some 150 bytes each, 12 chunks
+	tests := []struct {
+		name  string
+		pause time.Duration // before each 64 KiB
+		whole bool
+	}{
+		{"slow", chunkTimeout - time.Second, true},
+		{"stopped", chunkTimeout + time.Second, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan struct{})
+				conn := serveOnce(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					defer close(ended)
+					writeDevices(w, list)
+				}))
+				fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 128<<10), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for err == nil {
+					time.Sleep(tt.pause)
+					_, err = io.CopyN(io.Discard, resp.Body, 64<<10)
+				}
+				<-ended
+				if whole := err == io.EOF; whole != tt.whole {
+					t.Errorf("read until %v, whole: %v", err, tt.whole)
+				}
+			})
+		})
+	}
+}
