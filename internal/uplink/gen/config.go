@@ -41,6 +41,17 @@ func (m Mode) String() string {
 // MarshalText returns the mode's name.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
+// UnmarshalText reads a mode's name.
+func (m *Mode) UnmarshalText(text []byte) error {
+	for mode := Flat; mode <= Rate; mode++ {
+		if mode.String() == string(text) {
+			*m = mode
+			return nil
+		}
+	}
+	return fmt.Errorf("gen: mode is %.40q, allowed are %v, %v and %v", text, Flat, Batch, Rate)
+}
+
 // A Config says what is generated. Mode, N and Add must be set, Batches for
 // Batch, and Pacer for Rate.
 type Config struct {

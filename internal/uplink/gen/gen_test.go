@@ -337,6 +337,19 @@ func TestForm(t *testing.T) {
 	}
 }
 
+func TestModesHaveNames(t *testing.T) {
+	for mode := Flat; mode <= Rate; mode++ {
+		var again Mode
+		text, _ := mode.MarshalText()
+		if err := again.UnmarshalText(text); err != nil || again != mode {
+			t.Errorf("%s is read as %v, error %v", text, again, err)
+		}
+	}
+	if err := new(Mode).UnmarshalText([]byte("fast")); err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestReport(t *testing.T) {
 	write, lag := hist.New(), hist.New()
 	write.RecordN(123456*time.Nanosecond, 3)

@@ -35,7 +35,7 @@ func (r *Result) Write(w io.Writer) error {
 		from = "the intended moment"
 	}
 	fmt.Fprintf(&b, "\nTimes of the first copies, to reception (generation %s):\n", r.Generation)
-	fmt.Fprintf(&b, "  %-22s %9s %9s %9s %9s %9s %9s\n", "", "mean", "p50", "p90", "p99", "p99.9", "max")
+	fmt.Fprintf(&b, "  %-25s %9s %9s %9s %9s %9s %9s\n", "", "mean", "p50", "p90", "p99", "p99.9", "max")
 	times(&b, "from "+from, r.Load.Response)
 	if r.Load.Model == load.OpenModel {
 		times(&b, "from the sending", r.Load.Service)
@@ -58,7 +58,7 @@ func (r *Result) Write(w io.Writer) error {
 }
 
 func times(b *strings.Builder, name string, h *hist.Histogram) {
-	fmt.Fprintf(b, "  %-22s", name)
+	fmt.Fprintf(b, "  %-25s", name)
 	for _, d := range []time.Duration{h.Mean(), h.Quantile(0.5), h.Quantile(0.9), h.Quantile(0.99), h.Quantile(0.999), h.Max()} {
 		fmt.Fprintf(b, " %9v", threeDigits(d))
 	}

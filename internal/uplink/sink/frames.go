@@ -16,7 +16,8 @@ import (
 // and many answers go out in one write. It is used by one goroutine.
 type link struct {
 	conn     net.Conn
-	armed    time.Time // the deadline of reads
+	reads    time.Time // the deadline of reads
+	writes   time.Time // the deadline of writes
 	in       []byte    // bytes from to to are not used yet
 	from, to int
 	state    ws.State
@@ -62,12 +63,20 @@ func (l *link) fill() error {
 	return err
 }
 
-// arm sets the deadline of reads if the one that is set is of no use.
+// arm makes sure that reads end at the given time at the latest, and writes
+// after half the write timeout at the earliest: to move deadlines with each read
+// would cost more.
 func (l *link) arm(now, at time.Time) error {
-	if l.armed.After(now) && !at.Before(l.armed) {
+	if l.writes.Before(now.Add(writeTimeout / 2)) {
+		l.writes = now.Add(writeTimeout)
+		if err := l.conn.SetWriteDeadline(l.writes); err != nil {
+			return err
+		}
+	}
+	if l.reads.After(now) && !at.Before(l.reads) {
 		return nil
 	}
-	l.armed = at
+	l.reads = at
 	return l.conn.SetReadDeadline(at)
 }
 
@@ -158,9 +167,6 @@ func (l *link) send(op ws.OpCode, data []byte) {
 func (l *link) flush() error {
 	if len(l.out) == 0 {
 		return nil
-	}
-	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return err
 	}
 	n, err := l.conn.Write(l.out)
 	l.bytesOut += int64(n)

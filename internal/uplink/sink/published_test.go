@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"contend/hist"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -166,6 +168,37 @@ func TestSummaryProperties(t *testing.T) {
 			t.Fatalf("error %v, form\n%s", err, &b)
 		}
 	})
+}
+
+// With more samples than are kept the form is made of the histogram, within 0.1 %.
+func TestApproximateForm(t *testing.T) {
+	all := hist.New()
+	var latencies []time.Duration
+	for i := range 20_000 {
+		latencies = append(latencies, time.Duration(i*i)*time.Nanosecond+time.Millisecond)
+		all.Record(latencies[i])
+	}
+	exact := summarise(latencies)
+	r := Result{Uplinks: 20_000, all: all, latencies: latencies[:100]}
+	s := r.summary()
+	if s.edges != exact.edges || s.average != exact.average || s.approximate == "" || s.reached != exact.reached {
+		t.Errorf("%+v, want %+v", s, exact)
+	}
+	near := func(a, b time.Duration) bool { return math.Abs(float64(a-b)) <= 0.0011*float64(b) }
+	for i, d := range s.distribution {
+		if !near(d, exact.distribution[i]) {
+			t.Errorf("%d %%: %v, want %v", percentages[i], d, exact.distribution[i])
+		}
+	}
+	var sum int64
+	for i, n := range s.counts {
+		if sum += n; math.Abs(float64(n-exact.counts[i])) > 40 { // 0.1 % of the time is at most 0.1 % of the samples, at both edges
+			t.Errorf("line %d has %d, want %d", i, n, exact.counts[i])
+		}
+	}
+	if sum != 20_000 {
+		t.Errorf("the lines have %d", sum)
+	}
 }
 
 func TestUnits(t *testing.T) {

@@ -157,6 +157,9 @@ func (s *sink) serve(ctx context.Context) error {
 		}
 	}()
 	now := time.Now()
+	if err := s.arm(ctx, now); err != nil {
+		return err
+	}
 	for {
 		if err := s.work(now); err != nil {
 			return err
@@ -164,10 +167,7 @@ func (s *sink) serve(ctx context.Context) error {
 		if s.done() {
 			return errDone
 		}
-		if err := link.arm(now, s.limit()); err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil { // before arm, else the read is interrupted
+		if err := s.arm(ctx, now); err != nil {
 			return err
 		}
 		err := link.fill()
@@ -179,6 +179,15 @@ func (s *sink) serve(ctx context.Context) error {
 			return errQuiet
 		}
 	}
+}
+
+// arm sets the link's deadlines. If ctx has ended before, they may have replaced
+// those that interrupt it, so it looks.
+func (s *sink) arm(ctx context.Context, now time.Time) error {
+	if err := s.link.arm(now, s.limit()); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // work handles all messages that were read at the given time and writes the
