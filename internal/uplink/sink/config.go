@@ -9,9 +9,8 @@
 // is the creation of the uplink or, if the generator keeps a rate, the moment for
 // which it was planned; then the service time is from the actual sending.
 //
-// These are read at once and stamped together: whatever one read brings. The sink
-// solves them before it reads again, so a busy sink delays receptions, by about a
-// millisecond at most.
+// What one read brings has one time of reception. It is answered before the next
+// read, so a busy sink delays receptions, by about a millisecond.
 package sink
 
 import (
@@ -124,6 +123,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Notice == nil {
 		c.Notice = func(string) {}
+	}
+	if c.CPU == nil {
+		c.CPU = func() time.Duration { return 0 }
 	}
 	return c
 }

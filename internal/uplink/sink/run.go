@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		c.Notice("WARNING: acks will not be sent")
 	}
 	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
-	cpu := s.cpu()
+	cpu := c.CPU()
 	err := s.connections(ctx)
 	if err != nil && s.sum.connections == 0 {
 		return nil, err
@@ -64,14 +64,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		s.link.goodbye(farewell)
 	}
 	c.Notice("Test finished")
-	return s.result(ctx.Err() != nil, s.cpu()-cpu), nil
-}
-
-func (s *sink) cpu() time.Duration {
-	if s.config.CPU == nil {
-		return 0
-	}
-	return s.config.CPU()
+	return s.result(ctx.Err() != nil, c.CPU()-cpu), nil
 }
 
 // connections makes one connection after another until the run is over. The link
@@ -87,6 +80,7 @@ func (s *sink) connections(ctx context.Context) error {
 		began := time.Now()
 		link, err := s.config.dial(ctx, mask)
 		if errors.Is(err, ErrUnauthorized) {
+			s.sum.lastError = err.Error()
 			return err
 		}
 		if err == nil {
