@@ -1,0 +1,226 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"contend/internal/uplink/message"
+
+	"github.com/gobwas/ws"
+)
+
+// closeTimeout is how long a connection has for its end: the close frames of both
+// sides.
+const closeTimeout = 5 * time.Second
+
+// A source is where uplinks come from, and answers go: an *outbox.Conn.
+type source interface {
+	Take(ctx context.Context, dst []message.Upstream, max int) ([]message.Upstream, error)
+	Answer([]message.Answer)
+	Close()
+}
+
+// A closeError is why, and how, a connection is closed: a status code of RFC 6455,
+// section 7.4, and the cause in words. Code 0 is a client that vanished.
+type closeError struct {
+	code   ws.StatusCode
+	reason string
+}
+
+func (e *closeError) Error() string { return strconv.Itoa(int(e.code)) + " " + e.reason }
+
+// A conn is a connection: its reader, its writer, and what others leave for the writer.
+type conn struct {
+	server   *Server
+	customer string
+	kind     Kind
+	gen      message.Generation
+	connect  func() source // nil: no uplinks here
+
+	net    net.Conn
+	ctx    context.Context // of the connection
+	cancel context.CancelFunc
+	source source
+	reader *reader
+	writer writer
+
+	answers []message.Answer
+
+	mu      sync.Mutex
+	wake    context.CancelFunc // makes the writer look at what follows
+	ping    []byte             // the data of the last ping
+	pinged  bool               // it is not answered yet
+	replies []byte             // frames
+	room    chan struct{}      // holds one when replies were taken
+	ending  *closeError
+	force   *time.Timer // of the end
+}
+
+func newConn(s *Server, customer string, kind Kind) *conn {
+	c := &conn{server: s, customer: customer, kind: kind, gen: kind.generation(), room: make(chan struct{}, 1)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.wake = func() {}
+	return c
+}
+
+// run serves the connection until it has ended. The calling goroutine reads.
+func (c *conn) run(conn net.Conn, already []byte) {
+	defer c.cancel()
+	c.net = conn
+	defer c.net.Close()
+	if b, ok := conn.(writeBufferer); ok {
+		_ = b.SetWriteBuffer(socketBuffer) // without, a slow customer only holds more
+	}
+	c.reader = newReader(conn, already)
+	begin := time.Now()
+	c.server.stats.open[c.kind].Add(1)
+	c.server.stats.opened.Add(1)
+	c.server.config.Opened(c.customer, c.kind)
+	if c.connect != nil {
+		c.source = c.connect()
+	}
+	c.server.add(c)
+
+	var writer sync.WaitGroup
+	writer.Go(c.writeAll)
+	c.read()
+	writer.Wait()
+
+	c.server.remove(c)
+	if c.source != nil {
+		c.source.Close()
+	}
+	c.force.Stop()
+	c.server.config.Closed(c.customer, c.kind)
+	c.server.stats.open[c.kind].Add(-1)
+	c.server.stats.closed(c.ending.code)
+	c.server.config.Log.Info("stream closed", "customer", c.customer, "stream", c.kind, "code", int(c.ending.code),
+		"cause", c.ending.reason, "after", time.Since(begin).Round(time.Millisecond))
+}
+
+// end begins the end of the connection: the first cause counts. The writer sends
+// it, and whatever then happens, closeTimeout later nothing of the connection is left.
+func (c *conn) end(code ws.StatusCode, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLocked(code, reason)
+}
+
+func (c *conn) endLocked(code ws.StatusCode, reason string) {
+	if c.ending != nil {
+		return
+	}
+	c.ending = &closeError{code, reason}
+	c.force = time.AfterFunc(closeTimeout, c.cut)
+	c.wake()
+}
+
+// cut closes the socket, without a word.
+func (c *conn) cut() {
+	c.cancel()
+	_ = c.net.Close() // what is written is lost, as meant
+}
+
+// read reads until the connection's end.
+func (c *conn) read() {
+	err := c.messages()
+	var verdict *closeError
+	switch {
+	case errors.As(err, &verdict):
+		c.end(verdict.code, verdict.reason)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.server.stats.silent.Add(1)
+		c.end(ws.StatusPolicyViolation, "no frame came for "+c.patience().String()+", not even a pong")
+	case err != nil:
+		c.end(0, err.Error())
+		c.cut()
+	default: // a close frame
+		return
+	}
+	// Closing with something unread would make the kernel drop what is written.
+	_ = c.net.SetReadDeadline(time.Time{}) // the end has its own
+	_, _ = io.Copy(io.Discard, c.net)
+}
+
+// patience is how long a connection may be silent.
+func (c *conn) patience() time.Duration {
+	return c.server.config.PingEvery + c.server.config.PongTimeout
+}
+
+// messages reads and handles messages until a close frame came, for which it
+// returns nil. An os.ErrDeadlineExceeded is a client that fell silent.
+func (c *conn) messages() error {
+	for first := true; ; first = false {
+		frames, closed, err := c.handle()
+		if err != nil || closed {
+			return err
+		}
+		if first || frames > 0 {
+			if err := c.net.SetReadDeadline(time.Now().Add(c.patience())); err != nil {
+				return err
+			}
+		}
+		n, err := c.reader.fill()
+		c.server.stats.bytesReceived.Add(int64(n))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// handle handles what was read, and counts the frames in it.
+func (c *conn) handle() (frames int, closed bool, err error) {
+	defer func() { c.answer() }() // also those before a mistake
+	for {
+		op, data, err := c.reader.next()
+		if err != nil || op == 0 {
+			return frames, false, err
+		}
+		frames++
+		switch op {
+		case ws.OpPing:
+			c.pong(data)
+		case ws.OpPong:
+			c.server.stats.pongs.Add(1)
+		case ws.OpClose:
+			return frames, true, c.closeFrame(data)
+		default:
+			if err := c.message(op, data); err != nil {
+				return frames, false, err
+			}
+		}
+	}
+}
+
+// pong leaves a ping for the writer. Only the last of several is answered
+// (RFC 6455, section 5.5.3), so a flood of them costs nothing.
+func (c *conn) pong(data []byte) {
+	c.server.stats.pings.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ping = append(c.ping[:0], data...)
+	if !c.pinged {
+		c.pinged = true
+		c.wake()
+	}
+}
+
+// closeFrame answers a close frame with its own code.
+func (c *conn) closeFrame(data []byte) error {
+	if len(data) == 0 {
+		c.end(ws.StatusNoStatusRcvd, "the customer closed")
+		return nil
+	}
+	code, reason := ws.ParseCloseFrameData(data)
+	if err := ws.CheckCloseFrameData(code, reason); err != nil && (code < 1012 || code > 1014) { // registered later
+		return &closeError{ws.StatusProtocolError, err.Error()}
+	}
+	c.end(code, "the customer closed: "+strconv.Quote(reason))
+	return nil
+}

@@ -1,0 +1,186 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/uplink/message"
+
+	"github.com/gobwas/ws"
+)
+
+// downlink is one as a customer sends it.
+func downlink(transaction uint64) *message.Downstream {
+	return &message.Downstream{Transaction: transaction, DevEUI: device, PHY: []byte{0x60, 0xda, 0x1b, 1, 0x26, 0, 4, 0, 7, 91, 33, 8},
+		Window: message.Window{Delay: 1, Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000}}}
+}
+
+// A mailbox collects what a service was asked to send.
+type mailbox struct {
+	mu      sync.Mutex
+	got     []*message.Downstream
+	from    []string
+	replies []Replier
+}
+
+func (m *mailbox) downlink(_ context.Context, customer string, d *message.Downstream, reply Replier) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.got, m.from, m.replies = append(m.got, d), append(m.from, customer), append(m.replies, reply)
+}
+
+// wait returns the nth downlink.
+func (m *mailbox) wait(t *testing.T, n int) (*message.Downstream, string, Replier) {
+	t.Helper()
+	eventually(t, "a downlink", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.got) > n
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.got[n], m.from[n], m.replies[n]
+}
+
+var downstreams = map[string]string{"A": "/stream/downstream/", "B": "/gateway/"}
+
+// A downlink gets its acknowledgement and then its result, on the connection that
+// it came on, also if the service takes its time.
+func TestDownstream(t *testing.T) {
+	for name, path := range downstreams {
+		t.Run(name, func(t *testing.T) {
+			var box mailbox
+			s := newService(t, Config{Downlink: box.downlink})
+			other, c := s.open(path, "a"), s.open(path, "a")
+			for i := range 3 {
+				want := downlink(uint64(i) + 1)
+				c.send(c.op(), c.gen.AppendDownstream(nil, want))
+				d, customer, reply := box.wait(t, i)
+				if d.Transaction != want.Transaction || d.DevEUI != want.DevEUI || !slices.Equal(d.PHY, want.PHY) || d.Window.Delay != 1 || customer != "a" {
+					t.Fatalf("%+v of %s", d, customer)
+				}
+				ack := message.DownstreamAck{Transaction: d.Transaction, Mailbox: 90017}
+				result := message.DownstreamResult{Transaction: d.Transaction, Mailbox: 90017, Code: message.NoAck, Text: "no gateway answered"}
+				c.must(errors.Join(reply.Ack(ack), reply.Result(result)))
+				if got, none, err := c.gen.ParseDownstreamReply(c.next()); err != nil || got != ack || none != nil {
+					t.Errorf("%+v %+v %v", got, none, err)
+				}
+				if _, got, err := c.gen.ParseDownstreamReply(c.next()); err != nil || got == nil || *got != result {
+					t.Errorf("%+v %v", got, err)
+				}
+			}
+			_, _, reply := box.wait(t, 0)
+			c.must(c.Close())
+			eventually(t, "closed", func() bool { return s.Stats().Opened-s.Stats().Closed[1006] == 1 })
+			if err := reply.Result(message.DownstreamResult{Transaction: 1, Mailbox: 1, Text: "late"}); !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+			other.send(ws.OpPing, []byte("nothing else came"))
+			if op, data, err := other.frame(); err != nil || op != ws.OpPong {
+				t.Error(op, data, err)
+			}
+			if got := s.Stats(); got.Downlinks != 3 || got.Replies != 6 || got.LostReplies != 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// Generation B has uplinks and downlinks on one socket.
+func TestBothWays(t *testing.T) {
+	var box mailbox
+	s := newService(t, Config{Downlink: box.downlink})
+	c := s.open("/gateway/", "a")
+	s.put("a", 0, 1)
+	u := c.uplink()
+	c.send(ws.OpBinary, c.gen.AppendDownstream(nil, downlink(7)))
+	c.ack(u)
+	_, _, reply := box.wait(t, 0)
+	c.must(reply.Ack(message.DownstreamAck{Transaction: 7, Mailbox: 1}))
+	if ack, _, err := c.gen.ParseDownstreamReply(c.next()); err != nil || ack.Transaction != 7 {
+		t.Error(ack, err)
+	}
+	eventually(t, "answered", func() bool { return s.Stats().Answers == 1 })
+}
+
+// A customer that sends downlinks and reads no replies is not read any further:
+// what waits for it is bounded, and complete once it reads.
+func TestRepliesNotRead(t *testing.T) {
+	text := strings.Repeat("x", 10_000)
+	answer := func(_ context.Context, _ string, d *message.Downstream, reply Replier) {
+		_ = reply.Ack(message.DownstreamAck{Transaction: d.Transaction, Mailbox: 1})
+		_ = reply.Result(message.DownstreamResult{Transaction: d.Transaction, Mailbox: 1, Text: text})
+	}
+	inBubble(t, Config{Downlink: answer, PingEvery: time.Hour}, func(t *testing.T, s *service) {
+		c := s.lasting("/stream/downstream/")
+		const n = 500 // 10 kB of replies each
+		go func() {
+			for i := range n {
+				_, _ = c.Write(frame(ws.OpText, true, c.gen.AppendDownstream(nil, downlink(uint64(i)+1)))) // missed below
+			}
+		}()
+		synctest.Wait()
+		if got := s.Stats(); got.Replies == 0 || got.Replies > 2*(2*maxReplies/int64(len(text))+2) {
+			t.Errorf("%d replies wait", got.Replies)
+		}
+		time.Sleep(30 * time.Second)
+		for i := range n {
+			ack, _, err := c.gen.ParseDownstreamReply(c.next())
+			_, result, resultErr := c.gen.ParseDownstreamReply(c.next())
+			if err != nil || resultErr != nil || ack.Transaction != uint64(i)+1 || result == nil || result.Transaction != uint64(i)+1 {
+				t.Fatal(i, ack, result, err, resultErr)
+			}
+		}
+		c.must(c.Close())
+	})
+}
+
+// Results that go on to come for a customer that does not read end its
+// connection.
+func TestResultsNotRead(t *testing.T) {
+	var box mailbox
+	inBubble(t, Config{Downlink: box.downlink}, func(t *testing.T, s *service) {
+		c := s.lasting("/stream/downstream/")
+		c.send(ws.OpText, c.gen.AppendDownstream(nil, downlink(1)))
+		_, _, reply := box.wait(t, 0)
+		text := strings.Repeat("x", 10_000)
+		sent := 0
+		for reply.Result(message.DownstreamResult{Transaction: 1, Mailbox: 1, Text: text}) == nil {
+			sent++
+		}
+		if got := sent * len(text); got < farTooMany || got > 2*farTooMany+maxReplies { // the writer holds as many
+			t.Errorf("%d bytes waited", got)
+		}
+		c.must(c.Close())
+		synctest.Wait()
+		if got := s.Stats().Closed; got[1013] != 1 {
+			t.Error(got)
+		}
+	})
+}
+
+// While a downlink is being handed over, the end of its connection is told, and
+// nothing is read behind it.
+func TestDownlinkHangs(t *testing.T) {
+	inBubble(t, Config{Downlink: func(ctx context.Context, _ string, _ *message.Downstream, _ Replier) { <-ctx.Done() }},
+		func(t *testing.T, s *service) {
+			c := s.lasting("/stream/downstream/")
+			one := frame(ws.OpText, true, c.gen.AppendDownstream(nil, downlink(1)))
+			c.raw(append(one, one...))
+			c.must(c.Close())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+			if got := s.Stats(); got.Downlinks != 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+}

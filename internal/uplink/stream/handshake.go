@@ -1,0 +1,93 @@
+package stream
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gobwas/ws"
+)
+
+// handshakeTimeout bounds the write of the answer to a handshake.
+const handshakeTimeout = 10 * time.Second
+
+// handler serves connections of a kind. Whoever is not let in hears it by an HTTP
+// status, before the upgrade: a client may not survive a connection that is
+// closed as soon as it is open.
+func (s *Server) handler(kind Kind) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		customer, ok := s.config.Authenticate(r)
+		if !ok {
+			s.stats.unauthorized.Add(1)
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, "Unauthorized", "the token is missing, wrong or expired")
+			return
+		}
+		if !wantsWebSocket(r) {
+			s.stats.badHandshake.Add(1)
+			w.Header().Set("Upgrade", "websocket")
+			w.Header().Set("Sec-WebSocket-Version", "13")
+			refuse(w, http.StatusUpgradeRequired, "Unknown", "this address speaks WebSocket, version 13")
+			return
+		}
+		if status := s.enter(customer); status != 0 {
+			s.stats.refused.Add(1)
+			refuse(w, status, "Unknown", "no further connection now")
+			return
+		}
+		defer s.leave(customer)
+		s.serve(w, r, customer, kind)
+	})
+}
+
+// serve upgrades the connection and returns when it has ended.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, customer string, kind Kind) {
+	c := newConn(s, customer, kind)
+	if kind != Downstream {
+		box := s.config.Outbox(customer)
+		if box == nil {
+			s.stats.refused.Add(1)
+			refuse(w, http.StatusServiceUnavailable, "Unknown", "no connection here now")
+			return
+		}
+		c.connect = func() source { return box.Connect() }
+	}
+	netConn, rw, _, err := ws.HTTPUpgrader{Timeout: handshakeTimeout}.Upgrade(r, w)
+	if err != nil {
+		s.stats.badHandshake.Add(1)
+		if netConn != nil {
+			_ = netConn.Close() // the handshake failed, which is the error that counts
+		}
+		return
+	}
+	already, _ := rw.Reader.Peek(rw.Reader.Buffered()) // no error: they are there
+	c.run(netConn, already)
+}
+
+// wantsWebSocket finds requests of other clients, before the connection is taken
+// from the HTTP server; the upgrade checks the rest.
+func wantsWebSocket(r *http.Request) bool {
+	return r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// refuse answers in the form of the HTTP API's errors.
+func refuse(w http.ResponseWriter, status int, code, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"detail": {"error_code": %q, "error_description": %q, "error_detail": null}}`+"\n",
+		code, text) // a client that is gone does not read it
+}
+
+// A writeBufferer bounds what the kernel keeps of what was written.
+type writeBufferer interface{ SetWriteBuffer(bytes int) error }
+
+// A halfCloser ends the stream that is written, for which a client waits that saw
+// a close frame.
+type halfCloser interface{ CloseWrite() error }
+
+var (
+	_ writeBufferer = (*net.TCPConn)(nil)
+	_ halfCloser    = (*net.TCPConn)(nil)
+)

@@ -1,0 +1,135 @@
+package stream
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/internal/uplink/outbox"
+
+	"github.com/gobwas/ws"
+)
+
+// Both forms of the token open both streams, with and without the final slash
+// and without a redirect; a wrong token hears 401 before the upgrade.
+func TestHandshake(t *testing.T) {
+	s := newService(t, Config{})
+	tests := []struct {
+		name, query, header string
+		want                int
+	}{
+		{"header", "", "Authorization: Bearer token-a", 101},
+		{"query", "?access_token=token-a", "X: y", 101},
+		{"both, as clients do", "?access_token=token-a", "Authorization: Bearer token-a", 101},
+		{"the header counts", "?access_token=wrong", "Authorization: Bearer token-a", 101},
+		{"the header counts, to its cost", "?access_token=token-a", "Authorization: Bearer wrong", 401},
+		{"wrong", "", "Authorization: Bearer wrong", 401},
+		{"wrong in the query", "?access_token=wrong", "X: y", 401},
+		{"none", "", "X: y", 401},
+	}
+	for _, tt := range tests {
+		for _, path := range []string{"/stream/upstream", "/stream/upstream/", "/stream/downstream", "/stream/downstream/",
+			"/gateway", "/gateway/"} {
+			c := s.request("GET /api/v1"+path+tt.query+" HTTP/1.1", tt.header)
+			if got := c.response.StatusCode; got != tt.want {
+				t.Errorf("%s: %s: %d, want %d", tt.name, path, got, tt.want)
+			}
+			if tt.want != http.StatusUnauthorized {
+				if key := c.response.Header.Get("Sec-WebSocket-Accept"); key != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" { // RFC 6455, 1.3
+					t.Errorf("%s: accept %q", tt.name, key)
+				}
+				c.send(ws.OpClose, nil)
+				continue
+			}
+			body, err := io.ReadAll(c.response.Body)
+			if err != nil || !strings.Contains(string(body), `{"detail": {"error_code": "Unauthorized"`) ||
+				c.response.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s: %v %s %v", tt.name, c.response.Header, body, err)
+			}
+		}
+	}
+	eventually(t, "all closed", func() bool { return s.Stats().Open == [kinds]int64{} })
+	want := Stats{Opened: 4 * 6, Unauthorized: 4 * 6, Closed: map[int]int64{1005: 4 * 6}}
+	if got := s.Stats(); got.Opened != want.Opened || got.Unauthorized != want.Unauthorized || got.Closed[1005] != want.Closed[1005] {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if !slices.Contains(s.hooks, "+a both") || !slices.Contains(s.hooks, "-a downstream") || len(s.hooks) != 2*4*6 {
+		t.Error(s.hooks)
+	}
+}
+
+func TestHandshakeMistakes(t *testing.T) {
+	s := newService(t, Config{})
+	const token = "Authorization: Bearer token-a"
+	replace := func(name, value string) func([]string) []string {
+		return func(lines []string) []string {
+			lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+":") })
+			return append(lines, value)
+		}
+	}
+	tests := []struct {
+		name, line string
+		change     func([]string) []string
+		want       int
+	}{
+		{"right", "GET / HTTP/1.1", replace("X", "X: y"), 101},
+		{"no upgrade", "GET / HTTP/1.1", replace("Upgrade", "X: y"), 426},
+		{"another upgrade", "GET / HTTP/1.1", replace("Upgrade", "Upgrade: h2c"), 426},
+		{"old HTTP", "GET / HTTP/1.0", replace("X", "X: y"), 505},
+		{"POST", "POST / HTTP/1.1", replace("X", "X: y"), 405},
+		{"old version", "GET / HTTP/1.1", replace("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"), 426},
+		{"no version", "GET / HTTP/1.1", replace("Sec-WebSocket-Version", "X: y"), 400},
+		{"no key", "GET / HTTP/1.1", replace("Sec-WebSocket-Key", "X: y"), 400},
+		{"short key", "GET / HTTP/1.1", replace("Sec-WebSocket-Key", "Sec-WebSocket-Key: abc"), 400},
+		{"no connection", "GET / HTTP/1.1", replace("Connection", "Connection: keep-alive"), 400},
+	}
+	for _, tt := range tests {
+		lines := tt.change([]string{"Host: localhost", "Connection: keep-alive, Upgrade", "Upgrade: WebSocket",
+			"Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", token})
+		c := s.bare(strings.Replace(tt.line, " / ", " /api/v1/stream/upstream/ ", 1), lines)
+		if got := c.response.StatusCode; got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+		c.Close()
+	}
+	eventually(t, "all gone", func() bool { return s.Stats().BadHandshake == int64(len(tests)-1) && s.Stats().Open[Upstream] == 0 })
+}
+
+// A customer may have so many connections; others are not concerned.
+func TestTooManyConnections(t *testing.T) {
+	s := newService(t, Config{MaxConnections: 2})
+	first := s.open("/stream/upstream/", "a")
+	s.open("/stream/downstream/", "a")
+	if c := s.request("GET /api/v1/stream/upstream HTTP/1.1", "Authorization: Bearer token-a"); c.response.StatusCode != 429 {
+		t.Error(c.response.Status)
+	}
+	s.open("/stream/upstream/", "b")
+	first.send(ws.OpClose, nil)
+	eventually(t, "one closed", func() bool { return s.Stats().Open[Upstream] == 1 })
+	eventually(t, "room", func() bool {
+		return s.request("GET /api/v1/stream/upstream HTTP/1.1", "Authorization: Bearer token-a").response.StatusCode == 101
+	})
+}
+
+// Who cannot be served hears it before the upgrade.
+func TestRefused(t *testing.T) {
+	s := newService(t, Config{Outbox: func(string) *outbox.Outbox { return nil }})
+	status := func(path string) int {
+		return s.request("GET /api/v1"+path+" HTTP/1.1", "Authorization: Bearer token-a").response.StatusCode
+	}
+	if got := status("/stream/upstream"); got != 503 {
+		t.Error("no outbox:", got)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := status("/stream/downstream"); got != 503 {
+		t.Error("stopping:", got)
+	}
+	if got := s.Stats(); got.Refused != 2 || got.Opened != 0 {
+		t.Errorf("%+v", got)
+	}
+}
