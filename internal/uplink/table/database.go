@@ -65,7 +65,9 @@ func openDatabase(address string) (*database, error) {
 }
 
 func openSQLite(path string) (*database, error) {
-	const pragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_txlock=immediate"
+	// A statement waits a second, in milliseconds, for another process; a transaction
+	// tries several times.
+	const pragmas = "_pragma=busy_timeout(1000)&_pragma=foreign_keys(1)&_txlock=immediate"
 	if path == ":memory:" {
 		db, err := sql.Open("sqlite", "file::memory:?"+pragmas)
 		if err != nil {
