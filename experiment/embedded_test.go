@@ -19,7 +19,7 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("%s lacks a question, a source or published figures", f.ID)
 		}
 	}
-	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing planned"}
+	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("embedded are %q, want %q", got, want)
 	}

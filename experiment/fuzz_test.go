@@ -60,6 +60,12 @@ func ready(t *testing.T, f *File) {
 	for _, profile := range append(Profiles(), "") {
 		r := newRunner(f, Options{Profile: profile}, nil)
 		for _, p := range f.effectiveParts(r.options.Profile) {
+			if p.fromDocuments() {
+				if names := r.names(p); p.Compare.Baseline != "" && names[0] != p.Compare.Baseline {
+					t.Errorf("profile %q: the first arm is %q, want the baseline %q", profile, names[0], p.Compare.Baseline)
+				}
+				continue
+			}
 			if _, err := p.Load.plan(); err != nil {
 				t.Errorf("profile %q: %v", profile, err)
 			}

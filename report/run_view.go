@@ -19,7 +19,10 @@ func run(v *view, r *load.Result) {
 	}
 	model := "closed model: each VU waits for its answer"
 	if r.Model == load.OpenModel {
-		model = fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
+		model = fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
+		if r.Timer != "" {
+			model += fmt.Sprintf(", paced by the %s timer", r.Timer)
+		}
 	}
 	v.bullet("%s", model)
 	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)

@@ -67,14 +67,14 @@ func Main(ctx context.Context, args []string, s Streams) int {
 		exit = &exitError{exitUsage, err} // cobra's own complaints are about usage
 	}
 	if exit.err != nil {
-		fmt.Fprintln(s.Err, "contend: "+message(exit))
+		fmt.Fprintln(s.Err, "contend: "+errorText(exit))
 	}
 	return exit.code
 }
 
-// message puts the mistakes of a command line or a file below each other, and
+// errorText puts the mistakes of a command line or a file below each other, and
 // indents what follows the first line of any other error.
-func message(exit *exitError) string {
+func errorText(exit *exitError) string {
 	text := exit.err.Error()
 	if n := strings.Count(text, "\n") + 1; n > 1 && exit.code == exitUsage {
 		text = fmt.Sprintf("%d mistakes\n%s", n, text)
@@ -85,7 +85,7 @@ func message(exit *exitError) string {
 // commands is the table of commands.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newReport, newExplain, newDiscard,
+		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newUplink, newReport, newExplain, newDiscard,
 	}
 }
 

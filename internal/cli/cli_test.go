@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +159,10 @@ func TestCommandsEnd(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
+	planned := filepath.Join(t.TempDir(), "planned.yaml")
+	if err := os.WriteFile(planned, []byte("{id: planned-one, title: some day, status: planned}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name string
 		ctx  context.Context
@@ -165,7 +171,7 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{"closed output", t.Context(), []string{"run", "-n", "1", "guard:mutex"}, closedWriter{}, exitFailed},
-		{"closed output of the lab", t.Context(), []string{"lab", "uplink-routing", "-o", ""}, closedWriter{}, exitFailed},
+		{"closed output of the lab", t.Context(), []string{"lab", planned, "-o", ""}, closedWriter{}, exitFailed},
 		{"ended before it began", ended, []string{"run", "-n", "1", "guard:mutex"}, io.Discard, exitInterrupted},
 		{"lab ended before it began", ended, []string{"lab", "grpc-guard", "-o", ""}, io.Discard, exitInterrupted},
 		{"guard ended before it began", ended, []string{"guard", "mutex"}, io.Discard, exitInterrupted},
@@ -208,7 +214,7 @@ func TestMessage(t *testing.T) {
 		{exitUsage, two, "2 mistakes\n  one\n  two"},
 		{exitFailed, two, "one\n  two"},
 	} {
-		if got := message(&exitError{tt.code, tt.err}); got != tt.want {
+		if got := errorText(&exitError{tt.code, tt.err}); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}

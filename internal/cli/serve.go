@@ -24,10 +24,10 @@ func newServe(a *app) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return errors.New("serve: name a service: counter or static")
+			return errors.New("serve: name a service: counter, static or router")
 		},
 	}
-	cmd.AddCommand(newServeCounter(a), newServeStatic(a))
+	cmd.AddCommand(newServeCounter(a), newServeStatic(a), newServeRouter(a))
 	return cmd
 }
 

@@ -6,12 +6,15 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// startEmbedded starts a Redis in this process. Its clock for what expires is
-// driven from here, because it has none of its own.
-func startEmbedded() (url string, stop func() error, err error) {
+// startEmbedded starts a Redis in this process, at any address for "". Its clock
+// for what expires is driven from here, because it has none of its own.
+func startEmbedded(address string) (url string, stop func() error, err error) {
 	const tick = 100 * time.Millisecond
 	server := miniredis.NewMiniRedis()
-	if err := server.Start(); err != nil {
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	if err := server.StartAddr(address); err != nil {
 		return "", nil, err
 	}
 	done, ended := make(chan struct{}), make(chan struct{})

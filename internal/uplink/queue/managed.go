@@ -26,7 +26,7 @@ wait "$child"`
 // startManaged starts a redis-server, or a valkey-server, behind a Unix socket.
 // With appendfsync everysec, what Redis confirmed survives its death; a crash of
 // the machine may cost the last second or two.
-func startManaged(ctx context.Context, dir string) (url string, stop func() error, err error) {
+func startManaged(ctx context.Context, cfg Config) (url string, stop func() error, err error) {
 	program, err := findServer()
 	if err != nil {
 		return "", nil, err
@@ -34,6 +34,10 @@ func startManaged(ctx context.Context, dir string) (url string, stop func() erro
 	home, err := os.MkdirTemp("", "ran-redis-")
 	if err != nil {
 		return "", nil, err
+	}
+	dir, appendOnly := cfg.Dir, "yes"
+	if cfg.Volatile {
+		appendOnly = "no"
 	}
 	if dir == "" {
 		dir = home
@@ -46,7 +50,7 @@ func startManaged(ctx context.Context, dir string) (url string, stop func() erro
 	socket, log := filepath.Join(home, "redis.sock"), filepath.Join(home, "redis.log")
 	server, err := startServer(program, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700",
 		"--logfile", log, "--dir", dir, "--daemonize", "no", "--save", "",
-		"--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "256mb")
+		"--appendonly", appendOnly, "--appendfsync", "everysec", "--auto-aof-rewrite-min-size", "256mb")
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(home))
 	}

@@ -23,13 +23,15 @@ import (
 // Config is where the Redis is.
 type Config struct {
 	// URL is "" for an embedded Redis, which keeps nothing and is no measure of
-	// speed; "managed" for a private redis-server or valkey-server of the PATH,
-	// which keeps an append-only file and ends with this process; else a
-	// redis://, rediss:// or unix:// address.
+	// speed, or embedded://HOST:PORT for one at this address; "managed" for a
+	// private redis-server or valkey-server of the PATH, which keeps an append-only
+	// file and ends with this process; else a redis://, rediss:// or unix:// address.
 	URL string
 	// Dir is where a managed Redis keeps its data; "" is a directory that goes
 	// with it.
 	Dir string
+	// Volatile has a managed Redis keep nothing but in memory.
+	Volatile bool
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -55,12 +57,13 @@ func Open(ctx context.Context, cfg Config) (*Redis, error) {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	switch cfg.URL {
-	case "":
-		r.url, r.stop, err = startEmbedded()
+	address, embedded := strings.CutPrefix(cfg.URL, "embedded://")
+	switch {
+	case embedded || cfg.URL == "":
+		r.url, r.stop, err = startEmbedded(address)
 		r.embedded = true
-	case Managed:
-		r.url, r.stop, err = startManaged(ctx, cfg.Dir)
+	case cfg.URL == Managed:
+		r.url, r.stop, err = startManaged(ctx, cfg)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)

@@ -1,0 +1,254 @@
+// Package demo runs the whole way of uplinks on one machine: Redis, the router
+// and the generator as processes of their own, and the sink in this one.
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"contend/internal/uplink/api"
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/sink"
+	"contend/subject"
+)
+
+// A Config says what runs. Self and Generator must be set.
+type Config struct {
+	// Self is the command that runs contend.
+	Self []string
+	// Redis is "" for one inside the router, Auto, queue.Managed, or an address.
+	Redis string
+	// Router holds further arguments of contend serve router.
+	Router []string
+	// Generator holds the arguments of contend uplink gen, the mode first.
+	Generator []string
+	// Sink is how uplinks are taken; URL, Token and Notice are set here.
+	Sink sink.Config
+	Log  *slog.Logger
+}
+
+// Auto stands for a private redis-server where one is installed, and else for an
+// embedded one.
+const Auto = "auto"
+
+// A Result is what a run showed.
+type Result struct {
+	*sink.Result
+	Redis string // embedded, managed, or its address
+	// Parts is the CPU that each program used, in its order on the way.
+	Parts []Part
+	// Router is what the router's process used.
+	Router subject.Sample
+}
+
+// A Part is a program on the way of the uplinks.
+type Part struct {
+	Name string
+	CPU  time.Duration
+}
+
+// Run starts everything, sends uplinks through it and stops it again. When ctx is
+// done it stops early, with what has come.
+func Run(ctx context.Context, c Config) (result *Result, err error) {
+	r := &run{Config: c}
+	defer func() { err = errors.Join(err, r.stop(context.WithoutCancel(ctx))) }()
+	if err := r.startRedis(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.startRouter(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.insert(ctx); err != nil {
+		return nil, err
+	}
+	return r.measure(ctx)
+}
+
+// run is one that has begun.
+type run struct {
+	Config
+	redis  *queue.Redis // nil: inside the router
+	name   string       // of the kind of Redis
+	url    string
+	router *subject.Subject
+}
+
+func (r *run) stop(ctx context.Context) error {
+	var errs []error
+	if r.router != nil {
+		errs = append(errs, r.router.Stop(ctx))
+	}
+	if r.redis != nil {
+		errs = append(errs, r.redis.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (r *run) startRedis(ctx context.Context) (err error) {
+	r.name = r.Config.Redis
+	if r.name == Auto {
+		r.name = queue.Managed
+		if !installed() {
+			r.name = ""
+		}
+	}
+	if r.name == "" {
+		r.name = "embedded"
+		return nil
+	}
+	if r.redis, err = queue.Open(ctx, queue.Config{URL: r.name, Volatile: true, Log: r.Log}); err == nil {
+		r.url = r.redis.URL()
+	}
+	return err
+}
+
+func installed() bool {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) startRouter(ctx context.Context) (err error) {
+	redis := r.url
+	if redis == "" {
+		redis = "embedded://{{addr.redis}}"
+	}
+	r.router, err = subject.Start(ctx, subject.Config{Name: "router", Ready: subject.Ready{HTTP: "/ready"},
+		Command: slices.Concat(r.Self, []string{"serve", "router", "--http", "{{addr}}", "--redis", redis,
+			"--db", "sqlite::memory:", "--drain-timeout", "1s"}, r.Router)})
+	if err == nil && r.url == "" {
+		r.url = "redis://" + r.router.Addr("redis")
+	}
+	return err
+}
+
+// insert makes the generator's devices known to the router.
+func (r *run) insert(ctx context.Context) error {
+	for i := range max(r.Sink.Devices, 1) {
+		d := lorawan.DemoDevice(r.Sink.Seed, i)
+		body, err := json.Marshal(map[string]any{"DevEUI": d.DevEUI, "JoinEUI": d.JoinEUI, "DevAddr": d.DevAddr})
+		if err != nil {
+			return err
+		}
+		if err := r.post(ctx, body); err != nil {
+			return fmt.Errorf("demo: insert device %v: %w", d.DevEUI, err)
+		}
+	}
+	return nil
+}
+
+func (r *run) post(ctx context.Context, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.router.Addr("")+"/api/v1/devices/insert", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+api.DemoToken)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusCreated {
+		return fmt.Errorf("the router answered %s", response.Status)
+	}
+	return nil
+}
+
+// measure drives the generator and takes what it sends.
+func (r *run) measure(ctx context.Context) (*Result, error) {
+	before, err := r.sample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	connected := make(chan struct{})
+	c := r.Sink
+	path := "/api/v1/stream/upstream/"
+	if c.Generation == message.B {
+		path = "/api/v1/gateway/"
+	}
+	c.URL, c.Token = "ws://"+r.router.Addr("")+path, api.DemoToken
+	var once sync.Once
+	c.Notice = func(line string) {
+		if strings.HasPrefix(line, "Connected") {
+			once.Do(func() { close(connected) })
+		}
+	}
+	var received *sink.Result
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		received, err = sink.Run(ctx, c)
+		ended <- err
+	}()
+	select {
+	case <-connected:
+	case err := <-ended:
+		return nil, err
+	}
+	generator, generated := r.generate(ctx)
+	if generated != nil {
+		cancel()
+	}
+	if err := errors.Join(generated, <-ended); err != nil {
+		return nil, err
+	}
+	after, err := r.sample(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	used := after.router.Sub(before.router)
+	parts := []Part{{"generator", generator}}
+	if r.redis != nil {
+		parts = append(parts, Part{"Redis", after.redis - before.redis}, Part{"router", used.CPU})
+	} else {
+		parts = append(parts, Part{"router with Redis", used.CPU})
+	}
+	parts = append(parts, Part{"sink", time.Duration(received.CPUSec * float64(time.Second))})
+	return &Result{Result: received, Redis: r.name, Parts: parts, Router: after.router}, nil
+}
+
+// generate runs the generator and returns the CPU time that it used.
+func (r *run) generate(ctx context.Context) (time.Duration, error) {
+	command := slices.Concat(r.Self, []string{"uplink", "gen"}, r.Generator, []string{"--redis", r.url})
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+		return 0, fmt.Errorf("demo: generator: %w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+// A usage is what was used up to a moment.
+type usage struct {
+	router subject.Sample
+	redis  time.Duration
+}
+
+func (r *run) sample(ctx context.Context) (u usage, err error) {
+	if u.router, err = r.router.Sample(); err == nil && r.redis != nil {
+		u.redis, err = r.redis.CPU(ctx)
+	}
+	return u, err
+}

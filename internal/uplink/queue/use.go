@@ -1,0 +1,38 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// CPU returns the CPU time that the Redis has used, user and system. An embedded
+// one does not tell.
+func (r *Redis) CPU(ctx context.Context) (time.Duration, error) {
+	text, err := r.do(ctx, "INFO", "cpu").ToString()
+	if err != nil {
+		return 0, fmt.Errorf("queue: CPU time: %w", err)
+	}
+	return usedCPU(text)
+}
+
+func usedCPU(info string) (time.Duration, error) {
+	sum, found := 0.0, 0
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "used_cpu_sys" && name != "used_cpu_user" {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("queue: CPU time: %s is %.40q", name, value)
+		}
+		sum, found = sum+seconds, found+1
+	}
+	if found != 2 {
+		return 0, fmt.Errorf("queue: CPU time: Redis does not tell")
+	}
+	return time.Duration(sum * float64(time.Second)), nil
+}

@@ -1,0 +1,204 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/table"
+)
+
+const (
+	// classC is how far ahead a deadline may be, and is where none is given:
+	// facts of the published specification.
+	classC = 512 * time.Second
+	// gatewayTime is how long gateways have, after a downlink's time, to tell what
+	// became of it: a convention of this project.
+	gatewayTime = 10 * time.Second
+	// pendingMost bounds the downlinks whose result is awaited.
+	pendingMost = 10_000
+	// gpsEpoch is when GPS time began; it does not count leap seconds, of which
+	// there were 18 by 2017, and none since (IERS Bulletin C).
+	gpsLeap = 18 * time.Second
+)
+
+var gpsEpoch = time.Date(1980, 1, 6, 0, 0, 0, 0, time.UTC)
+
+// A replier hears what becomes of a downlink: first Ack, then Result.
+type replier interface {
+	Ack(message.DownstreamAck) error
+	Result(message.DownstreamResult) error
+}
+
+// downlinks keeps track of what was handed to gateways. Its methods may be called
+// concurrently.
+type downlinks struct {
+	mu      sync.Mutex
+	last    uint64 // mailbox given last
+	pending map[uint64]*pendingDownlink
+	heard   map[lorawan.EUI]time.Time // when each device's last acknowledged uplink came
+	counts  map[message.ResultCode]int64
+}
+
+type pendingDownlink struct {
+	transaction uint64
+	reply       replier
+	timer       *time.Timer
+}
+
+func newDownlinks() *downlinks {
+	return &downlinks{last: uint64(time.Now().UnixMicro()), pending: map[uint64]*pendingDownlink{},
+		heard: map[lorawan.EUI]time.Time{}, counts: map[message.ResultCode]int64{}}
+}
+
+// solved notes when a device was heard.
+func (d *downlinks) solved(eui lorawan.EUI, u *message.Uplink) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard[eui] = u.Received
+}
+
+// accept gives a downlink its mailbox. The result follows within until and
+// gatewayTime.
+func (d *downlinks) accept(m *message.Downstream, reply replier) (mailbox uint64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last++
+	if len(d.pending) >= pendingMost {
+		return d.last, false
+	}
+	d.pending[d.last] = &pendingDownlink{transaction: m.Transaction, reply: reply}
+	return d.last, true
+}
+
+// expect has a downlink without a result end with NoAck.
+func (d *downlinks) expect(mailbox uint64, until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.pending[mailbox]; p != nil {
+		p.timer = time.AfterFunc(time.Until(until)+gatewayTime, func() {
+			d.result(mailbox, message.NoAck, "no gateway told what became of it")
+		})
+	}
+}
+
+// result ends a downlink, once; others are ignored.
+func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string) {
+	d.mu.Lock()
+	p := d.pending[mailbox]
+	delete(d.pending, mailbox)
+	if p != nil {
+		d.counts[code]++
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+	}
+	d.mu.Unlock()
+	if p != nil {
+		p.reply.Result(message.DownstreamResult{Transaction: p.transaction, Mailbox: mailbox, Code: code, Text: text})
+	}
+}
+
+// A refusedDownlink is why nothing was sent.
+type refusedDownlink struct {
+	code message.ResultCode
+	text string
+}
+
+func (e *refusedDownlink) Error() string { return e.text }
+
+func refuse(code message.ResultCode, format string, args ...any) error {
+	return &refusedDownlink{code, fmt.Sprintf(format, args...)}
+}
+
+// downlink takes what a customer wants sent. Who asks is told at once that it was
+// accepted, and later what became of it.
+func (r *Router) downlink(ctx context.Context, customer string, m *message.Downstream, reply replier) {
+	d := r.downlinks
+	mailbox, ok := d.accept(m, reply)
+	reply.Ack(message.DownstreamAck{Transaction: m.Transaction, Mailbox: mailbox})
+	if !ok {
+		reply.Result(message.DownstreamResult{Transaction: m.Transaction, Mailbox: mailbox, Code: message.GatewayError,
+			Text: fmt.Sprintf("%d downlinks wait for their gateways already", pendingMost)})
+		return
+	}
+	until, err := r.permit(ctx, table.Customer(customer), m)
+	if err == nil {
+		d.expect(mailbox, until)
+		err = r.config.Redis.SendDownlink(ctx, &queue.Downlink{Mailbox: mailbox, Customer: customer, Downstream: *m})
+	}
+	var refused *refusedDownlink
+	switch {
+	case errors.As(err, &refused):
+		d.result(mailbox, refused.code, refused.text)
+	case err != nil:
+		d.result(mailbox, message.GatewayError, "it could not be handed to the gateways")
+		r.config.Log.Warn("downlink lost", "customer", customer, "mailbox", mailbox, "error", err)
+	}
+}
+
+// permit says until when a downlink can be sent, and stores the target address
+// that it offers.
+func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downstream) (time.Time, error) {
+	var last time.Time
+	if m.Multicast {
+		if len(r.config.Table.Groups(c, []lorawan.DevAddr{m.Group})) == 0 {
+			return last, refuse(message.GatewayNotFound, "no multicast group %v", m.Group)
+		}
+	} else {
+		row, ok := r.config.Table.ByDevEUI(m.DevEUI)
+		if !ok || row.Customer != c {
+			return last, refuse(message.GatewayNotFound, "no subscription for device %v", m.DevEUI)
+		}
+		r.downlinks.mu.Lock()
+		last = r.downlinks.heard[m.DevEUI]
+		r.downlinks.mu.Unlock()
+	}
+	until, err := deadline(m, last, time.Now())
+	if err == nil && m.Target != nil {
+		if err = r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target); err != nil {
+			err = refuse(message.GatewayError, "the target address was not stored: %v", err)
+		}
+	}
+	return until, err
+}
+
+// heardBack takes what a gateway tells of a downlink, of this instance or another.
+func (r *Router) heardBack(d queue.DownlinkResult) { r.downlinks.result(d.Mailbox, d.Code, d.Text) }
+
+// deadline returns the latest moment at which a downlink can be sent.
+func deadline(m *message.Downstream, last, now time.Time) (time.Time, error) {
+	w := m.Window
+	until := now.Add(classC)
+	switch {
+	case w.Delay > 0:
+		if last.IsZero() {
+			return until, refuse(message.WindowNotFound, "no uplink of device %v was acknowledged here", m.DevEUI)
+		}
+		until = last.Add(time.Duration(w.Delay) * time.Second)
+	case len(w.TMMS) > 0:
+		until = gpsEpoch.Add(time.Duration(min(w.TMMS[len(w.TMMS)-1], 1<<43))*time.Millisecond - gpsLeap)
+	case w.Deadline > uint64(classC.Seconds()): // up to it: at once
+		if at := moment(w.Deadline); at.Before(until) {
+			until = at
+		}
+	}
+	if until.Before(now) {
+		return until, refuse(message.TooLate, "its window closed %v ago", now.Sub(until).Round(time.Millisecond))
+	}
+	return until, nil
+}
+
+// moment reads a number of seconds or milliseconds since the epoch, told apart by
+// their size: 10^11 is the year 5138 in seconds, and 1973 in milliseconds.
+func moment(n uint64) time.Time {
+	if n < 1e11 {
+		return time.Unix(int64(n), 0)
+	}
+	return time.UnixMilli(int64(min(n, 1<<62)))
+}

@@ -1,0 +1,188 @@
+package router
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/stream"
+)
+
+// metrics reads what the parts of a router have counted whenever it is asked.
+type metrics struct {
+	http.Handler
+	calls *prometheus.CounterVec
+}
+
+func newMetrics(r *Router) *metrics {
+	m := &metrics{calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "contend_router_api_calls_total", Help: "Calls of the HTTP API, by call and status code.",
+	}, []string{"call", "code"})}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.calls, snapshot{r}, collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(r.config.Log.Handler(), slog.LevelWarn)})
+	return m
+}
+
+func (m *metrics) called(call string, status int) {
+	m.calls.WithLabelValues(call, strconv.Itoa(status)).Inc()
+}
+
+// A snapshot collects the counters of a router. It describes nothing beforehand:
+// the registry then checks each collection.
+type snapshot struct{ *Router }
+
+// Describe implements prometheus.Collector.
+func (snapshot) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (s snapshot) Collect(ch chan<- prometheus.Metric) {
+	to := sender(ch)
+	for f := range fates {
+		to.count("uplinks_total", "Uplinks, by what the router did with them.", s.fates[f].Load(), "fate", f.String())
+	}
+	to.intake(s.intake.Stats())
+	to.outboxes(s.boxStats())
+	to.streams(s.streams.Stats())
+	s.downlinks.mu.Lock()
+	defer s.downlinks.mu.Unlock()
+	for code, n := range s.downlinks.counts {
+		to.count("downlinks_total", "Downlinks that ended, by result.", n, "result", code.String())
+	}
+	to.gauge("downlinks_pending", "Downlinks whose result is awaited.", len(s.downlinks.pending))
+}
+
+// boxStats adds up the outboxes of all customers.
+func (r *Router) boxStats() outbox.Stats {
+	var sum outbox.Stats
+	for _, c := range r.all() {
+		add(&sum, c.box.Stats())
+	}
+	return sum
+}
+
+func add(sum *outbox.Stats, s outbox.Stats) {
+	for _, pair := range []struct {
+		sum *uint64
+		n   uint64
+	}{{&sum.Put, s.Put}, {&sum.Sent, s.Sent}, {&sum.Redelivered, s.Redelivered}, {&sum.RightMIC, s.RightMIC},
+		{&sum.WrongMIC, s.WrongMIC}, {&sum.NotOffered, s.NotOffered}, {&sum.MICFailed, s.MICFailed},
+		{&sum.OtherRejects, s.OtherRejects}, {&sum.Unknown, s.Unknown}, {&sum.Suspensions, s.Suspensions}} {
+		*pair.sum += pair.n
+	}
+	for i, n := range s.Outcomes {
+		sum.Outcomes[i] += n
+	}
+	for _, pair := range []struct{ sum, of *outbox.Histogram }{
+		{&sum.Challenges, &s.Challenges}, {&sum.Wait, &s.Wait}, {&sum.AnswerTime, &s.AnswerTime}} {
+		pair.sum.Sum += pair.of.Sum
+		for i, n := range pair.of.Counts {
+			pair.sum.Counts[i] += n
+		}
+	}
+	sum.Waiting, sum.Unanswered, sum.Bytes = sum.Waiting+s.Waiting, sum.Unanswered+s.Unanswered, sum.Bytes+s.Bytes
+	sum.Devices, sum.Connections = sum.Devices+s.Devices, sum.Connections+s.Connections
+}
+
+// A sender turns figures into metrics, each under the name of the service.
+type sender chan<- prometheus.Metric
+
+func description(name, help, label string) *prometheus.Desc {
+	var labels []string
+	if label != "" {
+		labels = []string{label}
+	}
+	return prometheus.NewDesc("contend_router_"+name, help, labels, nil)
+}
+
+// count sends a counter with a label, as in "fate", "routed", or without one.
+func (to sender) count(name, help string, n int64, label ...string) {
+	to <- prometheus.MustNewConstMetric(description(name, help, first(label)), prometheus.CounterValue, float64(n), rest(label)...)
+}
+
+func (to sender) gauge(name, help string, n int, label ...string) {
+	to <- prometheus.MustNewConstMetric(description(name, help, first(label)), prometheus.GaugeValue, float64(n), rest(label)...)
+}
+
+func first(label []string) string {
+	if len(label) == 0 {
+		return ""
+	}
+	return label[0]
+}
+
+func rest(label []string) []string {
+	if len(label) == 0 {
+		return nil
+	}
+	return label[1:]
+}
+
+// histogram sends buckets of powers of two, whose values are in units of scale.
+func (to sender) histogram(name, help string, h outbox.Histogram, scale float64) {
+	buckets := map[float64]uint64{}
+	total := uint64(0)
+	for i, n := range h.Counts {
+		total += n
+		buckets[float64(uint64(1)<<i-1)*scale] = total
+	}
+	to <- prometheus.MustNewConstHistogram(description(name, help, ""), total, float64(h.Sum)*scale, buckets)
+}
+
+func (to sender) intake(s queue.Stats) {
+	const help = "Entries of the intake, by event."
+	for event, n := range map[string]uint64{"read": s.Read, "poisonous": s.Poisonous, "claimed": s.Claimed, "lost": s.Lost,
+		"acknowledged": s.Acked, "trimmed": s.Trimmed, "forwarded": s.Forwarded} {
+		to.count("intake_entries_total", help, int64(n), "event", event)
+	}
+	for field, n := range s.Malformed {
+		to.count("intake_malformed_total", "Entries set aside, by the first field that is wrong.", int64(n), "field", field)
+	}
+	to.count("redis_errors_total", "Errors of Redis, or of the way to it.", int64(s.Errors))
+	to.gauge("intake_lag", "Entries of this instance's partitions that were not delivered yet.", int(s.Lag))
+	to.gauge("intake_pending", "Entries of this instance's partitions that were delivered and not acknowledged.", int(s.Pending))
+	to.gauge("intake_partitions", "Partitions that this instance reads.", len(s.Partitions))
+}
+
+func (to sender) outboxes(s outbox.Stats) {
+	to.count("messages_total", "Messages put into outboxes, one per uplink and customer.", int64(s.Put))
+	to.count("messages_sent_total", "First deliveries.", int64(s.Sent))
+	to.count("messages_redelivered_total", "Further deliveries.", int64(s.Redelivered))
+	for outcome, n := range s.Outcomes {
+		to.count("outcomes_total", "Messages that ended, by outcome.", int64(n), "outcome", outbox.Outcome(outcome).String())
+	}
+	for kind, n := range map[string]uint64{"right_mic": s.RightMIC, "wrong_mic": s.WrongMIC, "not_offered": s.NotOffered,
+		"mic_failed": s.MICFailed, "other_reject": s.OtherRejects, "unknown": s.Unknown} {
+		to.count("answers_total", "Answers of customers, by kind.", int64(n), "kind", kind)
+	}
+	to.count("suspensions_total", "Devices that failed too often.", int64(s.Suspensions))
+	to.gauge("messages_waiting", "Messages in memory that no connection has.", s.Waiting)
+	to.gauge("messages_unanswered", "Messages that were sent and not answered.", s.Unanswered)
+	to.gauge("messages_bytes", "Memory for messages, estimated.", s.Bytes)
+	to.gauge("devices", "Devices whose trust is in memory.", s.Devices)
+	to.histogram("challenge_entries", "Lengths of challenges at the first delivery.", s.Challenges, 1)
+	to.histogram("wait_seconds", "Time from the intake to the first delivery.", s.Wait, 1e-6)
+	to.histogram("answer_seconds", "Time from the last delivery to the answer.", s.AnswerTime, 1e-6)
+}
+
+func (to sender) streams(s stream.Stats) {
+	for kind, n := range s.Open {
+		to.gauge("connections", "Open connections, by stream.", int(n), "stream", stream.Kind(kind).String())
+	}
+	for code, n := range s.Closed {
+		to.count("connections_closed_total", "Connections that ended, by close code.", n, "code", strconv.Itoa(code))
+	}
+	for reason, n := range map[string]int64{"unauthorized": s.Unauthorized, "handshake": s.BadHandshake, "busy": s.Refused} {
+		to.count("connections_refused_total", "Connections refused before the upgrade, by reason.", n, "reason", reason)
+	}
+	to.count("sent_bytes_total", "Bytes written to customers.", s.BytesSent)
+	to.count("received_bytes_total", "Bytes read from customers.", s.BytesReceived)
+	to.count("malformed_messages_total", "Messages of customers that ended their connection.", s.Malformed)
+}

@@ -1,0 +1,136 @@
+package router
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/table"
+)
+
+// A fate is what the router itself decides about an uplink.
+type fate int
+
+const (
+	routed      fate = iota // given to one customer, or more
+	duplicate               // a copy of one that was passed on
+	malformed               // no frame of LoRaWAN
+	notAnUplink             // a downlink's type, or a proprietary one
+	unroutable              // of no device that is known
+	suspended               // of devices that failed too often
+	fates
+)
+
+func (f fate) String() string {
+	return [fates]string{"routed", "duplicate", "malformed", "not_an_uplink", "unroutable", "suspended"}[f]
+}
+
+// handle takes what the intake read. It is called by several goroutines.
+func (r *Router) handle(batch []*message.Uplink) {
+	first, copies := r.dedup.sort(batch, time.Now())
+	r.done(copies, duplicate)
+	r.pass(first)
+}
+
+// collect passes on the best copies of frames when they have been waited for.
+func (r *Router) collect(ctx context.Context) error {
+	for {
+		ready, next := r.dedup.due(time.Now())
+		r.pass(ready)
+		select {
+		case <-time.After(next):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pass gives uplinks to the customers whose devices may have sent them.
+func (r *Router) pass(uplinks []*message.Uplink) {
+	var room [8]table.Row
+	lots := map[table.Customer][]outbox.Message{}
+	var ends [fates][]*message.Uplink
+	for _, u := range uplinks {
+		rows, what := r.rows(room[:0], u)
+		if what != routed {
+			ends[what] = append(ends[what], u)
+			continue
+		}
+		share(lots, u, rows)
+		r.fates[routed].Add(1)
+	}
+	for what, list := range ends {
+		r.done(list, fate(what))
+	}
+	for customer, messages := range lots {
+		r.deliver(string(customer), messages)
+	}
+}
+
+// rows returns the devices that may have sent an uplink.
+func (r *Router) rows(dst []table.Row, u *message.Uplink) ([]table.Row, fate) {
+	f, err := lorawan.Parse(u.PHY)
+	if err != nil {
+		return nil, malformed
+	}
+	switch f.Type {
+	case lorawan.UnconfirmedUp, lorawan.ConfirmedUp:
+		dst = r.config.Table.ByAddr(dst, f.DevAddr)
+	case lorawan.JoinRequest, lorawan.RejoinRequest:
+		row, ok := r.config.Table.ByDevEUI(f.DevEUI)
+		joins := f.Type == lorawan.JoinRequest || f.RejoinType == 1
+		if ok && (!joins || row.Joins(f.JoinEUI)) {
+			dst = append(dst, row)
+		}
+	default:
+		return nil, notAnUplink
+	}
+	if len(dst) == 0 {
+		return nil, unroutable
+	}
+	if dst = slices.DeleteFunc(dst, func(row table.Row) bool { return row.Suspended }); len(dst) == 0 {
+		return nil, suspended
+	}
+	return dst, routed
+}
+
+// share adds one message for each customer to the lots, with that customer's
+// devices only.
+func share(lots map[table.Customer][]outbox.Message, u *message.Uplink, rows []table.Row) {
+	for _, row := range rows {
+		lot := lots[row.Customer]
+		if n := len(lot); n > 0 && lot[n-1].Uplink == u {
+			lot[n-1].DevEUIs = append(lot[n-1].DevEUIs, row.DevEUI)
+			continue
+		}
+		lots[row.Customer] = append(lot, outbox.Message{Uplink: u, DevEUIs: []lorawan.EUI{row.DevEUI}})
+		u.Recipients.Add(1)
+	}
+}
+
+// done ends uplinks that are passed on to nobody.
+func (r *Router) done(uplinks []*message.Uplink, what fate) {
+	if len(uplinks) == 0 {
+		return
+	}
+	r.fates[what].Add(int64(len(uplinks)))
+	origins := make([]message.Origin, len(uplinks))
+	for i, u := range uplinks {
+		origins[i] = u.Origin
+	}
+	r.intake.Ack(origins)
+}
+
+// settled lets go of uplinks that one more customer is done with.
+func (r *Router) settled(uplinks []*message.Uplink) {
+	origins := make([]message.Origin, 0, len(uplinks))
+	for _, u := range uplinks {
+		if u.Recipients.Add(-1) == 0 {
+			origins = append(origins, u.Origin)
+		}
+	}
+	r.intake.Ack(origins)
+}

@@ -1,0 +1,200 @@
+// Package router passes the uplinks of gateways on to the customers whose
+// devices sent them, and downlinks the other way.
+//
+// An uplink comes from the intake, is dropped if it is a copy, is looked up in
+// the routing table and put into the outbox of each customer that may own its
+// device. Where another instance holds the customer's connections, or nobody
+// does, it waits in a stream of the customer's own. Its entry in the intake is
+// acknowledged when all customers are done with it.
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"contend/internal/uplink/api"
+	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/stream"
+	"contend/internal/uplink/table"
+)
+
+// A Config says what a router works with. All but Dedup, Trust and Experimental
+// must be set.
+type Config struct {
+	Redis  *queue.Redis
+	Table  *table.Table
+	Tokens *api.Tokens
+	// Listener is where customers connect to.
+	Listener net.Listener
+	// Instance is the name of this router among those on one Redis.
+	Instance string
+	// Partitions of the intake, where it has none yet; 0: the queue's default.
+	Partitions int
+	Dedup      Dedup
+	// Trust is how challenges change; its Initial is not asked.
+	Trust outbox.TrustConfig
+	// Experimental offers generation B of the stream.
+	Experimental bool
+	// DrainTimeout is how long customers may take, at the end, to answer what they
+	// were sent.
+	DrainTimeout time.Duration
+	Log          *slog.Logger
+}
+
+// A Router serves from New until Serve returns.
+type Router struct {
+	config    Config
+	intake    *queue.Intake
+	dedup     *deduper
+	downlinks *downlinks
+	streams   *stream.Server
+	http      *http.Server
+	fates     [fates]atomic.Int64
+	ready     atomic.Bool
+	metrics   *metrics
+	// working ends when nothing may be handed on any more, after the drain.
+	working context.Context
+	stop    context.CancelFunc
+	chores  chan chore
+	// receivers read the streams of customers.
+	receivers sync.WaitGroup
+
+	mu        sync.Mutex
+	customers map[string]*customer
+}
+
+// New prepares a router. It reads nothing before Serve.
+func New(ctx context.Context, c Config) (*Router, error) {
+	r := &Router{config: c, dedup: newDeduper(c.Dedup), downlinks: newDownlinks(), customers: map[string]*customer{},
+		chores: make(chan chore, choresMost)}
+	r.working, r.stop = context.WithCancel(context.Background())
+	var err error
+	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions, InFlight: inFlightOf(c.Redis)})
+	if err != nil {
+		return nil, fmt.Errorf("router: %w", err)
+	}
+	r.streams = stream.New(stream.Config{
+		Authenticate: c.Tokens.Authenticate,
+		Outbox:       func(name string) *outbox.Outbox { return r.customer(name).box },
+		Downlink:     r.wanted,
+		Opened:       r.opened,
+		Closed:       r.closed,
+		Log:          c.Log,
+	})
+	r.metrics = newMetrics(r)
+	r.http = &http.Server{Handler: r.handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: api.MaxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn)}
+	return r, nil
+}
+
+// inFlightOf leaves it to the queue how many uplinks are too many for an embedded
+// Redis.
+func inFlightOf(r *queue.Redis) int {
+	if r.Embedded() {
+		return 0
+	}
+	return inFlight
+}
+
+// Serve works until ctx is done; then it reads no more, lets customers answer
+// what they were sent, and closes their connections.
+func (r *Router) Serve(ctx context.Context) error {
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	errs := make(chan error, 4)
+	var group sync.WaitGroup
+	run := func(what string, f func() error) {
+		group.Go(func() {
+			if err := f(); err != nil {
+				errs <- fmt.Errorf("router: %s: %w", what, err)
+				stopReading()
+			}
+		})
+	}
+	run("http", func() error { return ignoreClosed(r.http.Serve(r.config.Listener)) })
+	run("intake", func() error { return r.intake.Run(reading, r.handle) })
+	run("downlinks", func() error { return r.config.Redis.Results(r.working, r.heardBack) })
+	run("chores", func() error { return r.doChores(r.working) })
+	if r.config.Dedup.Collect > 0 {
+		run("copies", func() error { return r.collect(r.working) })
+	}
+	r.ready.Store(true)
+	r.config.Log.Info("router is ready", "address", r.config.Listener.Addr().String(), "instance", r.config.Instance)
+	<-reading.Done()
+	r.ready.Store(false)
+	r.close()
+	group.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// close drains the outboxes, then ends everything.
+func (r *Router) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.DrainTimeout)
+	defer cancel()
+	var group sync.WaitGroup
+	var left atomic.Int64
+	for _, c := range r.all() {
+		group.Go(func() { left.Add(int64(c.box.Drain(ctx))) })
+	}
+	group.Wait()
+	if n := left.Load(); n > 0 {
+		r.config.Log.Warn("stopped with messages that nobody answered; they stay in Redis", "messages", n)
+	}
+	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	r.streams.Shutdown(closing)
+	r.http.Shutdown(closing)
+	r.stop()
+	r.receivers.Wait()
+	if err := r.intake.Close(closing); err != nil {
+		r.config.Log.Warn("the intake was left in disorder; others take over what is in flight", "error", err)
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// handler mounts what customers and operators call.
+func (r *Router) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/api/", api.New(api.Config{Table: r.config.Table, Tokens: r.config.Tokens, Log: r.config.Log, Called: r.metrics.called}))
+	for _, base := range []string{"/api/v1", "/api/v1.0"} {
+		for _, slash := range []string{"", "/{$}"} {
+			mux.Handle("GET "+base+"/stream/upstream"+slash, r.streams.Upstream())
+			mux.Handle("GET "+base+"/stream/downstream"+slash, r.streams.Downstream())
+			if r.config.Experimental {
+				mux.Handle("GET "+base+"/gateway"+slash, r.streams.B())
+			}
+		}
+	}
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /ready", r.answerReady)
+	mux.Handle("GET /metrics", r.metrics)
+	return mux
+}
+
+func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
+	if !r.ready.Load() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
