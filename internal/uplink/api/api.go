@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"contend/internal/uplink/table"
@@ -24,6 +25,11 @@ const (
 	maxBody = 64 << 10
 	// bodyTimeout is how long a body may take to arrive.
 	bodyTimeout = 30 * time.Second
+	// maxCalls is how many calls of a customer are served at once: what they hold in
+	// memory, and what they ask of the database, has a bound that others do not feel.
+	maxCalls = 16
+	// turnTimeout is how long a further call waits for its turn.
+	turnTimeout = 10 * time.Second
 )
 
 // Config is what the API serves.
@@ -47,7 +53,7 @@ func New(c Config) http.Handler {
 	if c.Called == nil {
 		c.Called = func(string, int) {}
 	}
-	a := &api{Config: c, routes: make(map[string]route)}
+	a := &api{Config: c, routes: make(map[string]route), turns: make(map[string]chan struct{})}
 	for _, r := range routes() {
 		a.routes[r.path] = r
 	}
@@ -57,20 +63,22 @@ func New(c Config) http.Handler {
 type api struct {
 	Config
 	routes map[string]route
+	mu     sync.Mutex
+	turns  map[string]chan struct{} // by customer; holds as many values as calls are being served
 }
 
 // A route is one call of the API.
 type route struct {
 	path, method string
 	status       int   // of success
-	maxBody      int64 // in bytes
+	maxBody      int64 // in bytes; 0: the body is not read
 	handle       func(*api, *call) (any, error)
 }
 
 func routes() []route {
 	const groups = "multicast/multicast-groups/"
 	return []route{
-		{"devices/select", http.MethodGet, http.StatusOK, maxBody, (*api).selectDevices},
+		{"devices/select", http.MethodGet, http.StatusOK, 0, (*api).selectDevices},
 		{"devices/insert", http.MethodPost, http.StatusCreated, maxBody, (*api).insertDevice},
 		{"devices/update", http.MethodPost, http.StatusOK, maxBody, (*api).updateDevice},
 		{"devices/drop", http.MethodPost, http.StatusOK, maxList, (*api).dropDevices},
@@ -113,42 +121,78 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		route.path = "other"
 	}
 	status := route.status
-	result, f := a.do(w, r, route)
+	customer, f := a.admit(w, r, route)
+	var result any
+	if f == nil {
+		defer a.done(customer)
+		result, f = a.do(w, &call{Request: r, customer: table.Customer(customer)}, route)
+	}
 	if f != nil {
 		a.report(route.path, f)
 		status, result = f.status, f
 	}
 	a.Called(route.path, status)
-	a.write(w, status, result)
+	write(w, status, result)
 }
 
 func read(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// do makes a call; a route without a handle is none.
-func (a *api) do(w http.ResponseWriter, r *http.Request, route route) (any, *failure) {
-	// The deadline also ends the server's own reading of a body that is not wanted.
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
+// admit finds out whose call it is and waits for its turn. Without a failure, done
+// must follow.
+func (a *api) admit(w http.ResponseWriter, r *http.Request, route route) (customer string, f *failure) {
+	limitReading(w) // by the server, of a body that is not wanted
 	customer, ok := a.Tokens.Authenticate(r)
 	switch {
 	case !ok:
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		return nil, unauthorized()
-	case route.handle == nil:
-		return nil, noSuchCall()
+		return "", unauthorized()
+	case route.handle == nil: // the empty one
+		return "", noSuchCall()
 	case route.method != r.Method && !(read(route.method) && read(r.Method)):
 		w.Header().Set("Allow", route.method)
-		return nil, wrongMethod(route.method)
+		return "", wrongMethod(route.method)
 	}
-	body, f := readBody(w, r, route.maxBody)
-	if f != nil {
-		return nil, f
+	select {
+	case a.turn(customer) <- struct{}{}:
+		return customer, nil
+	case <-time.After(turnTimeout):
+		return "", tooManyCalls()
+	case <-r.Context().Done():
+		return "", tooManyCalls() // nobody is there to read it
 	}
-	control.SetReadDeadline(time.Time{}) // the server goes on reading, to learn when the customer goes away
-	c := &call{Request: r, customer: table.Customer(customer), body: body}
+}
+
+func (a *api) done(customer string) { <-a.turn(customer) }
+
+func (a *api) turn(customer string) chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	turn, ok := a.turns[customer]
+	if !ok {
+		turn = make(chan struct{}, maxCalls)
+		a.turns[customer] = turn
+	}
+	return turn
+}
+
+// do reads the body and makes the call.
+func (a *api) do(w http.ResponseWriter, c *call, route route) (any, *failure) {
+	if route.maxBody > 0 {
+		limitReading(w)
+		var f *failure
+		if c.body, f = readBody(w, c.Request, route.maxBody); f != nil {
+			return nil, f
+		}
+	}
+	// The server goes on reading, to learn when the customer goes away.
+	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	result, err := route.handle(a, c)
 	if err != nil {
 		return nil, failureOf(err, c.about)
 	}
 	return result, nil
+}
+
+func limitReading(w http.ResponseWriter) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder in a test has none
 }

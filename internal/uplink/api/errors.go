@@ -68,6 +68,11 @@ func wrongMethod(want string) *failure {
 	return &failure{status: http.StatusMethodNotAllowed, code: codeUnknown, text: "this call is a " + want}
 }
 
+func tooManyCalls() *failure {
+	return &failure{status: http.StatusTooManyRequests, code: codeUnknown,
+		text: fmt.Sprintf("more than %d calls at once", maxCalls)}
+}
+
 func invalid(where string, problems []problem) *failure {
 	return &failure{status: http.StatusUnprocessableEntity, code: codeValidation,
 		text: "bad request " + where, detail: problems}

@@ -135,19 +135,65 @@ func TestSlowBody(t *testing.T) {
 func TestDeadlineEndsWithBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := serveOnce(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			a := &api{Config: Config{Tokens: DemoTokens()}}
-			_, f := a.do(w, r, route{path: "slow", method: http.MethodPost, maxBody: 100,
-				handle: func(_ *api, c *call) (any, error) {
-					time.Sleep(10 * bodyTimeout)
-					return nil, c.Context().Err()
-				}})
+			_, f := new(api).do(w, &call{Request: r}, route{maxBody: 100, handle: func(_ *api, c *call) (any, error) {
+				time.Sleep(10 * bodyTimeout)
+				return nil, c.Context().Err()
+			}})
 			if f != nil {
 				t.Error(f)
 			}
 		}))
-		fmt.Fprint(conn, "POST /?access_token="+DemoToken+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n{")
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n{")
 		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("got %v, %v", resp, err)
+		}
+	})
+}
+
+// A customer's further calls wait for their turn, for a while; another customer
+// does not notice.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		finish := make(chan struct{})
+		a := New(Config{Tokens: parseTokens(t, tokenFile)}).(*api)
+		a.routes["wait"] = route{path: "wait", method: http.MethodGet, status: http.StatusOK,
+			handle: func(*api, *call) (any, error) { <-finish; return deleted{}, nil }}
+		a.routes["go"] = route{path: "go", method: http.MethodGet, status: http.StatusOK,
+			handle: func(*api, *call) (any, error) { return deleted{}, nil }}
+		get := func(customer, path string) int {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/"+path, nil)
+			r.Header.Set("Authorization", "Bearer "+customer+"-token")
+			a.ServeHTTP(w, r)
+			return w.Code
+		}
+		statuses := make(chan int, maxCalls)
+		for range maxCalls {
+			go func() { statuses <- get("lamps", "wait") }()
+		}
+		synctest.Wait()
+		begun := time.Now()
+		if status := get("meters", "go"); status != http.StatusOK || time.Since(begun) != 0 {
+			t.Errorf("another customer: %d after %s", status, time.Since(begun))
+		}
+		if status := get("lamps", "go"); status != http.StatusTooManyRequests || time.Since(begun) != turnTimeout {
+			t.Errorf("one more call: %d after %s", status, time.Since(begun))
+		}
+		if status := get("nobody", "go"); status != http.StatusUnauthorized {
+			t.Errorf("nobody's call: %d", status)
+		}
+		go func() {
+			time.Sleep(turnTimeout / 2)
+			finish <- struct{}{}
+		}()
+		if status := get("lamps", "go"); status != http.StatusOK || time.Since(begun) != turnTimeout+turnTimeout/2 {
+			t.Errorf("one more call, a turn becoming free: %d after %s", status, time.Since(begun))
+		}
+		close(finish)
+		for range maxCalls {
+			if status := <-statuses; status != http.StatusOK {
+				t.Errorf("a call that waited: %d", status)
+			}
 		}
 	})
 }
