@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -200,16 +201,12 @@ func TestTurns(t *testing.T) {
 
 // A body that breaks off is an error of the customer's.
 func TestBrokenBody(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), brokenReader{}))
+	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader("{"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	_, f := readBody(httptest.NewRecorder(), r, 100)
 	if f == nil || f.status != http.StatusBadRequest || f.code != "Unknown" {
 		t.Errorf("got %v", f)
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // A reader that takes a chunk now and then gets a list of any length; one that
 // stops is given up after a minute.

@@ -1,10 +1,13 @@
 package api
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -142,6 +145,15 @@ func TestTokenFileMistakes(t *testing.T) {
 				t.Errorf("the error has a token in it: %v", err)
 			}
 		})
+	}
+}
+
+func TestTokenFileUnreadable(t *testing.T) {
+	broken := iotest.ErrReader(errors.New("no such disk"))
+	_, err := ParseTokens(io.MultiReader(strings.NewReader("lamps one\nmeters\n"), broken))
+	want := "api: token file, line 2: 1 words, want: customer token [expires]\napi: token file, line 3: no such disk"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
