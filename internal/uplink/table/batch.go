@@ -15,7 +15,7 @@ func (x *index) reserve(c Customer, eui lorawan.EUI, limit int) error {
 	x.lock()
 	defer x.unlock()
 	owner := x.customers[x.customer(c)]
-	if limit > 0 && owner.order.len+owner.pending >= limit && x.find(eui, x.mix.eui(uint64(eui))) == 0 {
+	if owner.order.len+owner.pending >= limit && x.find(eui, x.mix.eui(uint64(eui))) == 0 {
 		return ErrDeviceLimit
 	}
 	owner.pending++

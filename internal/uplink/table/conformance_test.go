@@ -101,6 +101,31 @@ func TestInsertErrors(t *testing.T) {
 	})
 }
 
+// Devices of one customer may share an address, up to a number.
+func TestSharedAddresses(t *testing.T) {
+	url := sqliteBackend.fresh(t)
+	fill(t, url, "a", MaxShared)
+	directly(t, url, "UPDATE devices SET active = 7")
+	table := open(t, Config{URL: url})
+	ctx, addr, join := t.Context(), lorawan.DevAddr(7), lorawan.EUI(1)
+	for customer, want := range map[Customer]error{"a": ErrInvalid, "b": nil} {
+		other := insert(t, table, customer, high+lorawan.EUI(customer[0]), join)
+		_, err := table.Update(ctx, customer, other.DevEUI, join, Update{Active: &addr})
+		check(t, err, want)
+		_, err = table.Update(ctx, customer, other.DevEUI, join, Update{Target: &addr})
+		check(t, err, want)
+		check(t, table.SetTarget(ctx, customer, other.DevEUI, addr), want)
+		_, err = table.Insert(ctx, customer, NewDevice{DevEUI: other.DevEUI + 100, DevAddr: &addr})
+		check(t, err, want)
+	}
+	if _, err := table.Update(ctx, "a", 1, 1, Update{Active: &addr}); err != nil {
+		t.Errorf("the address that it has: %v", err)
+	}
+	if n := len(table.ByAddr(nil, addr)); n != MaxShared+2 {
+		t.Errorf("%d rows, want those of b besides", n)
+	}
+}
+
 func TestUpdate(t *testing.T) {
 	addr := func(n lorawan.DevAddr) *lorawan.DevAddr { return &n }
 	onEach(t, func(t *testing.T, url string) {

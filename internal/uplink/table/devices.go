@@ -16,6 +16,10 @@ import (
 // MaxDetails bounds Device.Details, in bytes.
 const MaxDetails = 4096
 
+// MaxShared bounds the devices of one customer that have the same address: every
+// frame with it is offered for all of them. Beyond it a write fails with ErrInvalid.
+const MaxShared = 1024
+
 // A Device is a row as its customer sees it.
 type Device struct {
 	DevEUI         lorawan.EUI
@@ -38,13 +42,15 @@ type Update struct{ Active, Target *lorawan.DevAddr }
 
 // Insert adds a device. It fails with ErrDeviceExists, ErrDeviceLimit, ErrInvalid.
 func (t *Table) Insert(ctx context.Context, c Customer, d NewDevice) (Device, error) {
-	if err := validDevice(c, d); err != nil {
+	if err := errors.Join(validDevice(c, d), t.validAddr(c, d.DevEUI, d.DevAddr)); err != nil {
 		return Device{}, err
 	}
-	if err := t.index.reserve(c, d.DevEUI, t.config.DeviceLimit); err != nil {
-		return Device{}, err
+	if limit := t.config.DeviceLimit; limit > 0 {
+		if err := t.index.reserve(c, d.DevEUI, limit); err != nil {
+			return Device{}, err
+		}
+		defer t.index.unreserve(c)
 	}
-	defer t.index.unreserve(c)
 	w := write{euis: []lorawan.EUI{d.DevEUI}, missing: ErrDeviceExists, statement: `
 		INSERT INTO devices (dev_eui, customer, join_eui, active, details, created)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dev_eui) DO NOTHING RETURNING ` + columns,
@@ -67,6 +73,14 @@ func validDevice(c Customer, d NewDevice) error {
 	return errors.Join(errs...)
 }
 
+// validAddr says whether a customer may use an address for a device.
+func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) error {
+	if addr != nil && t.index.others(c, eui, *addr) >= MaxShared {
+		return fmt.Errorf("%w: address %v is that of %d devices, no more are allowed", ErrInvalid, *addr, MaxShared)
+	}
+	return nil
+}
+
 // validText says whether both databases can hold a text.
 func validText(name, text string, limit int) error {
 	if len(text) > limit {
@@ -82,6 +96,9 @@ func validText(name, text string, limit int) error {
 // JoinEUI, or fails with ErrDeviceNotFound. A target address that becomes the active
 // one is a target no more.
 func (t *Table) Update(ctx context.Context, c Customer, eui, join lorawan.EUI, u Update) (Device, error) {
+	if err := errors.Join(t.validAddr(c, eui, u.Active), t.validAddr(c, eui, u.Target)); err != nil {
+		return Device{}, err
+	}
 	return t.one(ctx, write{euis: []lorawan.EUI{eui}, missing: ErrDeviceNotFound, statement: `
 		UPDATE devices SET
 			active = COALESCE(CAST($4 AS BIGINT), active),
@@ -94,6 +111,9 @@ func (t *Table) Update(ctx context.Context, c Customer, eui, join lorawan.EUI, u
 // SetTarget notes the address that a join accept offers to a device, or fails with
 // ErrDeviceNotFound.
 func (t *Table) SetTarget(ctx context.Context, c Customer, eui lorawan.EUI, addr lorawan.DevAddr) error {
+	if err := t.validAddr(c, eui, &addr); err != nil {
+		return err
+	}
 	_, err := t.one(ctx, write{euis: []lorawan.EUI{eui}, missing: ErrDeviceNotFound, statement: `
 		UPDATE devices SET target = $3 WHERE customer = $1 AND dev_eui = $2 RETURNING ` + columns,
 		args: []any{string(c), signed(eui), int64(addr)},

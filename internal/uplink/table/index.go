@@ -117,6 +117,21 @@ func (x *index) appendByAddr(dst []Row, addr lorawan.DevAddr) []Row {
 	return dst
 }
 
+// others counts a customer's devices at an address, but for one.
+func (x *index) others(c Customer, eui lorawan.EUI, addr lorawan.DevAddr) (n int) {
+	hash := x.mix.addr(uint32(addr))
+	defer x.read(hash).RUnlock()
+	id, ok := x.known[c]
+	for link := x.head(hash); ok && link != 0; {
+		r := x.record(link / 2)
+		if r.customer == id && r.eui != uint64(eui) {
+			n++
+		}
+		link = r.next[link%2]
+	}
+	return n
+}
+
 func (x *index) head(hash uint32) uint32 {
 	return x.byAddr.find(hash, func(uint32) bool { return true })
 }

@@ -37,7 +37,7 @@ func (t *Table) hangUp(conn *pgx.Conn) {
 // again.
 func (t *Table) listen(ctx context.Context, conn *pgx.Conn) {
 	for {
-		err := t.receive(ctx, conn)
+		err := t.receive(ctx, conn, listenCheck)
 		t.hangUp(conn)
 		if ctx.Err() != nil {
 			return
@@ -64,10 +64,11 @@ func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
 	}
 }
 
-// receive passes changes on until the connection breaks.
-func (t *Table) receive(ctx context.Context, conn *pgx.Conn) error {
+// receive passes changes on until the connection breaks, which it looks after when
+// nothing came for the time of check.
+func (t *Table) receive(ctx context.Context, conn *pgx.Conn, check time.Duration) error {
 	for {
-		wait, cancel := context.WithTimeout(ctx, listenCheck)
+		wait, cancel := context.WithTimeout(ctx, check)
 		notification, err := conn.WaitForNotification(wait)
 		cancel()
 		switch {

@@ -61,7 +61,8 @@ func (s *trial) maybe(t *rapid.T) *lorawan.DevAddr {
 	return ptr(s.addr(t))
 }
 
-func check(t *rapid.T, got, want error) {
+func check(t rapid.TB, got, want error) {
+	t.Helper()
 	if !errors.Is(got, want) {
 		t.Fatalf("%v, want %v", got, want)
 	}

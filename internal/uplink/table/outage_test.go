@@ -51,6 +51,9 @@ func TestOutage(t *testing.T) {
 	if _, err := Open(ctx, Config{URL: url}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("opening without the database: %v", err)
 	}
+	if err := table.Ping(ctx); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("ping: %v", err)
+	}
 	if row, ok := table.ByDevEUI(1); !ok || row.Active != 1 || len(table.ByAddr(nil, 100)) != 1 ||
 		len(table.Select("a", Filter{Limit: -1})) != 100 || len(members(table, "a")) != 1 {
 		t.Error("look-ups depend on the database")
@@ -61,6 +64,9 @@ func TestOutage(t *testing.T) {
 		_, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)})
 		return err == nil
 	})
+	if err := table.Ping(ctx); err != nil {
+		t.Error(err)
+	}
 	eventually(t, "what happened meanwhile is known", func() bool { return table.ByAddr(nil, 100) == nil })
 	if table.Len() != 100 {
 		t.Errorf("%d devices", table.Len())
@@ -114,6 +120,30 @@ func TestSilentDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the row is read again", func() bool { row, _ := table.ByDevEUI(1); return row.Suspended })
+}
+
+// A connection on which nothing comes is looked after and stays in use.
+func TestSilentConnection(t *testing.T) {
+	table := open(t, Config{URL: postgres(t).fresh(t)})
+	conn, err := table.subscribe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.hangUp(conn)
+	heard := &Table{db: table.db, config: table.config, changes: newChanges()}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- heard.receive(ctx, conn, time.Millisecond) }()
+	time.Sleep(50 * time.Millisecond) // some checks; none at all would do no harm
+	insert(t, table, "a", 1, 1)
+	<-heard.changes.signal
+	if got := heard.changes.take(); len(got.euis) != 1 {
+		t.Errorf("%+v", got)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
 }
 
 // A caller who leaves does not stop a write that has begun, and waits no longer for

@@ -46,6 +46,7 @@ func (t *Table) start(ctx context.Context) error {
 
 // follow reads again what changes name, until ctx ends.
 func (t *Table) follow(ctx context.Context) {
+	failures := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,17 +56,18 @@ func (t *Table) follow(ctx context.Context) {
 		c := t.changes.take()
 		err := t.refresh(ctx, c)
 		if err == nil {
+			failures = 0
 			continue
 		}
-		if ctx.Err() == nil {
-			t.config.Log.Warn("changed rows cannot be read, will be tried again", "error", err)
+		if failures++; failures == 1 && ctx.Err() == nil {
+			t.config.Log.Warn("changed rows cannot be read, which will be tried every second", "error", err)
 		}
+		t.changes.add(c)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(retryAfter):
 		}
-		t.changes.add(c)
 	}
 }
 

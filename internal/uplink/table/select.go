@@ -1,6 +1,8 @@
 package table
 
 import (
+	"iter"
+	"math"
 	"slices"
 
 	"contend/internal/uplink/lorawan"
@@ -14,23 +16,49 @@ type Filter struct {
 }
 
 // Select returns a customer's devices in order of their creation and then of their
-// DevEUI. It reads memory in short steps, between which devices may come and go.
+// DevEUI.
 func (t *Table) Select(c Customer, f Filter) []Device {
-	offset, limit := max(f.Offset, 0), f.Limit
-	if limit < 0 {
-		limit = t.index.count(c)
+	size := t.index.count(c)
+	if f.Limit >= 0 {
+		size = min(size, f.Limit)
 	}
 	if len(f.DevEUIs) > 0 {
-		found := t.index.chosen(c, f.DevEUIs)
-		found = found[min(offset, len(found)):]
-		return found[:min(limit, len(found))]
+		size = min(size, len(f.DevEUIs))
 	}
-	devices := make([]Device, 0, min(limit, max(0, t.index.count(c)-offset)))
-	at := position{skip: offset}
-	for more := true; more && len(devices) < limit; {
-		devices, more = t.index.page(devices, c, &at, min(batchRows, limit-len(devices)))
+	return slices.AppendSeq(make([]Device, 0, size), t.Devices(c, f))
+}
+
+// Devices is Select for many devices: it holds few of them at a time. It reads memory
+// in short steps, between which devices may come and go.
+func (t *Table) Devices(c Customer, f Filter) iter.Seq[Device] {
+	offset, limit := max(f.Offset, 0), f.Limit
+	if limit < 0 {
+		limit = math.MaxInt
 	}
-	return devices
+	return func(yield func(Device) bool) {
+		if len(f.DevEUIs) > 0 {
+			found := t.index.chosen(c, f.DevEUIs)
+			found = found[min(offset, len(found)):]
+			each(found[:min(limit, len(found))], yield)
+			return
+		}
+		var page []Device
+		at := position{skip: offset}
+		for left, more := limit, true; more && left > 0; left -= len(page) {
+			if page, more = t.index.page(page[:0], c, &at, min(batchRows, left)); !each(page, yield) {
+				return
+			}
+		}
+	}
+}
+
+func each(devices []Device, yield func(Device) bool) bool {
+	for _, d := range devices {
+		if !yield(d) {
+			return false
+		}
+	}
+	return true
 }
 
 // Len returns the number of devices of all customers.

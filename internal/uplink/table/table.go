@@ -120,6 +120,9 @@ func (t *Table) Close() error {
 	return t.db.close()
 }
 
+// Ping says whether the database answers: nil or ErrUnavailable.
+func (t *Table) Ping(ctx context.Context) error { return classified(t.db.PingContext(ctx)) }
+
 // ByDevEUI returns the row of a device. It takes well under a microsecond and does
 // not allocate.
 func (t *Table) ByDevEUI(eui lorawan.EUI) (Row, bool) { return t.index.byDevEUI(eui) }

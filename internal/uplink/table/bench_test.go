@@ -1,0 +1,113 @@
+package table
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+
+	"contend/internal/uplink/lorawan"
+)
+
+// mix spreads consecutive numbers (SplitMix64, Steele, Lea and Flood 2014).
+func mix(n uint64) uint64 {
+	n = (n + 1) * 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
+func nthEUI(n uint64) lorawan.EUI      { return lorawan.EUI(mix(2 * n)) }
+func nthAddr(n uint64) lorawan.DevAddr { return lorawan.DevAddr(mix(2*n + 1)) }
+
+// filled returns an index of devices of a thousand customers, every second in the
+// middle of a join, and the bytes that it takes.
+func filled(devices uint64) (*index, float64) {
+	before := heap()
+	x := newIndex()
+	batch := make([]entry, 0, batchRows)
+	var met seen
+	for n := range devices {
+		e := entry{created: int64(n)}
+		e.Customer = Customer("customer " + strconv.FormatUint(n%1000, 10))
+		e.DevEUI, e.JoinEUI, e.HasJoin = nthEUI(n), 1, true
+		e.Active, e.HasActive = nthAddr(n), true
+		e.Target, e.HasTarget = nthAddr(n+devices), n%2 == 0
+		if batch = append(batch, e); len(batch) == batchRows || n == devices-1 {
+			x.merge(batch, &met)
+			batch = batch[:0]
+		}
+	}
+	return x, heap() - before
+}
+
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// rowBytes are a row's own: DevEUI, JoinEUI, moment of creation, two addresses,
+// customer, saved trust, flags.
+const rowBytes = 8 + 8 + 8 + 2*4 + 4 + 2 + 1
+
+// BenchmarkTenMillion reports look-ups of devices drawn at random among ten million,
+// and the bytes that each device takes on top of its row.
+func BenchmarkTenMillion(b *testing.B) {
+	const devices = 10_000_000
+	x, bytes := filled(devices)
+	table := &Table{index: x}
+	b.Run("ByDevEUI", func(b *testing.B) {
+		for n := uint64(0); b.Loop(); n++ {
+			if _, ok := table.ByDevEUI(nthEUI(mix(n) % devices)); !ok {
+				b.Fatal("not found")
+			}
+		}
+		b.ReportMetric(bytes/devices-rowBytes, "B/device-over-row")
+	})
+	b.Run("ByAddr", func(b *testing.B) {
+		var rows []Row
+		for n := uint64(0); b.Loop(); n++ {
+			if rows = table.ByAddr(rows[:0], nthAddr(mix(n)%devices)); len(rows) == 0 {
+				b.Fatal("not found")
+			}
+		}
+	})
+	b.Run("ByAddrParallel", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			var rows []Row
+			for n := uint64(0); pb.Next(); n++ {
+				if rows = table.ByAddr(rows[:0], nthAddr(mix(n)%devices)); len(rows) == 0 {
+					b.Fatal("not found")
+				}
+			}
+		})
+	})
+	b.Run("Unknown", func(b *testing.B) {
+		var rows []Row
+		for n := uint64(0); b.Loop(); n++ {
+			rows = table.ByAddr(rows[:0], nthAddr(mix(n)|1<<40))
+		}
+	})
+	b.Run("Write", func(b *testing.B) {
+		one := make([]entry, 1)
+		for n := uint64(0); b.Loop(); n++ {
+			eui := nthEUI(mix(n) % devices)
+			one[0] = x.entry(x.find(eui, x.mix.eui(uint64(eui))))
+			one[0].Active++
+			x.putAll(one)
+		}
+	})
+}
+
+// BenchmarkOneDevice is the published benchmark's table.
+func BenchmarkOneDevice(b *testing.B) {
+	x, _ := filled(1)
+	table := &Table{index: x}
+	b.RunParallel(func(pb *testing.PB) {
+		var rows []Row
+		for pb.Next() {
+			rows = table.ByAddr(rows[:0], nthAddr(0))
+		}
+	})
+}
