@@ -111,7 +111,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 	if c.closed {
 		return dst
 	}
-	wall := o.start.Add(now).Add(-outdated)
+	before := time.Now().Add(-outdated) // as Received; now is monotonic
 	limit = min(max(1, limit), o.share())
 	for entries := 0; len(c.picked) < limit && entries < maxEntries && o.ready.len() > 0; {
 		lane := o.ready.top()
@@ -127,7 +127,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 		}
 		o.send(e, c, now)
 		entries += int(e.size)
-		dst = c.append(dst, e, wall)
+		dst = c.append(dst, e, before)
 	}
 	return dst
 }
@@ -175,7 +175,9 @@ func (o *Outbox) draw(e *entry) {
 	o.sent[e.transaction] = e
 }
 
-func (c *Conn) append(dst []message.Upstream, e *entry, wall time.Time) []message.Upstream {
+// append appends a message to dst and notes what its challenge needs. It is
+// outdated if it was received before that time.
+func (c *Conn) append(dst []message.Upstream, e *entry, before time.Time) []message.Upstream {
 	if len(dst) < cap(dst) {
 		dst = dst[:len(dst)+1]
 	} else {
@@ -183,14 +185,14 @@ func (c *Conn) append(dst []message.Upstream, e *entry, wall time.Time) []messag
 	}
 	u, phy := &dst[len(dst)-1], e.uplink.PHY
 	u.Transaction = e.transaction
-	u.Outdated = e.uplink.Received.Before(wall)
+	u.Outdated = e.uplink.Received.Before(before)
 	u.DevEUIs = e.devEUIs
 	u.Radio = e.uplink.Radio
 	u.Position = e.uplink.Position
 	u.PHYNoMIC = phy[: len(phy)-micLen : len(phy)-micLen]
 	u.Challenge = u.Challenge[:0]
 	if cap(u.Challenge) > longChallenge && int(e.size) <= longChallenge {
-		u.Challenge = nil
+		u.Challenge = nil // rather than keep 16 kB for each place of dst
 	}
 	c.picked = append(c.picked, pick{int(e.size), e.mic()})
 	return dst

@@ -124,3 +124,30 @@ func TestTakeReusesChallenges(t *testing.T) {
 		t.Errorf("did not append: %d messages, %v", len(buf), err)
 	}
 }
+
+// TestMemoryIsGivenBack has a backlog, and then long challenges, leave little.
+func TestMemoryIsGivenBack(t *testing.T) {
+	size := MaxChallenge
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) int { return size }}})
+	defer d.Close()
+	c := d.Connect()
+	d.put(1)
+	buf, err := c.Take(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size = 2
+	uplinks := d.putMany(2*maxFree, 2)
+	if buf, err = c.Take(t.Context(), buf[:0], 2*maxFree); err != nil || len(buf) != 2*maxFree {
+		t.Fatalf("took %d, %v", len(buf), err)
+	}
+	if n := cap(buf[0].Challenge); n > longChallenge {
+		t.Errorf("a challenge of 2 has room for %d", n)
+	}
+	for i, m := range buf {
+		c.Answer([]message.Answer{right(m, uplinks[i])})
+	}
+	if n := len(d.free); n != maxFree {
+		t.Errorf("%d entries are kept for reuse", n)
+	}
+}
