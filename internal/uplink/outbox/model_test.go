@@ -367,7 +367,7 @@ func (r *replica) compare(t *rapid.T) {
 		}
 	}
 	s := r.desk.Stats()
-	if s.Waiting != len(r.waiting) || s.Unanswered != r.unanswered() || s.Bytes != r.bytes() || s.Connections != len(r.conns) {
+	if s.Waiting != len(r.waiting) || r.desk.Waiting() != s.Waiting || s.Unanswered != r.unanswered() || s.Bytes != r.bytes() || s.Connections != len(r.conns) {
 		t.Fatalf("%+v, want %d waiting, %d unanswered, %d bytes", s, len(r.waiting), r.unanswered(), r.bytes())
 	}
 	var settled uint64

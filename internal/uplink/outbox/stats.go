@@ -69,6 +69,13 @@ func (o *Outbox) Stats() Stats {
 	return s
 }
 
+// Waiting returns how many messages no connection holds, for less than Stats.
+func (o *Outbox) Waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.waiting.n
+}
+
 // settled collects what a step has to report once the outbox is unlocked.
 type settled struct {
 	uplinks   [Outcomes][]*message.Uplink
