@@ -50,6 +50,8 @@ type conn struct {
 	reader *reader
 	writer writer
 
+	writing sync.WaitGroup
+
 	answers []message.Answer
 
 	mu      sync.Mutex
@@ -71,14 +73,8 @@ func newConn(s *Server, customer string, kind Kind) *conn {
 
 // run serves the connection until it has ended. The calling goroutine reads.
 func (c *conn) run(conn net.Conn, already []byte) {
-	defer c.cancel()
-	c.net = conn
-	defer c.net.Close()
-	if b, ok := conn.(writeBufferer); ok {
-		_ = b.SetWriteBuffer(socketBuffer) // without, a slow customer only holds more
-	}
-	c.reader = newReader(conn, already)
-	begin := time.Now()
+	c.net, c.reader = conn, newReader(conn, already)
+	limitSocket(conn)
 	c.server.stats.open[c.kind].Add(1)
 	c.server.stats.opened.Add(1)
 	c.server.config.Opened(c.customer, c.kind)
@@ -86,22 +82,37 @@ func (c *conn) run(conn net.Conn, already []byte) {
 		c.source = c.connect()
 	}
 	c.server.add(c)
-
-	var writer sync.WaitGroup
-	writer.Go(c.writeAll)
+	defer c.finish(time.Now())
+	c.writing.Go(c.writeAll)
 	c.read()
-	writer.Wait()
+}
 
+// finish ends what run began, also if a function of the Config panicked.
+func (c *conn) finish(begin time.Time) {
+	c.end(ws.StatusInternalServerError, "a mistake in the service") // unless there is a cause already
+	c.writing.Wait()
+	c.cut()
+	c.force.Stop()
 	c.server.remove(c)
 	if c.source != nil {
 		c.source.Close()
 	}
-	c.force.Stop()
 	c.server.config.Closed(c.customer, c.kind)
 	c.server.stats.open[c.kind].Add(-1)
 	c.server.stats.closed(c.ending.code)
 	c.server.config.Log.Info("stream closed", "customer", c.customer, "stream", c.kind, "code", int(c.ending.code),
 		"cause", c.ending.reason, "after", time.Since(begin).Round(time.Millisecond))
+}
+
+// limitSocket bounds what the kernel keeps of what was written, where it can be
+// bounded. Without, a slow customer only holds more.
+func limitSocket(conn net.Conn) {
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // a tls.Conn
+		conn = secured.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(socketBuffer)
+	}
 }
 
 // end begins the end of the connection: the first cause counts. The writer sends

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -154,7 +155,7 @@ func TestResultsNotRead(t *testing.T) {
 		for reply.Result(message.DownstreamResult{Transaction: 1, Mailbox: 1, Text: text}) == nil {
 			sent++
 		}
-		if got := sent * len(text); got < farTooMany || got > 2*farTooMany+maxReplies { // the writer holds as many
+		if got := sent * len(text); got < farTooMany-maxReplies || got > 2*farTooMany+maxReplies { // the writer holds as many
 			t.Errorf("%d bytes waited", got)
 		}
 		c.must(c.Close())
@@ -183,4 +184,21 @@ func TestDownlinkHangs(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+}
+
+// A mistake in the service is told, and leaves nothing behind.
+func TestPanic(t *testing.T) {
+	s := newService(t, Config{Downlink: func(context.Context, string, *message.Downstream, Replier) { panic(http.ErrAbortHandler) }})
+	c := s.open("/gateway/", "a")
+	c.send(ws.OpBinary, c.gen.AppendDownstream(nil, downlink(1)))
+	for op := ws.OpBinary; op != ws.OpClose; {
+		var data []byte
+		var err error
+		op, data, err = c.frame()
+		c.must(err)
+		if code, reason := ws.ParseCloseFrameData(data); code != 1011 {
+			t.Error(code, reason)
+		}
+	}
+	eventually(t, "the outbox knows", func() bool { return s.box("a").Stats().Connections == 0 })
 }

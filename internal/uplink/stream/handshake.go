@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -79,15 +78,3 @@ func refuse(w http.ResponseWriter, status int, code, text string) {
 	_, _ = fmt.Fprintf(w, `{"detail": {"error_code": %q, "error_description": %q, "error_detail": null}}`+"\n",
 		code, text) // a client that is gone does not read it
 }
-
-// A writeBufferer bounds what the kernel keeps of what was written.
-type writeBufferer interface{ SetWriteBuffer(bytes int) error }
-
-// A halfCloser ends the stream that is written, for which a client waits that saw
-// a close frame.
-type halfCloser interface{ CloseWrite() error }
-
-var (
-	_ writeBufferer = (*net.TCPConn)(nil)
-	_ halfCloser    = (*net.TCPConn)(nil)
-)

@@ -2,8 +2,11 @@ package stream
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +134,28 @@ func TestRefused(t *testing.T) {
 	}
 	if got := s.Stats(); got.Refused != 2 || got.Opened != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Over TLS it is the same.
+func TestTLS(t *testing.T) {
+	s := prepare(t, Config{})
+	server := httptest.NewTLSServer(s.mux())
+	s.dial = func() (net.Conn, error) {
+		return tls.Dial("tcp", server.Listener.Addr().String(), server.Client().Transport.(*http.Transport).TLSClientConfig)
+	}
+	t.Cleanup(func() {
+		s.stop()
+		server.Close()
+	})
+	c := s.open("/stream/upstream", "a")
+	s.put("a", 0, 1000)
+	for range 1000 {
+		c.ack(c.uplink())
+	}
+	eventually(t, "answered", func() bool { return s.outcomes(outbox.Answered) == 1000 })
+	c.raw([]byte{0x81, 1, 'a'})
+	if code, reason := c.closed(); code != 1002 {
+		t.Error(code, reason)
 	}
 }

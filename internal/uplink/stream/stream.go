@@ -9,6 +9,11 @@
 // and others leave for it. So nobody but the writer of a connection waits for a
 // customer that reads slowly, and the connections of a customer share its
 // messages by who has room.
+//
+// Connections are closed with 1001 when the service stops, 1002 for what RFC 6455
+// forbids, 1003 for text in generation B, 1007 for text that is not UTF-8, 1008
+// for a message that is malformed and for silence, 1009 for a message longer than
+// 1 MiB, 1011 for a mistake of ours and 1013 when nothing is read; the reason says more.
 package stream
 
 import (
@@ -63,7 +68,8 @@ type Config struct {
 	// answer pings only while they read, and may be busy for 30 s.
 	PingEvery, PongTimeout time.Duration
 	// WriteTimeout is how long a write may make no progress; 0: 60 s. (Over TLS:
-	// how long 64 KiB may take.)
+	// how long 64 KiB may take.) Messages that are in its way are for another
+	// connection then, unless their deadline in the outbox is not longer.
 	WriteTimeout time.Duration
 	// MaxConnections bounds those of one customer; 0: 100. More are refused (429).
 	MaxConnections int

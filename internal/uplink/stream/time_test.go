@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/internal/uplink/message"
+	"contend/internal/uplink/outbox"
 
 	"github.com/gobwas/ws"
 )
@@ -172,16 +173,21 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
-// Without progress of a write for 60 s a connection is closed: a customer that
-// then begins to read hears why, and another gets what was not read.
+// A connection on which a write makes no progress is closed: a customer that
+// then begins to read hears why. Another connection has its messages at once, with
+// the same transactions, if their deadline is not over.
 func TestStalledClient(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, s *service) {
+	inBubble(t, Config{WriteTimeout: 50 * time.Second}, func(t *testing.T, s *service) {
 		c := s.lasting("/stream/upstream/")
 		s.put("a", 0, 500)
 		u := c.uplink()
-		time.Sleep(62 * time.Second)
+		time.Sleep(51 * time.Second)
 		if s.Stats().Stalled != 1 {
 			t.Errorf("%+v", s.Stats())
+		}
+		other := s.lasting("/stream/upstream/")
+		if again := other.uplink(); again.Transaction != u.Transaction {
+			t.Errorf("%+v, want %+v", again, u)
 		}
 		for {
 			op, data, err := c.frame()
@@ -190,15 +196,17 @@ func TestStalledClient(t *testing.T) {
 				continue
 			}
 			code, reason := ws.ParseCloseFrameData(data)
-			if op != ws.OpClose || code != 1013 || reason != "nothing was read for 1m0s" {
+			if op != ws.OpClose || code != 1013 || reason != "nothing was read for 50s" {
 				t.Error(op, code, reason)
 			}
 			break
 		}
+		c.ack(u) // too late for the connection, but not for the message
 		c.send(ws.OpClose, []byte{3, 0xf5})
-		other := s.lasting("/stream/upstream/")
-		if again := other.uplink(); again.Transaction == u.Transaction {
-			t.Error("what the customer had 62 s for came again")
+		c.must(c.Close())
+		synctest.Wait()
+		if s.outcomes(outbox.Answered) != 1 {
+			t.Errorf("%+v", s.box("a").Stats())
 		}
 		other.must(other.Close())
 	})

@@ -58,8 +58,8 @@ func (c *conn) writeAll() {
 		c.cut()
 		return
 	}
-	if half, ok := c.net.(halfCloser); ok {
-		_ = half.CloseWrite() // the reader finds out
+	if half, ok := c.net.(interface{ CloseWrite() error }); ok { // TCP and TLS
+		_ = half.CloseWrite() // some clients wait for it; the reader finds out
 	}
 }
 
@@ -213,9 +213,12 @@ func (c *conn) flush() error {
 }
 
 // stalled ends a connection whose customer reads nothing: it has closeTimeout
-// to begin again, and then reads why.
+// to begin again, and then reads why. Others may have its messages at once.
 func (c *conn) stalled(rest []byte) error {
 	c.server.stats.stalled.Add(1)
+	if c.source != nil {
+		c.source.Close()
+	}
 	c.end(statusTryAgainLater, "nothing was read for "+c.server.config.WriteTimeout.String())
 	if err := c.net.SetWriteDeadline(time.Time{}); err != nil {
 		return err
