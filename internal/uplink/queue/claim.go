@@ -206,10 +206,11 @@ func (f *fetcher) forget(ctx context.Context, s *source, batch claimBatch) error
 		if len(entries) > 0 {
 			continue // another was faster
 		}
-		if err := f.in.redis.do(ctx, "XACK", s.key, group, name).Error(); err != nil {
+		n, err := f.in.redis.do(ctx, "XACK", s.key, group, name).AsInt64()
+		if err != nil {
 			return err
 		}
-		f.in.count.lost.Add(1)
+		f.in.count.lost.Add(uint64(max(0, n))) // 0: it was acknowledged in between
 	}
 	return nil
 }

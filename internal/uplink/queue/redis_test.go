@@ -65,7 +65,7 @@ func (s *testServer) url() string { return "unix://" + filepath.Join(s.dir, "s")
 func (s *testServer) start() {
 	s.t.Helper()
 	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"),
-		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--logfile", filepath.Join(s.dir, "log"))
+		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", filepath.Join(s.dir, "log"))
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -98,8 +98,15 @@ func openURL(t *testing.T, url string) *Redis {
 
 // eachRedis runs a test with an embedded Redis and with a real one.
 func eachRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
-	t.Run("embedded", func(t *testing.T) { test(t, openURL(t, "")) })
-	t.Run("real", func(t *testing.T) { test(t, openURL(t, newTestServer(t).url())) })
+	t.Parallel()
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		test(t, openURL(t, ""))
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		test(t, openURL(t, newTestServer(t).url()))
+	})
 }
 
 // frame makes an uplink that can be told from others.
@@ -165,7 +172,7 @@ func (c *collector) count() int {
 	return len(c.seen)
 }
 
-// distinct checks that 0 to n-1 were seen, each once.
+// once checks that 0 to n-1 were seen, each once.
 func (c *collector) once(t *testing.T, n int) {
 	t.Helper()
 	c.mu.Lock()

@@ -1,0 +1,109 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+)
+
+// addRaw writes entries as they are.
+func addRaw(t *testing.T, r *Redis, key string, entries [][]string) {
+	t.Helper()
+	for len(entries) > 0 {
+		n := min(len(entries), 1000)
+		var cmds []rueidis.Completed
+		for _, fields := range entries[:n] {
+			cmds = append(cmds, r.cmd(append([]string{"XADD", key, "*"}, fields...)...))
+		}
+		for _, reply := range r.client.DoMulti(t.Context(), cmds...) {
+			if err := reply.Error(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		entries = entries[n:]
+	}
+}
+
+func TestMalformedEntriesAreSetAsideWhileGoodOnesFlow(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		kinds := []string{"v", "phy", "gw", "ts", "freq", "mod", "sf", "rssi", "snr", "lat"}
+		each, n := 3000, 3000
+		if r.Embedded() {
+			each, n = 100, 500
+		}
+		var entries [][]string
+		for range each {
+			for _, kind := range kinds {
+				entries = append(entries, with(kind, "!"+strings.Repeat("x", 300)))
+			}
+		}
+		addRaw(t, r, keyUplinks+"3", entries)
+		produce(t, r, frames(0, n))
+		c, _ := startIntake(t, r, IntakeConfig{}, true)
+		until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == uint64(n+len(entries)) })
+		c.once(t, n)
+		want := map[string]uint64{}
+		for _, kind := range kinds {
+			want[kind] = uint64(each)
+		}
+		if got := c.in.Stats().Malformed; !maps.Equal(got, want) {
+			t.Errorf("malformed %v, want %v", got, want)
+		}
+		length, err := r.do(t.Context(), "XLEN", keyBad).AsInt64()
+		if err != nil || length > maxBad+200 || length < int64(min(maxBad, len(entries))) {
+			t.Errorf("%d set aside, %v", length, err)
+		}
+		first, err := r.do(t.Context(), "XREVRANGE", keyBad, "+", "-", "COUNT", "1").AsXRange()
+		if err != nil || len(first) != 1 {
+			t.Fatal(first, err)
+		}
+		if f := first[0].FieldValues; f["kind"] != "lat" || f["stream"] != keyUplinks+"3" || !strings.Contains(f["reason"], "lat is") || f["gw"] != "0102030405060708" {
+			t.Errorf("%v", f)
+		}
+	})
+}
+
+func TestHostileEntriesAreCutShort(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		huge := []string{"v", strings.Repeat("1", 1<<20)}
+		for i := range 1000 {
+			huge = append(huge, fmt.Sprintf("f%d", i), "x")
+		}
+		addRaw(t, r, keyUplinks+"0", [][]string{huge})
+		c, _ := startIntake(t, r, IntakeConfig{}, true)
+		until(t, "it is set aside", func() bool { return c.in.Stats().Malformed["v"] == 1 })
+		entries, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
+		if err != nil || len(entries) != 1 {
+			t.Fatal(entries, err)
+		}
+		size := 0
+		for name, value := range entries[0].FieldValues {
+			size += len(name) + len(value)
+		}
+		if size > 4000 {
+			t.Errorf("%d bytes are kept of it", size)
+		}
+	})
+}
+
+func TestPoisonousEntryIsDeliveredFiveTimes(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		produce(t, r, frames(0, 1))
+		for i := range maxDeliveries {
+			c, stop := startIntake(t, r, IntakeConfig{Instance: "one"}, false)
+			until(t, "it is read", func() bool { return c.count() == 1 })
+			if c.most != i+1 {
+				t.Errorf("delivery %d says %d", i+1, c.most)
+			}
+			stop()
+		}
+		c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, false)
+		until(t, "it is set aside", func() bool { return c.in.Stats().Acked == 1 })
+		if st := c.in.Stats(); st.Poisonous != 1 || c.count() != 0 {
+			t.Errorf("%+v, %d handled", st, c.count())
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestProducerWaitsAtItsLimit(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 1000, Partitions: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 6000
+		done := make(chan error, 1)
+		go func() { done <- p.Add(t.Context(), frames(0, n)) }()
+		until(t, "it waits", func() bool { return p.Waits() > 0 })
+		length := 0
+		for _, key := range p.keys {
+			n, err := r.do(t.Context(), "XLEN", key).AsInt64()
+			if err != nil {
+				t.Fatal(err)
+			}
+			length += int(n)
+		}
+		if length < 500 || length > 1000+maxPipeline { // the limit, and what one pipeline brings on top
+			t.Errorf("%d entries, limit 1000", length)
+		}
+		c, _ := startIntake(t, r, IntakeConfig{Partitions: 8}, true)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		until(t, "all are read", func() bool { return c.count() == n })
+		if got := partitionsOf(c); !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("partitions %v: who comes first decides", got)
+		}
+	})
+}
+
+func TestProducerSaysWhatItDidNotWrite(t *testing.T) {
+	r := openURL(t, "")
+	p, err := NewProducer(t.Context(), r, ProducerConfig{Limit: 8, Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err = p.Add(ctx, frames(0, 2000))
+	if !errors.Is(err, context.DeadlineExceeded) || err.Error()[:len("queue: 1488 uplinks not written")] != "queue: 1488 uplinks not written" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCopiesOfAFrameMeet(t *testing.T) {
+	spread := map[int]int{}
+	for i := range 8000 {
+		u := frame(i)
+		p := partitionOf(u.PHY, 8)
+		if p != partitionOf(slices.Clone(u.PHY), 8) {
+			t.Fatal("one frame, two partitions")
+		}
+		spread[p]++
+	}
+	for p := range 8 { // binomial: 1000 with a standard deviation of √(8000·⅛·⅞) = 30
+		if spread[p] < 800 || spread[p] > 1200 {
+			t.Errorf("partition %d has %d of 8000", p, spread[p])
+		}
+	}
+}
+
+func TestPartitionsOutOfRange(t *testing.T) {
+	r := openURL(t, "")
+	for _, n := range []int{-1, maxPartitions + 1} {
+		if _, err := NewProducer(t.Context(), r, ProducerConfig{Partitions: n}); err == nil {
+			t.Errorf("%d partitions are taken", n)
+		}
+	}
+	if err := r.do(t.Context(), "SET", keyPartitions, "many").Error(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "a b", Batch: -1}); err == nil {
+		t.Error("a bad configuration is taken")
+	}
+	if _, err := NewIntake(t.Context(), r, IntakeConfig{}); err == nil {
+		t.Error("many partitions are taken")
+	}
+}

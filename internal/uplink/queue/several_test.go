@@ -1,0 +1,253 @@
+package queue
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/uplink/message"
+)
+
+// quick is a configuration in which the dead are missed soon.
+func quick(name string) IntakeConfig {
+	return IntakeConfig{Instance: name, Lease: 2 * time.Second, Idle: time.Second}
+}
+
+func partitionsOf(c *collector) []int {
+	list := c.in.Stats().Partitions
+	slices.Sort(list)
+	return list
+}
+
+func TestInstancesShareThePartitions(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		a, _ := startIntake(t, r, quick("a"), true)
+		until(t, "a owns all", func() bool { return len(partitionsOf(a)) == 8 })
+		b, stopB := startIntake(t, r, quick("b"), true)
+		until(t, "they take turns", func() bool {
+			return slices.Equal(partitionsOf(a), []int{0, 2, 4, 6}) && slices.Equal(partitionsOf(b), []int{1, 3, 5, 7})
+		})
+		const n = 2000
+		produce(t, r, frames(0, n))
+		until(t, "all are read", func() bool { return a.count()+b.count() == n })
+		if a.count() == 0 || b.count() == 0 {
+			t.Errorf("a read %d, b %d", a.count(), b.count())
+		}
+		stopB()
+		until(t, "a owns all again", func() bool { return len(partitionsOf(a)) == 8 })
+		produce(t, r, frames(n, 2*n))
+		until(t, "a reads the rest", func() bool { return a.count()+b.count() == 2*n })
+	})
+}
+
+func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 1200
+		produce(t, r, frames(0, n))
+		// An instance that reads and is never heard of again.
+		dead, err := NewIntake(t.Context(), r, quick("dead"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := &collector{in: dead, seen: map[int]int{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- dead.Run(ctx, seen.handle) }()
+		until(t, "it read all", func() bool { return seen.count() == n })
+		cancel()
+		<-done
+		dead.stop() // and no Close: no word of farewell
+		dead.routines.Wait()
+		live, _ := startIntake(t, r, quick("live"), true)
+		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == n })
+		live.once(t, n)
+		if st := live.in.Stats(); st.Claimed != n || live.most != 2 {
+			t.Errorf("%+v, delivered %d times", st, live.most)
+		}
+	})
+}
+
+func TestEntriesOfALiveInstanceAreNotClaimed(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 400
+		produce(t, r, frames(0, n))
+		slow, _ := startIntake(t, r, quick("a"), false)
+		until(t, "a read all", func() bool { return slow.count() == n })
+		other, _ := startIntake(t, r, quick("b"), true)
+		until(t, "b owns its share", func() bool { return len(partitionsOf(other)) == 4 })
+		time.Sleep(3 * time.Second) // three times the idle time
+		if other.count() != 0 {
+			t.Errorf("b claimed %d", other.count())
+		}
+		// a may acknowledge what it read of partitions that are b's now.
+		slow.in.Ack(slow.origins)
+		until(t, "all are acknowledged", func() bool { return slow.in.Stats().Acked == n })
+	})
+}
+
+func TestASecondProcessOfTheSameNameReplacesTheFirst(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		first, err := NewIntake(t.Context(), r, quick("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- first.Run(t.Context(), func([]*message.Uplink) {}) }()
+		second, _ := startIntake(t, r, quick("a"), true)
+		if err := <-done; !errors.Is(err, ErrNameTaken) {
+			t.Errorf("the first ends with %v", err)
+		}
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		produce(t, r, frames(0, 100))
+		until(t, "the second reads", func() bool { return second.count() == 100 })
+	})
+}
+
+func TestIntakePausesAtTheLimit(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n, limit = 5000, 500
+		produce(t, r, frames(0, n))
+		c, _ := startIntake(t, r, IntakeConfig{InFlight: limit, Batch: 10}, false)
+		until(t, "it reads up to the limit", func() bool { return c.in.Stats().InFlight >= limit })
+		highest := 0
+		until(t, "all are read, a part at a time", func() bool {
+			highest = max(highest, c.in.Stats().InFlight)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.in.Ack(c.origins)
+			c.origins = nil
+			return len(c.seen) == n
+		})
+		if highest > limit+80 { // one read of 10 from each of the 8 partitions comes on top
+			t.Errorf("%d in flight, limit %d", highest, limit)
+		}
+	})
+}
+
+func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
+	t.Parallel()
+	server := newTestServer(t)
+	r := openURL(t, server.url())
+	const n = 30000
+	c, _ := startIntake(t, r, quick("a"), true)
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := make(chan error, 1)
+	go func() {
+		for i := 0; i < n; i += 100 {
+			if err := p.Add(t.Context(), frames(i, i+100)); err != nil {
+				added <- err
+				return
+			}
+		}
+		added <- nil
+	}()
+	for i := 1; i <= 2; i++ {
+		until(t, "some are read", func() bool { return c.count() >= i*n/4 })
+		server.kill()
+		time.Sleep(100 * time.Millisecond)
+		server.start()
+	}
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all are read", func() bool { return c.count() == n })
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
+	for i := range 8 {
+		key := keyUplinks + strconv.Itoa(i)
+		until(t, "nothing is pending", func() bool { return pendingIn(t, r, key) == 0 })
+	}
+}
+
+// TestVictim is the instance that TestKill kills.
+func TestVictim(t *testing.T) {
+	url, yes := strings.CutPrefix(os.Getenv("QUEUE_TEST_VICTIM"), "url=")
+	if !yes {
+		t.Skip("only as a child")
+	}
+	r := openURL(t, url)
+	in, err := NewIntake(t.Context(), r, IntakeConfig{Instance: "victim"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Half is acknowledged, and what was handled is told before.
+	_ = in.Run(t.Context(), func(uplinks []*message.Uplink) {
+		var text strings.Builder
+		var origins []message.Origin
+		for i, u := range uplinks {
+			fmt.Fprintln(&text, "uplink", number4(u))
+			if i%2 == 0 {
+				origins = append(origins, u.Origin)
+			}
+		}
+		fmt.Print(text.String())
+		in.Ack(origins)
+	})
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	server := newTestServer(t)
+	r := openURL(t, server.url())
+	const n = 40000
+	produce(t, r, frames(0, n/2))
+	child := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.timeout=5m")
+	child.Env = append(os.Environ(), "QUEUE_TEST_VICTIM=url="+server.url())
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p, err := NewProducer(context.Background(), r, ProducerConfig{})
+		if err == nil {
+			err = p.Add(context.Background(), frames(n/2, n))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	seen := map[int]bool{}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if number, ok := strings.CutPrefix(lines.Text(), "uplink "); ok {
+			i, _ := strconv.Atoi(number)
+			seen[i] = true
+		}
+		if len(seen) == n/3 {
+			_ = child.Process.Kill()
+		}
+	}
+	_ = child.Wait()
+	first := len(seen)
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "victim"}, true)
+	missing := func() (count int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i := range n {
+			if !seen[i] && c.seen[i] == 0 {
+				count++
+			}
+		}
+		return count
+	}
+	until(t, "every uplink was handled by one of the two", func() bool { return missing() == 0 })
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().InFlight == 0 })
+	if again := c.in.Stats().Claimed; again == 0 || first+c.count() < n {
+		t.Errorf("%d handled before, %d after, %d of them again", first, c.count(), again)
+	}
+}
