@@ -28,16 +28,20 @@ func (x *index) unreserve(c Customer) {
 	x.customers[x.customer(c)].pending--
 }
 
-// putAll shows what was written.
-func (x *index) putAll(entries []entry) {
+// putAll shows what was written. It returns the devices of which a row with another
+// owner or moment of creation was known.
+func (x *index) putAll(entries []entry) (replaced []lorawan.EUI) {
 	for batch := range slices.Chunk(entries, batchRows) {
 		x.lock()
 		for i := range batch {
-			x.put(&batch[i])
+			if _, again := x.put(&batch[i]); again {
+				replaced = append(replaced, batch[i].DevEUI)
+			}
 			x.touch(batch[i].DevEUI)
 		}
 		x.unlock()
 	}
+	return replaced
 }
 
 // removeAll takes out what was dropped.
@@ -92,7 +96,8 @@ func (x *index) merge(entries []entry, met *seen) {
 	defer x.unlock()
 	for i := range entries {
 		if _, ok := x.touched[entries[i].DevEUI]; !ok {
-			met.add(x.put(&entries[i]))
+			row, _ := x.put(&entries[i])
+			met.add(row)
 		}
 	}
 }

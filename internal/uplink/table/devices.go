@@ -217,7 +217,7 @@ func (t *Table) one(ctx context.Context, w write) (Device, error) {
 	if len(rows) == 0 {
 		return Device{}, w.missing
 	}
-	t.index.putAll(rows)
+	t.show(rows)
 	return rows[0].device(), nil
 }
 

@@ -170,18 +170,20 @@ func (x *index) customer(name Customer) uint32 {
 	return id
 }
 
-// put adds an entry or replaces that of the same DevEUI, and returns its row.
-func (x *index) put(e *entry) uint32 {
+// put adds an entry or changes that of the same DevEUI. If that has another customer
+// or moment of creation, it is replaced: the device was dropped meanwhile.
+func (x *index) put(e *entry) (row uint32, replaced bool) {
 	hash := x.mix.eui(uint64(e.DevEUI))
 	id := x.customer(e.Customer)
-	row := x.find(e.DevEUI, hash)
+	row = x.find(e.DevEUI, hash)
 	if row != 0 {
-		if r := x.record(row); r.customer != id || r.created != e.created {
-			x.remove(e.DevEUI)
-			row = 0
-		}
+		r := x.record(row)
+		replaced = r.customer != id || r.created != e.created
 	}
-	if row == 0 {
+	if replaced {
+		x.remove(e.DevEUI)
+	}
+	if row == 0 || replaced {
 		row = x.newRow()
 		*x.record(row) = record{eui: uint64(e.DevEUI), created: e.created, customer: id, flags: live}
 		x.byEUI.add(hash, row)
@@ -189,7 +191,7 @@ func (x *index) put(e *entry) uint32 {
 		x.len++
 	}
 	x.set(row, e)
-	return row
+	return row, replaced
 }
 
 // set changes what may change in a row that is there.

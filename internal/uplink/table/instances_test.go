@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -59,6 +60,29 @@ func TestChangesReachTheOtherInstance(t *testing.T) {
 		}
 		eventually(t, "trust", func() bool { return other.Trust(2) == 64 })
 	})
+}
+
+// A device that another instance dropped, of which this one knows nothing, comes
+// again without its groups.
+func TestForgottenDevice(t *testing.T) {
+	url := sqliteBackend.fresh(t)
+	one := open(t, Config{URL: url}) // nobody tells it
+	insert(t, one, "a", 1, 1)
+	if err := errors.Join(create(one, "a", 7, ""), one.AddToGroup(t.Context(), "a", 7, 1)); err != nil {
+		t.Fatal(err)
+	}
+	directly(t, url, "DELETE FROM devices")
+	insert(t, one, "a", 1, 1)
+	if got := members(one, "a")[7]; len(got) != 0 {
+		t.Errorf("the group still has %v", got)
+	}
+	if fresh := open(t, Config{URL: url}); !same(one, fresh, "a") {
+		t.Error("differs from a table opened now")
+	}
+	directly(t, url, "DELETE FROM devices")
+	directly(t, url, "INSERT INTO devices (dev_eui, customer, active, created) VALUES (1, 'b', 5, 1)")
+	one.Changed("x d " + lorawan.EUI(1).String())
+	eventually(t, "it has a new owner", func() bool { row, _ := one.ByDevEUI(1); return row.Customer == "b" })
 }
 
 // A drop of more devices than one text can name.

@@ -119,6 +119,9 @@ func (g *groups) leave(key groupKey, eui lorawan.EUI) {
 
 // forget takes devices that are gone out of all groups.
 func (g *groups) forget(euis []lorawan.EUI) {
+	if len(euis) == 0 {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, eui := range euis {

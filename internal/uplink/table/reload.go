@@ -101,22 +101,20 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 	if err != nil {
 		return err
 	}
-	left := make(map[lorawan.EUI]Customer, len(found))
+	left := make(map[lorawan.EUI]bool, len(found))
 	for i := range found {
-		left[found[i].DevEUI] = found[i].Customer
+		left[found[i].DevEUI] = true
 	}
-	var gone []lorawan.EUI
-	for _, eui := range euis {
-		before, ok := t.ByDevEUI(eui)
-		if owner, still := left[eui]; ok && (!still || owner != before.Customer) {
-			t.groups.forget([]lorawan.EUI{eui})
-			gone = append(gone, eui)
-		}
-	}
+	gone := slices.DeleteFunc(slices.Clone(euis), func(eui lorawan.EUI) bool { return left[eui] })
 	t.index.removeAll(gone)
-	t.index.putAll(found)
+	t.groups.forget(gone)
+	t.show(found)
 	return nil
 }
+
+// show puts rows in memory. A device that was dropped meanwhile and came again is in
+// no group.
+func (t *Table) show(rows []entry) { t.groups.forget(t.index.putAll(rows)) }
 
 // reload reads everything again, while look-ups and writes go on.
 func (t *Table) reload(ctx context.Context) error {

@@ -48,6 +48,6 @@ func (t *Table) saveTrust(ctx context.Context, size int, euis []lorawan.EUI) err
 	if err != nil {
 		return err
 	}
-	t.index.putAll(rows)
+	t.show(rows)
 	return nil
 }
