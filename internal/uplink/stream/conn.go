@@ -51,8 +51,7 @@ type conn struct {
 	writer writer
 
 	writing sync.WaitGroup
-
-	answers []message.Answer
+	answers []message.Answer // of one read
 
 	mu      sync.Mutex
 	wake    context.CancelFunc // makes the writer look at what follows

@@ -152,6 +152,26 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// A close frame holds what it can of its reason, as valid UTF-8.
+func TestCloseFrame(t *testing.T) {
+	tests := []struct {
+		give, want string
+	}{
+		{"why", "why"},
+		{strings.Repeat("x", 124), strings.Repeat("x", 123)},
+		{strings.Repeat("€", 42), strings.Repeat("€", 41)}, // 126 bytes, and 123
+		{strings.Repeat("x", 122) + "€", strings.Repeat("x", 122)},
+		{"\xff!", "!"},
+	}
+	for _, tt := range tests {
+		out := (&closeError{1008, tt.give}).appendFrame(nil)
+		op, data, err := readFrame(bytes.NewReader(out))
+		if code, reason := ws.ParseCloseFrameData(data); op != ws.OpClose || code != 1008 || reason != tt.want || err != nil {
+			t.Errorf("%q: %x %d %q %v", tt.give, op, code, reason, err)
+		}
+	}
+}
+
 // Whatever the messages and however the network cuts them, they are what was sent.
 func TestReaderProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -146,10 +146,7 @@ func (e *closeError) appendFrame(out []byte) []byte {
 		return endFrame(beginFrame(out), begin, ws.OpClose)
 	}
 	const most = ws.MaxControlFramePayloadSize - 2
-	reason := e.reason
-	if len(reason) > most {
-		reason = strings.ToValidUTF8(reason[:most], "")
-	}
+	reason := strings.ToValidUTF8(e.reason[:min(len(e.reason), most)], "")
 	out = binary.BigEndian.AppendUint16(beginFrame(out), uint16(e.code))
 	return endFrame(append(out, reason...), begin, ws.OpClose)
 }
