@@ -113,7 +113,7 @@ func (r *Router) Serve(ctx context.Context) error {
 	var group sync.WaitGroup
 	run := func(what string, f func() error) {
 		group.Go(func() {
-			if err := f(); err != nil {
+			if err := f(); err != nil && r.working.Err() == nil {
 				errs <- fmt.Errorf("router: %s: %w", what, err)
 				stopReading()
 			}

@@ -1,0 +1,288 @@
+package router
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws/wsutil"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/outbox"
+)
+
+const (
+	acme  = "acme-token-0001"
+	other = "other-token-0001"
+	late  = "late-token-00001"
+)
+
+// Both forms of a token open both streams, with and without the final slash; a
+// wrong one is refused before the upgrade.
+func TestTokensOpenStreams(t *testing.T) {
+	s := start(t, "", nil)
+	for _, path := range []string{"upstream/", "upstream", "downstream/", "downstream"} {
+		s.connect(acme, path).Close()
+		s.connect("", path+"?access_token="+acme).Close()
+		for _, wrong := range []string{"", "wrong-token-0001", late} {
+			if _, err := s.dial(wrong, path); err == nil || !strings.Contains(err.Error(), "401") {
+				t.Errorf("%s with token %q: %v", path, wrong, err)
+			}
+		}
+	}
+}
+
+// A long challenge is solved; answers change the length of the next one.
+func TestAnswersChangeTheChallenge(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		s := start(t, url, func(c *Config) { c.Trust.Start = outbox.MaxChallenge })
+		d := s.insert(acme, 0)
+		c := s.connect(acme, "upstream/")
+		size := outbox.MaxChallenge
+		for i, step := range []struct {
+			reject message.Reject
+			mic    uint32
+			next   func(int) int
+		}{
+			{0, 0, func(n int) int { return n / 2 }},
+			{0, 0, func(n int) int { return n / 2 }},
+			{message.MICFailed, 0, func(n int) int { return 2 * n }},
+			{message.RejectOther, 0, func(n int) int { return n }},
+			{0, 1, func(n int) int { return min(4*n, outbox.MaxChallenge) }}, // a wrong MIC
+			{0, 0, func(n int) int { return n / 2 }},
+		} {
+			s.send(frame(d, uint32(i)))
+			u := c.upstream()
+			if len(u.Challenge) != size || !slices.Contains(u.Challenge, micOf(&u, d)) {
+				t.Fatalf("step %d: challenge of %d entries, want %d with the true MIC", i, len(u.Challenge), size)
+			}
+			c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d) ^ step.mic, Reject: step.reject})
+			answers := uint64(i + 1)
+			s.until("the answer is counted", func() bool { return answered(s.boxStats()) == answers })
+			size = step.next(size)
+		}
+	})
+}
+
+func answered(s outbox.Stats) uint64 {
+	return s.RightMIC + s.WrongMIC + s.NotOffered + s.MICFailed + s.OtherRejects + s.Unknown
+}
+
+// Two connections share the load, none gets what the other has.
+func TestConnectionsShareTheLoad(t *testing.T) {
+	s := start(t, "", func(c *Config) { c.Trust.Start = 2 })
+	d := s.insert(acme, 0)
+	a, b := s.connect(acme, "upstream/"), s.connect(acme, "upstream/")
+	const all = 200
+	type delivery struct {
+		connection int
+		id         uint64
+	}
+	seen := make(chan delivery, 2*all)
+	for i, c := range []*client{a, b} {
+		go func() {
+			var u message.Upstream
+			for {
+				data, _, err := wsutil.ReadServerData(readWriter{c.from, c.Conn})
+				if err != nil || message.ParseUpstream(data, &u) != nil {
+					return
+				}
+				seen <- delivery{i, u.Transaction}
+			}
+		}()
+	}
+	for i := range all {
+		s.send(frame(d, uint32(i)))
+	}
+	got, parts := map[uint64]bool{}, [2]int{}
+	for range all {
+		select {
+		case one := <-seen:
+			if got[one.id] {
+				t.Errorf("transaction %d came twice", one.id)
+			}
+			got[one.id] = true
+			parts[one.connection]++
+		case <-time.After(patience):
+			t.Fatalf("only %d came", len(got))
+		}
+	}
+	if parts[0] == 0 || parts[1] == 0 {
+		t.Errorf("the connections got %v", parts)
+	}
+}
+
+// A message that was delivered on a connection that is lost before the answer
+// comes again with the same transaction and challenge.
+func TestLostConnectionRedelivers(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		s := start(t, url, nil)
+		d := s.insert(acme, 0)
+		first := s.connect(acme, "upstream/")
+		s.send(frame(d, 0))
+		u := first.upstream()
+		first.Close()
+		second := s.connect(acme, "upstream/")
+		again := second.upstream()
+		if again.Transaction != u.Transaction || !slices.Equal(again.Challenge, u.Challenge) || !slices.Equal(again.PHYNoMIC, u.PHYNoMIC) {
+			t.Errorf("first %+v, then %+v", u, again)
+		}
+		second.solve(&again, d)
+		s.until("it is acknowledged in Redis", func() bool { return s.intake.Stats().InFlight == 0 })
+	})
+}
+
+// What came while nobody was connected waits, and comes when somebody is.
+func TestUplinksWaitForTheCustomer(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		s := start(t, url, nil)
+		d := s.insert(acme, 0)
+		const all = 30
+		for i := range all {
+			s.send(frame(d, uint32(i)))
+		}
+		s.until("all are read", func() bool { return s.fates[routed].Load() >= all })
+		c := s.connect(acme, "upstream/")
+		seen := map[uint16]bool{}
+		for range all {
+			u := c.upstream()
+			f, err := lorawan.Parse(append(u.PHYNoMIC, 0, 0, 0, 0))
+			if err != nil || seen[f.FCnt] {
+				t.Fatalf("%v, counter %d", err, f.FCnt)
+			}
+			seen[f.FCnt] = true
+			c.solve(&u, d)
+		}
+		s.until("all are acknowledged", func() bool { return s.intake.Stats().InFlight == 0 })
+	})
+}
+
+// Join requests find their device by its DevEUI, though the row's JoinEUI is the
+// DevEUI; a join accept offers an address, and the first uplink from there
+// makes it the active one.
+func TestJoinAndPromotion(t *testing.T) {
+	s := start(t, "", nil)
+	d := lorawan.DemoDevice(1, 0)
+	if status, answer := s.call(acme, "/api/v1/devices/insert", `{"DevEUI": "`+d.DevEUI.String()+`", "JoinEUI": "`+d.DevEUI.String()+`"}`); status != 201 {
+		t.Fatal(status, answer)
+	}
+	up, down := s.connect(acme, "upstream/"), s.connect(acme, "downstream/")
+	s.send(lorawan.AppendJoinRequest(nil, d.JoinEUI, d.DevEUI, 7, lorawan.NewCMAC(d.NwkSKey)))
+	u := up.upstream()
+	up.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: lorawan.NewCMAC(d.NwkSKey).JoinMIC(u.PHYNoMIC)})
+	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
+	down.write(message.AppendDownstream(nil, &message.Downstream{Transaction: 5, DevEUI: d.DevEUI, Target: &d.DevAddr,
+		Window: message.Window{Radio: radio(), Delay: 15}, PHY: make([]byte, 17)}))
+	if ack, _, err := message.ParseDownstreamReply(down.read()); err != nil || ack.Transaction != 5 || ack.Mailbox == 0 {
+		t.Errorf("%+v, %v", ack, err)
+	}
+	s.until("the target is stored", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.HasTarget && r.Target == d.DevAddr })
+	s.send(frame(d, 1))
+	u = up.upstream()
+	up.solve(&u, d)
+	s.until("the target is the active address", func() bool {
+		r, _ := s.table.ByDevEUI(d.DevEUI)
+		return r.HasActive && r.Active == d.DevAddr && !r.HasTarget
+	})
+}
+
+func radio() message.Radio {
+	return message.Radio{Frequency: 868_100_000, Spreading: 9, Bandwidth: 125_000}
+}
+
+// An address that devices of two customers share: each gets the uplink, with its
+// own devices only, and an answer of one takes nothing from the other.
+func TestSharedAddress(t *testing.T) {
+	s := start(t, "", nil)
+	mine, theirs := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
+	third := lorawan.DemoDevice(1, 2)
+	for token, eui := range map[string]lorawan.EUI{other: theirs.DevEUI, acme: third.DevEUI} {
+		if status, answer := s.call(token, "/api/v1/devices/insert", `{"DevEUI": "`+eui.String()+`", "DevAddr": "`+mine.DevAddr.String()+`"}`); status != 201 {
+			t.Fatal(status, answer)
+		}
+	}
+	a, b := s.connect(acme, "upstream/"), s.connect(other, "upstream/")
+	s.send(frame(mine, 0))
+	u, v := a.upstream(), b.upstream()
+	if want := []lorawan.EUI{mine.DevEUI, third.DevEUI}; len(u.DevEUIs) != 2 || !slices.Contains(u.DevEUIs, want[0]) || !slices.Contains(u.DevEUIs, want[1]) {
+		t.Errorf("acme was offered %v, want %v", u.DevEUIs, want)
+	}
+	if !slices.Equal(v.DevEUIs, []lorawan.EUI{theirs.DevEUI}) || slices.Equal(u.Challenge, v.Challenge) {
+		t.Errorf("other was offered %v", v.DevEUIs)
+	}
+	a.solve(&u, mine)
+	s.until("acme's answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
+	if n := s.intake.Stats().InFlight; n != 1 {
+		t.Errorf("%d in flight, want 1: the other has not answered", n)
+	}
+	b.answer(message.Answer{Transaction: v.Transaction, Reject: message.MICFailed})
+	s.until("both are done", func() bool { return s.intake.Stats().InFlight == 0 })
+	a.silent()
+}
+
+// Copies of a frame are passed on once, frames that are none or nobody's not at all,
+// and everything is counted.
+func TestFates(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		s := start(t, url, func(c *Config) { c.Dedup.Window = time.Hour })
+		d := s.insert(acme, 0)
+		stranger := lorawan.DemoDevice(1, 9)
+		c := s.connect(acme, "upstream/")
+		one := frame(d, 1)
+		proprietary := append([]byte{0xe0}, make([]byte, 16)...)
+		s.send(one, one, one, frame(stranger, 1), proprietary, []byte{0x40, 1, 2, 3, 4, 0xff, 0, 0, 1, 2, 3, 4, 5})
+		want := map[fate]int64{routed: 1, duplicate: 2, unroutable: 1, notAnUplink: 1, malformed: 1}
+		s.until("all are counted", func() bool {
+			for f, n := range want {
+				if s.fates[f].Load() != n {
+					return false
+				}
+			}
+			return true
+		})
+		u := c.upstream()
+		c.solve(&u, d)
+		s.until("all are acknowledged", func() bool { return s.intake.Stats().InFlight == 0 })
+		c.silent()
+	})
+}
+
+// A device that fails too often is suspended: its frames are counted and not sent.
+func TestSuspension(t *testing.T) {
+	s := start(t, "", func(c *Config) { c.Trust.FailureLimit = 3 })
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "upstream/")
+	for i := range 4 {
+		s.send(frame(d, uint32(i)))
+		u := c.upstream()
+		c.answer(message.Answer{Transaction: u.Transaction, Reject: message.MICFailed})
+	}
+	s.until("the row is marked", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.Suspended })
+	s.send(frame(d, 9))
+	s.until("the next is counted", func() bool { return s.fates[suspended].Load() == 1 })
+	c.silent()
+	if rows := s.rows(acme); len(rows) != 1 {
+		t.Errorf("the customer sees %v", rows)
+	}
+}
+
+// The length of a challenge outlives the router.
+func TestTrustIsKept(t *testing.T) {
+	s := start(t, "", nil)
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "upstream/")
+	s.send(frame(d, 0))
+	u := c.upstream()
+	c.solve(&u, d)
+	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
+	s.stopRouter()
+	again := startWith(t, s.redis, s.table, nil)
+	defer again.stopRouter()
+	c = again.connect(acme, "upstream/")
+	again.send(frame(d, 1))
+	if u := c.upstream(); len(u.Challenge) != 8 {
+		t.Errorf("a challenge of %d entries, want 8: half of 16", len(u.Challenge))
+	}
+}
