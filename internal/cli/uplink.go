@@ -104,14 +104,6 @@ func ifUnset[T any](cmd *cobra.Command, flag string, given, otherwise T) T {
 	return otherwise
 }
 
-// mode is the first argument; none: flat.
-func mode(args []string) string {
-	if len(args) == 0 {
-		return gen.Flat.String()
-	}
-	return args[0]
-}
-
 func newUplinkGen(a *app) *cobra.Command {
 	var l uplinkLoad
 	var redis string

@@ -1,0 +1,158 @@
+package router
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/queue"
+)
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	gps := func(at time.Time) uint64 { return uint64(at.Sub(gpsEpoch).Milliseconds() + 18_000) }
+	for name, c := range map[string]struct {
+		window message.Window
+		last   time.Time
+		want   time.Duration // from now
+		code   message.ResultCode
+	}{
+		"class A":               {message.Window{Delay: 5}, now.Add(-time.Second), 4 * time.Second, 0},
+		"class A, late":         {message.Window{Delay: 1}, now.Add(-3 * time.Second), 0, message.TooLate},
+		"class A, never heard":  {message.Window{Delay: 1}, time.Time{}, 0, message.WindowNotFound},
+		"class B":               {message.Window{TMMS: []uint64{gps(now.Add(time.Second)), gps(now.Add(9 * time.Second))}}, time.Time{}, 9 * time.Second, 0},
+		"class B, late":         {message.Window{TMMS: []uint64{gps(now.Add(-time.Second))}}, time.Time{}, 0, message.TooLate},
+		"class B, far":          {message.Window{TMMS: []uint64{1<<64 - 1}}, time.Time{}, 200 * 365 * 24 * time.Hour, 0},
+		"class C, at once":      {message.Window{Deadline: 1}, time.Time{}, classC, 0},
+		"class C, the limit":    {message.Window{Deadline: 512}, time.Time{}, classC, 0},
+		"class C, seconds":      {message.Window{Deadline: uint64(now.Unix()) + 60}, time.Time{}, time.Minute, 0},
+		"class C, milliseconds": {message.Window{Deadline: uint64(now.UnixMilli()) + 1500}, time.Time{}, 1500 * time.Millisecond, 0},
+		"class C, far":          {message.Window{Deadline: 1<<64 - 1}, time.Time{}, classC, 0},
+		"class C, late":         {message.Window{Deadline: uint64(now.Unix()) - 1}, time.Time{}, 0, message.TooLate},
+	} {
+		until, err := deadline(&message.Downstream{Window: c.window}, c.last, now)
+		var refused *refusedDownlink
+		if err != nil {
+			refused = err.(*refusedDownlink)
+		}
+		switch {
+		case c.code != 0 && (refused == nil || refused.code != c.code):
+			t.Errorf("%s: %v, want %v", name, err, c.code)
+		case c.code == 0 && name == "class B, far":
+			if err != nil || until.Sub(now) < c.want {
+				t.Errorf("%s: %v, %v", name, until, err)
+			}
+		case c.code == 0 && (err != nil || until.Sub(now) != c.want):
+			t.Errorf("%s: in %v, %v; want %v", name, until.Sub(now), err, c.want)
+		}
+	}
+}
+
+// said collects replies.
+type said struct {
+	acks    []message.DownstreamAck
+	results []message.DownstreamResult
+}
+
+func (s *said) Ack(a message.DownstreamAck) error       { s.acks = append(s.acks, a); return nil }
+func (s *said) Result(r message.DownstreamResult) error { s.results = append(s.results, r); return nil }
+
+// A downlink that no gateway tells of ends with NoAck, once.
+func TestNoGatewayAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, reply := newDownlinks(), new(said)
+		mailbox, ok := d.accept(&message.Downstream{Transaction: 7}, reply)
+		d.expect(mailbox, time.Now().Add(time.Minute))
+		time.Sleep(time.Minute + gatewayTime - time.Second)
+		if !ok || len(reply.results) > 0 {
+			t.Errorf("accepted %v, results %v", ok, reply.results)
+		}
+		time.Sleep(2 * time.Second)
+		d.result(mailbox, message.Success, "late")
+		if len(reply.results) != 1 || reply.results[0].Code != message.NoAck || reply.results[0].Mailbox != mailbox || reply.results[0].Transaction != 7 {
+			t.Errorf("results %+v", reply.results)
+		}
+	})
+}
+
+func TestDownlinksAreBounded(t *testing.T) {
+	t.Parallel()
+	d := newDownlinks()
+	for range pendingMost {
+		if _, ok := d.accept(&message.Downstream{}, new(said)); !ok {
+			t.Fatal("refused too early")
+		}
+	}
+	if _, ok := d.accept(&message.Downstream{}, new(said)); ok {
+		t.Error("one too many is accepted")
+	}
+}
+
+// Downlinks over real sockets: first the ack, then the result, as gateways, or
+// the lack of them, have it.
+func TestDownlinks(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		s := start(t, url, nil)
+		d := s.insert(acme, 0)
+		if status, answer := s.call(acme, "/api/v1/multicast/multicast-groups/create", `{"name": "lamps", "addr": "0f41c7aa"}`); status != 201 {
+			t.Fatal(status, answer)
+		}
+		c := s.connect(acme, "downstream/")
+		at := message.Window{Radio: radio(), Deadline: 1}
+		for i, step := range []struct {
+			down message.Downstream
+			code message.ResultCode
+			text string
+			sent bool
+		}{
+			{message.Downstream{DevEUI: d.DevEUI, Window: at, PHY: []byte{1}}, message.Success, "sent", true},
+			{message.Downstream{DevEUI: d.DevEUI, Window: at, PHY: []byte{1}}, message.GatewayError, "TOO_EARLY", true},
+			{message.Downstream{Multicast: true, Group: 0x0f41c7aa, Window: at, PHY: []byte{1}}, message.Success, "sent", true},
+			{message.Downstream{Multicast: true, Group: 1, Window: at, PHY: []byte{1}}, message.GatewayNotFound, "no multicast group 00000001", false},
+			{message.Downstream{DevEUI: 99, Window: at, PHY: []byte{1}}, message.GatewayNotFound, "no subscription", false},
+			{message.Downstream{DevEUI: d.DevEUI, Window: message.Window{Radio: radio(), Delay: 1}, PHY: []byte{1}}, message.WindowNotFound, "no uplink", false},
+		} {
+			step.down.Transaction = uint64(i + 1)
+			c.write(message.AppendDownstream(nil, &step.down))
+			ack, result, err := message.ParseDownstreamReply(c.read())
+			if err != nil || result != nil || ack.Transaction != step.down.Transaction || ack.Mailbox == 0 {
+				t.Fatalf("step %d: ack %+v, result %v, %v", i, ack, result, err)
+			}
+			if step.sent {
+				told := queue.DownlinkResult{Customer: "acme", DownstreamResult: message.DownstreamResult{
+					Transaction: ack.Transaction, Mailbox: ack.Mailbox, Code: step.code, Text: step.text}}
+				if err := s.redis.SendResult(t.Context(), &told); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, result, err = message.ParseDownstreamReply(c.read())
+			if err != nil || result == nil || result.Code != step.code || result.Mailbox != ack.Mailbox || !strings.Contains(result.Text, step.text) {
+				t.Errorf("step %d: %+v, %v; want %v", i, result, err, step.code)
+			}
+		}
+	})
+}
+
+// Another customer's device is as unknown as one that nobody has.
+func TestDownlinkToAnothersDevice(t *testing.T) {
+	s := start(t, "", nil)
+	d := s.insert(acme, 0)
+	replies := map[string]string{}
+	for _, eui := range []lorawan.EUI{d.DevEUI, 99} {
+		reply := new(said)
+		s.downlink(context.Background(), "other", &message.Downstream{Transaction: 1, DevEUI: eui, Window: message.Window{Deadline: 1}}, reply)
+		if len(reply.results) != 1 {
+			t.Fatalf("results %+v", reply.results)
+		}
+		replies[strings.ReplaceAll(reply.results[0].Text, eui.String(), "X")] = reply.results[0].Code.String()
+	}
+	if len(replies) != 1 {
+		t.Errorf("they are told apart: %v", replies)
+	}
+}
