@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,7 @@ type database struct {
 	*sql.DB
 	postgres *pgx.ConnConfig // nil: SQLite
 	timeout  time.Duration   // of a transaction, or of reading a few rows again
+	outages  atomic.Int64    // how often the database was not available
 }
 
 func openDatabase(address string) (*database, error) {
@@ -48,12 +50,7 @@ func openDatabase(address string) (*database, error) {
 		if config.ConnectTimeout == 0 {
 			config.ConnectTimeout = writeTimeout / 2
 		}
-		// A connection that broke while idle is replaced before it fails a write.
-		probe := stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return true })
-		db := &database{stdlib.OpenDB(*config, probe), config, writeTimeout}
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		return db, nil
+		return openPostgres(config), nil
 	case "":
 		return openSQLite(defaultFile)
 	case "sqlite":
@@ -62,6 +59,26 @@ func openDatabase(address string) (*database, error) {
 		}
 	}
 	return nil, fmt.Errorf("table: database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
+}
+
+func openPostgres(config *pgx.ConnConfig) *database {
+	const since = "outages"
+	db := &database{postgres: config, timeout: writeTimeout}
+	// A connection that broke while idle is replaced before it fails a write. One from
+	// before an outage is not even tried: it may lead nowhere, and each such would cost
+	// a write its whole time.
+	db.DB = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+		conn.PgConn().CustomData()[since] = db.outages.Load()
+		return nil
+	}), stdlib.OptionShouldPing(func(_ context.Context, idle stdlib.ShouldPingParams) bool {
+		if conn := idle.Conn.PgConn(); conn.CustomData()[since] != db.outages.Load() {
+			_ = conn.Conn().Close()
+		}
+		return true
+	}))
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db
 }
 
 func openSQLite(path string) (*database, error) {
@@ -141,7 +158,11 @@ func numberOrNull(a *lorawan.DevAddr) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	return db.attempt(ctx, do)
+	err := db.attempt(ctx, do)
+	if errors.Is(err, ErrUnavailable) {
+		db.outages.Add(1)
+	}
+	return err
 }
 
 func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {

@@ -5,7 +5,13 @@ package table
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +126,106 @@ func TestSilentDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the row is read again", func() bool { row, _ := table.ByDevEUI(1); return row.Suspended })
+}
+
+// Connections that lead nowhere cost one write its time and not each its own.
+func TestConnectionsThatLeadNowhere(t *testing.T) {
+	c := postgres(t)
+	url := c.fresh(t)
+	fill(t, url, "a", 10)
+	proxy := newProxy(t, filepath.Join(c.dir, ".s.PGSQL.5432"))
+	table := open(t, Config{URL: strings.Replace(url, c.dir, proxy.dir, 1)})
+	var writers sync.WaitGroup
+	for eui := range lorawan.EUI(connections) {
+		writers.Go(func() {
+			if err := table.Suspend(t.Context(), eui+1, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	proxy.swallow()
+	table.db.timeout = time.Second
+	if err := table.Suspend(t.Context(), 1, false); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a write into the void: %v", err)
+	}
+	table.db.timeout = time.Minute
+	if err := table.Suspend(t.Context(), 1, false); err != nil {
+		t.Errorf("a write on a new connection: %v", err)
+	}
+}
+
+// A proxy stands between a table and a server.
+type proxy struct {
+	dir     string
+	mu      sync.Mutex
+	clients map[net.Conn]*atomic.Bool // whether bytes are passed on
+}
+
+func newProxy(t *testing.T, server string) *proxy {
+	dir, err := os.MkdirTemp("", "proxy") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{dir: dir, clients: map[net.Conn]*atomic.Bool{}}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.pass(client, server) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		p.each(func(client net.Conn, _ *atomic.Bool) { client.Close() })
+		running.Wait()
+		os.RemoveAll(dir)
+	})
+	return p
+}
+
+func (p *proxy) each(do func(client net.Conn, passes *atomic.Bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for client, passes := range p.clients {
+		do(client, passes)
+	}
+}
+
+func (p *proxy) pass(client net.Conn, server string) {
+	defer client.Close()
+	upstream, err := net.Dial("unix", server)
+	if err != nil {
+		return
+	}
+	defer upstream.Close()
+	passes := new(atomic.Bool)
+	passes.Store(true)
+	p.mu.Lock()
+	p.clients[client] = passes
+	p.mu.Unlock()
+	go func() { _, _ = io.Copy(client, upstream) }() // ends with upstream
+	for buf := make([]byte, 4096); ; {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if passes.Load() {
+			_, _ = upstream.Write(buf[:n])
+		}
+	}
+}
+
+// swallow lets all connections that there are lead nowhere.
+func (p *proxy) swallow() {
+	p.each(func(_ net.Conn, passes *atomic.Bool) { passes.Store(false) })
 }
 
 // A connection on which nothing comes is looked after and stays in use.
