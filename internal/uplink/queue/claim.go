@@ -48,8 +48,9 @@ func (in *Intake) inspect(ctx context.Context) error {
 }
 
 func (in *Intake) inspectSource(ctx context.Context, s *source) error {
-	replies := in.redis.client.DoMulti(ctx,
-		in.redis.cmd("XINFO", "CONSUMERS", s.key, group), in.redis.cmd("XLEN", s.key))
+	r := in.redis
+	replies := r.client.DoMulti(ctx,
+		r.cmd("XINFO", "CONSUMERS", s.key, group), r.cmd("XLEN", s.key), r.cmd("XINFO", "GROUPS", s.key))
 	consumers, err := replies[0].ToArray()
 	if err != nil {
 		if strings.Contains(err.Error(), "no such key") {
@@ -69,11 +70,11 @@ func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 		name, n := text(about["name"]), number(about["pending"])
 		pending += n
 		switch {
-		case in.holder.lives(name):
+		case !in.dead(name):
 		case n > 0:
 			dead = append(dead, name)
 		case number(about["idle"]) > forgetAfter.Milliseconds():
-			if err := in.redis.client.Do(ctx, in.redis.script(scriptForget, s.key, group, name)).Error(); err != nil {
+			if err := r.client.Do(ctx, r.script(scriptForget, s.key, group, name)).Error(); err != nil {
 				return err
 			}
 		}
@@ -81,8 +82,45 @@ func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 	length, err := replies[1].AsInt64()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dead, s.pending, s.length = dead, pending, length
+	s.dead, s.pending, s.lag = dead, pending, max(0, length-pending)
+	if lag, ok := lagOf(replies[2]); ok && !r.embedded { // which counts wrongly
+		s.lag = lag
+	}
 	return err
+}
+
+// lagOf finds how many entries were not delivered yet; Redis 7 tells, mostly.
+func lagOf(reply rueidis.RedisResult) (int64, bool) {
+	groups, err := reply.ToArray()
+	if err != nil {
+		return 0, false
+	}
+	for i := range groups {
+		about, err := groups[i].AsMap()
+		if err != nil || text(about["name"]) != group {
+			continue
+		}
+		lag, ok := about["lag"]
+		if n, err := lag.AsInt64(); ok && err == nil {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// dead tells whether nothing was heard of an instance for the length of a lease:
+// after an outage of Redis nobody's heartbeat is there at first.
+func (in *Intake) dead(instance string) bool {
+	if in.holder.lives(instance) {
+		delete(in.absent, instance)
+		return false
+	}
+	since, ok := in.absent[instance]
+	if !ok {
+		since = time.Now()
+		in.absent[instance] = since
+	}
+	return time.Since(since) >= in.cfg.Lease
 }
 
 func text(m rueidis.RedisMessage) string {

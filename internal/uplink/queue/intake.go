@@ -116,6 +116,8 @@ type Intake struct {
 	leaving   map[*source]uint64 // to be released, from this version of owned on
 	cause     error              // why it stopped by itself
 
+	absent map[string]time.Time // instances that the keeper does not see, since when
+
 	count    counters
 	stop     context.CancelFunc
 	ctx      context.Context // ends with Close, or when the name is taken
@@ -164,6 +166,7 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 		redis: r, cfg: cfg, nonce: newNonce(), owned: newSourceSet(), forwarded: newSourceSet(),
 		acksWait: make(chan struct{}, 1), beatNow: make(chan struct{}, 1),
 		customers: map[string]*source{}, malformed: map[string]uint64{}, leaving: map[*source]uint64{},
+		absent: map[string]time.Time{},
 	}
 	for i := range n {
 		in.parts = append(in.parts, newSource(keyUplinks+strconv.Itoa(i), i, nil))
@@ -228,7 +231,7 @@ func (in *Intake) Stats() Stats {
 	for _, s := range in.owned.list() {
 		s.mu.Lock()
 		st.Pending += s.pending
-		st.Lag += max(0, s.length-s.pending)
+		st.Lag += s.lag
 		s.mu.Unlock()
 		st.Partitions = append(st.Partitions, s.index)
 	}

@@ -18,6 +18,14 @@ const blockFor = 500 * time.Millisecond
 // maxDeliveries is how often an entry is tried before it is called poisonous.
 const maxDeliveries = 5
 
+const (
+	// together is how many uplinks share one piece of memory, which lives as long
+	// as any of them does.
+	together = 16
+	// shortPHY bytes of it are for the frame of each; long ones have their own.
+	shortPHY = 48
+)
+
 // A delivery is what was read from one source.
 type delivery struct {
 	source  *source
@@ -151,10 +159,12 @@ func eachStream(msg rueidis.RedisMessage, f func(key string, entries []rueidis.R
 // The numbers of deliveries are those of entries that come again; nil: all come
 // for the first time.
 func (f *fetcher) deliver(s *source, entries []rueidis.RedisMessage, deliveries map[entryID]int) {
-	room := make([]message.Uplink, len(entries))
+	var (
+		room  []message.Uplink
+		arena []byte
+		bad   []badEntry
+	)
 	uplinks := make([]*message.Uplink, 0, len(entries))
-	arena := make([]byte, 48*len(entries))
-	var bad []badEntry
 	f.ids = f.ids[:0]
 	for i := range entries {
 		id, fields, ok := f.entry(&entries[i])
@@ -162,7 +172,11 @@ func (f *fetcher) deliver(s *source, entries []rueidis.RedisMessage, deliveries 
 			continue
 		}
 		f.ids = append(f.ids, id)
-		u := &room[i]
+		if len(room) == 0 {
+			room, arena = make([]message.Uplink, together), make([]byte, together*shortPHY)
+		}
+		u := &room[0]
+		room = room[1:]
 		u.Origin = message.Origin{Partition: s.index, Millis: id.millis, Seq: id.seq, Deliveries: 1}
 		if n, again := deliveries[id]; again {
 			u.Origin.Deliveries = n

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 60 * time.Second
 
 // until waits for a condition.
-func until(t *testing.T, what string, condition func() bool) {
+func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -32,14 +32,14 @@ func until(t *testing.T, what string, condition func() bool) {
 
 // testServer is a real redis-server that a test may kill and start again.
 type testServer struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
 // newTestServer starts one with an append-only file behind a Unix socket.
-func newTestServer(t *testing.T) *testServer {
+func newTestServer(t testing.TB) *testServer {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -82,7 +82,7 @@ func (s *testServer) kill() {
 	<-s.done
 }
 
-func openURL(t *testing.T, url string) *Redis {
+func openURL(t testing.TB, url string) *Redis {
 	t.Helper()
 	r, err := Open(t.Context(), Config{URL: url})
 	if err != nil {

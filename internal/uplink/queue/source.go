@@ -64,8 +64,8 @@ type source struct {
 	// dirty: something was acknowledged since the last trim. held: an old
 	// entry keeps the stream from being trimmed.
 	dirty, held bool
-	pending     int64 // of all consumers
-	length      int64
+	// pending: delivered to any consumer; lag: not delivered yet.
+	pending, lag int64
 }
 
 func newSource(key string, index int, handle func([]*message.Uplink)) *source {

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package queue
+
+import "testing"
+
+func reportCPU(b *testing.B, _ *Redis, f func()) {
+	b.ResetTimer()
+	f()
+}
