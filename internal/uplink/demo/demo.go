@@ -4,6 +4,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,11 +34,16 @@ type Config struct {
 	Redis string
 	// Router holds further arguments of contend serve router.
 	Router []string
+	// DB is a routing table that has the generator's devices already; "" is one in
+	// memory, which is given them.
+	DB string
 	// Generator holds the arguments of contend uplink gen, the mode first.
 	Generator []string
 	// Sink is how uplinks are taken; URL, Token and Notice are set here.
 	Sink sink.Config
-	Log  *slog.Logger
+	// Observe, if set, is called every second with what the router's process uses.
+	Observe func(subject.Sample)
+	Log     *slog.Logger
 }
 
 // Auto stands for a private redis-server where one is installed, and else for an
@@ -125,13 +131,10 @@ func installed() bool {
 }
 
 func (r *run) startRouter(ctx context.Context) (err error) {
-	redis := r.url
-	if redis == "" {
-		redis = "embedded://{{addr.redis}}"
-	}
+	redis := cmp.Or(r.url, "embedded://{{addr.redis}}")
 	r.router, err = subject.Start(ctx, subject.Config{Name: "router", Ready: subject.Ready{HTTP: "/ready"},
 		Command: slices.Concat(r.Self, []string{"serve", "router", "--http", "{{addr}}", "--redis", redis,
-			"--db", "sqlite::memory:", "--drain-timeout", "1s"}, r.Router)})
+			"--db", cmp.Or(r.DB, "sqlite::memory:"), "--drain-timeout", "1s"}, r.Router)})
 	if err == nil && r.url == "" {
 		r.url = "redis://" + r.router.Addr("redis")
 	}
@@ -140,6 +143,9 @@ func (r *run) startRouter(ctx context.Context) (err error) {
 
 // insert makes the generator's devices known to the router.
 func (r *run) insert(ctx context.Context) error {
+	if r.DB != "" {
+		return nil
+	}
 	for i := range max(r.Sink.Devices, 1) {
 		d := lorawan.DemoDevice(r.Sink.Seed, i)
 		body, err := json.Marshal(map[string]any{"DevEUI": d.DevEUI, "JoinEUI": d.JoinEUI, "DevAddr": d.DevAddr})
@@ -204,6 +210,9 @@ func (r *run) measure(ctx context.Context) (*Result, error) {
 	case err := <-ended:
 		return nil, err
 	}
+	if r.Observe != nil {
+		go r.observe(ctx)
+	}
 	generator, generated := r.generate(ctx)
 	if generated != nil {
 		cancel()
@@ -224,6 +233,21 @@ func (r *run) measure(ctx context.Context) (*Result, error) {
 	}
 	parts = append(parts, Part{"sink", time.Duration(received.CPUSec * float64(time.Second))})
 	return &Result{Result: received, Redis: r.name, Parts: parts, Router: after.router}, nil
+}
+
+func (r *run) observe(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if used, err := r.router.Sample(); err == nil {
+				r.Observe(used)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // generate runs the generator and returns the CPU time that it used.

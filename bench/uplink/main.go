@@ -1,0 +1,218 @@
+// Uplink shows how fast the way of uplinks is: each figure of the table about it
+// in docs/benchmarks.md. Redis, router, generator and sink are processes on this
+// machine; Redis is a redis-server without an append-only file.
+//
+//	go run ./bench/uplink
+//	go run ./bench/uplink -only flat,no-acks -runs 9
+//	go run ./bench/uplink -only memory -length 5m
+//
+// It takes some twelve minutes, seven of them for the memory.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"contend/bench/internal/paired"
+	"contend/internal/uplink/demo"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/sink"
+	"contend/load"
+)
+
+func main() {
+	b := &bench{out: os.Stdout}
+	flag.StringVar(&b.only, "only", "", "the rows to show, as in flat,rate; empty: all")
+	flag.IntVar(&b.runs, "runs", 5, "runs of each row, in turns")
+	flag.DurationVar(&b.length, "length", 5*time.Minute, "how long the memory is watched")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := b.run(ctx); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "bench/uplink:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	only    string
+	runs    int
+	length  time.Duration
+	out     io.Writer
+	contend string
+}
+
+// A row is one way of sending, and what is asked of it.
+type row struct {
+	key, title string
+	generator  []string
+	noAck      bool
+	pacer      *load.Pacer
+	expect     int64
+	figures    []figure
+	seen       []*demo.Result
+}
+
+// A figure is a bar for one number of a run.
+type figure struct {
+	name  string
+	of    func(*demo.Result) float64
+	unit  string
+	bar   float64
+	least bool // the bar is the least, not the most
+}
+
+var (
+	pace = func(r *demo.Result) float64 { return r.Load.ThroughputPerSec }
+	p50  = func(r *demo.Result) float64 { return r.Load.Response.Quantile(0.5).Seconds() * 1e3 }
+	p99  = func(r *demo.Result) float64 { return r.Load.Response.Quantile(0.99).Seconds() * 1e3 }
+	mean = func(r *demo.Result) float64 { return r.Load.Response.Mean().Seconds() * 1e3 }
+)
+
+func rows() []*row {
+	return []*row{
+		{key: "flat", title: "flat, 100 000, with acks; published 8018/s", generator: []string{"flat", "-n", "100000"}, expect: 100_000,
+			figures: []figure{{"uplinks", pace, "/s", 80_000, true}}},
+		{key: "no-acks", title: "flat, 100 000, no acks, trust reduction off; published 8131/s", generator: []string{"flat", "-n", "100000"}, expect: 100_000, noAck: true,
+			figures: []figure{{"uplinks", pace, "/s", 100_000, true}}},
+		{key: "rate", title: "8000/s for 10 s, with acks; published, flat at about that pace: 0.16 ms / 169 ms", generator: []string{"rate", "-r", "8000", "-n", "80000"},
+			pacer: load.ConstantRate(8000), expect: 80_000,
+			figures: []figure{{"response p50", p50, "ms", 1, false}, {"response p99", p99, "ms", 10, false}}},
+		{key: "batch", title: "10 batches of 10 000, 1 s apart, with acks; published 406 ms", generator: []string{"batch", "-b", "10", "-n", "10000", "-d", "1s"}, expect: 100_000,
+			figures: []figure{{"mean latency", mean, "ms", 80, false}}},
+	}
+}
+
+func (b *bench) wants(key string) bool {
+	return b.only == "" || slices.Contains(strings.Split(b.only, ","), key)
+}
+
+func (b *bench) run(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "contend-uplink-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b.contend = filepath.Join(dir, "contend")
+	if err := paired.BuildContend(ctx, b.contend); err != nil {
+		return err
+	}
+	paired.PrintEnvironment(b.out)
+	if b.wants("functions") {
+		if err := b.functions(ctx); err != nil {
+			return err
+		}
+	}
+	list := slices.DeleteFunc(rows(), func(r *row) bool { return !b.wants(r.key) })
+	for range b.runs {
+		for _, r := range list {
+			result, err := demo.Run(ctx, b.config(r))
+			if err != nil {
+				return fmt.Errorf("row %s: %w", r.key, err)
+			}
+			if result.Lost > 0 || result.Unsolved > 0 {
+				return fmt.Errorf("row %s: %d lost, %d unsolved: %s", r.key, result.Lost, result.Unsolved, result.LastError)
+			}
+			r.seen = append(r.seen, result)
+		}
+	}
+	for _, r := range list {
+		r.print(b.out)
+	}
+	if b.wants("memory") {
+		return b.memory(ctx, dir)
+	}
+	return nil
+}
+
+func (b *bench) config(r *row) demo.Config {
+	c := demo.Config{Self: []string{b.contend}, Redis: queue.Managed, Generator: r.generator,
+		Sink: sink.Config{Seed: 1, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, CPU: processCPU, Idle: 20 * time.Second}}
+	if r.noAck {
+		c.Router = []string{"--no-trust-reduction", "--trust-start", "2"}
+	}
+	c.Generator = append(slices.Clone(c.Generator), "--seed", "1")
+	return c
+}
+
+// processCPU returns the CPU time that this process, the sink, has used.
+func processCPU() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// print writes the medians of a row and what used the CPU.
+func (r *row) print(w io.Writer) {
+	if len(r.seen) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s (median of %d runs)\n", r.title, len(r.seen))
+	for _, f := range r.figures {
+		var values []float64
+		for _, result := range r.seen {
+			values = append(values, f.of(result))
+		}
+		got := paired.Median(values)
+		fmt.Fprintf(w, "  %s: %.4g %s [%.4g to %.4g], bar %s %.6g %s: %s\n", f.name, got, f.unit, slices.Min(values), slices.Max(values),
+			map[bool]string{true: "≥", false: "≤"}[f.least], f.bar, f.unit, verdict(got, f.bar, f.least))
+	}
+	fmt.Fprint(w, "  CPU per uplink:")
+	all := 0.0
+	for i, p := range r.seen[0].Parts {
+		var values []float64
+		for _, result := range r.seen {
+			values = append(values, result.Parts[i].CPU.Seconds()*1e6/float64(result.Distinct))
+		}
+		each := paired.Median(values)
+		all += each
+		fmt.Fprintf(w, " %s %.2f µs,", p.Name, each)
+	}
+	busy := all * 1e-6 * float64(r.seen[0].Distinct) / r.seen[0].Total.Seconds() / float64(runtime.NumCPU())
+	fmt.Fprintf(w, " together %.2f µs: %d cores allow %.4g/s; they were %.0f %% busy with it\n", all, runtime.NumCPU(), float64(runtime.NumCPU())/all*1e6, 100*busy)
+	fmt.Fprintf(w, "  challenges of %d entries at first, %.3g on average; %.4g bytes per message\n", r.seen[0].FirstChallenge,
+		r.seen[0].MeanChallenge, float64(r.seen[0].Bytes)/float64(r.seen[0].Uplinks))
+}
+
+func verdict(got, bar float64, least bool) string {
+	if least == (got >= bar) || got == bar {
+		return "reached"
+	}
+	return "MISSED"
+}
+
+// functions shows the figures of single functions.
+func (b *bench) functions(ctx context.Context) error {
+	for _, f := range []struct{ pattern, room, bar string }{
+		{"UplinkMIC$", "lorawan", "MIC with a prepared key: ≤ 150 ns, 0 allocations"},
+		{"Solve$", "sink", "solving a challenge, parsing excluded: ≤ 10 µs at 4096 entries; published about 0.13 s"},
+		{"TenMillion$/^By(DevEUI|Addr)$", "table", "look-up among 10 million devices: ≤ 200 ns, ≤ 100 bytes per device on top of the row"},
+	} {
+		fmt.Fprintln(b.out, "\n"+f.bar)
+		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", f.pattern, "-benchmem", "-count", "3", "./internal/uplink/"+f.room)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w\n%s", f.room, err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, "Benchmark") {
+				fmt.Fprint(b.out, "  "+line)
+			}
+		}
+	}
+	return nil
+}
