@@ -127,7 +127,7 @@ type Intake struct {
 type counters struct {
 	read, claimed, poisonous, lost atomic.Uint64
 	acked, unknown, trimmed        atomic.Uint64
-	forwarded, errors              atomic.Uint64
+	forwarded, dropped, errors     atomic.Uint64
 }
 
 // Stats are counts since the start, and sizes of now.
@@ -140,7 +140,8 @@ type Stats struct {
 	Acked     uint64
 	Unknown   uint64 // acknowledgements of what was not in flight
 	Trimmed   uint64
-	Forwarded uint64 // to customers of other instances
+	Forwarded uint64 // to the streams of customers
+	Dropped   uint64 // instead, because too many wait there
 	Errors    uint64 // of Redis, or of the way to it
 	InFlight  int    // delivered to us, not acknowledged
 	// Of the partitions of this instance, some seconds ago at most: entries
@@ -223,7 +224,7 @@ func (in *Intake) Stats() Stats {
 	st := Stats{
 		Read: c.read.Load(), Poisonous: c.poisonous.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
 		Acked: c.acked.Load(), Unknown: c.unknown.Load(), Trimmed: c.trimmed.Load(),
-		Forwarded: c.forwarded.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()),
+		Forwarded: c.forwarded.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()),
 	}
 	in.mu.Lock()
 	st.Malformed = maps.Clone(in.malformed)

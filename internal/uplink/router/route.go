@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -63,7 +64,12 @@ func (r *Router) pass(uplinks []*message.Uplink) {
 		r.fates[routed].Add(1)
 	}
 	for what, list := range ends {
-		r.done(list, fate(what))
+		if fate(what) != malformed {
+			r.done(list, fate(what))
+		} else if len(list) > 0 {
+			r.fates[malformed].Add(int64(len(list)))
+			r.intake.Reject(list, whyMalformed)
+		}
 	}
 	for customer, messages := range lots {
 		r.deliver(string(customer), messages)
@@ -109,6 +115,20 @@ func share(lots map[table.Customer][]outbox.Message, u *message.Uplink, rows []t
 		lots[row.Customer] = append(lot, outbox.Message{Uplink: u, DevEUIs: []lorawan.EUI{row.DevEUI}})
 		u.Recipients.Add(1)
 	}
+}
+
+// whyMalformed says what is wrong with a frame.
+func whyMalformed(u *message.Uplink) (kind, reason string) {
+	_, err := lorawan.Parse(u.PHY)
+	for _, k := range []struct {
+		kind string
+		err  error
+	}{{"frame_size", lorawan.ErrSize}, {"frame_version", lorawan.ErrVersion}, {"frame_options", lorawan.ErrOptions}, {"frame_rejoin", lorawan.ErrRejoinType}} {
+		if errors.Is(err, k.err) {
+			kind = k.kind
+		}
+	}
+	return kind, err.Error()
 }
 
 // done ends uplinks that are passed on to nobody.
