@@ -15,9 +15,8 @@ import (
 const (
 	// maxBad is about how many entries ran:uplinks:bad keeps.
 	maxBad = 10_000
-	// What is kept of an entry that may be of any size.
+	// What is kept of an entry, and of what is wrong with it.
 	maxBadFields = 40
-	maxBadValue  = 512
 	maxReason    = 1024
 )
 
@@ -48,7 +47,7 @@ func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) ba
 		"kind", why[0], "reason", cut(why[1], maxReason),
 		"stream", s.key, "entry", fmt.Sprintf("%d-%d", o.Millis, o.Seq))
 	for _, field := range fields[:min(len(fields), 2*maxBadFields)] {
-		b.args = append(b.args, cut(field, maxBadValue))
+		b.args = append(b.args, strings.Clone(field))
 	}
 	return b
 }

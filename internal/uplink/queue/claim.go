@@ -217,13 +217,15 @@ func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch, m
 	if len(batch.ids) == 0 {
 		return nil
 	}
+	f.sources, f.deliveries = []*source{s}, batch.deliveries
 	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance, millis}, batch.ids...)
-	entries, err := f.in.redis.do(ctx, cmd...).ToArray()
+	f.begin(s.key)
+	err := f.ask(ctx, cmd, func() error { return f.wire.entries(f) })
+	f.end()
 	if err != nil {
 		return err
 	}
-	f.in.count.claimed.Add(uint64(len(entries)))
-	f.deliver(s, entries, batch.deliveries)
+	f.in.count.claimed.Add(uint64(len(f.ids)))
 	if len(f.ids) == len(batch.ids) {
 		return nil
 	}

@@ -122,7 +122,7 @@ func (p *parser) missing(set fieldSet) {
 
 func (p *parser) fail(field, value, want string) {
 	value = strings.Clone(value[:min(len(value), 40)])
-	p.bad = append(p.bad, &FieldError{Field: field, Value: value, Want: want})
+	p.bad = append(p.bad, &FieldError{Field: strings.Clone(field), Value: value, Want: want})
 }
 
 // once notes that a field was seen; it must not come again.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"contend/internal/uplink/message"
 )
 
@@ -49,17 +47,30 @@ func (in *Intake) read(ctx context.Context, set *sourceSet) {
 
 // A fetcher is the reading side of one set of sources.
 type fetcher struct {
-	in     *Intake
-	set    *sourceSet
-	out    chan<- delivery
-	parser parser
-	fields []string
-	ids    []entryID
-	args   []string
+	in   *Intake
+	set  *sourceSet
+	out  chan<- delivery
+	wire *wire
+	args []string
+
+	// Of the source that is being read.
+	sources []*source
+	source  *source
+	// deliveries has the counts of entries that come again; an entry that it has
+	// not comes for the first time.
+	deliveries map[entryID]int
+	ids        []entryID
+	uplinks    []*message.Uplink
+	spare      []*message.Uplink // of the delivery before, which was handled
+	memory     []message.Uplink
+	arena      []byte
+	bad        []badEntry
+	parser     parser
 }
 
 func (f *fetcher) run(ctx context.Context) {
 	defer f.set.finish()
+	defer f.hangUp()
 	var pause backoff
 	for f.room(ctx) {
 		sources, changed := f.set.snapshot()
@@ -72,7 +83,7 @@ func (f *fetcher) run(ctx context.Context) {
 		}
 		err := f.again(ctx, sources)
 		if err == nil {
-			err = f.next(sources)
+			err = f.next(ctx, sources)
 		}
 		if err == nil {
 			pause = 0
@@ -111,8 +122,8 @@ func (f *fetcher) room(ctx context.Context) bool {
 
 // next reads new entries. It outlasts the end of the reader's ctx by blockFor:
 // a reply that nobody waits for would be entries that nobody handles.
-func (f *fetcher) next(sources []*source) error {
-	f.args = append(f.args[:0], "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch),
+func (f *fetcher) next(ctx context.Context, sources []*source) error {
+	f.args = append(f.args[:0], "XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch),
 		"BLOCK", strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS")
 	for _, s := range sources {
 		f.args = append(f.args, s.key)
@@ -120,106 +131,88 @@ func (f *fetcher) next(sources []*source) error {
 	for range sources {
 		f.args = append(f.args, ">")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), blockFor+10*time.Second)
-	defer cancel()
-	client := f.in.redis.client
-	reply := client.Do(ctx, client.B().Arbitrary("XREADGROUP").Args(f.args...).Blocking())
-	msg, err := reply.ToMessage()
-	if rueidis.IsRedisNil(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return eachStream(msg, func(key string, entries []rueidis.RedisMessage) {
-		for _, s := range sources {
-			if s.key == key {
-				f.deliver(s, entries, nil)
-			}
-		}
-	})
+	f.sources, f.deliveries = sources, nil
+	return f.ask(ctx, f.args, func() error { return f.wire.streams(f) })
 }
 
-// eachStream walks through the reply of a read: pairs of a stream and its entries.
-func eachStream(msg rueidis.RedisMessage, f func(key string, entries []rueidis.RedisMessage)) error {
-	streams, err := msg.ToArray()
-	for _, stream := range streams {
-		pair, _ := stream.ToArray()
-		if len(pair) != 2 {
-			continue
+// ask sends a command on the fetcher's own connection, which it makes when there
+// is none, and gives up after an error.
+func (f *fetcher) ask(ctx context.Context, args []string, read func() error) (err error) {
+	if f.wire == nil {
+		if f.wire, err = f.in.redis.dial(ctx); err != nil {
+			return err
 		}
-		key, _ := pair[0].ToString()
-		entries, _ := pair[1].ToArray()
-		f(key, entries)
+	}
+	if err = f.wire.send(blockFor, args...); err == nil {
+		err = read()
+	}
+	if err != nil {
+		f.hangUp()
 	}
 	return err
 }
 
-// deliver parses entries and hands the good ones over; the others are set aside.
-// The numbers of deliveries are those of entries that come again; nil: all come
-// for the first time.
-func (f *fetcher) deliver(s *source, entries []rueidis.RedisMessage, deliveries map[entryID]int) {
-	var (
-		room  []message.Uplink
-		arena []byte
-		bad   []badEntry
-	)
-	uplinks := make([]*message.Uplink, 0, len(entries))
-	f.ids = f.ids[:0]
-	for i := range entries {
-		id, fields, ok := f.entry(&entries[i])
-		if !ok {
-			continue
+func (f *fetcher) hangUp() {
+	if f.wire != nil {
+		f.wire.close()
+		f.wire = nil
+	}
+}
+
+// begin starts the entries of a source.
+func (f *fetcher) begin(key string) {
+	f.ids, f.uplinks, f.bad, f.source = f.ids[:0], f.uplinks[:0], f.bad[:0], nil
+	for _, s := range f.sources {
+		if s.key == key {
+			f.source = s
 		}
-		f.ids = append(f.ids, id)
-		if len(room) == 0 {
-			room, arena = make([]message.Uplink, together), make([]byte, together*shortPHY)
-		}
-		u := &room[0]
-		room = room[1:]
-		u.Origin = message.Origin{Partition: s.index, Millis: id.millis, Seq: id.seq, Deliveries: 1}
-		if n, again := deliveries[id]; again {
-			u.Origin.Deliveries = n
-		}
-		arena = f.parser.parse(fields, u, arena)
-		switch {
-		case len(f.parser.bad) > 0:
-			bad = append(bad, malformedEntry(s, u.Origin, fields, &f.parser))
-		case u.Origin.Deliveries > maxDeliveries:
-			bad = append(bad, poisonousEntry(s, u.Origin, fields))
-		default:
-			uplinks = append(uplinks, u)
-		}
+	}
+}
+
+// entry parses one: it is for the handler, or to be set aside.
+func (f *fetcher) entry(id entryID, fields []string) {
+	if f.source == nil {
+		return
+	}
+	if len(f.memory) == 0 {
+		f.memory, f.arena = make([]message.Uplink, together), make([]byte, together*shortPHY)
+	}
+	u := &f.memory[0]
+	u.Origin = message.Origin{Partition: f.source.index, Millis: id.millis, Seq: id.seq, Deliveries: 1}
+	if n, again := f.deliveries[id]; again {
+		u.Origin.Deliveries = n
+	}
+	f.ids = append(f.ids, id)
+	f.arena = f.parser.parse(fields, u, f.arena)
+	switch {
+	case len(f.parser.bad) > 0:
+		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))
+	case u.Origin.Deliveries > maxDeliveries:
+		f.bad = append(f.bad, poisonousEntry(f.source, u.Origin, fields))
+	default:
+		f.uplinks = append(f.uplinks, u)
+		f.memory = f.memory[1:]
+	}
+}
+
+// end hands over what was read of the source.
+func (f *fetcher) end() {
+	s := f.source
+	if s == nil {
+		return
 	}
 	s.take(f.ids)
 	f.in.flying.Add(int64(len(f.ids)))
 	f.in.count.read.Add(uint64(len(f.ids)))
-	if len(bad) > 0 {
-		f.in.setAside(s, bad)
+	if len(f.bad) > 0 {
+		f.in.setAside(s, f.bad)
 	}
-	if len(uplinks) > 0 {
+	if len(f.uplinks) > 0 {
 		s.busy.Add(1)
-		f.out <- delivery{s, uplinks}
+		f.out <- delivery{s, f.uplinks}
+		// The delivery before is handled, or this one would not have been taken.
+		f.uplinks, f.spare = f.spare, f.uplinks
 	}
-}
-
-// entry takes a reply's entry apart; the fields live until the next call.
-func (f *fetcher) entry(msg *rueidis.RedisMessage) (id entryID, fields []string, ok bool) {
-	pair, err := msg.ToArray()
-	if err != nil || len(pair) != 2 {
-		return id, nil, false
-	}
-	text, _ := pair[0].ToString()
-	if id, ok = parseID(text); !ok {
-		return id, nil, false
-	}
-	values, _ := pair[1].ToArray() // none, if the entry is deleted
-	f.fields = f.fields[:0]
-	for i := range values {
-		value, _ := values[i].ToString()
-		f.fields = append(f.fields, value)
-	}
-	return id, f.fields, true
 }
 
 func (in *Intake) failed(what string, err error) {

@@ -1,0 +1,298 @@
+package queue
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// What is kept of an entry, which anybody may have written: more fields than
+	// any good one has, and longer values.
+	maxFields = 64
+	maxValue  = 512
+	// maxCount is more than any array has that is asked for.
+	maxCount = 1 << 20
+	maxBulk  = 512 << 20 // bytes: Redis' own limit
+
+	wireBuffer = 64 << 10
+	wireTime   = 10 * time.Second // a reply has to begin and to end in it
+)
+
+// A wire is a connection for what a client of general use does slowly and
+// without bounds: reading many small entries that strangers wrote. It speaks
+// RESP2, keeps one piece of memory, and drops what no good entry has. One
+// goroutine at a time.
+type wire struct {
+	conn net.Conn
+	buf  []byte // unread: buf[from:to]
+	from int
+	to   int
+	out  []byte
+	// Of the entry that is read: its values, and names, and where they stand.
+	text   []byte
+	fields []string
+}
+
+// errReply is what Redis says instead of a reply.
+type errReply string
+
+func (e errReply) Error() string { return string(e) }
+
+func errProtocol(what string, got any) error {
+	return fmt.Errorf("not the protocol of Redis: %s %v", what, got)
+}
+
+// dial opens a wire, as the URL says.
+func (r *Redis) dial(ctx context.Context) (*wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, wireTime)
+	defer cancel()
+	opt, err := rueidis.ParseURL(r.url)
+	if err != nil {
+		return nil, err
+	}
+	var conn net.Conn
+	switch address := opt.InitAddress[0]; {
+	case opt.DialCtxFn != nil:
+		conn, err = opt.DialCtxFn(ctx, address, &opt.Dialer, opt.TLSConfig)
+	case opt.TLSConfig != nil:
+		conn, err = (&tls.Dialer{NetDialer: &opt.Dialer, Config: opt.TLSConfig}).DialContext(ctx, "tcp", address)
+	default:
+		conn, err = opt.Dialer.DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &wire{conn: conn, buf: make([]byte, wireBuffer)}
+	if err := w.greet(&opt); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return w, nil
+}
+
+func (w *wire) greet(opt *rueidis.ClientOption) error {
+	if opt.Password != "" {
+		auth := []string{"AUTH", opt.Username, opt.Password}
+		if opt.Username == "" {
+			auth = []string{"AUTH", opt.Password}
+		}
+		if err := w.ok(auth...); err != nil {
+			return err
+		}
+	}
+	if opt.SelectDB != 0 {
+		return w.ok("SELECT", strconv.Itoa(opt.SelectDB))
+	}
+	return nil
+}
+
+// ok sends a command whose reply is a simple string.
+func (w *wire) ok(args ...string) error {
+	if err := w.send(0, args...); err != nil {
+		return err
+	}
+	_, err := w.header('+')
+	return err
+}
+
+// send writes a command whose reply may take so long, and wireTime.
+func (w *wire) send(patience time.Duration, args ...string) error {
+	w.out = append(w.out[:0], '*')
+	w.out = strconv.AppendInt(w.out, int64(len(args)), 10)
+	for _, arg := range args {
+		w.out = append(w.out, "\r\n$"...)
+		w.out = strconv.AppendInt(w.out, int64(len(arg)), 10)
+		w.out = append(w.out, "\r\n"...)
+		w.out = append(w.out, arg...)
+	}
+	w.out = append(w.out, "\r\n"...)
+	if err := w.conn.SetDeadline(time.Now().Add(patience + wireTime)); err != nil {
+		return err
+	}
+	_, err := w.conn.Write(w.out)
+	return err
+}
+
+// streams reads the reply of an XREADGROUP: for each stream begin, entry for
+// each of its entries, and end. The fields live until entry returns.
+func (w *wire) streams(to entryReader) error {
+	n, err := w.header('*')
+	for ; err == nil && n > 0; n-- {
+		err = w.stream(to)
+	}
+	return err
+}
+
+func (w *wire) stream(to entryReader) error {
+	if n, err := w.header('*'); err != nil {
+		return err
+	} else if n != 2 {
+		return errProtocol("a stream has the parts", n)
+	}
+	var err error
+	if w.text, err = w.bulk(w.text[:0]); err != nil {
+		return err
+	}
+	to.begin(string(w.text))
+	defer to.end() // what was read before an error is read
+	return w.entries(to)
+}
+
+// entries reads an array of entries.
+func (w *wire) entries(to entryReader) error {
+	n, err := w.header('*')
+	for ; err == nil && n > 0; n-- {
+		err = w.entry(to)
+	}
+	return err
+}
+
+// entry reads one: an identifier, and an array of names and values. Where a
+// claimed entry is gone, Redis 6 says null.
+func (w *wire) entry(to entryReader) error {
+	n, err := w.header('*')
+	if err != nil || n < 0 {
+		return err
+	}
+	if n != 2 {
+		return errProtocol("an entry has the parts", n)
+	}
+	if w.text, err = w.bulk(w.text[:0]); err != nil {
+		return err
+	}
+	id, ok := parseID(string(w.text))
+	if !ok {
+		return errProtocol("the entry", strconv.Quote(string(w.text)))
+	}
+	if n, err = w.header('*'); err != nil {
+		return err
+	}
+	w.fields, w.text = w.fields[:0], w.text[:0]
+	for i := range max(0, n) {
+		start := len(w.text)
+		if w.text, err = w.bulk(w.text); err != nil {
+			return err
+		}
+		if i < 2*maxFields {
+			value := w.text[start:]
+			w.fields = append(w.fields, unsafe.String(unsafe.SliceData(value), len(value)))
+		} else {
+			w.text = w.text[:start]
+		}
+	}
+	to.entry(id, w.fields)
+	return nil
+}
+
+// bulk appends a string to dst: of a long one only the beginning.
+func (w *wire) bulk(dst []byte) ([]byte, error) {
+	n, err := w.header('$')
+	if err != nil {
+		return dst, err
+	}
+	keep, drop := min(max(0, n), maxValue), 2+n-min(n, maxValue)
+	if err := w.need(keep); err != nil {
+		return dst, err
+	}
+	dst = append(dst, w.buf[w.from:w.from+keep]...)
+	w.from += keep
+	if n < 0 {
+		return dst, nil // null
+	}
+	return dst, w.skip(drop)
+}
+
+func (w *wire) skip(n int) error {
+	for n > 0 {
+		if err := w.need(1); err != nil {
+			return err
+		}
+		part := min(n, w.to-w.from)
+		w.from += part
+		n -= part
+	}
+	return nil
+}
+
+// header reads a line of the wanted kind and its number, which is −1 for null.
+func (w *wire) header(kind byte) (int, error) {
+	line, err := w.line()
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case len(line) > 1 && line[0] == '-':
+		return 0, errReply(line[1:])
+	case len(line) < 2 || line[0] != kind && line[0] != '*' && line[0] != '$':
+		return 0, errProtocol("the line", strconv.Quote(string(line)))
+	case kind == '+':
+		return 0, nil
+	case line[1] == '-':
+		return -1, nil
+	case line[0] != kind:
+		return 0, errProtocol("the line", strconv.Quote(string(line)))
+	}
+	n := 0
+	for _, c := range line[1:] {
+		if c < '0' || c > '9' || n > maxBulk {
+			return 0, errProtocol("the line", strconv.Quote(string(line)))
+		}
+		n = n*10 + int(c-'0')
+	}
+	if kind == '*' && n > maxCount {
+		return 0, errProtocol("an array of", n)
+	}
+	return n, nil
+}
+
+// line returns the next line without its end. It lives until the next read.
+func (w *wire) line() ([]byte, error) {
+	for i := 0; ; {
+		for ; i < w.to-w.from; i++ {
+			if w.buf[w.from+i] == '\n' {
+				line := w.buf[w.from : w.from+max(0, i-1)]
+				w.from += i + 1
+				return line, nil
+			}
+		}
+		if err := w.need(i + 1); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// need makes n unread bytes stand in the buffer; n is small against it.
+func (w *wire) need(n int) error {
+	if w.to-w.from >= n {
+		return nil
+	}
+	if n > len(w.buf)/2 {
+		return errProtocol("a line is longer than", n)
+	}
+	w.to = copy(w.buf, w.buf[w.from:w.to])
+	w.from = 0
+	for w.to < n {
+		read, err := w.conn.Read(w.buf[w.to:])
+		w.to += read
+		if err != nil && w.to < n {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *wire) close() { _ = w.conn.Close() }
+
+// An entryReader takes what a reply brings.
+type entryReader interface {
+	begin(key string)
+	entry(id entryID, fields []string)
+	end()
+}

@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// A script is a connection that answers with what it is given.
+type script struct {
+	net.Conn
+	answer interface{ Read([]byte) (int, error) }
+}
+
+func (s script) Read(p []byte) (int, error) { return s.answer.Read(p) }
+
+// A notebook writes down what a wire reads.
+type notebook struct{ lines []string }
+
+func (n *notebook) begin(key string) { n.lines = append(n.lines, "begin "+key) }
+func (n *notebook) end()             { n.lines = append(n.lines, "end") }
+func (n *notebook) entry(id entryID, fields []string) {
+	n.lines = append(n.lines, fmt.Sprintf("%d-%d %q", id.millis, id.seq, fields))
+}
+
+// bulks writes strings in the protocol.
+func bulks(list ...string) string {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(s), s)
+	}
+	return b.String()
+}
+
+func TestWireReadsStreams(t *testing.T) {
+	long := strings.Repeat("x", wireBuffer)
+	many := make([]string, 2*maxFields+2)
+	for _, test := range []struct {
+		reply string
+		want  []string
+		err   string
+	}{
+		{"*-1\r\n", nil, ""},
+		{"*2\r\n" +
+			"*2\r\n" + bulks("s") + "*2\r\n*2\r\n" + bulks("1-2") + "*2\r\n" + bulks("a", "b\r\n") + "*2\r\n" + bulks("3-4") + "*-1\r\n" +
+			"*2\r\n" + bulks("t") + "*1\r\n*-1\r\n",
+			[]string{"begin s", `1-2 ["a" "b\r\n"]`, "3-4 []", "end", "begin t", "end"}, ""},
+		{"*1\r\n*2\r\n" + bulks("s") + "*1\r\n*2\r\n" + bulks("1-2") + "*2\r\n" + bulks("a", long),
+			[]string{"begin s", fmt.Sprintf("1-2 [%q %q]", "a", long[:maxValue]), "end"}, ""},
+		{"*1\r\n*2\r\n" + bulks("s") + "*1\r\n*2\r\n" + bulks("1-2") + fmt.Sprintf("*%d\r\n", len(many)) + bulks(many...),
+			[]string{"begin s", fmt.Sprintf("1-2 %q", many[2:]), "end"}, ""},
+		{"-NOGROUP No such key\r\n", nil, "NOGROUP No such key"},
+		{"*1\r\n*2\r\n" + bulks("s") + "*2\r\n*2\r\n" + bulks("1-2") + "*0\r\n", []string{"begin s", "1-2 []", "end"}, "EOF"},
+		{"*1\r\n*3\r\n", nil, "parts 3"},
+		{":1\r\n", nil, "the line"},
+		{"\r\n", nil, "the line"},
+		{"\n", nil, "the line"},
+		{"*x\r\n", nil, "the line"},
+		{"*99999999999999999999\r\n", nil, "the line"},
+		{"*1048577\r\n", nil, "an array of"},
+		{"*1\r\n*2\r\n" + bulks("s") + "*1\r\n*2\r\n" + bulks("no"), []string{"begin s", "end"}, `the entry "no"`},
+		{strings.Repeat("*", wireBuffer), nil, "longer"},
+	} {
+		for _, w := range []*wire{
+			{conn: script{answer: strings.NewReader(test.reply)}, buf: make([]byte, wireBuffer)},
+			{conn: script{answer: iotest.OneByteReader(strings.NewReader(test.reply))}, buf: make([]byte, wireBuffer)},
+		} {
+			var n notebook
+			err := w.streams(&n)
+			if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%.60q: error %v, want %q", test.reply, err, test.err)
+			}
+			if !reflect.DeepEqual(n.lines, test.want) {
+				t.Errorf("%.60q: %.200q, want %.200q", test.reply, n.lines, test.want)
+			}
+		}
+	}
+}
+
+func FuzzWire(f *testing.F) {
+	f.Add([]byte("*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n$3\r\n1-2\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n"))
+	f.Add([]byte("-ERR x\r\n"))
+	f.Add([]byte("*-1\r\n"))
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		w := wire{conn: script{answer: bytes.NewReader(reply)}, buf: make([]byte, 4<<10)}
+		var n notebook
+		_ = w.streams(&n)
+		if len(w.text) > 2*maxFields*maxValue || len(n.lines) > len(reply) {
+			t.Fatalf("%d bytes, %d lines from %d bytes", len(w.text), len(n.lines), len(reply))
+		}
+	})
+}
