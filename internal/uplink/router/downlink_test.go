@@ -70,10 +70,12 @@ func TestNoGatewayAnswers(t *testing.T) {
 		mailbox, ok := d.accept(&message.Downstream{Transaction: 7}, reply)
 		d.expect(mailbox, time.Now().Add(time.Minute))
 		time.Sleep(time.Minute + gatewayTime - time.Second)
+		synctest.Wait()
 		if !ok || len(reply.results) > 0 {
 			t.Errorf("accepted %v, results %v", ok, reply.results)
 		}
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		d.result(mailbox, message.Success, "late")
 		if len(reply.results) != 1 || reply.results[0].Code != message.NoAck || reply.results[0].Mailbox != mailbox || reply.results[0].Transaction != 7 {
 			t.Errorf("results %+v", reply.results)

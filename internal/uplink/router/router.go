@@ -38,7 +38,10 @@ type Config struct {
 	Instance string
 	// Partitions of the intake, where it has none yet; 0: the queue's default.
 	Partitions int
-	Dedup      Dedup
+	// Lease and Idle are how soon others take over from this instance when it is
+	// dead: its partitions, and what it had not finished; 0: the queue's defaults.
+	Lease, Idle time.Duration
+	Dedup       Dedup
 	// Trust is how challenges change; its Initial is not asked.
 	Trust outbox.TrustConfig
 	// Experimental offers generation B of the stream.
@@ -77,7 +80,8 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		chores: make(chan chore, choresMost)}
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
-	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions, InFlight: inFlightOf(c.Redis)})
+	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
+		Lease: c.Lease, Idle: c.Idle, InFlight: inFlightOf(c.Redis)})
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}

@@ -29,7 +29,12 @@ import (
 // patience is how long a test waits for what has to come.
 const patience = 60 * time.Second
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(processKey) != "" {
+		os.Exit(processMain())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // tokens of two customers, and one that has expired.
 const tokens = "acme acme-token-0001\nother other-token-0001\nlate late-token-00001 2020-01-01T00:00:00Z\n"

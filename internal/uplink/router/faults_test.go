@@ -1,0 +1,367 @@
+package router
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/internal/uplink/gen"
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/sink"
+	"contend/load"
+)
+
+// Every uplink must arrive at least once, whatever fails on its way. These tests
+// send so many in some seconds that the fault falls in the middle.
+const (
+	many   = 12_000
+	perSec = 4000
+)
+
+// A redisServer can be killed and started again over the same append-only file.
+type redisServer struct {
+	t    *testing.T
+	dir  string
+	port string
+	cmd  *exec.Cmd
+}
+
+func startRedis(t *testing.T) *redisServer {
+	t.Helper()
+	needServer(t)
+	_, port, _ := net.SplitHostPort(freeAddress(t))
+	r := &redisServer{t: t, dir: t.TempDir(), port: port}
+	r.start()
+	t.Cleanup(r.kill)
+	return r
+}
+
+func (r *redisServer) url() string { return "redis://127.0.0.1:" + r.port }
+
+func (r *redisServer) start() {
+	r.t.Helper()
+	r.cmd = exec.Command("redis-server", "--port", r.port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "everysec", "--logfile", filepath.Join(r.dir, "log"))
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	waitFor(r.t, "redis-server listens", func() bool {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+r.port)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+}
+
+func (r *redisServer) kill() {
+	if r.cmd != nil {
+		r.cmd.Process.Kill()
+		r.cmd.Wait()
+		r.cmd = nil
+	}
+}
+
+// open connects the test itself.
+func (r *redisServer) open() *queue.Redis {
+	r.t.Helper()
+	redis, err := queue.Open(r.t.Context(), queue.Config{URL: r.url()})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { redis.Close() })
+	return redis
+}
+
+// generate sends the uplinks of a demo device, at a rate, and the end marker.
+func generate(t *testing.T, redis *queue.Redis, c gen.Config) *gen.Result {
+	t.Helper()
+	producer, err := queue.NewProducer(t.Context(), redis, queue.ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Seed, c.Add = 1, producer.Add
+	if c.Mode == 0 {
+		c.Mode, c.N, c.Pacer = gen.Rate, many, load.ConstantRate(perSec)
+	}
+	result, err := gen.Run(t.Context(), c)
+	if err != nil {
+		t.Error(err)
+	}
+	return result
+}
+
+// receive runs a sink until all is there, or nothing has come for long.
+func receive(t *testing.T, address, token string, alter func(*sink.Config)) <-chan *sink.Result {
+	c := sink.Config{URL: "ws://" + address + "/api/v1/stream/upstream/", Token: token, Seed: 1, Expect: many,
+		FirstRetry: 100 * time.Millisecond, Idle: 40 * time.Second}
+	if alter != nil {
+		alter(&c)
+	}
+	done := make(chan *sink.Result, 1)
+	go func() {
+		result, err := sink.Run(t.Context(), c)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- result
+	}()
+	return done
+}
+
+func wantAll(t *testing.T, r *sink.Result) {
+	t.Helper()
+	if r == nil || r.Distinct != many || r.Lost != 0 || r.Unsolved != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// insertAt gives a customer of a router process the demo device.
+func insertAt(t *testing.T, address, token string, i int) {
+	t.Helper()
+	d := lorawan.DemoDevice(1, i)
+	body := `{"DevEUI": "` + d.DevEUI.String() + `", "JoinEUI": "` + d.JoinEUI.String() + `", "DevAddr": "` + d.DevAddr.String() + `"}`
+	if status := post(t, address, token, body); status != http.StatusCreated {
+		t.Fatal("insert: status ", status)
+	}
+}
+
+func post(t *testing.T, address, token, body string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/api/v1/devices/insert", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	return response.StatusCode
+}
+
+// sqlite is the URL of a routing table in a file of the test.
+func sqlite(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "table.db") }
+
+func TestRouterIsKilled(t *testing.T) {
+	redis := startRedis(t)
+	p := launch(t, redis.url(), sqlite(t), "one")
+	insertAt(t, p.address, acme, 0)
+	done := receive(t, p.address, acme, nil)
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		for range 2 {
+			time.Sleep(700 * time.Millisecond)
+			p.kill()
+			p.start()
+		}
+	})
+	generate(t, redis.open(), gen.Config{})
+	faults.Wait()
+	wantAll(t, <-done)
+}
+
+func TestRedisIsRestarted(t *testing.T) {
+	redis := startRedis(t)
+	p := launch(t, redis.url(), sqlite(t), "one")
+	insertAt(t, p.address, acme, 0)
+	done := receive(t, p.address, acme, nil)
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		time.Sleep(time.Second)
+		redis.kill()
+		time.Sleep(500 * time.Millisecond)
+		redis.start()
+	})
+	generate(t, redis.open(), gen.Config{})
+	faults.Wait()
+	wantAll(t, <-done)
+}
+
+func TestSinkIsCutOff(t *testing.T) {
+	redis := startRedis(t)
+	p := launch(t, redis.url(), sqlite(t), "one")
+	insertAt(t, p.address, acme, 0)
+	var mu sync.Mutex
+	var conns []net.Conn
+	done := receive(t, p.address, acme, func(c *sink.Config) {
+		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			mu.Lock()
+			defer mu.Unlock()
+			conns = append(conns, conn)
+			return conn, err
+		}
+	})
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		for range 5 {
+			time.Sleep(500 * time.Millisecond)
+			mu.Lock()
+			for _, conn := range conns {
+				if conn != nil {
+					conn.Close()
+				}
+			}
+			conns = nil
+			mu.Unlock()
+		}
+	})
+	generate(t, redis.open(), gen.Config{})
+	faults.Wait()
+	result := <-done
+	wantAll(t, result)
+	if result != nil && result.Connections < 2 {
+		t.Errorf("%d connections: it was not cut off", result.Connections)
+	}
+}
+
+// Of two routers the one without the customer's socket is killed, then the one
+// with it. The other takes over.
+func TestOneOfTwoRoutersIsKilled(t *testing.T) {
+	pg := startPostgres(t)
+	for name, victim := range map[string]int{"without the socket": 0, "with the socket": 1} {
+		t.Run(name, func(t *testing.T) {
+			redis := startRedis(t)
+			db := pg.newDatabase(t)
+			routers := []*process{launch(t, redis.url(), db, "one"), launch(t, redis.url(), db, "two")}
+			insertAt(t, routers[0].address, acme, 0)
+			// The sink connects to the second one, and to the first when that is gone.
+			done := receive(t, routers[1].address, acme, func(c *sink.Config) {
+				c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, network, address)
+					if err != nil {
+						return new(net.Dialer).DialContext(ctx, network, routers[0].address)
+					}
+					return conn, nil
+				}
+			})
+			var faults sync.WaitGroup
+			faults.Go(func() {
+				time.Sleep(time.Second)
+				routers[victim].kill()
+			})
+			generate(t, redis.open(), gen.Config{})
+			faults.Wait()
+			wantAll(t, <-done)
+		})
+	}
+}
+
+// While the database is away, routing goes on from memory; writes fail clearly,
+// and work again when it is back.
+func TestDatabaseIsAway(t *testing.T) {
+	pg := startPostgres(t)
+	redis := startRedis(t)
+	p := launch(t, redis.url(), pg.newDatabase(t), "one")
+	insertAt(t, p.address, acme, 0)
+	pg.stop()
+	done := receive(t, p.address, acme, nil)
+	generate(t, redis.open(), gen.Config{})
+	wantAll(t, <-done)
+	const another = `{"DevEUI": "9c1f4a00d2e80b37", "JoinEUI": "4be6027755ad9013"}`
+	if status := post(t, p.address, acme, another); status < 500 {
+		t.Errorf("a write without the database: status %d", status)
+	}
+	pg.start(t)
+	waitFor(t, "writes work again", func() bool { return post(t, p.address, acme, another) == http.StatusCreated })
+}
+
+// A customer who does not read keeps nothing from another one. (An embedded Redis
+// holds so little in flight that one may.)
+func TestSlowSink(t *testing.T) {
+	needServer(t)
+	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2 })
+	slow := s.insert(other, 1)
+	s.insert(acme, 0)
+	stuck := s.connect(other, "upstream/")
+	defer stuck.Close()
+	var frames [][]byte
+	for i := range 60_000 {
+		frames = append(frames, frame(slow, uint32(i)))
+	}
+	s.send(frames...)
+	const n = 2000
+	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
+	if r := <-done; r.Distinct != n || r.Lost != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Ten kinds of frames that are none, and entries that are not even entries, are set
+// aside and counted while good uplinks flow.
+func TestMalformed(t *testing.T) {
+	needServer(t)
+	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
+	s.insert(acme, 0)
+	const n = 100_000
+	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+	sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Malformed: 1})
+	if r := <-done; sent.Malformed != n || r.Distinct != n || r.Lost != 0 {
+		t.Errorf("%d malformed sent; %+v", sent.Malformed, r)
+	}
+	s.until("all malformed ones are set aside", func() bool {
+		sum := uint64(0)
+		for _, count := range s.intake.Stats().Malformed {
+			sum += count
+		}
+		return sum == n
+	})
+	if kinds := s.intake.Stats().Malformed; len(kinds) < 4 {
+		t.Errorf("they are told apart as %v", kinds)
+	}
+}
+
+// With deduplication off the sink's account is exact, with it on the router's.
+func TestDuplicatesAndReordering(t *testing.T) {
+	bothRedis(t, func(t *testing.T, url string) {
+		for _, window := range []time.Duration{0, time.Hour} {
+			s := start(t, url, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = window; c.Partitions = 1 })
+			s.insert(acme, 0)
+			const n = 5000
+			done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+			sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Duplicates: 0.01, Reorder: 0.01})
+			r := <-done
+			wanted, suppressed := sent.Duplicates, int64(0)
+			if window > 0 {
+				wanted, suppressed = 0, sent.Duplicates
+			}
+			if r.Distinct != n || r.Duplicated != wanted || r.Reordered != sent.Reordered || s.fates[duplicate].Load() != suppressed {
+				t.Errorf("window %v: sent %+v; the sink has %d, %d duplicated, %d reordered; the router suppressed %d", window, sent.Counts,
+					r.Distinct, r.Duplicated, r.Reordered, s.fates[duplicate].Load())
+			}
+			s.stopRouter()
+		}
+	})
+}
+
+// A customer who is away for 120 000 uplinks gets 100 000 of them; the counters
+// say how many more there were, exactly.
+func TestBacklog(t *testing.T) {
+	needServer(t)
+	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
+	s.insert(acme, 0)
+	const n, most = 120_000, 100_000
+	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
+	s.until("all are read", func() bool { return s.fates[routed].Load() == n+1 })
+	s.until("all are forwarded or dropped", func() bool { st := s.intake.Stats(); return st.Forwarded+st.Dropped == n+1 })
+	dropped := int64(s.intake.Stats().Dropped)
+	if dropped < n-most || dropped > n-most+1 {
+		t.Errorf("%d dropped, want %d, and perhaps the end marker", dropped, n-most)
+	}
+	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n; c.Idle = 10 * time.Second })
+	if r := <-done; r.Distinct+dropped < n || r.Distinct+dropped > n+1 {
+		t.Errorf("%d arrived, %d dropped of %d", r.Distinct, dropped, n)
+	}
+}

@@ -1,0 +1,133 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"contend/internal/uplink/api"
+	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/table"
+)
+
+// processKey is set for the test program itself where it is a router that can be
+// killed: redis, database, address and name, with spaces between.
+const processKey = "CONTEND_TEST_ROUTER"
+
+// processMain serves until it is stopped. What dead instances left is taken over
+// within seconds.
+func processMain() int {
+	var redisURL, db, address, name string
+	if _, err := fmt.Sscan(os.Getenv(processKey), &redisURL, &db, &address, &name); err != nil {
+		return report(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	redis, err := queue.Open(ctx, queue.Config{URL: redisURL})
+	if err != nil {
+		return report(err)
+	}
+	rows, err := table.Open(ctx, table.Config{URL: db})
+	if err != nil {
+		return report(err)
+	}
+	known, err := api.ParseTokens(strings.NewReader(tokens))
+	if err != nil {
+		return report(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return report(err)
+	}
+	r, err := New(ctx, Config{Redis: redis, Table: rows, Tokens: known, Listener: listener, Instance: name,
+		Lease: 2 * time.Second, Idle: 3 * time.Second, Trust: outbox.TrustConfig{Start: 2}, DrainTimeout: time.Second,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		return report(err)
+	}
+	if err := r.Serve(ctx); err != nil {
+		return report(err)
+	}
+	return 0
+}
+
+func report(err error) int {
+	fmt.Fprintln(os.Stderr, "router process:", err)
+	return 1
+}
+
+// A process is a router that can be killed.
+type process struct {
+	t       *testing.T
+	env     string
+	address string
+	cmd     *exec.Cmd
+}
+
+// launch starts a router process and waits until it is ready.
+func launch(t *testing.T, redisURL, db, name string) *process {
+	t.Helper()
+	address := freeAddress(t)
+	p := &process{t: t, address: address, env: strings.Join([]string{redisURL, db, address, name}, " ")}
+	p.start()
+	t.Cleanup(p.kill)
+	return p
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), processKey+"="+p.env)
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	waitFor(p.t, "the router process is ready", func() bool {
+		response, err := http.Get("http://" + p.address + "/ready")
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	})
+}
+
+// kill ends the process as kill -9 does.
+func (p *process) kill() {
+	if p.cmd == nil {
+		return
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	p.cmd = nil
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func waitFor(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !happened(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain until ", what)
+		}
+	}
+}
