@@ -10,10 +10,10 @@ import (
 type backend struct {
 	name string
 	// fresh returns the URL of an empty database that outlives an open table.
-	fresh func(t *testing.T) string
+	fresh func(t testing.TB) string
 }
 
-var sqliteBackend = backend{"sqlite", func(t *testing.T) string {
+var sqliteBackend = backend{"sqlite", func(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "rows%20 #.db") // a file name that needs escaping
 }}
 
@@ -24,7 +24,7 @@ func onEach(t *testing.T, test func(t *testing.T, url string)) {
 	}
 }
 
-func open(t *testing.T, c Config) *Table {
+func open(t testing.TB, c Config) *Table {
 	t.Helper()
 	table, err := Open(t.Context(), c)
 	if err != nil {
@@ -39,7 +39,7 @@ func open(t *testing.T, c Config) *Table {
 }
 
 // eventually waits for what other goroutines bring about.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

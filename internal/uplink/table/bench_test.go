@@ -111,3 +111,22 @@ func BenchmarkOneDevice(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkOpen reads a table of a million rows.
+func BenchmarkOpen(b *testing.B) {
+	for _, database := range backends() {
+		b.Run(database.name, func(b *testing.B) {
+			url := database.fresh(b)
+			fill(b, url, "a", 1_000_000)
+			for b.Loop() {
+				table, err := Open(b.Context(), Config{URL: url})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := table.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

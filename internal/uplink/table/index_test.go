@@ -78,8 +78,63 @@ func agree(t *rapid.T, x *index, model map[lorawan.EUI]entry) {
 			t.Fatalf("customer %s: %v, want %v", c, got, want)
 		}
 	}
-	if table.Len() != len(model) {
-		t.Fatalf("%d rows, want %d", table.Len(), len(model))
+	remarks := 0
+	for _, e := range model {
+		if e.details != nil {
+			remarks++
+		}
+	}
+	if table.Len() != len(model) || len(x.details) != remarks {
+		t.Fatalf("%d rows, %d with details; want %d, %d", table.Len(), len(x.details), len(model), remarks)
+	}
+}
+
+// What is written while a reload runs wins over what the reload read before.
+func TestReloadIsOlderThanWrites(t *testing.T) {
+	x := newIndex()
+	row := func(eui lorawan.EUI, active lorawan.DevAddr) entry {
+		return entry{Row: Row{Customer: "a", DevEUI: eui, Active: active, HasActive: true}}
+	}
+	x.putAll([]entry{row(1, 1), row(2, 1), row(3, 1), row(4, 1)})
+	x.begin()
+	x.putAll([]entry{row(2, 2), row(5, 2)})
+	x.removeAll([]lorawan.EUI{3})
+	var met seen
+	x.merge([]entry{row(1, 3), row(2, 3), row(3, 3)}, &met) // it read neither 4 nor 5
+	gone := x.sweep(met)
+	x.end()
+	got := map[lorawan.EUI]lorawan.DevAddr{}
+	for _, d := range (&Table{index: x}).Select("a", Filter{Limit: -1}) {
+		got[d.DevEUI] = *d.Active
+	}
+	want := map[lorawan.EUI]lorawan.DevAddr{1: 3, 2: 2, 5: 2}
+	if !maps.Equal(got, want) || !slices.Equal(gone, []lorawan.EUI{4}) {
+		t.Errorf("%v without %v, want %v", got, gone, want)
+	}
+}
+
+// Pages begin where the last one ended.
+func TestSelectOfManyPages(t *testing.T) {
+	x := newIndex()
+	const devices = 4*batchRows + 7
+	for i := range devices {
+		e := entry{created: int64(i / 3), Row: Row{Customer: "a", DevEUI: ^lorawan.EUI(0) - lorawan.EUI(i)}}
+		x.putAll([]entry{e})
+	}
+	table := &Table{index: x}
+	everything := table.Select("a", Filter{Limit: -1})
+	if len(everything) != devices || !slices.IsSortedFunc(everything, func(a, b Device) int { return rankOf(a).compare(rankOf(b)) }) {
+		t.Fatalf("%d devices, want %d in order", len(everything), devices)
+	}
+	for _, f := range []Filter{{Offset: 1, Limit: batchRows}, {Offset: batchRows - 1, Limit: batchRows + 1},
+		{Offset: 5, Limit: 3 * batchRows}, {Offset: devices - 1, Limit: 9}} {
+		want := everything[f.Offset:min(devices, f.Offset+f.Limit)]
+		if got := table.Select("a", f); !slices.EqualFunc(got, want, equalDevices) {
+			t.Errorf("%+v: %d devices, want %d", f, len(got), len(want))
+		}
+	}
+	for range table.Devices("a", Filter{Limit: -1}) {
+		break // a reader may leave
 	}
 }
 

@@ -98,7 +98,7 @@ func TestLargeChangesReachTheOtherInstance(t *testing.T) {
 }
 
 // fill writes devices 1 to n directly.
-func fill(t *testing.T, url string, c Customer, n int) {
+func fill(t testing.TB, url string, c Customer, n int) {
 	t.Helper()
 	open(t, Config{URL: url}) // for the schema
 	directly(t, url, fmt.Sprintf(`INSERT INTO devices (dev_eui, customer, join_eui, active, created)
@@ -106,7 +106,7 @@ func fill(t *testing.T, url string, c Customer, n int) {
 }
 
 // directly runs a statement of which no instance is told.
-func directly(t *testing.T, url, statement string, args ...any) {
+func directly(t testing.TB, url, statement string, args ...any) {
 	t.Helper()
 	db, err := openDatabase(url)
 	if err != nil {

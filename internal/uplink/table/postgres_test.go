@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 // postgres returns the running cluster, or skips the test if PostgreSQL is not
 // installed, which on CI is a failure.
-func postgres(t *testing.T) *cluster {
+func postgres(t testing.TB) *cluster {
 	t.Helper()
 	if shared != nil {
 		return shared
@@ -110,7 +110,7 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 }
 
 // start starts the server and waits until it answers.
-func (c *cluster) start(t *testing.T) {
+func (c *cluster) start(t testing.TB) {
 	t.Helper()
 	c.server = c.command("postgres", "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off")
 	log, err := os.OpenFile(filepath.Join(c.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -151,7 +151,7 @@ func (c *cluster) url(database string) string {
 }
 
 // fresh returns the URL of a new database.
-func (c *cluster) fresh(t *testing.T) string {
+func (c *cluster) fresh(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", c.databases.Add(1))
 	c.exec(t, "postgres", "CREATE DATABASE "+name)
@@ -159,7 +159,7 @@ func (c *cluster) fresh(t *testing.T) string {
 }
 
 // exec runs a statement on a connection of its own.
-func (c *cluster) exec(t *testing.T, database, statement string) {
+func (c *cluster) exec(t testing.TB, database, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -175,5 +175,5 @@ func (c *cluster) exec(t *testing.T, database, statement string) {
 
 // backends are the kinds of database on which all tests run.
 func backends() []backend {
-	return []backend{sqliteBackend, {"postgres", func(t *testing.T) string { return postgres(t).fresh(t) }}}
+	return []backend{sqliteBackend, {"postgres", func(t testing.TB) string { return postgres(t).fresh(t) }}}
 }
