@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,12 +56,24 @@ func TestDeadline(t *testing.T) {
 
 // said collects replies.
 type said struct {
-	acks    []message.DownstreamAck
+	mu      sync.Mutex
 	results []message.DownstreamResult
 }
 
-func (s *said) Ack(a message.DownstreamAck) error       { s.acks = append(s.acks, a); return nil }
-func (s *said) Result(r message.DownstreamResult) error { s.results = append(s.results, r); return nil }
+func (s *said) Ack(message.DownstreamAck) error { return nil }
+
+func (s *said) Result(r message.DownstreamResult) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.results = append(s.results, r)
+	return nil
+}
+
+func (s *said) all() []message.DownstreamResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.results
+}
 
 // A downlink that no gateway tells of ends with NoAck, once.
 func TestNoGatewayAnswers(t *testing.T) {
@@ -70,15 +83,13 @@ func TestNoGatewayAnswers(t *testing.T) {
 		mailbox, ok := d.accept(&message.Downstream{Transaction: 7}, reply)
 		d.expect(mailbox, time.Now().Add(time.Minute))
 		time.Sleep(time.Minute + gatewayTime - time.Second)
-		synctest.Wait()
-		if !ok || len(reply.results) > 0 {
-			t.Errorf("accepted %v, results %v", ok, reply.results)
+		if !ok || len(reply.all()) > 0 {
+			t.Errorf("accepted %v, results %v", ok, reply.all())
 		}
 		time.Sleep(2 * time.Second)
-		synctest.Wait()
 		d.result(mailbox, message.Success, "late")
-		if len(reply.results) != 1 || reply.results[0].Code != message.NoAck || reply.results[0].Mailbox != mailbox || reply.results[0].Transaction != 7 {
-			t.Errorf("results %+v", reply.results)
+		if all := reply.all(); len(all) != 1 || all[0].Code != message.NoAck || all[0].Mailbox != mailbox || all[0].Transaction != 7 {
+			t.Errorf("results %+v", all)
 		}
 	})
 }
