@@ -58,18 +58,21 @@ func (a *account) gaps() int64 {
 const maxFresh = 64
 
 // candidate returns the full counter that 16 bits stand for, at the n-th try from
-// 0. Frames may be late, or up to 65536 of them lost: the next that ends in these
-// bits is tried, the one after it and the one before.
+// 0. Frames may be late, or up to 65536 of them lost: the next counter that ends in
+// these bits is tried, the one before it and the one after, the nearest to the
+// highest first.
 func (a *account) candidate(low uint16, n int) (fcnt uint32, ok bool) {
 	if len(a.seen) == 0 {
 		return uint32(n)<<16 | uint32(low), n < maxFresh
 	}
+	const turn = 1 << 16
 	next := lorawan.FullFCnt(a.highest, low)
-	switch n {
-	case 0:
+	late := next >= turn && next-a.highest > turn/2
+	switch {
+	case n == 0 && late, n == 1 && !late && next >= turn:
+		return next - turn, true
+	case n == 0, n == 1 && late:
 		return next, true
-	case 1:
-		return next + 1<<16, true
 	}
-	return next - 1<<16, n == 2 && next >= 1<<16
+	return next + turn, n == 2 || n == 1 && next < turn
 }

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -87,10 +88,14 @@ func TestCandidates(t *testing.T) {
 			t.Fatalf("%d is no candidate of a fresh account", highest)
 		}
 		a.highest, a.seen = highest, []uint64{1}
-		fcnt := rapid.Uint32Range(max(highest, 1<<16)-1<<16+1, highest+1<<16).Draw(t, "counter")
+		fcnt := rapid.Uint32Range(max(highest, 1<<16)-1<<16, highest+1<<17-1).Draw(t, "counter")
 		list := candidates(&a, uint16(fcnt))
 		if !list[fcnt] || len(list) > 3 {
 			t.Fatalf("candidates after %d are %v, want %d among them", highest, list, fcnt)
+		}
+		first, _ := a.candidate(uint16(fcnt), 0)
+		if distance := math.Abs(float64(fcnt) - float64(highest)); distance < 1<<15 && first != fcnt {
+			t.Fatalf("the first candidate after %d is %d, and %d is nearer", highest, first, fcnt)
 		}
 	})
 }
@@ -122,6 +127,20 @@ func TestBackoff(t *testing.T) {
 		for i, lived := range tt.lived {
 			if got := b.next(lived); got != tt.want[i]*time.Second {
 				t.Errorf("first %v, connection %d of %v: %v, want %d s", tt.first, i, tt.lived, got, tt.want[i])
+			}
+		}
+	}
+}
+
+func TestContains(t *testing.T) {
+	for n := range 40 {
+		list := make([]uint32, n)
+		for i := range list {
+			list[i] = uint32(i) + 1
+		}
+		for mic := range uint32(n + 2) {
+			if got, want := contains(list, mic), mic >= 1 && int(mic) <= n; got != want {
+				t.Errorf("%d in 1 … %d: %v", mic, n, got)
 			}
 		}
 	}
