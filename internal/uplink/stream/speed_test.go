@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -188,35 +189,32 @@ func BenchmarkStream(b *testing.B) {
 	<-done
 }
 
-// answerAll answers uplinks of generation A.
-func answerAll(from io.Reader, to io.Writer) {
-	r := &reader{from: from, buf: make([]byte, 1<<18)}
-	begin := []byte(`{"ProtocolVersion":1,"TransactionID":`)
+// answerAll answers uplinks of generation A, with a mask of zeros.
+func answerAll(from *bufio.Reader, to io.Writer) {
+	const begin, end = `{"ProtocolVersion":1,"TransactionID":`, `,"DevEUI":11249791761593666359,"MIC":16909060}`
 	var out []byte
+	scratch := make([]byte, ws.MaxHeaderSize)
 	for {
-		data := r.buf[r.begin:r.end]
-		for {
-			i := bytes.Index(data, begin)
-			end := bytes.IndexByte(data[max(i, 0):], ',')
-			if i < 0 || end < 0 {
-				break
-			}
-			next := bytes.IndexByte(data[i+len(begin):], ',')
-			if next < 0 {
-				break
-			}
-			next += i + len(begin)
-			answer := append(append([]byte(nil), data[i:next]...), `,"DevEUI":11249791761593666359,"MIC":16909060}`...)
-			out = append(out, frame(ws.OpText, true, answer)...)
-			data = data[next:]
+		h, err := ws.ReadHeaderBuffer(from, scratch)
+		if err != nil {
+			return
 		}
-		r.begin = r.end - len(data)
+		data, err := from.Peek(int(h.Length))
+		if err != nil {
+			return
+		}
+		if text, ok := bytes.CutPrefix(data, []byte(begin)); ok {
+			transaction := text[:bytes.IndexByte(text, ',')]
+			out = append(out, 0x81, 0x80|byte(len(begin)+len(transaction)+len(end)), 0, 0, 0, 0)
+			out = append(append(append(out, begin...), transaction...), end...)
+		}
+		_, _ = from.Discard(len(data)) // they are there
+		if from.Buffered() > 0 {
+			continue
+		}
 		if _, err := to.Write(out); err != nil {
 			return
 		}
 		out = out[:0]
-		if _, err := r.fill(); err != nil {
-			return
-		}
 	}
 }
