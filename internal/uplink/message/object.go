@@ -19,8 +19,7 @@ func (s *scanner) object(names []string) object {
 // next goes to the next member, whose name is then in name.
 func (o *object) next() bool {
 	for o.more('}') {
-		key := o.key()
-		if !o.find(key) {
+		if !o.known() {
 			o.name = ""
 			o.skip(maxDepth)
 			continue
@@ -39,17 +38,35 @@ func (o *object) next() bool {
 	return false
 }
 
-// find sets last to the index of a key.
-func (o *object) find(key []byte) bool {
-	for range o.names {
-		if o.last++; o.last >= len(o.names) {
-			o.last = 0
+// known reads a key, and reports whether it is among the names; last is then its
+// index.
+func (o *object) known() bool {
+	if o.peek() == '"' {
+		rest := o.data[o.pos+1:]
+		for range o.names {
+			name := o.follow()
+			if len(rest) > len(name) && rest[len(name)] == '"' && string(rest[:len(name)]) == name {
+				o.pos += len(name) + 2
+				o.colon()
+				return true
+			}
 		}
-		if o.names[o.last] == string(key) {
+	}
+	key := o.key() // a name with an escape may still be known
+	for range o.names {
+		if o.follow() == string(key) {
 			return true
 		}
 	}
 	return false
+}
+
+// follow goes to the next of the names.
+func (o *object) follow() string {
+	if o.last++; o.last >= len(o.names) {
+		o.last = 0
+	}
+	return o.names[o.last]
 }
 
 // require wants the first n of the names to have been there.

@@ -30,6 +30,13 @@ func (s *scanner) fail(format string, args ...any) {
 
 // peek skips white space and returns the byte behind it, 0 at the end.
 func (s *scanner) peek() byte {
+	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
+		return s.data[s.pos]
+	}
+	return s.space()
+}
+
+func (s *scanner) space() byte {
 	for ; s.pos < len(s.data); s.pos++ {
 		switch c := s.data[s.pos]; c {
 		case ' ', '\t', '\n', '\r':
@@ -145,9 +152,30 @@ func (s *scanner) uint32() uint32 { return uint32(s.uint(math.MaxUint32)) }
 // appendUints reads an array of integers that fit into a T.
 func appendUints[T ~uint8 | ~uint32 | ~uint64](s *scanner, dst []T) []T {
 	for s.open('['); s.more(']'); {
+		dst = appendRun(s, dst)
 		dst = append(dst, T(s.uint(uint64(^T(0)))))
 	}
 	return dst
+}
+
+// appendRun reads what appendUints would, and the commas, as long as there is
+// nothing to decide: integers of at most 19 digits, which fit into 64 bits.
+func appendRun[T ~uint8 | ~uint32 | ~uint64](s *scanner, dst []T) []T {
+	for {
+		var n uint64
+		rest := s.data[min(s.pos, len(s.data)):]
+		digits := 0
+		for digits < len(rest) && rest[digits]-'0' <= 9 {
+			n = n*10 + uint64(rest[digits]-'0')
+			digits++
+		}
+		switch {
+		case digits == 0, digits == len(rest), digits > 19, rest[digits] != ',', rest[0] == '0' && digits > 1, n > uint64(^T(0)):
+			return dst
+		}
+		dst = append(dst, T(n))
+		s.pos += digits + 1
+	}
 }
 
 func (s *scanner) float(bits int) float64 {
@@ -271,10 +299,14 @@ func (s *scanner) skip(depth int) {
 // key reads the name of a member and its colon.
 func (s *scanner) key() []byte {
 	key := s.text()
+	s.colon()
+	return key
+}
+
+func (s *scanner) colon() {
 	if s.peek() != ':' {
 		s.fail("want a colon")
-		return nil
+		return
 	}
 	s.pos++
-	return key
 }
