@@ -31,8 +31,9 @@ func TestPair(t *testing.T) {
 		generation message.Generation
 		entries    int
 		pool       int
-	}{{message.A, 2, 0}, {message.B, 2, 1}, {message.A, 4096, 10}, {message.B, 64, 0}} {
-		const seed, devices, n = 5, 3, 1500
+		n          int64
+	}{{message.A, 2, 0, 1500}, {message.B, 2, 1, 1500}, {message.A, 4096, 10, 200}, {message.B, 64, 0, 1500}} {
+		const seed, devices = 5, 3
 		router := startRouter(t, seed, devices)
 		router.generation, router.challenge = tt.generation, challengeOf(tt.entries)
 		router.between = func(conn net.Conn, n int) {
@@ -41,7 +42,7 @@ func TestPair(t *testing.T) {
 			}
 		}
 		generated, err := gen.Run(t.Context(), gen.Config{
-			Mode: gen.Flat, N: n, Seed: seed, Devices: devices, Gateways: 2,
+			Mode: gen.Flat, N: tt.n, Seed: seed, Devices: devices, Gateways: 2,
 			Duplicates: 0.05, Reorder: 0.05, JoinRequests: 0.05, Malformed: 0.05, Add: router.add,
 		})
 		if err != nil {
@@ -49,7 +50,7 @@ func TestPair(t *testing.T) {
 		}
 		var notices []string
 		r, err := Run(within(t), Config{
-			URL: router.url, Token: "demo", Generation: tt.generation, Seed: seed, Devices: devices, Expect: n, Pool: tt.pool,
+			URL: router.url, Token: "demo", Generation: tt.generation, Seed: seed, Devices: devices, Expect: tt.n, Pool: tt.pool,
 			Notice: func(line string) { notices = append(notices, line) },
 		})
 		if err != nil {
