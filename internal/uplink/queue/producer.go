@@ -44,7 +44,7 @@ type Producer struct {
 	limit  int64 // of one partition
 	keys   []string
 	length []partitionLength
-	pool   sync.Pool
+	idle   shelf
 	waits  atomic.Int64
 }
 
@@ -71,7 +71,6 @@ func NewProducer(ctx context.Context, r *Redis, cfg ProducerConfig) (*Producer, 
 	p := &Producer{
 		redis: r, limit: max(1, cfg.Limit/int64(n)),
 		keys: make([]string, n), length: make([]partitionLength, n),
-		pool: sync.Pool{New: func() any { return new(writer) }},
 	}
 	for i := range p.keys {
 		p.keys[i] = keyUplinks + strconv.Itoa(i)
@@ -106,11 +105,16 @@ func partitionOf(phy []byte, n int) int { return int(crc32.ChecksumIEEE(phy) % u
 // Waits counts how often Add waited because a partition was full.
 func (p *Producer) Waits() int64 { return p.waits.Load() }
 
-// A writer is what one Add needs.
+// A writer is what one Add needs, and keeps for the next.
 type writer struct {
+	wire *wire // nil: not connected
 	enc  encoder
-	cmds []rueidis.Completed
-	todo []*message.Uplink
+	todo []addition
+}
+
+type addition struct {
+	uplink    *message.Uplink
+	partition int
 }
 
 // maxPipeline is how many commands are written at once.
@@ -120,17 +124,28 @@ const maxPipeline = 512
 // limit, and while Redis is away, until ctx ends; the error says how many were
 // not written. What was on its way when a connection broke may be written twice.
 func (p *Producer) Add(ctx context.Context, uplinks []*message.Uplink) error {
-	w := p.pool.Get().(*writer)
-	defer p.pool.Put(w)
+	w := p.writer()
+	defer p.idle.put(w)
 	for len(uplinks) > 0 {
 		n := min(len(uplinks), maxPipeline)
-		w.todo = append(w.todo[:0], uplinks[:n]...)
+		w.todo = w.todo[:0]
+		for _, u := range uplinks[:n] {
+			w.todo = append(w.todo, addition{u, partitionOf(u.PHY, len(p.keys))})
+		}
 		if err := p.addAll(ctx, w); err != nil {
 			return fmt.Errorf("queue: %d uplinks not written: %w", len(w.todo)+len(uplinks)-n, err)
 		}
 		uplinks = uplinks[n:]
 	}
+	clear(w.todo[:cap(w.todo)])
 	return nil
+}
+
+func (p *Producer) writer() *writer {
+	if w := p.idle.get(); w != nil {
+		return w
+	}
+	return new(writer)
 }
 
 // addAll writes w.todo, again and again, until it is empty.
@@ -154,59 +169,106 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 }
 
 // write sends w.todo and leaves in it what did not arrive.
-func (p *Producer) write(ctx context.Context, w *writer) error {
-	w.enc.reset()
-	w.cmds = w.cmds[:0]
-	for _, u := range w.todo {
-		w.enc.args = append(w.enc.args[:0], p.keys[partitionOf(u.PHY, len(p.keys))], "*")
-		w.enc.uplink(u)
-		w.cmds = append(w.cmds, p.redis.client.B().Arbitrary("XADD").Args(w.enc.args...).Build())
+func (p *Producer) write(ctx context.Context, w *writer) (err error) {
+	if w.wire == nil {
+		if w.wire, err = p.redis.dial(ctx); err != nil {
+			return err
+		}
 	}
-	var failed error
+	unhurried := context.AfterFunc(ctx, w.wire.interrupt)
+	broken := w.exchange(p.keys)
 	left := w.todo[:0]
-	for i, reply := range p.redis.client.DoMulti(ctx, w.cmds...) {
-		u := w.todo[i]
-		if err := reply.Error(); err != nil {
-			failed = err
-			left = append(left, u)
+	for i, a := range w.todo {
+		reply := broken
+		if broken == nil {
+			if _, reply = w.wire.header('$'); reply == nil {
+				reply = w.wire.skipLine()
+			}
+			if _, polite := reply.(errReply); !polite {
+				broken = reply
+			}
+		}
+		if reply != nil {
+			err = reply
+			left = append(left, w.todo[i])
 			continue
 		}
-		p.length[partitionOf(u.PHY, len(p.keys))].entries.Add(1)
+		p.length[a.partition].entries.Add(1)
 	}
 	w.todo = left
-	return failed
+	if !unhurried() || broken != nil {
+		w.wire.close()
+		w.wire = nil
+	}
+	return err
+}
+
+// exchange sends all commands of w.todo.
+func (w *writer) exchange(keys []string) error {
+	w.wire.out = w.wire.out[:0]
+	for _, a := range w.todo {
+		w.enc.reset()
+		w.enc.args = append(w.enc.args, "XADD", keys[a.partition], "*")
+		w.enc.uplink(a.uplink)
+		w.wire.command(w.enc.args)
+	}
+	return w.wire.flush(0)
 }
 
 // room waits until the partitions of w.todo have some.
 func (p *Producer) room(ctx context.Context, w *writer) error {
-	const (
-		fresh = time.Second // so long a length is believed
-		nap   = 5 * time.Millisecond
-	)
-	now := time.Now()
-	var pause time.Duration
-	for _, u := range w.todo {
-		i := partitionOf(u.PHY, len(p.keys))
-		length := &p.length[i]
-		for {
-			if old := now.UnixNano() - length.checked.Load(); length.entries.Load() < p.limit && old < int64(fresh) {
-				break
-			}
-			n, err := p.redis.do(ctx, "XLEN", p.keys[i]).AsInt64()
-			if err != nil {
-				return err
-			}
-			length.entries.Store(n)
-			now = time.Now()
-			length.checked.Store(now.UnixNano())
-			if n < p.limit {
-				break
-			}
-			p.waits.Add(1)
-			if pause = min(pause+nap, 20*nap); !wait(ctx, pause) {
-				return ctx.Err()
-			}
+	now := time.Now().UnixNano()
+	for _, a := range w.todo {
+		l := &p.length[a.partition]
+		if l.entries.Load() < p.limit && now-l.checked.Load() < int64(time.Second) {
+			continue
 		}
+		if err := p.roomIn(ctx, a.partition); err != nil {
+			return err
+		}
+		now = time.Now().UnixNano()
 	}
 	return nil
+}
+
+// roomIn asks how long a partition is, until that is below the limit.
+func (p *Producer) roomIn(ctx context.Context, partition int) error {
+	const nap, longest = 5 * time.Millisecond, 100 * time.Millisecond
+	for pause := nap; ; pause = min(pause+nap, longest) {
+		n, err := p.redis.do(ctx, "XLEN", p.keys[partition]).AsInt64()
+		if err != nil {
+			return err
+		}
+		l := &p.length[partition]
+		l.entries.Store(n)
+		l.checked.Store(time.Now().UnixNano())
+		if n < p.limit {
+			return nil
+		}
+		p.waits.Add(1)
+		if !wait(ctx, pause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// A shelf keeps idle writers.
+type shelf struct {
+	mu   sync.Mutex
+	idle []*writer
+}
+
+func (s *shelf) get() (w *writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.idle); n > 0 {
+		w, s.idle = s.idle[n-1], s.idle[:n-1]
+	}
+	return w
+}
+
+func (s *shelf) put(w *writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, w)
 }

@@ -14,7 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -48,11 +50,14 @@ type Redis struct {
 	// stop ends a Redis that is ours.
 	stop     func() error
 	embedded bool
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool // of wires
 }
 
 // Open connects to the Redis of the configuration, or starts it.
 func Open(ctx context.Context, cfg Config) (*Redis, error) {
-	r := &Redis{url: cfg.URL, log: cfg.Log, stop: func() error { return nil }}
+	r := &Redis{url: cfg.URL, log: cfg.Log, stop: func() error { return nil }, conns: map[net.Conn]bool{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -113,10 +118,28 @@ func (r *Redis) Embedded() bool { return r.embedded }
 // Close ends the connections, and the Redis if it is ours.
 func (r *Redis) Close() error {
 	r.client.Close()
+	r.mu.Lock()
+	for conn := range r.conns {
+		_ = conn.Close()
+	}
+	r.mu.Unlock()
 	if err := r.stop(); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
 	return nil
+}
+
+// keep has Close close a connection, unless the func that it returns did.
+func (r *Redis) keep(conn net.Conn) (closeIt func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conns[conn] = true
+	return func() {
+		_ = conn.Close()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.conns, conn)
+	}
 }
 
 func (r *Redis) cmd(args ...string) rueidis.Completed {
@@ -130,11 +153,18 @@ func (r *Redis) do(ctx context.Context, args ...string) rueidis.RedisResult {
 // refused tells whether Redis itself, and not the way to it, said no, and would
 // say it again.
 func refused(err error) bool {
-	reply, ok := rueidis.IsRedisErr(err)
-	if !ok {
+	var (
+		reply *rueidis.RedisError
+		wired errReply
+	)
+	if !errors.As(err, &reply) && !errors.As(err, &wired) {
 		return false
 	}
-	code, _, _ := strings.Cut(reply.Error(), " ")
+	text := string(wired)
+	if reply != nil {
+		text = reply.Error()
+	}
+	code, _, _ := strings.Cut(text, " ")
 	switch code {
 	case "LOADING", "OOM", "BUSY", "MISCONF", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS":
 		return false

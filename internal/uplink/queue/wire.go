@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -31,11 +30,12 @@ const (
 // RESP2, keeps one piece of memory, and drops what no good entry has. One
 // goroutine at a time.
 type wire struct {
-	conn net.Conn
-	buf  []byte // unread: buf[from:to]
-	from int
-	to   int
-	out  []byte
+	conn  net.Conn
+	close func()
+	buf   []byte // unread: buf[from:to]
+	from  int
+	to    int
+	out   []byte
 	// Of the entry that is read: its values, and names, and where they stand.
 	text   []byte
 	fields []string
@@ -71,8 +71,10 @@ func (r *Redis) dial(ctx context.Context) (*wire, error) {
 		return nil, err
 	}
 	w := &wire{conn: conn, buf: make([]byte, wireBuffer)}
+	w.close = r.keep(conn)
 	if err := w.greet(&opt); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		w.close()
+		return nil, err
 	}
 	return w, nil
 }
@@ -104,7 +106,14 @@ func (w *wire) ok(args ...string) error {
 
 // send writes a command whose reply may take so long, and wireTime.
 func (w *wire) send(patience time.Duration, args ...string) error {
-	w.out = append(w.out[:0], '*')
+	w.out = w.out[:0]
+	w.command(args)
+	return w.flush(patience)
+}
+
+// command adds a command to what flush writes.
+func (w *wire) command(args []string) {
+	w.out = append(w.out, '*')
 	w.out = strconv.AppendInt(w.out, int64(len(args)), 10)
 	for _, arg := range args {
 		w.out = append(w.out, "\r\n$"...)
@@ -113,10 +122,22 @@ func (w *wire) send(patience time.Duration, args ...string) error {
 		w.out = append(w.out, arg...)
 	}
 	w.out = append(w.out, "\r\n"...)
+}
+
+func (w *wire) flush(patience time.Duration) error {
 	if err := w.conn.SetDeadline(time.Now().Add(patience + wireTime)); err != nil {
 		return err
 	}
 	_, err := w.conn.Write(w.out)
+	return err
+}
+
+// interrupt makes what the wire is doing fail; it is for another goroutine.
+func (w *wire) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
+
+// skipLine reads a line of no interest.
+func (w *wire) skipLine() error {
+	_, err := w.line()
 	return err
 }
 
@@ -287,8 +308,6 @@ func (w *wire) need(n int) error {
 	}
 	return nil
 }
-
-func (w *wire) close() { _ = w.conn.Close() }
 
 // An entryReader takes what a reply brings.
 type entryReader interface {

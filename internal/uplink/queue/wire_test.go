@@ -94,3 +94,30 @@ func FuzzWire(f *testing.F) {
 		}
 	})
 }
+
+func TestPasswordAndDatabase(t *testing.T) {
+	t.Parallel()
+	server := newTestServer(t)
+	admin := openURL(t, server.url())
+	for _, cmd := range [][]string{
+		{"ACL", "SETUSER", "router", "on", ">two", "~*", "&*", "+@all"},
+		{"CONFIG", "SET", "requirepass", "one"},
+	} {
+		if err := admin.do(t.Context(), cmd...).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, user := range []string{":one@", "router:two@"} {
+		r := openURL(t, strings.Replace(server.url(), "://", "://"+user, 1)+"?db=3")
+		produce(t, r, frames(0, 10))
+		c, stop := startIntake(t, r, IntakeConfig{}, true)
+		until(t, "all are read", func() bool { return c.count() == 10 })
+		stop()
+	}
+	if n, err := admin.do(t.Context(), "EXISTS", keyPartitions).AsInt64(); n != 0 || err != nil {
+		t.Errorf("database 0 has %d keys, %v", n, err)
+	}
+	if _, err := Open(t.Context(), Config{URL: strings.Replace(server.url(), "://", "://:wrong@", 1)}); err == nil {
+		t.Error("a wrong password is taken")
+	}
+}
