@@ -100,9 +100,24 @@ func appendArray[T ~uint8 | ~uint32 | ~uint64](dst []byte, values []T) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = strconv.AppendUint(dst, uint64(v), 10)
+		if v > math.MaxUint8 {
+			dst = strconv.AppendUint(dst, uint64(v), 10)
+		} else {
+			dst = appendByte(dst, byte(v))
+		}
 	}
 	return append(dst, ']')
+}
+
+// appendByte appends a number of up to three digits; most are those of a frame.
+func appendByte(dst []byte, v byte) []byte {
+	switch {
+	case v >= 100:
+		return append(dst, '0'+v/100, '0'+v/10%10, '0'+v%10)
+	case v >= 10:
+		return append(dst, '0'+v/10, '0'+v%10)
+	}
+	return append(dst, '0'+v)
 }
 
 func appendText(dst []byte, text string) []byte {

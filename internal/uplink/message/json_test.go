@@ -1,6 +1,7 @@
 package message
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"strings"
@@ -69,6 +70,30 @@ func TestUpstreamSize(t *testing.T) {
 	u.Challenge = []uint32{3726252033, 4013390217}
 	if n := len(AppendUpstream(nil, u)); n != 288 {
 		t.Errorf("%d bytes, want 288", n)
+	}
+}
+
+// Every byte, and the numbers next to where the digits get more.
+func TestAppendArray(t *testing.T) {
+	var frame []byte
+	var all []int
+	for v := range 1 << 8 {
+		frame, all = append(frame, byte(v)), append(all, v)
+	}
+	numbers := []uint64{255, 256, math.MaxUint64}
+	for v := uint64(1); v < math.MaxUint64/10; v *= 10 {
+		numbers = append(numbers, v-1, v, v+1)
+	}
+	for _, tt := range []struct {
+		got  []byte
+		want any
+	}{
+		{appendArray(nil, frame), all},
+		{appendArray(nil, numbers), numbers},
+	} {
+		if want, err := json.Marshal(tt.want); err != nil || string(tt.got) != string(want) {
+			t.Errorf("%s, want %s", tt.got, want)
+		}
 	}
 }
 
