@@ -67,7 +67,7 @@ func TestForwardedUplinksAreReceivedAndAcknowledged(t *testing.T) {
 
 func TestWhatADeadHolderLeftIsReceived(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
-		dead, err := NewIntake(t.Context(), r, quick("dead"))
+		dead, err := NewIntake(t.Context(), r, soon("dead"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestWhatADeadHolderLeftIsReceived(t *testing.T) {
 		stop()
 		dead.stop()
 		dead.routines.Wait()
-		live, _ := startIntake(t, r, quick("live"), true)
+		live, _ := startIntake(t, r, soon("live"), true)
 		got, stopGot := receive(t, live, "c")
 		until(t, "all comes again", func() bool { return got.count() == 700 })
 		stopGot()

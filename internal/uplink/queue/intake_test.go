@@ -62,3 +62,21 @@ func TestIntakeGivesUnacknowledgedEntriesAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestIntakeGoesOnWithARedisThatWasEmptied(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		produce(t, r, frames(0, 100))
+		c, _ := startIntake(t, r, quick("one"), true)
+		until(t, "the first are acknowledged", func() bool { return c.in.Stats().Acked == 100 })
+		if err := r.do(t.Context(), "FLUSHALL").Error(); err != nil {
+			t.Fatal(err)
+		}
+		produce(t, r, frames(100, 200))
+		until(t, "the others, too", func() bool { return c.in.Stats().Acked == 200 })
+		c.once(t, 200)
+		until(t, "the partitions are known again", func() bool {
+			n, err := r.do(t.Context(), "GET", keyLease+"7").ToString()
+			return err == nil && n == "one "
+		})
+	})
+}

@@ -11,7 +11,7 @@ import (
 
 // blockFor is how long a read waits for entries: a partition is given up, and a
 // customer's stream taken up, at most so much later.
-const blockFor = 500 * time.Millisecond
+const blockFor = 200 * time.Millisecond
 
 // maxDeliveries is how often an entry is tried before it is called poisonous.
 const maxDeliveries = 5

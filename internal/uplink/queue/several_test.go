@@ -21,6 +21,11 @@ func quick(name string) IntakeConfig {
 	return IntakeConfig{Instance: name, Lease: 2 * time.Second, Idle: time.Second}
 }
 
+// soon is one in which they are missed at once; a live one that is slow may be, too.
+func soon(name string) IntakeConfig {
+	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond, Idle: 200 * time.Millisecond}
+}
+
 func partitionsOf(c *collector) []int {
 	list := c.in.Stats().Partitions
 	slices.Sort(list)
@@ -53,7 +58,7 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 		const n = 1200
 		produce(t, r, frames(0, n))
 		// An instance that reads and is never heard of again.
-		dead, err := NewIntake(t.Context(), r, quick("dead"))
+		dead, err := NewIntake(t.Context(), r, soon("dead"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +71,7 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 		<-done
 		dead.stop() // and no Close: no word of farewell
 		dead.routines.Wait()
-		live, _ := startIntake(t, r, quick("live"), true)
+		live, _ := startIntake(t, r, soon("live"), true)
 		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == n })
 		live.once(t, n)
 		if st := live.in.Stats(); st.Claimed != n || live.most != 2 {
@@ -83,7 +88,7 @@ func TestEntriesOfALiveInstanceAreNotClaimed(t *testing.T) {
 		until(t, "a read all", func() bool { return slow.count() == n })
 		other, _ := startIntake(t, r, quick("b"), true)
 		until(t, "b owns its share", func() bool { return len(partitionsOf(other)) == 4 })
-		time.Sleep(3 * time.Second) // three times the idle time
+		time.Sleep(2 * time.Second) // twice the idle time
 		if other.count() != 0 {
 			t.Errorf("b claimed %d", other.count())
 		}
