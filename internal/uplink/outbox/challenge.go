@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
+	"math/bits"
 )
 
 // A challengeKey makes the challenges of an outbox: the entries are the AES
@@ -27,32 +28,35 @@ func newChallengeKey() challengeKey {
 // A challenger draws challenges. It is used by one goroutine at a time.
 type challenger struct {
 	key     challengeKey
-	in, out [16]byte
-	blocks  uint64 // of the keystream, so far
-	left    []byte // of out
-	table   []uint32
+	counter [aes.BlockSize]byte
+	block   [aes.BlockSize]byte
+	stream  cipher.Stream // of a challenge with many entries
+	chunk   []byte        // of the stream
+	left    []byte        // of the keystream, in block or chunk
+	// taken has a bit for each value of the highest bits of an entry.
+	taken []uint64
+	shift int // to those bits
 }
 
-// fewEntries is how many are compared with each other one by one; more are found
-// in a table.
-const fewEntries = 16
+// manyEntries is from how many on a cipher.Stream is worth its allocation.
+const manyEntries = 128
 
 // draw appends the challenge of a transaction: n different entries with the true
 // MIC among them, at any place with the same probability.
+//
+// Entries that agree in their highest bits with another, or with the MIC, are
+// drawn again, which is cheaper than to compare all bits. It gives nothing away:
+// all lists of entries that differ in those bits are equally likely, whichever of
+// them is the MIC, as long as MICs are evenly distributed.
 func (c *challenger) draw(dst []uint32, n int, mic uint32, transaction uint64) []uint32 {
-	binary.LittleEndian.PutUint64(c.in[:8], transaction)
-	c.blocks, c.left = 0, nil
-	place := len(dst) + int(uint64(c.next())*uint64(n)>>32)
+	c.begin(transaction, n)
+	c.take(mic)
 	first := len(dst)
-	if n > fewEntries {
-		c.clearTable(mic)
-	}
+	place := first + int(uint64(c.next())*uint64(n)>>32)
 	for len(dst) < first+n-1 {
-		v := c.next()
-		if v == mic || n <= fewEntries && contains(dst[first:], v) || n > fewEntries && c.seen(v, mic) {
-			continue
+		if v := c.next(); c.take(v) {
+			dst = append(dst, v)
 		}
-		dst = append(dst, v)
 	}
 	dst = append(dst, mic)
 	last := len(dst) - 1
@@ -60,52 +64,54 @@ func (c *challenger) draw(dst []uint32, n int, mic uint32, transaction uint64) [
 	return dst
 }
 
+// begin goes to the start of a transaction's keystream and prepares for n
+// entries: with 16 times as many values of their highest bits at least, so that
+// one in 16 is drawn again at most.
+func (c *challenger) begin(transaction uint64, n int) {
+	binary.BigEndian.PutUint64(c.counter[:8], transaction)
+	binary.BigEndian.PutUint64(c.counter[8:], 0)
+	c.stream, c.left = nil, nil
+	if n >= manyEntries {
+		c.stream = cipher.NewCTR(c.key.block, c.counter[:])
+	}
+	words := 1 << bits.Len(uint(n/4))
+	c.shift = 32 - bits.Len(uint(64*words-1))
+	if len(c.taken) < words {
+		c.taken = make([]uint64, words)
+	}
+	clear(c.taken[:words])
+}
+
 // next returns the next 32 bits of the keystream.
 func (c *challenger) next() uint32 {
 	if len(c.left) == 0 {
-		binary.LittleEndian.PutUint64(c.in[8:], c.blocks)
-		c.blocks++
-		c.key.block.Encrypt(c.out[:], c.in[:])
-		c.left = c.out[:]
+		c.refill()
 	}
-	v := binary.LittleEndian.Uint32(c.left)
+	v := binary.BigEndian.Uint32(c.left)
 	c.left = c.left[4:]
 	return v
 }
 
-func contains(entries []uint32, v uint32) bool {
-	for _, e := range entries {
-		if e == v {
-			return true
-		}
+func (c *challenger) refill() {
+	if c.stream == nil {
+		c.key.block.Encrypt(c.block[:], c.counter[:])
+		c.left = c.block[:]
+		c.counter[aes.BlockSize-1]++ // few entries: far from an overflow
+		return
 	}
-	return false
+	if c.chunk == nil {
+		c.chunk = make([]byte, 512)
+	}
+	clear(c.chunk)
+	c.stream.XORKeyStream(c.chunk, c.chunk)
+	c.left = c.chunk
 }
 
-// tableBits makes the table twice as large as the longest challenge.
-const tableBits = 13
-
-// clearTable empties the table. An empty place holds the MIC, which is never
-// looked up.
-func (c *challenger) clearTable(mic uint32) {
-	if c.table == nil {
-		c.table = make([]uint32, 1<<tableBits)
-	}
-	for i := range c.table {
-		c.table[i] = mic
-	}
-}
-
-// seen says whether v is in the table, and puts it there. The entries are random,
-// so that their bits are as good as a hash of them.
-func (c *challenger) seen(v, mic uint32) bool {
-	for i := v >> (32 - tableBits); ; i = (i + 1) % (1 << tableBits) {
-		switch c.table[i] {
-		case v:
-			return true
-		case mic:
-			c.table[i] = v
-			return false
-		}
-	}
+// take says whether the highest bits of v are not taken, and takes them.
+func (c *challenger) take(v uint32) bool {
+	place := v >> c.shift
+	word, bit := &c.taken[place/64], uint64(1)<<(place%64)
+	free := *word&bit == 0
+	*word |= bit
+	return free
 }

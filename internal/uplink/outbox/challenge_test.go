@@ -45,33 +45,34 @@ func TestChallenge(t *testing.T) {
 	})
 }
 
-// TestChallengeSkips has entries drawn twice, of which a list of 4096 has some in
-// one of 512 cases (4096²/2 pairs / 2^32), and the MIC itself.
+// TestChallengeSkips has the MIC drawn as one of the others, too.
 func TestChallengeSkips(t *testing.T) {
 	c := challenger{key: fixedKey()}
-	var dst []uint32
-	for transaction := range uint64(600) {
-		if dst = c.draw(dst[:0], MaxChallenge, 5, transaction); !distinct(dst) {
-			t.Fatalf("transaction %d: the same entry twice", transaction)
-		}
-	}
-	for _, n := range []int{4, 16, 17, 100} {
-		first := c.draw(nil, n, 5, 9)
-		for _, mic := range first {
-			if again := c.draw(nil, n, mic, 9); !distinct(again) || !slices.Contains(again, mic) {
-				t.Errorf("%d entries: the MIC %d twice", n, mic)
+	for _, n := range []int{2, 4, 16, 127, 128, 300} {
+		for _, mic := range c.draw(nil, n, 5, 9) {
+			if again := c.draw(nil, n, mic, 9); len(again) != n || !distinct(again) || !slices.Contains(again, mic) {
+				t.Errorf("%d entries: %d of them, or the MIC %d twice", n, len(again), mic)
 			}
 		}
 	}
-	if !contains([]uint32{1, 2}, 2) || contains([]uint32{1, 2}, 3) {
-		t.Error("contains")
-	}
-	c.clearTable(7)
-	if c.seen(8, 7) || !c.seen(8, 7) || c.seen(9, 7) || !c.seen(8, 7) { // 8 and 9 share a place
-		t.Error("seen")
-	}
-	if c.seen(1<<32-1, 7) || c.seen(1<<32-2, 7) || !c.seen(1<<32-2, 7) || !c.seen(1<<32-1, 7) { // around the end
-		t.Error("seen at the end of the table")
+}
+
+// TestTaken has entries share their highest bits: of 2 the highest 6, of 4096 the
+// highest 17 (4096 · 32 = 2^17).
+func TestTaken(t *testing.T) {
+	for _, tt := range []struct{ n, bits int }{{2, 6}, {3, 6}, {4, 7}, {64, 11}, {4095, 16}, {4096, 17}} {
+		c := challenger{key: fixedKey()}
+		c.begin(1, tt.n)
+		one := uint32(1) << (32 - tt.bits)
+		steps := []struct {
+			v    uint32
+			free bool
+		}{{0, true}, {one - 1, false}, {one, true}, {one, false}, {-one, true}, {1<<32 - 1, false}, {-one - 1, true}}
+		for i, step := range steps {
+			if c.take(step.v) != step.free {
+				t.Errorf("%d entries, step %d: not %v", tt.n, i, step.free)
+			}
+		}
 	}
 }
 
