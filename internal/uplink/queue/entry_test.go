@@ -172,12 +172,13 @@ func TestParseEntryIgnoresUnknownFields(t *testing.T) {
 }
 
 func TestParseID(t *testing.T) {
-	for text, want := range map[string]entryID{"0-0": {}, "1700000000000-12": {1700000000000, 12}} {
+	for text, want := range map[string]entryID{"0-0": {}, "1700000000000-12": {1700000000000, 12},
+		"18446744073709551615-18446744073709551615": {math.MaxUint64, math.MaxUint64}} {
 		if id, ok := parseID(text); !ok || id != want {
 			t.Errorf("%q: %v %t", text, id, ok)
 		}
 	}
-	for _, text := range []string{"", "-", "1", "1-", "-1", "1-x", "x-1", "1-1-1"} {
+	for _, text := range []string{"", "-", "1", "1-", "-1", "1-x", "x-1", "1-1-1", "18446744073709551616-0"} {
 		if id, ok := parseID(text); ok {
 			t.Errorf("%q: %v", text, id)
 		}

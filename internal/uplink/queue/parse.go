@@ -250,8 +250,8 @@ func (p *parser) uint(bit fieldSet, name, value string, highest uint32) uint32 {
 	if !p.once(bit, name) {
 		return 0
 	}
-	n, err := strconv.ParseUint(value, 10, 32)
-	if err != nil || n > uint64(highest) {
+	n, ok := parseDecimal(value)
+	if !ok || n > uint64(highest) {
 		p.fail(name, value, fmt.Sprintf("a whole number from 0 to %d", highest))
 		return 0
 	}
@@ -262,12 +262,12 @@ func (p *parser) int(bit fieldSet, name, value string) (int64, bool) {
 	if !p.once(bit, name) {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil || n <= 0 {
+	n, ok := parseDecimal(value)
+	if !ok || n == 0 || n > math.MaxInt64 {
 		p.fail(name, value, "nanoseconds since 1970")
 		return 0, false
 	}
-	return n, true
+	return int64(n), true
 }
 
 // float reads a number from −limit to limit in decimal notation.

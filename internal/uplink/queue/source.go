@@ -1,6 +1,9 @@
 package queue
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"sync"
 
 	"contend/internal/uplink/message"
@@ -9,7 +12,12 @@ import (
 // An entryID identifies an entry of a stream; later ones are greater.
 type entryID struct{ millis, seq uint64 }
 
-func (id entryID) next() entryID { return entryID{id.millis, id.seq + 1} }
+func (id entryID) next() entryID {
+	if id.seq == math.MaxUint64 {
+		return entryID{id.millis + 1, 0}
+	}
+	return entryID{id.millis, id.seq + 1}
+}
 
 func (id entryID) less(other entryID) bool {
 	return id.millis < other.millis || id.millis == other.millis && id.seq < other.seq
@@ -17,29 +25,26 @@ func (id entryID) less(other entryID) bool {
 
 // parseID reads the text of an identifier; ok is false if it is none.
 func parseID(text string) (id entryID, ok bool) {
-	i, n := 0, uint64(0)
-	for i < len(text) && text[i] != '-' {
-		d := text[i] - '0'
-		if d > 9 {
-			return id, false
+	millis, seq, _ := strings.Cut(text, "-")
+	m, isMillis := parseDecimal(millis)
+	n, isSeq := parseDecimal(seq)
+	return entryID{m, n}, isMillis && isSeq
+}
+
+// parseDecimal reads a number without a sign.
+func parseDecimal(text string) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 19 { // 19 digits are always less than 2⁶⁴
+		n, err := strconv.ParseUint(text, 10, 64)
+		return n, err == nil
+	}
+	for i := range len(text) {
+		digit := text[i] - '0'
+		if digit > 9 {
+			return 0, false
 		}
-		n = n*10 + uint64(d)
-		i++
+		n = n*10 + uint64(digit)
 	}
-	id.millis = n
-	if i == 0 || i+1 >= len(text) {
-		return id, false
-	}
-	n = 0
-	for i++; i < len(text); i++ {
-		d := text[i] - '0'
-		if d > 9 {
-			return id, false
-		}
-		n = n*10 + uint64(d)
-	}
-	id.seq = n
-	return id, true
+	return n, true
 }
 
 // A source is a stream that this instance reads: a partition of the intake, or
