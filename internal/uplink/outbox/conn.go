@@ -134,7 +134,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 
 // share is how many messages a connection may take so that as many are left for
 // each of the others that were woken up.
-func (o *Outbox) share() int { return o.waiting.n / (o.roused + 1) }
+func (o *Outbox) share() int { return o.waits / (o.roused + 1) }
 
 // full returns a candidate that has to be answered first, if there is one.
 func (e *entry) full() *device {
@@ -222,7 +222,7 @@ func (c *Conn) giveUp() {
 // rouse wakes up connections that wait, in turn, while there is a message for
 // each.
 func (o *Outbox) rouse() {
-	for len(o.idle) > 0 && o.ready.len() > 0 && o.roused < o.waiting.n {
+	for len(o.idle) > 0 && o.ready.len() > 0 && o.roused < o.waits {
 		c := o.idle[0]
 		o.idle = slices.Delete(o.idle, 0, 1)
 		c.idle, c.roused = false, true
@@ -275,6 +275,7 @@ func (o *Outbox) takeBack(e *entry, now time.Duration, out *settled) {
 	o.first--
 	e.rank = o.first
 	o.waiting.pushFront(&e.order)
+	o.waits++
 	e.lane.queue.pushFront(&e.turn)
 	o.headChanged(e.lane)
 }

@@ -144,7 +144,7 @@ func (o *Outbox) Forget(euis ...lorawan.EUI) {
 		if !d.full() {
 			o.release(d)
 		}
-		if d.queue.n == 0 && d.unanswered == 0 {
+		if d.queue.head == nil && d.unanswered == 0 {
 			delete(o.devices, eui)
 		}
 	}

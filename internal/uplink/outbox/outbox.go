@@ -72,6 +72,7 @@ type Outbox struct {
 	free    []*entry
 	// first and last are the ranks of the ends of waiting.
 	first, last int64
+	waits       int // messages in waiting
 	unanswered  int
 	bytes       int
 
@@ -160,6 +161,7 @@ func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 	o.last++
 	e.rank = o.last
 	o.waiting.pushBack(&e.order)
+	o.waits++
 	e.lane.queue.pushBack(&e.turn)
 	if e.lane.queue.head == &e.turn {
 		o.headChanged(e.lane)
@@ -167,7 +169,7 @@ func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 	if len(o.conns) == 0 {
 		o.setAlarm(now + o.config.Hold)
 	}
-	for o.waiting.n+o.unanswered > o.config.MaxMessages || o.bytes > o.config.MaxBytes {
+	for o.waits+o.unanswered > o.config.MaxMessages || o.bytes > o.config.MaxBytes {
 		o.settle(o.oldest(), DroppedOverflow, out)
 	}
 }
@@ -175,7 +177,7 @@ func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 // oldest is the message to give up when there is no room. While more are
 // unanswered than wait it is one of those: it was delivered, at least.
 func (o *Outbox) oldest() *entry {
-	if o.waiting.n >= o.unanswered {
+	if o.waits >= o.unanswered {
 		return o.waiting.head.entry
 	}
 	var oldest *entry
@@ -232,6 +234,7 @@ func (o *Outbox) detach(e *entry) {
 // dequeue takes a message from where it waits.
 func (o *Outbox) dequeue(e *entry) {
 	o.waiting.remove(&e.order)
+	o.waits--
 	first := e.lane.queue.head == &e.turn
 	e.lane.queue.remove(&e.turn)
 	if first {
@@ -244,7 +247,7 @@ func (o *Outbox) dequeue(e *entry) {
 func (o *Outbox) Drain(ctx context.Context) int {
 	for {
 		o.mu.Lock()
-		left, over := o.waiting.n+o.unanswered, o.over()
+		left, over := o.waits+o.unanswered, o.over()
 		if o.drained == nil && !over {
 			o.drained = make(chan struct{})
 		}
@@ -262,7 +265,7 @@ func (o *Outbox) Drain(ctx context.Context) int {
 }
 
 func (o *Outbox) over() bool {
-	return o.closed || len(o.conns) == 0 || o.waiting.n+o.unanswered == 0
+	return o.closed || len(o.conns) == 0 || o.waits+o.unanswered == 0
 }
 
 func (o *Outbox) notifyDrained() {

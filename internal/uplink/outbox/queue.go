@@ -108,7 +108,6 @@ type link struct {
 // A list is a doubly linked list of messages.
 type list struct {
 	head, tail *link
-	n          int
 }
 
 func (l *list) pushBack(x *link) {
@@ -119,7 +118,6 @@ func (l *list) pushBack(x *link) {
 		l.head = x
 	}
 	l.tail = x
-	l.n++
 }
 
 func (l *list) pushFront(x *link) {
@@ -130,7 +128,6 @@ func (l *list) pushFront(x *link) {
 		l.tail = x
 	}
 	l.head = x
-	l.n++
 }
 
 func (l *list) remove(x *link) {
@@ -145,5 +142,4 @@ func (l *list) remove(x *link) {
 		l.tail = x.prev
 	}
 	x.prev, x.next = nil, nil
-	l.n--
 }

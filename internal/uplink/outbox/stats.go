@@ -64,7 +64,7 @@ func (o *Outbox) Stats() Stats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := o.stats
-	s.Waiting, s.Unanswered, s.Bytes = o.waiting.n, o.unanswered, o.bytes
+	s.Waiting, s.Unanswered, s.Bytes = o.waits, o.unanswered, o.bytes
 	s.Devices, s.Connections = len(o.devices), len(o.conns)
 	return s
 }
@@ -73,7 +73,7 @@ func (o *Outbox) Stats() Stats {
 func (o *Outbox) Waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.waiting.n
+	return o.waits
 }
 
 // settled collects what a step has to report once the outbox is unlocked.
