@@ -25,7 +25,8 @@ type TrustConfig struct {
 	// Start is the length of a new device's challenge; 0: MaxChallenge. It is
 	// brought into the range from MinChallenge to MaxChallenge.
 	Start int
-	// Reduce has a missing answer double the next challenge.
+	// Reduce has a missing answer double the next challenge; the published
+	// benchmark calls it trust reduction, and has it on and off.
 	Reduce bool
 	// FailureLimit is how many failures in succession a device may have before
 	// it is suspended; 0: 50.

@@ -9,6 +9,8 @@
 // What waits is delivered in the order of its arrival, except that a device
 // whose challenge is long has a limited number of messages unanswered: its
 // further ones stand aside, and those of other devices pass.
+//
+// The vendor who published the challenge calls the procedure patent-pending.
 package outbox
 
 import (
@@ -32,10 +34,12 @@ type Message struct {
 // use the outbox, unless it says otherwise.
 type Config struct {
 	Trust TrustConfig
-	// Deadline is how long a connection has for an answer; 0: 60 s.
+	// Deadline is how long a connection has for an answer; 0: 60 s. Clients that
+	// wait for another copy of a frame answer after 20 s.
 	Deadline time.Duration
-	// Hold is how long messages are kept without a connection; 0: 60 s. What
-	// connections lost again and again is kept for ten times as long.
+	// Hold is how long messages are kept without a connection; 0: 60 s. Clients
+	// wait for up to 30 s before they connect again. What connections lost again
+	// and again is kept for ten times as long.
 	Hold time.Duration
 	// MaxMessages and MaxBytes limit what is not settled; 0: 100 000 and 64 MiB.
 	// Beyond them the oldest of those that wait is dropped, or of those that are
