@@ -3,6 +3,9 @@ package queue
 import (
 	"strconv"
 	"testing"
+	"time"
+
+	"contend/internal/uplink/message"
 )
 
 func TestIntakeReadsAcknowledgesAndTrims(t *testing.T) {
@@ -78,5 +81,44 @@ func TestIntakeGoesOnWithARedisThatWasEmptied(t *testing.T) {
 			n, err := r.do(t.Context(), "GET", keyLease+"7").ToString()
 			return err == nil && n == "one "
 		})
+	})
+}
+
+// One customer that does not answer must not make the stream grow for all.
+func TestAnOldEntryDoesNotHoldTheOthers(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		old := frame(0)
+		key := keyUplinks + strconv.Itoa(partitionOf(old.PHY, 8))
+		var list []*message.Uplink // of the same partition
+		for i := 1; len(list) < 1000; i++ {
+			if u := frame(i); partitionOf(u.PHY, 8) == partitionOf(old.PHY, 8) {
+				list = append(list, u)
+			}
+		}
+		produce(t, r, []*message.Uplink{old})
+		silent, _ := startIntake(t, r, quick("one"), false)
+		until(t, "it is read", func() bool { return silent.count() == 1 })
+		until(t, "others are deleted behind it", func() bool {
+			silent.mu.Lock()
+			silent.in.Ack(silent.origins[1:])
+			silent.origins = silent.origins[:1]
+			silent.mu.Unlock()
+			n := min(len(list), 10)
+			produce(t, r, list[:n])
+			list = list[n:]
+			time.Sleep(50 * time.Millisecond)
+			return silent.in.Stats().Trimmed > 0
+		})
+		until(t, "the rest is acknowledged", func() bool {
+			silent.mu.Lock()
+			defer silent.mu.Unlock()
+			silent.in.Ack(silent.origins[1:])
+			silent.origins = silent.origins[:1]
+			return silent.in.Stats().InFlight == 1
+		})
+		entries, err := r.do(t.Context(), "XRANGE", key, "-", "+", "COUNT", "1").AsXRange()
+		if err != nil || len(entries) != 1 || entries[0].FieldValues[fieldPHY] != string(old.PHY) {
+			t.Errorf("the old entry: %v, %v", entries, err)
+		}
 	})
 }
