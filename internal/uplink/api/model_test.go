@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"contend/internal/uplink/table"
-
 	"pgregory.net/rapid"
 )
 
@@ -22,13 +20,11 @@ type modelled struct {
 
 // Two customers do what they like with a few devices. Every answer is that of a map.
 func TestModel(t *testing.T) {
+	m := &model{t: t, api: newAPI(t, Config{})}
 	rapid.Check(t, func(rt *rapid.T) {
-		tab, err := table.Open(t.Context(), table.Config{URL: "sqlite::memory:"})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer tab.Close()
-		m := &model{t: t, api: newAPI(t, Config{Table: tab}), devices: make(map[int]*modelled)}
+		m.devices = make(map[int]*modelled)
+		m.do("lamps", "POST", "devices/drop-all", "").ok(http.StatusOK)
+		m.do("meters", "POST", "devices/drop-all", "").ok(http.StatusOK)
 		rt.Repeat(map[string]func(*rapid.T){
 			"insert":   m.insert,
 			"update":   m.update,
