@@ -4,4 +4,6 @@ package load
 
 import "time"
 
-func cpuTime() (time.Duration, bool) { return 0, false }
+// CPUTime returns the CPU time, user and system, that this process has used, if the
+// system tells.
+func CPUTime() (time.Duration, bool) { return 0, false }

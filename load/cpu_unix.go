@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// cpuTime returns the user and system time of this process.
-func cpuTime() (time.Duration, bool) {
+// CPUTime returns the CPU time, user and system, that this process has used, if the
+// system tells.
+func CPUTime() (time.Duration, bool) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0, false

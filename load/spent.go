@@ -15,7 +15,7 @@ type spent struct {
 // the process.
 func readSpent(threads []int) spent {
 	var s spent
-	s.cpu, s.cpuKnown = cpuTime()
+	s.cpu, s.cpuKnown = CPUTime()
 	s.waited = waitedForCores(threads)
 	s.machine, s.cores = machineTime()
 	return s

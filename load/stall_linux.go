@@ -117,7 +117,7 @@ type mark struct {
 
 func takeMark(own, loop *os.File) mark {
 	m := mark{at: time.Now(), waited: readSchedstat(own), loop: readSchedstat(loop)}
-	m.cpu, _ = cpuTime()
+	m.cpu, _ = CPUTime()
 	return m
 }
 

@@ -21,7 +21,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"contend/bench/internal/paired"
@@ -132,7 +131,7 @@ func (b *bench) run(ctx context.Context) error {
 		r.print(b.out)
 	}
 	if b.wants("memory") {
-		return b.memory(ctx, dir)
+		return b.memory(ctx)
 	}
 	return nil
 }
@@ -149,11 +148,8 @@ func (b *bench) config(r *row) demo.Config {
 
 // processCPU returns the CPU time that this process, the sink, has used.
 func processCPU() time.Duration {
-	var used syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	used, _ := load.CPUTime()
+	return used
 }
 
 // print writes the medians of a row and what used the CPU.

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"contend/internal/uplink/demo"
-	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
-	"contend/internal/uplink/table"
 	"contend/load"
 	"contend/subject"
 )
@@ -25,17 +22,12 @@ const (
 )
 
 // memory watches the router's resident memory at a steady rate.
-func (b *bench) memory(ctx context.Context, dir string) error {
-	url := "sqlite:" + filepath.Join(dir, "devices.db")
-	began := time.Now()
-	if err := fill(ctx, url); err != nil {
-		return fmt.Errorf("row memory: %w", err)
-	}
-	fmt.Fprintf(b.out, "\n%d devices inserted in %v; %d/s for %v\n", memoryDevices, time.Since(began).Round(time.Second), memoryRate, b.length)
+func (b *bench) memory(ctx context.Context) error {
+	fmt.Fprintf(b.out, "\n%d devices, %d/s for %v\n", memoryDevices, memoryRate, b.length)
 	n := int64(memoryRate * b.length.Seconds())
 	var mu sync.Mutex
 	var seen []int64
-	result, err := demo.Run(ctx, demo.Config{Self: []string{b.contend}, Redis: queue.Managed, DB: url,
+	result, err := demo.Run(ctx, demo.Config{Self: []string{b.contend}, Redis: queue.Managed,
 		Router:    []string{"--trust-start", "16"},
 		Generator: []string{"rate", "-r", fmt.Sprint(memoryRate), "-n", fmt.Sprint(n), "--devices", fmt.Sprint(memoryDevices), "--seed", "1"},
 		Sink: sink.Config{Seed: 1, Devices: memoryDevices, Expect: n, Pacer: load.ConstantRate(memoryRate),
@@ -62,21 +54,5 @@ func (b *bench) memory(ctx context.Context, dir string) error {
 		fmt.Fprintf(b.out, " %.1f", float64(sum)/float64(max(1, len(part)))/1e6)
 	}
 	fmt.Fprintln(b.out)
-	return nil
-}
-
-// fill makes a routing table with the generator's devices.
-func fill(ctx context.Context, url string) error {
-	t, err := table.Open(ctx, table.Config{URL: url})
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	for i := range memoryDevices {
-		d := lorawan.DemoDevice(1, i)
-		if _, err := t.Insert(ctx, "demo", table.NewDevice{DevEUI: d.DevEUI, JoinEUI: &d.JoinEUI, DevAddr: &d.DevAddr}); err != nil {
-			return err
-		}
-	}
 	return nil
 }

@@ -150,7 +150,7 @@ func (p *process) awaitWord(ts *testscript.TestScript) {
 }
 
 func background(ts *testscript.TestScript, _ bool, args []string) {
-	address := regexp.MustCompile(`\b(http|grpc)(?:=|://)(\S+)`)
+	address := regexp.MustCompile(`\b(http|grpc|redis)(?:=|://)(\S+)`)
 	found := make(chan [][]string, 1)
 	p := start(ts, args[1:], func(line string) bool {
 		all := address.FindAllStringSubmatch(line, -1)

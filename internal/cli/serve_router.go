@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/internal/uplink/api"
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/router"
@@ -46,6 +47,8 @@ func newServeRouter(a *app) *cobra.Command {
 	f.BoolVar(&s.noReduction, "no-trust-reduction", false, "do not lengthen challenges because answers are missing")
 	f.IntVar(&s.deviceLimit, "device-limit", 0, "`number` of devices that a customer may have; 0: any")
 	f.BoolVar(&s.experimental, "experimental", false, "offer generation B of the stream, in an encoding of our own")
+	f.IntVar(&s.devices, "demo-devices", 0, "`number` of devices of contend uplink gen that the demo customer is given at the start")
+	f.Uint64Var(&s.seed, "demo-seed", 1, "--seed of contend uplink gen")
 	f.DurationVar(&s.drain, "drain-timeout", 10*time.Second, "how long customers may take to answer when stopping")
 	return cmd
 }
@@ -53,7 +56,8 @@ func newServeRouter(a *app) *cobra.Command {
 type serveRouter struct {
 	*app
 	http, redis, db, tokens, instance, dedup string
-	partitions, deviceLimit                  int
+	partitions, deviceLimit, devices         int
+	seed                                     uint64
 	collect, drain                           time.Duration
 	trust                                    outbox.TrustConfig
 	noReduction, experimental                bool
@@ -65,7 +69,8 @@ func (s *serveRouter) run(ctx context.Context) error {
 		return usage(err)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	if err := s.serve(ctx, dedup, log); err != nil {
+	err = s.serve(ctx, dedup, log)
+	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
 		return failed(err)
 	}
 	return nil
@@ -85,7 +90,11 @@ func (s *serveRouter) check() (router.Dedup, error) {
 		errs = append(errs, fmt.Errorf("--collect is %v, allowed are 0s to the time of --dedup", s.collect))
 	}
 	errs = append(errs, within("trust-start", []int{s.trust.Start}, outbox.MinChallenge, outbox.MaxChallenge),
-		within("partitions", []int{s.partitions}, 0, 1024), within("device-limit", []int{s.deviceLimit}, 0, 1<<31-1))
+		within("partitions", []int{s.partitions}, 0, 1024), within("device-limit", []int{s.deviceLimit}, 0, 1<<31-1),
+		within("demo-devices", []int{s.devices}, 0, 1<<24))
+	if s.devices > 0 && s.tokens != "" {
+		errs = append(errs, errors.New("--demo-devices belongs to the demo token, and does not go with --token-file"))
+	}
 	if s.drain <= 0 {
 		errs = append(errs, fmt.Errorf("--drain-timeout is %v, allowed are 1ns and more", s.drain))
 	}
@@ -115,13 +124,16 @@ func (s *serveRouter) serve(ctx context.Context, dedup router.Dedup, log *slog.L
 	}
 	defer closing(redis.Close)
 	if redis.Embedded() {
-		log.Warn("embedded Redis: it keeps nothing and is no measure of speed; give --redis for both", "url", redis.URL())
+		log.Warn("embedded Redis: it keeps nothing and is no measure of speed; give --redis for both")
 	}
 	rows, err := table.Open(ctx, table.Config{URL: s.db, DeviceLimit: s.deviceLimit, Log: log})
 	if err != nil {
 		return err
 	}
 	defer closing(rows.Close)
+	if err := s.insert(ctx, rows); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", s.http)
 	if err != nil {
 		return err
@@ -134,6 +146,18 @@ func (s *serveRouter) serve(ctx context.Context, dedup router.Dedup, log *slog.L
 		return errors.Join(err, listener.Close())
 	}
 	return r.Serve(ctx)
+}
+
+// insert gives the demo customer its devices, but for those that it has.
+func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
+	for i := range s.devices {
+		d := lorawan.DemoDevice(s.seed, i)
+		_, err := rows.Insert(ctx, api.DemoCustomer, table.NewDevice{DevEUI: d.DevEUI, JoinEUI: &d.JoinEUI, DevAddr: &d.DevAddr})
+		if err != nil && !errors.Is(err, table.ErrDeviceExists) {
+			return fmt.Errorf("demo device %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 func (s *serveRouter) readTokens(log *slog.Logger) (*api.Tokens, error) {

@@ -258,6 +258,12 @@ func writeGenerated(w io.Writer, r *gen.Result, asJSON bool) error {
 	return r.Write(w)
 }
 
+// processCPU returns the CPU time that this process has used; 0: not known.
+func processCPU() time.Duration {
+	used, _ := load.CPUTime()
+	return used
+}
+
 // A bar is the published progress bar, redrawn on a terminal and written once
 // elsewhere.
 type bar struct {

@@ -17,6 +17,9 @@ import (
 // DemoToken is the token of the one customer of DemoTokens.
 const DemoToken = "demo-token"
 
+// DemoCustomer is that customer.
+const DemoCustomer = "demo"
+
 // Tokens knows which bearer token belongs to which customer. A customer may have
 // several, so that they can be exchanged. The zero value knows none. Safe for
 // concurrent use.
@@ -40,11 +43,11 @@ func newTokens() *Tokens {
 	return t
 }
 
-// DemoTokens knows only DemoToken, of the customer "demo". It is for a server
+// DemoTokens knows only DemoToken, of DemoCustomer. It is for a server
 // that listens on loopback.
 func DemoTokens() *Tokens {
 	t := newTokens()
-	t.grants[t.digest(DemoToken)] = grant{customer: "demo"}
+	t.grants[t.digest(DemoToken)] = grant{customer: DemoCustomer}
 	return t
 }
 

@@ -6,20 +6,18 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"contend/internal/uplink/api"
-	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
@@ -34,9 +32,6 @@ type Config struct {
 	Redis string
 	// Router holds further arguments of contend serve router.
 	Router []string
-	// DB is a routing table that has the generator's devices already; "" is one in
-	// memory, which is given them.
-	DB string
 	// Generator holds the arguments of contend uplink gen, the mode first.
 	Generator []string
 	// Sink is how uplinks are taken; URL, Token and Notice are set here.
@@ -75,9 +70,6 @@ func Run(ctx context.Context, c Config) (result *Result, err error) {
 		return nil, err
 	}
 	if err := r.startRouter(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.insert(ctx); err != nil {
 		return nil, err
 	}
 	return r.measure(ctx)
@@ -130,51 +122,19 @@ func installed() bool {
 	return false
 }
 
+// startTimeout is enough for millions of devices.
+const startTimeout = 10 * time.Minute
+
 func (r *run) startRouter(ctx context.Context) (err error) {
 	redis := cmp.Or(r.url, "embedded://{{addr.redis}}")
-	r.router, err = subject.Start(ctx, subject.Config{Name: "router", Ready: subject.Ready{HTTP: "/ready"},
+	r.router, err = subject.Start(ctx, subject.Config{Name: "router", Ready: subject.Ready{HTTP: "/ready"}, StartTimeout: startTimeout,
 		Command: slices.Concat(r.Self, []string{"serve", "router", "--http", "{{addr}}", "--redis", redis,
-			"--db", cmp.Or(r.DB, "sqlite::memory:"), "--drain-timeout", "1s"}, r.Router)})
+			"--db", "sqlite::memory:", "--drain-timeout", "1s",
+			"--demo-devices", strconv.Itoa(max(r.Sink.Devices, 1)), "--demo-seed", strconv.FormatUint(r.Sink.Seed, 10)}, r.Router)})
 	if err == nil && r.url == "" {
 		r.url = "redis://" + r.router.Addr("redis")
 	}
 	return err
-}
-
-// insert makes the generator's devices known to the router.
-func (r *run) insert(ctx context.Context) error {
-	if r.DB != "" {
-		return nil
-	}
-	for i := range max(r.Sink.Devices, 1) {
-		d := lorawan.DemoDevice(r.Sink.Seed, i)
-		body, err := json.Marshal(map[string]any{"DevEUI": d.DevEUI, "JoinEUI": d.JoinEUI, "DevAddr": d.DevAddr})
-		if err != nil {
-			return err
-		}
-		if err := r.post(ctx, body); err != nil {
-			return fmt.Errorf("demo: insert device %v: %w", d.DevEUI, err)
-		}
-	}
-	return nil
-}
-
-func (r *run) post(ctx context.Context, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.router.Addr("")+"/api/v1/devices/insert", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+api.DemoToken)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusCreated {
-		return fmt.Errorf("the router answered %s", response.Status)
-	}
-	return nil
 }
 
 // measure drives the generator and takes what it sends.

@@ -91,6 +91,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		Downlink:     r.wanted,
 		Opened:       r.opened,
 		Closed:       r.closed,
+		// Shorter than the deadline of an answer: what is stuck behind a stalled
+		// socket is delivered on another one instead of counting as unanswered.
+		WriteTimeout: 50 * time.Second,
 		Log:          c.Log,
 	})
 	r.metrics = newMetrics(r)
@@ -131,7 +134,7 @@ func (r *Router) Serve(ctx context.Context) error {
 		run("copies", func() error { return r.collect(r.working) })
 	}
 	r.ready.Store(true)
-	r.config.Log.Info("router is ready", "address", r.config.Listener.Addr().String(), "instance", r.config.Instance)
+	r.logReady()
 	<-reading.Done()
 	r.ready.Store(false)
 	r.close()
@@ -142,6 +145,14 @@ func (r *Router) Serve(ctx context.Context) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+func (r *Router) logReady() {
+	attributes := []any{"http", r.config.Listener.Addr().String(), "instance", r.config.Instance}
+	if r.config.Redis.Embedded() {
+		attributes = append(attributes, "redis", r.config.Redis.URL()) // another may have a password in it
+	}
+	r.config.Log.Info("router is ready", attributes...)
 }
 
 // close drains the outboxes, then ends everything.
