@@ -35,6 +35,15 @@ func (t *hashes) find(hash uint32, match func(number uint32) bool) uint32 {
 	return 0
 }
 
+// touch reads the slot where looking for a hash begins.
+func (t *hashes) touch(hash uint32) uint32 {
+	slots := t.parts[hash>>24].slots
+	if len(slots) == 0 {
+		return 0
+	}
+	return uint32(slots[hash&uint32(len(slots)-1)])
+}
+
 // add stores a number. The same pair is not stored twice by the callers.
 func (t *hashes) add(hash, number uint32) {
 	p := &t.parts[hash>>24]

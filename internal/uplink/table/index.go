@@ -1,6 +1,8 @@
 package table
 
 import (
+	"slices"
+
 	"contend/internal/uplink/lorawan"
 )
 
@@ -22,6 +24,7 @@ type record struct {
 	customer       uint32
 	trust          uint16
 	flags          uint8
+	_              [9]byte // 64 bytes: a look-up waits for one cache line
 }
 
 // The flags of a record. hasAddr and the one behind it go with addrs.
@@ -134,6 +137,27 @@ func (x *index) others(c Customer, eui lorawan.EUI, addr lorawan.DevAddr) (n int
 
 func (x *index) head(hash uint32) uint32 {
 	return x.byAddr.find(hash, func(uint32) bool { return true })
+}
+
+// warm has the processor fetch what ByAddr will read, first all slots of the hash
+// table and then all rows: it waits for many of them at a time, where look-ups one
+// by one wait for each. The sum keeps the compiler from leaving the reading out.
+func (x *index) warm(addrs []lorawan.DevAddr) (sum uint32) {
+	var hashes [batchRows]uint32
+	for batch := range slices.Chunk(addrs, batchRows) {
+		lock := x.read(0)
+		for i, addr := range batch {
+			hashes[i] = x.mix.addr(uint32(addr))
+			sum += x.byAddr.touch(hashes[i])
+		}
+		for _, hash := range hashes[:len(batch)] {
+			if link := x.head(hash); link != 0 {
+				sum += x.record(link / 2).customer
+			}
+		}
+		lock.RUnlock()
+	}
+	return sum
 }
 
 func (x *index) row(r *record) Row {

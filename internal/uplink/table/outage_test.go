@@ -128,6 +128,42 @@ func TestSilentDatabase(t *testing.T) {
 	eventually(t, "the row is read again", func() bool { row, _ := table.ByDevEUI(1); return row.Suspended })
 }
 
+// A device that another instance drops between the check and the write is not found,
+// which the write learns when it tries again.
+func TestDroppedMeanwhile(t *testing.T) {
+	url := postgres(t).fresh(t)
+	fill(t, url, "a", 1)
+	table := open(t, Config{URL: url})
+	if err := create(table, "a", 7, ""); err != nil {
+		t.Fatal(err)
+	}
+	other, err := openDatabase(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "DELETE FROM devices"); err != nil {
+		t.Fatal(err)
+	}
+	added := make(chan error)
+	go func() { added <- table.AddToGroup(t.Context(), "a", 7, 1) }()
+	eventually(t, "the write waits", func() bool {
+		var waiting int
+		row := other.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted")
+		return row.Scan(&waiting) == nil && waiting > 0
+	})
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-added; !errors.Is(err, ErrDeviceNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
 // Connections that lead nowhere cost one write its time and not each its own.
 func TestConnectionsThatLeadNowhere(t *testing.T) {
 	c := postgres(t)
