@@ -214,6 +214,31 @@ func (w *wire) entry(to entryReader) error {
 
 // bulk appends a string to dst: of a long one only the beginning.
 func (w *wire) bulk(dst []byte) ([]byte, error) {
+	if value, size := shortBulk(w.buf[w.from:w.to]); size > 0 {
+		w.from += size
+		return append(dst, value...), nil
+	}
+	return w.anyBulk(dst)
+}
+
+// shortBulk finds a string of up to 99 bytes that begins buf as a whole, and how
+// many bytes it takes there; 0: it is something else.
+func shortBulk(buf []byte) (value []byte, size int) {
+	if len(buf) < 6 || buf[0] != '$' {
+		return nil, 0
+	}
+	n, start := int(buf[1]-'0'), 4
+	if digit := buf[2] - '0'; digit <= 9 {
+		n, start = 10*n+int(digit), 5
+	}
+	end := start + n
+	if n > 99 || buf[start-1] != '\n' || end+2 > len(buf) {
+		return nil, 0
+	}
+	return buf[start:end], end + 2
+}
+
+func (w *wire) anyBulk(dst []byte) ([]byte, error) {
 	n, err := w.header('$')
 	if err != nil {
 		return dst, err

@@ -81,6 +81,18 @@ func TestWireReadsStreams(t *testing.T) {
 	}
 }
 
+func TestShortBulk(t *testing.T) {
+	for text, want := range map[string]int{
+		"$0\r\n\r\n": 6, "$3\r\nabc\r\nx": 9, bulks(strings.Repeat("x", 99)): 106,
+		bulks(strings.Repeat("x", 100)): 0, "$3\r\nabc\r": 0, "$-1\r\n*": 0, "$x\r\nabc\r\n": 0, "+OK\r\nabc": 0, "$3": 0,
+		"$/\r\n\r\n": 0, "$:\r\n": 0,
+	} {
+		if _, size := shortBulk([]byte(text)); size != want {
+			t.Errorf("%q: %d bytes, want %d", text, size, want)
+		}
+	}
+}
+
 func FuzzWire(f *testing.F) {
 	f.Add([]byte("*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n$3\r\n1-2\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n"))
 	f.Add([]byte("-ERR x\r\n"))
