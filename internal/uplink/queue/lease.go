@@ -100,7 +100,10 @@ func (in *Intake) leave(ctx context.Context) error {
 		return nil // all that bears our name is another's now
 	}
 	r := in.redis
-	cmds := []rueidis.Completed{r.script(scriptDelete, keyInstance+in.cfg.Instance, in.nonce)}
+	cmds := []rueidis.Completed{
+		r.script(scriptDelete, keyInstance+in.cfg.Instance, in.nonce),
+		r.cmd("SREM", keyInstances, in.cfg.Instance),
+	}
 	for i := range in.parts {
 		cmds = append(cmds, r.script(scriptDelete, keyLease+strconv.Itoa(i), in.owner()))
 	}
@@ -128,10 +131,14 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		return nil, err
 	}
 	view := holderView{live: map[string]bool{}, holds: map[string]string{}}
+	gone := []string{"SREM", keyInstances}
 	for i, name := range names {
 		text, err := texts[i].ToString()
 		var p presence
 		if err != nil || len(text) < len(in.nonce) || json.Unmarshal([]byte(text[len(in.nonce):]), &p) != nil {
+			if in.dead(name) {
+				gone = append(gone, name)
+			}
 			continue
 		}
 		view.live[name] = true
@@ -145,7 +152,10 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		}
 	}
 	in.holder.see(&view)
-	return readers, nil
+	if len(gone) > 2 {
+		err = in.redis.do(ctx, gone...).Error()
+	}
+	return readers, err
 }
 
 func (in *Intake) wakeKeeper() { wake(in.beatNow) }

@@ -74,6 +74,10 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 		live, _ := startIntake(t, r, soon("live"), true)
 		until(t, "all are claimed", func() bool { return live.in.Stats().Acked == n })
 		live.once(t, n)
+		until(t, "the dead one is forgotten", func() bool {
+			names, err := r.do(t.Context(), "SMEMBERS", keyInstances).AsStrSlice()
+			return err == nil && slices.Equal(names, []string{"live"})
+		})
 		if st := live.in.Stats(); st.Claimed != n || live.most != 2 {
 			t.Errorf("%+v, delivered %d times", st, live.most)
 		}
