@@ -6,14 +6,15 @@ import (
 	"math/bits"
 )
 
-// parts is how many hash tables make up one. Each grows by itself, so that a write
-// never waits for more than 1/256 of all rows to be put in new places.
-const parts = 256
+// partBits is the base-2 logarithm of how many hash tables make up one. Each grows by
+// itself, so that a write never waits for more than 1/32 of all rows to be put in new
+// places: about 10 ms among ten million.
+const partBits = 5
 
 // A hashes maps 32-bit hash values to 32-bit numbers other than 0, by linear
 // probing. Both are in the slots, so that growing looks at nothing else.
 type hashes struct {
-	parts [parts]struct {
+	parts [1 << partBits]struct {
 		slots []uint64 // hash<<32 | number; 0: free. A power of two.
 		used  int
 	}
@@ -22,7 +23,7 @@ type hashes struct {
 // find returns the first number stored with the hash for which match says yes, and
 // 0 if there is none.
 func (t *hashes) find(hash uint32, match func(number uint32) bool) uint32 {
-	slots := t.parts[hash>>24].slots
+	slots := t.parts[hash>>(32-partBits)].slots
 	if len(slots) == 0 {
 		return 0
 	}
@@ -37,7 +38,7 @@ func (t *hashes) find(hash uint32, match func(number uint32) bool) uint32 {
 
 // touch reads the slot where looking for a hash begins.
 func (t *hashes) touch(hash uint32) uint32 {
-	slots := t.parts[hash>>24].slots
+	slots := t.parts[hash>>(32-partBits)].slots
 	if len(slots) == 0 {
 		return 0
 	}
@@ -46,10 +47,10 @@ func (t *hashes) touch(hash uint32) uint32 {
 
 // add stores a number. The same pair is not stored twice by the callers.
 func (t *hashes) add(hash, number uint32) {
-	p := &t.parts[hash>>24]
+	p := &t.parts[hash>>(32-partBits)]
 	if 4*(p.used+1) > 3*len(p.slots) {
 		old := p.slots
-		p.slots = make([]uint64, max(4, 2*len(old)))
+		p.slots = huge(make([]uint64, max(4, 2*len(old))))
 		for _, slot := range old {
 			if slot != 0 {
 				place(p.slots, slot)
@@ -71,7 +72,7 @@ func place(slots []uint64, slot uint64) {
 
 // at returns the index of a pair that is stored.
 func (t *hashes) at(hash, number uint32) (slots []uint64, i uint32) {
-	slots = t.parts[hash>>24].slots
+	slots = t.parts[hash>>(32-partBits)].slots
 	mask := uint32(len(slots) - 1)
 	i = hash & mask
 	for slots[i] != uint64(hash)<<32|uint64(number) {
@@ -98,7 +99,7 @@ func (t *hashes) remove(hash, number uint32) {
 		}
 	}
 	slots[i] = 0
-	t.parts[hash>>24].used--
+	t.parts[hash>>(32-partBits)].used--
 }
 
 // A mixer spreads keys over 32-bit hash values, by numbers drawn at the start, so

@@ -36,8 +36,12 @@ const (
 	live
 )
 
-// pageRows is how many records are allocated at a time.
-const pageRows = 4096
+const (
+	// pageRows is how many records make a page of 256 KiB.
+	pageRows = 4096
+	// maxPages is how many pages are allocated at a time at most.
+	maxPages = 64
+)
 
 // A customer is what the index knows of one.
 type customer struct {
@@ -266,8 +270,11 @@ func (x *index) newRow() uint32 {
 		x.free = x.record(row).next[0]
 		return row
 	}
-	if x.rows%pageRows == 0 {
-		x.pages = append(x.pages, new([pageRows]record))
+	if int(x.rows) == len(x.pages)*pageRows {
+		more := huge(make([][pageRows]record, max(1, min(len(x.pages), maxPages))))
+		for i := range more {
+			x.pages = append(x.pages, &more[i])
+		}
 	}
 	x.rows++
 	return x.rows
