@@ -266,6 +266,13 @@ func TestSuspension(t *testing.T) {
 	if rows := s.rows(acme); len(rows) != 1 {
 		t.Errorf("the customer sees %v", rows)
 	}
+	// A row that is made anew starts anew.
+	s.call(acme, "/api/v1/devices/drop", `{"DevEUIs": ["`+d.DevEUI.String()+`"]}`)
+	s.insert(acme, 0)
+	s.send(frame(d, 10))
+	u := c.upstream()
+	c.solve(&u, d)
+	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
 }
 
 // The length of a challenge outlives the router.

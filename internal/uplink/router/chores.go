@@ -3,10 +3,12 @@ package router
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
+	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/stream"
 	"contend/internal/uplink/table"
 )
@@ -24,9 +26,20 @@ type chore interface {
 	do(ctx context.Context, t *table.Table) error
 }
 
-type suspension struct{ eui lorawan.EUI }
+// A suspension ends the routing of a device. What the outbox knew of it is
+// forgotten then, so that it starts anew when its row does.
+type suspension struct {
+	eui lorawan.EUI
+	box *outbox.Outbox
+}
 
-func (s suspension) do(ctx context.Context, t *table.Table) error { return t.Suspend(ctx, s.eui, true) }
+func (s suspension) do(ctx context.Context, t *table.Table) error {
+	err := t.Suspend(ctx, s.eui, true)
+	if err == nil || errors.Is(err, table.ErrDeviceNotFound) {
+		s.box.Forget(s.eui)
+	}
+	return err
+}
 
 // A promotion makes a device's target address the active one.
 type promotion struct {
@@ -81,13 +94,15 @@ func (r *Router) doChores(ctx context.Context) error {
 // saveTrust stores the lengths of challenges that changed.
 func (r *Router) saveTrust(ctx context.Context) {
 	for _, c := range r.all() {
-		trust := c.box.Trust()
-		if len(trust) == 0 {
+		maps.Copy(c.unsaved, c.box.Trust())
+		if len(c.unsaved) == 0 {
 			continue
 		}
-		if err := r.config.Table.SaveTrust(ctx, trust); err != nil && ctx.Err() == nil {
-			r.config.Log.Warn("trust was not saved", "devices", len(trust), "error", err)
+		if err := r.config.Table.SaveTrust(ctx, c.unsaved); err != nil {
+			r.config.Log.Warn("trust was not saved", "devices", len(c.unsaved), "error", err)
+			continue
 		}
+		clear(c.unsaved)
 	}
 }
 

@@ -29,7 +29,8 @@ const (
 
 // A customer is one whose messages pass through this instance.
 type customer struct {
-	box *outbox.Outbox
+	box     *outbox.Outbox
+	unsaved map[lorawan.EUI]int // lengths of challenges; of the chores only
 
 	mu      sync.Mutex
 	sockets int
@@ -43,7 +44,10 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig())}
+		c = &customer{unsaved: map[lorawan.EUI]int{}}
+		config := r.outboxConfig()
+		config.Suspended = func(eui lorawan.EUI) { r.later(suspension{eui, c.box}) }
+		c.box = outbox.New(config)
 		r.customers[name] = c
 	}
 	return c
@@ -64,7 +68,6 @@ func (r *Router) outboxConfig() outbox.Config {
 		MaxMessages: boxMost,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
-		Suspended:   func(eui lorawan.EUI) { r.later(suspension{eui}) },
 	}
 }
 
@@ -89,7 +92,7 @@ func (r *Router) deliver(name string, messages []outbox.Message) {
 }
 
 // crowded says whether more messages wait to be sent than need to.
-func (c *customer) crowded() bool { return c.box.Stats().Waiting >= spillAt }
+func (c *customer) crowded() bool { return c.box.Waiting() >= spillAt }
 
 func (c *customer) here() bool {
 	c.mu.Lock()

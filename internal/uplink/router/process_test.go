@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -110,6 +111,26 @@ func (p *process) start() {
 		response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	})
+}
+
+// metrics returns what a router process has counted.
+func (p *process) metrics() string {
+	response, err := http.Get("http://" + p.address + "/metrics")
+	if err != nil {
+		return err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err.Error()
+	}
+	var own []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "contend_router_") && !strings.Contains(line, "_bucket") && !strings.HasSuffix(line, " 0\n") {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "")
 }
 
 // kill ends the process as kill -9 does.

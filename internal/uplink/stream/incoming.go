@@ -36,7 +36,7 @@ func (c *conn) message(op ws.OpCode, data []byte) error {
 		return nil
 	}
 	c.answers = c.answers[:n]
-	if c.kind == Both {
+	if c.kind == Both && errors.Is(err, message.ErrOther) {
 		return c.downlink(data)
 	}
 	return c.malformed(err)
