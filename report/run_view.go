@@ -11,20 +11,13 @@ import (
 	"contend/load"
 )
 
-// run writes a single result in full, but for its warnings.
-func run(v *view, r *load.Result) {
+// run writes a single result in full; of uplinks, with what belongs to them.
+func run(v *view, r *load.Result, u *Uplink) {
 	v.head("%s", r.Target)
 	if r.Completed == 0 {
 		v.say("NOTHING SUCCEEDED.")
 	}
-	model := "closed model: each VU waits for its answer"
-	if r.Model == load.OpenModel {
-		model = fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
-		if r.Timer != "" {
-			model += fmt.Sprintf(", paced by the %s timer", r.Timer)
-		}
-	}
-	v.bullet("%s", model)
+	v.bullet("%s", arrivals(r, u))
 	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)
 	v.bullet("throughput %s/s (right answers only)", Count(r.ThroughputPerSec))
 	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",
@@ -39,6 +32,23 @@ func run(v *view, r *load.Result) {
 	v.table(requestTable(r))
 	v.table(faultTable(r))
 	v.table(errorTable(r))
+	if u != nil {
+		u.write(v, r)
+	}
+	care(v, r.Warnings)
+}
+
+// arrivals says when iterations begin.
+func arrivals(r *load.Result, u *Uplink) string {
+	switch {
+	case r.Model == load.OpenModel && r.Timer != "":
+		return fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
+	case r.Model == load.OpenModel:
+		return fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
+	case u != nil:
+		return "no rate: uplinks are sent as fast as they are taken, and wait on their way"
+	}
+	return "closed model: each VU waits for its answer"
 }
 
 // window formats the length of a measured window.

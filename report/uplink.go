@@ -1,6 +1,7 @@
 package report
 
 import (
+	"contend/load"
 	"contend/trial"
 )
 
@@ -32,16 +33,18 @@ func (d *Document) AddUplink(c trial.Cell, u Uplink) {
 	d.Results[len(d.Results)-1].Uplink = &u
 }
 
-// uplink writes what a part's run of uplinks tells beside its result.
-func (d *Document) uplink(v *view, at Place) {
+// uplink returns what a part's run of uplinks tells beside its result; nil: it is
+// none.
+func (d *Document) uplink(at Place) *Uplink {
 	for _, r := range d.Results {
 		if r.Place == at && r.Uplink != nil {
-			r.Uplink.write(v, r.Cell)
+			return r.Uplink
 		}
 	}
+	return nil
 }
 
-func (u *Uplink) write(v *view, r trial.Cell) {
+func (u *Uplink) write(v *view, r *load.Result) {
 	v.head("uplinks")
 	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", Count(float64(u.Duplicated)),
 		Count(float64(u.Reordered)), Count(float64(u.Unsolved)), clean(u.Redis))

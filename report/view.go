@@ -82,9 +82,7 @@ func (d *Document) place(v *view, at Place) {
 	}
 	inProcess(v, guards)
 	if len(cells) == 1 && cells[0].Arm == "" {
-		run(v, cells[0].Result)
-		d.uplink(v, at)
-		care(v, cells[0].Warnings)
+		run(v, cells[0].Result, d.uplink(at))
 	} else {
 		results(v, cells)
 	}

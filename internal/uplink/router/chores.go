@@ -9,7 +9,6 @@ import (
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/outbox"
-	"contend/internal/uplink/stream"
 	"contend/internal/uplink/table"
 )
 
@@ -104,9 +103,4 @@ func (r *Router) saveTrust(ctx context.Context) {
 		}
 		clear(c.unsaved)
 	}
-}
-
-// wanted is what the stream calls with a downlink.
-func (r *Router) wanted(ctx context.Context, customer string, d *message.Downstream, reply stream.Replier) {
-	r.downlink(ctx, customer, d, reply)
 }

@@ -22,7 +22,7 @@ type metrics struct {
 
 func newMetrics(r *Router) *metrics {
 	m := &metrics{calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "contend_router_api_calls_total", Help: "Calls of the HTTP API, by call and status code.",
+		Name: prefix + "api_calls_total", Help: "Calls of the HTTP API, by call and status code.",
 	}, []string{"call", "code"})}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.calls, snapshot{r}, collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
@@ -94,35 +94,21 @@ func add(sum *outbox.Stats, s outbox.Stats) {
 // A sender turns figures into metrics, each under the name of the service.
 type sender chan<- prometheus.Metric
 
-func description(name, help, label string) *prometheus.Desc {
-	var labels []string
-	if label != "" {
-		labels = []string{label}
-	}
-	return prometheus.NewDesc("contend_router_"+name, help, labels, nil)
-}
+const prefix = "contend_router_"
 
-// count sends a counter with a label, as in "fate", "routed", or without one.
+// count sends a counter with a label and its value, as in "fate", "routed", or
+// without.
 func (to sender) count(name, help string, n int64, label ...string) {
-	to <- prometheus.MustNewConstMetric(description(name, help, first(label)), prometheus.CounterValue, float64(n), rest(label)...)
+	to.send(prometheus.CounterValue, name, help, float64(n), label)
 }
 
 func (to sender) gauge(name, help string, n int, label ...string) {
-	to <- prometheus.MustNewConstMetric(description(name, help, first(label)), prometheus.GaugeValue, float64(n), rest(label)...)
+	to.send(prometheus.GaugeValue, name, help, float64(n), label)
 }
 
-func first(label []string) string {
-	if len(label) == 0 {
-		return ""
-	}
-	return label[0]
-}
-
-func rest(label []string) []string {
-	if len(label) == 0 {
-		return nil
-	}
-	return label[1:]
+func (to sender) send(kind prometheus.ValueType, name, help string, n float64, label []string) {
+	names, values := label[:len(label)/2], label[len(label)/2:]
+	to <- prometheus.MustNewConstMetric(prometheus.NewDesc(prefix+name, help, names, nil), kind, n, values...)
 }
 
 // histogram sends buckets of powers of two, whose values are in units of scale.
@@ -133,7 +119,7 @@ func (to sender) histogram(name, help string, h outbox.Histogram, scale float64)
 		total += n
 		buckets[float64(uint64(1)<<i-1)*scale] = total
 	}
-	to <- prometheus.MustNewConstHistogram(description(name, help, ""), total, float64(h.Sum)*scale, buckets)
+	to <- prometheus.MustNewConstHistogram(prometheus.NewDesc(prefix+name, help, nil, nil), total, float64(h.Sum)*scale, buckets)
 }
 
 func (to sender) intake(s queue.Stats) {

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -54,6 +55,7 @@ func (r *Router) pass(uplinks []*message.Uplink) {
 	var room [8]table.Row
 	lots := map[table.Customer][]outbox.Message{}
 	var ends [fates][]*message.Uplink
+	r.warm(uplinks)
 	for _, u := range uplinks {
 		rows, what := r.rows(room[:0], u)
 		if what != routed {
@@ -74,6 +76,19 @@ func (r *Router) pass(uplinks []*message.Uplink) {
 	for customer, messages := range lots {
 		r.deliver(string(customer), messages)
 	}
+}
+
+// warm prepares the look-ups of a batch. In a frame that carries an address, it is
+// in the bytes after the first.
+func (r *Router) warm(uplinks []*message.Uplink) {
+	var room [256]lorawan.DevAddr
+	addrs := room[:0]
+	for _, u := range uplinks[:min(len(uplinks), len(room))] {
+		if len(u.PHY) >= 5 {
+			addrs = append(addrs, lorawan.DevAddr(binary.LittleEndian.Uint32(u.PHY[1:])))
+		}
+	}
+	r.config.Table.Warm(addrs)
 }
 
 // rows returns the devices that may have sent an uplink.

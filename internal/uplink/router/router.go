@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"contend/internal/uplink/api"
+	"contend/internal/uplink/message"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/stream"
@@ -88,7 +89,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.streams = stream.New(stream.Config{
 		Authenticate: c.Tokens.Authenticate,
 		Outbox:       func(name string) *outbox.Outbox { return r.customer(name).box },
-		Downlink:     r.wanted,
+		Downlink: func(ctx context.Context, customer string, d *message.Downstream, reply stream.Replier) {
+			r.downlink(ctx, customer, d, reply)
+		},
 		Opened:       r.opened,
 		Closed:       r.closed,
 		// Shorter than the deadline of an answer: what is stuck behind a stalled

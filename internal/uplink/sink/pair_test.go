@@ -334,10 +334,10 @@ func TestRateInADocument(t *testing.T) {
 		t.Errorf("the document does not agree with itself: %v", err)
 	}
 	var text strings.Builder
-	if err := errors.Join(r.Write(&text), r.WritePublished(&text)); err != nil {
+	if err := r.WritePublished(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"400 different ones received and solved (of 400)", "from the intended moment", "Total req:      400", "Latency distribution:"} {
+	for _, want := range []string{"Total req:      400", "Latency distribution:"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the forms lack %q:\n%s", want, &text)
 		}
