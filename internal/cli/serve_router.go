@@ -27,8 +27,9 @@ func newServeRouter(a *app) *cobra.Command {
 		Use:   "router",
 		Short: "Route LoRaWAN uplinks from Redis to their owners over WebSockets",
 		Long: "Route LoRaWAN uplinks from Redis to their owners over WebSockets.\n\n" +
-			"HTTP: /api/v1/ (routing table, streams; /api/v1/openapi.yaml describes it), /health, /ready, /metrics.\n" +
-			"Several routers on one Redis and one PostgreSQL share the work. SIGINT and SIGTERM stop it gracefully.",
+			"HTTP: /api/v1/ with the routing table and the streams, described by /api/v1/openapi.yaml; /health,\n" +
+			"/ready and /metrics. Several routers on one Redis and one PostgreSQL share the work. SIGINT and\n" +
+			"SIGTERM stop it gracefully.",
 		Example: indent + "contend serve router --http 127.0.0.1:8080\n" +
 			indent + "contend serve router --http :8080 --redis redis://localhost:6379 --db postgres://localhost/ran --token-file tokens",
 		Args: arguments(0, "no arguments"),

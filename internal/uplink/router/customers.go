@@ -114,10 +114,10 @@ func (r *Router) opened(name string, kind stream.Kind) {
 	}
 	var ctx context.Context
 	ctx, c.leave = context.WithCancel(r.working)
-	before := c.left
-	c.left = make(chan struct{})
+	before, left := c.left, make(chan struct{})
+	c.left = left
 	r.receivers.Go(func() {
-		defer close(c.left)
+		defer close(left)
 		if before != nil {
 			<-before
 		}
