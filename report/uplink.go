@@ -7,7 +7,7 @@ import (
 
 // Uplink is what a run of uplinks tells beside its result.
 type Uplink struct {
-	// Redis is embedded, managed, or the address of one that was running.
+	// Redis is embedded, managed, or given: one that was running.
 	Redis      string `json:"redis"`
 	Generation string `json:"generation"` // of the stream, A or B
 	Duplicated int64  `json:"duplicated"`

@@ -159,30 +159,38 @@ func (r *row) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s (median of %d runs)\n", r.title, len(r.seen))
 	for _, f := range r.figures {
-		var values []float64
-		for _, result := range r.seen {
-			values = append(values, f.of(result))
-		}
-		got := paired.Median(values)
+		got, values := r.median(f.of), r.values(f.of)
 		fmt.Fprintf(w, "  %s: %.4g %s [%.4g to %.4g], bar %s %.6g %s: %s\n", f.name, got, f.unit, slices.Min(values), slices.Max(values),
 			map[bool]string{true: "≥", false: "≤"}[f.least], f.bar, f.unit, verdict(got, f.bar, f.least))
 	}
 	fmt.Fprint(w, "  CPU per uplink:")
 	all := 0.0
 	for i, p := range r.seen[0].Parts {
-		var values []float64
-		for _, result := range r.seen {
-			values = append(values, result.Parts[i].CPU.Seconds()*1e6/float64(result.Distinct))
-		}
-		each := paired.Median(values)
+		each := r.median(func(d *demo.Result) float64 { return d.Parts[i].CPU.Seconds() * 1e6 / float64(d.Distinct) })
 		all += each
 		fmt.Fprintf(w, " %s %.2f µs,", p.Name, each)
 	}
-	busy := all * 1e-6 * float64(r.seen[0].Distinct) / r.seen[0].Total.Seconds() / float64(runtime.NumCPU())
-	fmt.Fprintf(w, " together %.2f µs: %d cores allow %.4g/s; they were %.0f %% busy with it\n", all, runtime.NumCPU(), float64(runtime.NumCPU())/all*1e6, 100*busy)
+	busy := r.median(func(d *demo.Result) float64 {
+		used := time.Duration(0)
+		for _, p := range d.Parts {
+			used += p.CPU
+		}
+		return used.Seconds() / d.Total.Seconds() / float64(runtime.NumCPU())
+	})
+	fmt.Fprintf(w, " together %.2f µs; %d cores were %.0f %% busy with it\n", all, runtime.NumCPU(), 100*busy)
 	fmt.Fprintf(w, "  challenges of %d entries at first, %.3g on average; %.4g bytes per message\n", r.seen[0].FirstChallenge,
 		r.seen[0].MeanChallenge, float64(r.seen[0].Bytes)/float64(r.seen[0].Uplinks))
 }
+
+func (r *row) values(of func(*demo.Result) float64) []float64 {
+	var values []float64
+	for _, result := range r.seen {
+		values = append(values, of(result))
+	}
+	return values
+}
+
+func (r *row) median(of func(*demo.Result) float64) float64 { return paired.Median(r.values(of)) }
 
 func verdict(got, bar float64, least bool) string {
 	if least == (got >= bar) || got == bar {

@@ -35,7 +35,7 @@ func serveBurning(address string, each time.Duration) error {
 // its interval is narrow enough to show half of that, or after 40 rounds, which
 // take less than two minutes.
 func foundOnUnequalServers(ctx context.Context, b *bench) error {
-	s := shape{rounds: 40, pairs: 12, block: 50 * time.Millisecond, warmup: 200 * time.Millisecond, precision: 0.025}
+	s := shape{rounds: 40, pairs: 10, block: 50 * time.Millisecond, warmup: 400 * time.Millisecond, precision: 0.025}
 	sum := newTally()
 	var estimates []float64 // logarithms
 	var extras []time.Duration
@@ -100,7 +100,7 @@ func armOf(extra time.Duration) string {
 // noise, beside the baseline and under the load of the comparisons.
 func (b *bench) calibrate(ctx context.Context, seed uint64) (time.Duration, error) {
 	far := []time.Duration{baseBurn / 4, baseBurn / 2}
-	s := shape{rounds: 33, pairs: 10, block: 50 * time.Millisecond, warmup: 200 * time.Millisecond, precision: 0.03, metrics: []trial.Metric{trial.Throughput}}
+	s := shape{rounds: 33, pairs: 10, block: 50 * time.Millisecond, warmup: 400 * time.Millisecond, precision: 0.03, metrics: []trial.Metric{trial.Throughput}}
 	t, err := b.compare(ctx, seed, s, b.burning(far...))
 	if err != nil {
 		return 0, fmt.Errorf("calibration: %w", err)

@@ -16,6 +16,7 @@ import (
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/sink"
 	"contend/report"
+	running "contend/subject"
 	"contend/trial"
 )
 
@@ -79,8 +80,13 @@ func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 	if err != nil {
 		return failed(err)
 	}
+	p := newProgress(d.Err)
 	result, err := demo.Run(cmd.Context(), demo.Config{Self: command, Redis: d.redis, Router: d.routerArguments(config),
-		Generator: d.arguments(generated), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+		Generator: d.arguments(generated), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Observe: func(used running.Sample) {
+			p.show(-1, fmt.Sprintf("uplinks are on their way; the router used %.1f s of CPU", used.CPU.Seconds()))
+		}})
+	p.clear()
 	if err != nil {
 		return failed(err)
 	}

@@ -48,7 +48,7 @@ const Auto = "auto"
 // A Result is what a run showed.
 type Result struct {
 	*sink.Result
-	Redis string // embedded, managed, or its address
+	Redis string // embedded, managed or given
 	// Parts is the CPU that each program used, in its order on the way.
 	Parts []Part
 	// Router is what the router's process used.
@@ -109,6 +109,9 @@ func (r *run) startRedis(ctx context.Context) (err error) {
 	}
 	if r.redis, err = queue.Open(ctx, queue.Config{URL: r.name, Volatile: true, Log: r.Log}); err == nil {
 		r.url = r.redis.URL()
+	}
+	if r.name != queue.Managed {
+		r.name = "given"
 	}
 	return err
 }

@@ -83,12 +83,30 @@ func (r *Router) deliver(name string, messages []outbox.Message) {
 	for i, m := range messages {
 		uplinks[i] = m.Uplink
 	}
-	// Without Redis the entries stay unacknowledged and come again.
-	if err := r.intake.Forward(r.working, name, uplinks); err != nil {
-		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(uplinks), "error", err)
-		return
+	if r.forward(name, uplinks) {
+		r.settled(uplinks)
 	}
-	r.settled(uplinks)
+}
+
+// forwardAgain is how long after a failure of Redis uplinks are forwarded again.
+const forwardAgain = 500 * time.Millisecond
+
+// forward leaves uplinks in the customer's stream. While Redis is away nothing
+// else could be read either, so it waits; the end of the router ends that, and the
+// uplinks come again to the next one.
+func (r *Router) forward(name string, uplinks []*message.Uplink) bool {
+	for r.working.Err() == nil {
+		err := r.intake.Forward(r.working, name, uplinks)
+		if err == nil {
+			return true
+		}
+		r.config.Log.Warn("uplinks wait for Redis", "customer", name, "uplinks", len(uplinks), "error", err)
+		select {
+		case <-time.After(forwardAgain):
+		case <-r.working.Done():
+		}
+	}
+	return false
 }
 
 // crowded says whether more messages wait to be sent than need to.

@@ -219,6 +219,26 @@ func TestRedisIsRestarted(t *testing.T) {
 	wantAll(t, <-done, p)
 }
 
+// Redis is restarted while nobody is connected, so that uplinks are on their way from
+// one of its streams to another.
+func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
+	redis := startRedis(t)
+	p := launch(t, redis.url(), sqlite(t), "one")
+	insertAt(t, p.address, acme, 0)
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		for range 2 {
+			time.Sleep(800 * time.Millisecond)
+			redis.kill()
+			time.Sleep(300 * time.Millisecond)
+			redis.start()
+		}
+	})
+	generate(t, redis.open(), gen.Config{})
+	faults.Wait()
+	wantAll(t, <-receive(t, p.address, acme, nil), p)
+}
+
 func TestSinkIsCutOff(t *testing.T) {
 	redis := startRedis(t)
 	p := launch(t, redis.url(), sqlite(t), "one")
@@ -363,6 +383,8 @@ func TestDuplicatesAndReordering(t *testing.T) {
 			s.insert(acme, 0)
 			const n = 5000
 			done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+			// What came before would wait in another stream, and change places.
+			s.until("the sink is connected", func() bool { return s.customer("acme").here() })
 			sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Duplicates: 0.01, Reorder: 0.01})
 			r := <-done
 			wanted, suppressed := sent.Duplicates, int64(0)

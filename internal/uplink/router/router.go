@@ -92,8 +92,8 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		Downlink: func(ctx context.Context, customer string, d *message.Downstream, reply stream.Replier) {
 			r.downlink(ctx, customer, d, reply)
 		},
-		Opened:       r.opened,
-		Closed:       r.closed,
+		Opened: r.opened,
+		Closed: r.closed,
 		// Shorter than the deadline of an answer: what is stuck behind a stalled
 		// socket is delivered on another one instead of counting as unanswered.
 		WriteTimeout: 50 * time.Second,
@@ -119,7 +119,7 @@ func inFlightOf(r *queue.Redis) int {
 func (r *Router) Serve(ctx context.Context) error {
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
-	errs := make(chan error, 4)
+	errs := make(chan error, 5) // one of each
 	var group sync.WaitGroup
 	run := func(what string, f func() error) {
 		group.Go(func() {
@@ -130,7 +130,11 @@ func (r *Router) Serve(ctx context.Context) error {
 		})
 	}
 	run("http", func() error { return ignoreClosed(r.http.Serve(r.config.Listener)) })
-	run("intake", func() error { return r.intake.Run(reading, r.handle) })
+	read := make(chan struct{})
+	run("intake", func() error {
+		defer close(read)
+		return r.intake.Run(reading, r.handle)
+	})
 	run("downlinks", func() error { return r.config.Redis.Results(r.working, r.heardBack) })
 	run("chores", func() error { return r.doChores(r.working) })
 	if r.config.Dedup.Collect > 0 {
@@ -140,7 +144,7 @@ func (r *Router) Serve(ctx context.Context) error {
 	r.logReady()
 	<-reading.Done()
 	r.ready.Store(false)
-	r.close()
+	r.close(read)
 	group.Wait()
 	close(errs)
 	var all []error
@@ -158,10 +162,14 @@ func (r *Router) logReady() {
 	r.config.Log.Info("router is ready", attributes...)
 }
 
-// close drains the outboxes, then ends everything.
-func (r *Router) close() {
+// close drains the outboxes, as soon as nothing more is read, then ends everything.
+func (r *Router) close(read <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.DrainTimeout)
 	defer cancel()
+	select {
+	case <-read:
+	case <-ctx.Done():
+	}
 	var group sync.WaitGroup
 	var left atomic.Int64
 	for _, c := range r.all() {
@@ -176,9 +184,16 @@ func (r *Router) close() {
 	r.streams.Shutdown(closing)
 	r.http.Shutdown(closing)
 	r.stop()
+	select {
+	case <-read:
+	case <-closing.Done(): // without Redis it waits for the intake to be closed
+	}
 	r.receivers.Wait()
 	if err := r.intake.Close(closing); err != nil {
 		r.config.Log.Warn("the intake was left in disorder; others take over what is in flight", "error", err)
+	}
+	for _, c := range r.all() {
+		c.box.Close()
 	}
 }
 
