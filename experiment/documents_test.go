@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"os"
@@ -64,6 +65,26 @@ func TestDocumentsAreCompared(t *testing.T) {
 	}
 	if len(doc.Comparisons) != 1 || math.Abs(doc.Comparisons[0].Ratio-1.3) > 1e-12 || len(doc.Trials[0].Rounds) != 12 {
 		t.Errorf("comparisons %+v", doc.Comparisons)
+	}
+}
+
+// The rounds of one command alone can be stored and read again, too.
+func TestOneDocument(t *testing.T) {
+	t.Setenv(measuring, "1")
+	f, err := Parse("x.yaml", []byte("id: x\ntitle: x\narms: {one: {document: 1000}}\ncompare: {rounds: 2}\nexpect: errors == 0\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := &report.Document{Schema: report.Schema, Command: "test"}
+	if err := f.Run(t.Context(), Options{Self: []string{os.Args[0]}}, doc); err != nil {
+		t.Fatal(err)
+	}
+	var stored bytes.Buffer
+	if err := doc.Write(&stored); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := report.Read(&stored); err != nil || len(again.Results) != 1 || again.Results[0].Completed != 2000 {
+		t.Errorf("%v: %+v", err, again)
 	}
 }
 

@@ -182,8 +182,8 @@ func (p *problems) trials(path string, t trial.Trials) {
 	if err := t.Design.Validate(); err != nil {
 		p.add(path, "has an impossible design: %v", err)
 	}
-	if len(t.Arms) < 2 {
-		p.add(path+".arms", "are %d, at least 2 are needed", len(t.Arms))
+	if len(t.Arms) == 0 { // one alone is a job that was repeated
+		p.add(path+".arms", "are 0, at least 1 is needed")
 	}
 	seen := map[string]bool{}
 	for _, arm := range t.Arms {
