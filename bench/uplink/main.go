@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/internal/redisserver"
 	"contend/internal/uplink/demo"
-	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
 	"contend/load"
 )
@@ -137,7 +137,7 @@ func (b *bench) run(ctx context.Context) error {
 }
 
 func (b *bench) config(r *row) demo.Config {
-	c := demo.Config{Self: []string{b.contend}, Redis: queue.Managed, Generator: r.generator,
+	c := demo.Config{Self: []string{b.contend}, Redis: redisserver.Managed, Generator: r.generator,
 		Sink: sink.Config{Seed: 1, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, CPU: processCPU, Idle: 20 * time.Second}}
 	if r.noAck {
 		c.Router = []string{"--no-trust-reduction", "--trust-start", "2"}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"contend/internal/redisserver"
 	"contend/internal/uplink/demo"
-	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
 	"contend/load"
 	"contend/subject"
@@ -27,7 +27,7 @@ func (b *bench) memory(ctx context.Context) error {
 	n := int64(memoryRate * b.length.Seconds())
 	var mu sync.Mutex
 	var seen []int64
-	result, err := demo.Run(ctx, demo.Config{Self: []string{b.contend}, Redis: queue.Managed,
+	result, err := demo.Run(ctx, demo.Config{Self: []string{b.contend}, Redis: redisserver.Managed,
 		Router:    []string{"--trust-start", "16"},
 		Generator: []string{"rate", "-r", fmt.Sprint(memoryRate), "-n", fmt.Sprint(n), "--devices", fmt.Sprint(memoryDevices), "--seed", "1"},
 		Sink: sink.Config{Seed: 1, Devices: memoryDevices, Expect: n, Pacer: load.ConstantRate(memoryRate),

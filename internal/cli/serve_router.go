@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/outbox"
@@ -119,7 +120,7 @@ func (s *serveRouter) serve(ctx context.Context, dedup router.Dedup, log *slog.L
 		return err
 	}
 	closing := func(closer func() error) { err = errors.Join(err, closer()) }
-	redis, err := queue.Open(ctx, queue.Config{URL: s.redis, Log: log})
+	redis, err := queue.Open(ctx, redisserver.Config{URL: s.redis}, log)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/message"
@@ -136,7 +137,7 @@ func newUplinkGen(a *app) *cobra.Command {
 }
 
 func (a *app) generate(ctx context.Context, c gen.Config, url string, asJSON bool) error {
-	r, err := queue.Open(ctx, queue.Config{URL: url, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
+	r, err := queue.Open(ctx, redisserver.Config{URL: url}, slog.New(slog.NewTextHandler(a.Err, nil)))
 	if err != nil {
 		return failed(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
@@ -28,7 +29,7 @@ import (
 type Config struct {
 	// Self is the command that runs contend.
 	Self []string
-	// Redis is "" for one inside the router, Auto, queue.Managed, or an address.
+	// Redis is "" for one inside the router, Auto, redisserver.Managed, or an address.
 	Redis string
 	// Router holds further arguments of contend serve router.
 	Router []string
@@ -98,7 +99,7 @@ func (r *run) stop(ctx context.Context) error {
 func (r *run) startRedis(ctx context.Context) (err error) {
 	r.name = r.Config.Redis
 	if r.name == Auto {
-		r.name = queue.Managed
+		r.name = redisserver.Managed
 		if !installed() {
 			r.name = ""
 		}
@@ -107,10 +108,10 @@ func (r *run) startRedis(ctx context.Context) (err error) {
 		r.name = "embedded"
 		return nil
 	}
-	if r.redis, err = queue.Open(ctx, queue.Config{URL: r.name, Volatile: true, Log: r.Log}); err == nil {
+	if r.redis, err = queue.Open(ctx, redisserver.Config{URL: r.name, Volatile: true}, r.Log); err == nil {
 		r.url = r.redis.URL()
 	}
-	if r.name != queue.Managed {
+	if r.name != redisserver.Managed {
 		r.name = "given"
 	}
 	return err

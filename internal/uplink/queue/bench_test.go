@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/message"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkParseEntry(b *testing.B) {
 
 // BenchmarkProducer writes one uplink per iteration to a real Redis.
 func BenchmarkProducer(b *testing.B) {
-	r := openURL(b, newTestServer(b).url())
+	r := openURL(b, redistest.Start(b).URL())
 	p, err := NewProducer(b.Context(), r, ProducerConfig{})
 	if err != nil {
 		b.Fatal(err)
@@ -49,7 +50,7 @@ func BenchmarkProducer(b *testing.B) {
 
 // BenchmarkIntake reads and acknowledges one uplink per iteration.
 func BenchmarkIntake(b *testing.B) {
-	r := openURL(b, newTestServer(b).url())
+	r := openURL(b, redistest.Start(b).URL())
 	p, err := NewProducer(b.Context(), r, ProducerConfig{Limit: 100_000_000})
 	if err != nil {
 		b.Fatal(err)

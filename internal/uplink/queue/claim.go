@@ -83,7 +83,7 @@ func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dead, s.pending, s.lag = dead, pending, max(0, length-pending)
-	if lag, ok := lagOf(replies[2]); ok && !r.embedded { // which counts wrongly
+	if lag, ok := lagOf(replies[2]); ok && !r.Embedded() { // which counts wrongly
 		s.lag = lag
 	}
 	return err

@@ -155,7 +155,7 @@ var ErrNameTaken = errors.New("queue: another process runs under the name of thi
 
 // NewIntake joins the instances of the Redis; Close leaves them.
 func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error) {
-	if err := cfg.fill(r.embedded); err != nil {
+	if err := cfg.fill(r.Embedded()); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	n, err := partitions(ctx, r, cfg.Partitions)

@@ -64,7 +64,7 @@ func NewProducer(ctx context.Context, r *Redis, cfg ProducerConfig) (*Producer, 
 	}
 	if cfg.Limit == 0 {
 		cfg.Limit = defaultLimit
-		if r.embedded {
+		if r.Embedded() {
 			cfg.Limit = defaultEmbeddedLimit
 		}
 	}

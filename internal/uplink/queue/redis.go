@@ -20,100 +20,53 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"contend/internal/redisserver"
 )
-
-// Config is where the Redis is.
-type Config struct {
-	// URL is "" for an embedded Redis, which keeps nothing and is no measure of
-	// speed, or embedded://HOST:PORT for one at this address; "managed" for a
-	// private redis-server or valkey-server of the PATH, which keeps an append-only
-	// file and ends with this process; else a redis://, rediss:// or unix:// address.
-	URL string
-	// Dir is where a managed Redis keeps its data; "" is a directory that goes
-	// with it.
-	Dir string
-	// Volatile has a managed Redis keep nothing but in memory.
-	Volatile bool
-	// Log may be nil.
-	Log *slog.Logger
-}
-
-// Managed is the URL of a private redis-server.
-const Managed = "managed"
 
 // Redis is a connection to one, and the Redis itself if it is ours. Safe for
 // concurrent use.
 type Redis struct {
+	*redisserver.Server
 	client rueidis.Client
-	url    string
 	log    *slog.Logger
-	// stop ends a Redis that is ours.
-	stop     func() error
-	embedded bool
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool // of wires
 }
 
-// Open connects to the Redis of the configuration, or starts it.
-func Open(ctx context.Context, cfg Config) (*Redis, error) {
-	r := &Redis{url: cfg.URL, log: cfg.Log, stop: func() error { return nil }, conns: map[net.Conn]bool{}}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
-	var err error
-	address, embedded := strings.CutPrefix(cfg.URL, "embedded://")
-	switch {
-	case embedded || cfg.URL == "":
-		r.url, r.stop, err = startEmbedded(address)
-		r.embedded = true
-	case cfg.URL == Managed:
-		r.url, r.stop, err = startManaged(ctx, cfg)
-	}
+// Open connects to the Redis of the configuration, or starts it. It has to be one
+// server: sentinels and clusters are not supported. A nil log means none.
+func Open(ctx context.Context, cfg redisserver.Config, log *slog.Logger) (*Redis, error) {
+	server, err := redisserver.Open(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
+	r := &Redis{Server: server, log: log, conns: map[net.Conn]bool{}}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
 	if err := r.connect(ctx); err != nil {
-		return nil, fmt.Errorf("queue: %w", errors.Join(err, r.stop()))
+		return nil, fmt.Errorf("queue: %w", errors.Join(err, server.Close()))
 	}
 	return r, nil
 }
 
-func (r *Redis) connect(ctx context.Context) error {
-	opt, err := rueidis.ParseURL(r.url)
-	if err != nil {
-		return err
-	}
-	opt.DisableCache = true // an embedded Redis has none of it, and we nothing to cache
+func (r *Redis) connect(ctx context.Context) (err error) {
+	opt := r.Options()
 	opt.ForceSingleClient = true
-	opt.AlwaysRESP2 = true // an embedded Redis wants subscriptions on a connection of their own
 	opt.PipelineMultiplex = -1
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 64<<10, 64<<10
-	opt.Dialer.Timeout = 5 * time.Second
 	r.client, err = rueidis.NewClient(opt)
 	if err != nil {
-		return fmt.Errorf("no Redis at %s: %w", withoutPassword(r.url), err)
+		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
 	}
 	if err := r.do(ctx, "PING").Error(); err != nil {
 		r.client.Close()
-		return fmt.Errorf("no Redis at %s: %w", withoutPassword(r.url), err)
+		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
 	}
 	return nil
 }
-
-func withoutPassword(url string) string {
-	scheme, rest, _ := strings.Cut(url, "://")
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		rest = rest[at+1:]
-	}
-	return scheme + "://" + rest
-}
-
-// URL is the address at which other processes of this machine find this Redis.
-func (r *Redis) URL() string { return r.url }
-
-// Embedded tells whether this Redis lives in this process.
-func (r *Redis) Embedded() bool { return r.embedded }
 
 // Close ends the connections, and the Redis if it is ours.
 func (r *Redis) Close() error {
@@ -123,7 +76,7 @@ func (r *Redis) Close() error {
 		_ = conn.Close()
 	}
 	r.mu.Unlock()
-	if err := r.stop(); err != nil {
+	if err := r.Server.Close(); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
 	return nil

@@ -2,15 +2,14 @@ package queue
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
@@ -30,61 +29,9 @@ func until(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// testServer is a real redis-server that a test may kill and start again.
-type testServer struct {
-	t    testing.TB
-	dir  string
-	cmd  *exec.Cmd
-	done chan struct{}
-}
-
-// newTestServer starts one with an append-only file behind a Unix socket.
-func newTestServer(t testing.TB) *testServer {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no redis-server on the PATH of CI")
-		}
-		t.Skip("no redis-server on the PATH")
-	}
-	dir, err := os.MkdirTemp("", "q") // short, as the path of a socket has to be
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &testServer{t: t, dir: dir}
-	s.start()
-	t.Cleanup(func() {
-		s.kill()
-		_ = os.RemoveAll(dir)
-	})
-	return s
-}
-
-func (s *testServer) url() string { return "unix://" + filepath.Join(s.dir, "s") }
-
-func (s *testServer) start() {
-	s.t.Helper()
-	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"),
-		"--dir", s.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", filepath.Join(s.dir, "log"))
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.done = make(chan struct{})
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		defer close(done)
-		_ = cmd.Wait()
-	}(s.cmd, s.done)
-	until(s.t, "redis-server answers", func() bool { return answers(s.t.Context(), s.url()) })
-}
-
-func (s *testServer) kill() {
-	_ = s.cmd.Process.Kill()
-	<-s.done
-}
-
 func openURL(t testing.TB, url string) *Redis {
 	t.Helper()
-	r, err := Open(t.Context(), Config{URL: url})
+	r, err := Open(t.Context(), redisserver.Config{URL: url}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +52,7 @@ func eachRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		test(t, openURL(t, newTestServer(t).url()))
+		test(t, openURL(t, redistest.Start(t).URL()))
 	})
 }
 

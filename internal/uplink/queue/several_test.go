@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/message"
 )
 
@@ -145,8 +146,8 @@ func TestIntakePausesAtTheLimit(t *testing.T) {
 
 func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
 	t.Parallel()
-	server := newTestServer(t)
-	r := openURL(t, server.url())
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
 	const n = 30000
 	c, _ := startIntake(t, r, quick("a"), true)
 	p, err := NewProducer(t.Context(), r, ProducerConfig{})
@@ -165,9 +166,9 @@ func TestNothingIsLostWhenRedisIsRestarted(t *testing.T) {
 	}()
 	for i := 1; i <= 2; i++ {
 		until(t, "some are read", func() bool { return c.count() >= i*n/4 })
-		server.kill()
+		server.Kill()
 		time.Sleep(100 * time.Millisecond)
-		server.start()
+		server.Restart()
 	}
 	if err := <-added; err != nil {
 		t.Fatal(err)
@@ -208,12 +209,12 @@ func TestVictim(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	t.Parallel()
-	server := newTestServer(t)
-	r := openURL(t, server.url())
+	server := redistest.Start(t)
+	r := openURL(t, server.URL())
 	const n = 40000
 	produce(t, r, frames(0, n/2))
 	child := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.timeout=5m")
-	child.Env = append(os.Environ(), "QUEUE_TEST_VICTIM=url="+server.url())
+	child.Env = append(os.Environ(), "QUEUE_TEST_VICTIM=url="+server.URL())
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

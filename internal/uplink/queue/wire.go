@@ -54,11 +54,11 @@ func errProtocol(what string, got any) error {
 func (r *Redis) dial(ctx context.Context) (*wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, wireTime)
 	defer cancel()
-	opt, err := rueidis.ParseURL(r.url)
-	if err != nil {
-		return nil, err
-	}
-	var conn net.Conn
+	var (
+		opt  = r.Options()
+		conn net.Conn
+		err  error
+	)
 	switch address := opt.InitAddress[0]; {
 	case opt.DialCtxFn != nil:
 		conn, err = opt.DialCtxFn(ctx, address, &opt.Dialer, opt.TLSConfig)

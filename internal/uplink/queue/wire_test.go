@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
 )
 
 // A script is a connection that answers with what it is given.
@@ -109,8 +112,8 @@ func FuzzWire(f *testing.F) {
 
 func TestPasswordAndDatabase(t *testing.T) {
 	t.Parallel()
-	server := newTestServer(t)
-	admin := openURL(t, server.url())
+	server := redistest.Start(t)
+	admin := openURL(t, server.URL())
 	for _, cmd := range [][]string{
 		{"ACL", "SETUSER", "router", "on", ">two", "~*", "&*", "+@all"},
 		{"CONFIG", "SET", "requirepass", "one"},
@@ -120,7 +123,7 @@ func TestPasswordAndDatabase(t *testing.T) {
 		}
 	}
 	for _, user := range []string{":one@", "router:two@"} {
-		r := openURL(t, strings.Replace(server.url(), "://", "://"+user, 1)+"?db=3")
+		r := openURL(t, strings.Replace(server.URL(), "://", "://"+user, 1)+"?db=3")
 		produce(t, r, frames(0, 10))
 		c, stop := startIntake(t, r, IntakeConfig{}, true)
 		until(t, "all are read", func() bool { return c.count() == 10 })
@@ -129,7 +132,7 @@ func TestPasswordAndDatabase(t *testing.T) {
 	if n, err := admin.do(t.Context(), "EXISTS", keyPartitions).AsInt64(); n != 0 || err != nil {
 		t.Errorf("database 0 has %d keys, %v", n, err)
 	}
-	if _, err := Open(t.Context(), Config{URL: strings.Replace(server.url(), "://", "://:wrong@", 1)}); err == nil {
+	if _, err := Open(t.Context(), redisserver.Config{URL: strings.Replace(server.URL(), "://", "://:wrong@", 1)}, nil); err == nil {
 		t.Error("a wrong password is taken")
 	}
 }

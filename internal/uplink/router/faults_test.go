@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/queue"
@@ -27,59 +28,14 @@ const (
 	perSec = 4000
 )
 
-// A redisServer can be killed and started again over the same append-only file.
-type redisServer struct {
-	t    *testing.T
-	dir  string
-	port string
-	cmd  *exec.Cmd
-}
-
-func startRedis(t *testing.T) *redisServer {
+// openRedis connects the test itself.
+func openRedis(t *testing.T, r *redistest.Server) *queue.Redis {
 	t.Helper()
-	needServer(t)
-	_, port, _ := net.SplitHostPort(freeAddress(t))
-	r := &redisServer{t: t, dir: t.TempDir(), port: port}
-	r.start()
-	t.Cleanup(r.kill)
-	return r
-}
-
-func (r *redisServer) url() string { return "redis://127.0.0.1:" + r.port }
-
-func (r *redisServer) start() {
-	r.t.Helper()
-	// With appendfsync no, what Redis confirmed survives the death of its process.
-	r.cmd = exec.Command("redis-server", "--port", r.port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "",
-		"--appendonly", "yes", "--appendfsync", "no", "--logfile", filepath.Join(r.dir, "log"))
-	if err := r.cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	waitFor(r.t, "redis-server listens", func() bool {
-		conn, err := net.Dial("tcp", "127.0.0.1:"+r.port)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
-}
-
-func (r *redisServer) kill() {
-	if r.cmd != nil {
-		r.cmd.Process.Kill()
-		r.cmd.Wait()
-		r.cmd = nil
-	}
-}
-
-// open connects the test itself.
-func (r *redisServer) open() *queue.Redis {
-	r.t.Helper()
-	redis, err := queue.Open(r.t.Context(), queue.Config{URL: r.url()})
+	redis, err := queue.Open(t.Context(), redisserver.Config{URL: r.URL()}, nil)
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
-	r.t.Cleanup(func() { redis.Close() })
+	t.Cleanup(func() { redis.Close() })
 	return redis
 }
 
@@ -185,8 +141,8 @@ func devices(t *testing.T, address, token string) int {
 func sqlite(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "table.db") }
 
 func TestRouterIsKilled(t *testing.T) {
-	redis := startRedis(t)
-	p := launch(t, redis.url(), sqlite(t), "one")
+	redis := redistest.Start(t)
+	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	done := receive(t, p.address, acme, nil)
 	var faults sync.WaitGroup
@@ -197,24 +153,24 @@ func TestRouterIsKilled(t *testing.T) {
 			p.start()
 		}
 	})
-	generate(t, redis.open(), gen.Config{})
+	generate(t, openRedis(t, redis), gen.Config{})
 	faults.Wait()
 	wantAll(t, <-done, p)
 }
 
 func TestRedisIsRestarted(t *testing.T) {
-	redis := startRedis(t)
-	p := launch(t, redis.url(), sqlite(t), "one")
+	redis := redistest.Start(t)
+	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	done := receive(t, p.address, acme, nil)
 	var faults sync.WaitGroup
 	faults.Go(func() {
 		time.Sleep(time.Second)
-		redis.kill()
+		redis.Kill()
 		time.Sleep(500 * time.Millisecond)
-		redis.start()
+		redis.Restart()
 	})
-	generate(t, redis.open(), gen.Config{})
+	generate(t, openRedis(t, redis), gen.Config{})
 	faults.Wait()
 	wantAll(t, <-done, p)
 }
@@ -222,26 +178,26 @@ func TestRedisIsRestarted(t *testing.T) {
 // Redis is restarted while nobody is connected, so that uplinks are on their way from
 // one of its streams to another.
 func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
-	redis := startRedis(t)
-	p := launch(t, redis.url(), sqlite(t), "one")
+	redis := redistest.Start(t)
+	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	var faults sync.WaitGroup
 	faults.Go(func() {
 		for range 2 {
 			time.Sleep(800 * time.Millisecond)
-			redis.kill()
+			redis.Kill()
 			time.Sleep(300 * time.Millisecond)
-			redis.start()
+			redis.Restart()
 		}
 	})
-	generate(t, redis.open(), gen.Config{})
+	generate(t, openRedis(t, redis), gen.Config{})
 	faults.Wait()
 	wantAll(t, <-receive(t, p.address, acme, nil), p)
 }
 
 func TestSinkIsCutOff(t *testing.T) {
-	redis := startRedis(t)
-	p := launch(t, redis.url(), sqlite(t), "one")
+	redis := redistest.Start(t)
+	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	var mu sync.Mutex
 	var conns []net.Conn
@@ -268,7 +224,7 @@ func TestSinkIsCutOff(t *testing.T) {
 			mu.Unlock()
 		}
 	})
-	generate(t, redis.open(), gen.Config{})
+	generate(t, openRedis(t, redis), gen.Config{})
 	faults.Wait()
 	result := <-done
 	wantAll(t, result, p)
@@ -283,9 +239,9 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 	pg := startPostgres(t)
 	for name, victim := range map[string]int{"without the socket": 0, "with the socket": 1} {
 		t.Run(name, func(t *testing.T) {
-			redis := startRedis(t)
+			redis := redistest.Start(t)
 			db := pg.newDatabase(t)
-			routers := []*process{launch(t, redis.url(), db, "one"), launch(t, redis.url(), db, "two")}
+			routers := []*process{launch(t, redis.URL(), db, "one"), launch(t, redis.URL(), db, "two")}
 			insertAt(t, routers[0].address, acme, 0)
 			waitFor(t, "the other knows the device, too", func() bool { return devices(t, routers[1].address, acme) == 1 })
 			// The sink connects to the second one, and to the first when that is gone.
@@ -303,7 +259,7 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 				time.Sleep(time.Second)
 				routers[victim].kill()
 			})
-			generate(t, redis.open(), gen.Config{})
+			generate(t, openRedis(t, redis), gen.Config{})
 			faults.Wait()
 			wantAll(t, <-done, routers[1-victim])
 		})
@@ -314,12 +270,12 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 // and work again when it is back.
 func TestDatabaseIsAway(t *testing.T) {
 	pg := startPostgres(t)
-	redis := startRedis(t)
-	p := launch(t, redis.url(), pg.newDatabase(t), "one")
+	redis := redistest.Start(t)
+	p := launch(t, redis.URL(), pg.newDatabase(t), "one")
 	insertAt(t, p.address, acme, 0)
 	pg.stop()
 	done := receive(t, p.address, acme, nil)
-	generate(t, redis.open(), gen.Config{})
+	generate(t, openRedis(t, redis), gen.Config{})
 	wantAll(t, <-done, p)
 	const another = `{"DevEUI": "9c1f4a00d2e80b37", "JoinEUI": "4be6027755ad9013"}`
 	if status := post(t, p.address, acme, another); status < 500 {
@@ -332,8 +288,8 @@ func TestDatabaseIsAway(t *testing.T) {
 // A customer who does not read keeps nothing from another one. (An embedded Redis
 // holds so little in flight that one may.)
 func TestSlowSink(t *testing.T) {
-	needServer(t)
-	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2 })
+	redistest.Need(t)
+	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2 })
 	slow := s.insert(other, 1)
 	s.insert(acme, 0)
 	stuck := s.connect(other, "upstream/")
@@ -354,8 +310,8 @@ func TestSlowSink(t *testing.T) {
 // Ten kinds of frames that are none, and entries that are not even entries, are set
 // aside and counted while good uplinks flow.
 func TestMalformed(t *testing.T) {
-	needServer(t)
-	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
+	redistest.Need(t)
+	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
 	const n = 100_000
 	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
@@ -403,8 +359,8 @@ func TestDuplicatesAndReordering(t *testing.T) {
 // A customer who is away for 120 000 uplinks gets 100 000 of them; the counters
 // say how many more there were, exactly.
 func TestBacklog(t *testing.T) {
-	needServer(t)
-	s := start(t, queue.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
+	redistest.Need(t)
+	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
 	const n, most = 120_000, 100_000
 	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/queue"
@@ -34,7 +35,7 @@ func processMain() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	redis, err := queue.Open(ctx, queue.Config{URL: redisURL})
+	redis, err := queue.Open(ctx, redisserver.Config{URL: redisURL}, nil)
 	if err != nil {
 		return report(err)
 	}

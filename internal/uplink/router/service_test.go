@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,8 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	"go.uber.org/goleak"
 
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
@@ -55,26 +56,15 @@ type service struct {
 func bothRedis(t *testing.T, test func(t *testing.T, url string)) {
 	t.Run("embedded", func(t *testing.T) { test(t, "") })
 	t.Run("managed", func(t *testing.T) {
-		needServer(t)
-		test(t, queue.Managed)
+		redistest.Need(t)
+		test(t, redisserver.Managed)
 	})
-}
-
-// needServer skips a test where no redis-server is installed; CI has one.
-func needServer(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 }
 
 // start starts a router. Alter may change its configuration.
 func start(t *testing.T, redisURL string, alter func(*Config)) *service {
 	t.Helper()
-	redis, err := queue.Open(t.Context(), queue.Config{URL: redisURL})
+	redis, err := queue.Open(t.Context(), redisserver.Config{URL: redisURL}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package queue
+package redisserver
 
 import (
 	"bufio"
@@ -8,28 +8,42 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/redisserver/redistest"
 )
 
+func connect(t *testing.T, s *Server) rueidis.Client {
+	t.Helper()
+	client, err := rueidis.NewClient(s.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
 func TestManagedKeepsItsDataAndEndsWithUs(t *testing.T) {
-	newTestServer(t) // skips where there is no Redis
+	redistest.Need(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	for i := range 2 {
 		r, err := Open(t.Context(), Config{URL: Managed, Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := openURL(t, r.URL())
-		value, _ := other.do(t.Context(), "GET", "key").ToString()
+		client := connect(t, r)
+		value, _ := client.Do(t.Context(), client.B().Get().Key("key").Build()).ToString()
 		if want := []string{"", "kept"}[i]; value != want {
 			t.Errorf("start %d: %q, want %q", i, value, want)
 		}
-		if err := other.do(t.Context(), "SET", "key", "kept").Error(); err != nil {
+		if err := client.Do(t.Context(), client.B().Set().Key("key").Value("kept").Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := other.do(t.Context(), "PING").Error(); err == nil {
+		if answers(t.Context(), r.URL()) {
 			t.Error("it answers after Close")
 		}
 	}
@@ -37,7 +51,7 @@ func TestManagedKeepsItsDataAndEndsWithUs(t *testing.T) {
 
 // TestOwner is the process that TestManagedDiesWithUs kills.
 func TestOwner(t *testing.T) {
-	if os.Getenv("QUEUE_TEST_OWNER") == "" {
+	if os.Getenv("REDISSERVER_TEST_OWNER") == "" {
 		t.Skip("only as a child")
 	}
 	r, err := Open(t.Context(), Config{URL: Managed})
@@ -49,9 +63,9 @@ func TestOwner(t *testing.T) {
 }
 
 func TestManagedDiesWithUs(t *testing.T) {
-	newTestServer(t)
+	redistest.Need(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestOwner$", "-test.timeout=5m")
-	child.Env = append(os.Environ(), "QUEUE_TEST_OWNER=yes")
+	child.Env = append(os.Environ(), "REDISSERVER_TEST_OWNER=yes")
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,17 +90,7 @@ func TestManagedDiesWithUs(t *testing.T) {
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
-	for url, want := range map[string]string{
-		"http://localhost":                  "scheme",
-		"redis://user:secret@127.0.0.1:1/0": "no Redis at redis://127.0.0.1:1/0",
-		"unix:///nowhere/s":                 "no Redis at unix:///nowhere/s",
-	} {
-		_, err := Open(t.Context(), Config{URL: url})
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", url, err)
-		}
-	}
-	newTestServer(t)
+	redistest.Need(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package queue
+package redisserver
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func startManaged(ctx context.Context, cfg Config) (url string, stop func() erro
 	if err != nil {
 		return "", nil, err
 	}
-	home, err := os.MkdirTemp("", "ran-redis-")
+	home, err := os.MkdirTemp("", "contend-redis-")
 	if err != nil {
 		return "", nil, err
 	}

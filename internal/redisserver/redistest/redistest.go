@@ -1,0 +1,152 @@
+// Package redistest starts a real redis-server for tests, which they may kill and
+// start again.
+package redistest
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// patience is how long a redis-server may take to answer; a busy machine is slow.
+const patience = 60 * time.Second
+
+// A Server is a redis-server with an append-only file. Its methods are for one
+// goroutine at a time.
+type Server struct {
+	t    testing.TB
+	dir  string
+	port string
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Need skips a test where no redis-server is installed, and fails it there if the
+// environment says CI=true.
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no redis-server on the PATH of CI")
+		}
+		t.Skip("no redis-server on the PATH")
+	}
+}
+
+// Start starts one, with further arguments if there are any, behind a Unix socket
+// and a TCP port. It ends with the test.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	Need(t)
+	dir, err := os.MkdirTemp("", "r") // short, as the path of a socket has to be
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, dir: dir, args: args}
+	t.Cleanup(func() {
+		s.Kill()
+		_ = os.RemoveAll(dir)
+	})
+	for range 5 { // somebody else may take the port first
+		s.port = freePort(t)
+		if s.launch() {
+			return s
+		}
+	}
+	t.Fatalf("redis-server does not start:\n%s", s.Log())
+	return nil
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// URL is that of the Unix socket.
+func (s *Server) URL() string { return "unix://" + filepath.Join(s.dir, "s") }
+
+// TCP is the URL of the port.
+func (s *Server) TCP() string { return "redis://" + s.Addr() }
+
+// Addr is host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", s.port) }
+
+// Log is what the server has written.
+func (s *Server) Log() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return string(text)
+}
+
+// Restart starts a killed server again, with the data that it has kept.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if !s.launch() {
+		s.t.Fatalf("redis-server does not start again:\n%s", s.Log())
+	}
+}
+
+// launch tells whether the server has come up.
+func (s *Server) launch() bool {
+	s.cmd = exec.Command("redis-server", append([]string{"--port", s.port, "--bind", "127.0.0.1",
+		"--unixsocket", filepath.Join(s.dir, "s"), "--dir", s.dir, "--save", "", "--appendonly", "yes",
+		"--appendfsync", "no", "--logfile", filepath.Join(s.dir, "log")}, s.args...)...)
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		defer close(done)
+		_ = cmd.Wait()
+	}(s.cmd, s.done)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		select {
+		case <-s.done:
+			return false
+		default:
+		}
+		if s.answers() {
+			return true
+		}
+	}
+	s.Kill()
+	return false
+}
+
+// answers tells whether the server speaks; a password may be wanted.
+func (s *Server) answers() bool {
+	opt, err := rueidis.ParseURL(s.URL())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	opt.DisableCache, opt.ForceSingleClient, opt.AlwaysRESP2 = true, true, true
+	client, err := rueidis.NewClient(opt)
+	if err != nil {
+		return strings.Contains(err.Error(), "NOAUTH")
+	}
+	defer client.Close()
+	err = client.Do(context.Background(), client.B().Ping().Build()).Error()
+	return err == nil || strings.Contains(err.Error(), "NOAUTH")
+}
+
+// Kill ends the server as kill -9 does.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}

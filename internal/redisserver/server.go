@@ -1,0 +1,149 @@
+// Package redisserver is where a service finds its Redis: the one that a URL names,
+// an embedded one, or a private redis-server of its own.
+package redisserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A Config says where the Redis is.
+type Config struct {
+	// URL is "" for an embedded Redis, which keeps nothing and is no measure of
+	// speed, or embedded://HOST:PORT for one at this address; "managed" for a
+	// private redis-server or valkey-server of the PATH, which keeps an append-only
+	// file and ends with this process; else a redis://, rediss:// or unix:// address:
+	//
+	//	redis://user:password@host:port/database
+	//	redis://host1:port?addr=host2:port&addr=host3:port   nodes of a cluster
+	//	redis://host1:port?addr=host2:port&master_set=NAME   sentinels
+	URL string
+	// Username and Password, if set, take the place of those of the URL.
+	Username, Password string
+	// TLS, if set, takes the place of the defaults of a rediss:// address.
+	TLS *tls.Config
+	// Dir is where a managed Redis keeps its data; "" is a directory that goes
+	// with it.
+	Dir string
+	// Volatile has a managed Redis keep nothing but in memory.
+	Volatile bool
+}
+
+// Managed is the URL of a private redis-server.
+const Managed = "managed"
+
+// dialTimeout bounds the making of a connection.
+const dialTimeout = 5 * time.Second
+
+// A Server is a Redis, ours or not. Safe for concurrent use.
+type Server struct {
+	url      string
+	cfg      Config
+	embedded bool
+	stop     func() error
+}
+
+// Open starts the Redis of the configuration if it is ours, and checks the URL if
+// it is not: whether a Redis answers there is not asked.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	s := &Server{url: cfg.URL, cfg: cfg, stop: func() error { return nil }}
+	address, embedded := strings.CutPrefix(cfg.URL, "embedded://")
+	var err error
+	switch {
+	case embedded || cfg.URL == "":
+		s.url, s.stop, err = startEmbedded(address)
+		s.embedded = true
+	case cfg.URL == Managed:
+		s.url, s.stop, err = startManaged(ctx, cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redisserver: %w", err)
+	}
+	if err := s.validate(); err != nil {
+		return nil, fmt.Errorf("redisserver: %w", errors.Join(err, s.stop()))
+	}
+	return s, nil
+}
+
+func (s *Server) validate() error {
+	opt, err := rueidis.ParseURL(s.url)
+	if err != nil {
+		// The parser quotes the URL, and with it the password.
+		return fmt.Errorf("URL %q: want redis://, rediss:// or unix://, a whole number as the database", s.Place())
+	}
+	if s.cfg.TLS != nil && opt.TLSConfig == nil {
+		return fmt.Errorf("URL %q: TLS is configured, which needs rediss://", s.Place())
+	}
+	return nil
+}
+
+// URL is the address at which other processes of this machine find this Redis.
+func (s *Server) URL() string { return s.url }
+
+// Place is the URL without its user and password, for messages.
+func (s *Server) Place() string {
+	scheme, rest, found := strings.Cut(s.url, "://")
+	if !found {
+		return s.url
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	return scheme + "://" + rest
+}
+
+// Embedded tells whether this Redis lives in this process.
+func (s *Server) Embedded() bool { return s.embedded }
+
+// Options are those of a client of this Redis, for the caller to complete. RESP2
+// and no client-side cache: an embedded Redis has neither RESP3 nor a cache's messages.
+func (s *Server) Options() rueidis.ClientOption {
+	opt, _ := rueidis.ParseURL(s.url) // valid since Open
+	opt.DisableCache = true
+	opt.AlwaysRESP2 = true
+	opt.Dialer.Timeout = dialTimeout
+	if s.cfg.Username != "" {
+		opt.Username = s.cfg.Username
+	}
+	if s.cfg.Password != "" {
+		opt.Password = s.cfg.Password
+	}
+	if s.cfg.TLS != nil {
+		name := opt.TLSConfig.ServerName
+		opt.TLSConfig = s.cfg.TLS.Clone()
+		if opt.TLSConfig.ServerName == "" {
+			opt.TLSConfig.ServerName = name
+		}
+	}
+	if opt.Sentinel.MasterSet != "" {
+		opt.Sentinel.Username, opt.Sentinel.Password = opt.Username, opt.Password
+		opt.Sentinel.TLSConfig = opt.TLSConfig
+	}
+	return opt
+}
+
+// Close ends the Redis if it is ours.
+func (s *Server) Close() error {
+	if err := s.stop(); err != nil {
+		return fmt.Errorf("redisserver: %w", err)
+	}
+	return nil
+}
+
+// wait sleeps unless ctx ends, and tells whether it slept.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

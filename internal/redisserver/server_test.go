@@ -1,0 +1,60 @@
+package redisserver
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+)
+
+func TestOptions(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		cfg              Config
+		user, pass, host string // host: the name that a certificate must have
+		addresses        string
+		master           string
+	}{
+		{name: "alone", cfg: Config{URL: "redis://h:1"}, addresses: "h:1"},
+		{name: "socket", cfg: Config{URL: "unix:///a/b"}, addresses: "/a/b"},
+		{name: "credentials of the URL", cfg: Config{URL: "redis://u:p@h:1"}, user: "u", pass: "p", addresses: "h:1"},
+		{name: "credentials beside the URL", cfg: Config{URL: "redis://u:p@h:1", Username: "v", Password: "q"},
+			user: "v", pass: "q", addresses: "h:1"},
+		{name: "TLS", cfg: Config{URL: "rediss://h:1", TLS: &tls.Config{}}, host: "h", addresses: "h:1"},
+		{name: "TLS with a name", cfg: Config{URL: "rediss://h:1", TLS: &tls.Config{ServerName: "n"}}, host: "n", addresses: "h:1"},
+		{name: "cluster", cfg: Config{URL: "redis://a:1?addr=b:2&addr=c:3"}, addresses: "a:1 b:2 c:3"},
+		{name: "sentinels", cfg: Config{URL: "redis://a:1?addr=b:2&master_set=m"}, addresses: "a:1 b:2", master: "m"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := Open(t.Context(), test.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := s.Options()
+			host := ""
+			if opt.TLSConfig != nil {
+				host = opt.TLSConfig.ServerName
+			}
+			got := []string{opt.Username, opt.Password, host, strings.Join(opt.InitAddress, " "), opt.Sentinel.MasterSet}
+			want := []string{test.user, test.pass, test.host, test.addresses, test.master}
+			if strings.Join(got, "|") != strings.Join(want, "|") {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestOpenRefusesAWrongURLWithoutItsPassword(t *testing.T) {
+	for _, cfg := range []Config{
+		{URL: "http://u:secret@h:1"},
+		{URL: "redis://u:secret@h:1/x"},
+		{URL: "redis://u:secret@h:1", TLS: &tls.Config{}},
+		{URL: "redis://u:secret@h:1?db=x"},
+	} {
+		if _, err := Open(t.Context(), cfg); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", cfg.URL, err)
+		}
+	}
+}
