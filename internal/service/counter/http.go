@@ -53,7 +53,7 @@ func (h *handler) serveStatus(ctx *fasthttp.RequestCtx, r *statusRoute) {
 func (h *handler) serveOther(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	switch path {
-	case pathHealth, pathReady, pathMetrics:
+	case pathHealth, pathReady, pathMetrics, pathOpenAPI, pathProto:
 		if !ctx.IsGet() && !ctx.IsHead() {
 			h.refuseMethod(ctx)
 			return
@@ -76,6 +76,8 @@ func (h *handler) serveProbe(ctx *fasthttp.RequestCtx, path string) {
 	switch path {
 	case pathMetrics:
 		h.metrics(ctx)
+	case pathOpenAPI, pathProto:
+		serveDescription(ctx, path)
 	case pathReady:
 		if !h.phase.serving() {
 			h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, "not ready"})

@@ -44,7 +44,7 @@ func newRequests(routes map[string]*statusRoute) *requests {
 // count counts one answer that is not a status.
 func (r *requests) count(path string, code int) {
 	switch path {
-	case pathHealth, pathReady, pathMetrics:
+	case pathHealth, pathReady, pathMetrics, pathOpenAPI, pathProto:
 	default:
 		if r.routes[path] == nil {
 			path = otherPath

@@ -19,6 +19,8 @@ const (
 	pathHealth  = "/health"
 	pathReady   = "/ready"
 	pathMetrics = "/metrics"
+	pathOpenAPI = "/openapi.yaml"
+	pathProto   = "/counter.proto"
 )
 
 // A statusRoute is one counting path.

@@ -25,9 +25,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// incrementBy is how much is added.
 type IncrementBy struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Value         int32                  `protobuf:"varint,1,opt,name=value,proto3" json:"value,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// value is 0 or more; 0 changes nothing and tells the value.
+	Value         int32 `protobuf:"varint,1,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -69,9 +71,10 @@ func (x *IncrementBy) GetValue() int32 {
 	return 0
 }
 
+// status is the counter after the caller's own change.
 type Status struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "Incremented value is N"
+	// message is "Incremented value is N", with N in decimal.
 	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

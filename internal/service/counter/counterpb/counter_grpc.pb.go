@@ -29,6 +29,8 @@ const (
 // IncrementCounterClient is the client API for IncrementCounter service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// incrementCounter is a counter that starts from 0.
 type IncrementCounterClient interface {
 	// increment adds value to the counter. A negative value is refused with
 	// INVALID_ARGUMENT.
@@ -56,6 +58,8 @@ func (c *incrementCounterClient) Increment(ctx context.Context, in *IncrementBy,
 // IncrementCounterServer is the server API for IncrementCounter service.
 // All implementations must embed UnimplementedIncrementCounterServer
 // for forward compatibility.
+//
+// incrementCounter is a counter that starts from 0.
 type IncrementCounterServer interface {
 	// increment adds value to the counter. A negative value is refused with
 	// INVALID_ARGUMENT.
