@@ -1,6 +1,7 @@
 package load
 
 import (
+	"os"
 	"slices"
 	"time"
 
@@ -223,7 +224,7 @@ func (r *Result) take(w watched) {
 	r.GeneratorWaitedSec = w.spent.waited.Seconds()
 	r.GeneratorStalledSec = w.stalled.Seconds()
 	r.MachineCPUSec, r.MachineCores = w.spent.machine.Seconds(), w.spent.cores
-	r.GeneratorCPUs, r.GeneratorCPULimit = cpuSet(), cpuLimit()
+	r.GeneratorCPUs, r.GeneratorCPULimit = cpuSet(), CPULimit(os.DirFS("/"))
 }
 
 func newResult() *Result {

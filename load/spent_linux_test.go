@@ -3,7 +3,6 @@ package load
 import (
 	"os"
 	"testing"
-	"testing/fstest"
 	"time"
 )
 
@@ -21,34 +20,6 @@ func TestBusyTime(t *testing.T) {
 	}
 	if busy, cores := machineTime(); busy <= 0 || cores < 1 {
 		t.Errorf("this machine: %v on %d cores", busy, cores)
-	}
-}
-
-func TestGroupLimit(t *testing.T) {
-	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	tests := []struct {
-		name string
-		root fstest.MapFS
-		want float64
-	}{
-		{"nothing is known", fstest.MapFS{}, 0},
-		{"version 2", fstest.MapFS{"proc/self/cgroup": text("0::/a/b\n"), "sys/fs/cgroup/a/b/cpu.max": text("50000 100000\n")}, 0.5},
-		{"version 2, none", fstest.MapFS{"proc/self/cgroup": text("0::/a\n"), "sys/fs/cgroup/a/cpu.max": text("max 100000\n")}, 0},
-		{"the group above has less", fstest.MapFS{"proc/self/cgroup": text("0::/a/b\n"),
-			"sys/fs/cgroup/a/b/cpu.max": text("200000 100000\n"), "sys/fs/cgroup/a/cpu.max": text("150000 100000\n")}, 1.5},
-		{"version 1", fstest.MapFS{"proc/self/cgroup": text("3:memory:/m\n1:cpu,cpuacct:/x\n"),
-			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us":  text("30000\n"),
-			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": text("100000\n")}, 0.3},
-		{"version 1, none", fstest.MapFS{"proc/self/cgroup": text("1:cpu:/x\n"),
-			"sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": text("-1\n"), "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": text("100000\n")}, 0},
-		{"other controllers", fstest.MapFS{"proc/self/cgroup": text("2:cpuset:/x\n"),
-			"sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": text("30000\n")}, 0},
-		{"nonsense", fstest.MapFS{"proc/self/cgroup": text("0\n::\n0::/../..\n"), "sys/fs/cgroup/cpu.max": text("x y")}, 0},
-	}
-	for _, tt := range tests {
-		if got := groupLimit(tt.root); got != tt.want {
-			t.Errorf("%s: %v cores, want %v", tt.name, got, tt.want)
-		}
 	}
 }
 

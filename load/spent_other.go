@@ -11,5 +11,3 @@ func waitedForCores([]int) time.Duration { return 0 }
 func threadID() int { return 0 }
 
 func cpuSet() int { return 0 }
-
-func cpuLimit() float64 { return 0 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"contend/load"
 )
 
 // A Config says where to serve and behind which guard.
@@ -208,7 +210,7 @@ func (s *Server) drain() error {
 
 func (s *Server) logEnvironment() {
 	limit := "none"
-	if cores, ok := CPULimit(os.DirFS("/")); ok {
+	if cores := load.CPULimit(os.DirFS("/")); cores > 0 {
 		limit = strconv.FormatFloat(cores, 'g', 4, 64)
 	}
 	s.log.Info("environment", "cores", runtime.NumCPU(),
