@@ -85,7 +85,7 @@ func errorText(exit *exitError) string {
 // commands is the table of commands.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newUplink, newReport, newExplain, newDiscard,
+		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newHealth, newUplink, newReport, newExplain, newDiscard,
 	}
 }
 

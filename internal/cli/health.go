@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"contend/internal/service/counter"
+)
+
+func newHealth(*app) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "health URL",
+		Short: "Ask a service whether it is well, as health checks of containers do",
+		Long: "Ask a service whether it is well: exit code 0 if a GET answers with 200 to 299, or if a gRPC server's\n" +
+			"health service says SERVING, else 1 and a line that says why. Redirections are not followed, and no\n" +
+			"proxy is asked.",
+		Example: indent + "contend health http://localhost:8080/ready\n" + indent + "contend health grpc://localhost:50055",
+		Args:    arguments(1, "one URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, err := healthCheck(args[0], timeout)
+			if err != nil {
+				return usage(err)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			if err := ask(ctx); err != nil {
+				return failed(fmt.Errorf("health: %w", err))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long the answer may take")
+	return cmd
+}
+
+// healthCheck returns what asks the service at a URL.
+func healthCheck(text string, timeout time.Duration) (func(context.Context) error, error) {
+	var errs []error
+	if timeout <= 0 {
+		errs = append(errs, fmt.Errorf("--timeout is %v, allowed are 1ns and more", timeout))
+	}
+	u, err := url.Parse(text)
+	var ask func(context.Context) error
+	switch {
+	case err != nil || u.Host == "":
+		errs = append(errs, fmt.Errorf("URL %q: want http://…, https://… or grpc://host:port", text))
+	case u.Scheme == "http" || u.Scheme == "https":
+		ask = func(ctx context.Context) error { return healthyHTTP(ctx, text) }
+	case u.Scheme == "grpc" && u.Port() != "" && strings.Trim(u.Path, "/") == "":
+		ask = func(ctx context.Context) error { return counter.Healthy(ctx, u.Host) }
+	default:
+		errs = append(errs, fmt.Errorf("URL %q: want http://…, https://… or grpc://host:port", text))
+	}
+	return ask, errors.Join(errs...)
+}
+
+// healthyHTTP returns why a GET is not answered well.
+func healthyHTTP(ctx context.Context, url string) error {
+	const shown = 200 // bytes of an answer's body
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 == 2 {
+		return nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, shown)) // the status says enough
+	return fmt.Errorf("GET %s answers %s: %s", request.URL.Redacted(), answer.Status, printable(string(body)))
+}
+
+// printable puts a text into one line that no terminal obeys.
+func printable(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text))
+}
