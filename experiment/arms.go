@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os/exec"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,19 +21,36 @@ import (
 	"contend/trial"
 )
 
-// missing finds the subjects whose program is not installed, and says so.
+// missing finds the subjects that cannot run here, and says so once for each
+// reason.
 func (r *runner) missing(entry *report.Experiment) {
+	because := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(r.file.Subjects)) {
-		program := r.file.Subjects[name].Requires
-		if program == "" {
-			continue
-		}
-		if _, err := exec.LookPath(program); err != nil {
+		if reason := r.file.Subjects[name].cannotRun(); reason != "" {
 			r.absent[name] = true
-			entry.Warnings = append(entry.Warnings, stat.Warning{Code: "left_out",
-				Text: fmt.Sprintf("%s is not installed, so the arms of %s were left out", program, name)})
+			because[reason] = append(because[reason], name)
 		}
 	}
+	for _, reason := range slices.Sorted(maps.Keys(because)) {
+		entry.Warnings = append(entry.Warnings, stat.Warning{Code: leftOut,
+			Text: fmt.Sprintf("%s, so the arms of %s were left out", reason, strings.Join(because[reason], ", "))})
+	}
+}
+
+// leftOut is the code of warnings about what an experiment does without.
+const leftOut = "left_out"
+
+// cannotRun says why the subject cannot run here, or nothing.
+func (s Subject) cannotRun() string {
+	if s.OS != "" && s.OS != runtime.GOOS {
+		return fmt.Sprintf("this is %s and not %s", runtime.GOOS, s.OS)
+	}
+	if s.Requires != "" {
+		if _, err := exec.LookPath(s.Requires); err != nil {
+			return s.Requires + " is not installed"
+		}
+	}
+	return ""
 }
 
 // names returns the part's arms that can run, with the baseline first and the
@@ -59,7 +77,11 @@ func (r *runner) arm(p Part, name string) trial.Arm {
 	opener := r.options.Opener
 	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
 	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
-		return r.start(ctx, setup, arm.Subject, override(p.Target, arm.Target), opener)
+		live, err := r.start(ctx, setup, arm.Subject, override(p.Target, arm.Target), opener)
+		if err == nil && live.Subject != nil && slices.Contains(r.file.Analyses, roundTripsName) {
+			r.trips.readAtStop(live, partArm{p.Name, name})
+		}
+		return live, err
 	}}
 }
 

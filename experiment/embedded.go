@@ -9,8 +9,8 @@ import (
 //go:embed published/*.yaml
 var publishedFiles embed.FS
 
-// Embedded returns the published experiments in a fixed order. The caller owns
-// them. It panics when an embedded file has a mistake, which a test rules out.
+// Embedded returns the experiments that come with contend, in a fixed order: the
+// published ones, and what goes on from them. The caller owns them. It panics when an embedded file has a mistake, which a test rules out.
 func Embedded() []*File {
 	names, err := fs.Glob(publishedFiles, "published/*.yaml") // sorted
 	if err != nil {

@@ -15,11 +15,14 @@ func TestEmbedded(t *testing.T) {
 	var got []string
 	for _, f := range Embedded() {
 		got = append(got, strings.TrimSpace(f.ID+" "+f.Status))
-		if f.Question == "" || f.Source == "" || len(f.Published) == 0 {
-			t.Errorf("%s lacks a question, a source or published figures", f.ID)
+		if f.Question == "" || f.Source == "" {
+			t.Errorf("%s lacks a question or a source", f.ID)
+		}
+		if published := f.ID != "shared-counter"; published != (len(f.Published) > 0) {
+			t.Errorf("%s has %d tables of published figures", f.ID, len(f.Published))
 		}
 	}
-	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing"}
+	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing", "shared-counter planned"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("embedded are %q, want %q", got, want)
 	}
@@ -119,6 +122,35 @@ func TestEveryPublishedFigureHasANote(t *testing.T) {
 				if !noted {
 					t.Errorf("%s, %s: %s has no note", f.ID, table.Title, row.Metric)
 				}
+			}
+		}
+	}
+}
+
+// Each part of the shared counter has the same ways through Redis, and parts
+// differ in nothing but where Redis is and in the number of replicas.
+func TestSharedCounter(t *testing.T) {
+	f := embedded(t, "shared-counter")
+	for _, p := range f.effectiveParts("quick") {
+		redis, replicas := map[string]string{"embedded": ""}[p.Name], map[string]string{"two": " --replicas 2", "four": " --replicas 4"}[p.Name]
+		if p.Name != "embedded" {
+			redis = " --redis managed"
+		}
+		arms := []string{"redis-combining", "redis-naive", "redis-pipelined", "redis-script"}
+		if replicas == "" {
+			arms = append([]string{"mutex"}, arms...)
+		}
+		if got := sortedKeys(p.Arms); !reflect.DeepEqual(got, arms) {
+			t.Errorf("part %s has the arms %q, want %q", p.Name, got, arms)
+		}
+		for name, arm := range p.Arms {
+			want := "counter --http {{addr}} --guard " + name
+			if name != "mutex" {
+				want += redis + " --redis-timeout 10s" + replicas
+			}
+			s := f.Subjects[arm.Subject]
+			if s.Serve != want || (s.Requires == "redis-server") != (p.Name != "embedded") || (s.OS == "linux") != (replicas != "") {
+				t.Errorf("part %s, arm %s: %+v, want %q", p.Name, name, s, want)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ type File struct {
 	Setup     `yaml:",inline"`
 	Parts     []Part      `yaml:"parts,omitempty"`
 	Published []Published `yaml:"published,omitempty"`
-	// Analyses are run after the load: little, guard_bound.
+	// Analyses are named as in docs/experiment-file.md, and follow the load.
 	Analyses []string `yaml:"analyses,omitempty"`
 }
 
@@ -54,6 +54,9 @@ type Subject struct {
 	// Requires names a program: where it is not installed, the subject's arms are
 	// left out with a warning.
 	Requires string `yaml:"requires,omitempty"`
+	// OS names an operating system, as runtime.GOOS does: on another one the
+	// subject's arms are left out with a warning.
+	OS string `yaml:"os,omitempty"`
 }
 
 // Ready says when a subject can be driven; empty means that {{addr}} accepts

@@ -28,10 +28,11 @@ func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 // analysisTable holds the analyses that a file can name.
 func analysisTable() map[string]func(*runner, context.Context) ([]report.Analysis, error) {
 	return map[string]func(*runner, context.Context) ([]report.Analysis, error){
-		"ab":          (*runner).besideAB,
-		"little":      (*runner).little,
-		"guard_bound": (*runner).guardBound,
-		"guarantees":  (*runner).guarantees,
+		"ab":           (*runner).besideAB,
+		"little":       (*runner).little,
+		"guard_bound":  (*runner).guardBound,
+		"guarantees":   (*runner).guarantees,
+		roundTripsName: (*runner).roundTrips,
 	}
 }
 

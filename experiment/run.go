@@ -11,6 +11,7 @@ import (
 	"contend/load"
 	"contend/probe"
 	"contend/report"
+	"contend/stat"
 	"contend/target"
 	"contend/trial"
 )
@@ -46,6 +47,7 @@ type runner struct {
 	options  Options
 	subjects map[string]*sharedSubject
 	absent   map[string]bool // subjects that cannot run here
+	trips    *trips
 	doc      *report.Document
 }
 
@@ -54,7 +56,8 @@ func newRunner(f *File, o Options, doc *report.Document) *runner {
 	if o.Probe == nil {
 		o.Probe = probe.Take
 	}
-	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{}, doc: doc}
+	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{},
+		trips: &trips{}, doc: doc}
 	for name, s := range f.Subjects {
 		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
 	}
@@ -102,6 +105,11 @@ func (f *File) hasProfiles() bool {
 func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 	parts := r.file.effectiveParts(r.options.Profile)
 	for i, p := range parts {
+		if len(p.Arms) > 0 && len(r.names(p)) == 0 {
+			entry.Warnings = append(entry.Warnings, stat.Warning{Code: leftOut,
+				Text: fmt.Sprintf("no arm%s can run here, so there is nothing to compare", in(p))})
+			continue
+		}
 		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})
 		for _, text := range p.Expect {
 			entry.Expectations = append(entry.Expectations, trial.Expectation{Part: p.Name, Text: text})

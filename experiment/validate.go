@@ -241,8 +241,14 @@ func (v *validator) subject(path, name string, s Subject) {
 	case len(kinds) > 1:
 		v.add(path, "%s are both set: allowed is one of command, serve and url", strings.Join(kinds, " and "))
 	}
+	if systems := []string{"linux", "darwin", "windows"}; s.OS != "" && !slices.Contains(systems, s.OS) {
+		v.add(path+".os", "%q is not known: %s", s.OS, oneOf(s.OS, systems))
+	}
 	v.surroundings(path, s)
 }
+
+// isStarted says whether the subject is a process of ours.
+func (s Subject) isStarted() bool { return s.Command != "" || s.Serve != "" }
 
 // surroundings checks what goes with a command.
 func (v *validator) surroundings(path string, s Subject) {
@@ -337,6 +343,8 @@ func (v *validator) analyses() {
 			err = fmt.Errorf("little reads a published table with the columns %s", strings.Join(littleColumns(), ", "))
 		case name == "guard_bound" && !slices.ContainsFunc(v.file.effectiveParts(defaultProfile), Part.comparesGuards):
 			err = errors.New("guard_bound needs a part whose baseline and another arm name different guards")
+		case name == roundTripsName && !slices.ContainsFunc(slices.Collect(maps.Values(v.file.Subjects)), Subject.isStarted):
+			err = errors.New(roundTripsName + " needs a subject with command or serve, whose counts begin with it")
 		}
 		if err != nil {
 			v.add(path, "%v", err)

@@ -23,6 +23,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"{http: /health}", "{http: health}", `ready.http: "health" is not allowed: a path such as /ready`},
 	{"{http: /health}", "{http: '/{{adr}}'}", "ready.http: the placeholder {{adr}} is not known"},
 	{`command: "./orders -mode queue -listen {{addr}}"`, "url: localhost:1, dir: x", "subjects.queue: ready, env, dir and files do not apply to url"},
+	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os: "plan9" is not known: allowed are linux, darwin, windows`},
 	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url: the placeholder {{port}} is not known: allowed are {{addr}}"},
 	{`url: "http://{{addr}}/orders", `, "", "target.url: is missing: the arm lock has no url to drive"},
 	{"method: POST", "method: POST, data_file: x", "target.data_file: is set beside data: allowed is one of them"},

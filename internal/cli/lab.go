@@ -23,8 +23,9 @@ func newLab(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab [ID or FILE ...]",
 		Short: "Rerun published experiments, or your own, on real servers",
-		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments and\n" +
-			"print our figures beside theirs. An argument is the id of an embedded experiment or a file.",
+		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments,\n" +
+			"print our figures beside theirs, and compare ways of sharing a counter. An argument is the id\n" +
+			"of an embedded experiment or a file.",
 		Example: indent + "contend lab\n" + indent + "contend lab --list\n" +
 			indent + "contend lab grpc-guard --profile standard\n" + indent + "contend lab orders.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {

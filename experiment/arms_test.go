@@ -1,0 +1,63 @@
+package experiment
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"contend/report"
+)
+
+// What cannot run here is left out and said, and breaks no expectation: single
+// arms, and parts of which nothing is left.
+func TestWhatCannotRunIsLeftOut(t *testing.T) {
+	other := map[bool]string{true: "windows", false: "linux"}[runtime.GOOS == "linux"]
+	f, err := Parse("x.yaml", []byte(strings.ReplaceAll(`
+id: x
+title: x
+subjects:
+  uninstalled: {requires: no-such-program, serve: "counter --http {{addr}}"}
+  missing-too: {requires: no-such-program, serve: "counter --http {{addr}}"}
+  elsewhere: {os: OTHER, serve: "counter --http {{addr}}"}
+target: {url: "http://{{addr}}/"}
+load: {vus: 1, duration: 10ms}
+compare: {rounds: 1, pairs: 1}
+expect: [errors == 0]
+parts:
+  - name: some
+    arms:
+      one: {target: {url: "pipe:chan?items=100"}}
+      two: {target: {url: "pipe:spsc?items=100"}}
+      three: {subject: elsewhere}
+    compare: {baseline: one}
+  - name: none
+    arms: {one: {subject: uninstalled}, two: {subject: elsewhere}, three: {subject: missing-too}}
+    compare: {baseline: one}
+`, "OTHER", other)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := new(report.Document)
+	if err := f.Run(t.Context(), Options{Profile: "quick"}, doc); err != nil {
+		t.Fatal(err)
+	}
+	entry := doc.Experiments[0]
+	var said []string
+	for _, w := range entry.Warnings {
+		if w.Code != leftOut {
+			t.Errorf("warning %+v", w)
+		}
+		said = append(said, w.Text)
+	}
+	want := []string{
+		"no-such-program is not installed, so the arms of missing-too, uninstalled were left out",
+		"this is " + runtime.GOOS + " and not " + other + ", so the arms of elsewhere were left out",
+		"no arm of part none can run here, so there is nothing to compare",
+	}
+	if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("said is\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	if len(entry.Parts) != 1 || len(entry.Expectations) != 1 || !entry.Expectations[0].Held || len(doc.Results) != 2 {
+		t.Errorf("parts %+v, expectations %+v, %d results", entry.Parts, entry.Expectations, len(doc.Results))
+	}
+}
