@@ -18,6 +18,7 @@ import (
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
+	"contend/internal/uplink/table/tabletest"
 	"contend/load"
 )
 
@@ -236,11 +237,11 @@ func TestSinkIsCutOff(t *testing.T) {
 // Of two routers the one without the customer's socket is killed, then the one
 // with it. The other takes over.
 func TestOneOfTwoRoutersIsKilled(t *testing.T) {
-	pg := startPostgres(t)
+	pg := tabletest.Start(t)
 	for name, victim := range map[string]int{"without the socket": 0, "with the socket": 1} {
 		t.Run(name, func(t *testing.T) {
 			redis := redistest.Start(t)
-			db := pg.newDatabase(t)
+			db := pg.Fresh(t)
 			routers := []*process{launch(t, redis.URL(), db, "one"), launch(t, redis.URL(), db, "two")}
 			insertAt(t, routers[0].address, acme, 0)
 			waitFor(t, "the other knows the device, too", func() bool { return devices(t, routers[1].address, acme) == 1 })
@@ -269,11 +270,13 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 // While the database is away, routing goes on from memory; writes fail clearly,
 // and work again when it is back.
 func TestDatabaseIsAway(t *testing.T) {
-	pg := startPostgres(t)
+	pg := tabletest.Start(t)
 	redis := redistest.Start(t)
-	p := launch(t, redis.URL(), pg.newDatabase(t), "one")
+	p := launch(t, redis.URL(), pg.Fresh(t), "one")
 	insertAt(t, p.address, acme, 0)
-	pg.stop()
+	if err := pg.Stop(); err != nil {
+		t.Fatal(err)
+	}
 	done := receive(t, p.address, acme, nil)
 	generate(t, openRedis(t, redis), gen.Config{})
 	wantAll(t, <-done, p)
@@ -281,7 +284,9 @@ func TestDatabaseIsAway(t *testing.T) {
 	if status := post(t, p.address, acme, another); status < 500 {
 		t.Errorf("a write without the database: status %d", status)
 	}
-	pg.start(t)
+	if err := pg.Restart(); err != nil {
+		t.Fatal(err)
+	}
 	waitFor(t, "writes work again", func() bool { return post(t, p.address, acme, another) == http.StatusCreated })
 }
 

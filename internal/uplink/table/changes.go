@@ -110,10 +110,9 @@ func (t *Table) doubt(c change) {
 	t.changes.add(c)
 }
 
-// Changed takes what another instance's Config.Notify was given. The rows that it
-// names are read again in the background. A text that makes no sense counts as a
-// change of everything.
-func (t *Table) Changed(text string) {
+// heard takes what an instance told. The rows that it names are read again in the
+// background. A text that makes no sense counts as a change of everything.
+func (t *Table) heard(text string) {
 	writer, text, _ := strings.Cut(text, " ")
 	if writer == t.instance && now() > t.doubtUntil.Load() {
 		return
@@ -158,14 +157,4 @@ func (t *Table) tell(ctx context.Context, tx *sql.Tx, texts []string) error {
 		}
 	}
 	return nil
-}
-
-// told tells the other instances where the database does not.
-func (t *Table) told(ctx context.Context, texts []string) {
-	if t.db.postgres != nil || t.config.Notify == nil {
-		return
-	}
-	for _, text := range texts {
-		t.config.Notify(ctx, text)
-	}
 }

@@ -225,13 +225,11 @@ func (t *Table) one(ctx context.Context, w write) (Device, error) {
 // was carried out, the devices are read again as soon as possible.
 func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 	var rows []entry
-	var texts []string
 	err := t.db.transaction(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if rows, err = queryEntries(ctx, tx, w.statement, w.args...); err != nil {
 			return err
 		}
-		texts = t.devicesChanged(rows)
-		return t.tell(ctx, tx, texts)
+		return t.tell(ctx, tx, t.devicesChanged(rows))
 	})
 	if err != nil {
 		if errors.Is(err, ErrUnavailable) {
@@ -239,7 +237,6 @@ func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 		}
 		return nil, err
 	}
-	t.told(ctx, texts)
 	return rows, nil
 }
 

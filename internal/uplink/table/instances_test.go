@@ -13,53 +13,11 @@ import (
 	"contend/internal/uplink/lorawan"
 )
 
-// pair opens two instances on one database that tell each other of changes.
-func pair(t *testing.T, url string) (one, other *Table) {
-	one = open(t, Config{URL: url, Notify: func(_ context.Context, change string) { other.Changed(change) }})
-	other = open(t, Config{URL: url, Notify: func(_ context.Context, change string) { one.Changed(change) }})
-	return one, other
-}
-
 // same says whether two instances know the same of a customer.
 func same(one, other *Table, c Customer) bool {
 	all := Filter{Limit: -1}
 	return reflect.DeepEqual(one.Select(c, all), other.Select(c, all)) &&
 		reflect.DeepEqual(one.Groups(c, nil), other.Groups(c, nil))
-}
-
-func TestChangesReachTheOtherInstance(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		one, other := pair(t, url)
-		ctx := t.Context()
-		join := lorawan.EUI(1)
-		steps := []struct {
-			name string
-			do   func() error
-		}{
-			{"insert", func() error { _, err := one.Insert(ctx, "a", NewDevice{DevEUI: high, JoinEUI: &join}); return err }},
-			{"insert elsewhere", func() error { _, err := other.Insert(ctx, "a", NewDevice{DevEUI: 2, JoinEUI: &join}); return err }},
-			{"target", func() error { return one.SetTarget(ctx, "a", high, 5) }},
-			{"promote elsewhere", func() error { return other.Promote(ctx, high, 5) }},
-			{"group", func() error { return create(one, "a", 7, "seven") }},
-			{"member", func() error { return one.AddToGroup(ctx, "a", 7, high) }},
-			{"member elsewhere", func() error { return other.AddToGroup(ctx, "a", 7, 2) }},
-			{"move", func() error { return move(other, "a", 7, 8) }},
-			{"drop a member", func() error { _, err := one.Drop(ctx, "a", []lorawan.EUI{high}); return err }},
-			{"delete", func() error { _, err := other.DeleteGroups(ctx, "a", []lorawan.DevAddr{8}); return err }},
-			{"drop the rest", func() error { _, err := one.DropAll(ctx, "a"); return err }},
-			{"a new owner", func() error { _, err := other.Insert(ctx, "a", NewDevice{DevEUI: 2, JoinEUI: &join}); return err }},
-		}
-		for _, step := range steps {
-			if err := step.do(); err != nil {
-				t.Fatalf("%s: %v", step.name, err)
-			}
-			eventually(t, step.name, func() bool { return same(one, other, "a") })
-		}
-		if err := one.SaveTrust(ctx, map[lorawan.EUI]int{2: 64}); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "trust", func() bool { return other.Trust(2) == 64 })
-	})
 }
 
 // A device that another instance dropped, of which this one knows nothing, comes
@@ -81,20 +39,8 @@ func TestForgottenDevice(t *testing.T) {
 	}
 	directly(t, url, "DELETE FROM devices")
 	directly(t, url, "INSERT INTO devices (dev_eui, customer, active, created) VALUES (1, 'b', 5, 1)")
-	one.Changed("x d " + lorawan.EUI(1).String())
+	one.heard("x d " + lorawan.EUI(1).String())
 	eventually(t, "it has a new owner", func() bool { row, _ := one.ByDevEUI(1); return row.Customer == "b" })
-}
-
-// A drop of more devices than one text can name.
-func TestLargeChangesReachTheOtherInstance(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
-		fill(t, url, "a", 3*chunkRows/2)
-		one, other := pair(t, url)
-		if n, err := one.DropAll(t.Context(), "a"); n != 3*chunkRows/2 || err != nil {
-			t.Fatal(n, err)
-		}
-		eventually(t, "all gone", func() bool { return other.Len() == 0 })
-	})
 }
 
 // fill writes devices 1 to n directly.
@@ -131,7 +77,7 @@ func TestReload(t *testing.T) {
 		directly(t, url, "UPDATE devices SET active = 77, suspended = 1, created = created + 5000 WHERE dev_eui = 500")
 		directly(t, url, "INSERT INTO devices (dev_eui, customer, join_eui, created) VALUES (5000, 'c', 1, 1)")
 		directly(t, url, "INSERT INTO multicast_devices VALUES ('a', 7, 500)")
-		table.Changed("somebody says nonsense")
+		table.heard("somebody says nonsense")
 		eventually(t, "read again", func() bool { return table.Len() == 901 && len(members(table, "a")[7]) == 1 })
 		fresh := open(t, Config{URL: url})
 		for _, c := range []Customer{"a", "b", "c"} {
@@ -158,7 +104,7 @@ func TestWritesDuringReloads(t *testing.T) {
 			wg.Go(func() {
 				for i := range 12 {
 					eui := lorawan.EUI(10_000 + 100*w + i)
-					table.Changed("x nonsense")
+					table.heard("x nonsense")
 					insert(t, table, "a", eui, 1)
 					if _, err := table.Update(t.Context(), "a", lorawan.EUI(500*w+i+1), lorawan.EUI(500*w+i+1),
 						Update{Active: ptr(lorawan.DevAddr(77))}); err != nil {

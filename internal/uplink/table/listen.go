@@ -73,7 +73,7 @@ func (t *Table) receive(ctx context.Context, conn *pgx.Conn, check time.Duration
 		cancel()
 		switch {
 		case err == nil:
-			t.Changed(notification.Payload)
+			t.heard(notification.Payload)
 		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !conn.IsClosed():
 			if err := ping(ctx, conn); err != nil {
 				return err

@@ -21,15 +21,15 @@ import (
 // While the database is away, look-ups go on and writes fail clearly; when it is back
 // everything works again without help, and what happened meanwhile is known.
 func TestOutage(t *testing.T) {
-	c := postgres(t)
-	url := c.fresh(t)
+	pg := postgres(t)
+	url := pg.Fresh(t)
 	fill(t, url, "a", 100)
 	table := open(t, Config{URL: url})
 	ctx := t.Context()
 	if err := create(table, "a", 7, "seven"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.stop(); err != nil {
+	if err := pg.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	for name, write := range map[string]func() error{
@@ -64,7 +64,9 @@ func TestOutage(t *testing.T) {
 		len(table.Select("a", Filter{Limit: -1})) != 100 || len(members(table, "a")) != 1 {
 		t.Error("look-ups depend on the database")
 	}
-	c.start(t)
+	if err := pg.Restart(); err != nil {
+		t.Fatal(err)
+	}
 	directly(t, url, "DELETE FROM devices WHERE dev_eui = 100") // before we listen again, or without telling
 	eventually(t, "a write succeeds", func() bool {
 		_, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)})
@@ -81,13 +83,13 @@ func TestOutage(t *testing.T) {
 
 // A broken connection is noticed, and what was changed elsewhere meanwhile is read.
 func TestBrokenConnections(t *testing.T) {
-	c := postgres(t)
-	url := c.fresh(t)
+	pg := postgres(t)
+	url := pg.Fresh(t)
 	name := url[strings.LastIndex(url, "/test")+1 : strings.Index(url, "?")]
 	fill(t, url, "a", 10)
 	one, other := open(t, Config{URL: url}), open(t, Config{URL: url})
 	for i := range lorawan.EUI(2) {
-		c.exec(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
+		pg.Exec(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
 		if _, err := one.Insert(t.Context(), "a", NewDevice{DevEUI: 100 + i, JoinEUI: ptr(high)}); err != nil {
 			t.Errorf("write %d after the connections broke: %v", i, err)
 		}
@@ -98,7 +100,7 @@ func TestBrokenConnections(t *testing.T) {
 // A database that does not answer counts as unavailable. If the write happens later,
 // it shows in memory then: the instance listens to itself while it is in doubt.
 func TestSilentDatabase(t *testing.T) {
-	url := postgres(t).fresh(t)
+	url := postgres(t).Fresh(t)
 	fill(t, url, "a", 10)
 	table := open(t, Config{URL: url})
 	table.db.timeout = 100 * time.Millisecond
@@ -131,7 +133,7 @@ func TestSilentDatabase(t *testing.T) {
 // A device that another instance drops between the check and the write is not found,
 // which the write learns when it tries again.
 func TestDroppedMeanwhile(t *testing.T) {
-	url := postgres(t).fresh(t)
+	url := postgres(t).Fresh(t)
 	fill(t, url, "a", 1)
 	table := open(t, Config{URL: url})
 	if err := create(table, "a", 7, ""); err != nil {
@@ -166,11 +168,11 @@ func TestDroppedMeanwhile(t *testing.T) {
 
 // Connections that lead nowhere cost one write its time and not each its own.
 func TestConnectionsThatLeadNowhere(t *testing.T) {
-	c := postgres(t)
-	url := c.fresh(t)
+	pg := postgres(t)
+	url := pg.Fresh(t)
 	fill(t, url, "a", 10)
-	proxy := newProxy(t, filepath.Join(c.dir, ".s.PGSQL.5432"))
-	table := open(t, Config{URL: strings.Replace(url, c.dir, proxy.dir, 1)})
+	proxy := newProxy(t, pg.Socket())
+	table := open(t, Config{URL: strings.Replace(url, filepath.Dir(pg.Socket()), proxy.dir, 1)})
 	var writers sync.WaitGroup
 	for eui := range lorawan.EUI(connections) {
 		writers.Go(func() {
@@ -266,7 +268,7 @@ func (p *proxy) swallow() {
 
 // A connection on which nothing comes is looked after and stays in use.
 func TestSilentConnection(t *testing.T) {
-	table := open(t, Config{URL: postgres(t).fresh(t)})
+	table := open(t, Config{URL: postgres(t).Fresh(t)})
 	conn, err := table.subscribe(t.Context())
 	if err != nil {
 		t.Fatal(err)

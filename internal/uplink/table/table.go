@@ -6,8 +6,9 @@
 // away. Writes go to the database first and show in memory when they are committed;
 // without the database they fail with ErrUnavailable.
 //
-// Several instances may share a database. Each tells the others what it changed, and
-// they read that again; after an interruption they read everything again.
+// Several instances may share a PostgreSQL. Each tells the others what it changed, and
+// they read that again; after an interruption they read everything again. SQLite is
+// for one instance only: nobody would tell another one.
 //
 // Locks are taken in this order: turns, groups.mu, index.
 package table
@@ -72,11 +73,7 @@ type Config struct {
 	// DeviceLimit is how many devices a customer may have; 0: any number. Inserts by
 	// several instances at the same moment may exceed it.
 	DeviceLimit int
-	// Notify, optional, is told what changed here, for the other instances' Changed.
-	// PostgreSQL does not need it. It is called in no particular order and must not
-	// block for long.
-	Notify func(ctx context.Context, change string)
-	Log    *slog.Logger // nil: none
+	Log         *slog.Logger // nil: none
 }
 
 // A Table is an open routing table. All methods may be called concurrently.

@@ -44,7 +44,7 @@ func TestDefaultIsAFile(t *testing.T) {
 func TestMemory(t *testing.T) {
 	table, other := open(t, Config{URL: "sqlite::memory:"}), open(t, Config{URL: "sqlite::memory:"})
 	insert(t, table, "a", 1, 1)
-	table.Changed("x nonsense") // read all again
+	table.heard("x nonsense") // read all again
 	if err := create(table, "a", 1, ""); err != nil {
 		t.Fatal(err)
 	}

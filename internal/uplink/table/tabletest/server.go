@@ -1,0 +1,218 @@
+//go:build unix
+
+package tabletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// patience is how long PostgreSQL may take to answer; a busy machine is slow.
+const patience = 60 * time.Second
+
+// A Server is a PostgreSQL in a temporary folder, behind a Unix socket. Its methods
+// are for one goroutine at a time, but for Fresh and Exec.
+type Server struct {
+	bin, dir  string
+	as        *syscall.SysProcAttr // root may not run it
+	cmd       *exec.Cmd
+	done      chan struct{} // closed when cmd has ended
+	databases atomic.Int32
+}
+
+// Need skips a test where PostgreSQL is not installed, and fails it there if the
+// environment says CI=true.
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := programs(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// programs returns the folder of PostgreSQL's programs, which Debian keeps off the PATH.
+func programs() (string, error) {
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+		if len(found) == 0 {
+			return "", fmt.Errorf("PostgreSQL is not installed: %w", err)
+		}
+		initdb = found[len(found)-1]
+	}
+	return filepath.Dir(initdb), nil
+}
+
+// Start starts one that ends with the test, which needs it.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	Need(t)
+	s, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// New starts one that outlives a test. It must be closed.
+func New() (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pg") // short, as the path of a socket has to be
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, dir: dir}
+	err = s.initialise()
+	if err == nil {
+		err = s.Restart()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) initialise() error {
+	if os.Getuid() == 0 {
+		if err := s.unprivileged(); err != nil {
+			return err
+		}
+	}
+	out, err := s.command("initdb", "-D", s.data(), "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8",
+		"--locale=C").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) unprivileged() error {
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		return err
+	}
+	uid, _ := strconv.Atoi(account.Uid)
+	gid, _ := strconv.Atoi(account.Gid)
+	s.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	return os.Chown(s.dir, uid, gid)
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = s.dir, s.as
+	return cmd
+}
+
+// Restart starts a stopped server, with the data that it has kept, and waits until
+// it answers.
+func (s *Server) Restart() error {
+	s.cmd = s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd.Stderr = log
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		defer close(done)
+		_ = cmd.Wait()
+	}(s.cmd, s.done)
+	return s.await()
+}
+
+// await waits until the server answers.
+func (s *Server) await() (err error) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-s.done:
+			text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("PostgreSQL does not start: %s", text)
+		default:
+		}
+		if err = s.do("postgres", "SELECT 1"); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("PostgreSQL does not answer: %w", err)
+}
+
+// Stop ends the server and all connections at once, as for a maintenance.
+func (s *Server) Stop() error {
+	if s.cmd == nil {
+		return nil
+	}
+	err := s.cmd.Process.Signal(syscall.SIGINT) // a fast shutdown (PostgreSQL, 19.5)
+	if err == nil || errors.Is(err, os.ErrProcessDone) {
+		<-s.done
+		s.cmd, err = nil, nil
+	}
+	return err
+}
+
+// Close ends the server for ever.
+func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir)) }
+
+// Socket is the path of the Unix socket.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+// URL is that of a database.
+func (s *Server) URL(database string) string {
+	return "postgres://postgres@/" + database + "?host=" + s.dir
+}
+
+// Fresh returns the URL of a new, empty database.
+func (s *Server) Fresh(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", s.databases.Add(1))
+	s.Exec(t, "postgres", "CREATE DATABASE "+name)
+	return s.URL(name)
+}
+
+// Exec runs a statement in a database, on a connection of its own.
+func (s *Server) Exec(t testing.TB, database, statement string) {
+	t.Helper()
+	if err := s.do(database, statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) do(database, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL(database))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
