@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"contend/report"
@@ -35,18 +34,14 @@ func (c *tripCount) add(d tripCount) {
 	c.conflicts += d.conflicts
 }
 
-// trips are the counts of all arms. The zero value is ready; safe for concurrent
-// use, since arms are stopped at the same time.
-type trips struct {
-	mu sync.Mutex
-	of map[partArm]*tripCount
-}
-
 type partArm struct{ part, arm string }
+
+// trips are the counts of all arms.
+type trips map[partArm]*tripCount
 
 // readAtStop has the arm's server say what it counted before it ends. Its process
 // was started for this arm, so the counts began at zero.
-func (t *trips) readAtStop(live *trial.Live, key partArm) {
+func (t trips) readAtStop(live *trial.Live, key partArm) {
 	stop, address := live.Stop, live.Address
 	live.Stop = func(ctx context.Context) error {
 		count, err := readTrips(ctx, address)
@@ -55,25 +50,20 @@ func (t *trips) readAtStop(live *trial.Live, key partArm) {
 	}
 }
 
-func (t *trips) add(key partArm, count tripCount, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.of == nil {
-		t.of = map[partArm]*tripCount{}
-	}
-	if t.of[key] == nil {
-		t.of[key] = &tripCount{}
+func (t trips) add(key partArm, count tripCount, err error) {
+	if t[key] == nil {
+		t[key] = &tripCount{}
 	}
 	if err != nil {
-		t.of[key].unread = err
+		t[key].unread = err
 		return
 	}
-	t.of[key].add(count)
+	t[key].add(count)
 }
 
 // Bounds of an answer to /metrics.
 const (
-	tripsTimeout = 5 * time.Second
+	tripsTimeout = 2 * time.Second
 	maxMetrics   = 1 << 20
 )
 
@@ -147,17 +137,15 @@ func (r *runner) roundTrips(context.Context) ([]report.Analysis, error) {
 
 // rows are those of a part's arms that went to Redis, and notes say which
 // servers could not be read.
-func (t *trips) rows(part string, arms []string) (rows [][]string, notes []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t trips) rows(part string, arms []string) (rows [][]string, notes []string) {
 	most := 0.0
 	for _, arm := range arms {
-		if c := t.of[partArm{part, arm}]; c != nil && c.increments > 0 {
+		if c := t[partArm{part, arm}]; c != nil && c.increments > 0 {
 			most = max(most, c.roundTrips/c.increments)
 		}
 	}
 	for _, arm := range arms {
-		c := t.of[partArm{part, arm}]
+		c := t[partArm{part, arm}]
 		if c == nil {
 			continue
 		}

@@ -54,14 +54,14 @@ func TestTripsAreReadAtStop(t *testing.T) {
 		"grpc://127.0.0.1:1/a.B/C":  "has no /metrics over plain HTTP",
 		"http://127.0.0.1:1/status": "connect",
 	} {
-		counts, key := &trips{}, partArm{"p", "a"}
+		counts, key := trips{}, partArm{"p", "a"}
 		live := &trial.Live{Address: address, Stop: func(context.Context) error { stopped = true; return broken }}
 		counts.readAtStop(live, key)
 		stopped = false
 		if err := live.Stop(t.Context()); !errors.Is(err, broken) || !stopped {
 			t.Errorf("%s: error %v, stopped %v", address, err, stopped)
 		}
-		switch got := counts.of[key]; {
+		switch got := counts[key]; {
 		case want == "" && (got.unread != nil || got.increments != 200):
 			t.Errorf("%s: %+v", address, got)
 		case want != "" && (got.unread == nil || !strings.Contains(got.unread.Error(), want)):

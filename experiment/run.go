@@ -47,7 +47,7 @@ type runner struct {
 	options  Options
 	subjects map[string]*sharedSubject
 	absent   map[string]bool // subjects that cannot run here
-	trips    *trips
+	trips    trips
 	doc      *report.Document
 }
 
@@ -57,7 +57,7 @@ func newRunner(f *File, o Options, doc *report.Document) *runner {
 		o.Probe = probe.Take
 	}
 	r := &runner{file: f, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{},
-		trips: &trips{}, doc: doc}
+		trips: trips{}, doc: doc}
 	for name, s := range f.Subjects {
 		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
 	}
