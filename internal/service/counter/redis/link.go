@@ -1,0 +1,198 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// lookEvery is the time between two probes.
+	lookEvery = 200 * time.Millisecond
+	// pooled is how many connections a process may have. As many operations wait
+	// for nothing but Redis.
+	pooled = 128
+	// pipelined is how many commands may be on their way on one connection: the
+	// ring of rueidis has room for 1024.
+	pipelined = 1024
+	// smallBuffer is enough for the commands of one increment. rueidis takes 0.5 MiB
+	// if nothing is said, and once more for reading.
+	smallBuffer = 4 << 10
+	bigBuffer   = 64 << 10
+	// smallRing has 2^4 places: connections of the pool carry one command at a time.
+	smallRing = 4
+	// sentinelEvery is how often sentinels are asked for the master; a lost message
+	// about a new one would otherwise never be made up for.
+	sentinelEvery = 5 * time.Second
+	maxRedirects  = 16
+)
+
+// connections is how many operations may be under way.
+func (p plan) connections() int {
+	if p.pipelining {
+		return pipelined
+	}
+	return pooled
+}
+
+// A link is the way to Redis. It connects in the background, and looks every now
+// and then whether Redis answers.
+type link struct {
+	option   rueidis.ClientOption
+	dialOwn  func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) // of the URL, or nil
+	timeout  time.Duration
+	key      string
+	log      *slog.Logger
+	oneByOne bool // no connection carries two commands at a time
+	begun    time.Time
+
+	client     atomic.Pointer[rueidis.Client]
+	state      atomic.Pointer[outage]
+	roundTrips atomic.Uint64
+	doubt      atomic.Int64 // connections older than this are not used again; after begun
+
+	first, stop, ended chan struct{}
+}
+
+// An outage is why Redis is away.
+type outage struct{ err error }
+
+func newLink(cfg Config, p plan, key string) *link {
+	opt := cfg.Server.Options()
+	l := &link{
+		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log, oneByOne: !p.pipelining, begun: time.Now(),
+		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	l.state.Store(&outage{errors.New("no answer yet")})
+	opt.DialCtxFn = l.dial
+	opt.DisableRetry = true
+	opt.ClusterOption.MaxMovedRedirections = maxRedirects
+	opt.ForceSingleClient = cfg.Server.Embedded()
+	opt.Dialer.Timeout = min(opt.Dialer.Timeout, cfg.Timeout)
+	opt.ConnWriteTimeout = cfg.Timeout
+	opt.BlockingPoolSize = pooled + 1 // a probe
+	opt.Sentinel.Dialer = opt.Dialer
+	opt.Sentinel.Dialer.KeepAlive = cfg.Timeout
+	opt.Sentinel.TopologyRefreshInterval = sentinelEvery
+	if p.pipelining {
+		opt.PipelineMultiplex = -1 // one connection, for the longest pipelines
+		opt.ReadBufferEachConn, opt.WriteBufferEachConn = bigBuffer, bigBuffer
+		opt.Dialer.KeepAlive = cfg.Timeout // rueidis sends PINGs when nothing comes
+	} else {
+		opt.DisableAutoPipelining = true
+		opt.ReadBufferEachConn, opt.WriteBufferEachConn = smallBuffer, smallBuffer
+		opt.RingScaleEachConn = smallRing
+		opt.Dialer.KeepAlive = -1 // none: every command has its deadline
+	}
+	if p.dedicating && !cfg.Server.Embedded() {
+		opt.AlwaysRESP2 = false // with RESP2 rueidis opens a second connection for each
+	}
+	l.option = opt
+	return l
+}
+
+// start waits for the first answer, but not for longer than the timeout.
+func (l *link) start() {
+	go l.watch()
+	patience := time.NewTimer(l.timeout)
+	defer patience.Stop()
+	select {
+	case <-l.first:
+	case <-patience.C:
+	}
+}
+
+func (l *link) close() {
+	close(l.stop)
+	<-l.ended
+	if client := l.client.Load(); client != nil {
+		(*client).Close()
+	}
+}
+
+// connected returns the client, or why there is none yet.
+func (l *link) connected() (rueidis.Client, error) {
+	if client := l.client.Load(); client != nil {
+		return *client, nil
+	}
+	return nil, unavailable(l.state.Load().err)
+}
+
+func (l *link) ready() error {
+	if out := l.state.Load(); out != nil {
+		return unavailable(out.err)
+	}
+	return nil
+}
+
+func (l *link) watch() {
+	defer close(l.ended)
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	l.note(l.look())
+	close(l.first)
+	for {
+		select {
+		case <-ticker.C:
+			l.note(l.look())
+		case <-l.stop:
+			return
+		}
+	}
+}
+
+// look connects if need be, and asks for the counter's key, so that in a cluster the
+// node that has it answers.
+func (l *link) look() error {
+	if l.client.Load() == nil {
+		client, err := rueidis.NewClient(l.option)
+		if err != nil {
+			return plain(err)
+		}
+		l.client.Store(&client)
+	}
+	client := *l.client.Load()
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
+	defer cancel()
+	for {
+		err := client.Do(ctx, client.B().Exists().Key(l.key).Build()).Error()
+		if !isStale(err) {
+			return plain(err)
+		}
+	}
+}
+
+// plain is the cause of an error, if it is one of a connection.
+func plain(err error) error {
+	var u *unsent
+	if errors.As(err, &u) {
+		return u.cause
+	}
+	return err
+}
+
+// note remembers how Redis answered, and logs what is new.
+func (l *link) note(err error) {
+	before := l.state.Load()
+	switch {
+	case err == nil && before != nil:
+		l.state.Store(nil)
+		l.log.Info("redis answers")
+	case err != nil:
+		l.state.Store(&outage{err})
+		l.distrust()
+		if before == nil {
+			l.log.Warn("redis is away", "error", err)
+		}
+	}
+}
+
+// distrust has all connections replaced: one did not answer, and those that were
+// made before may be as dead.
+func (l *link) distrust() { l.doubt.Store(int64(time.Since(l.begun))) }

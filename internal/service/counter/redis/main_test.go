@@ -1,0 +1,68 @@
+package redis
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is for a busy machine.
+const patience = 30 * time.Second
+
+// until waits for a condition.
+func until(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * patience); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// at is the Redis of a URL, "" for an embedded one.
+func at(t testing.TB, cfg redisserver.Config) *redisserver.Server {
+	t.Helper()
+	server, err := redisserver.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// open makes a counter that is closed with the test.
+func open(t testing.TB, cfg Config) *Counter {
+	t.Helper()
+	if cfg.Timeout == 0 {
+		cfg.Timeout = patience
+	}
+	c, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// servers are the kinds of Redis that a test runs with: each call of the function
+// starts one, or takes the same.
+func servers(t *testing.T, run func(*testing.T, *redisserver.Server)) {
+	t.Run("embedded", func(t *testing.T) { run(t, at(t, redisserver.Config{})) })
+	t.Run("server", func(t *testing.T) {
+		run(t, at(t, redisserver.Config{URL: redistest.Start(t).URL()}))
+	})
+}

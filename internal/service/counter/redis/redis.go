@@ -1,0 +1,142 @@
+// Package redis holds counters that many processes share through one Redis.
+//
+// A counter is one hash, whose fields counter, status and lastChanged one
+// command or one transaction changes together, so that they cannot disagree:
+//
+//	{contend:counter}         counter 7, status 1, lastChanged 1700000000
+//	{contend:counter}:id:ID   what the increment with this idempotency key got
+//
+// The braces keep the keys of a counter on one node of a cluster. A user of Redis'
+// access lists needs +evalsha +eval +get +set +hget +hset +hincrby +time
+// +exists on these keys; and +watch +unwatch +multi +exec for redis-naive.
+//
+// What Redis loses, the counter loses: after a failover to a replica that lags
+// behind, values come a second time.
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"contend/internal/redisserver"
+)
+
+// A Design is one way to share a counter.
+type Design struct {
+	Name, Summary string
+	// Control marks a negative control: it loses updates, and exists so that
+	// tests can show that they notice.
+	Control bool
+}
+
+// Designs returns those that users may choose.
+func Designs() []Design {
+	var chosen []Design
+	for _, p := range plans() {
+		if !p.Control {
+			chosen = append(chosen, p.Design)
+		}
+	}
+	return chosen
+}
+
+// Lookup finds a design by name, in any letter case, the negative control
+// included. The error lists the Designs.
+func Lookup(name string) (Design, error) {
+	p, err := lookup(name)
+	if err != nil {
+		return Design{}, fmt.Errorf("redis: %w", err)
+	}
+	return p.Design, nil
+}
+
+func lookup(name string) (plan, error) {
+	var names []string
+	for _, p := range plans() {
+		if strings.EqualFold(p.Name, name) {
+			return p, nil
+		}
+		if !p.Control {
+			names = append(names, p.Name)
+		}
+	}
+	return plan{}, fmt.Errorf("design %q: want %s", name, strings.Join(names, ", "))
+}
+
+// A plan is how a design is built.
+type plan struct {
+	Design
+	pipelining bool // concurrent commands share a connection
+	dedicating bool // an increment holds a connection for many round trips
+	make       func(*Counter) increment
+}
+
+func plans() []plan {
+	return []plan{
+		{Design: Design{Name: "redis-naive",
+			Summary: "WATCH, a GET and a SET for each field, EXEC: a round trip each"},
+			dedicating: true, make: func(c *Counter) increment { return c.transact }},
+		{Design: Design{Name: "redis-script",
+			Summary: "one script call for each increment, on pooled connections"},
+			make: func(c *Counter) increment { return c.script }},
+		{Design: Design{Name: "redis-pipelined",
+			Summary: "the same script; concurrent calls of a process share a pipeline"},
+			pipelining: true, make: func(c *Counter) increment { return c.script }},
+		{Design: Design{Name: "redis-combining",
+			Summary: "concurrent increments of a process share one script call"},
+			make: func(c *Counter) increment { return newCombiner(c.script, &c.leads).increment }},
+		{Design: Design{Name: "redis-getset", Control: true,
+			Summary: "GET, then SET of the sum: loses updates"},
+			make: func(c *Counter) increment { return c.overwrite }},
+	}
+}
+
+const (
+	defaultKey     = "contend:counter"
+	defaultTimeout = time.Second
+)
+
+// A Config says what is shared, and how.
+type Config struct {
+	Server *redisserver.Server
+	Design string // of Lookup
+	// Key names the counter; "" means contend:counter. It has no braces.
+	Key string
+	// Timeout bounds one operation on Redis; 0 means 1 s. A call can last twice
+	// as long: until there is a connection, or until the batch before its own is
+	// answered, and then for its own operation.
+	Timeout time.Duration
+	// Log hears when Redis is lost and found; nil means none.
+	Log *slog.Logger
+}
+
+// complete returns the configuration with its defaults.
+func (cfg Config) complete() (Config, plan, error) {
+	var mistakes []error
+	if cfg.Server == nil {
+		mistakes = append(mistakes, errors.New("Server: nil, want an open one"))
+	}
+	p, err := lookup(cfg.Design)
+	if err != nil {
+		mistakes = append(mistakes, err)
+	}
+	if strings.ContainsAny(cfg.Key, "{}") {
+		mistakes = append(mistakes, fmt.Errorf("Key %q: want one without braces", cfg.Key))
+	}
+	if cfg.Timeout < 0 {
+		mistakes = append(mistakes, fmt.Errorf("Timeout %v: want more than 0, or 0 for %v", cfg.Timeout, defaultTimeout))
+	}
+	if cfg.Key == "" {
+		cfg.Key = defaultKey
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return cfg, p, errors.Join(mistakes...)
+}

@@ -1,0 +1,122 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	fieldCounter = "counter"
+	fieldStatus  = "status"
+	fieldChanged = "lastChanged"
+
+	// remembered is how long the change of an idempotency key is kept.
+	remembered = 10 * time.Minute
+)
+
+// What can fail comes before what writes, so that an error means that nothing was
+// written. Numbers of Lua are exact up to 2^53; beyond, the text is asked for.
+const (
+	changeText = `local now = redis.call('TIME')[1]
+local value = redis.call('HINCRBY', KEYS[1], 'counter', ARGV[1])
+local odd = value % 2
+if value >= 2^53 or value <= -2^53 then
+  value = redis.call('HGET', KEYS[1], 'counter')
+  odd = string.sub(value, -1) % 2
+end
+redis.call('HSET', KEYS[1], 'status', odd, 'lastChanged', now)
+`
+	plainText = changeText + `return {value, now}`
+
+	onceText = `local seen = redis.call('GET', KEYS[2])
+if seen then
+  local value, at = string.match(seen, '(%S+) (%S+)')
+  return {value, at, 1}
+end
+` + changeText + `value = redis.call('HGET', KEYS[1], 'counter')
+redis.call('SET', KEYS[2], value .. ' ' .. now, 'PX', ARGV[2])
+return {value, now, 0}`
+)
+
+// A script is known to Redis by its hash.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text))
+	return script{text: text, sha: hex.EncodeToString(sum[:])}
+}
+
+// script increments by one call.
+func (c *Counter) script(ctx context.Context, n int64) (Change, error) {
+	client, err := c.link.connected()
+	if err != nil {
+		return Change{}, err
+	}
+	delta := strconv.FormatInt(n, 10)
+	result := c.do(ctx, client, client.B().Evalsha().Sha1(c.plain.sha).Numkeys(1).Key(c.key).Arg(delta).Build())
+	if isNoScript(result.Error()) {
+		result = c.do(ctx, client, client.B().Eval().Script(c.plain.text).Numkeys(1).Key(c.key).Arg(delta).Build())
+	}
+	change, _, err := parse(result)
+	return change, c.judge(ctx, err)
+}
+
+// incrementOnce increments unless an increment with this id came before.
+func (c *Counter) incrementOnce(ctx context.Context, n int64, id string) (Change, error) {
+	client, err := c.link.connected()
+	if err != nil {
+		return Change{}, err
+	}
+	delta, kept := strconv.FormatInt(n, 10), strconv.FormatInt(remembered.Milliseconds(), 10)
+	result := c.do(ctx, client, client.B().Evalsha().Sha1(c.idempotent.sha).Numkeys(2).
+		Key(c.key, c.idPrefix+id).Arg(delta, kept).Build())
+	if isNoScript(result.Error()) {
+		result = c.do(ctx, client, client.B().Eval().Script(c.idempotent.text).Numkeys(2).
+			Key(c.key, c.idPrefix+id).Arg(delta, kept).Build())
+	}
+	change, replayed, err := parse(result)
+	if replayed {
+		c.tally.replayed.Add(1)
+	}
+	return change, c.judge(ctx, err)
+}
+
+func isNoScript(err error) bool {
+	reply, ok := rueidis.IsRedisErr(err)
+	return ok && reply.IsNoScript()
+}
+
+// parse reads the answer of a script.
+func parse(result rueidis.RedisResult) (change Change, replayed bool, err error) {
+	values, err := result.ToArray()
+	if err != nil {
+		return Change{}, false, err
+	}
+	var numbers [3]int64
+	for i := range min(len(values), len(numbers)) {
+		if numbers[i], err = values[i].AsInt64(); err != nil {
+			return Change{}, false, err
+		}
+	}
+	if len(values) < 2 {
+		return Change{}, false, errAnswer
+	}
+	return Change{Value: numbers[0], At: numbers[1]}, numbers[2] == 1, nil
+}
+
+func (c *Counter) get(ctx context.Context) (int64, error) {
+	client, err := c.link.connected()
+	if err != nil {
+		return 0, err
+	}
+	value, err := c.do(ctx, client, client.B().Hget().Key(c.key).Field(fieldCounter).Build()).AsInt64()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
+	return value, err
+}

@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// A wire is a connection that counts, and that knows what has certainly not been sent.
+type wire struct {
+	net.Conn
+	link   *link
+	born   time.Duration
+	writes atomic.Int32 // up to 2; the first is the greeting, which carries no command
+}
+
+func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
+	born := time.Since(l.begun)
+	conn, err := l.connect(ctx, addr, dialer, secure)
+	if err != nil {
+		return nil, &unsent{cause: err}
+	}
+	return &wire{Conn: conn, link: l, born: born}, nil
+}
+
+func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
+	switch {
+	case l.dialOwn != nil:
+		return l.dialOwn(ctx, addr, dialer, secure)
+	case secure != nil:
+		return (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", addr)
+	}
+	return dialer.DialContext(ctx, "tcp", addr)
+}
+
+func (w *wire) Write(p []byte) (int, error) {
+	greeting := w.greeting()
+	if !greeting && w.link.oneByOne && int64(w.born) < w.link.doubt.Load() {
+		return 0, &unsent{cause: net.ErrClosed, stale: true}
+	}
+	n, err := w.Conn.Write(p)
+	switch {
+	case err == nil:
+		if !greeting && !isProbe(p) {
+			w.link.roundTrips.Add(1)
+		}
+	case n == 0 && (greeting || w.link.oneByOne):
+		return 0, &unsent{cause: err}
+	}
+	return n, err
+}
+
+// greeting tells whether this write is the first.
+func (w *wire) greeting() bool {
+	return w.writes.Load() < 2 && w.writes.Add(1) == 1
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if err != nil && w.writes.Load() < 2 {
+		return n, &unsent{cause: err}
+	}
+	return n, err
+}
+
+// isProbe tells whether a write is a probe, of rueidis or our own.
+func isProbe(p []byte) bool {
+	return bytes.HasPrefix(p, []byte("*1\r\n$4\r\nPING\r\n")) || bytes.HasPrefix(p, []byte("*2\r\n$6\r\nEXISTS\r\n"))
+}
