@@ -26,7 +26,7 @@ func stick(stuck *stuckTally) func(*Server) {
 		for _, side := range s.sides {
 			switch side := side.(type) {
 			case *web:
-				side.routes[pathAtomic].tally = stuck
+				side.handler.routes[pathAtomic].tally = stuck
 			case *rpc:
 				side.tally = stuck
 			}

@@ -9,7 +9,7 @@ import (
 // Handler returns the HTTP service's handler without a network around it, and
 // a function that ends it.
 func Handler() (serve fasthttp.RequestHandler, end func(), err error) {
-	h, err := newHandler(&phase{}, slog.New(slog.DiscardHandler))
+	h, err := newHandler(&phase{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -17,7 +17,14 @@ func Handler() (serve fasthttp.RequestHandler, end func(), err error) {
 	return h.serve, h.end, nil
 }
 
-func newHandler(p *phase, log *slog.Logger) (*handler, error) {
+// newHandler returns a handler with counters of its own, or with the shared one
+// if there is one.
+func newHandler(p *phase, s *sharing, log *slog.Logger) (*handler, error) {
+	if s != nil {
+		routes := s.routes()
+		seen := newRequests(routes)
+		return &handler{routes: routes, shared: s, phase: p, seen: seen, metrics: metricsHandler(log, seen, redisStats{s}), log: log}, nil
+	}
 	routes, err := newStatusRoutes()
 	if err != nil {
 		return nil, err
@@ -27,6 +34,10 @@ func newHandler(p *phase, log *slog.Logger) (*handler, error) {
 }
 
 func (h *handler) end() {
+	if h.shared != nil {
+		h.shared.end()
+		return
+	}
 	for _, r := range h.routes {
 		_ = r.tally.Close()
 	}

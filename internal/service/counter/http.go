@@ -15,6 +15,7 @@ const jsonType = "application/json"
 // A handler answers the HTTP contract. A status costs no allocation.
 type handler struct {
 	routes  map[string]*statusRoute
+	shared  *sharing // nil if every path has a counter of its own
 	phase   *phase
 	seen    *requests
 	metrics fasthttp.RequestHandler
@@ -39,11 +40,47 @@ func (h *handler) serve(ctx *fasthttp.RequestCtx) {
 }
 
 func (h *handler) serveStatus(ctx *fasthttp.RequestCtx, r *statusRoute) {
-	c, err := r.tally.increment(1)
-	if err != nil {
-		h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, err.Error()})
+	if h.shared != nil {
+		h.serveShared(ctx, r)
 		return
 	}
+	c, err := r.tally.increment(1)
+	if err != nil {
+		h.fail(ctx, problem{code: fasthttp.StatusServiceUnavailable, text: err.Error()})
+		return
+	}
+	answerChange(ctx, r, c)
+}
+
+func (h *handler) serveShared(ctx *fasthttp.RequestCtx, r *statusRoute) {
+	id, err := idOf(&ctx.Request.Header)
+	if err != nil {
+		h.fail(ctx, problem{code: fasthttp.StatusBadRequest, text: err.Error()})
+		return
+	}
+	c, err := h.shared.Increment(h.shared.calls, 1, id)
+	if err != nil {
+		p, _ := meaning(err)
+		h.fail(ctx, p)
+		return
+	}
+	r.answered.Add(1)
+	answerChange(ctx, r, change{value: c.Value, at: c.At})
+}
+
+// idOf returns the idempotency key of a request, "" if it has none.
+func idOf(header *fasthttp.RequestHeader) (string, error) {
+	first := header.Peek(idHeader)
+	if len(first) == 0 {
+		return "", nil
+	}
+	if !validID(first) || len(header.PeekAll(idHeader)) > 1 {
+		return "", errID
+	}
+	return string(first), nil
+}
+
+func answerChange(ctx *fasthttp.RequestCtx, r *statusRoute, c change) {
 	var buf [answerSize]byte
 	ctx.Response.Header.SetContentType(jsonType)
 	ctx.Response.SetBody(appendAnswer(buf[:0], c, r.stamps.text(c.at)))
@@ -61,7 +98,7 @@ func (h *handler) serveOther(ctx *fasthttp.RequestCtx) {
 		h.serveProbe(ctx, path)
 		return
 	}
-	name, bad := canonical(path)
+	name, bad := h.canonical(path)
 	switch {
 	case bad != nil:
 		h.fail(ctx, *bad)
@@ -72,6 +109,27 @@ func (h *handler) serveOther(ctx *fasthttp.RequestCtx) {
 	}
 }
 
+func (h *handler) canonical(path string) (string, *problem) {
+	if h.shared != nil {
+		return h.shared.canonical(path)
+	}
+	return canonical(path)
+}
+
+// notReady returns why the server is not ready, "" if it is.
+func (h *handler) notReady() string {
+	if !h.phase.serving() {
+		return "not ready"
+	}
+	if h.shared == nil {
+		return ""
+	}
+	if err := h.shared.Ready(); err != nil {
+		return "not ready: " + err.Error()
+	}
+	return ""
+}
+
 func (h *handler) serveProbe(ctx *fasthttp.RequestCtx, path string) {
 	switch path {
 	case pathMetrics:
@@ -79,8 +137,8 @@ func (h *handler) serveProbe(ctx *fasthttp.RequestCtx, path string) {
 	case pathOpenAPI, pathProto:
 		serveDescription(ctx, path)
 	case pathReady:
-		if !h.phase.serving() {
-			h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, "not ready"})
+		if why := h.notReady(); why != "" {
+			h.fail(ctx, problem{code: fasthttp.StatusServiceUnavailable, text: why})
 			return
 		}
 		fallthrough
@@ -104,13 +162,13 @@ func (h *handler) refuse(ctx *fasthttp.RequestCtx) bool {
 	case pathHealth, pathReady, pathMetrics:
 		return false
 	}
-	h.fail(ctx, problem{fasthttp.StatusServiceUnavailable, "the server is stopping"})
+	h.fail(ctx, problem{code: fasthttp.StatusServiceUnavailable, text: "the server is stopping"})
 	return true
 }
 
 func (h *handler) refuseMethod(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, "GET, HEAD")
-	h.fail(ctx, problem{fasthttp.StatusMethodNotAllowed, "the methods are GET and HEAD"})
+	h.fail(ctx, problem{code: fasthttp.StatusMethodNotAllowed, text: "the methods are GET and HEAD"})
 }
 
 // recovered turns a panic into an answer. It must be deferred itself.
@@ -121,7 +179,7 @@ func (h *handler) recovered(ctx *fasthttp.RequestCtx) {
 	}
 	h.log.Error("panic in a request", "path", string(ctx.Path()), "panic", p, "stack", string(debug.Stack()))
 	ctx.Response.Reset()
-	h.fail(ctx, problem{fasthttp.StatusInternalServerError, "internal fault"})
+	h.fail(ctx, problem{code: fasthttp.StatusInternalServerError, text: "internal fault"})
 }
 
 // unreadable answers what never became a request. A connection on which
@@ -131,29 +189,33 @@ func (h *handler) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		_ = c.Close()
 		return
 	}
-	p := problem{fasthttp.StatusBadRequest, "not an HTTP request"}
+	p := problem{code: fasthttp.StatusBadRequest, text: "not an HTTP request"}
 	var (
 		header  *fasthttp.ErrSmallBuffer
 		network net.Error
 	)
 	switch {
 	case h.phase.draining():
-		p = problem{fasthttp.StatusServiceUnavailable, "the server is stopping"}
+		p = problem{code: fasthttp.StatusServiceUnavailable, text: "the server is stopping"}
 	case errors.As(err, &header):
-		p = problem{fasthttp.StatusRequestHeaderFieldsTooLarge, "the header is too large"}
+		p = problem{code: fasthttp.StatusRequestHeaderFieldsTooLarge, text: "the header is too large"}
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		p = problem{fasthttp.StatusRequestEntityTooLarge, "the body is too large"}
+		p = problem{code: fasthttp.StatusRequestEntityTooLarge, text: "the body is too large"}
 	case errors.As(err, &network) && network.Timeout():
-		p = problem{fasthttp.StatusRequestTimeout, "the request took too long"}
+		p = problem{code: fasthttp.StatusRequestTimeout, text: "the request took too long"}
 	}
 	h.fail(ctx, p)
 }
 
 func (h *handler) fail(ctx *fasthttp.RequestCtx, p problem) {
-	body, _ := json.Marshal(struct { // a struct of one string cannot fail
-		Error string `json:"error"`
-	}{p.text})
+	body, _ := json.Marshal(struct { // a struct of a string and a flag cannot fail
+		Error         string `json:"error"`
+		Indeterminate bool   `json:"indeterminate,omitempty"`
+	}{p.text, p.indeterminate})
 	ctx.SetStatusCode(p.code)
+	if p.code == fasthttp.StatusServiceUnavailable {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1") // seconds
+	}
 	ctx.SetContentType(jsonType)
 	ctx.SetBody(body)
 	h.seen.count(string(ctx.Path()), p.code)

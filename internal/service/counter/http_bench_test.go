@@ -9,7 +9,7 @@ import (
 
 func newTestHandler(tb testing.TB) *handler {
 	tb.Helper()
-	h, err := newHandler(&phase{}, slog.New(slog.DiscardHandler))
+	h, err := newHandler(&phase{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

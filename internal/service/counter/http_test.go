@@ -192,7 +192,7 @@ func (panickingTally) increment(int64) (change, error) { panic("planted") }
 
 func TestPanicIs500(t *testing.T) {
 	s := start(t, httpOnly(), func(s *Server) {
-		r := s.sides[0].(*web).routes[pathMutex]
+		r := s.sides[0].(*web).handler.routes[pathMutex]
 		r.tally = panickingTally{r.tally}
 	})
 	resp, body := fetch(t, "GET", s.url("/statusV2"))

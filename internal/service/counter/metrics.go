@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 
+	"contend/internal/service/counter/redis"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -16,9 +18,9 @@ import (
 // callers cannot make new series.
 const otherPath = "other"
 
-// requests counts HTTP requests by path and code. A counting path adds one per
-// answer, so its counter is the number of its answers: a scrape reads it, and
-// the hot path pays nothing and shares no cache line between designs.
+// requests counts HTTP requests by path and code. A counting path with a counter
+// of its own adds one per answer, so that is the number of its answers: a scrape
+// reads it, and the hot path pays nothing and shares no cache line between designs.
 type requests struct {
 	desc   *prometheus.Desc
 	routes map[string]*statusRoute
@@ -61,7 +63,7 @@ func (r *requests) Describe(ch chan<- *prometheus.Desc) { ch <- r.desc }
 // Collect implements prometheus.Collector.
 func (r *requests) Collect(ch chan<- prometheus.Metric) {
 	for path, route := range r.routes {
-		n, err := route.tally.load()
+		n, err := route.answers()
 		if err != nil {
 			ch <- prometheus.NewInvalidMetric(r.desc, err)
 			continue
@@ -77,6 +79,40 @@ func (r *requests) Collect(ch chan<- prometheus.Metric) {
 
 func (r *requests) metric(n float64, k pathCode) prometheus.Metric {
 	return prometheus.MustNewConstMetric(r.desc, prometheus.CounterValue, n, k.path, strconv.Itoa(k.code))
+}
+
+// redisStats tells what the shared counter has cost.
+type redisStats struct{ shared Shared }
+
+// redisTotals are the counters of redisStats: their names between
+// contend_counter_redis_ and _total, and what they count.
+func redisTotals(s redis.Stats) []struct {
+	name, help string
+	n          uint64
+} {
+	return []struct {
+		name, help string
+		n          uint64
+	}{
+		{"increments", "Increments that Redis confirmed.", s.Increments},
+		{"round_trips", "Writes to the connections to Redis.", s.RoundTrips},
+		{"commands", "Commands sent to Redis.", s.Commands},
+		{"conflicts", "Attempts given up because somebody else changed the counter meanwhile.", s.Conflicts},
+		{"replayed", "Increments answered again, by their idempotency key.", s.Replayed},
+		{"indeterminate", "Increments that may or may not have happened.", s.Indeterminate},
+		{"refused", "Increments that did not happen, because Redis could not be reached or refused.", s.Refused},
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (r redisStats) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(r, ch) }
+
+// Collect implements prometheus.Collector.
+func (r redisStats) Collect(ch chan<- prometheus.Metric) {
+	for _, total := range redisTotals(r.shared.Stats()) {
+		desc := prometheus.NewDesc("contend_counter_redis_"+total.name+"_total", total.help, nil, nil)
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(total.n))
+	}
 }
 
 // metricsHandler serves the collectors given, the process and the runtime.

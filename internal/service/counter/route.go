@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"contend/guard"
 
@@ -14,6 +15,7 @@ import (
 // /status/atomic share a design but not a count.
 const (
 	pathAtomic  = "/status"
+	pathShared  = "/status" // where the counter is shared
 	pathMutex   = "/statusV2"
 	pathDesigns = "/status/" // followed by the name of a design
 	pathHealth  = "/health"
@@ -26,8 +28,19 @@ const (
 // A statusRoute is one counting path.
 type statusRoute struct {
 	path   string
-	tally  tally
+	tally  tally // nil where the counter is shared
 	stamps stamper
+	// answered counts the answers of a shared counter. A counter of its own does
+	// it by itself.
+	answered *atomic.Int64
+}
+
+// answers returns how many changes the path has answered.
+func (r *statusRoute) answers() (int64, error) {
+	if r.answered != nil {
+		return r.answered.Load(), nil
+	}
+	return r.tally.load()
 }
 
 // newStatusRoutes returns the counting paths with fresh counters, by path. On
@@ -59,7 +72,7 @@ func newStatusRoutes() (map[string]*statusRoute, error) {
 func canonical(path string) (string, *problem) {
 	name, found := strings.CutPrefix(path, pathDesigns)
 	if !found || name == "" || strings.Contains(name, "/") {
-		return "", &problem{fasthttp.StatusNotFound, "no such path"}
+		return "", &problem{code: fasthttp.StatusNotFound, text: "no such path"}
 	}
 	design, bad := findDesign(name)
 	if bad != nil {
@@ -72,6 +85,8 @@ func canonical(path string) (string, *problem) {
 type problem struct {
 	code int
 	text string
+	// indeterminate is set if the change may have happened.
+	indeterminate bool
 }
 
 // findDesign returns the spelling in the table of a design that returns a
@@ -79,11 +94,11 @@ type problem struct {
 func findDesign(name string) (string, *problem) {
 	d, err := guard.Lookup(name)
 	if err != nil {
-		return "", &problem{fasthttp.StatusNotFound, fmt.Sprintf("unknown design %.40q: want one of %s",
+		return "", &problem{code: fasthttp.StatusNotFound, text: fmt.Sprintf("unknown design %.40q: want one of %s",
 			name, strings.Join(designNames(), ", "))}
 	}
 	if d.NewCounter == nil {
-		return "", &problem{fasthttp.StatusBadRequest, fmt.Sprintf("design %q returns no value: want one of %s",
+		return "", &problem{code: fasthttp.StatusBadRequest, text: fmt.Sprintf("design %q returns no value: want one of %s",
 			d.Name, strings.Join(designNames(), ", "))}
 	}
 	return d.Name, nil

@@ -8,6 +8,8 @@ import (
 	"net"
 	"runtime/debug"
 	"strconv"
+	"sync"
+	"time"
 
 	"contend/internal/service/counter/counterpb"
 
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 )
@@ -33,17 +36,22 @@ type rpc struct {
 	ln       net.Listener
 	server   *grpc.Server
 	health   *health.Server
-	tally    tally
+	tally    tally         // nil if the counter is shared
+	shared   *sharing      // nil if it is not
 	draining chan struct{} // closed when the drain begins
 	log      *slog.Logger
 }
 
-func newRPC(ln net.Listener, design string, log *slog.Logger) (*rpc, error) {
-	t, err := newTally(design)
-	if err != nil {
-		return nil, err
+// newRPC returns the gRPC side with a counter of its own behind design, or with
+// the shared one if there is one.
+func newRPC(ln net.Listener, design string, s *sharing, log *slog.Logger) (*rpc, error) {
+	r := &rpc{ln: ln, health: health.NewServer(), shared: s, draining: make(chan struct{}), log: log}
+	if s == nil {
+		var err error
+		if r.tally, err = newTally(design); err != nil {
+			return nil, err
+		}
 	}
-	r := &rpc{ln: ln, health: health.NewServer(), tally: t, draining: make(chan struct{}), log: log}
 	r.server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxBodyBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -70,11 +78,36 @@ func (r *rpc) Increment(ctx context.Context, in *counterpb.IncrementBy) (_ *coun
 	if err := ctx.Err(); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	c, err := r.tally.increment(int64(n))
+	value, err := r.increment(ctx, int64(n))
 	if err != nil {
-		return nil, status.Error(codes.Unavailable, err.Error())
+		return nil, err
 	}
-	return &counterpb.Status{Message: "Incremented value is " + strconv.FormatInt(c.value, 10)}, nil
+	return &counterpb.Status{Message: "Incremented value is " + strconv.FormatInt(value, 10)}, nil
+}
+
+// increment returns the value after the caller's own change, or an error with a
+// status.
+func (r *rpc) increment(ctx context.Context, n int64) (int64, error) {
+	if r.shared == nil {
+		c, err := r.tally.increment(n)
+		if err != nil {
+			return 0, status.Error(codes.Unavailable, err.Error())
+		}
+		return c.value, nil
+	}
+	id := ""
+	if ids := metadata.ValueFromIncomingContext(ctx, idMetadata); len(ids) > 0 {
+		id = ids[0]
+		if len(ids) > 1 || id == "" || !validID(id) {
+			return 0, status.Error(codes.InvalidArgument, errID.Error())
+		}
+	}
+	c, err := r.shared.Increment(ctx, n, id)
+	if err != nil {
+		_, code := meaning(err)
+		return 0, status.Error(code, err.Error())
+	}
+	return c.Value, nil
 }
 
 // recovered turns a panic into an answer. It must be deferred itself.
@@ -86,12 +119,42 @@ func (r *rpc) recovered(err *error) {
 }
 
 func (r *rpc) serve() error {
-	r.setHealth(grpc_health_v1.HealthCheckResponse_SERVING)
+	if r.shared == nil {
+		r.setHealth(grpc_health_v1.HealthCheckResponse_SERVING)
+	} else {
+		var watch sync.WaitGroup
+		watch.Go(r.followRedis)
+		defer watch.Wait()
+	}
 	err := r.server.Serve(r.ln)
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil // stopped before it began
 	}
 	return err
+}
+
+// followRedis has the health service say whether the shared counter can be
+// reached, until the drain begins.
+func (r *rpc) followRedis() {
+	const look = 100 * time.Millisecond // reading it costs nothing
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	was := grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	for {
+		is := grpc_health_v1.HealthCheckResponse_SERVING
+		if r.shared.Ready() != nil {
+			is = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		}
+		if is != was {
+			r.setHealth(is)
+			was = is
+		}
+		select {
+		case <-tick.C:
+		case <-r.draining:
+			return
+		}
+	}
 }
 
 // drain answers the calls in flight; later ones find the port closed, which a
@@ -114,8 +177,13 @@ func (r *rpc) drain(ctx context.Context) error {
 	return fmt.Errorf("gRPC calls cut off: %w", ctx.Err())
 }
 
-// close ends the guard. Callers that are inside get their answers.
-func (r *rpc) close() { _ = r.tally.Close() }
+// close ends the guard. Callers that are inside get their answers; the server
+// ends the contexts of those that wait for a shared counter.
+func (r *rpc) close() {
+	if r.tally != nil {
+		_ = r.tally.Close()
+	}
+}
 
 func (r *rpc) setHealth(s grpc_health_v1.HealthCheckResponse_ServingStatus) {
 	r.health.SetServingStatus("", s)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/internal/service/counter/redis"
 	"contend/load"
 )
 
@@ -22,9 +23,20 @@ type Config struct {
 	// HTTPAddr and GRPCAddr are host:port; port 0 picks a free one, the empty
 	// string turns that side off. At least one must be set.
 	HTTPAddr, GRPCAddr string
+	// HTTP and GRPC, if set, are listened on in place of the addresses. The server
+	// closes them, also if Listen fails.
+	HTTP, GRPC net.Listener
 	// Guard is the design behind gRPC, in any letter case. It must be set if
-	// GRPCAddr is. It must return values, so striped is refused.
+	// gRPC is served. It must return values, so striped is refused.
 	Guard string
+	// Shared, if set, is the counter behind both sides, and Guard the name of its
+	// design. Whoever opened it closes it, after Serve.
+	Shared Shared
+	// Redis is the place of the shared counter, for the log.
+	Redis string
+	// Serving, if set, is called when the server answers, in place of a line of
+	// the log.
+	Serving func()
 	// DrainTimeout is how long requests in flight may take once Serve's
 	// context is done; 0 means 10 s.
 	DrainTimeout time.Duration
@@ -37,14 +49,18 @@ const defaultDrainTimeout = 10 * time.Second
 
 func (c Config) validate() error {
 	var errs []error
-	if c.HTTPAddr == "" && c.GRPCAddr == "" {
+	if !c.hasHTTP() && !c.hasGRPC() {
 		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty: want at least one"))
 	}
-	if c.GRPCAddr != "" && c.Guard == "" {
+	if c.hasGRPC() && c.Guard == "" {
 		errs = append(errs, fmt.Errorf("counter: Guard is empty: want one of %s",
 			strings.Join(designNames(), ", ")))
 	}
-	if c.Guard != "" {
+	if c.Shared != nil {
+		if _, err := redis.Lookup(c.Guard); err != nil {
+			errs = append(errs, fmt.Errorf("counter: Guard: %w", err))
+		}
+	} else if c.Guard != "" {
 		if _, bad := findDesign(c.Guard); bad != nil {
 			errs = append(errs, fmt.Errorf("counter: Guard: %s", bad.text))
 		}
@@ -55,11 +71,18 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
+func (c Config) hasHTTP() bool { return c.HTTPAddr != "" || c.HTTP != nil }
+
+func (c Config) hasGRPC() bool { return c.GRPCAddr != "" || c.GRPC != nil }
+
 // A Server serves the counter. Its methods may be called concurrently, Serve
 // once.
 type Server struct {
 	log          *slog.Logger
 	design       string
+	redis        string
+	shared       *sharing // nil if every path has a counter of its own
+	announce     func()
 	drainTimeout time.Duration
 	phase        phase
 	http, grpc   net.Listener // nil if off
@@ -79,7 +102,14 @@ func Listen(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{log: cfg.Logger, design: cfg.Guard, drainTimeout: cfg.DrainTimeout}
+	s := &Server{log: cfg.Logger, design: cfg.Guard, redis: cfg.Redis, announce: cfg.Serving, drainTimeout: cfg.DrainTimeout}
+	if cfg.Shared != nil {
+		design, _ := redis.Lookup(cfg.Guard) // valid
+		s.shared = newSharing(cfg.Shared, design.Name)
+	}
+	if s.announce == nil {
+		s.announce = s.logServing
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -94,21 +124,21 @@ func Listen(cfg Config) (*Server, error) {
 }
 
 func (s *Server) bind(cfg Config) (err error) {
-	if s.http, err = listen("HTTP", cfg.HTTPAddr); err != nil {
+	if s.http, err = listen("HTTP", cfg.HTTPAddr, cfg.HTTP); err != nil {
 		return err
 	}
-	if s.grpc, err = listen("gRPC", cfg.GRPCAddr); err != nil {
+	if s.grpc, err = listen("gRPC", cfg.GRPCAddr, cfg.GRPC); err != nil {
 		return err
 	}
 	if s.http != nil {
-		w, err := newWeb(s.http, &s.phase, s.log)
+		w, err := newWeb(s.http, &s.phase, s.shared, s.log)
 		if err != nil {
 			return fmt.Errorf("counter: %w", err)
 		}
 		s.sides = append(s.sides, w)
 	}
 	if s.grpc != nil {
-		r, err := newRPC(s.grpc, cfg.Guard, s.log)
+		r, err := newRPC(s.grpc, cfg.Guard, s.shared, s.log)
 		if err != nil {
 			return fmt.Errorf("counter: %w", err)
 		}
@@ -117,10 +147,10 @@ func (s *Server) bind(cfg Config) (err error) {
 	return nil
 }
 
-// listen returns nil for the empty address.
-func listen(protocol, addr string) (net.Listener, error) {
-	if addr == "" {
-		return nil, nil
+// listen returns the listener given, if any, or nil for the empty address.
+func listen(protocol, addr string, given net.Listener) (net.Listener, error) {
+	if given != nil || addr == "" {
+		return given, nil
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -140,6 +170,9 @@ func (s *Server) abandon() {
 }
 
 func (s *Server) closeSides() {
+	if s.shared != nil {
+		s.shared.end()
+	}
 	for _, p := range s.sides {
 		p.close()
 	}
@@ -169,7 +202,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		go func() { ended <- p.serve() }()
 	}
 	s.phase.serve()
-	s.logServing()
+	s.announce()
 
 	running := len(s.sides)
 	var errs []error
@@ -183,6 +216,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	for range running {
 		errs = append(errs, <-ended)
 	}
+	s.logTotals()
 	s.log.Info("stopped")
 	return errors.Join(errs...)
 }
@@ -224,8 +258,31 @@ func (s *Server) logServing() {
 		attrs = append(attrs, "http", s.http.Addr().String())
 	}
 	if s.grpc != nil {
+		attrs = append(attrs, "grpc", s.grpc.Addr().String())
+	}
+	switch {
+	case s.shared != nil:
+		attrs = append(attrs, "guard", s.shared.design, "redis", s.redis)
+	case s.grpc != nil:
 		design, _ := findDesign(s.design) // valid since Listen
-		attrs = append(attrs, "grpc", s.grpc.Addr().String(), "guard", design)
+		attrs = append(attrs, "guard", design)
 	}
 	s.log.Info("serving", attrs...)
+}
+
+// logTotals writes what sharing the counter has cost.
+func (s *Server) logTotals() {
+	if s.shared == nil {
+		return
+	}
+	stats := s.shared.Stats()
+	var attrs []any
+	for _, total := range redisTotals(stats) {
+		attrs = append(attrs, total.name, total.n)
+	}
+	if stats.Increments > 0 {
+		attrs = append(attrs, "round_trips_per_increment",
+			strconv.FormatFloat(float64(stats.RoundTrips)/float64(stats.Increments), 'g', 4, 64))
+	}
+	s.log.Info("totals", attrs...)
 }

@@ -29,18 +29,18 @@ const (
 
 // A web is the HTTP side of the service.
 type web struct {
-	conns  *conns
-	server *fasthttp.Server
-	routes map[string]*statusRoute
+	conns   *conns
+	server  *fasthttp.Server
+	handler *handler
 }
 
-func newWeb(ln net.Listener, p *phase, log *slog.Logger) (*web, error) {
-	h, err := newHandler(p, log)
+func newWeb(ln net.Listener, p *phase, s *sharing, log *slog.Logger) (*web, error) {
+	h, err := newHandler(p, s, log)
 	if err != nil {
 		return nil, err
 	}
 	cs := newConns(ln, p)
-	return &web{conns: cs, routes: h.routes, server: &fasthttp.Server{
+	return &web{conns: cs, handler: h, server: &fasthttp.Server{
 		Handler:                      h.serve,
 		ErrorHandler:                 h.unreadable,
 		ConnState:                    cs.changed,
@@ -91,11 +91,7 @@ func await(ctx context.Context, left func() int) {
 }
 
 // close ends the guards. Callers that are inside get their answers.
-func (w *web) close() {
-	for _, r := range w.routes {
-		_ = r.tally.Close()
-	}
-}
+func (w *web) close() { w.handler.end() }
 
 // A printfLogger passes fasthttp's complaints about single connections on.
 type printfLogger struct{ log *slog.Logger }
