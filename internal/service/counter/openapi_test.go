@@ -232,7 +232,7 @@ func provocations() map[string]provocation {
 }
 
 func breakTallies(s *Server) {
-	for _, r := range s.sides[0].(*web).routes {
+	for _, r := range s.sides[0].(*web).handler.routes {
 		r.tally = panickingTally{r.tally}
 	}
 }
