@@ -68,6 +68,14 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 	return nil
 }
 
+// Ping says why Redis cannot be used now, or nil.
+func (r *Redis) Ping(ctx context.Context) error {
+	if err := r.do(ctx, "PING").Error(); err != nil {
+		return fmt.Errorf("queue: no Redis at %s: %w", r.Place(), err)
+	}
+	return nil
+}
+
 // Close ends the connections, and the Redis if it is ours.
 func (r *Redis) Close() error {
 	r.client.Close()

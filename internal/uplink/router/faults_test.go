@@ -277,6 +277,10 @@ func TestDatabaseIsAway(t *testing.T) {
 	if err := pg.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	waitFor(t, "it is ready and says what is away", func() bool {
+		status, text := ready(t, p.address)
+		return status == http.StatusOK && strings.Contains(text, "database")
+	})
 	done := receive(t, p.address, acme, nil)
 	generate(t, openRedis(t, redis), gen.Config{})
 	wantAll(t, <-done, p)
@@ -288,6 +292,7 @@ func TestDatabaseIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "writes work again", func() bool { return post(t, p.address, acme, another) == http.StatusCreated })
+	waitFor(t, "nothing is away", func() bool { _, text := ready(t, p.address); return text == "ready\n" })
 }
 
 // A customer who does not read keeps nothing from another one. (An embedded Redis

@@ -51,6 +51,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.intake(s.intake.Stats())
 	to.outboxes(s.boxStats())
 	to.streams(s.streams.Stats())
+	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
 	s.downlinks.mu.Lock()
 	defer s.downlinks.mu.Unlock()
 	for code, n := range s.downlinks.counts {

@@ -63,6 +63,7 @@ type Router struct {
 	http      *http.Server
 	fates     [fates]atomic.Int64
 	ready     atomic.Bool
+	reach     reach
 	metrics   *metrics
 	// working ends when nothing may be handed on any more, after the drain.
 	working context.Context
@@ -221,13 +222,4 @@ func (r *Router) handler() http.Handler {
 	mux.HandleFunc("GET /ready", r.answerReady)
 	mux.Handle("GET /metrics", r.metrics)
 	return mux
-}
-
-func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
-	if !r.ready.Load() {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "not ready", http.StatusServiceUnavailable)
-		return
-	}
-	fmt.Fprintln(w, "ready")
 }

@@ -117,8 +117,14 @@ func (t *Table) Close() error {
 	return t.db.close()
 }
 
-// Ping says whether the database answers: nil or ErrUnavailable.
-func (t *Table) Ping(ctx context.Context) error { return classified(t.db.PingContext(ctx)) }
+// Ping says whether the database answers before ctx ends: nil or ErrUnavailable.
+func (t *Table) Ping(ctx context.Context) error {
+	err := classified(t.db.PingContext(ctx))
+	if errors.Is(err, ErrUnavailable) {
+		t.db.outages.Add(1) // connections from before are not tried
+	}
+	return err
+}
 
 // ByDevEUI returns the row of a device. It does not allocate.
 func (t *Table) ByDevEUI(eui lorawan.EUI) (Row, bool) { return t.index.byDevEUI(eui) }

@@ -1,0 +1,61 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// reachWait is how long Redis and the database may take to answer: less than the
+	// second that the probes of Kubernetes wait.
+	reachWait = 800 * time.Millisecond
+	// reachFor is how long an answer is believed in, whoever asks.
+	reachFor = time.Second
+)
+
+// A reach is whether what a router works with answers. The zero value knows nothing.
+type reach struct {
+	mu              sync.Mutex
+	looked          time.Time
+	redis, database bool
+}
+
+// reachable asks Redis and the database, unless somebody just did.
+func (r *Router) reachable() (redis, database bool) {
+	r.reach.mu.Lock()
+	defer r.reach.mu.Unlock()
+	if r.reach.looked.IsZero() || time.Since(r.reach.looked) >= reachFor {
+		// Not with the caller's context: one who leaves says nothing about Redis.
+		ctx, cancel := context.WithTimeout(r.working, reachWait)
+		defer cancel()
+		var group sync.WaitGroup
+		group.Go(func() { r.reach.redis = r.config.Redis.Ping(ctx) == nil })
+		group.Go(func() { r.reach.database = r.config.Table.Ping(ctx) == nil })
+		group.Wait()
+		r.reach.looked = time.Now()
+	}
+	return r.reach.redis, r.reach.database
+}
+
+// answerReady refuses customers that would get nothing here: without Redis there
+// are no uplinks. Without the database there are, from memory.
+func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
+	redis, database := false, false
+	why := "the router is starting or stopping"
+	if r.ready.Load() {
+		redis, database = r.reachable()
+		why = "Redis does not answer"
+	}
+	if !redis {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+	if !database {
+		fmt.Fprintln(w, "The database does not answer: routing goes on from memory, and changes of the table fail.")
+	}
+}
