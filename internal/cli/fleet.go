@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (f *fleet) keep(ctx context.Context, i int, started chan<- error) error {
 	}
 }
 
-var errEnded = errors.New("ended by itself")
+var errEnded = errors.New("exit status 0")
 
 // watch starts a replica and waits for its end, which it brings about when ctx
 // ends. The error is never nil unless ctx has ended.
@@ -119,7 +120,7 @@ func (f *fleet) watch(ctx context.Context, i int, served func()) error {
 			ready = nil
 			served()
 		case <-r.ended:
-			return errors.Join(errEnded, r.err)
+			return cmp.Or(r.err, errEnded)
 		case <-ctx.Done():
 			return f.end(i, r)
 		}

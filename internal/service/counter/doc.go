@@ -18,6 +18,13 @@
 // counter after unlocking, so two callers can be told the same value; here the
 // answer is the value of the caller's own change.
 //
+// With Config.Shared there is one counter behind both protocols, /status and
+// /status/{design}, and other processes may change it, too. The other counting
+// paths answer 404: no server of several answers with a counter of its own under
+// a name that callers know. Increments carry an idempotency key if the caller
+// gives one, and answers say what is known: 503 and UNAVAILABLE that nothing was
+// counted, 504 and DEADLINE_EXCEEDED that it may have been.
+//
 // No request is logged: the published gRPC server prints a line per request,
 // and measures the printing.
 package counter

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 // hang is how long a test waits for what should happen at once.
-const hang = 10 * time.Second
+const hang = 30 * time.Second
 
 // A running is a Server that serves on free ports of the loopback.
 type running struct {
