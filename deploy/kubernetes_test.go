@@ -85,15 +85,6 @@ func (c *cluster) workloads() []workload {
 	return list
 }
 
-func (c *cluster) workload(t *testing.T, name string) workload {
-	t.Helper()
-	i := slices.IndexFunc(c.workloads(), func(w workload) bool { return w.GetName() == name })
-	if i < 0 {
-		t.Fatalf("no workload %s", name)
-	}
-	return c.workloads()[i]
-}
-
 // strict decodes YAML into the types of the Kubernetes API. Fields that these do
 // not have, and fields given twice, are errors.
 func strict() *json.Serializer {
