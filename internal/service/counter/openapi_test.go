@@ -3,11 +3,13 @@ package counter
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,11 +18,14 @@ import (
 	"testing"
 	"time"
 
+	"contend/guard"
 	"contend/internal/service/counter/counterpb"
+	"contend/internal/service/counter/redis"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	"github.com/valyala/fasthttp"
 	"pgregory.net/rapid"
 )
 
@@ -51,7 +56,7 @@ func (d description) template(path string) string {
 		return path
 	}
 	if name, ok := strings.CutPrefix(path, pathDesigns); ok && name != "" && !strings.Contains(name, "/") {
-		return pathDesigns + "{design}"
+		return pathDesign
 	}
 	return ""
 }
@@ -72,11 +77,10 @@ func (d description) conforms(a answer) error {
 	switch {
 	case path == "":
 		op = d.only("NotFound")
+	case op == nil && slices.Contains([]string{pathMutex, pathDesign}, path): // and there may be no such counter
+		op = d.only("MethodNotAllowed", "BadRequest", "NotFound")
 	case op == nil:
 		op = d.only("MethodNotAllowed")
-		if strings.HasPrefix(path, pathDesigns) { // a design's, and there may be no such design
-			op = d.only("MethodNotAllowed", "BadRequest", "NotFound")
-		}
 	}
 	request, err := http.NewRequest(http.MethodGet, "http://test/", nil) // HEAD would not be looked at
 	if err != nil {
@@ -179,7 +183,11 @@ func TestDescriptionNamesTheDesigns(t *testing.T) {
 	for _, name := range readDescription(t).Components.Parameters["Design"].Value.Schema.Value.Examples {
 		got = append(got, name.(string))
 	}
-	if want := designNames(); !slices.Equal(got, want) {
+	want := designNames()
+	for _, design := range redis.Designs() {
+		want = append(want, design.Name)
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("the designs described are %q, want %q", got, want)
 	}
 }
@@ -199,35 +207,61 @@ func TestDescriptionsAreServed(t *testing.T) {
 	}
 }
 
-// A provocation makes a server answer every request with the same status.
+// A provocation makes a server answer requests with one status.
 type provocation struct {
+	name   string
+	code   int
+	paths  []string // as described; nil: all that have the status
 	server func(t *testing.T) *running
-	design string // asked for where the path has one; "" means atomic
+	design string // asked for where the path has one
 	raw    string // the request, after the method and the path
 	// unread means that the server cannot tell HEAD, and so sends a body.
 	unread bool
 }
 
-const rest = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+const (
+	rest       = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	whole      = rest + "\r\n"
+	pathDesign = pathDesigns + "{design}"
+)
 
-func provocations() map[string]provocation {
+func provocations() []provocation {
 	plain := func(t *testing.T) *running { return start(t, httpOnly()) }
-	return map[string]provocation{
-		"200": {server: plain, raw: rest + "\r\n"},
-		"400": {server: plain, raw: rest + "no colon\r\n\r\n", unread: true},
-		"404": {server: plain, raw: rest + "\r\n", design: "nosuch"},
-		"408": {server: func(t *testing.T) *running {
+	shared := func(fault, away error) func(t *testing.T) *running {
+		return func(t *testing.T) *running { return start(t, sharing2(&fakeShared{fault: fault, away: away})) }
+	}
+	counting, both, design := []string{pathAtomic, pathMutex, pathDesign}, []string{pathShared, pathDesign}, []string{pathDesign}
+	return []provocation{
+		{name: "good", code: 200, server: plain, design: "atomic", raw: whole},
+		{name: "good and shared", code: 200, paths: both, server: shared(nil, nil), design: "redis-script",
+			raw: rest + "Idempotency-Key: a b~\r\n\r\n"},
+		{name: "no header", code: 400, server: plain, design: "atomic", raw: rest + "no colon\r\n\r\n", unread: true},
+		{name: "no value", code: 400, paths: design, server: plain, design: "striped", raw: whole},
+		{name: "no key", code: 400, paths: both, server: shared(nil, nil), design: "redis-script",
+			raw: rest + "Idempotency-Key: " + strings.Repeat("x", 129) + "\r\n\r\n"},
+		{name: "no design", code: 404, paths: design, server: plain, design: "nosuch", raw: whole},
+		{name: "no counter of its own", code: 404, paths: []string{pathMutex, pathDesign}, server: shared(nil, nil),
+			design: "mutex", raw: whole},
+		{name: "no end", code: 408, server: func(t *testing.T) *running {
 			return start(t, httpOnly(), withReadTimeout(50*time.Millisecond))
-		}, raw: " HTTP/1.1\r\nHost", unread: true},
-		"413": {server: plain, raw: rest + fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBodyBytes+1), unread: true},
-		"431": {server: plain, raw: rest + "X: " + strings.Repeat("x", maxHeaderBytes-len(rest)), unread: true},
-		"500": {server: func(t *testing.T) *running { return start(t, httpOnly(), breakTallies) }, raw: rest + "\r\n"},
-		"503": {server: func(t *testing.T) *running {
+		}, design: "atomic", raw: " HTTP/1.1\r\nHost", unread: true},
+		{name: "large body", code: 413, server: plain, design: "atomic",
+			raw: rest + fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBodyBytes+1), unread: true},
+		{name: "large header", code: 431, server: plain, design: "atomic",
+			raw: rest + "X: " + strings.Repeat("x", maxHeaderBytes-len(rest)), unread: true},
+		{name: "panic", code: 500, paths: counting, server: func(t *testing.T) *running {
+			return start(t, httpOnly(), breakTallies)
+		}, design: "atomic", raw: whole},
+		{name: "defect", code: 500, paths: both, server: shared(errors.New("overflow"), nil), design: "redis-script", raw: whole},
+		{name: "stopping", code: 503, server: func(t *testing.T) *running {
 			s := start(t, httpOnly())
 			eventually(t, "serving", s.phase.serving)
 			s.phase.drain()
 			return s
-		}, raw: rest + "\r\n"},
+		}, design: "atomic", raw: whole},
+		{name: "away", code: 503, paths: both, server: shared(redis.ErrUnavailable, nil), design: "redis-script", raw: whole},
+		{name: "not ready", code: 503, paths: []string{pathReady}, server: shared(nil, redis.ErrUnavailable), raw: whole},
+		{name: "in doubt", code: 504, paths: both, server: shared(redis.ErrIndeterminate, nil), design: "redis-script", raw: whole},
 	}
 }
 
@@ -239,54 +273,53 @@ func breakTallies(s *Server) {
 
 // Every described answer is given, and is as described.
 func TestEveryDescribedAnswerIsGiven(t *testing.T) {
-	d, known := readDescription(t), provocations()
+	d := readDescription(t)
+	described := make(map[string]bool) // and whether it was given
 	for path, item := range d.Paths.Map() {
 		for method, op := range item.Operations() {
 			for code := range op.Responses.Map() {
-				if _, ok := known[code]; !ok {
-					t.Errorf("%s %s: no test provokes %s", method, path, code)
-				}
+				described[method+" "+path+" "+code] = false
 			}
 		}
 	}
-	for code, p := range known {
-		t.Run(code, func(t *testing.T) {
+	for _, p := range provocations() {
+		t.Run(p.name, func(t *testing.T) {
 			s := p.server(t)
-			for path, item := range d.Paths.Map() {
-				for method, op := range item.Operations() {
-					if op.Responses.Value(code) != nil {
-						p.check(t, s, d, answer{method: method, path: path, code: atoi(t, code)})
-					}
+			for what := range described {
+				method, path, code := fields(t, what)
+				if code != p.code || p.paths != nil && !slices.Contains(p.paths, path) {
+					continue
 				}
+				described[what] = true
+				p.check(t, s, d, answer{method: method, path: strings.ReplaceAll(path, "{design}", p.design)})
 			}
 		})
 	}
+	for what, given := range described {
+		if !given {
+			t.Errorf("no test provokes %s", what)
+		}
+	}
 }
 
-func atoi(t testing.TB, text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
+func fields(t *testing.T, what string) (method, path string, code int) {
+	t.Helper()
+	if _, err := fmt.Sscan(what, &method, &path, &code); err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return method, path, code
 }
 
-func (p provocation) check(t *testing.T, s *running, d description, want answer) {
+func (p provocation) check(t *testing.T, s *running, d description, a answer) {
 	t.Helper()
-	design := p.design
-	if design == "" {
-		design = "atomic"
-	}
-	want.path = strings.ReplaceAll(want.path, "{design}", design)
-	var got answer
 	eventually(t, "an answer", func() (ok bool) {
-		got, ok = p.ask(t, s, want)
+		a, ok = p.ask(t, s, a)
 		return ok
 	})
-	if got.code != want.code {
-		t.Errorf("%s %s: %d, want %d", want.method, want.path, got.code, want.code)
+	if a.code != p.code {
+		t.Errorf("%s %s: %d, want %d", a.method, a.path, a.code, p.code)
 	}
-	if err := d.conforms(got); err != nil {
+	if err := d.conforms(a); err != nil {
 		t.Error(err)
 	}
 }
@@ -329,25 +362,56 @@ func TestMetricsAsMessages(t *testing.T) {
 	}
 }
 
-// Whatever is asked, the answer is as described.
+// Whatever is asked, and whatever Redis does, the answer is as described, and a key is
+// refused if and only if it is not.
 func TestNoAnswerIsUndescribed(t *testing.T) {
-	d, h := readDescription(t), newTestHandler(t)
+	d, own, fake := readDescription(t), newTestHandler(t), &fakeShared{}
+	shared, err := newHandler(&phase{}, newSharing(fake, "redis-script"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(shared.end)
+	shared.phase.serve()
 	paths := append(slices.Collect(maps.Keys(d.Paths.Map())), "/", "/nosuch", pathDesigns, "/status/striped",
-		"/status/atomic", "/status/MUTEX", "/status/a/b", "/openapi.yaml/")
+		"/status/atomic", "/status/MUTEX", "/status/Redis-Script", "/status/a/b", "/openapi.yaml/")
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "nosuch"}
+	faults := []error{nil, redis.ErrUnavailable, redis.ErrIndeterminate, errors.New("refused"), guard.ErrClosed}
+	keys := rapid.StringOfN(rapid.RuneFrom([]rune(" a~\x00\x1f\x7fä")), 1, 130, -1)
 	rapid.Check(t, func(t *rapid.T) {
+		h := rapid.SampledFrom([]*handler{own, shared}).Draw(t, "handler")
+		fake.set(rapid.SampledFrom(faults).Draw(t, "fault"), rapid.SampledFrom(faults).Draw(t, "away"))
 		ctx := newGet(rapid.SampledFrom(paths).Draw(t, "path"))
 		ctx.Request.Header.SetMethod(rapid.SampledFrom(methods).Draw(t, "method"))
-		h.serve(ctx)
-		header := make(http.Header)
-		for key, value := range ctx.Response.Header.All() {
-			header.Add(string(key), string(value))
+		valid := true
+		if rapid.Bool().Draw(t, "with a key") {
+			key := keys.Draw(t, "key")
+			ctx.Request.Header.Set(idHeader, key)
+			valid = d.allowsKey(key)
 		}
-		a := answer{string(ctx.Method()), string(ctx.Path()), ctx.Response.StatusCode(), header, string(ctx.Response.Body())}
+		h.serve(ctx)
+		a := answered(ctx)
 		if err := d.conforms(a); err != nil {
 			t.Error(err)
 		}
+		counts := a.code == 200 || a.code == 500 || a.code == 503 || a.code == 504
+		if h == shared && h.routes[a.path] != nil && d.at(a.method, d.template(a.path)) != nil && counts != valid {
+			t.Errorf("status %d, but the key is allowed: %v", a.code, valid)
+		}
 	})
+}
+
+func answered(ctx *fasthttp.RequestCtx) answer {
+	header := make(http.Header)
+	for key, value := range ctx.Response.Header.All() {
+		header.Add(string(key), string(value))
+	}
+	return answer{string(ctx.Method()), string(ctx.Path()), ctx.Response.StatusCode(), header, string(ctx.Response.Body())}
+}
+
+// allowsKey tells whether the description allows an idempotency key.
+func (d description) allowsKey(key string) bool {
+	schema := d.Components.Parameters["IdempotencyKey"].Value.Schema.Value
+	return schema.VisitJSON(key, openapi3.EnableJSONSchema2020()) == nil
 }
 
 // The comparison finds what it must find.
@@ -367,6 +431,11 @@ func TestConforms(t *testing.T) {
 		{"no method, without Allow", answer{"PUT", "/status", 405, json, `{"error":"x"}`}, false},
 		{"undescribed status", answer{"GET", "/health", 503, json, `{"error":"x"}`}, false},
 		{"undescribed status of HEAD", answer{"HEAD", "/health", 503, json, ""}, false},
+		{"in doubt", answer{"GET", "/status", 504, json, `{"error":"x","indeterminate":true}`}, true},
+		{"in doubt, but not said", answer{"GET", "/status", 504, json, `{"error":"x"}`}, false},
+		{"away, and not for how long", answer{"GET", "/status", 503, json, `{"error":"x"}`}, false},
+		{"away and in doubt", answer{"GET", "/status", 503, http.Header{"Content-Type": {jsonType}, "Retry-After": {"1"}},
+			`{"error":"x","indeterminate":true}`}, false},
 		{"other type", answer{"GET", "/status", 200, http.Header{"Content-Type": {"text/html"}}, good}, false},
 		{"text for a number", answer{"GET", "/status", 200, json, strings.Replace(good, "1", `"1"`, 1)}, false},
 		{"no zone", answer{"GET", "/status", 200, json, strings.Replace(good, "Z", "", 1)}, false},

@@ -30,10 +30,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// incrementCounter is a counter that starts from 0.
+// incrementCounter is one counter, of this server or shared with others.
 type IncrementCounterClient interface {
 	// increment adds value to the counter. A negative value is refused with
 	// INVALID_ARGUMENT.
+	//
+	// A server that answers UNAVAILABLE has not counted. One that shares its counter
+	// answers DEADLINE_EXCEEDED where it may have counted or not; so it is when the
+	// connection breaks, which clients report as UNAVAILABLE, too. To try again
+	// without counting twice, calls carry the metadata idempotency-key, of 1 to 128
+	// printable ASCII characters: of all with the same key within ten minutes one
+	// counts, and all get its answer.
 	Increment(ctx context.Context, in *IncrementBy, opts ...grpc.CallOption) (*Status, error)
 }
 
@@ -59,10 +66,17 @@ func (c *incrementCounterClient) Increment(ctx context.Context, in *IncrementBy,
 // All implementations must embed UnimplementedIncrementCounterServer
 // for forward compatibility.
 //
-// incrementCounter is a counter that starts from 0.
+// incrementCounter is one counter, of this server or shared with others.
 type IncrementCounterServer interface {
 	// increment adds value to the counter. A negative value is refused with
 	// INVALID_ARGUMENT.
+	//
+	// A server that answers UNAVAILABLE has not counted. One that shares its counter
+	// answers DEADLINE_EXCEEDED where it may have counted or not; so it is when the
+	// connection breaks, which clients report as UNAVAILABLE, too. To try again
+	// without counting twice, calls carry the metadata idempotency-key, of 1 to 128
+	// printable ASCII characters: of all with the same key within ten minutes one
+	// counts, and all get its answer.
 	Increment(context.Context, *IncrementBy) (*Status, error)
 	mustEmbedUnimplementedIncrementCounterServer()
 }
