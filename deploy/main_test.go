@@ -71,8 +71,8 @@ func contend(t *testing.T) string {
 	return path
 }
 
-// serving is the line that a service logs when it takes requests.
-var serving = regexp.MustCompile(`msg=serving(.*)`)
+// serving is the line that the counter, or the router, logs when it takes requests.
+var serving = regexp.MustCompile(`msg=(?:serving|"router is ready")(.*)`)
 
 // field is an entry of a log line.
 var field = regexp.MustCompile(`(\w+)=("[^"]*"|\S+)`)
