@@ -2,11 +2,138 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
 	"sync"
 )
 
-type combiner struct{ send increment }
+// yields is how often a batch that may be sent waits for callers who could run and
+// join it, as long as some do. One yield puts it behind all that can run now.
+const yields = 4
 
-func newCombiner(send increment, _ *sync.WaitGroup) *combiner { return &combiner{send} }
+// A combiner sends one script call at a time. Increments that come meanwhile form
+// the next batch; its first caller starts a goroutine that sends it.
+type combiner struct {
+	c      *Counter
+	flight sync.Mutex // held while a call is under way
 
-func (b *combiner) increment(ctx context.Context, n int64) (Change, error) { return b.send(ctx, n) }
+	mu   sync.Mutex
+	open *batch // joined by the next caller; nil if there is none
+}
+
+// A batch reserves a range of values by one call: the k-th caller gets what the
+// counter was before, and the sum of what the first k add.
+type batch struct {
+	sums    []int64 // what each caller adds; once sealed, what all up to it add
+	callers int     // that have not left
+	span    int64   // of all who ever joined, the sum of the absolute values: no overflow
+	sealed  bool    // about to be sent
+	few     [16]int64
+
+	done   chan struct{} // closed when the fields below are set
+	before int64
+	at     int64
+	err    error
+}
+
+func (b *combiner) increment(ctx context.Context, n int64) (Change, error) {
+	q, place := b.join(n)
+	if q == nil {
+		return b.c.script(ctx, n)
+	}
+	select {
+	case <-q.done:
+	case <-ctx.Done():
+		return Change{}, b.leave(q, place, ctx.Err())
+	}
+	switch {
+	case q.err == nil:
+		return Change{Value: q.before + q.sums[place], At: q.at}, nil
+	case isRefusal(q.err) && len(q.sums) > 1:
+		return b.c.script(ctx, n) // each gets its own verdict
+	}
+	return Change{}, q.err
+}
+
+// join returns a batch and the place in it, or nil for a number so large that a sum
+// could overflow.
+func (b *combiner) join(n int64) (*batch, int) {
+	size := max(n, -n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.open
+	if size < 0 || q != nil && q.span > math.MaxInt64-size {
+		return nil, 0
+	}
+	if q == nil {
+		q = &batch{done: make(chan struct{})}
+		q.sums = q.few[:0]
+		b.open = q
+		b.c.leads.Go(func() { b.lead(q) })
+	}
+	q.span += size
+	q.callers++
+	q.sums = append(q.sums, n)
+	return q, len(q.sums) - 1
+}
+
+// leave takes a caller out whose context has ended, unless it is too late.
+func (b *combiner) leave(q *batch, place int, cause error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if q.sealed {
+		return fmt.Errorf("%w: %w", ErrIndeterminate, cause)
+	}
+	q.sums[place] = 0
+	q.callers--
+	return unavailable(cause)
+}
+
+// lead sends a batch when its turn comes.
+func (b *combiner) lead(q *batch) {
+	b.flight.Lock()
+	b.gather(q)
+	if total, callers := b.seal(q); callers > 0 {
+		var change Change
+		change, q.err = b.c.script(context.Background(), total)
+		q.before, q.at = change.Value-total, change.At
+	}
+	b.flight.Unlock()
+	close(q.done)
+}
+
+// gather lets callers join who can run now.
+func (b *combiner) gather(q *batch) {
+	for range yields {
+		before := b.size(q)
+		runtime.Gosched()
+		if b.size(q) == before {
+			return
+		}
+	}
+}
+
+func (b *combiner) size(q *batch) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(q.sums)
+}
+
+// seal ends the joining, and returns the sum and for how many callers it is.
+func (b *combiner) seal(q *batch) (total int64, callers int) {
+	b.mu.Lock()
+	b.open, q.sealed = nil, true
+	b.mu.Unlock()
+	for i, n := range q.sums {
+		total += n
+		q.sums[i] = total
+	}
+	return total, q.callers
+}
+
+// isRefusal tells whether Redis said no for good to the sum.
+func isRefusal(err error) bool {
+	return !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrIndeterminate)
+}

@@ -120,7 +120,7 @@ func (c *Counter) Load(ctx context.Context) (int64, error) {
 		return 0, unavailable(err)
 	}
 	value, err := c.get(ctx)
-	return value, c.judge(ctx, err)
+	return value, c.judge(ctx, err, ErrUnavailable)
 }
 
 func (c *Counter) enter() bool {
@@ -195,7 +195,8 @@ func (c *Counter) acquire(ctx context.Context) error {
 func (c *Counter) release() { <-c.slots }
 
 // do sends a command and waits for the answer. What has not been sent because its
-// connection was stale is sent on another.
+// connection was stale is sent on another; and so is what has not been sent because
+// somebody else, whose context has ended, was connecting for all.
 func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
 	if err := c.acquire(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
@@ -209,7 +210,7 @@ func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Com
 	for {
 		c.tally.commands.Add(1)
 		result := client.Do(ctx, cmd)
-		if !isStale(result.NonRedisError()) {
+		if err := result.NonRedisError(); !isStale(err) && !(c.pipelining && isLate(err) && ended(ctx) == nil) {
 			return result
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"net"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -20,8 +21,7 @@ var (
 	errAnswer = errors.New("an answer that is none of the script's")
 )
 
-func unavailable(cause error) error   { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
-func indeterminate(cause error) error { return fmt.Errorf("%w: %w", ErrIndeterminate, cause) }
+func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
 // An unsent error comes from a connection that has sent nothing of the command. It
 // does not unwrap, and has a text without names, because rueidis judges errors by
@@ -38,8 +38,16 @@ func isStale(err error) bool {
 	return errors.As(err, &u) && u.stale
 }
 
-// judge tells what an error of rueidis means for the command.
-func (c *Counter) judge(ctx context.Context, err error) error {
+// isLate tells whether there was no connection in time.
+func isLate(err error) bool {
+	var u *unsent
+	var timeout net.Error
+	return errors.As(err, &u) && errors.As(u.cause, &timeout) && timeout.Timeout()
+}
+
+// judge tells what an error of rueidis means for the command. If it is that no
+// answer came, that is fate.
+func (c *Counter) judge(ctx context.Context, err, fate error) error {
 	var u *unsent
 	reply, isReply := rueidis.IsRedisErr(err)
 	switch {
@@ -52,23 +60,28 @@ func (c *Counter) judge(ctx context.Context, err error) error {
 	case isReply:
 		return fmt.Errorf("redis: refused: %w", err)
 	}
-	if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+	if ended(ctx) == nil {
 		c.link.distrust()
 	}
-	return indeterminate(withContext(ctx, err))
+	return fmt.Errorf("%w: %w", fate, withContext(ctx, err))
 }
 
-// withContext adds the error of a context that ended, and of a deadline that the
-// connection noticed first.
-func withContext(ctx context.Context, err error) error {
-	ended := ctx.Err()
-	if _, ok := ctx.Deadline(); ok && ended == nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		ended = context.DeadlineExceeded
+// ended is the error of a context that has ended, which a connection with its
+// deadline may notice first.
+func ended(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
 	}
-	if ended == nil || errors.Is(err, ended) {
+	return ctx.Err()
+}
+
+// withContext adds the error of a context that has ended.
+func withContext(ctx context.Context, err error) error {
+	cause := ended(ctx)
+	if cause == nil || errors.Is(err, cause) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ended, err)
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 // isPassing tells whether Redis may answer otherwise later. Older ones put the code

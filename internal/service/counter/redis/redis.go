@@ -87,7 +87,7 @@ func plans() []plan {
 			pipelining: true, make: func(c *Counter) increment { return c.script }},
 		{Design: Design{Name: "redis-combining",
 			Summary: "concurrent increments of a process share one script call"},
-			make: func(c *Counter) increment { return newCombiner(c.script, &c.leads).increment }},
+			make: func(c *Counter) increment { return (&combiner{c: c}).increment }},
 		{Design: Design{Name: "redis-getset", Control: true,
 			Summary: "GET, then SET of the sum: loses updates"},
 			make: func(c *Counter) increment { return c.overwrite }},

@@ -63,7 +63,7 @@ func (c *Counter) script(ctx context.Context, n int64) (Change, error) {
 		result = c.do(ctx, client, client.B().Eval().Script(c.plain.text).Numkeys(1).Key(c.key).Arg(delta).Build())
 	}
 	change, _, err := parse(result)
-	return change, c.judge(ctx, err)
+	return change, c.judge(ctx, err, ErrIndeterminate)
 }
 
 // incrementOnce increments unless an increment with this id came before.
@@ -83,7 +83,7 @@ func (c *Counter) incrementOnce(ctx context.Context, n int64, id string) (Change
 	if replayed {
 		c.tally.replayed.Add(1)
 	}
-	return change, c.judge(ctx, err)
+	return change, c.judge(ctx, err, ErrIndeterminate)
 }
 
 func isNoScript(err error) bool {

@@ -38,8 +38,8 @@ func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, sec
 
 func (w *wire) Write(p []byte) (int, error) {
 	greeting := w.greeting()
-	if !greeting && w.link.oneByOne && int64(w.born) < w.link.doubt.Load() {
-		return 0, &unsent{cause: net.ErrClosed, stale: true}
+	if !greeting && int64(w.born) < w.link.doubt.Load() {
+		return 0, w.giveUp()
 	}
 	n, err := w.Conn.Write(p)
 	switch {
@@ -51,6 +51,15 @@ func (w *wire) Write(p []byte) (int, error) {
 		return 0, &unsent{cause: err}
 	}
 	return n, err
+}
+
+// giveUp ends the connection, and with it what others wait for in a pipeline.
+func (w *wire) giveUp() error {
+	if w.link.oneByOne {
+		return &unsent{cause: net.ErrClosed, stale: true}
+	}
+	_ = w.Conn.Close()
+	return net.ErrClosed
 }
 
 // greeting tells whether this write is the first.

@@ -1,0 +1,318 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/guard/guardtest"
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
+)
+
+// each runs a test for every design that users may choose.
+func each(t *testing.T, run func(t *testing.T, design string)) {
+	for _, d := range Designs() {
+		t.Run(d.Name, func(t *testing.T) { run(t, d.Name) })
+	}
+}
+
+// quick is a timeout that tests of lost answers wait for.
+const quick = 300 * time.Millisecond
+
+// TestRecovery: Redis dies and comes back, and nobody has to do anything.
+func TestRecovery(t *testing.T) {
+	each(t, func(t *testing.T, design string) {
+		r := redistest.Start(t)
+		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.TCP()}), Design: design})
+		var wg sync.WaitGroup
+		for range 8 { // so that there are connections that Redis will have forgotten
+			wg.Go(func() {
+				if _, err := c.Add(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if err := c.Ready(); err != nil {
+			t.Error(err)
+		}
+		r.Kill()
+		until(t, "it is not ready", func() bool { return c.Ready() != nil })
+		if _, err := c.Add(t.Context(), 1); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrIndeterminate) {
+			t.Errorf("without Redis: %v, want %v", err, ErrUnavailable)
+		}
+		if _, err := c.Load(t.Context()); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Load without Redis: %v, want %v", err, ErrUnavailable)
+		}
+		r.Restart()
+		until(t, "it is ready again", func() bool { return c.Ready() == nil })
+		for i := range 8 {
+			if value, err := c.Add(t.Context(), 1); err != nil || value != int64(9+i) {
+				t.Errorf("with Redis again: %d, %v, want %d", value, err, 9+i)
+			}
+		}
+		if _, err := c.Increment(t.Context(), 1, "id"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOpenWithoutRedis: Redis may come later.
+func TestOpenWithoutRedis(t *testing.T) {
+	each(t, func(t *testing.T, design string) {
+		r := redistest.Start(t)
+		r.Kill()
+		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.URL()}), Design: design})
+		if err := c.Ready(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Ready: %v, want %v", err, ErrUnavailable)
+		}
+		if _, err := c.Increment(t.Context(), 1, "id"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Increment: %v, want %v", err, ErrUnavailable)
+		}
+		r.Restart()
+		until(t, "it is ready", func() bool { return c.Ready() == nil })
+		if value, err := c.Add(t.Context(), 1); err != nil || value != 1 {
+			t.Errorf("%d, %v, want 1", value, err)
+		}
+	})
+}
+
+// TestHalfOpen: the way to Redis swallows everything, and nobody is told.
+func TestHalfOpen(t *testing.T) {
+	each(t, func(t *testing.T, design string) {
+		p := newProxy(t, redistest.Start(t).Addr())
+		c := open(t, Config{Server: p.server(t), Design: design, Timeout: 2 * quick})
+		var wg sync.WaitGroup
+		for range 4 { // connections
+			wg.Go(func() {
+				until(t, "it works", func() bool {
+					_, err := c.Add(t.Context(), 1)
+					return err == nil
+				})
+			})
+		}
+		wg.Wait()
+		p.set(dead)
+		ctx, cancel := context.WithTimeout(t.Context(), quick)
+		defer cancel()
+		want := ErrIndeterminate
+		if design == "redis-naive" {
+			want = ErrUnavailable // it ends before EXEC
+		}
+		if _, err := c.Add(ctx, 1); !errors.Is(err, want) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("until the context ends: %v, want %v", err, want)
+		}
+		if _, err := c.Add(t.Context(), 1); !errors.Is(err, want) && !errors.Is(err, ErrUnavailable) {
+			t.Errorf("until the timeout: %v, want %v", err, want)
+		}
+		until(t, "it is not ready", func() bool { return c.Ready() != nil })
+		p.set(flowing)
+		until(t, "it works again", func() bool {
+			_, err := c.Add(t.Context(), 1)
+			return err == nil
+		})
+		until(t, "it is ready again", func() bool { return c.Ready() == nil })
+	})
+}
+
+// TestLostAnswer: Redis did it, and the answer never came.
+func TestLostAnswer(t *testing.T) {
+	each(t, func(t *testing.T, design string) {
+		p := newProxy(t, redistest.Start(t).Addr())
+		c := open(t, Config{Server: p.server(t), Design: design})
+		if _, err := c.Add(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		p.set(answerless)
+		before, failed := p.chunks(), make(chan error)
+		go func() {
+			_, err := c.Add(context.Background(), 1)
+			failed <- err
+		}()
+		until(t, "it is sent", func() bool { return p.chunks() > before })
+		until(t, "it happened, if it ever does", func() bool {
+			value, err := raw(t, at(t, redisserver.Config{URL: "redis://" + p.backend}), "HGET", c.key, fieldCounter).AsInt64()
+			return err == nil && (value == 2 || design == "redis-naive")
+		})
+		p.cut()
+		p.set(flowing)
+		want := ErrIndeterminate
+		if design == "redis-naive" {
+			want = ErrUnavailable // it waits for the answer to WATCH
+		}
+		if err := <-failed; !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+		if got := c.Stats(); got.Increments != 1 || got.Indeterminate+got.Refused != 1 {
+			t.Errorf("%+v, want one increment and one failure", got)
+		}
+	})
+}
+
+// TestDisturbed has callers of two processes count through a bad connection. What was
+// said to be not done must not have happened, so only what is indeterminate leaves
+// a choice.
+func TestDisturbed(t *testing.T) {
+	each(t, func(t *testing.T, design string) {
+		p := newProxy(t, redistest.Start(t).Addr())
+		server := p.server(t)
+		var wg sync.WaitGroup
+		stop, disturbed := make(chan struct{}), make(chan struct{})
+		histories := make([]guardtest.History, 2)
+		counters := make([]*Counter, len(histories))
+		for i := range counters {
+			counters[i] = open(t, Config{Server: server, Design: design, Timeout: quick})
+		}
+		until(t, "both are ready", func() bool { return counters[0].Ready() == nil && counters[1].Ready() == nil })
+		go func() {
+			defer close(disturbed)
+			p.disturb(stop)
+		}()
+		begun := time.Now()
+		for i, c := range counters {
+			wg.Go(func() { histories[i] = record(c, begun, 10*i) })
+		}
+		wg.Wait()
+		close(stop)
+		<-disturbed
+		var final int64
+		until(t, "it can be read", func() (ok bool) {
+			value, err := counters[0].Load(t.Context())
+			final = value
+			return err == nil
+		})
+		h := append(histories[0], histories[1]...)
+		t.Logf("%d calls, %d answered, final value %d", len(h), len(h.Succeeded()), final)
+		for _, err := range []error{
+			guardtest.CheckDense(h, 0), guardtest.CheckTotal(h, 0, final),
+			guardtest.CheckMonotonic(h), guardtest.CheckRealTime(h),
+		} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// record is guardtest.Record without the calls that have not happened.
+func record(c *Counter, begun time.Time, firstCaller int) guardtest.History {
+	const callers, calls = 6, 60
+	var (
+		wg sync.WaitGroup
+		mu sync.Mutex
+		h  guardtest.History
+	)
+	for caller := range callers {
+		wg.Go(func() {
+			for range calls {
+				call := guardtest.Call{Caller: firstCaller + caller, N: 1, Start: time.Since(begun)}
+				call.Value, call.Err = c.Add(context.Background(), 1)
+				call.End = time.Since(begun)
+				if !errors.Is(call.Err, ErrUnavailable) {
+					mu.Lock()
+					h = append(h, call)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return h
+}
+
+// TestRefusals: what Redis says no to has not happened, and some of it may work later.
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		spoil   []string
+		mend    []string
+		forGood bool
+	}{
+		{name: "no memory", spoil: []string{"CONFIG", "SET", "maxmemory", "1"}, mend: []string{"CONFIG", "SET", "maxmemory", "0"}},
+		{name: "a replica", spoil: []string{"REPLICAOF", "127.0.0.1", "1"}, mend: []string{"REPLICAOF", "NO", "ONE"}},
+		{name: "no replicas", spoil: []string{"CONFIG", "SET", "min-replicas-to-write", "1"},
+			mend: []string{"CONFIG", "SET", "min-replicas-to-write", "0"}},
+		{name: "another type", spoil: []string{"SET", "{contend:counter}", "x"}, mend: []string{"DEL", "{contend:counter}"}, forGood: true},
+		{name: "no number", spoil: []string{"HSET", "{contend:counter}", "counter", "x"},
+			mend: []string{"DEL", "{contend:counter}"}, forGood: true},
+		{name: "scripts forgotten", spoil: nil, mend: []string{"SCRIPT", "FLUSH"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := at(t, redisserver.Config{URL: redistest.Start(t).URL()})
+			each(t, func(t *testing.T, design string) {
+				c := open(t, Config{Server: server, Design: design})
+				if test.spoil != nil {
+					must(t, server, "DEL", "{contend:counter}")
+					must(t, server, test.spoil...)
+					_, err := c.Add(t.Context(), 1)
+					if err == nil || errors.Is(err, ErrIndeterminate) || errors.Is(err, ErrUnavailable) == test.forGood {
+						t.Errorf("%v, want that it has not happened, for good: %t", err, test.forGood)
+					}
+				}
+				must(t, server, test.mend...)
+				must(t, server, "DEL", "{contend:counter}")
+				if value, err := c.Add(t.Context(), 1); err != nil || value != 1 {
+					t.Errorf("mended: %d, %v, want 1", value, err)
+				}
+			})
+		})
+	}
+}
+
+// TestJudge: nothing is said not to have happened that may have.
+func TestJudge(t *testing.T) {
+	c := open(t, Config{Server: at(t, redisserver.Config{}), Design: "redis-script"})
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want []error
+	}{
+		{"nothing", t.Context(), nil, nil},
+		{"a lost connection", t.Context(), net.ErrClosed, []error{ErrIndeterminate, net.ErrClosed}},
+		{"not sent", t.Context(), &unsent{cause: net.ErrClosed}, []error{ErrUnavailable, net.ErrClosed}},
+		{"not sent in time", late, &unsent{cause: net.ErrClosed}, []error{ErrUnavailable, net.ErrClosed, context.DeadlineExceeded}},
+		{"no answer in time", late, net.ErrClosed, []error{ErrIndeterminate, net.ErrClosed, context.DeadlineExceeded}},
+		{"wrapped", t.Context(), fmt.Errorf("in rueidis: %w", &unsent{cause: net.ErrClosed}), []error{ErrUnavailable}},
+		{"nonsense", t.Context(), errAnswer, []error{ErrIndeterminate, errAnswer}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := c.judge(test.ctx, test.err, ErrIndeterminate)
+			if (got == nil) != (test.want == nil) || errors.Is(got, ErrUnavailable) && errors.Is(got, ErrIndeterminate) {
+				t.Errorf("%v", got)
+			}
+			for _, want := range test.want {
+				if !errors.Is(got, want) {
+					t.Errorf("%v is not %v", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRepliesThatPass(t *testing.T) {
+	for text, want := range map[string]bool{
+		"LOADING Redis is loading the dataset in memory":                                            true,
+		"OOM command not allowed when used memory":                                                  true,
+		"ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write against": true,
+		"ERR max number of clients reached":                                                         true,
+		"MOVED 1234 127.0.0.1:7000":                                                                 true,
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                         false,
+		"ERR increment or decrement would overflow":                                                 false,
+		"ERR unknown command 'EVALSHA'":                                                             false,
+		"":                                                                                          false,
+		strings.Repeat("-: ", 1000):                                                                 false,
+	} {
+		if got := isPassing(text); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	}
+}
