@@ -17,6 +17,8 @@ type fleet struct {
 	start    func(i int) (*replica, error) // from 0
 	patience time.Duration                 // how long a replica may take to end when asked
 	log      *slog.Logger
+
+	starting sync.Mutex // nothing is started while the sockets are closed
 }
 
 // A replica is a child process.
@@ -42,6 +44,8 @@ func (f *fleet) run(ctx context.Context, serving, closing func()) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	release := context.AfterFunc(ctx, func() {
+		f.starting.Lock()
+		defer f.starting.Unlock()
 		closing()
 		cancel()
 	})
@@ -105,11 +109,8 @@ var errEnded = errors.New("exit status 0")
 // watch starts a replica and waits for its end, which it brings about when ctx
 // ends. The error is never nil unless ctx has ended.
 func (f *fleet) watch(ctx context.Context, i int, served func()) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	r, err := f.start(i)
-	if err != nil {
+	r, err := f.startUnless(ctx, i)
+	if r == nil {
 		return err
 	}
 	f.log.Info("replica", "replica", i+1, "pid", r.pid)
@@ -125,6 +126,16 @@ func (f *fleet) watch(ctx context.Context, i int, served func()) error {
 			return f.end(i, r)
 		}
 	}
+}
+
+// startUnless starts a replica unless ctx has ended.
+func (f *fleet) startUnless(ctx context.Context, i int) (*replica, error) {
+	f.starting.Lock()
+	defer f.starting.Unlock()
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	return f.start(i)
 }
 
 func (f *fleet) end(i int, r *replica) error {

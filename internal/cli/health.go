@@ -21,9 +21,9 @@ func newHealth(*app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health URL",
 		Short: "Ask a service whether it is well, as health checks of containers do",
-		Long: "Ask a service whether it is well: exit code 0 if a GET answers with 200 to 299, or if a gRPC server's\n" +
-			"health service says SERVING, else 1 and a line that says why. Redirections are not followed, and no\n" +
-			"proxy is asked.",
+		Long: "Ask a service whether it is well: exit code 0 if a GET answers with 200 to 299, or if a gRPC\n" +
+			"server's health service says SERVING, else 1 and a line that says why. Redirections are not\n" +
+			"followed, and no proxy is asked.",
 		Example: indent + "contend health http://localhost:8080/ready\n" + indent + "contend health grpc://localhost:50055",
 		Args:    arguments(1, "one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {

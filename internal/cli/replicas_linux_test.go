@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// replicasOf starts three replicas on an embedded Redis, and returns the command
+// that keeps them, its log and their address.
+func replicasOf(t *testing.T) (keeper *exec.Cmd, log func() string, addr string) {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	keeper = exec.Command("contend", "serve", "counter", "--http", "127.0.0.1:0", "--guard", "redis-script", "--replicas", "3")
+	keeper.Stderr = out
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = keeper.Process.Signal(syscall.SIGTERM)
+		_ = keeper.Wait()
+	})
+	log = func() string {
+		text, _ := os.ReadFile(out.Name())
+		return string(text)
+	}
+	serving := regexp.MustCompile(`msg=serving http=(\S+) guard=redis-script redis=embedded replicas=3\n`)
+	soon(t, "it serves", func() bool {
+		m := serving.FindStringSubmatch(log())
+		if m != nil {
+			addr = m[1]
+		}
+		return m != nil
+	})
+	return keeper, log, addr
+}
+
+func soon(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	const patience = time.Minute
+	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in %s never: %s", patience, what)
+		}
+	}
+}
+
+// pids are those of the replicas, in the order of their starts.
+func pids(log string) []int {
+	var list []int
+	for _, m := range regexp.MustCompile(`msg=replica replica=\d pid=(\d+)`).FindAllStringSubmatch(log, -1) {
+		n, _ := strconv.Atoi(m[1])
+		list = append(list, n)
+	}
+	return list
+}
+
+// alive tells whether a process runs; one that has ended and that nobody has
+// waited for does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(after, "Z")
+}
+
+func TestReplicasShareAnAddressAndOneThatDiesIsReplaced(t *testing.T) {
+	t.Parallel()
+	keeper, log, addr := replicasOf(t)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	get := func() bool {
+		resp, err := client.Get("http://" + addr + "/status")
+		if err != nil {
+			return false
+		}
+		return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	}
+	first := pids(log())
+	// A connection goes to a socket by a hash of its port: 100 of them miss one of
+	// three with a probability of 3·(2/3)^100.
+	for range 100 {
+		if !get() {
+			t.Fatal("a request failed while nothing was wrong")
+		}
+	}
+	if err := syscall.Kill(first[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "it is started again", func() bool { return len(pids(log())) == 4 })
+	if last := pids(log())[3]; slices.Contains(first, last) {
+		t.Errorf("started again as %d of %v", last, first)
+	}
+	for range 60 {
+		soon(t, "all sockets are served", get)
+	}
+	_ = keeper.Process.Signal(syscall.SIGTERM)
+	if err := keeper.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, log())
+	}
+	for _, pid := range pids(log()) {
+		if alive(pid) {
+			t.Errorf("replica %d lives on", pid)
+		}
+	}
+	if c, err := net.Dial("tcp", addr); err == nil {
+		_ = c.Close()
+		t.Error("the port is open")
+	}
+	totals := regexp.MustCompile(`msg=totals replica=\d increments=(\d+)`).FindAllStringSubmatch(log(), -1)
+	for _, m := range totals {
+		if m[1] == "0" {
+			t.Errorf("the connections were not spread:\n%s", log())
+		}
+	}
+	if len(totals) != 3 {
+		t.Errorf("%d totals, want 3:\n%s", len(totals), log())
+	}
+}
+
+func TestReplicasEndWithTheirParentHoweverItDies(t *testing.T) {
+	t.Parallel()
+	keeper, log, _ := replicasOf(t)
+	if err := keeper.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "they end", func() bool { return !slices.ContainsFunc(pids(log()), alive) })
+}
