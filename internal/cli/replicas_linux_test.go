@@ -15,37 +15,45 @@ import (
 	"time"
 )
 
-// replicasOf starts three replicas on an embedded Redis, and returns the command
-// that keeps them, its log and their address.
-func replicasOf(t *testing.T) (keeper *exec.Cmd, log func() string, addr string) {
+// A sharedCounter is a command that serves one.
+type sharedCounter struct {
+	*exec.Cmd
+	addr, output string
+}
+
+// serveShared starts a counter behind redis-script until the end of the test.
+func serveShared(t *testing.T, env []string, args ...string) *sharedCounter {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	keeper = exec.Command("contend", "serve", "counter", "--http", "127.0.0.1:0", "--guard", "redis-script", "--replicas", "3")
-	keeper.Stderr = out
-	if err := keeper.Start(); err != nil {
+	s := &sharedCounter{output: out.Name(),
+		Cmd: exec.Command("contend", append([]string{"serve", "counter", "--http", "127.0.0.1:0", "--guard", "redis-script"}, args...)...)}
+	s.Env = append(os.Environ(), env...)
+	s.Stderr = out
+	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = keeper.Process.Signal(syscall.SIGTERM)
-		_ = keeper.Wait()
+		_ = s.Process.Signal(syscall.SIGTERM)
+		_ = s.Wait()
 	})
-	log = func() string {
-		text, _ := os.ReadFile(out.Name())
-		return string(text)
-	}
-	serving := regexp.MustCompile(`msg=serving http=(\S+) guard=redis-script redis=embedded replicas=3\n`)
+	serving := regexp.MustCompile(`msg=serving http=(\S+) guard=`)
 	soon(t, "it serves", func() bool {
-		m := serving.FindStringSubmatch(log())
+		m := serving.FindStringSubmatch(s.log())
 		if m != nil {
-			addr = m[1]
+			s.addr = m[1]
 		}
 		return m != nil
 	})
-	return keeper, log, addr
+	return s
+}
+
+func (s *sharedCounter) log() string {
+	text, _ := os.ReadFile(s.output)
+	return string(text)
 }
 
 func soon(t *testing.T, what string, holds func() bool) {
@@ -78,16 +86,16 @@ func alive(pid int) bool {
 
 func TestReplicasShareAnAddressAndOneThatDiesIsReplaced(t *testing.T) {
 	t.Parallel()
-	keeper, log, addr := replicasOf(t)
+	s := serveShared(t, nil, "--replicas", "3")
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	get := func() bool {
-		resp, err := client.Get("http://" + addr + "/status")
+		resp, err := client.Get("http://" + s.addr + "/status")
 		if err != nil {
 			return false
 		}
 		return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 	}
-	first := pids(log())
+	first := pids(s.log())
 	// A connection goes to a socket by a hash of its port: 100 of them miss one of
 	// three with a probability of 3·(2/3)^100.
 	for range 100 {
@@ -98,42 +106,42 @@ func TestReplicasShareAnAddressAndOneThatDiesIsReplaced(t *testing.T) {
 	if err := syscall.Kill(first[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "it is started again", func() bool { return len(pids(log())) == 4 })
-	if last := pids(log())[3]; slices.Contains(first, last) {
+	soon(t, "it is started again", func() bool { return len(pids(s.log())) == 4 })
+	if last := pids(s.log())[3]; slices.Contains(first, last) {
 		t.Errorf("started again as %d of %v", last, first)
 	}
 	for range 60 {
 		soon(t, "all sockets are served", get)
 	}
-	_ = keeper.Process.Signal(syscall.SIGTERM)
-	if err := keeper.Wait(); err != nil {
-		t.Errorf("%v:\n%s", err, log())
+	_ = s.Process.Signal(syscall.SIGTERM)
+	if err := s.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, s.log())
 	}
-	for _, pid := range pids(log()) {
+	for _, pid := range pids(s.log()) {
 		if alive(pid) {
 			t.Errorf("replica %d lives on", pid)
 		}
 	}
-	if c, err := net.Dial("tcp", addr); err == nil {
+	if c, err := net.Dial("tcp", s.addr); err == nil {
 		_ = c.Close()
 		t.Error("the port is open")
 	}
-	totals := regexp.MustCompile(`msg=totals replica=\d increments=(\d+)`).FindAllStringSubmatch(log(), -1)
+	totals := regexp.MustCompile(`msg=totals replica=\d increments=(\d+)`).FindAllStringSubmatch(s.log(), -1)
 	for _, m := range totals {
 		if m[1] == "0" {
-			t.Errorf("the connections were not spread:\n%s", log())
+			t.Errorf("the connections were not spread:\n%s", s.log())
 		}
 	}
 	if len(totals) != 3 {
-		t.Errorf("%d totals, want 3:\n%s", len(totals), log())
+		t.Errorf("%d totals, want 3:\n%s", len(totals), s.log())
 	}
 }
 
 func TestReplicasEndWithTheirParentHoweverItDies(t *testing.T) {
 	t.Parallel()
-	keeper, log, _ := replicasOf(t)
-	if err := keeper.Process.Kill(); err != nil {
+	s := serveShared(t, nil, "--replicas", "3")
+	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "they end", func() bool { return !slices.ContainsFunc(pids(log()), alive) })
+	soon(t, "they end", func() bool { return !slices.ContainsFunc(pids(s.log()), alive) })
 }

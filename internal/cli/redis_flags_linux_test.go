@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+)
+
+// The flags lead to Redis through its access lists and TLS, replicas inherit them,
+// and no password stands in the log or on a child's command line.
+func TestRedisFlags(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t)
+	dir := t.TempDir()
+	ca, cert, key := writeCertificate(t, dir)
+	_, tlsPort, _ := net.SplitHostPort(freeAddress(t))
+	server := redistest.Start(t, "--requirepass", "secret", "--user", "alice", "on", ">won:der", "~*", "&*", "+@all",
+		"--tls-port", tlsPort, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
+	file := filepath.Join(dir, "password")
+	if err := os.WriteFile(file, []byte("alice:won:der\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overTLS := []string{"--redis", "rediss://127.0.0.1:" + tlsPort, "--redis-ca-file", ca, "--redis-cert-file", cert, "--redis-key-file", key}
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+		code int
+	}{
+		{"the password of the URL", nil, []string{"--redis", "redis://:secret@" + server.Addr()}, 200},
+		{"the URL of the environment", []string{"CONTEND_REDIS=redis://alice:won%3Ader@" + server.Addr()}, nil, 200},
+		{"a password of the environment", []string{"PASSWORD=secret"}, []string{"--redis", server.TCP(), "--redis-auth", "env:PASSWORD"}, 200},
+		{"a user of a file, two replicas", nil, []string{"--redis", server.TCP(), "--redis-auth", "file:" + file, "--replicas", "2"}, 200},
+		{"TLS, two replicas", []string{"PASSWORD=secret"}, append(overTLS, "--redis-auth", "env:PASSWORD", "--replicas", "2"), 200},
+		{"no password", nil, []string{"--redis", server.TCP()}, 503},
+		{"no certificate of ours", []string{"PASSWORD=secret"}, append(overTLS[:4:4], "--redis-auth", "env:PASSWORD"), 503},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := serveShared(t, tt.env, tt.args...)
+			soon(t, "it answers as it should", func() bool {
+				resp, err := http.Get("http://" + s.addr + "/status")
+				return err == nil && resp.Body.Close() == nil && resp.StatusCode == tt.code
+			})
+			for _, secret := range []string{"secret", "won:der", "won%3Ader"} {
+				if strings.Contains(s.log(), secret) {
+					t.Errorf("a password in the log:\n%s", s.log())
+				}
+				for _, pid := range pids(s.log()) {
+					if line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")); strings.Contains(string(line), secret) {
+						t.Errorf("a password on a command line: %q", line)
+					}
+				}
+			}
+		})
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// writeCertificate writes a certificate for 127.0.0.1 that is its own authority,
+// for both ends of a connection.
+func writeCertificate(t *testing.T, dir string) (ca, cert, key string) {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, secret.Public(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalECPrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("ca.pem", "CERTIFICATE", der), write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", private)
+}
