@@ -1,0 +1,132 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	"contend/guard/guardtest"
+)
+
+const combining = "redis-combining"
+
+// crowded is the workload of the large scenarios.
+var crowded = workload{callers: callerCount}
+
+// Where nothing fails, every call is acknowledged, and no value is left out.
+func TestCalm(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, setting{design: combining, timeout: patience})
+	exact(t, f.rush(crowded, size(1)))
+	for range 4 {
+		f.window(calm)
+	}
+}
+
+// exact checks that no call of h is indeterminate: with what a rush has checked,
+// nothing that was refused has happened.
+func exact(t *testing.T, h guardtest.History) {
+	t.Helper()
+	if lost := len(h) - len(h.Succeeded()); lost > 0 {
+		t.Errorf("%d of %d calls are indeterminate: want none", lost, len(h))
+	}
+}
+
+func TestProxyFaults(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	f.rush(crowded, size(1), weathers()...)
+	for _, x := range weathers() {
+		f.window(x)
+	}
+}
+
+func TestReplicaKilled(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true})
+	f.rush(crowded, size(1), replicaKilled(0), replicaKilled(1), replicaKilled(2))
+	for i := range f.replicas {
+		f.window(replicaKilled(i))
+	}
+}
+
+// What a Redis that writes its append-only file has confirmed survives kill -9:
+// the kernel has it, or with appendfsync always the disk.
+func TestRedisRestarted(t *testing.T) {
+	for _, fsync := range []struct {
+		policy string
+		share  int
+	}{{"no", 1}, {"always", 10}} {
+		t.Run(fsync.policy, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true,
+				redis: []string{"--appendfsync", fsync.policy}})
+			f.rush(crowded, size(fsync.share), redisKilled(), redisKilled())
+			f.window(redisKilled())
+		})
+	}
+}
+
+// A refusal is exact: with time enough for every answer nothing is indeterminate,
+// so any refused increment that did happen would show.
+func TestRefusedDidNotHappen(t *testing.T) {
+	for _, d := range designs() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, setting{design: d.name, timeout: patience, direct: true})
+			exact(t, f.rush(workload{callers: d.callers}, size(d.share), refusals()...))
+		})
+	}
+}
+
+// A trial is how much of the load of redis-combining another design can bear.
+type trial struct {
+	name           string
+	callers, share int
+}
+
+func designs() []trial {
+	return []trial{
+		{combining, callerCount, 10},
+		{"redis-pipelined", callerCount, 10},
+		{"redis-script", callerCount, 10},
+		{"redis-naive", 12, 100}, // its transactions disturb each other
+	}
+}
+
+func TestDesignsUnderFaults(t *testing.T) {
+	for _, d := range designs()[1:] {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, setting{design: d.name, timeout: operationTimeout})
+			f.rush(workload{callers: d.callers}, size(d.share), append(weathers(), replicaKilled(1), redisKilled())...)
+			f.window(weathers()[0])
+			f.window(weathers()[3])
+		})
+	}
+}
+
+// Increments that are repeated under their idempotency key until they are
+// acknowledged happen exactly once, whatever fails. Every design has one way to do it.
+func TestRepeatedUnderTheirKeys(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	exact(t, f.rush(workload{callers: callerCount, withIDs: true}, size(10),
+		append(weathers(), replicaKilled(2), redisKilled())...))
+}
+
+// The negative control reads, adds and writes: it must be caught.
+func TestControlIsCaught(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, setting{design: "redis-getset", timeout: patience})
+	f.proxy.become(weather{jitter: time.Millisecond})
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		before := f.value()
+		h := gather(t, f.replicas, workload{callers: callerCount, calls: 5}).await()
+		after := f.settled(h)
+		if err := judge(h, before, after); err != nil {
+			t.Logf("caught: %v", err)
+			return
+		}
+	}
+	t.Errorf("redis-getset lost no update within %v", patience)
+}

@@ -1,0 +1,79 @@
+// Package faults_test drives three replicas of the shared counter, which are real
+// processes on a real redis-server, while connections, replicas and the Redis fail,
+// and judges every answer: no value twice, none lost, none out of real-time order.
+//
+//	go test ./internal/service/counter/faults -args -increments 1000000
+package faults_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var increments = flag.Int("increments", 0, "increments of each large scenario; 0: as many as a test run can afford")
+
+// patience is how long anything may take that should happen soon: the machine
+// may be slow and busy.
+const patience = 60 * time.Second
+
+// program is the path of the built command.
+var program string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "faults")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "contend")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	defer cancel()
+	// Without the race detector, whatever this test is built with.
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "contend/cmd/contend")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+			return 1
+		}
+	}
+	return code
+}
+
+// size is how many increments a large scenario has, or the share-th part of it.
+func size(share int) int {
+	switch {
+	case *increments > 0:
+		return *increments / share
+	case testing.Short() || raceEnabled:
+		return 6_000 / share
+	}
+	return 60_000 / share
+}
+
+// eventually waits until ok, and fails the test if that takes too long.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("%v were not enough for: %s", patience, what)
+}

@@ -1,0 +1,71 @@
+package faults_test
+
+import "time"
+
+// operationTimeout is that of one operation on the Redis where things are to fail.
+const operationTimeout = 400 * time.Millisecond
+
+// weathers are the faults of a proxy.
+func weathers() []fault {
+	swallowed := func(f *fleet, c *crowd, since counts) bool { return f.counts(c).swallowed > since.swallowed }
+	return []fault{
+		{name: "latency and jitter", hold: 500 * time.Millisecond, end: clear,
+			begin: turn(weather{latency: time.Millisecond, jitter: 3 * time.Millisecond})},
+		{name: "dropped connections", begin: func(f *fleet) { f.proxy.sever(false) }, end: nothing},
+		{name: "reset connections", begin: func(f *fleet) { f.proxy.sever(true) }, end: nothing},
+		{name: "cuts in the middle of data", hold: 300 * time.Millisecond, end: clear,
+			begin: turn(weather{jitter: time.Millisecond, cut: 0.02}),
+			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
+		{name: "half-open connections", hold: operationTimeout, end: clear, bites: swallowed,
+			begin: turn(weather{deafToRequests: true, deafToAnswers: true})},
+		{name: "lost requests", hold: operationTimeout / 4, end: clear, bites: swallowed,
+			begin: turn(weather{deafToRequests: true})},
+		{name: "lost answers", hold: operationTimeout / 4, end: clear, bites: swallowed,
+			begin: turn(weather{deafToAnswers: true})},
+		{name: "connections that nobody accepts", hold: operationTimeout, end: clear,
+			begin: func(f *fleet) {
+				f.proxy.become(weather{closedDoor: true})
+				f.proxy.sever(true)
+			},
+			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).waited > since.waited }},
+	}
+}
+
+func turn(w weather) func(*fleet) { return func(f *fleet) { f.proxy.become(w) } }
+
+func clear(f *fleet) { f.proxy.become(weather{}) }
+
+// replicaKilled ends a replica as kill -9 does, and starts it again.
+func replicaKilled(i int) fault {
+	return fault{name: "a replica killed", hold: 200 * time.Millisecond,
+		begin: func(f *fleet) { f.replicas[i].kill() },
+		end:   func(f *fleet) { f.replicas[i].start() }}
+}
+
+// redisKilled ends the Redis as kill -9 does, and starts it with what its
+// append-only file has.
+func redisKilled() fault {
+	return fault{name: "Redis killed",
+		begin: func(f *fleet) { f.redis.Kill() },
+		bites: func(f *fleet, c *crowd, since counts) bool {
+			f.noneReady()
+			return f.counts(c).refused > since.refused
+		},
+		end: func(f *fleet) { f.redis.Restart() }}
+}
+
+// refusals are the ways of a Redis to answer that it will not.
+func refusals() []fault {
+	refusal := func(name string, begin, end []string) fault {
+		return fault{name: name, hold: 50 * time.Millisecond,
+			begin: func(f *fleet) { f.command(begin...) },
+			end:   func(f *fleet) { f.command(end...) },
+			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).refused > since.refused }}
+	}
+	return []fault{
+		refusal("a Redis without memory", []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}),
+		refusal("a Redis that has become a replica", []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}),
+		refusal("a Redis that misses its replicas",
+			[]string{"CONFIG", "SET", "min-replicas-to-write", "1"}, []string{"CONFIG", "SET", "min-replicas-to-write", "0"}),
+	}
+}
