@@ -28,6 +28,7 @@ func newServeCounter(a *app) *cobra.Command {
 		Short: "A counter over HTTP and gRPC behind any guard",
 		Long: "A counter over HTTP and gRPC.\n\n" +
 			"HTTP: /status (atomic), /statusV2 (mutex), /status/DESIGN, /health, /ready, /metrics.\n" +
+			"/openapi.yaml and /counter.proto describe all of it.\n" +
 			"gRPC: /counter.incrementCounter/increment behind --guard, with health and reflection.\n" +
 			"With a redis- guard one counter, which others may share, is behind gRPC, /status and /status/GUARD.\n" +
 			"SIGINT and SIGTERM stop it gracefully.",
@@ -71,7 +72,8 @@ func (s *serveCounter) run(cmd *cobra.Command) error {
 		}
 		defer end()
 	}
-	if err = s.serve(ctx, place, childArgs(cmd)); err != nil {
+	err = s.serve(ctx, place, childArgs(cmd))
+	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
 		return failed(err)
 	}
 	return nil

@@ -25,6 +25,8 @@
 // gives one, and answers say what is known: 503 and UNAVAILABLE that nothing was
 // counted, 504 and DEADLINE_EXCEEDED that it may have been.
 //
+// /openapi.yaml and /counter.proto describe both for those who write clients.
+//
 // No request is logged: the published gRPC server prints a line per request,
 // and measures the printing.
 package counter
