@@ -26,7 +26,8 @@ import (
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
 //   - report and compare are given the document of a small run;
-//   - serve gets free ports and is ended by SIGTERM once it serves.
+//   - serve gets free ports and is ended by SIGTERM once it serves;
+//   - the variable REDIS_PASSWORD holds a password.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")
@@ -148,6 +149,7 @@ func (s standIns) run(t *testing.T, line string) {
 	cmd := exec.CommandContext(ctx, "contend", args...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
+	cmd.Env = append(os.Environ(), "REDIS_PASSWORD=of a stand-in")
 	if len(args) > 0 && args[0] == "serve" {
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		time.AfterFunc(time.Second, cancel)
