@@ -22,7 +22,7 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("%s has %d tables of published figures", f.ID, len(f.Published))
 		}
 	}
-	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing", "shared-counter planned"}
+	want := []string{"grpc-guard", "http-concurrency", "channel-pipeline", "http-guard", "uplink-routing", "shared-counter"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("embedded are %q, want %q", got, want)
 	}
@@ -127,31 +127,40 @@ func TestEveryPublishedFigureHasANote(t *testing.T) {
 	}
 }
 
-// Each part of the shared counter has the same ways through Redis, and parts
-// differ in nothing but where Redis is and in the number of replicas.
+// Every part of the shared counter has the same ways through Redis, but for the
+// first version on the embedded one, and parts differ in nothing but where Redis
+// is, in the callers, and in the number of replicas.
 func TestSharedCounter(t *testing.T) {
+	const ways, managed = "redis-combining redis-naive redis-pipelined redis-script", " --redis managed"
+	want := map[string]struct {
+		arms, redis, replicas string
+		vus                   int
+	}{
+		"embedded":     {"mutex redis-combining redis-pipelined redis-script", " --redis embedded://127.0.0.1:0", "", 80},
+		"embedded-few": {"redis-naive redis-script", " --redis embedded://127.0.0.1:0", "", 10},
+		"one":          {"mutex " + ways, managed, "", 80},
+		"two":          {ways, managed, " --replicas 2", 80},
+		"four":         {ways, managed, " --replicas 4", 80},
+	}
 	f := embedded(t, "shared-counter")
 	for _, p := range f.effectiveParts("quick") {
-		redis, replicas := map[string]string{"embedded": ""}[p.Name], map[string]string{"two": " --replicas 2", "four": " --replicas 4"}[p.Name]
-		if p.Name != "embedded" {
-			redis = " --redis managed"
-		}
-		arms := []string{"redis-combining", "redis-naive", "redis-pipelined", "redis-script"}
-		if replicas == "" {
-			arms = append([]string{"mutex"}, arms...)
-		}
-		if got := sortedKeys(p.Arms); !reflect.DeepEqual(got, arms) {
-			t.Errorf("part %s has the arms %q, want %q", p.Name, got, arms)
+		w := want[p.Name]
+		if got := strings.Join(sortedKeys(p.Arms), " "); got != w.arms || !reflect.DeepEqual(p.Load.VUs, []int{w.vus}) {
+			t.Errorf("part %s has the arms %q at %v VUs, want %+v", p.Name, got, p.Load.VUs, w)
 		}
 		for name, arm := range p.Arms {
-			want := "counter --http {{addr}} --guard " + name
+			command := "counter --http {{addr}} --guard " + name
 			if name != "mutex" {
-				want += redis + " --redis-timeout 10s" + replicas
+				command += w.redis + " --redis-timeout 10s" + w.replicas
 			}
 			s := f.Subjects[arm.Subject]
-			if s.Serve != want || (s.Requires == "redis-server") != (p.Name != "embedded") || (s.OS == "linux") != (replicas != "") {
-				t.Errorf("part %s, arm %s: %+v, want %q", p.Name, name, s, want)
+			if s.Serve != command || (s.Requires == "redis-server") != (w.redis == managed) || (s.OS == "linux") != (w.replicas != "") {
+				t.Errorf("part %s, arm %s: %+v, want %q", p.Name, name, s, command)
 			}
 		}
+		delete(want, p.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("there are no parts %v", want)
 	}
 }
