@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ const quick = 300 * time.Millisecond
 
 // TestRecovery: Redis dies and comes back, and nobody has to do anything.
 func TestRecovery(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, design string) {
 		r := redistest.Start(t)
 		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.TCP()}), Design: design})
@@ -65,10 +67,13 @@ func TestRecovery(t *testing.T) {
 
 // TestOpenWithoutRedis: Redis may come later.
 func TestOpenWithoutRedis(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, design string) {
 		r := redistest.Start(t)
 		r.Kill()
-		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.URL()}), Design: design})
+		var log lines
+		c := open(t, Config{Server: at(t, redisserver.Config{URL: r.URL()}), Design: design,
+			Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err := c.Ready(); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("Ready: %v, want %v", err, ErrUnavailable)
 		}
@@ -80,12 +85,35 @@ func TestOpenWithoutRedis(t *testing.T) {
 		if value, err := c.Add(t.Context(), 1); err != nil || value != 1 {
 			t.Errorf("%d, %v, want 1", value, err)
 		}
+		if got := log.text(); strings.Count(got, "redis is away") != 1 || strings.Count(got, "redis answers again") != 1 {
+			t.Errorf("log:\n%s", got)
+		}
 	})
+}
+
+// lines is a log.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // TestHalfOpen: the way to Redis swallows everything, and nobody is told.
 func TestHalfOpen(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, design string) {
+		t.Parallel()
 		p := newProxy(t, redistest.Start(t).Addr())
 		c := open(t, Config{Server: p.server(t), Design: design, Timeout: 2 * quick})
 		var wg sync.WaitGroup
@@ -123,6 +151,7 @@ func TestHalfOpen(t *testing.T) {
 
 // TestLostAnswer: Redis did it, and the answer never came.
 func TestLostAnswer(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, design string) {
 		p := newProxy(t, redistest.Start(t).Addr())
 		c := open(t, Config{Server: p.server(t), Design: design})
@@ -159,6 +188,7 @@ func TestLostAnswer(t *testing.T) {
 // said to be not done must not have happened, so only what is indeterminate leaves
 // a choice.
 func TestDisturbed(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, design string) {
 		p := newProxy(t, redistest.Start(t).Addr())
 		server := p.server(t)
@@ -228,6 +258,7 @@ func record(c *Counter, begun time.Time, firstCaller int) guardtest.History {
 
 // TestRefusals: what Redis says no to has not happened, and some of it may work later.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		spoil   []string

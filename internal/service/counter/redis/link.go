@@ -54,11 +54,14 @@ type link struct {
 
 	client     atomic.Pointer[rueidis.Client]
 	state      atomic.Pointer[outage]
+	closed     atomic.Bool
 	roundTrips atomic.Uint64
 	doubt      atomic.Int64 // connections older than this are not used again; after begun
 
 	first, stop, ended chan struct{}
 }
+
+var errNoAnswerYet = errors.New("no answer yet")
 
 // An outage is why Redis is away.
 type outage struct{ err error }
@@ -69,8 +72,7 @@ func newLink(cfg Config, p plan, key string) *link {
 		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log, oneByOne: !p.pipelining, begun: time.Now(),
 		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
-	l.state.Store(&outage{errors.New("no answer yet")})
-	opt.DialCtxFn = l.dial
+	l.state.Store(&outage{errNoAnswerYet})
 	opt.DisableRetry = true
 	opt.ClusterOption.MaxMovedRedirections = maxRedirects
 	opt.ForceSingleClient = cfg.Server.Embedded()
@@ -111,6 +113,7 @@ func (l *link) start() {
 func (l *link) close() {
 	close(l.stop)
 	<-l.ended
+	l.closed.Store(true)
 	if client := l.client.Load(); client != nil {
 		(*client).Close()
 	}
@@ -151,7 +154,7 @@ func (l *link) watch() {
 // node that has it answers.
 func (l *link) look() error {
 	if l.client.Load() == nil {
-		client, err := rueidis.NewClient(l.option)
+		client, err := l.newClient()
 		if err != nil {
 			return plain(err)
 		}
@@ -168,6 +171,22 @@ func (l *link) look() error {
 	}
 }
 
+// newClient connects. A client of rueidis that could not, or is closed, may still
+// refresh its view of a cluster a little later; it must not connect any more.
+func (l *link) newClient() (rueidis.Client, error) {
+	var failed atomic.Bool
+	opt := l.option
+	opt.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
+		if failed.Load() || l.closed.Load() {
+			return nil, &unsent{cause: net.ErrClosed}
+		}
+		return l.dial(ctx, addr, dialer, secure)
+	}
+	client, err := rueidis.NewClient(opt)
+	failed.Store(err != nil)
+	return client, err
+}
+
 // plain is the cause of an error, if it is one of a connection.
 func plain(err error) error {
 	var u *unsent
@@ -180,15 +199,18 @@ func plain(err error) error {
 // note remembers how Redis answered, and logs what is new.
 func (l *link) note(err error) {
 	before := l.state.Load()
+	isNew := before == nil || before.err == errNoAnswerYet
 	switch {
-	case err == nil && before != nil:
-		l.state.Store(nil)
-		l.log.Info("redis answers")
 	case err != nil:
 		l.state.Store(&outage{err})
 		l.distrust()
-		if before == nil {
+		if isNew {
 			l.log.Warn("redis is away", "error", err)
+		}
+	case before != nil:
+		l.state.Store(nil)
+		if !isNew {
+			l.log.Info("redis answers again")
 		}
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"contend/internal/redisserver/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// rueidis sleeps before it refreshes its view of a cluster, whether closed or not.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+}
 
 // patience is for a busy machine.
 const patience = 30 * time.Second

@@ -9,11 +9,16 @@ import (
 	"time"
 )
 
+// maxIdle is how long an unused connection is trusted. Redis (timeout in redis.conf) or
+// a load balancer may close it unnoticed; the shortest time in common use is 240 s.
+const maxIdle = time.Minute
+
 // A wire is a connection that counts, and that knows what has certainly not been sent.
 type wire struct {
 	net.Conn
 	link   *link
-	born   time.Duration
+	born   time.Duration // after link.begun, as is used
+	used   atomic.Int64
 	writes atomic.Int32 // up to 2; the first is the greeting, which carries no command
 }
 
@@ -23,7 +28,9 @@ func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure
 	if err != nil {
 		return nil, &unsent{cause: err}
 	}
-	return &wire{Conn: conn, link: l, born: born}, nil
+	w := &wire{Conn: conn, link: l, born: born}
+	w.used.Store(int64(born))
+	return w, nil
 }
 
 func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
@@ -38,7 +45,7 @@ func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, sec
 
 func (w *wire) Write(p []byte) (int, error) {
 	greeting := w.greeting()
-	if !greeting && int64(w.born) < w.link.doubt.Load() {
+	if !greeting && w.isStale() {
 		return 0, w.giveUp()
 	}
 	n, err := w.Conn.Write(p)
@@ -51,6 +58,14 @@ func (w *wire) Write(p []byte) (int, error) {
 		return 0, &unsent{cause: err}
 	}
 	return n, err
+}
+
+func (w *wire) isStale() bool {
+	if int64(w.born) < w.link.doubt.Load() {
+		return true
+	}
+	now := int64(time.Since(w.link.begun))
+	return now-w.used.Swap(now) > int64(maxIdle)
 }
 
 // giveUp ends the connection, and with it what others wait for in a pipeline.

@@ -1,0 +1,291 @@
+package redis
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/redisserver"
+	"contend/internal/redisserver/redistest"
+)
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// counts adds 1 to what was.
+func counts(t *testing.T, c *Counter, was int64) {
+	t.Helper()
+	if value, err := c.Add(t.Context(), 1); err != nil || value != was+1 {
+		t.Errorf("%d, %v, want %d", value, err, was+1)
+	}
+}
+
+// certificate writes one for 127.0.0.1 and its key, and returns what trusts it.
+func certificate(t *testing.T, dir string) (cert, key string, roots *x509.CertPool) {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, content := range map[string][]byte{
+		cert: text, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}),
+	} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots = x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	return cert, key, roots
+}
+
+// TestTLSAndAccessList uses a user who may do what the package comment says, and no
+// more.
+func TestTLSAndAccessList(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t)
+	cert, key, roots := certificate(t, t.TempDir())
+	port := freePort(t)
+	user := "--user counting on >secret resetkeys ~{contend:counter}* nocommands " +
+		"+evalsha +eval +get +set +hget +hset +hincrby +time +exists +watch +unwatch +multi +exec"
+	r := redistest.Start(t, append([]string{"--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
+		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no"}, strings.Fields(user)...)...)
+	url := "rediss://127.0.0.1:" + port
+	was := int64(0)
+	each(t, func(t *testing.T, design string) {
+		c := open(t, Config{Design: design, Server: at(t, redisserver.Config{
+			URL: url, Username: "counting", Password: "secret", TLS: &tls.Config{RootCAs: roots}})})
+		counts(t, c, was)
+		if _, err := c.Increment(t.Context(), 1, "id"+design); err != nil {
+			t.Error(err)
+		}
+		was += 2
+		if err := c.Ready(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, cfg := range map[string]redisserver.Config{
+		"a wrong password":      {URL: url, Username: "counting", Password: "wrong", TLS: &tls.Config{RootCAs: roots}},
+		"an unknown authority":  {URL: url, Username: "counting", Password: "secret"},
+		"no TLS at a TLS port":  {URL: strings.Replace(url, "rediss", "redis", 1)},
+		"TLS at another's port": {URL: strings.Replace(r.TCP(), "redis", "rediss", 1), TLS: &tls.Config{RootCAs: roots}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, Config{Design: "redis-script", Server: at(t, cfg), Timeout: 2 * quick})
+			_, err := c.Add(t.Context(), 1)
+			if !errors.Is(err, ErrUnavailable) || !errors.Is(c.Ready(), ErrUnavailable) {
+				t.Errorf("%v, want %v", err, ErrUnavailable)
+			}
+			if strings.Contains(fmt.Sprint(err, c.Ready()), "secret") {
+				t.Errorf("%v tells the password", err)
+			}
+		})
+	}
+}
+
+// cluster starts a cluster whose first node has all slots.
+func cluster(t *testing.T, nodes int) []*redisserver.Server {
+	t.Helper()
+	redistest.Need(t)
+	var (
+		servers []*redisserver.Server
+		hosts   []*redistest.Server
+		buses   []string
+	)
+	for range nodes {
+		buses = append(buses, freePort(t))
+		r := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", buses[len(buses)-1], "--cluster-node-timeout", "20000")
+		hosts = append(hosts, r)
+		servers = append(servers, at(t, redisserver.Config{URL: r.TCP()}))
+	}
+	must(t, servers[0], "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	for i, r := range hosts[1:] {
+		must(t, servers[i+1], "CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+2))
+		_, port, _ := net.SplitHostPort(r.Addr())
+		must(t, servers[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[i+1])
+	}
+	for _, server := range servers {
+		until(t, "the cluster is one", func() bool {
+			info, err := raw(t, server, "CLUSTER", "INFO").ToString()
+			return err == nil && strings.Contains(info, "cluster_state:ok") &&
+				strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", nodes))
+		})
+	}
+	return servers
+}
+
+// TestCluster moves the counter from node to node under the feet of its callers.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	nodes := cluster(t, 2)
+	each(t, func(t *testing.T, design string) {
+		c := open(t, Config{Server: nodes[0], Design: design, Key: design})
+		counts(t, c, 0)
+		slot, err := raw(t, nodes[0], "CLUSTER", "KEYSLOT", c.key).AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, ids := fmt.Sprint(slot), []string{id(t, nodes[0]), id(t, nodes[1])}
+		must(t, nodes[1], "CLUSTER", "SETSLOT", number, "IMPORTING", ids[0])
+		must(t, nodes[0], "CLUSTER", "SETSLOT", number, "MIGRATING", ids[1])
+		counts(t, c, 1) // it is still there
+		host, port, _ := net.SplitHostPort(strings.TrimPrefix(nodes[1].URL(), "redis://"))
+		must(t, nodes[0], "MIGRATE", host, port, c.key, "0", "10000")
+		if design != "redis-naive" { // it has no connection that follows ASK
+			counts(t, c, 2)
+		} else if _, err := c.Add(t.Context(), 1); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("on its way: %v, want %v", err, ErrUnavailable)
+		} else {
+			must(t, nodes[0], "CLUSTER", "SETSLOT", number, "STABLE")
+		}
+		for _, node := range []int{1, 0} {
+			must(t, nodes[node], "CLUSTER", "SETSLOT", number, "NODE", ids[1])
+		}
+		until(t, "it works at its new place", func() bool {
+			_, err := c.Add(t.Context(), 1)
+			if err != nil && !errors.Is(err, ErrUnavailable) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+		value, err := c.Load(t.Context())
+		if want := int64(c.Stats().Increments); err != nil || value != want {
+			t.Errorf("Load = %d, %v, want %d", value, err, want)
+		}
+		if change, err := c.Increment(t.Context(), 1, "id"); err != nil || change.Value != value+1 {
+			t.Errorf("with an id: %+v, %v, want %d", change, err, value+1)
+		}
+	})
+}
+
+func id(t *testing.T, server *redisserver.Server) string {
+	t.Helper()
+	text, err := raw(t, server, "CLUSTER", "MYID").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestSentinel: when the master dies, the counter goes on at the replica that takes
+// its place.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	host, port, _ := net.SplitHostPort(master.Addr())
+	replica := redistest.Start(t, "--replicaof", host+" "+port)
+	sentinel := startSentinel(t, port)
+	server := at(t, redisserver.Config{URL: "redis://" + sentinel + "?master_set=m"})
+	var counters []*Counter
+	each(t, func(t *testing.T, design string) {
+		c, err := Open(Config{Server: server, Design: design, Key: design, Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counters = append(counters, c)
+		counts(t, c, 0)
+	})
+	t.Cleanup(func() {
+		for _, c := range counters {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	copyOf := at(t, redisserver.Config{URL: replica.URL()})
+	until(t, "the replica has it all", func() bool {
+		all := true
+		for _, c := range counters {
+			value, err := raw(t, copyOf, "HGET", c.key, fieldCounter).AsInt64()
+			all = all && err == nil && value == 1
+		}
+		return all
+	})
+	until(t, "the sentinel knows the replica", func() bool {
+		found, err := raw(t, at(t, redisserver.Config{URL: "redis://" + sentinel}), "SENTINEL", "REPLICAS", "m").ToArray()
+		return err == nil && len(found) == 1
+	})
+	master.Kill()
+	for _, c := range counters {
+		until(t, "the replica counts", func() bool {
+			_, err := c.Add(t.Context(), 1)
+			return err == nil
+		})
+		if value, err := c.Load(t.Context()); err != nil || value < 2 {
+			t.Errorf("Load = %d, %v, want at least 2", value, err)
+		}
+		until(t, "it is ready", func() bool { return c.Ready() == nil })
+	}
+}
+
+// startSentinel has one look after the master at a port, and returns its address.
+func startSentinel(t *testing.T, masterPort string) string {
+	t.Helper()
+	dir, port := t.TempDir(), freePort(t)
+	conf := filepath.Join(dir, "sentinel.conf")
+	text := "bind 127.0.0.1\nport " + port + "\ndir " + dir + "\n" +
+		"sentinel monitor m 127.0.0.1 " + masterPort + " 1\n" +
+		"sentinel down-after-milliseconds m 1000\nsentinel failover-timeout m 5000\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("redis-server", conf, "--sentinel")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := "127.0.0.1:" + port
+	until(t, "the sentinel answers", func() bool {
+		opt := rueidis.ClientOption{InitAddress: []string{address}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true}
+		client, err := rueidis.NewClient(opt)
+		if err != nil {
+			if client != nil {
+				client.Close()
+			}
+			return false
+		}
+		defer client.Close()
+		return true
+	})
+	return address
+}
