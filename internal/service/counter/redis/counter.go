@@ -96,12 +96,19 @@ func (c *Counter) Increment(ctx context.Context, n int64, id string) (Change, er
 	if err := ctx.Err(); err != nil {
 		return Change{}, c.count(unavailable(err))
 	}
+	var (
+		change Change
+		err    error
+	)
 	if id != "" {
-		change, err := c.incrementOnce(ctx, n, id)
-		return change, c.count(err)
+		change, err = c.incrementOnce(ctx, n, id)
+	} else {
+		change, err = c.increment(ctx, n)
 	}
-	change, err := c.increment(ctx, n)
-	return change, c.count(err)
+	if c.count(err) != nil {
+		return Change{}, err
+	}
+	return change, nil
 }
 
 // Add is Increment without an id.
@@ -198,15 +205,17 @@ func (c *Counter) release() { <-c.slots }
 // connection was stale is sent on another; and so is what has not been sent because
 // somebody else, whose context has ended, was connecting for all.
 func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
+	if c.pipelining { // where only the context ends a wait
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	} else {
+		ctx = within(ctx, c.timeout)
+	}
 	if err := c.acquire(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
 	defer c.release()
-	if c.pipelining { // there, nothing but the context ends a wait
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.timeout)
-		defer cancel()
-	}
 	for {
 		c.tally.commands.Add(1)
 		result := client.Do(ctx, cmd)
@@ -214,4 +223,20 @@ func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Com
 			return result
 		}
 	}
+}
+
+// A timed context has a deadline for connections, and spares a timer.
+type timed struct {
+	context.Context
+	deadline time.Time
+}
+
+func (t timed) Deadline() (time.Time, bool) { return t.deadline, true }
+
+func within(ctx context.Context, d time.Duration) context.Context {
+	deadline := time.Now().Add(d)
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(deadline) {
+		return ctx
+	}
+	return timed{ctx, deadline}
 }

@@ -105,9 +105,10 @@ type Config struct {
 	Design string // of Lookup
 	// Key names the counter; "" means contend:counter. It has no braces.
 	Key string
-	// Timeout bounds one operation on Redis; 0 means 1 s. A call can last twice
-	// as long: until there is a connection, or until the batch before its own is
-	// answered, and then for its own operation.
+	// Timeout bounds one operation on Redis, the connecting included; 0 means 1 s.
+	// An increment under redis-combining can last twice as long, because the batch
+	// before its own may have to time out first; and one that Redis has to be told
+	// the script for, too.
 	Timeout time.Duration
 	// Log hears when Redis is lost and found; nil means none.
 	Log *slog.Logger
@@ -117,17 +118,17 @@ type Config struct {
 func (cfg Config) complete() (Config, plan, error) {
 	var mistakes []error
 	if cfg.Server == nil {
-		mistakes = append(mistakes, errors.New("Server: nil, want an open one"))
+		mistakes = append(mistakes, errors.New("no server"))
 	}
 	p, err := lookup(cfg.Design)
 	if err != nil {
 		mistakes = append(mistakes, err)
 	}
 	if strings.ContainsAny(cfg.Key, "{}") {
-		mistakes = append(mistakes, fmt.Errorf("Key %q: want one without braces", cfg.Key))
+		mistakes = append(mistakes, fmt.Errorf("key %q: want one without braces", cfg.Key))
 	}
 	if cfg.Timeout < 0 {
-		mistakes = append(mistakes, fmt.Errorf("Timeout %v: want more than 0, or 0 for %v", cfg.Timeout, defaultTimeout))
+		mistakes = append(mistakes, fmt.Errorf("timeout %v: want more than 0, or 0 for %v", cfg.Timeout, defaultTimeout))
 	}
 	if cfg.Key == "" {
 		cfg.Key = defaultKey

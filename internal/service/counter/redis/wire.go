@@ -24,6 +24,11 @@ type wire struct {
 
 func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
 	born := time.Since(l.begun)
+	if deadline, ok := ctx.Deadline(); ok { // which may have no timer
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
 	conn, err := l.connect(ctx, addr, dialer, secure)
 	if err != nil {
 		return nil, &unsent{cause: err}

@@ -43,7 +43,7 @@ func TestWire(t *testing.T) {
 		{name: "unused for long", writes: []string{"HELLO", "a"}, unsent: true,
 			before: func(*link) { time.Sleep(maxIdle + 1) }},
 		{name: "in doubt", writes: []string{"HELLO", "a"}, unsent: true,
-			before: func(l *link) { time.Sleep(1); l.distrust() }},
+			before: func(l *link) { time.Sleep(time.Nanosecond); l.distrust() }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestWireOfAPipeline(t *testing.T) {
 		if _, err := w.Write([]byte("HELLO")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		l.distrust()
 		var u *unsent
 		if _, err := w.Write([]byte("a")); err == nil || errors.As(err, &u) {
