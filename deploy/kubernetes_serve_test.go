@@ -242,6 +242,7 @@ func TestKubernetesServes(t *testing.T) {
 	t.Parallel()
 	for _, overlay := range overlays {
 		t.Run(overlay, func(t *testing.T) {
+			t.Parallel()
 			n := newNode(t, buildCluster(t, overlay))
 			w, container := n.workload("counter")
 			n.mount(w, container, unchanged)
@@ -375,8 +376,9 @@ func (n *node) experiment(address string) {
 	w, container := n.workload("experiment")
 	n.mount(w, container, func(text string) string {
 		for _, s := range []struct{ long, short string }{
-			{`\bcounter:80\b`, address}, {`duration: \S+s\b`, "duration: 20ms"}, {`warmup: \S+s\b`, "warmup: 20ms"},
-			{`timeout: \S+s\b`, "timeout: 60s"}, {`rounds: \d+`, "rounds: 1"}, {`pairs: \d+`, "pairs: 1"},
+			{`\bcounter:80\b`, address}, {`rounds: \d+`, "rounds: 1"}, {`pairs: \d+`, "pairs: 1"},
+			{`vus: \[.*?\]`, "vus: [4]"}, {`duration: \S+s\b`, "duration: 500ms"}, {`warmup: \S+s\b`, "warmup: 20ms"},
+			{`timeout: \S+s\b`, "timeout: 60s"},
 		} {
 			pattern := regexp.MustCompile(s.long)
 			if !pattern.MatchString(text) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -100,9 +101,14 @@ func strict() *json.Serializer {
 	return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true, Strict: true})
 }
 
+// kustomizing lets one at a time build: kustomize does not say that several may.
+var kustomizing sync.Mutex
+
 // kustomize returns what kustomize makes of a folder.
 func kustomize(t *testing.T, dir string) []object {
 	t.Helper()
+	kustomizing.Lock()
+	defer kustomizing.Unlock()
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)
