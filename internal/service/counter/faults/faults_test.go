@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -47,6 +48,17 @@ func TestReplicaKilled(t *testing.T) {
 	for i := range f.replicas {
 		f.window(replicaKilled(i))
 	}
+}
+
+// The supervisor of replicas behind one address starts again what is killed.
+func TestSupervisedReplicaKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("--replicas needs Linux")
+	}
+	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true, supervised: true})
+	f.rush(crowded, size(1), childKilled(), childKilled())
+	f.window(childKilled())
 }
 
 // What a Redis that writes its append-only file has confirmed survives kill -9:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,22 +30,28 @@ type fleet struct {
 type setting struct {
 	design  string
 	timeout time.Duration // of one operation on the Redis
-	direct  bool          // no proxy
-	redis   []string      // further arguments of the redis-server
+	direct  bool          // by the socket of the Redis, past the proxy
+	// supervised: one process keeps the replicas, behind one address.
+	supervised bool
+	redis      []string // further arguments of the redis-server
 }
 
 func startFleet(t testing.TB, s setting) *fleet {
 	t.Helper()
-	f := &fleet{t: t, redis: redistest.Start(t, s.redis...)}
-	url := f.redis.TCP()
+	// Without a port, which somebody else could take while the Redis is away.
+	f := &fleet{t: t, redis: redistest.Start(t, append([]string{"--port", "0"}, s.redis...)...)}
+	url := f.redis.URL()
 	if !s.direct {
-		socket := strings.TrimPrefix(f.redis.URL(), "unix://")
+		socket := strings.TrimPrefix(url, "unix://")
 		f.proxy = startProxy(t, func() (net.Conn, error) { return net.Dial("unix", socket) })
 		url = "redis://" + f.proxy.addr()
 	}
-	for range replicaCount {
-		f.replicas = append(f.replicas,
-			startReplica(t, s.design, "--redis", url, "--redis-timeout", s.timeout.String()))
+	args, processes := []string{"--redis", url, "--redis-timeout", s.timeout.String()}, replicaCount
+	if s.supervised {
+		args, processes = append(args, "--replicas", strconv.Itoa(replicaCount)), 1
+	}
+	for range processes {
+		f.replicas = append(f.replicas, startReplica(t, s.design, args...))
 	}
 	f.allReady()
 	return f
@@ -159,7 +166,7 @@ func (f *fleet) window(x fault) {
 	after := f.settled(h)
 	end := time.Since(c.begin)
 	h = append(h, guardtest.Call{Caller: windowCallers, Value: after, Start: end, End: end})
-	f.t.Logf("a window with %s: %d calls, %d indeterminate", x.name, len(h), len(h)-len(h.Succeeded()))
+	begin := time.Now()
 	for _, err := range []error{
 		guardtest.CheckTotal(h, before, after),
 		guardtest.CheckMonotonic(h),
@@ -170,4 +177,6 @@ func (f *fleet) window(x fault) {
 			f.t.Errorf("a window with %s: %v", x.name, err)
 		}
 	}
+	f.t.Logf("a window with %s: %d calls, %d indeterminate, judged in %v", x.name, len(h), len(h)-len(h.Succeeded()),
+		time.Since(begin).Round(time.Millisecond))
 }

@@ -27,6 +27,7 @@ const patience = 60 * time.Second
 var program string
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // scenarios wait more than they work
 	flag.Parse()
 	os.Exit(run(m))
 }

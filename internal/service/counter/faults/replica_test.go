@@ -5,7 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,6 +133,28 @@ func (r *replica) dial(addr string) []*grpc.ClientConn {
 	}
 	r.conns = append(r.conns, conns...)
 	return conns
+}
+
+// children are the processes that it has started, in Linux.
+func (r *replica) children() []int {
+	r.t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", r.cmd.Process.Pid))
+	if err != nil || len(tasks) == 0 {
+		r.t.Fatalf("no tasks of a replica: %v", err)
+	}
+	var pids []int
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task) // of a thread that may have ended
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
 }
 
 // kill ends the process as kill -9 does.

@@ -1,6 +1,10 @@
 package faults_test
 
-import "time"
+import (
+	"os"
+	"slices"
+	"time"
+)
 
 // operationTimeout is that of one operation on the Redis where things are to fail.
 const operationTimeout = 400 * time.Millisecond
@@ -40,6 +44,22 @@ func replicaKilled(i int) fault {
 	return fault{name: "a replica killed", hold: 200 * time.Millisecond,
 		begin: func(f *fleet) { f.replicas[i].kill() },
 		end:   func(f *fleet) { f.replicas[i].start() }}
+}
+
+// childKilled ends one of the replicas that a supervisor keeps.
+func childKilled() fault {
+	var before []int
+	return fault{name: "a supervised replica killed", hold: 50 * time.Millisecond,
+		begin: func(f *fleet) {
+			before = f.replicas[0].children()
+			victim, _ := os.FindProcess(before[0])
+			_ = victim.Kill()
+		},
+		bites: func(f *fleet, _ *crowd, _ counts) bool {
+			now := f.replicas[0].children()
+			return len(now) == len(before) && !slices.Equal(now, before)
+		},
+		end: nothing}
 }
 
 // redisKilled ends the Redis as kill -9 does, and starts it with what its
