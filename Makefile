@@ -1,13 +1,80 @@
-.PHONY: build test race bench lint fuzz lab golden
+# What each target needs is checked by it: `make` alone lists them.
+PKG      ?= ./...
+BENCH    ?= .
+LAB      ?=
+ENGINE   ?= docker
+IMAGE    ?= contend:dev
+OUT      ?= contend
+KUBE     ?= Kubernetes
+# As in the Dockerfile, which says why.
+FLAGS    := -trimpath -tags=grpcnotrace
+COMPOSE  := deploy/compose
+SECRETS  := $(COMPOSE)/secrets
 
-build:   ; go build ./cmd/contend
-test:    ; go test ./...
-race:    ; go test -race ./...
-bench:   ; go test -run '^$$' -bench . -benchmem ./...
-lab:     ; go run ./cmd/contend lab
-golden:  ; go test ./report ./experiment ./internal/cli -update
-fuzz:    ; ./.ci/fuzz 100000x
-lint:
-	test -z "$$(gofmt -s -l .)"
-	go vet ./...
-	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+.PHONY: help build test race bench lint fuzz golden lab image compose-up compose-down compose-secrets kube-validate engine
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+build: ## the program, ./contend
+	CGO_ENABLED=0 go build $(FLAGS) -o $(OUT) ./cmd/contend
+
+test: ## all tests; CI=true makes a missing real component a failure
+	go test $(PKG)
+
+race: ## all tests with the race detector
+	go test -race $(PKG)
+
+bench: ## all benchmarks
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+lint: ## gofmt, vet, staticcheck
+	@unformatted=$$(gofmt -s -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted" >&2; exit 1; }
+	go vet $(PKG)
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKG)
+
+fuzz: ## every fuzz test, 100 000 inputs each
+	./.ci/fuzz 100000x
+
+golden: ## write the golden files anew
+	go test ./report ./experiment ./internal/cli -update
+
+lab: ## rerun the published experiments, or LAB="ID --profile standard"
+	CGO_ENABLED=0 go run $(FLAGS) ./cmd/contend lab $(LAB)
+
+image: engine ## the container image, after its tests
+	$(ENGINE) build -f deploy/Dockerfile --target test .
+	$(ENGINE) build -f deploy/Dockerfile -t $(IMAGE) .
+
+compose-up: engine compose-secrets ## counter, proxy, router, Redis, PostgreSQL, Prometheus, Grafana
+	@$(ENGINE) compose version >/dev/null 2>&1 || \
+		{ echo "make $@: $(ENGINE) has no subcommand compose: install the Compose plugin" >&2; exit 1; }
+	$(ENGINE) compose -f $(COMPOSE)/compose.yaml up --build --detach --wait
+
+compose-down: engine ## stop them; their volumes stay
+	$(ENGINE) compose -f $(COMPOSE)/compose.yaml down
+
+compose-secrets: ## passwords and tokens for Compose, where there are none yet
+	@umask 022; mkdir -p -m 700 $(SECRETS); cd $(SECRETS); \
+	random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }; \
+	[ -s postgres-password ] || { random >postgres-password; rm -f pgpass; }; \
+	[ -s pgpass ] || echo "postgres:5432:ran:ran:$$(cat postgres-password)" >pgpass; \
+	[ -s router-tokens ] || echo "demo $$(random)" >router-tokens
+
+kube-validate: ## the Kubernetes manifests: our own checks, then kubectl and kubeconform if they are here
+	go test -run "$(KUBE)" ./deploy
+	@for overlay in deploy/kubernetes/overlays/*; do \
+		if command -v kubectl >/dev/null; then \
+			kubectl kustomize $$overlay >/dev/null && echo "kubectl kustomize $$overlay: ok" || exit 1; \
+			if command -v kubeconform >/dev/null; then \
+				kubectl kustomize $$overlay | kubeconform -strict -summary || exit 1; \
+			fi; \
+		fi; \
+	done
+	@for tool in kubectl kubeconform; do command -v $$tool >/dev/null || echo "$$tool is not installed: left out"; done
+
+engine:
+	@command -v $(ENGINE) >/dev/null || \
+		{ echo "no $(ENGINE) on the PATH: install a container engine, or name yours, as in ENGINE=podman" >&2; exit 1; }
+	@$(ENGINE) info >/dev/null 2>&1 || \
+		{ echo "$(ENGINE) has no engine to talk to: start it, or name another, as in ENGINE=podman" >&2; exit 1; }
