@@ -18,7 +18,7 @@ type File struct {
 	Title string `yaml:"title"`
 	// Question is what the experiment answers, in one sentence.
 	Question string `yaml:"question,omitempty"`
-	// Source names the publication that the experiment reruns.
+	// Source names the publication that the experiment reruns or goes on from.
 	Source string `yaml:"source,omitempty"`
 	// Status is empty, or planned: then the experiment is listed and not run.
 	Status   string             `yaml:"status,omitempty"`
