@@ -87,17 +87,18 @@ func (f *fleet) keep(ctx context.Context, i int, started chan<- error) error {
 			tell(nil)
 			return err
 		}
-		if !served {
-			tell(fmt.Errorf("replica %d ended before it served: %w", i+1, err))
-			return nil
-		}
 		if time.Since(began) >= steady {
 			pause = firstPause
 		}
 		select {
-		case <-ctx.Done():
+		case <-ctx.Done(): // a signal to the whole group may end a replica first
+			tell(nil)
 			return nil
 		case <-time.After(pause):
+		}
+		if !served {
+			tell(fmt.Errorf("replica %d ended before it served: %w", i+1, err))
+			return nil
 		}
 		f.log.Warn("replica ended, and is started again", "replica", i+1, "error", err, "after", pause)
 		pause = min(2*pause, maxPause)

@@ -70,14 +70,14 @@ func (h *handler) serveShared(ctx *fasthttp.RequestCtx, r *statusRoute) {
 
 // idOf returns the idempotency key of a request, "" if it has none.
 func idOf(header *fasthttp.RequestHeader) (string, error) {
-	first := header.Peek(idHeader)
-	if len(first) == 0 {
+	keys := header.PeekAll(idHeader)
+	if len(keys) == 0 {
 		return "", nil
 	}
-	if !validID(first) || len(header.PeekAll(idHeader)) > 1 {
+	if len(keys) > 1 || !validID(keys[0]) {
 		return "", errID
 	}
-	return string(first), nil
+	return string(keys[0]), nil
 }
 
 func answerChange(ctx *fasthttp.RequestCtx, r *statusRoute, c change) {

@@ -98,7 +98,7 @@ func (r *rpc) increment(ctx context.Context, n int64) (int64, error) {
 	id := ""
 	if ids := metadata.ValueFromIncomingContext(ctx, idMetadata); len(ids) > 0 {
 		id = ids[0]
-		if len(ids) > 1 || id == "" || !validID(id) {
+		if len(ids) > 1 || !validID(id) {
 			return 0, status.Error(codes.InvalidArgument, errID.Error())
 		}
 	}

@@ -80,7 +80,7 @@ func validID[T string | []byte](text T) bool {
 			return false
 		}
 	}
-	return len(text) <= maxID
+	return 1 <= len(text) && len(text) <= maxID
 }
 
 // meaning says in both protocols what the error of an increment means.

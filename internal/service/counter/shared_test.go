@@ -182,6 +182,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		{"the same again", []string{"a b~!"}, 200, 2, codes.OK},
 		{"the longest", []string{strings.Repeat("x", 128)}, 200, 3, codes.OK},
 		{"too long", []string{strings.Repeat("x", 129)}, 400, 3, codes.InvalidArgument},
+		{"an empty one", []string{""}, 400, 3, codes.InvalidArgument},
 		{"two", []string{"a", "b"}, 400, 3, codes.InvalidArgument},
 	}
 	for _, tt := range tests {
@@ -207,7 +208,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		})
 	}
-	for text, want := range map[string]bool{"a": true, " ": true, "~": true, "": true, "\x7f": false, "ä": false, "\t": false, "\x00": false} {
+	for text, want := range map[string]bool{"a": true, " ": true, "~": true, "": false, "\x7f": false, "ä": false, "\t": false, "\x00": false} {
 		if got := validID(text); got != want {
 			t.Errorf("validID(%q) = %v", text, got)
 		}
