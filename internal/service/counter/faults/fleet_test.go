@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,12 +120,16 @@ func (f *fleet) value() int64 {
 	return value
 }
 
+// increments in which each fault of a rush strikes once.
+const perRound = 100_000
+
 // rush has callers make at least so many increments, while the faults strike one
-// after the other, spread over them, and judges what happened.
+// after the other, again and again, spread over them, and judges what happened.
 func (f *fleet) rush(w workload, increments int, faults ...fault) guardtest.History {
 	f.t.Helper()
 	before := f.value()
 	begin := time.Now()
+	faults = slices.Repeat(faults, max(1, increments/perRound))
 	c := gather(f.t, f.replicas, w)
 	for i, x := range faults {
 		due := int64(increments * (i + 1) / (len(faults) + 1))
