@@ -13,11 +13,13 @@ import (
 // join it, as long as some do. One yield puts it behind all that can run now.
 const yields = 4
 
-// A combiner sends one script call at a time. Increments that come meanwhile form
-// the next batch; its first caller starts a goroutine that sends it.
+// A combiner has one script call under way at a time. Increments that come meanwhile
+// form the next batch; its first caller starts a goroutine that sends it. Somebody who
+// has been alone for two calls makes them as under redis-script.
 type combiner struct {
 	c      *Counter
 	flight sync.Mutex // held while a call is under way
+	crowd  int        // who made the last call; under flight
 
 	mu   sync.Mutex
 	open *batch // joined by the next caller; nil if there is none
@@ -39,6 +41,14 @@ type batch struct {
 }
 
 func (b *combiner) increment(ctx context.Context, n int64) (Change, error) {
+	if b.flight.TryLock() {
+		if b.crowd <= 1 && b.size() == 0 {
+			b.crowd = 1
+			defer b.flight.Unlock()
+			return b.c.script(ctx, n)
+		}
+		b.flight.Unlock()
+	}
 	q, place := b.join(n)
 	if q == nil {
 		return b.c.script(ctx, n)
@@ -94,8 +104,10 @@ func (b *combiner) leave(q *batch, place int, cause error) error {
 // lead sends a batch when its turn comes.
 func (b *combiner) lead(q *batch) {
 	b.flight.Lock()
-	b.gather(q)
-	if total, callers := b.seal(q); callers > 0 {
+	b.gather()
+	total, callers := b.seal(q)
+	b.crowd = callers
+	if callers > 0 {
 		var change Change
 		change, q.err = b.c.script(context.Background(), total)
 		q.before, q.at = change.Value-total, change.At
@@ -105,20 +117,24 @@ func (b *combiner) lead(q *batch) {
 }
 
 // gather lets callers join who can run now.
-func (b *combiner) gather(q *batch) {
+func (b *combiner) gather() {
 	for range yields {
-		before := b.size(q)
+		before := b.size()
 		runtime.Gosched()
-		if b.size(q) == before {
+		if b.size() == before {
 			return
 		}
 	}
 }
 
-func (b *combiner) size(q *batch) int {
+// size is how many have joined the next batch.
+func (b *combiner) size() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(q.sums)
+	if b.open == nil {
+		return 0
+	}
+	return len(b.open.sums)
 }
 
 // seal ends the joining, and returns the sum and for how many callers it is.

@@ -126,6 +126,7 @@ func TestCallerWhoLeavesTooLate(t *testing.T) {
 	s := stall(t)
 	s.p.set(flowing)
 	s.wg.Wait()
+	s.crowd = 2 // so it is not alone
 	s.p.set(held)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 1)

@@ -30,7 +30,7 @@ type increment func(ctx context.Context, n int64) (Change, error)
 // Its errors are ErrUnavailable, ErrIndeterminate, guard.ErrClosed, or that Redis
 // says no for good: the sum would overflow, or the key holds something else. Each
 // wraps its cause, and the error of a context that ended the wait. Values do not
-// wrap around.
+// wrap around, but in an embedded Redis, which does not notice.
 type Counter struct {
 	increment         increment
 	key               string

@@ -6,12 +6,13 @@
 //	{contend:counter}         counter 7, status 1, lastChanged 1700000000
 //	{contend:counter}:id:ID   what the increment with this idempotency key got
 //
-// The braces keep the keys of a counter on one node of a cluster. A user of Redis'
-// access lists needs +evalsha +eval +get +set +hget +hset +hincrby +time
-// +exists on these keys; and +watch +unwatch +multi +exec for redis-naive.
+// The braces keep the keys of a counter on one node of a cluster. Redis 5 or newer, or
+// Valkey. A user of access lists needs +evalsha +eval +get +set +hget +hset +hincrby
+// +time +exists on these keys; +watch +unwatch +multi +exec for redis-naive; and
+// +cluster|slots in a cluster.
 //
 // What Redis loses, the counter loses: after a failover to a replica that lags
-// behind, values come a second time.
+// behind, values come a second time. Redis is trusted: its answers are believed.
 package redis
 
 import (
