@@ -10,14 +10,21 @@ import (
 
 const combining = "redis-combining"
 
-// crowded is the workload of the large scenarios.
-var crowded = workload{callers: callerCount}
+// large returns the workload of a large scenario. The race detector's is slower,
+// and leaves others the processors while a fault lasts.
+func large(callers int) workload {
+	w := workload{callers: callers}
+	if raceEnabled {
+		w.pause = 30 * time.Millisecond
+	}
+	return w
+}
 
 // Where nothing fails, every call is acknowledged, and no value is left out.
 func TestCalm(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: combining, timeout: patience})
-	exact(t, f.rush(crowded, size(1)))
+	exact(t, f.rush(large(callerCount), size(1)))
 	for range 4 {
 		f.window(calm)
 	}
@@ -35,7 +42,7 @@ func exact(t *testing.T, h guardtest.History) {
 func TestProxyFaults(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
-	f.rush(crowded, size(1), weathers()...)
+	f.rush(large(callerCount), size(1), weathers()...)
 	for _, x := range weathers() {
 		f.window(x)
 	}
@@ -44,7 +51,7 @@ func TestProxyFaults(t *testing.T) {
 func TestReplicaKilled(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true})
-	f.rush(crowded, size(1), replicaKilled(0), replicaKilled(1), replicaKilled(2))
+	f.rush(large(callerCount), size(1), replicaKilled(0), replicaKilled(1), replicaKilled(2))
 	for i := range f.replicas {
 		f.window(replicaKilled(i))
 	}
@@ -57,7 +64,7 @@ func TestSupervisedReplicaKilled(t *testing.T) {
 		t.Skip("--replicas needs Linux")
 	}
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true, supervised: true})
-	f.rush(crowded, size(1), childKilled(), childKilled())
+	f.rush(large(callerCount), size(1), childKilled(), childKilled())
 	f.window(childKilled())
 }
 
@@ -72,7 +79,7 @@ func TestRedisRestarted(t *testing.T) {
 			t.Parallel()
 			f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true,
 				redis: []string{"--appendfsync", fsync.policy}})
-			f.rush(crowded, size(fsync.share), redisKilled(), redisKilled())
+			f.rush(large(callerCount), size(fsync.share), redisKilled(), redisKilled())
 			f.window(redisKilled())
 		})
 	}
@@ -85,7 +92,7 @@ func TestRefusedDidNotHappen(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			f := startFleet(t, setting{design: d.name, timeout: patience, direct: true})
-			exact(t, f.rush(workload{callers: d.callers}, size(d.share), refusals()...))
+			exact(t, f.rush(large(d.callers), size(d.share), refusals()...))
 		})
 	}
 }
@@ -110,7 +117,7 @@ func TestDesignsUnderFaults(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			f := startFleet(t, setting{design: d.name, timeout: operationTimeout})
-			f.rush(workload{callers: d.callers}, size(d.share), append(weathers(), replicaKilled(1), redisKilled())...)
+			f.rush(large(d.callers), size(d.share), append(weathers(), replicaKilled(1), redisKilled())...)
 			f.window(weathers()[0])
 			f.window(weathers()[3])
 		})
@@ -122,7 +129,9 @@ func TestDesignsUnderFaults(t *testing.T) {
 func TestRepeatedUnderTheirKeys(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
-	exact(t, f.rush(workload{callers: callerCount, withIDs: true}, size(10),
+	repeating := large(callerCount)
+	repeating.withIDs = true
+	exact(t, f.rush(repeating, size(10),
 		append(weathers(), replicaKilled(2), redisKilled())...))
 }
 
