@@ -56,7 +56,9 @@ func (b *combiner) increment(ctx context.Context, n int64) (Change, error) {
 	select {
 	case <-q.done:
 	case <-ctx.Done():
-		return Change{}, b.leave(q, place, ctx.Err())
+		if err := b.leave(q, place, ctx.Err()); err != nil {
+			return Change{}, err
+		}
 	}
 	switch {
 	case q.err == nil:
@@ -89,10 +91,16 @@ func (b *combiner) join(n int64) (*batch, int) {
 	return q, len(q.sums) - 1
 }
 
-// leave takes a caller out whose context has ended, unless it is too late.
+// leave takes a caller out whose context has ended, unless it is too late. It returns
+// nil if there is an answer already.
 func (b *combiner) leave(q *batch, place int, cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	select {
+	case <-q.done:
+		return nil
+	default:
+	}
 	if q.sealed {
 		return fmt.Errorf("%w: %w", ErrIndeterminate, cause)
 	}

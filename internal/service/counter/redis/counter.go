@@ -86,8 +86,12 @@ func Open(cfg Config) (*Counter, error) {
 	return c, nil
 }
 
+// maxID bounds an idempotency key, in bytes: the keys of ten minutes are in memory.
+const maxID = 512
+
 // Increment adds n and returns the change. Of all increments with the same id within
-// ten minutes one happens, and all return what it did; "" is no id.
+// ten minutes one happens, and all return what it did; "" is no id, and 512 bytes are
+// the longest.
 func (c *Counter) Increment(ctx context.Context, n int64, id string) (Change, error) {
 	if !c.enter() {
 		return Change{}, guard.ErrClosed
@@ -95,6 +99,9 @@ func (c *Counter) Increment(ctx context.Context, n int64, id string) (Change, er
 	defer c.door.RUnlock()
 	if err := ctx.Err(); err != nil {
 		return Change{}, c.count(unavailable(err))
+	}
+	if len(id) > maxID {
+		return Change{}, c.count(fmt.Errorf("redis: id of %d bytes: want at most %d", len(id), maxID))
 	}
 	var (
 		change Change

@@ -118,6 +118,9 @@ func TestOnce(t *testing.T) {
 					})
 				}
 				wg.Wait()
+				if _, err := c.Increment(t.Context(), 1, strings.Repeat("x", maxID+1)); err == nil || !isRefusal(err) {
+					t.Errorf("a long id: %v", err)
+				}
 				if change, err := c.Increment(t.Context(), 1, "id 2"); err != nil || change.Value != 4 {
 					t.Errorf("another id: %+v, %v, want 4", change, err)
 				}

@@ -184,6 +184,39 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
+// TestWrongAnswers: what comes that Redis would not say ends the connection, and
+// neither this process nor the order of answers.
+func TestWrongAnswers(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t, redistest.Start(t).Addr())
+	each(t, func(t *testing.T, design string) {
+		c := open(t, Config{Server: p.server(t), Design: design, Key: design})
+		for _, extra := range []string{
+			":7\r\n", "*2\r\n:7\r\n:7\r\n", "$999999999\r\n", "*999999999\r\n", "?\r\n", "\r\n", strings.Repeat("*1\r\n", maxReply),
+		} {
+			p.add("")
+			until(t, "it works", func() bool {
+				_, err := c.Add(t.Context(), 1)
+				return err == nil
+			})
+			p.add(extra)
+			_, err := c.Add(t.Context(), 1)
+			if !errors.Is(err, ErrIndeterminate) && !errors.Is(err, ErrUnavailable) {
+				t.Errorf("after %.20q: %v", extra, err)
+			}
+		}
+		p.add("")
+		until(t, "it is as it should be", func() bool {
+			value, err := c.Load(t.Context())
+			stats := c.Stats()
+			if err == nil && (value < int64(stats.Increments) || value > int64(stats.Increments+stats.Indeterminate)) {
+				t.Errorf("Load = %d after %+v", value, stats)
+			}
+			return err == nil
+		})
+	})
+}
+
 // TestDisturbed has callers of two processes count through a bad connection. What was
 // said to be not done must not have happened, so only what is indeterminate leaves
 // a choice.

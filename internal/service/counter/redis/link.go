@@ -50,6 +50,7 @@ type link struct {
 	key      string
 	log      *slog.Logger
 	oneByOne bool // no connection carries two commands at a time
+	listens  bool // sentinels send messages that answer nothing
 	begun    time.Time
 
 	client     atomic.Pointer[rueidis.Client]
@@ -69,7 +70,7 @@ type outage struct{ err error }
 func newLink(cfg Config, p plan, key string) *link {
 	opt := cfg.Server.Options()
 	l := &link{
-		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log, oneByOne: !p.pipelining, begun: time.Now(),
+		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log, oneByOne: !p.pipelining, listens: opt.Sentinel.MasterSet != "", begun: time.Now(),
 		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	l.state.Store(&outage{errNoAnswerYet})

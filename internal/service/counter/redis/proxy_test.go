@@ -28,7 +28,8 @@ type proxy struct {
 	mode   int
 	closed bool
 	conns  map[net.Conn]bool
-	passed int // chunks from callers, held ones included
+	passed int    // chunks from callers, held ones included
+	extra  string // follows every chunk of answers
 }
 
 func newProxy(t testing.TB, backend string) *proxy {
@@ -99,7 +100,7 @@ func (p *proxy) copy(to, from net.Conn, isAnswer bool) {
 		}
 		swallows = swallows || !p.passes(isAnswer)
 		if !swallows {
-			if _, err := to.Write(buffer[:n]); err != nil {
+			if _, err := to.Write(p.spoil(buffer[:n], isAnswer)); err != nil {
 				return
 			}
 		}
@@ -117,6 +118,22 @@ func (p *proxy) passes(isAnswer bool) bool {
 		p.moved.Wait()
 	}
 	return p.mode == flowing || p.mode == answerless && !isAnswer || p.mode == held
+}
+
+func (p *proxy) spoil(chunk []byte, isAnswer bool) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if isAnswer {
+		chunk = append(chunk, p.extra...)
+	}
+	return chunk
+}
+
+// add has every chunk of answers followed by something.
+func (p *proxy) add(extra string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.extra = extra
 }
 
 // chunks is how many came from callers.

@@ -20,6 +20,10 @@ type wire struct {
 	born   time.Duration // after link.begun, as is used
 	used   atomic.Int64
 	writes atomic.Int32 // up to 2; the first is the greeting, which carries no command
+
+	commands frames // of the one who writes
+	answers  frames // of the one who reads
+	owed     atomic.Int64
 }
 
 func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
@@ -53,6 +57,11 @@ func (w *wire) Write(p []byte) (int, error) {
 	if !greeting && w.isStale() {
 		return 0, w.giveUp()
 	}
+	sent, err := w.commands.feed(p)
+	if err != nil {
+		return 0, err
+	}
+	w.owed.Add(int64(sent))
 	n, err := w.Conn.Write(p)
 	switch {
 	case err == nil:
@@ -89,10 +98,25 @@ func (w *wire) greeting() bool {
 
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
+	if wrong := w.check(p[:n]); wrong != nil {
+		n, err = 0, wrong
+	}
 	if err != nil && w.writes.Load() < 2 {
 		return n, &unsent{cause: err}
 	}
 	return n, err
+}
+
+// check looks whether there are no more answers than commands.
+func (w *wire) check(p []byte) error {
+	came, err := w.answers.feed(p)
+	if w.link.listens || err != nil {
+		return err
+	}
+	if owed := w.owed.Add(-int64(came)); owed < 0 || owed == 0 && w.answers.size > 0 {
+		return errProtocol
+	}
+	return nil
 }
 
 // isProbe tells whether a write is a probe, of rueidis or our own.
