@@ -12,10 +12,11 @@ import (
 )
 
 // How long redis-naive waits after a conflict: up to firstPause, and twice as long
-// each time. Without it the callers of a busy counter undo each other's work.
+// each time. Without it the callers of a busy counter undo each other's work. Of pauses
+// from 1 to 256 ms these let most of 80 callers succeed within a second.
 const (
-	firstPause   = time.Millisecond
-	longestPause = 32 * time.Millisecond
+	firstPause   = 2 * time.Millisecond
+	longestPause = 64 * time.Millisecond
 )
 
 var errConflict = errors.New("another change came first")
