@@ -42,7 +42,8 @@ type crowd struct {
 	stopped  atomic.Bool
 	fault    atomic.Pointer[error] // the first wrong answer
 
-	running, recorded, acknowledged, refused atomic.Int64 // callers; calls that may have happened, did, did not
+	running                               atomic.Int64 // callers
+	recorded, acknowledged, lost, refused atomic.Int64 // calls that may have happened, did, are indeterminate, did not
 }
 
 // gather sends callers to work.
@@ -153,6 +154,8 @@ func (c *caller) one(call int) (guardtest.History, error) {
 			return nil, said.err
 		case said.kind == refused:
 			c.refused.Add(1)
+		case said.kind == indeterminate:
+			c.lost.Add(1)
 		}
 		c.move()
 		switch {

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,18 @@ func TestRedisRestarted(t *testing.T) {
 	}
 }
 
+func TestRedisStandsStill(t *testing.T) {
+	t.Parallel()
+	if len(stands()) == 0 {
+		t.Skip("needs the signals of Linux")
+	}
+	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	f.rush(large(callerCount), size(2), stands()...)
+	for range 3 {
+		f.window(stands()[0])
+	}
+}
+
 // A refusal is exact: with time enough for every answer nothing is indeterminate,
 // so any refused increment that did happen would show.
 func TestRefusedDidNotHappen(t *testing.T) {
@@ -117,11 +130,16 @@ func TestDesignsUnderFaults(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			f := startFleet(t, setting{design: d.name, timeout: operationTimeout})
-			f.rush(large(d.callers), size(d.share), append(weathers(), replicaKilled(1), redisKilled())...)
+			f.rush(large(d.callers), size(d.share), faults(1)...)
 			f.window(weathers()[0])
 			f.window(weathers()[3])
 		})
 	}
+}
+
+// faults are all that the suite knows, refusals aside.
+func faults(victim int) []fault {
+	return slices.Concat(weathers(), stands(), []fault{replicaKilled(victim), redisKilled()})
 }
 
 // Increments that are repeated under their idempotency key until they are
@@ -132,7 +150,7 @@ func TestRepeatedUnderTheirKeys(t *testing.T) {
 	repeating := large(callerCount)
 	repeating.withIDs = true
 	exact(t, f.rush(repeating, size(10),
-		append(weathers(), replicaKilled(2), redisKilled())...))
+		faults(2)...))
 }
 
 // The negative control reads, adds and writes: it must be caught.

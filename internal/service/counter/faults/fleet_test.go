@@ -96,6 +96,22 @@ func (f *fleet) command(args ...string) rueidis.RedisResult {
 	return answer
 }
 
+// redisPID is the process of the Redis.
+func (f *fleet) redisPID() int {
+	f.t.Helper()
+	info, err := f.command("INFO", "server").ToString()
+	for line := range strings.Lines(info) {
+		if pid, found := strings.CutPrefix(strings.TrimSpace(line), "process_id:"); found && err == nil {
+			var n int
+			if n, err = strconv.Atoi(pid); err == nil {
+				return n
+			}
+		}
+	}
+	f.t.Fatalf("no process_id in what Redis tells of itself: %v", err)
+	return 0
+}
+
 // settled returns the value of the counter after the calls of h. If some are
 // indeterminate it ends the connections of the replicas first, and with them all
 // that may still be on its way.
