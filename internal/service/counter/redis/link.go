@@ -70,7 +70,8 @@ type outage struct{ err error }
 func newLink(cfg Config, p plan, key string) *link {
 	opt := cfg.Server.Options()
 	l := &link{
-		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log, oneByOne: !p.pipelining, listens: opt.Sentinel.MasterSet != "", begun: time.Now(),
+		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log,
+		oneByOne: !p.pipelining, listens: opt.Sentinel.MasterSet != "", begun: time.Now(),
 		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	l.state.Store(&outage{errNoAnswerYet})
@@ -79,7 +80,6 @@ func newLink(cfg Config, p plan, key string) *link {
 	opt.ForceSingleClient = cfg.Server.Embedded()
 	opt.Dialer.Timeout = min(opt.Dialer.Timeout, cfg.Timeout)
 	opt.ConnWriteTimeout = cfg.Timeout
-	opt.BlockingPoolSize = pooled + 1 // a probe
 	opt.Sentinel.Dialer = opt.Dialer
 	opt.Sentinel.Dialer.KeepAlive = cfg.Timeout
 	opt.Sentinel.TopologyRefreshInterval = sentinelEvery
@@ -88,16 +88,22 @@ func newLink(cfg Config, p plan, key string) *link {
 		opt.ReadBufferEachConn, opt.WriteBufferEachConn = bigBuffer, bigBuffer
 		opt.Dialer.KeepAlive = cfg.Timeout // rueidis sends PINGs when nothing comes
 	} else {
-		opt.DisableAutoPipelining = true
-		opt.ReadBufferEachConn, opt.WriteBufferEachConn = smallBuffer, smallBuffer
-		opt.RingScaleEachConn = smallRing
-		opt.Dialer.KeepAlive = -1 // none: every command has its deadline
+		pool(&opt)
 	}
 	if p.dedicating && !cfg.Server.Embedded() {
 		opt.AlwaysRESP2 = false // with RESP2 rueidis opens a second connection for each
 	}
 	l.option = opt
 	return l
+}
+
+// pool has each command take a connection for itself.
+func pool(opt *rueidis.ClientOption) {
+	opt.DisableAutoPipelining = true
+	opt.BlockingPoolSize = pooled + 1 // a probe
+	opt.ReadBufferEachConn, opt.WriteBufferEachConn = smallBuffer, smallBuffer
+	opt.RingScaleEachConn = smallRing
+	opt.Dialer.KeepAlive = -1 // none: every command has its deadline
 }
 
 // start waits for the first answer, but not for longer than the timeout.
