@@ -7,7 +7,7 @@ IMAGE    ?= contend:dev
 OUT      ?= contend
 KUBE     ?= Kubernetes
 # As in the Dockerfile, which says why.
-FLAGS    := -trimpath -tags=grpcnotrace
+FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
 COMPOSE  := deploy/compose
 SECRETS  := $(COMPOSE)/secrets
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/types"
@@ -28,6 +29,7 @@ func startComposed(t *testing.T, service types.ServiceConfig, others map[string]
 	}
 	cmd := exec.Command(contend(t), args...)
 	cmd.Dir = t.TempDir()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return start(t, cmd)
 }
 

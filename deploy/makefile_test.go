@@ -104,7 +104,7 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// A program of `make build` is the one of the image, but for its symbols.
+// The program of `make build` is the one of the image.
 func TestMakeFlags(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^FLAGS\s*:= (.*)$`).FindStringSubmatch(readFile(t, root, "Makefile"))
 	line, err := buildLine()
