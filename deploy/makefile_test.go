@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"contend/internal/uplink/api"
 )
 
 // runMake runs make in the root, as if no other make had called the tests.
@@ -134,8 +138,21 @@ func TestComposeSecrets(t *testing.T) {
 		}
 		before = now
 	}
-	if want := "postgres:5432:ran:ran:" + before["postgres-password"] + "\n"; before["pgpass"] != want {
-		t.Errorf("pgpass is %q, want %q", before["pgpass"], want)
+	project, err := loadCompose(filepath.Join(composeDir, "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PGPASSFILE", filepath.Join(dir, "pgpass"))
+	for _, arg := range project.Services["router"].Command {
+		if url, found := strings.CutPrefix(arg, "--db="); found {
+			config, err := pgx.ParseConfig(url)
+			if err != nil || config.Password != before["postgres-password"] {
+				t.Errorf("%s is opened with the password %q, want %q (%v)", url, config.Password, before["postgres-password"], err)
+			}
+		}
+	}
+	if _, err := api.ParseTokens(strings.NewReader(before["router-tokens"])); err != nil {
+		t.Error(err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
