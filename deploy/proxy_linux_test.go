@@ -41,7 +41,8 @@ func startProxy(t *testing.T, http, grpc []string) proxy {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	p := proxy{http: freeAddress(t), grpc: freeAddress(t)}
+	free := freeAddresses(t, 2)
+	p := proxy{http: free[0], grpc: free[1]}
 	text := readFile(t, composeDir, "proxy.conf")
 	for _, r := range []struct{ old, new string }{
 		{"listen 8080", "listen " + p.http}, {"listen 50055", "listen " + p.grpc}, {"/tmp/", dir + "/"}, {"/dev/stderr", "stderr"},
@@ -86,14 +87,18 @@ func servers(addresses []string) string {
 	return text.String()
 }
 
-func freeAddress(t *testing.T) string {
+// freeAddresses are where nobody listened a moment ago.
+func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		addresses = append(addresses, l.Addr().String())
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addresses
 }
 
 // await returns when somebody listens at an address.
