@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -208,8 +209,14 @@ func final(s instructions.Stage) (entry, command []string) {
 }
 
 func TestDockerfile(t *testing.T) {
-	if err := checkDockerfile(readFile(t, "Dockerfile")); err != nil {
+	text := readFile(t, "Dockerfile")
+	if err := checkDockerfile(text); err != nil {
 		t.Error(err)
+	}
+	image := regexp.MustCompile(`(?m)^ARG GO_VERSION=(\d+\.\d+)`).FindStringSubmatch(text)
+	module := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readFile(t, root, "go.mod"))
+	if image == nil || module == nil || image[1] != module[1] {
+		t.Errorf("the image is built with Go %q, go.mod wants %q", image, module)
 	}
 }
 
