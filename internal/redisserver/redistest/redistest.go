@@ -94,8 +94,11 @@ func (s *Server) Log() string {
 // Restart starts a killed server again, with the data that it has kept.
 func (s *Server) Restart() {
 	s.t.Helper()
-	if !s.launch() {
-		s.t.Fatalf("redis-server does not start again:\n%s", s.Log())
+	const pause = 100 * time.Millisecond
+	for end := time.Now().Add(patience); !s.launch(); time.Sleep(pause) { // a connection of somebody may have its port
+		if time.Now().After(end) {
+			s.t.Fatalf("redis-server does not start again:\n%s", s.Log())
+		}
 	}
 }
 
