@@ -14,8 +14,8 @@ import (
 	"contend/internal/uplink/api"
 )
 
-// runMake runs make in the root, as if no other make had called the tests.
-func runMake(t *testing.T, args ...string) (output string, err error) {
+// makeProgram is the path of make.
+func makeProgram(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("make")
 	if err != nil {
@@ -24,7 +24,13 @@ func runMake(t *testing.T, args ...string) (output string, err error) {
 		}
 		t.Skip("no make on the PATH")
 	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	return program
+}
+
+// runMake runs make in the root, as if no other make had called the tests.
+func runMake(t *testing.T, args ...string) (output string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), makeProgram(t), args...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "MAKE") || strings.HasPrefix(entry, "MFLAGS=")
@@ -35,6 +41,7 @@ func runMake(t *testing.T, args ...string) (output string, err error) {
 
 // Every target does what it says, on something small.
 func TestMakeTargets(t *testing.T) {
+	makeProgram(t)
 	program, secrets := filepath.Join(t.TempDir(), "contend"), filepath.Join(t.TempDir(), "secrets")
 	tests := []struct {
 		args []string
