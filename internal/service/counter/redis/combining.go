@@ -7,11 +7,21 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"time"
 )
 
-// yields is how often a batch that may be sent waits for callers who could run and
-// join it, as long as some do. One yield puts it behind all that can run now.
-const yields = 4
+const (
+	// yields is how often a batch that may be sent waits for callers who could run
+	// and join it, as long as some do. One yield puts it behind all that can run now.
+	yields = 4
+	// goal is how many callers a batch waits for, if at the rate at which they have
+	// joined they come within longest: each call costs Redis and this process the
+	// same, for how many it may be. Where they do not come after all, it is tried
+	// less and less often, up to every rarest batches.
+	goal    = 16
+	longest = 500 * time.Microsecond
+	rarest  = 1 << 10
+)
 
 // A combiner has one script call under way at a time. Increments that come meanwhile
 // form the next batch; its first caller starts a goroutine that sends it. Somebody who
@@ -19,10 +29,15 @@ const yields = 4
 type combiner struct {
 	c      *Counter
 	flight sync.Mutex // held while a call is under way
-	crowd  int        // who made the last call; under flight
+	// The rest of these is under flight.
+	crowd   int       // who made the last call
+	sent    time.Time // when that was
+	skip    int       // how many batches are not to wait for the goal
+	penalty int       // what skip was after the last wait in vain
 
-	mu   sync.Mutex
-	open *batch // joined by the next caller; nil if there is none
+	mu     sync.Mutex
+	open   *batch        // joined by the next caller; nil if there is none
+	wanted chan struct{} // closed by the caller with whom the batch reaches the goal; nil if nobody waits
 }
 
 // A batch reserves a range of values by one call: the k-th caller gets what the
@@ -88,6 +103,9 @@ func (b *combiner) join(n int64) (*batch, int) {
 	q.span += size
 	q.callers++
 	q.sums = append(q.sums, n)
+	if len(q.sums) == goal && b.wanted != nil {
+		close(b.wanted)
+	}
 	return q, len(q.sums) - 1
 }
 
@@ -113,8 +131,9 @@ func (b *combiner) leave(q *batch, place int, cause error) error {
 func (b *combiner) lead(q *batch) {
 	b.flight.Lock()
 	b.gather()
+	b.linger()
 	total, callers := b.seal(q)
-	b.crowd = callers
+	b.crowd, b.sent = callers, time.Now()
 	if callers > 0 {
 		var change Change
 		change, q.err = b.c.script(context.Background(), total)
@@ -132,6 +151,49 @@ func (b *combiner) gather() {
 		if b.size() == before {
 			return
 		}
+	}
+}
+
+// linger waits for the goal if it is near.
+func (b *combiner) linger() {
+	have := b.size()
+	if have <= 1 || have >= goal || time.Since(b.sent)*time.Duration(goal-have) > longest*time.Duration(have) {
+		return
+	}
+	if b.skip > 0 {
+		b.skip--
+		return
+	}
+	if b.await() {
+		b.penalty = 0
+		return
+	}
+	b.penalty = min(2*b.penalty+1, rarest)
+	b.skip = b.penalty
+}
+
+// await tells whether the batch has reached the goal.
+func (b *combiner) await() bool {
+	reached := make(chan struct{})
+	b.mu.Lock()
+	if len(b.open.sums) >= goal {
+		b.mu.Unlock()
+		return true
+	}
+	b.wanted = reached
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.wanted = nil
+	}()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-reached:
+		return true
+	case <-timer.C:
+		return false
 	}
 }
 
