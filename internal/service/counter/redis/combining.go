@@ -18,8 +18,8 @@ const (
 	// joined they come within longest: each call costs Redis and this process the
 	// same, for how many it may be. Where they do not come after all, it is tried
 	// less and less often, up to every rarest batches.
-	goal    = 16
-	longest = 500 * time.Microsecond
+	goal    = 32
+	longest = time.Millisecond
 	rarest  = 1 << 10
 )
 

@@ -35,9 +35,9 @@ func TestLinger(t *testing.T) {
 	}{
 		{name: "who is alone is sent", have: 1, since: time.Microsecond, more: goal, after: time.Microsecond},
 		{name: "enough are sent", have: goal, since: time.Microsecond, more: 1, after: time.Microsecond},
-		// 4 in 400 µs: 12 more need 1200 µs.
+		// 4 in 400 µs: 28 more need 2800 µs.
 		{name: "at a low rate nobody waits", have: 4, since: 400 * time.Microsecond, more: goal, after: time.Microsecond},
-		// 4 in 100 µs: 12 more need 300 µs.
+		// 4 in 100 µs: 28 more need 700 µs.
 		{name: "until enough have come", have: 4, since: 100 * time.Microsecond, more: goal - 4, after: 200 * time.Microsecond,
 			want: 200 * time.Microsecond},
 		{name: "more than enough", have: 4, since: 100 * time.Microsecond, more: goal, after: 200 * time.Microsecond,
