@@ -8,7 +8,7 @@
 //	go run ./bench/shared -only busy -rounds 20
 //	go run ./bench/shared -only alone,commands
 //
-// It takes some four minutes.
+// It takes some nine minutes.
 package main
 
 import (
