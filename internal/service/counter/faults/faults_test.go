@@ -65,7 +65,7 @@ func TestSupervisedReplicaKilled(t *testing.T) {
 		t.Skip("--replicas needs Linux")
 	}
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true, supervised: true})
-	f.rush(large(callerCount), size(1), childKilled(), childKilled())
+	f.rush(large(callerCount), size(10), childKilled(), childKilled())
 	f.window(childKilled())
 }
 
@@ -92,7 +92,7 @@ func TestRedisStandsStill(t *testing.T) {
 		t.Skip("needs the signals of Linux")
 	}
 	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
-	f.rush(large(callerCount), size(2), stands()...)
+	f.rush(large(callerCount), size(10), stands()...)
 	for range 3 {
 		f.window(stands()[0])
 	}
