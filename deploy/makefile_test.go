@@ -50,7 +50,7 @@ func TestMakeTargets(t *testing.T) {
 		{[]string{}, "compose-up"},
 		{[]string{"build", "OUT=" + program}, "go build"},
 		{[]string{"test", "PKG=./docs"}, "contend/docs"},
-		{[]string{"race", "PKG=./probe"}, "contend/docs"},
+		{[]string{"race", "PKG=./probe"}, "contend/probe"},
 		{[]string{"bench", "PKG=./stat", "BENCH=^none$"}, "contend/stat"},
 		{[]string{"lint", "PKG=./docs"}, "staticcheck"},
 		{[]string{"lab", "LAB=--list"}, "http-guard"},
