@@ -64,31 +64,46 @@ func (o Opener) read(s Spec) (material, error) {
 	return m, errors.Join(errs...)
 }
 
-// secret finds what env:NAME or file:PATH stands for. No error shows it.
+// secret is ReadSecret of a field that may be empty; Validate says what has the
+// wrong form.
 func (o Opener) secret(field, place string) (string, error) {
-	kind, rest, _ := strings.Cut(place, ":")
-	switch {
-	case rest == "": // none, or said by Validate
+	if !isSecretPlace(place) {
 		return "", nil
-	case kind == "env":
-		if o.Env != nil {
-			if value, ok := o.Env(rest); ok && value != "" {
+	}
+	return ReadSecret("target: "+field, place, o.Env)
+}
+
+// ReadSecret finds what place, env:NAME or file:PATH, stands for, without the space
+// around it in a file. env looks a variable up; nil means that there are none. The
+// error begins with name, and shows neither the secret nor a place of another form,
+// which may be the secret itself.
+func ReadSecret(name, place string, env func(string) (string, bool)) (string, error) {
+	if !isSecretPlace(place) {
+		return "", fmt.Errorf("%s is not of the form env:NAME or file:PATH", name)
+	}
+	kind, rest, _ := strings.Cut(place, ":")
+	if kind == "env" {
+		if env != nil {
+			if value, ok := env(rest); ok && value != "" {
 				return value, nil
 			}
 		}
-		return "", fmt.Errorf("target: %s: the environment has no %s", field, rest)
-	case kind == "file":
-		content, err := os.ReadFile(rest)
-		if err != nil {
-			return "", fmt.Errorf("target: %s: %w", field, err)
-		}
-		secret := strings.TrimSpace(string(content))
-		if secret == "" {
-			return "", fmt.Errorf("target: %s: %s is empty", field, rest)
-		}
-		return secret, nil
+		return "", fmt.Errorf("%s: the environment has no %s", name, rest)
 	}
-	return "", nil
+	content, err := os.ReadFile(rest)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	secret := strings.TrimSpace(string(content))
+	if secret == "" {
+		return "", fmt.Errorf("%s: %s is empty", name, rest)
+	}
+	return secret, nil
+}
+
+func isSecretPlace(place string) bool {
+	kind, rest, _ := strings.Cut(place, ":")
+	return rest != "" && (kind == "env" || kind == "file")
 }
 
 // authorization is the value of a field of that name, or "".

@@ -128,8 +128,7 @@ func (s Spec) checkPairs() error {
 	wrong((s.CertFile == "") != (s.KeyFile == ""), "cert_file and key_file go together")
 	wrong(s.RowOrder != "" && s.Rows == "", "row_order needs rows")
 	for name, place := range map[string]string{"basic_auth": s.BasicAuth, "bearer": s.Bearer} {
-		kind, rest, _ := strings.Cut(place, ":")
-		wrong(place != "" && (kind != "env" && kind != "file" || rest == ""), name+" is not of the form env:NAME or file:PATH")
+		wrong(place != "" && !isSecretPlace(place), name+" is not of the form env:NAME or file:PATH")
 	}
 	return errors.Join(errs...)
 }

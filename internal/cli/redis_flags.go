@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/internal/redisserver"
+	"contend/target"
 )
 
 // redisVariable is the variable of the environment in place of --redis.
@@ -68,7 +69,7 @@ func (r *redisFlags) config(cmd *cobra.Command) (redisserver.Config, error) {
 		}
 	}
 	if r.auth != "" {
-		secret, err := readSecret("redis-auth", r.auth)
+		secret, err := target.ReadSecret("--redis-auth", r.auth, os.LookupEnv)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
@@ -119,29 +120,6 @@ func (r *redisFlags) tls() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, errors.Join(errs...)
-}
-
-// readSecret reads what env:NAME or file:PATH stands for. No error shows it.
-func readSecret(flag, place string) (string, error) {
-	kind, rest, _ := strings.Cut(place, ":")
-	switch {
-	case rest == "" || kind != "env" && kind != "file":
-		return "", fmt.Errorf("--%s is not of the form env:NAME or file:PATH", flag) // it may be the secret itself
-	case kind == "env":
-		if secret := os.Getenv(rest); secret != "" {
-			return secret, nil
-		}
-		return "", fmt.Errorf("--%s: the environment has no %s", flag, rest)
-	}
-	content, err := os.ReadFile(rest)
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", flag, err)
-	}
-	secret := strings.TrimSpace(string(content))
-	if secret == "" {
-		return "", fmt.Errorf("--%s: %s is empty", flag, rest)
-	}
-	return secret, nil
 }
 
 // splitSecret splits user:password. A text without a colon is the password of

@@ -108,16 +108,15 @@ func (s *server) ready(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		select {
-		case <-s.ended:
-			return errors.New("ended at once")
-		default:
-		}
 		if answers(ctx, url) {
 			return nil
 		}
-		if !wait(ctx, 10*time.Millisecond) {
+		select {
+		case <-s.ended:
+			return errors.New("ended at once")
+		case <-ctx.Done():
 			return fmt.Errorf("does not answer: %w", ctx.Err())
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -135,15 +135,3 @@ func (s *Server) Close() error {
 	}
 	return nil
 }
-
-// wait sleeps unless ctx ends, and tells whether it slept.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

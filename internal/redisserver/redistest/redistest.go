@@ -56,7 +56,7 @@ func Start(t testing.TB, args ...string) *Server {
 		_ = os.RemoveAll(dir)
 	})
 	for range 5 { // somebody else may take the port first
-		s.port = freePort(t)
+		s.port = FreePort(t)
 		if s.launch() {
 			return s
 		}
@@ -65,7 +65,8 @@ func Start(t testing.TB, args ...string) *Server {
 	return nil
 }
 
-func freePort(t testing.TB) string {
+// FreePort returns a port of 127.0.0.1 that nobody had a moment ago.
+func FreePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -39,20 +39,11 @@ func (c *Counter) transact(ctx context.Context, n int64) (Change, error) {
 			return change, err
 		}
 		c.tally.conflicts.Add(1)
-		if !wait(ctx, rand.N(pause)) {
+		select {
+		case <-time.After(rand.N(pause)):
+		case <-ctx.Done():
 			return Change{}, unavailable(fmt.Errorf("%w: %w each time", ctx.Err(), err))
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

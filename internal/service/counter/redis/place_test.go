@@ -24,17 +24,6 @@ import (
 	"contend/internal/redisserver/redistest"
 )
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
-}
-
 // counts adds 1 to what was.
 func counts(t *testing.T, c *Counter, was int64) {
 	t.Helper()
@@ -82,7 +71,7 @@ func TestTLSAndAccessList(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
 	cert, key, roots := certificate(t, t.TempDir())
-	port := freePort(t)
+	port := redistest.FreePort(t)
 	user := "--user counting on >secret resetkeys ~{contend:counter}* nocommands " +
 		"+evalsha +eval +get +set +hget +hset +hincrby +time +exists +watch +unwatch +multi +exec"
 	r := redistest.Start(t, append([]string{"--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
@@ -130,7 +119,7 @@ func cluster(t *testing.T, nodes int) []*redisserver.Server {
 		buses   []string
 	)
 	for range nodes {
-		buses = append(buses, freePort(t))
+		buses = append(buses, redistest.FreePort(t))
 		r := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", buses[len(buses)-1], "--cluster-node-timeout", "20000")
 		hosts = append(hosts, r)
 		servers = append(servers, at(t, redisserver.Config{URL: r.TCP()}))
@@ -258,7 +247,7 @@ func TestSentinel(t *testing.T) {
 // startSentinel has one look after the master at a port, and returns its address.
 func startSentinel(t *testing.T, masterPort string) string {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), redistest.FreePort(t)
 	conf := filepath.Join(dir, "sentinel.conf")
 	text := "bind 127.0.0.1\nport " + port + "\ndir " + dir + "\n" +
 		"sentinel monitor m 127.0.0.1 " + masterPort + " 1\n" +
