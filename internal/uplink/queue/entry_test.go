@@ -171,6 +171,22 @@ func TestParseEntryIgnoresUnknownFields(t *testing.T) {
 	}
 }
 
+func TestParseEntryIgnoresOtherModulations(t *testing.T) {
+	all := []string{"sf", "7", "bw", "125000", "dev", "1", "br", "2", "ocw", "3", "cr", "4/6"}
+	for mod, want := range map[string]message.Radio{
+		"lora": {Modulation: message.LoRa, Spreading: 7, Bandwidth: 125000},
+		"fsk":  {Modulation: message.FSK, FrequencyDeviation: 1, BitRate: 2},
+		"fhss": {Modulation: message.FHSS, ChannelWidth: 3, CodingRate: "4/6"},
+	} {
+		fields := with(append([]string{"mod", mod, "freq", "5", "rssi", "6", "snr", "8"}, all...)...)
+		want.Frequency, want.RSSI, want.SNR = 5, 6, 8
+		var u message.Uplink
+		if err := ParseEntry(fields, &u); err != nil || u.Radio != want {
+			t.Errorf("%s: %v, %+v, want %+v", mod, err, u.Radio, want)
+		}
+	}
+}
+
 func TestParseID(t *testing.T) {
 	for text, want := range map[string]entryID{"0-0": {}, "1700000000000-12": {1700000000000, 12},
 		"18446744073709551615-18446744073709551615": {math.MaxUint64, math.MaxUint64}} {
@@ -186,7 +202,8 @@ func TestParseID(t *testing.T) {
 }
 
 func FuzzParseEntry(f *testing.F) {
-	for _, fields := range [][]string{with(), with("mod", "fsk", "dev", "1", "br", "2"), with("gw", "x"), with("lat", "1", "lng", "2")} {
+	for _, fields := range [][]string{with(), with("mod", "fsk", "dev", "1", "br", "2"),
+		with("mod", "fhss", "ocw", "1", "cr", "4/6"), with("gw", "x"), with("lat", "1", "lng", "2")} {
 		f.Add(strings.Join(fields, "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -28,7 +28,8 @@ func (e *FieldError) Error() string {
 var ErrEntry = errors.New("queue: malformed entry")
 
 // ParseEntry reads the names and values of a stream entry, in turns and in any
-// order. Unknown names are ignored. It overwrites u but for its Origin and
+// order. Unknown names are ignored, and so are the parameters of a modulation
+// that the frame does not have. It overwrites u but for its Origin and
 // Recipients and keeps nothing of fields. The error names every bad field.
 func ParseEntry(fields []string, u *message.Uplink) error {
 	var p parser
@@ -109,6 +110,7 @@ func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte 
 	if missing := want &^ p.seen; missing != 0 {
 		p.missing(missing)
 	}
+	dropForeign(&u.Radio)
 	return arena
 }
 
@@ -223,6 +225,19 @@ func (p *parser) modulation(value string, r *message.Radio) {
 		r.Modulation, p.modulated = message.FHSS, hasFHSS
 	default:
 		p.fail(fieldModule, value, modLoRa+", "+modFSK+" or "+modFHSS)
+	}
+}
+
+// dropForeign clears the parameters of the modulations that r does not have.
+func dropForeign(r *message.Radio) {
+	if r.Modulation != message.LoRa {
+		r.Spreading, r.Bandwidth = 0, 0
+	}
+	if r.Modulation != message.FSK {
+		r.FrequencyDeviation, r.BitRate = 0, 0
+	}
+	if r.Modulation != message.FHSS {
+		r.ChannelWidth, r.CodingRate = 0, ""
 	}
 }
 
