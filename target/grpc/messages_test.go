@@ -3,6 +3,7 @@ package grpc
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestSplitIsTheSame(t *testing.T) {
 }
 
 func FuzzSplitMessages(f *testing.F) {
-	for _, seed := range []string{threeItems, `[{"value": 1}, {}]`, "", "[]", `{"a": "\ud800"}`} {
+	for _, seed := range []string{threeItems, `[{"value": 1}, {}]`, "", "[]", "[[[]]]", `{"a": "\ud800"}`} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}
@@ -70,12 +71,22 @@ func FuzzSplitMessages(f *testing.F) {
 		if err == nil && len(messages) == 0 {
 			t.Errorf("%q: no message and no error", data)
 		}
-		for _, message := range messages {
-			if !json.Valid(message) || !arrays && bytes.HasPrefix(message, []byte("[[")) {
-				t.Errorf("%q: message %q", data, message)
-			}
+		if err != nil {
+			return
+		}
+		again, err := splitMessages(bytes.Join(asBytes(messages), []byte("\n")), true)
+		if err != nil || !slices.EqualFunc(messages, again, slices.Equal) {
+			t.Errorf("%q: %q, and as a sequence %q, %v", data, messages, again, err)
 		}
 	})
+}
+
+func asBytes(messages []json.RawMessage) [][]byte {
+	var texts [][]byte
+	for _, message := range messages {
+		texts = append(texts, message)
+	}
+	return texts
 }
 
 // A mistake in one of many messages says which.
