@@ -18,37 +18,18 @@ import (
 // redisVariable is the variable of the environment in place of --redis.
 const redisVariable = "CONTEND_REDIS"
 
-// redisFlags say where the Redis of a shared counter is.
-type redisFlags struct {
-	url, auth, ca, cert, key, counter string
-	timeout                           time.Duration
-}
+const redisDefault = "managed: a private redis-server (default $" + redisVariable + "; none: embedded, which keeps nothing)"
 
-func (r *redisFlags) flags(cmd *cobra.Command) {
+// redisFlags say where a Redis is.
+type redisFlags struct{ url, auth, ca, cert, key string }
+
+func (r *redisFlags) flags(cmd *cobra.Command, usage string) {
 	f := cmd.Flags()
-	f.StringVar(&r.url, "redis", "", "`URL` of the Redis of a redis- guard; managed: a private redis-server (default $"+redisVariable+
-		"; none: embedded, which keeps nothing)")
+	f.StringVar(&r.url, "redis", "", usage)
 	f.StringVar(&r.auth, "redis-auth", "", "where password or user:password of the Redis stands: env:NAME or file:PATH (`place`)")
 	f.StringVar(&r.ca, "redis-ca-file", "", "`file` with the authorities trusted for rediss:// in PEM form")
 	f.StringVar(&r.cert, "redis-cert-file", "", "`file` with our certificate for rediss:// in PEM form")
 	f.StringVar(&r.key, "redis-key-file", "", "`file` with its key in PEM form")
-	f.StringVar(&r.counter, "redis-counter", "contend:counter", "`name` of the counter in Redis")
-	f.DurationVar(&r.timeout, "redis-timeout", time.Second, "how long one operation of the Redis may take")
-}
-
-func redisNames() []string {
-	return []string{"redis", "redis-auth", "redis-ca-file", "redis-cert-file", "redis-key-file", "redis-counter", "redis-timeout"}
-}
-
-// given returns the flags of the Redis that are set.
-func (r *redisFlags) given(cmd *cobra.Command) []string {
-	var given []string
-	for _, name := range redisNames() {
-		if cmd.Flags().Changed(name) {
-			given = append(given, "--"+name)
-		}
-	}
-	return given
 }
 
 // config returns the Redis that the flags and the environment describe, and
@@ -87,12 +68,6 @@ func (r *redisFlags) config(cmd *cobra.Command) (redisserver.Config, error) {
 		c.TLS, err = r.tls()
 		errs = append(errs, err)
 	}
-	if n := len(r.counter); n < 1 || n > 128 || strings.ContainsFunc(r.counter, func(c rune) bool { return c <= ' ' || c > '~' || c == '{' || c == '}' }) {
-		wrong("--redis-counter is %q, allowed are 1 to 128 printable ASCII characters but spaces and braces", r.counter)
-	}
-	if r.timeout < time.Millisecond || r.timeout > time.Minute {
-		wrong("--redis-timeout is %v, allowed are 1ms to 1m0s", r.timeout)
-	}
 	return c, errors.Join(errs...)
 }
 
@@ -130,6 +105,47 @@ func splitSecret(secret string) (user, password string) {
 		return "", secret
 	}
 	return user, password
+}
+
+// counterFlags say where a shared counter is: in which Redis, and under which name.
+type counterFlags struct {
+	redisFlags
+	name    string
+	timeout time.Duration
+}
+
+func (c *counterFlags) flags(cmd *cobra.Command) {
+	c.redisFlags.flags(cmd, "`URL` of the Redis of a redis- guard; "+redisDefault)
+	cmd.Flags().StringVar(&c.name, "redis-counter", "contend:counter", "`name` of the counter in Redis")
+	cmd.Flags().DurationVar(&c.timeout, "redis-timeout", time.Second, "how long one operation of the Redis may take")
+}
+
+func counterFlagNames() []string {
+	return []string{"redis", "redis-auth", "redis-ca-file", "redis-cert-file", "redis-key-file", "redis-counter", "redis-timeout"}
+}
+
+// given returns those of the flags that are set.
+func (c *counterFlags) given(cmd *cobra.Command) []string {
+	var given []string
+	for _, name := range counterFlagNames() {
+		if cmd.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	return given
+}
+
+// config is as that of redisFlags.
+func (c *counterFlags) config(cmd *cobra.Command) (redisserver.Config, error) {
+	config, err := c.redisFlags.config(cmd)
+	errs := []error{err}
+	if n := len(c.name); n < 1 || n > 128 || strings.ContainsFunc(c.name, func(c rune) bool { return c <= ' ' || c > '~' || c == '{' || c == '}' }) {
+		errs = append(errs, fmt.Errorf("--redis-counter is %q, allowed are 1 to 128 printable ASCII characters but spaces and braces", c.name))
+	}
+	if c.timeout < time.Millisecond || c.timeout > time.Minute {
+		errs = append(errs, fmt.Errorf("--redis-timeout is %v, allowed are 1ms to 1m0s", c.timeout))
+	}
+	return config, errors.Join(errs...)
 }
 
 // place is where a Redis is, for messages and the log.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,9 +12,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +81,47 @@ func freeAddress(t *testing.T) string {
 	}
 	defer ln.Close()
 	return ln.Addr().String()
+}
+
+// The router and the generator of its uplinks take the same flags.
+func TestRedisFlagsOfTheRouter(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t)
+	dir := t.TempDir()
+	server := redistest.Start(t, "--requirepass", "secret")
+	file := filepath.Join(dir, "password")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	redis := []string{"--redis", server.TCP(), "--redis-auth", "file:" + file}
+	contend := func(args ...string) *exec.Cmd { return exec.Command("contend", append(args, redis...)...) }
+	address := freeAddress(t)
+	var log bytes.Buffer
+	router := contend("serve", "router", "--http", address, "--db", "sqlite::memory:", "--demo-devices", "1")
+	router.Stderr = &log
+	if err := router.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceFunc(func() {
+		_ = router.Process.Signal(syscall.SIGTERM)
+		_ = router.Wait()
+	})
+	defer stop()
+	soon(t, "it is ready", func() bool {
+		resp, err := http.Get("http://" + address + "/ready")
+		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+	})
+	if out, err := contend("uplink", "gen", "flat", "-n", "3").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	out, err := exec.Command("contend", "uplink", "sink", "--url", "ws://"+address+"/api/v1/stream/upstream/", "--devices", "1", "--expect", "3").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	stop()
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("a password in the log:\n%s", &log)
+	}
 }
 
 // writeCertificate writes a certificate for 127.0.0.1 that is its own authority,

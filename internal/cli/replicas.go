@@ -37,7 +37,7 @@ func (c *childFlags) flags(cmd *cobra.Command) {
 // childArgs are the arguments of a replica, but for its sockets.
 func childArgs(cmd *cobra.Command) []string {
 	args := []string{"serve", "counter"}
-	for _, name := range append([]string{"guard", "drain-timeout"}, redisNames()...) {
+	for _, name := range append([]string{"guard", "drain-timeout"}, counterFlagNames()...) {
 		if cmd.Flags().Changed(name) && name != "redis" {
 			args = append(args, "--"+name+"="+cmd.Flags().Lookup(name).Value.String())
 		}

@@ -52,7 +52,7 @@ func newServeCounter(a *app) *cobra.Command {
 type serveCounter struct {
 	*app
 	counter.Config
-	redis    redisFlags
+	redis    counterFlags
 	replicas int
 	child    childFlags
 }
@@ -134,7 +134,7 @@ func (s *serveCounter) serve(ctx context.Context, where redisserver.Config, args
 	if s.replicas > 1 {
 		return s.serveReplicas(ctx, server.URL(), args)
 	}
-	shared, err := redis.Open(redis.Config{Server: server, Design: s.Guard, Key: s.redis.counter,
+	shared, err := redis.Open(redis.Config{Server: server, Design: s.Guard, Key: s.redis.name,
 		Timeout: s.redis.timeout, Log: s.Logger})
 	if err != nil {
 		return err

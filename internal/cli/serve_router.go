@@ -34,11 +34,11 @@ func newServeRouter(a *app) *cobra.Command {
 		Example: indent + "contend serve router --http 127.0.0.1:8080\n" +
 			indent + "contend serve router --http :8080 --redis redis://localhost:6379 --db postgres://localhost/ran --token-file tokens",
 		Args: arguments(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.http, "http", "127.0.0.1:8080", "`address` of the HTTP service")
-	f.StringVar(&s.redis, "redis", "", "`URL` of the Redis with the uplinks; managed: a private redis-server; none: embedded, which keeps nothing")
+	s.redis.flags(cmd, "`URL` of the Redis with the uplinks; "+redisDefault)
 	f.StringVar(&s.db, "db", "", "`URL` of the routing table: postgres://…, sqlite:FILE or sqlite::memory:; none: the file contend.db")
 	f.StringVar(&s.tokens, "token-file", "", "`file` with a line per token: customer token [expiry]; none: a demo token, on loopback only")
 	f.StringVar(&s.instance, "instance", "", "`name` among several routers, kept over a restart; none: host and port")
@@ -57,21 +57,24 @@ func newServeRouter(a *app) *cobra.Command {
 
 type serveRouter struct {
 	*app
-	http, redis, db, tokens, instance, dedup string
-	partitions, deviceLimit, devices         int
-	seed                                     uint64
-	collect, drain                           time.Duration
-	trust                                    outbox.TrustConfig
-	noReduction, experimental                bool
+	http, db, tokens, instance, dedup string
+	redis                             redisFlags
+	partitions, deviceLimit, devices  int
+	seed                              uint64
+	collect, drain                    time.Duration
+	trust                             outbox.TrustConfig
+	noReduction, experimental         bool
 }
 
-func (s *serveRouter) run(ctx context.Context) error {
+func (s *serveRouter) run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
 	dedup, err := s.check()
-	if err != nil {
+	where, other := s.redis.config(cmd)
+	if err := errors.Join(err, other); err != nil {
 		return usage(err)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	err = s.serve(ctx, dedup, log)
+	err = s.serve(ctx, where, dedup, log)
 	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
 		return failed(err)
 	}
@@ -114,13 +117,13 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *serveRouter) serve(ctx context.Context, dedup router.Dedup, log *slog.Logger) (err error) {
+func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup router.Dedup, log *slog.Logger) (err error) {
 	tokens, err := s.readTokens(log)
 	if err != nil {
 		return err
 	}
 	closing := func(closer func() error) { err = errors.Join(err, closer()) }
-	redis, err := queue.Open(ctx, redisserver.Config{URL: s.redis}, log)
+	redis, err := queue.Open(ctx, where, log)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func ifUnset[T any](cmd *cobra.Command, flag string, given, otherwise T) T {
 
 func newUplinkGen(a *app) *cobra.Command {
 	var l uplinkLoad
-	var redis string
+	var redis redisFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gen flat|batch|rate",
@@ -121,23 +121,25 @@ func newUplinkGen(a *app) *cobra.Command {
 		ValidArgs: []string{"flat", "batch", "rate"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := l.config(cmd, args[0])
-			if redis == "" {
+			where, other := redis.config(cmd)
+			err = errors.Join(err, other)
+			if where.URL == "" {
 				err = errors.Join(err, errors.New("--redis is missing: where the uplinks go, as redis://localhost:6379"))
 			}
 			if err != nil {
 				return usage(err)
 			}
-			return a.generate(cmd.Context(), c, redis, asJSON)
+			return a.generate(cmd.Context(), c, where, asJSON)
 		},
 	}
 	l.flags(cmd)
-	cmd.Flags().StringVar(&redis, "redis", "", "`URL` of the Redis that the router reads")
+	redis.flags(cmd, "`URL` of the Redis that the router reads (default $"+redisVariable+")")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the account as JSON to standard output")
 	return cmd
 }
 
-func (a *app) generate(ctx context.Context, c gen.Config, url string, asJSON bool) error {
-	r, err := queue.Open(ctx, redisserver.Config{URL: url}, slog.New(slog.NewTextHandler(a.Err, nil)))
+func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Config, asJSON bool) error {
+	r, err := queue.Open(ctx, where, slog.New(slog.NewTextHandler(a.Err, nil)))
 	if err != nil {
 		return failed(err)
 	}
