@@ -12,7 +12,7 @@ func TestDesigns(t *testing.T) {
 		o := guardtest.Options{LockWaits: d.Name == "mutex" || d.Name == "rwmutex"}
 		t.Run(d.Name, func(t *testing.T) {
 			if d.NewCounter != nil {
-				guardtest.RunWith(t, o, func(*testing.T) guard.Counter { return d.NewCounter() })
+				guardtest.Run(t, o, func(*testing.T) guard.Counter { return d.NewCounter() })
 			}
 			if d.NewAdder != nil {
 				guardtest.RunAdder(t, o, func(*testing.T) guard.Adder { return d.NewAdder() })

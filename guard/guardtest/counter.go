@@ -40,12 +40,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run checks a Counter with the zero Options. Every call of open gives a counter
-// at 0 that nobody else uses; the suite closes it.
-func Run(t *testing.T, open func(t *testing.T) guard.Counter) { RunWith(t, Options{}, open) }
-
-// RunWith is Run with Options.
-func RunWith(t *testing.T, o Options, open func(t *testing.T) guard.Counter) {
+// Run checks a Counter. Every call of open gives a counter at 0 that nobody else
+// uses; the suite closes it.
+func Run(t *testing.T, o Options, open func(t *testing.T) guard.Counter) {
 	o = o.withDefaults()
 	for _, test := range []struct {
 		name string

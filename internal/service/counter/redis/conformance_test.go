@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 			t.Run(d.Name, func(t *testing.T) {
 				var keys atomic.Int64
 				options := guardtest.Options{Callers: 16, Calls: 40, Timeout: 2 * patience, Indeterminate: true}
-				guardtest.RunWith(t, options, func(t *testing.T) guard.Counter {
+				guardtest.Run(t, options, func(t *testing.T) guard.Counter {
 					return open(t, Config{Server: server, Design: d.Name, Key: fmt.Sprintf("%s:%d", d.Name, keys.Add(1))})
 				})
 			})
