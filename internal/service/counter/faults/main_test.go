@@ -41,8 +41,10 @@ func run(m *testing.M) int {
 	program = filepath.Join(dir, "contend")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
-	// Without the race detector, whatever this test is built with.
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "contend/cmd/contend")
+	// Without the race detector, whatever this test is built with, and with the flags
+	// of deploy/Dockerfile, for whose tests the same packages are compiled.
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", program, "contend/cmd/contend")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		panic(err)
