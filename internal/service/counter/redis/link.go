@@ -21,6 +21,10 @@ const (
 	// pipelined is how many commands may be on their way on one connection: the
 	// ring of rueidis has room for 1024.
 	pipelined = 1024
+	// gathering is how long a pipeline waits after a write for further commands, if
+	// more than one caller is there; its value is from the pull request that brought
+	// rueidis the option (158). With 100 µs eight callers were a quarter slower here.
+	gathering = 20 * time.Microsecond
 	// smallBuffer is enough for the commands of one increment. rueidis takes 0.5 MiB
 	// if nothing is said, and once more for reading.
 	smallBuffer = 4 << 10
@@ -85,6 +89,7 @@ func newLink(cfg Config, p plan, key string) *link {
 	opt.Sentinel.TopologyRefreshInterval = sentinelEvery
 	if p.pipelining {
 		opt.PipelineMultiplex = -1 // one connection, for the longest pipelines
+		opt.MaxFlushDelay = gathering
 		opt.ReadBufferEachConn, opt.WriteBufferEachConn = bigBuffer, bigBuffer
 		opt.Dialer.KeepAlive = cfg.Timeout // rueidis sends PINGs when nothing comes
 	} else {
