@@ -23,7 +23,7 @@ test: ## all tests; CI=true makes a missing real component a failure
 	go test $(PKG)
 
 race: ## all tests with the race detector
-	go test -race $(PKG)
+	CGO_ENABLED=1 go test -race $(PKG)
 
 bench: ## all benchmarks
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
