@@ -153,8 +153,8 @@ func (l pipeListener) Close() error { return nil }
 
 func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// The server is killed after 100 answers and started again; the run finds it
-// and accounts for what happened meanwhile.
+// The server is killed while the hundredth request is under way and started again;
+// the run finds it and accounts for what happened meanwhile.
 func TestRunSurvivesARestart(t *testing.T) {
 	for _, connections := range everyConnections {
 		t.Run(connections.String(), func(t *testing.T) {
@@ -162,10 +162,11 @@ func TestRunSurvivesARestart(t *testing.T) {
 			half := make(chan struct{})
 			ctx, enough := context.WithTimeout(context.Background(), 20*time.Second)
 			defer enough()
-			handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				switch answered.Add(1) {
 				case 100:
 					close(half)
+					<-r.Context().Done()
 				case 300:
 					enough()
 				}
