@@ -14,10 +14,10 @@ import (
 	"sync"
 
 	"contend/load"
+	"contend/protocol"
 	"contend/report"
 	"contend/stat"
 	"contend/subject"
-	"contend/target"
 	"contend/trial"
 )
 
@@ -102,7 +102,7 @@ func override[T any](base, over T) T {
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
-func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, spec target.Spec, opener target.Opener) (*trial.Live, error) {
+func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, spec protocol.Spec, opener protocol.Opener) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	if subjectName != "" {

@@ -8,19 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"contend/target"
+	"contend/protocol"
 	"contend/trial"
 )
 
 // target checks the fields of a target where they stand; any may be unset.
-func (v *validator) target(path string, s target.Spec) {
+func (v *validator) target(path string, s protocol.Spec) {
 	if s.Rows == "" {
 		v.placeholders(path+".url", s.URL, urlPlaceholder)
 	}
 	if s.URL != "" {
 		scheme, rest, ok := strings.Cut(s.URL, ":")
-		if !ok || rest == "" || !slices.Contains(target.Schemes(), scheme) {
-			v.add(path+".url", "%q does not begin with a known scheme: %s", s.URL, oneOf(scheme, target.Schemes()))
+		if !ok || rest == "" || !slices.Contains(protocol.Schemes(), scheme) {
+			v.add(path+".url", "%q does not begin with a known scheme: %s", s.URL, oneOf(scheme, protocol.Schemes()))
 		}
 	}
 	for i, line := range s.Header {
@@ -225,7 +225,7 @@ func (v *validator) cleared() {
 	v.clearingProfiles("", parts[0], v.file.Profiles)
 }
 
-func (v *validator) clearingArms(prefix string, base target.Spec, arms map[string]Arm) {
+func (v *validator) clearingArms(prefix string, base protocol.Spec, arms map[string]Arm) {
 	for _, name := range sortedKeys(arms) {
 		v.clears(prefix+"arms."+name+".target", base, arms[name].Target)
 	}

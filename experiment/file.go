@@ -6,7 +6,7 @@ package experiment
 import (
 	"time"
 
-	"contend/target"
+	"contend/protocol"
 	"contend/trial"
 )
 
@@ -79,7 +79,7 @@ type Part struct {
 type Setup struct {
 	// Target is what every arm is driven through; {{addr}} is the subject's
 	// address. Arms may override its fields.
-	Target target.Spec `yaml:"target,omitempty"`
+	Target protocol.Spec `yaml:"target,omitempty"`
 	// Arms are the alternatives; empty means one arm per subject.
 	Arms    map[string]Arm `yaml:"arms,omitempty"`
 	Load    Load           `yaml:"load,omitempty"`
@@ -100,7 +100,7 @@ type Arm struct {
 	// result. It runs once a round. All arms of a part have it, or none.
 	Document string `yaml:"document,omitempty"`
 	// Target overrides fields of the part's target.
-	Target target.Spec `yaml:"target,omitempty"`
+	Target protocol.Spec `yaml:"target,omitempty"`
 	// Guard names the design in package guard that this arm puts to the test,
 	// for the analysis guard_bound.
 	Guard string `yaml:"guard,omitempty"`

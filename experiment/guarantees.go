@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"contend/pipeline"
+	"contend/protocol/pipe"
 	"contend/report"
-	"contend/target/pipe"
 )
 
 // guarantees says what each pipeline of the experiment keeps.

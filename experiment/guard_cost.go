@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"contend/load"
-	"contend/target"
+	"contend/protocol"
 	"contend/trial"
 )
 
@@ -83,7 +83,7 @@ func measureGuard(ctx context.Context, design string, callers int) (GuardCost, e
 }
 
 func driveGuard(ctx context.Context, design string, callers int) (*load.Result, error) {
-	opened, err := target.Opener{}.Open(ctx, target.Spec{URL: "guard:" + design + "?kind=add-get"})
+	opened, err := protocol.Opener{}.Open(ctx, protocol.Spec{URL: "guard:" + design + "?kind=add-get"})
 	if err != nil {
 		return nil, err
 	}

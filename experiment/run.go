@@ -10,9 +10,9 @@ import (
 
 	"contend/load"
 	"contend/probe"
+	"contend/protocol"
 	"contend/report"
 	"contend/stat"
-	"contend/target"
 	"contend/trial"
 )
 
@@ -24,7 +24,7 @@ type Options struct {
 	// Self is the command that runs contend, for subjects with serve.
 	Self []string
 	// Opener opens targets.
-	Opener target.Opener
+	Opener protocol.Opener
 	// Seed decides every random choice.
 	Seed uint64
 	// Duet, if set, has the two arms of comparisons driven at the same time, on

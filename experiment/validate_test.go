@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/target"
+	"contend/protocol"
 )
 
 const table = "published: [{title: t, environment: e, columns: [arm, vus, response_p99_ns], rows: [[lock, 1, 5ms]]}]\n"
@@ -126,13 +126,13 @@ func TestValidateWithoutText(t *testing.T) {
 	f := &File{ID: "compare", Title: "b against a"}
 	f.Load = Load{VUs: []int{50}, Duration: time.Second}
 	f.Compare = Compare{Baseline: "A", Margin: 0.02}
-	f.Arms = map[string]Arm{"A": {Target: target.Spec{URL: "http://localhost:1/"}}, "B": {Target: target.Spec{URL: "http://localhost:2/"}}}
+	f.Arms = map[string]Arm{"A": {Target: protocol.Spec{URL: "http://localhost:1/"}}, "B": {Target: protocol.Spec{URL: "http://localhost:2/"}}}
 	if err := f.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	f.Load.VUs[0] = 0
 	f.Compare.Metrics = append(f.Compare.Metrics, "speed")
-	f.Arms["B"] = Arm{Target: target.Spec{URL: "./server"}}
+	f.Arms["B"] = Arm{Target: protocol.Spec{URL: "./server"}}
 	err := f.Validate()
 	for _, want := range []string{
 		"experiment: load.vus[0]: 0 is not allowed: 1 to 1000000",

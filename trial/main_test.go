@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/protocol"
 	"contend/subject"
-	"contend/target"
 )
 
 // The servers and the throttled generator of these tests are this test binary
@@ -56,7 +56,7 @@ func burnFor(d time.Duration) {
 // generatorRole measures a server as an arm of a comparison is measured and
 // prints the cell.
 func generatorRole() error {
-	spec := target.Spec{Engine: "goroutines"}
+	spec := protocol.Spec{Engine: "goroutines"}
 	c, err := Measure(context.Background(), serverArm(spec, "/"), load.Plan{VUs: 16, Warmup: 200 * time.Millisecond, Duration: time.Second})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func generatorRole() error {
 }
 
 // serverArm is a server of its own process, driven over HTTP.
-func serverArm(spec target.Spec, path string) Arm {
+func serverArm(spec protocol.Spec, path string) Arm {
 	return Arm{Name: "server", Start: func(ctx context.Context, _ Setup) (*Live, error) {
 		s, err := subject.Start(ctx, subject.Config{Name: "server", Command: []string{os.Args[0]},
 			Env: []string{roleKey + "=server", addrKey + "={{addr}}"}, Ready: subject.Ready{HTTP: "/"}})
@@ -74,7 +74,7 @@ func serverArm(spec target.Spec, path string) Arm {
 		}
 		live := &Live{Subject: s, Address: "http://" + s.Addr("") + path, Stop: s.Stop}
 		spec.URL = live.Address
-		live.Target, err = target.Opener{VUs: load.MaxVUs}.Open(ctx, spec)
+		live.Target, err = protocol.Opener{VUs: load.MaxVUs}.Open(ctx, spec)
 		return live, err
 	}}
 }

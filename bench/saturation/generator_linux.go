@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/protocol"
 	"contend/subject"
-	"contend/target"
 	"contend/trial"
 )
 
@@ -45,7 +45,7 @@ func start(ctx context.Context, w io.Writer, contend string, c testCase) (*trial
 		return nil, err
 	}
 	live := &trial.Live{Subject: server, Address: "http://" + server.Addr("") + "/status/atomic", Stop: server.Stop}
-	live.Target, err = target.Opener{VUs: c.VUs}.Open(ctx, target.Spec{URL: live.Address, NoKeepAlive: c.Fresh})
+	live.Target, err = protocol.Opener{VUs: c.VUs}.Open(ctx, protocol.Spec{URL: live.Address, NoKeepAlive: c.Fresh})
 	if err == nil {
 		_, err = fmt.Fprintln(w, server.PID())
 	}

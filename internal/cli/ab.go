@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/load"
+	"contend/protocol/http"
 	"contend/report"
-	"contend/target/http"
 )
 
 func newAB(a *app) *cobra.Command {

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/load"
+	"contend/protocol/http"
+	"contend/protocol/wire"
 	"contend/report"
-	"contend/target/http"
-	"contend/target/wire"
 )
 
 // The defaults and limits of ab 2.3, except the last, which is a plan's.

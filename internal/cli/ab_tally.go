@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/protocol/http"
 	"contend/report"
-	"contend/target/http"
 )
 
 // An abTally counts what the form shows and the result does not have. It is

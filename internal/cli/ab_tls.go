@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/target/wire"
+	"contend/protocol/wire"
 )
 
 // abTLS are the flags of ab that concern https. Like ab, it trusts any

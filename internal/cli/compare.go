@@ -11,9 +11,9 @@ import (
 
 	"contend/experiment"
 	"contend/load"
+	"contend/protocol"
 	"contend/report"
 	"contend/stat"
-	"contend/target"
 	"contend/trial"
 )
 
@@ -46,7 +46,7 @@ func newCompare(a *app) *cobra.Command {
 }
 
 type compareFlags struct {
-	spec    target.Spec
+	spec    protocol.Spec
 	load    experiment.Load
 	compare experiment.Compare
 	level   int
@@ -105,7 +105,7 @@ func (c *compareFlags) file(args []string) *experiment.File {
 	f.Arms = map[string]experiment.Arm{}
 	for i, name := range []string{"A", "B"} {
 		if c.spec.URL == "" {
-			f.Arms[name] = experiment.Arm{Target: target.Spec{URL: args[i]}}
+			f.Arms[name] = experiment.Arm{Target: protocol.Spec{URL: args[i]}}
 			continue
 		}
 		if f.Subjects == nil {

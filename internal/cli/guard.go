@@ -15,8 +15,8 @@ import (
 	"contend/guard"
 	"contend/hist"
 	"contend/load"
+	target "contend/protocol/guard"
 	"contend/report"
-	target "contend/target/guard"
 	"contend/trial"
 )
 

@@ -16,16 +16,16 @@ import (
 	"contend/experiment"
 	"contend/guard"
 	"contend/load"
+	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/report"
-	"contend/target"
-	"contend/target/wire"
 	"contend/trial"
 )
 
 // inside sets what guards cost in process beside what a call of a server costs.
 type inside struct {
 	*app
-	spec    target.Spec // its URL is that of --inside
+	spec    protocol.Spec // its URL is that of --inside
 	command string
 	vus     int
 	window  time.Duration
@@ -160,7 +160,7 @@ func near(text string) bool {
 }
 
 // ofServer is the file of one target, served by the command if there is one.
-func ofServer(spec target.Spec, command string) *experiment.File {
+func ofServer(spec protocol.Spec, command string) *experiment.File {
 	f := &experiment.File{ID: "server", Title: spec.URL}
 	f.Target = spec
 	f.Arms = map[string]experiment.Arm{"": {}}

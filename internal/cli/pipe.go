@@ -16,8 +16,8 @@ import (
 
 	"contend/load"
 	"contend/pipeline"
-	"contend/target"
-	"contend/target/pipe"
+	"contend/protocol"
+	"contend/protocol/pipe"
 	"contend/trial"
 )
 
@@ -210,8 +210,8 @@ func (l *ladder) run(ctx context.Context) error {
 	return l.finish(ctx, doc, &l.out, err)
 }
 
-func (s *step) visit(ctx context.Context, opener target.Opener, d time.Duration) error {
-	opened, err := opener.Open(ctx, target.Spec{URL: s.url})
+func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {
+	opened, err := opener.Open(ctx, protocol.Spec{URL: s.url})
 	if err != nil {
 		return err
 	}

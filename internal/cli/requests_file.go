@@ -8,11 +8,11 @@ import (
 	"io"
 	"os"
 
-	"contend/target"
+	"contend/protocol"
 )
 
 // requestsFile is a flag whose value is a file with a list of requests.
-type requestsFile []target.Request
+type requestsFile []protocol.Request
 
 func (r *requestsFile) Type() string { return "file" }
 
@@ -31,7 +31,7 @@ func (r *requestsFile) Set(path string) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
-	var list []target.Request
+	var list []protocol.Request
 	if err := d.Decode(&list); err != nil {
 		return fmt.Errorf("%s:%d: %w", path, lineAt(content, d.InputOffset()), err)
 	}

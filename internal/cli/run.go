@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/load"
-	"contend/target"
+	"contend/protocol"
 )
 
 // The defaults of a load.
@@ -24,7 +24,7 @@ const (
 )
 
 func newRun(a *app) *cobra.Command {
-	var spec target.Spec
+	var spec protocol.Spec
 	var l loadFlags
 	var out output
 	cmd := &cobra.Command{
@@ -90,7 +90,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 // openFor opens a target for one plan, open for one whose number of VUs is not
 // known yet. Mistakes in its words are reported together with those
 // found before; only a server that cannot be reached is no mistake of usage.
-func (a *app) openFor(ctx context.Context, spec target.Spec, plan load.Plan, mistakes error) (load.Target, error) {
+func (a *app) openFor(ctx context.Context, spec protocol.Spec, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := newOpener()
 	if err != nil {
 		return nil, failed(err)
@@ -115,7 +115,7 @@ func (a *app) openFor(ctx context.Context, spec target.Spec, plan load.Plan, mis
 	return opened, nil
 }
 
-func open(ctx context.Context, spec target.Spec, mistakes error) (load.Target, error) {
+func open(ctx context.Context, spec protocol.Spec, mistakes error) (load.Target, error) {
 	return new(app).openFor(ctx, spec, load.Plan{VUs: load.MaxVUs}, mistakes)
 }
 
@@ -134,13 +134,13 @@ const (
 
 // newOpener prepares this process for generating load. Libraries that speak to
 // servers print what they think of them; here errors are counted instead.
-func newOpener() (target.Opener, error) {
+func newOpener() (protocol.Opener, error) {
 	log.SetOutput(io.Discard)
 	if was := debug.SetGCPercent(generatorGC); was != defaultGC {
 		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
-	return target.Opener{Funcs: functions(), Discard: append(me, discardCommand), Env: os.LookupEnv}, err
+	return protocol.Opener{Funcs: functions(), Discard: append(me, discardCommand), Env: os.LookupEnv}, err
 }
 
 // loadFlags are the flags that describe a load.

@@ -3,11 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"contend/target"
+	"contend/protocol"
 )
 
 // specFlags are the flags that describe a target.
-func specFlags(cmd *cobra.Command, s *target.Spec) {
+func specFlags(cmd *cobra.Command, s *protocol.Spec) {
 	f := cmd.Flags()
 	f.StringVarP(&s.Method, "method", "X", "", "HTTP `method` (GET, or POST with a body)")
 	f.StringArrayVarP(&s.Header, "header", "H", nil, "HTTP header field or gRPC metadata, \"`Name: value`\"; may be repeated")
@@ -34,7 +34,7 @@ func specFlags(cmd *cobra.Command, s *target.Spec) {
 	f.StringVar(&s.Engine, "engine", "", "goroutines: a goroutine for each virtual user, although event loops could do it (`engine`)")
 }
 
-func grpcFlags(cmd *cobra.Command, s *target.Spec) {
+func grpcFlags(cmd *cobra.Command, s *protocol.Spec) {
 	f := cmd.Flags()
 	f.StringArrayVar(&s.Proto, "proto", nil, ".proto `file` that describes the gRPC method (otherwise the server is asked by reflection)")
 	f.StringArrayVar(&s.ImportPath, "import-path", nil, "`folder` in which .proto files are looked up")
@@ -43,7 +43,7 @@ func grpcFlags(cmd *cobra.Command, s *target.Spec) {
 	f.DurationVar(&s.Deadline, "deadline", 0, "gRPC: what the server is told instead of the timeout")
 }
 
-func wsFlags(cmd *cobra.Command, s *target.Spec) {
+func wsFlags(cmd *cobra.Command, s *protocol.Spec) {
 	f := cmd.Flags()
 	f.StringVar(&s.Mode, "mode", "", "WebSocket: an iteration is an `exchange`, or only send or receive")
 	f.StringVar(&s.Match, "match", "", "WebSocket: answers belong to messages by `order` or by id")

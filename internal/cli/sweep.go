@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/protocol"
 	"contend/report"
-	"contend/target"
 	"contend/trial"
 )
 
@@ -53,7 +53,7 @@ func newSweep(a *app) *cobra.Command {
 
 // checkServer finds the mistakes in the words of a target before anything is
 // measured; without a command, also a server that cannot be reached.
-func checkServer(ctx context.Context, spec target.Spec, command string, mistakes error) error {
+func checkServer(ctx context.Context, spec protocol.Spec, command string, mistakes error) error {
 	if command == "" {
 		opened, err := open(ctx, spec, mistakes)
 		closeTarget(opened)

@@ -9,12 +9,12 @@ import (
 
 	"contend/experiment"
 	"contend/load"
-	"contend/target"
+	"contend/protocol"
 	"contend/trial"
 )
 
 type sweepFlags struct {
-	spec      target.Spec
+	spec      protocol.Spec
 	design    trial.SweepDesign
 	plan      load.Plan
 	command   string

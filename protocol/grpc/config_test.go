@@ -1,0 +1,155 @@
+package grpc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"contend/protocol/wire"
+)
+
+func TestParseAddress(t *testing.T) {
+	for _, test := range []struct {
+		url  string
+		want address
+		fail string // part of the error
+	}{
+		{"grpc://h:1/p.S/M", address{"h:1", false, "p.S", "M"}, ""},
+		{"grpcs://h:1/p.S/M", address{"h:1", true, "p.S", "M"}, ""},
+		{"grpc://h:1/a.b.S.M", address{"h:1", false, "a.b.S", "M"}, ""},
+		{"grpc://h:1/S/M", address{"h:1", false, "S", "M"}, ""},
+		{"grpc://[::1]:1/p.S/M", address{"[::1]:1", false, "p.S", "M"}, ""},
+		{"http://h:1/p.S/M", address{}, "scheme"},
+		{"grpc://h/p.S/M", address{}, "port"},
+		{"grpc://:1/p.S/M", address{}, "host"},
+		{"grpc://h:1", address{}, "no method"},
+		{"grpc://h:1/M", address{}, "no method"},
+		{"grpc://h:1/p.S/M/N", address{}, "no method"},
+		{"grpc://h:1/p.S/", address{}, "no method"},
+		{"grpc://u@h:1/p.S/M", address{}, "only host"},
+		{"grpc://u:secret@h:1/p.S/M", address{}, `"grpc://…@h:1/p.S/M"`},
+		{"grpc://u:secret@h:x/p.S/M", address{}, "not a URL"},
+		{"u:secret@h", address{}, `"…@h"`},
+		{"grpc://h:1/p.S/M?x=1", address{}, "only host"},
+		{"grpc://h:x/p.S/M", address{}, "URL"},
+	} {
+		got, err := parseAddress(test.url)
+		if test.fail == "" && (err != nil || got != test.want) {
+			t.Errorf("%s: got %+v, %v", test.url, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v: tells the secret", err)
+		}
+		if test.fail != "" && (err == nil || !strings.Contains(err.Error(), test.fail)) {
+			t.Errorf("%s: error %v, want %q in it", test.url, err, test.fail)
+		}
+	}
+}
+
+func FuzzParseAddress(f *testing.F) {
+	f.Add("grpc://h:1/p.S/M")
+	f.Add("grpcs://[::1]:1/p.S.M")
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := parseAddress(text)
+		if err == nil && (a.hostPort == "" || !a.service.IsValid() || !a.method.IsValid()) {
+			t.Errorf("%q gives %+v", text, a)
+		}
+	})
+}
+
+func TestCheckMetadata(t *testing.T) {
+	for _, test := range []struct {
+		key, value string
+		want       string // part of the error
+	}{
+		{"tenant", "a b", ""},
+		{"x-1_2.3", "", ""},
+		{"trace-bin", "\x00\xff", ""},
+		{"Tenant", "a", "lower-case"},
+		{"", "a", "lower-case"},
+		{":path", "/", "lower-case"},
+		{"grpc-timeout", "1S", "reserved"},
+		{"content-type", "text/plain", "itself"},
+		{"tenant", "aä", `'ä' at byte 1`},
+		{"tenant", "a\nb", "printable"},
+	} {
+		err := checkMetadata(map[string][]string{test.key: {test.value}})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q = %q: %v, want %q in it", test.key, test.value, err, test.want)
+		}
+	}
+}
+
+// A mistake in the configuration is found before the server is asked where
+// that is possible, and names what is wrong.
+func TestMistakes(t *testing.T) {
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	for _, test := range []struct {
+		name  string
+		alter func(*Config)
+		want  []string // parts of the error
+	}{
+		{"unknown field", func(c *Config) { c.Data = []byte(`{"valu": 1}`) }, []string{`"valu"`, "value (int32)"}},
+		{"wrong type", func(c *Config) { c.Data = []byte(`{"value": "ten"}`) }, []string{"value", `"ten"`, "int32"}},
+		{"out of range", func(c *Config) { c.Data = []byte(`{"value": 2147483648}`) }, []string{"value", "2147483648"}},
+		{"no JSON", func(c *Config) { c.Data = []byte(`{`) }, []string{"data", "incrementBy"}},
+		{"no such file", func(c *Config) { c.ProtoFiles = []string{"testdata/none.proto"} }, []string{"none.proto"}},
+		{"no such service", func(c *Config) { c.URL = "grpc://" + address + "/counter.Counter/increment" }, []string{"counter.Counter", "counter.incrementCounter"}},
+		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"add", "increment, watch"}},
+		{"two messages", func(c *Config) { c.Data = []byte(`[{"value": 1}, {"value": 2}]`) }, []string{"2 messages", "unary"}},
+		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"empty array"}},
+		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages 2", "unary"}},
+		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages -1", "deadline -1ns", "message -1"}},
+		{"stream of a unary method", func(c *Config) { c.StreamPerVU = true }, []string{"unary", "bidirectional"}},
+		{"held and closed", func(c *Config) { c.StreamPerVU, c.Connections.Sharing = true, wire.PerIteration }, []string{"per-iteration", "outlives"}},
+		{"held and bounded", func(c *Config) { c.StreamPerVU, c.Deadline = true, 1 }, []string{"deadline", "outlives"}},
+		{"all at once", func(c *Config) { c.URL, c.ExpectCode, c.TLS.Insecure = "grpc://h", 99, true }, []string{"no host and port", "99", "grpcs"}},
+		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"TLS.Certificate and TLS.Key"}},
+		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "0 (OK) to 16"}},
+		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
+		{"mode", func(c *Config) { c.Connections.Sharing = 7 }, []string{"7"}},
+		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"grpcs"}},
+		{"no certificate", func(c *Config) { secure(c); c.TLS.CA = []byte("x") }, []string{"CA", "PEM"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := config(address, wire.Shared)
+			test.alter(&cfg)
+			target, err := New(t.Context(), cfg)
+			if err == nil {
+				target.Close()
+				t.Fatal("accepted")
+			}
+			for _, part := range append(test.want, "grpc: ") {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not hold %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
+
+// Imports are found in ImportPaths, standard ones always.
+func TestImportPaths(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"api/counter.proto": `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";
+			service incrementCounter { rpc increment(incrementBy) returns (google.protobuf.Empty); }`,
+		"types/by.proto": `syntax = "proto3"; package counter; message incrementBy { int32 value = 1; }`,
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	cfg := config(address, wire.Shared)
+	cfg.ProtoFiles, cfg.ImportPaths = []string{"api/counter.proto"}, []string{folder}
+	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+	checkOutcome(t, outcome, err, wire.Shared)
+}

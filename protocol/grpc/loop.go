@@ -1,0 +1,130 @@
+package grpc
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/h2"
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/wire"
+)
+
+var _ load.LoopTarget = (*Target)(nil)
+
+// Loops returns how many event loops would drive the VUs (wire.Loops). They drive
+// unary calls without TLS.
+func (t *Target) Loops(vus int) (int, string) {
+	supported, why := loop.Supported()
+	switch {
+	case !supported:
+		return 0, why
+	case t.dialer.security.Info().SecurityProtocol == "tls":
+		return 0, "TLS"
+	case t.call.kind != unary:
+		return 0, "streams"
+	case t.call.deadline > 0:
+		return 0, "a deadline other than the timeout"
+	}
+	near := !t.ownCores && wire.IsNear("tcp", t.dialer.hostPort)
+	return wire.Loops(near, vus, t.sharing.Pool()), ""
+}
+
+// NewLoop makes an event loop. Of shared connections it has its part, and its
+// VUs share that part evenly.
+func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
+	ids := make([]int, 0, part.Len(part.VUs))
+	for id := part.Index; id < part.VUs; id += part.Of {
+		ids = append(ids, id)
+	}
+	l := &callLoop{call: loopCall{call: t.call, authority: t.dialer.hostPort, metadata: t.metadata, maxMessage: t.dialer.maxMessage}}
+	l.call.build(0)
+	var err error
+	l.Loop, err = loop.New(ctx, loop.Config{
+		Network:     "tcp",
+		Address:     t.dialer.hostPort,
+		VUs:         ids,
+		Connections: part.Len(t.sharing.Pool()),
+		New:         func(vus []int) loop.Conversation { return newConversation(&l.call, len(vus)) },
+		CloseEach:   t.sharing.Sharing == wire.PerIteration,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("grpc: %w", err)
+	}
+	return l, nil
+}
+
+// A callLoop tells the server of the run's timeout.
+type callLoop struct {
+	*loop.Loop
+	call loopCall
+}
+
+// Drive implements load.Loop.
+func (l *callLoop) Drive(ctx context.Context, s *load.Shard) error {
+	if timeout := s.Timeout(); timeout != l.call.timeout {
+		l.call.build(timeout)
+	}
+	return l.Loop.Drive(ctx, s)
+}
+
+// A loopCall is what the conversations of one loop have in common.
+type loopCall struct {
+	call
+	authority  string
+	metadata   map[string][]string
+	maxMessage int
+	timeout    time.Duration
+	request    *h2.Request
+}
+
+// build makes the request by the gRPC over HTTP/2 specification,
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
+func (c *loopCall) build(timeout time.Duration) {
+	c.timeout = timeout
+	fields := []h2.Field{
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: c.method},
+		{Name: ":authority", Value: c.authority},
+		{Name: "te", Value: "trailers"},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: "contend"},
+	}
+	if timeout > 0 {
+		fields = append(fields, h2.Field{Name: "grpc-timeout", Value: encodeTimeout(timeout)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.metadata)) {
+		for _, value := range c.metadata[key] {
+			if strings.HasSuffix(key, "-bin") {
+				value = base64.RawStdEncoding.EncodeToString([]byte(value))
+			}
+			fields = append(fields, h2.Field{Name: key, Value: value})
+		}
+	}
+	message := c.call.request.buffers.Materialize()
+	body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) // not compressed
+	c.request = h2.NewRequest(fields, append(body, message...))
+}
+
+// encodeTimeout writes a timeout in the smallest unit in which it has at most
+// eight digits, rounded up: a server must not give up before the caller.
+func encodeTimeout(d time.Duration) string {
+	const limit = 100_000_000
+	unit := 0
+	units := [...]struct {
+		name string
+		size time.Duration
+	}{{"n", 1}, {"u", time.Microsecond}, {"m", time.Millisecond}, {"S", time.Second}, {"M", time.Minute}, {"H", time.Hour}}
+	inUnits := func() time.Duration { return (d-1)/units[unit].size + 1 }
+	for inUnits() >= limit {
+		unit++
+	}
+	return fmt.Sprintf("%d%s", inUnits(), units[unit].name)
+}

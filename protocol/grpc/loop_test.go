@@ -1,0 +1,370 @@
+package grpc
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/wire"
+)
+
+// portable hides from the engine that a target can be driven by event loops.
+type portable struct{ load.Target }
+
+// An account is what a run counted.
+type account struct {
+	Completed, Failed int64
+	Errored           map[load.ErrorKind]int64
+	Statuses          map[int]int64
+	BytesIn, BytesOut int64
+}
+
+func accountOf(r *load.Result) account {
+	a := account{
+		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+	}
+	maps.DeleteFunc(a.Errored, func(_ load.ErrorKind, n int64) bool { return n == 0 })
+	return a
+}
+
+// overBoth runs a plan over either engine and requires that they count alike.
+func overBoth(t *testing.T, cfg Config, plan load.Plan) account {
+	t.Helper()
+	var accounts []account
+	for _, engine := range []load.Engine{load.Goroutines, load.EventLoop} {
+		accounts = append(accounts, accountOf(runOver(t, cfg, engine, plan)))
+	}
+	if a, b := fmt.Sprintf("%+v", accounts[0]), fmt.Sprintf("%+v", accounts[1]); a != b {
+		t.Errorf("grpc-go: %s\nloop:    %s", a, b)
+	}
+	return accounts[1]
+}
+
+func runOver(t *testing.T, cfg Config, engine load.Engine, plan load.Plan) *load.Result {
+	t.Helper()
+	if ok, why := loop.Supported(); !ok && engine == load.EventLoop {
+		t.Skip(why)
+	}
+	opened := open(t, cfg)
+	var target load.Target = opened
+	if engine == load.Goroutines {
+		target = portable{opened}
+	}
+	result, err := load.Run(t.Context(), "test", target, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Engine != engine {
+		t.Errorf("engine %s (%s), want %s", result.Engine, result.EngineReason, engine)
+	}
+	return result
+}
+
+// A plan of so many iterations, long enough for all of them.
+func iterations(vus int, n int64) load.Plan {
+	return load.Plan{VUs: vus, Iterations: n, Duration: 20 * time.Second, Timeout: 5 * time.Second}
+}
+
+// Every call is counted by the server, in each mode and over both engines.
+func TestLoopModes(t *testing.T) {
+	for _, connections := range []wire.Connections{{Sharing: wire.Shared, N: 1}, {Sharing: wire.Shared, N: 3}, {}, {Sharing: wire.PerIteration}} {
+		t.Run(connections.String(), func(t *testing.T) {
+			server := newCounterServer(t)
+			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			cfg := config(address, connections.Sharing)
+			cfg.Connections = connections
+			cfg.Data = []byte(`{"value": 0}`) // then all answers have the same size
+			cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}}
+			got := overBoth(t, cfg, iterations(7, 50))
+			// "Incremented value is 0" in field 1 has 2 + 22 bytes; a 0 is not sent.
+			if got.Completed != 50 || got.BytesIn != 50*24 || got.BytesOut != 0 {
+				t.Errorf("counted %+v", got)
+			}
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			if len(server.seen) != 100 {
+				t.Fatalf("the server saw %d calls", len(server.seen))
+			}
+			for i, sent := range server.seen {
+				if fmt.Sprint(sent["tenant"]) != "[a b]" || sent["trace-bin"][0] != "\x00\xff" || sent[":authority"][0] != address {
+					t.Fatalf("call %d carried %v", i, sent)
+				}
+			}
+		})
+	}
+}
+
+// Each status is the same answer over both engines.
+func TestLoopCodes(t *testing.T) {
+	server := newCounterServer(t)
+	var now atomic.Uint32 // the code
+	server.hook = func(context.Context) error { return status.Error(codes.Code(now.Load()), "50 % of ä\n") }
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	for code := codes.OK; code <= codes.Unauthenticated; code++ {
+		for _, expect := range []codes.Code{codes.OK, code} {
+			now.Store(uint32(code))
+			cfg := config(address, wire.PerVU)
+			cfg.Data, cfg.ExpectCode = []byte(`{"value": 0}`), int(expect)
+			got := overBoth(t, cfg, iterations(2, 6))
+			want := account{Statuses: map[int]int64{int(code): 6}}
+			if code == expect {
+				want.Completed = 6
+			} else {
+				want.Failed = 6
+			}
+			if code == codes.DeadlineExceeded { // that of the call's own deadline
+				want = account{Errored: map[load.ErrorKind]int64{load.Timeout: 6}}
+			}
+			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[load.Timeout] != want.Errored[load.Timeout] {
+				t.Errorf("%v where %v is right: %+v", code, expect, got)
+			}
+		}
+	}
+}
+
+// The example of a failed answer is its message, decoded and bounded.
+func TestLoopDetail(t *testing.T) {
+	for _, test := range []struct{ give, want string }{
+		{"plain", "plain"}, {"50 % of ä\n", "50 % of ä\n"}, {strings.Repeat("x", 2*maxDetail), strings.Repeat("x", maxDetail)},
+	} {
+		server := newCounterServer(t)
+		server.hook = func(context.Context) error { return status.Error(codes.Aborted, test.give) }
+		address, _ := server.start(t, "127.0.0.1:0", noReflection)
+		var mu sync.Mutex
+		var details []string
+		plan := iterations(3, 9)
+		plan.Sample = func(s load.Sample) {
+			mu.Lock()
+			defer mu.Unlock()
+			details = append(details, string(s.Outcome.Detail))
+		}
+		runOver(t, config(address, wire.Shared), load.EventLoop, plan)
+		if len(details) != 9 {
+			t.Errorf("%d samples", len(details))
+		}
+		for _, detail := range details {
+			if detail != test.want {
+				t.Errorf("detail %q, want %q", detail, test.want)
+			}
+		}
+	}
+}
+
+func TestAppendMessage(t *testing.T) {
+	for give, want := range map[string]string{
+		"": "", "a%20b": "a b", "%": "%", "%2": "%2", "%zz": "%zz", "100%25": "100%", "%e2%82%ac": "€", "a%41": "aA",
+	} {
+		if got := appendMessage(nil, []byte(give)); string(got) != want {
+			t.Errorf("%q is %q, want %q", give, got, want)
+		}
+	}
+}
+
+func TestEncodeTimeout(t *testing.T) {
+	for give, want := range map[time.Duration]string{
+		1: "1n", 99_999_999: "99999999n", 100_000_000: "100000u", 100_000_001: "100001u",
+		5 * time.Second: "5000000u", 100 * time.Second: "100000m", time.Hour: "3600000m",
+		100_000_000 * time.Millisecond: "100000S", 1 << 62: "76861434M",
+	} {
+		if got := encodeTimeout(give); got != want {
+			t.Errorf("%v is %s, want %s", give, got, want)
+		}
+	}
+}
+
+// Calls that run into the timeout are given up alone: their connection serves
+// the next ones. The server knows the deadline.
+func TestLoopTimeout(t *testing.T) {
+	server := newCounterServer(t)
+	var mu sync.Mutex
+	told, slow := 0, true
+	server.hook = func(ctx context.Context) error {
+		mu.Lock()
+		wait := slow
+		slow = !slow
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 100*time.Millisecond {
+			told++
+		}
+		mu.Unlock()
+		if wait {
+			<-ctx.Done()
+			time.Sleep(20 * time.Millisecond) // no status before the caller gives up
+		}
+		return nil
+	}
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	plan := iterations(1, 10)
+	plan.Timeout = 100 * time.Millisecond
+	cfg := config(address, wire.Shared)
+	cfg.Data = []byte(`{"value": 0}`)
+	got := overBoth(t, cfg, plan)
+	mu.Lock()
+	defer mu.Unlock()
+	if got.Completed != 5 || got.Errored[load.Timeout] != 5 || told != 20 {
+		t.Errorf("%+v, the server was told %d times", got, told)
+	}
+}
+
+// What a server does instead of answering is told apart alike.
+func TestLoopHostile(t *testing.T) {
+	for _, test := range hostilePeers {
+		for _, mode := range modes() {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+				t.Parallel()
+				plan := iterations(1, 3)
+				if test.want == load.Timeout {
+					plan.Timeout = 40 * time.Millisecond
+				}
+				result := runOver(t, config(hostile(t, test.answer), mode), load.EventLoop, plan)
+				if result.Errored[test.want] != 3 {
+					t.Errorf("errored %v, completed %d, failed %d, want 3 of kind %s", result.Errored, result.Completed, result.Failed, test.want)
+				}
+			})
+		}
+	}
+}
+
+func TestLoopOddities(t *testing.T) {
+	ok := []string{"grpc-status", "0"}
+	for _, test := range []struct {
+		name   string
+		answer func(p peer)
+		want   string // error kind or code
+	}{
+		{"trailers without status", func(p peer) { p.begin(); p.headers(true, "a", "b") }, "2"},
+		{"header with a status only", func(p peer) {
+			p.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "5")
+		}, "5"},
+		{"unknown code", func(p peer) {
+			p.headers(true, ":status", "200", "content-type", "application/grpc+x", "grpc-status", "77")
+		}, "77"},
+		{"two messages", func(p peer) { p.begin(); p.message(0, 1, "a"); p.message(0, 1, "b"); p.headers(true, ok...) }, "protocol"},
+		{"message in pieces", func(p peer) {
+			p.begin()
+			for _, b := range []byte("\x00\x00\x00\x00\x02ab") {
+				p.WriteData(p.stream, false, []byte{b})
+			}
+			p.headers(true, ok...)
+		}, "0"},
+		{"empty message", func(p peer) { p.begin(); p.message(0, 0, ""); p.headers(true, ok...) }, "0"},
+		{"message and another code", func(p peer) { p.begin(); p.message(0, 1, "a"); p.headers(true, "grpc-status", "3") }, "3"},
+		{"OK without a message", func(p peer) { p.begin(); p.headers(true, ok...) }, "protocol"},
+		{"half a message and OK", func(p peer) { p.begin(); p.message(0, 2, "a"); p.headers(true, ok...) }, "protocol"},
+		{"half a prefix and OK", func(p peer) { p.begin(); p.WriteData(p.stream, false, []byte{0, 0}); p.headers(true, ok...) }, "protocol"},
+		{"1xx first", func(p peer) {
+			p.headers(false, ":status", "103")
+			p.begin()
+			p.message(0, 0, "")
+			p.headers(true, ok...)
+		}, "0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := overBoth(t, config(hostile(t, test.answer), wire.PerVU), iterations(1, 3))
+			if text := fmt.Sprintf("%v %v 0:%d", got.Statuses, got.Errored, got.Completed); !strings.Contains(text, test.want+":3") {
+				t.Errorf("%s, want %s", text, test.want)
+			}
+		})
+	}
+}
+
+func TestLoopNotGRPC(t *testing.T) {
+	got := overBoth(t, config(httpServer(t, true), wire.PerVU), iterations(2, 4))
+	if got.Errored[load.Protocol] != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Connections that the server ends in good order cost no call.
+func TestLoopGracefulEnd(t *testing.T) {
+	server := newCounterServer(t)
+	address, _ := server.start(t, "127.0.0.1:0", noReflection, grpc.KeepaliveParams(keepalive.ServerParameters{
+		MaxConnectionAge: 20 * time.Millisecond, MaxConnectionAgeGrace: 5 * time.Second,
+	}))
+	for _, mode := range modes() {
+		cfg := config(address, mode)
+		plan := load.Plan{VUs: 8, Duration: 200 * time.Millisecond, Timeout: 5 * time.Second}
+		result := runOver(t, cfg, load.EventLoop, plan)
+		if result.Completed == 0 || result.ErroredTotal() > 0 {
+			t.Errorf("%v: completed %d, errored %v", mode, result.Completed, result.Errored)
+		}
+	}
+}
+
+// A server that dies in mid-run is found again when it is back.
+func TestLoopRestart(t *testing.T) {
+	for _, mode := range modes() {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+			server := newCounterServer(t)
+			address, running := server.start(t, "127.0.0.1:0", noReflection)
+			var mu sync.Mutex
+			var kinds []load.ErrorKind // of each sample, "" for a right answer
+			plan := load.Plan{VUs: 2, Duration: time.Second, Timeout: time.Second}
+			plan.Sample = func(s load.Sample) {
+				mu.Lock()
+				defer mu.Unlock()
+				kind := load.ErrorKind("")
+				if s.Err != nil {
+					kind = load.KindOf(s.Err)
+				}
+				if len(kinds) == 0 || kinds[len(kinds)-1] != kind {
+					kinds = append(kinds, kind)
+				}
+			}
+			time.AfterFunc(150*time.Millisecond, running.Stop)
+			var group sync.WaitGroup
+			group.Go(func() {
+				time.Sleep(300 * time.Millisecond)
+				server.start(t, address, noReflection)
+			})
+			result := runOver(t, config(address, mode), load.EventLoop, plan)
+			group.Wait()
+			away := slices.Index(kinds, load.Refused)
+			if away < 1 || kinds[0] != "" || !slices.Contains(kinds[away:], "") {
+				t.Errorf("in turn %v, in all %v", kinds, result.Errored)
+			}
+		})
+	}
+}
+
+func TestLoops(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
+	for _, test := range []struct {
+		name  string
+		alter func(c *Config)
+		vus   int
+		want  int
+		why   string
+	}{
+		{"one shared connection", func(c *Config) {}, 50, 1, ""},
+		{"one VU", func(c *Config) { c.Connections.Sharing = wire.PerVU }, 1, 1, ""},
+		{"TLS", secure, 50, 0, "TLS"},
+		{"streams", func(c *Config) {
+			c.URL, c.ProtoFiles = "grpc://127.0.0.1:1/chat.Room/Talk", []string{"testdata/chat.proto"}
+		}, 50, 0, "streams"},
+		{"deadline", func(c *Config) { c.Deadline = time.Second }, 50, 0, "a deadline other than the timeout"},
+	} {
+		cfg := config("127.0.0.1:1", wire.Shared)
+		test.alter(&cfg)
+		target := open(t, cfg)
+		if got, why := target.Loops(test.vus); got != test.want || why != test.why {
+			t.Errorf("%s: %d, %q", test.name, got, why)
+		}
+	}
+}

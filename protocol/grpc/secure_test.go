@@ -1,0 +1,121 @@
+package grpc
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// keyPair returns a certificate and its key in PEM form.
+func keyPair(t *testing.T) (certificatePEM, keyPEM []byte, pair tls.Certificate) {
+	t.Helper()
+	certificatePEM, pair = certificate(t)
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificatePEM, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), pair
+}
+
+// A server that asks for a client's certificate gets it, in calls and streams.
+func TestMutualTLS(t *testing.T) {
+	authority, _, pair := keyPair(t)
+	clientPEM, clientKey, _ := keyPair(t)
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(clientPEM)
+	address, _ := newChatServer(t).start(t, "127.0.0.1:0", v1Reflection, grpc.Creds(credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted,
+	})))
+	for _, method := range []string{"Collect", "List", "Talk"} {
+		for _, mode := range modes() {
+			cfg := chat(address, method, `{"value": 2}`)
+			secure(&cfg)
+			cfg.Connections.Sharing = mode
+			cfg.TLS = wire.TLS{CA: authority, Certificate: clientPEM, Key: clientKey}
+			out, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+			if err != nil || out.Failed {
+				t.Errorf("%s, %v: got %+v, %v", method, cfg.Connections, out, err)
+			}
+			cfg.TLS = wire.TLS{CA: authority}
+			vu := newVU(t, open(t, cfg), 0)
+			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
+			_, err = vu.Do(t.Context())
+			// The alert comes after the handshake, and is lost if we write first.
+			if kind := load.KindOf(err); kind != load.TLS && kind != load.Reset {
+				t.Errorf("%s, %v: error %v of kind %s", method, cfg.Connections, err, kind)
+			}
+		}
+	}
+}
+
+// No error repeats what may be a secret.
+func TestSecrets(t *testing.T) {
+	const secret = "hunter2"
+	authority, key, _ := keyPair(t)
+	other, _, _ := keyPair(t)
+	for _, cfg := range []Config{
+		{URL: "grpc://u:" + secret + "@127.0.0.1:1/chat.Room/Talk"},
+		{URL: "grpc://u:" + secret + "@127.0.0.1:port/chat.Room/Talk"},
+		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {"Bearer " + secret + "\n"}}},
+		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"Authorization": {secret}}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: authority, Key: []byte(secret)}},
+		{URL: "grpcs://127.0.0.1:1/chat.Room/Talk", TLS: wire.TLS{Certificate: other, Key: key}},
+		{URL: "grpc://127.0.0.1:1/chat.Room/Talk", Metadata: map[string][]string{"authorization": {secret}}},
+	} {
+		_, err := New(t.Context(), cfg)
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Metadata is sent with every stream; binary values arrive as they are.
+func TestStreamMetadata(t *testing.T) {
+	for _, method := range []string{"Collect", "List", "Talk"} {
+		server := newChatServer(t)
+		server.hook = func(stream grpc.ServerStream) error {
+			md, _ := metadata.FromIncomingContext(stream.Context())
+			if !slices.Equal(md.Get("tenant"), []string{"a", "b"}) || !slices.Equal(md.Get("trace-bin"), []string{"\x00\xff"}) ||
+				!slices.Equal(md.Get("authorization"), []string{"Basic dTpw"}) {
+				return fmt.Errorf("metadata %v", md)
+			}
+			return nil
+		}
+		address, _ := server.start(t, "127.0.0.1:0", noReflection)
+		cfg := chat(address, method, `{"value": 1}`)
+		cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}, "authorization": {"Basic dTpw"}}
+		if out, err := newVU(t, open(t, cfg), 0).Do(t.Context()); err != nil || out.Failed {
+			t.Errorf("%s: %s, %v", method, out.Detail, err)
+		}
+	}
+}
+
+// {text: n characters}, n from 128 to 16383, is n + 3 bytes.
+func TestMaxMessage(t *testing.T) {
+	address, _ := newChatServer(t).start(t, "127.0.0.1:0", noReflection)
+	cfg := chat(address, "Talk", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 1000)))
+	for _, test := range []struct {
+		limit int
+		want  load.ErrorKind
+	}{{1003, ""}, {1002, load.Protocol}, {0, ""}} {
+		cfg.MaxMessage = test.limit
+		out, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+		if test.want != "" {
+			checkKind(t, err, test.want)
+		} else if err != nil || out.BytesIn != 1003 {
+			t.Errorf("limit %d: got %+v, %v", test.limit, out, err)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// Package grpc is a load.Target for gRPC calls, on google.golang.org/grpc.
+//
+// The method is found by .proto files or by server reflection; its descriptor
+// says which side streams. The messages are encoded once from JSON, and every
+// iteration sends the same bytes. Answers are counted and not decoded. What a
+// status means:
+//
+//   - a status that the server sent is an answer: Outcome.Status is its code,
+//     Outcome.Failed says that it is not the expected one, and Outcome.Detail is
+//     then its message;
+//   - everything else (no connection, timeout, connection lost, an answer that
+//     is not gRPC) is an error of a load.ErrorKind.
+//
+// An iteration is one call, whatever it streams, and one operation. Bytes are
+// those of the encoded messages. Phases.FirstByte is the time from sending the
+// first message to having the first one received, or the status if there is
+// none: grpc-go shows nothing earlier without much work for every call. The
+// kinds of methods:
+//
+//   - unary: one message, one answer;
+//   - a client stream: Config.Messages are sent, then the one answer is read.
+//     Outcome.Messages is empty: no message has an answer of its own;
+//   - a server stream: one message is sent and all are read, or the first
+//     Config.Messages. Outcome.Messages are the time from sending to the first
+//     and then the gaps from one to the next, as the reader sees them;
+//   - a bidirectional stream: each message is sent when the previous one has been
+//     answered. Outcome.Messages are the times from sending one to the next
+//     message received, which takes it that the server answers each message with
+//     one. What else the server sends is read when all are answered.
+//
+// A stream that ends with OK before it had all its messages is a failed answer
+// with Outcome.Check "messages". Of one iteration at most 16384 messages are
+// timed; those after them are only counted.
+//
+// While a connection is down each iteration waits for the next attempt to
+// connect (at most about 0.1 s apart) and fails with the attempt's error, so
+// that errors count attempts and not turns of an idle loop.
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// A Target calls one method. It is safe for concurrent use.
+type Target struct {
+	dialer   dialer
+	call     call
+	sharing  wire.Connections
+	ownCores bool
+	metadata metadata.MD
+	held     bool // streams, by their VUs
+
+	mu    sync.Mutex
+	pool  []*link // opened for the first VU: event loops have connections of their own
+	haste atomic.Bool
+	// away is when a connection was last waited for in vain, in Unix nanoseconds.
+	away atomic.Int64
+}
+
+var _ load.Target = (*Target)(nil)
+
+// connectWait bounds how long NewVU waits for connections. One that comes later
+// is waited for by the iterations.
+const connectWait = 2 * time.Second
+
+// New finds the method and encodes the messages. With ProtoFiles it needs no
+// server: one that is not there, or not yet, is counted by the iterations.
+// Without them the server is asked, for at most 2 s; an error whose chain holds
+// a *load.Error says why it could not be reached. Any other error is a mistake
+// in cfg.
+func New(ctx context.Context, cfg Config) (*Target, error) {
+	t, err := newTarget(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("grpc: %w", err)
+	}
+	return t, nil
+}
+
+func newTarget(ctx context.Context, cfg Config) (*Target, error) {
+	address, err := parseAddress(cfg.URL)
+	dialer, tlsErr := newDialer(address, cfg)
+	if err := errors.Join(err, tlsErr, cfg.check()); err != nil {
+		return nil, err
+	}
+	method, err := findMethod(ctx, dialer, address, cfg)
+	if err != nil {
+		return nil, err
+	}
+	call, err := cfg.call(method)
+	if err != nil {
+		return nil, err
+	}
+	return &Target{
+		dialer: dialer, call: call, sharing: cfg.Connections, ownCores: cfg.OwnCores,
+		metadata: copyMetadata(cfg.Metadata), held: cfg.StreamPerVU,
+	}, nil
+}
+
+// shared returns the shared link of a VU.
+func (t *Target) shared(ctx context.Context, id int) (*link, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.pool) < t.sharing.Pool() {
+		l, err := t.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t.pool = append(t.pool, l)
+	}
+	return t.pool[id%len(t.pool)], nil
+}
+
+// connect returns a link that is connected or has had its time to be. Where
+// one waited in vain, the others do not wait each in turn.
+func (t *Target) connect(ctx context.Context) (*link, error) {
+	l, err := t.dialer.new()
+	if err != nil {
+		return nil, err
+	}
+	if time.Since(time.Unix(0, t.away.Load())) < connectWait {
+		l.conn.Connect()
+		return l, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	if err := l.connect(waiting); err != nil {
+		t.away.Store(time.Now().UnixNano())
+	}
+	if ctx.Err() != nil {
+		l.close()
+		return nil, ended(ctx, ctx.Err())
+	}
+	return l, nil
+}
+
+// Method returns the full name of the method called, "/package.Service/Method".
+func (t *Target) Method() string { return t.call.method }
+
+// NewVU makes virtual user id and its connection, or all shared ones. With
+// shared connections VU id uses connection id modulo their number. If the server
+// cannot be reached within 2 s the iterations go on trying.
+func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
+	base := vu{caller: newCaller(t.call), metadata: t.metadata}
+	var (
+		l    *link
+		err  error
+		owns = t.sharing.Sharing == wire.PerVU
+	)
+	switch {
+	case t.sharing.Sharing == wire.PerIteration:
+		return &connectingVU{vu: base, dialer: t.dialer}, nil
+	case owns:
+		l, err = t.connect(ctx)
+	default:
+		l, err = t.shared(ctx, id)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("grpc: %w", err)
+	case t.held:
+		return newHeldVU(base, l, owns, &t.haste), nil
+	case owns:
+		return &owningVU{sharedVU{vu: base, link: l}}, nil
+	}
+	return &sharedVU{vu: base, link: l}, nil
+}
+
+// Close closes the shared connections. VUs with connections of their own close
+// those themselves.
+func (t *Target) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.pool {
+		l.close()
+	}
+	t.pool = nil
+	return nil
+}

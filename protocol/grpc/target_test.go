@@ -1,0 +1,304 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func config(address string, mode wire.Sharing) Config {
+	return Config{
+		URL:         "grpc://" + address + methodPath,
+		Data:        []byte(`{"value": 1}`),
+		ProtoFiles:  []string{"testdata/counter.proto"},
+		Connections: wire.Connections{Sharing: mode},
+	}
+}
+
+func open(t testing.TB, cfg Config) *Target {
+	t.Helper()
+	target, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+// byCalls hides that a target can be driven by event loops.
+type byCalls struct{ target *Target }
+
+func (p byCalls) NewVU(ctx context.Context, id int) (load.VU, error) { return p.target.NewVU(ctx, id) }
+
+func newVU(t testing.TB, target *Target, id int) load.VU {
+	t.Helper()
+	vu, err := target.NewVU(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if closer, ok := vu.(io.Closer); ok {
+		t.Cleanup(func() { closer.Close() })
+	}
+	return vu
+}
+
+func modes() []wire.Sharing { return []wire.Sharing{wire.Shared, wire.PerVU, wire.PerIteration} }
+
+// Every call of every VU is counted by the server, and every answer has its
+// size: "Incremented value is N" in field 1 is 2 + 22 + len(N) - 1 bytes.
+func TestModes(t *testing.T) {
+	const vus, calls = 5, 20
+	for _, mode := range modes() {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+			server := newCounterServer(t)
+			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			target := open(t, config(address, mode))
+			var group sync.WaitGroup
+			for id := range vus {
+				vu := newVU(t, target, id)
+				group.Go(func() {
+					for range calls {
+						outcome, err := vu.Do(t.Context())
+						checkOutcome(t, outcome, err, mode)
+					}
+				})
+			}
+			group.Wait()
+			if server.total != vus*calls {
+				t.Errorf("the server counted %d calls, want %d", server.total, vus*calls)
+			}
+		})
+	}
+}
+
+func checkOutcome(t *testing.T, got load.Outcome, err error, mode wire.Sharing) {
+	t.Helper()
+	if err != nil || got.Failed || got.Status != 0 {
+		t.Errorf("got %+v, %v; want a right answer", got, err)
+		return
+	}
+	// The request is field 1, varint 1: 2 bytes. The answer's text is 21
+	// characters and the count's 1 to 3 digits, behind 2 bytes of header.
+	if got.BytesOut != 2 || got.BytesIn < 2+21+1 || got.BytesIn > 2+21+3 {
+		t.Errorf("bytes out %d, in %d", got.BytesOut, got.BytesIn)
+	}
+	phased := got.Phases.Connect > 0 && got.Phases.Exchange >= got.Phases.FirstByte
+	if phased != (mode == wire.PerIteration) || got.Phases.FirstByte <= 0 {
+		t.Errorf("phases %+v in mode %v", got.Phases, wire.Connections{Sharing: mode})
+	}
+}
+
+func TestReflection(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		kind reflectionKind
+		url  string
+		want string // part of the error; none if empty
+	}{
+		{"v1", v1Reflection, methodPath, ""},
+		{"only v1alpha", alphaReflection, methodPath, ""},
+		{"dotted method", v1Reflection, "/counter.incrementCounter.increment", ""},
+		{"no reflection", noReflection, methodPath, "give the .proto file"},
+		{"unknown method", v1Reflection, "/counter.incrementCounter/decrement", "increment, watch"},
+		{"unknown service", v1Reflection, "/counter.Counter/increment", "counter.incrementCounter"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address, _ := newCounterServer(t).start(t, "127.0.0.1:0", test.kind)
+			target, err := New(t.Context(), Config{URL: "grpc://" + address + test.url, Data: []byte(`{"value":1}`)})
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Fatalf("error %v, want %q in it", err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer target.Close()
+			if target.Method() != methodPath {
+				t.Errorf("method %s", target.Method())
+			}
+			outcome, err := newVU(t, target, 0).Do(t.Context())
+			checkOutcome(t, outcome, err, wire.Shared)
+		})
+	}
+}
+
+// A status that the server sends is an answer in every mode, whatever its code
+// and text: also those that grpc-go itself uses when there is no answer.
+func TestWrongAnswers(t *testing.T) {
+	for _, code := range []codes.Code{codes.InvalidArgument, codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unknown} {
+		for _, mode := range modes() {
+			t.Run(code.String()+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+				server := newCounterServer(t)
+				server.hook = func(context.Context) error {
+					return status.Error(code, "error reading from server: EOF")
+				}
+				address, _ := server.start(t, "127.0.0.1:0", noReflection)
+				outcome, err := newVU(t, open(t, config(address, mode)), 0).Do(t.Context())
+				if err != nil || !outcome.Failed || outcome.Status != int(code) {
+					t.Errorf("got %+v, %v; want a wrong answer with status %d", outcome, err, code)
+				}
+			})
+		}
+	}
+}
+
+// The status of a server that has already sent headers.
+func TestWrongAnswerAfterHeaders(t *testing.T) {
+	server := newCounterServer(t)
+	server.hook = func(ctx context.Context) error {
+		if err := grpc.SendHeader(ctx, metadata.Pairs("a", "b")); err != nil {
+			return err
+		}
+		return status.Error(codes.Unavailable, "full")
+	}
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	outcome, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
+	if err != nil || !outcome.Failed || outcome.Status != int(codes.Unavailable) {
+		t.Errorf("got %+v, %v", outcome, err)
+	}
+}
+
+func TestExpectCode(t *testing.T) {
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
+	cfg := config(address, wire.Shared)
+	cfg.Data, cfg.ExpectCode = []byte(`{"value": -1}`), int(codes.InvalidArgument)
+	outcome, err := newVU(t, open(t, cfg), 0).Do(t.Context())
+	if err != nil || outcome.Failed || outcome.Status != int(codes.InvalidArgument) {
+		t.Errorf("got %+v, %v; want InvalidArgument to be right", outcome, err)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	server := newCounterServer(t)
+	address, _ := server.start(t, "127.0.0.1:0", noReflection)
+	cfg := config(address, wire.Shared)
+	cfg.Metadata = map[string][]string{"tenant": {"a", "b"}, "trace-bin": {"\x00\xff"}}
+	if _, err := newVU(t, open(t, cfg), 0).Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := server.seen[0]
+	if tenants := got.Get("tenant"); len(tenants) != 2 || tenants[0] != "a" || tenants[1] != "b" {
+		t.Errorf("tenant %q", tenants)
+	}
+	if trace := got.Get("trace-bin"); len(trace) != 1 || trace[0] != "\x00\xff" {
+		t.Errorf("trace-bin %q", trace)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	authority, certificate := certificate(t)
+	secured := grpc.Creds(credentials.NewServerTLSFromCert(&certificate))
+	address, _ := newCounterServer(t).start(t, "127.0.0.1:0", v1Reflection, secured)
+	for _, test := range []struct {
+		name string
+		tls  wire.TLS
+		want load.ErrorKind
+	}{
+		{"own authority", wire.TLS{CA: authority}, ""},
+		{"insecure", wire.TLS{Insecure: true}, ""},
+		{"unknown authority", wire.TLS{}, load.TLS},
+		{"other name", wire.TLS{CA: authority, ServerName: "elsewhere"}, load.TLS},
+	} {
+		for _, mode := range modes() {
+			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+				target, err := New(t.Context(), Config{
+					URL: "grpcs://" + address + methodPath, Data: []byte(`{"value":1}`),
+					TLS: test.tls, Connections: wire.Connections{Sharing: mode},
+				})
+				if test.want != "" {
+					checkKind(t, err, test.want)
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer target.Close()
+				outcome, err := newVU(t, target, 0).Do(t.Context())
+				if err != nil || outcome.Failed {
+					t.Errorf("got %+v, %v", outcome, err)
+				}
+			})
+		}
+	}
+}
+
+func checkKind(t *testing.T, err error, want load.ErrorKind) {
+	t.Helper()
+	var own *load.Error
+	if !errors.As(err, &own) || own.Kind != want {
+		t.Errorf("error %v of kind %q, want %q", err, load.KindOf(err), want)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	for _, mode := range modes() {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+			server := newCounterServer(t)
+			var mu sync.Mutex
+			slow := true
+			server.hook = func(ctx context.Context) error {
+				mu.Lock()
+				wait := slow
+				mu.Unlock()
+				if wait { // the server's clock of the deadline may be ahead of ours
+					<-ctx.Done()
+					return status.FromContextError(ctx.Err()).Err()
+				}
+				return nil
+			}
+			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			vu := newVU(t, open(t, config(address, mode)), 0)
+			vu.(load.TimeoutSetter).SetTimeout(timeout)
+			start := time.Now()
+			_, err := vu.Do(t.Context())
+			checkKind(t, err, load.Timeout)
+			if took := time.Since(start); took < timeout || took > 5*time.Second {
+				t.Errorf("returned after %v", took)
+			}
+			mu.Lock()
+			slow = false
+			mu.Unlock()
+			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
+			if outcome, err := vu.Do(t.Context()); err != nil || outcome.Failed {
+				t.Errorf("after the timeout: %+v, %v", outcome, err)
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	for _, mode := range modes() {
+		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
+			server := newCounterServer(t)
+			server.hook = func(ctx context.Context) error {
+				<-ctx.Done()
+				return nil
+			}
+			address, _ := server.start(t, "127.0.0.1:0", noReflection)
+			vu := newVU(t, open(t, config(address, mode)), 0)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			_, err := vu.Do(ctx)
+			checkKind(t, err, load.Cancelled)
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"contend/protocol/guard"
+)
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		give string
+		want guard.Config
+	}{
+		{"guard:mutex", guard.Config{Design: "mutex"}},
+		{"guard:inputQ?kind=add-get", guard.Config{Design: "inputQ", Kind: guard.AddGet}},
+		{"guard:striped?kind=read-mostly&batch=7&seed=18446744073709551615",
+			guard.Config{Design: "striped", Kind: guard.ReadMostly, Batch: 7, Seed: 1<<64 - 1}},
+		{"guard:mutex?kind=section&section=200ns&batch=100",
+			guard.Config{Design: "mutex", Kind: guard.Section, Section: 200, Batch: 100}},
+	} {
+		if got, err := guard.Parse(test.give); err != nil || got != test.want {
+			t.Errorf("Parse(%q) = %+v, %v: want %+v", test.give, got, err, test.want)
+		}
+	}
+}
+
+func TestParseNamesEveryMistake(t *testing.T) {
+	for _, test := range []struct {
+		give string
+		want []string // parts of the error
+	}{
+		{"", []string{"want guard:DESIGN"}},
+		{"guard:", []string{"want guard:DESIGN"}},
+		{"guard://mutex", []string{"want guard:DESIGN"}},
+		{"http://localhost", []string{"want guard:DESIGN"}},
+		{"guard:mutx", []string{`unknown design "mutx"`, "inputq-batch"}},
+		{"guard:mutex?kind=ad", []string{`kind "ad": want one of add, add-get, read-mostly, section`}},
+		{"guard:mutex?kinds=add", []string{`key "kinds" is unknown: want one of kind, section, batch, seed`}},
+		{"guard:mutex?batch=0", []string{`batch "0": want 1 to 1000000`}},
+		{"guard:mutex?batch=1000001", []string{`batch 1000001: want 1 to 1000000`}},
+		{"guard:mutex?batch=5&batch=6", []string{`key "batch" is given 2 times`}},
+		{"guard:mutex?seed=-1", []string{`seed "-1"`}},
+		{"guard:mutex?kind=section&section=200", []string{`section "200": want a duration`}},
+		{"guard:mutex?kind=section&section=0s", []string{`section "0s": want a duration above 0`}},
+		{"guard:mutex?kind=section&section=2s", []string{`section 2s: want above 0, to 1s`}},
+		{"guard:mutex?section=1us", []string{`section 1µs: only kind section`}},
+		{"guard:striped?kind=add-get", []string{`kind add-get: design "striped" returns no value`}},
+		{"guard:atomic?kind=section", []string{`kind section: design "atomic" gives no exclusive access`}},
+		{"guard:mutx?kind=ad&batch=x&size=3&section=y",
+			[]string{`"mutx"`, `kind "ad"`, `batch "x"`, `key "size"`, `section "y"`}},
+	} {
+		_, err := guard.Parse(test.give)
+		if err == nil {
+			t.Errorf("Parse(%q): no error", test.give)
+			continue
+		}
+		for _, part := range test.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("Parse(%q): error %q: want %q in it", test.give, err, part)
+			}
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, give := range []guard.Config{
+		{},
+		{Design: "mutex", Batch: -1},
+		{Design: "mutex", Kind: guard.Section, Section: -1},
+		{Design: "striped", Kind: guard.AddGet},
+	} {
+		if _, err := guard.New(give); err == nil || !strings.HasPrefix(err.Error(), "guard target: ") {
+			t.Errorf("New(%+v): error %v", give, err)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for _, test := range []struct{ give, want guard.Config }{
+		{guard.Config{Design: "mutex"}, guard.Config{Design: "mutex", Kind: guard.Add, Batch: 1000}},
+		// 75 µs / 200 ns = 375
+		{guard.Config{Design: "mutex", Kind: guard.Section},
+			guard.Config{Design: "mutex", Kind: guard.Section, Section: 200, Batch: 375}},
+		// 75 µs / 10 ns would be 7500, above the thousand of the other kinds
+		{guard.Config{Design: "mutex", Kind: guard.Section, Section: 10},
+			guard.Config{Design: "mutex", Kind: guard.Section, Section: 10, Batch: 1000}},
+		{guard.Config{Design: "mutex", Kind: guard.Section, Section: time.Millisecond},
+			guard.Config{Design: "mutex", Kind: guard.Section, Section: time.Millisecond, Batch: 1}},
+	} {
+		target, err := guard.New(test.give)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := target.Config(); got != test.want {
+			t.Errorf("New(%+v) runs %+v: want %+v", test.give, got, test.want)
+		}
+		target.Close()
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"guard:mutex", "guard:inputq-batch?kind=add-get&batch=100&seed=1",
+		"guard:mutex?kind=section&section=200ns", "guard:x?%zz", "guard:", "guard:a#b", "guard:striped?kind=add&kind=",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		c, err := guard.Parse(spec)
+		if err != nil || c.Section > 0 {
+			return // New would calibrate
+		}
+		target, err := guard.New(c)
+		if err != nil {
+			t.Fatalf("Parse(%q) = %+v, which New refuses: %v", spec, c, err)
+		}
+		target.Close()
+	})
+}

@@ -1,0 +1,252 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"contend/loop"
+	"contend/protocol/data"
+	"contend/protocol/wire"
+)
+
+// A Config says which request every iteration sends, how, and which answers
+// are right. Only URL must be set.
+type Config struct {
+	// URL is http://host/path, https://host/path, or, for a Unix socket,
+	// http+unix:///path/of/socket:/path. It must not hold user information,
+	// because URLs are printed in reports: send an Authorization header.
+	URL string
+	// UnixSocket is the path of a socket to connect to instead of URL's host.
+	UnixSocket string
+	// Method is the request's method; empty means GET.
+	Method string
+	// HTTP10 sends requests of HTTP/1.0. They ask for "Connection: Keep-Alive"
+	// unless keep-alive is off, and the connection is kept only if the answer
+	// says the same.
+	HTTP10 bool
+	// HTTP2 speaks HTTP/2 on event loops only (SupportsHTTP2): with prior knowledge
+	// to an http URL, and to an https URL if the server chooses it by ALPN, else
+	// each iteration ends in an error of kind Protocol.
+	HTTP2 bool
+	// Connections is how many connections of HTTP/2 the virtual users share, each
+	// by a stream; zero means that each has its own.
+	Connections int
+	// Header is sent in this order. It overrides the fields that are sent
+	// unasked: Host, User-Agent and, where it is sent, Connection.
+	// Content-Length is set from Body and Transfer-Encoding is not possible.
+	Header []wire.Field
+	// Body is sent with its Content-Length in every request.
+	Body []byte
+	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
+	// 200 to 399. Redirects are reported and not followed.
+	ExpectStatus []int
+	// Checks are what a right answer passes besides, in the language of package
+	// protocol/check. A check of the status replaces the usual range. Where a body
+	// is checked, up to check.BodyLimit of it is kept for each virtual user.
+	Checks []string
+	// Requests are sent in turn, by weight, instead of one request.
+	Requests []Request
+	// Data makes templates (package protocol/data) of the URL's path and query,
+	// of the values in Header and of Body, and fills them for every iteration.
+	// Without it braces are just text.
+	Data *data.Source
+	// Auth identifies us to the server.
+	Auth Auth
+	// SameLength calls an answer wrong, by the check "length", if its body is
+	// not as long as that of the target's first answer.
+	SameLength bool
+	// DisableKeepAlive opens a connection for every iteration.
+	DisableKeepAlive bool
+	// Proxy is the host:port of a proxy that is sent the requests for an http
+	// URL instead of the URL's host.
+	Proxy string
+	// LocalAddress is the IP address that connections come from.
+	LocalAddress string
+	// SocketBuffer is the size in bytes of each connection's two buffers in the
+	// kernel; zero leaves it to the kernel.
+	SocketBuffer int
+	// OwnCores says that a server on this machine does not need the cores that
+	// this process may use, so that event loops can have them all.
+	OwnCores bool
+	// TLS applies to https only.
+	TLS wire.TLS
+	// Dial opens a connection instead of the operating system; TLS, if any,
+	// is spoken over what it returns. It must return promptly once ctx is
+	// done. It may be called concurrently.
+	Dial func(ctx context.Context) (net.Conn, error)
+}
+
+// checkWays finds what is wrong with how connections are to be made.
+func (c Config) checkWays(o origin) error {
+	var errs []error
+	for _, way := range []struct {
+		name string
+		set  bool
+	}{
+		{"Proxy", c.Proxy != ""},
+		{"LocalAddress", c.LocalAddress != ""},
+		{"SocketBuffer", c.SocketBuffer != 0},
+	} {
+		switch {
+		case way.set && c.Dial != nil:
+			errs = append(errs, fmt.Errorf("http: %s does not apply to a Dial of one's own", way.name))
+		case way.set && o.network == "unix" && way.name != "SocketBuffer":
+			errs = append(errs, fmt.Errorf("http: %s does not apply to a Unix socket", way.name))
+		}
+	}
+	if c.Proxy != "" {
+		errs = append(errs, checkHostPort(c.Proxy))
+	}
+	if c.Proxy != "" && o.Secure {
+		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
+	}
+	if c.HTTP2 {
+		errs = append(errs, c.checkHTTP2())
+	} else if c.Connections != 0 {
+		errs = append(errs, fmt.Errorf("http: Connections %d: in HTTP/1.1 every virtual user has its own", c.Connections))
+	}
+	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
+		errs = append(errs, fmt.Errorf("http: LocalAddress %q is not an IP address", c.LocalAddress))
+	}
+	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
+		errs = append(errs, fmt.Errorf("http: SocketBuffer %d is not in 0 to %d bytes", c.SocketBuffer, maxSocketBuffer))
+	}
+	return errors.Join(errs...)
+}
+
+// SupportsHTTP2 reports whether this system has the event loops that HTTP2 needs,
+// and if not, why.
+func SupportsHTTP2() (ok bool, why string) { return loop.Supported() }
+
+func (c Config) checkHTTP2() error {
+	var errs []error
+	if ok, why := SupportsHTTP2(); !ok {
+		errs = append(errs, fmt.Errorf("http: HTTP2 needs event loops: %s", why))
+	}
+	for _, other := range []struct {
+		name string
+		set  bool
+	}{
+		{"HTTP10", c.HTTP10}, {"Proxy", c.Proxy != ""},
+		{"Dial", c.Dial != nil}, {"DisableKeepAlive with Connections", c.DisableKeepAlive && c.Connections > 0},
+	} {
+		if other.set {
+			errs = append(errs, fmt.Errorf("http: HTTP2 is not possible with %s", other.name))
+		}
+	}
+	if c.Connections < 0 {
+		errs = append(errs, fmt.Errorf("http: Connections %d is not in 0 and more", c.Connections))
+	}
+	return errors.Join(errs...)
+}
+
+// maxSocketBuffer is more than any kernel grants and fits its int of 32 bits
+// after it has doubled it.
+const maxSocketBuffer = 1 << 29
+
+func checkHostPort(proxy string) error {
+	host, port, err := net.SplitHostPort(proxy)
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
+		return fmt.Errorf("http: Proxy %q is not host:port", proxy)
+	}
+	return nil
+}
+
+// checkStatuses finds expected statuses that no answer can have.
+func (c Config) checkStatuses() error {
+	var errs []error
+	for _, status := range c.ExpectStatus {
+		if status < 100 || status > 999 {
+			errs = append(errs, fmt.Errorf("http: ExpectStatus %d is not in 100 to 999", status))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// An origin is what a URL says: whom to dial, what to ask, and how.
+type origin struct {
+	wire.Origin
+	network, address string // to dial: the URL's, the socket or the proxy
+	host             string // of the Host field
+	target           string // path and query, or all of the URL for a proxy
+}
+
+const unixScheme = "http+unix://"
+
+func (c Config) origin() (origin, error) {
+	raw, socket := c.URL, c.UnixSocket
+	if rest, ok := strings.CutPrefix(raw, unixScheme); ok {
+		if socket != "" {
+			return origin{}, fmt.Errorf("http: UnixSocket %q beside URL %q: give the socket once", socket, raw)
+		}
+		inside := ""
+		socket, inside, _ = strings.Cut(rest, ":/")
+		if socket == "" {
+			return origin{}, fmt.Errorf("http: URL %q has no socket: write %s/path/of/socket:/path", raw, unixScheme)
+		}
+		raw = "http://localhost/" + inside
+	}
+	path := ""
+	if c.Data != nil {
+		raw, path = cutPath(raw)
+	}
+	server, err := wire.ParseURL(raw, "http", "https", "http+unix")
+	if err == nil {
+		err = server.CheckVisible()
+	}
+	if err != nil {
+		return origin{}, wire.Named("http", err)
+	}
+	o := origin{
+		Origin:  server,
+		network: "tcp",
+		address: server.Address,
+		host:    withoutZone(server.URL.Host),
+		target:  server.URL.RequestURI(),
+	}
+	if path != "" {
+		o.target = path
+	}
+	if c.Proxy != "" && socket == "" {
+		o.address, o.target = c.Proxy, c.target(o, o.target)
+		return o, nil
+	}
+	if socket != "" {
+		o.network, o.address = "unix", socket
+	}
+	return o, nil
+}
+
+// cutPath cuts off a path and query that are a template, which url.Parse would
+// take for a mistake.
+func cutPath(raw string) (rest, path string) {
+	scheme := strings.Index(raw, "://")
+	if scheme < 0 {
+		return raw, ""
+	}
+	start := strings.IndexAny(raw[scheme+3:], "/?")
+	if start < 0 {
+		return raw, ""
+	}
+	rest, path = raw[:scheme+3+start], raw[scheme+3+start:]
+	if path[0] == '?' {
+		path = "/" + path
+	}
+	return rest, path
+}
+
+// withoutZone cuts the zone off an IPv6 address, since it means something on
+// this machine only (RFC 6874, section 4).
+func withoutZone(host string) string {
+	zone := strings.IndexByte(host, '%')
+	end := strings.IndexByte(host, ']')
+	if zone < 0 || end < zone {
+		return host
+	}
+	return host[:zone] + host[end:]
+}

@@ -1,0 +1,92 @@
+package http
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"contend/h2"
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/wire/wiretest"
+)
+
+// leaving is a server of HTTP/2 that takes so many requests on a connection and
+// then refuses the others: by GOAWAY, or else stream by stream.
+func leaving(requests int, goAway bool) func(net.Conn) {
+	return func(conn net.Conn) {
+		r := bufio.NewReader(conn)
+		w := bufio.NewWriter(conn)
+		if _, err := io.CopyN(io.Discard, r, int64(len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := http2.NewFramer(w, r)
+		_ = f.WriteSettings()
+		end := uint32(2 * requests) // streams have odd numbers
+		for err := w.Flush(); err == nil; {
+			var got http2.Frame
+			if got, err = f.ReadFrame(); err != nil {
+				return
+			}
+			switch stream := got.Header().StreamID; {
+			case got.Header().Type != http2.FrameHeaders:
+			case stream < end:
+				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
+			case !goAway:
+				_ = f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
+			}
+			if goAway && got.Header().Type == http2.FrameHeaders && got.Header().StreamID == end-1 {
+				_ = f.WriteGoAway(end-1, http2.ErrCodeNo, nil)
+			}
+			if r.Buffered() == 0 {
+				err = w.Flush()
+			}
+		}
+	}
+}
+
+// What a server says that it did not process is sent again, and nobody loses
+// by it.
+func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
+	url := "http://" + wiretest.Listen(t, leaving(100, true))
+	for _, requests := range [][]Request{nil, {{Name: "a", Weight: 2}, {Name: "b"}}} {
+		for _, connections := range []int{0, 1, 4} {
+			c := Config{URL: url, HTTP2: true, Connections: connections, Requests: requests}
+			r := runLoop(t, c, load.Plan{VUs: 20, Iterations: 3000, Timeout: 10 * time.Second})
+			if r.Completed != 3000 || r.Planned != 3000 {
+				t.Errorf("%d connections: completed %d of %d, errors %v %v", connections, r.Completed, r.Planned, r.Errored, r.Examples)
+			}
+			if a := r.Requests["a"]; requests != nil && a.Service.Count() != 2000 {
+				t.Errorf("%d connections: %d times request a, want 2000", connections, a.Service.Count())
+			}
+		}
+	}
+}
+
+// A server that never processes anything is told so often, and no more.
+func TestARequestIsRepeatedTwice(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
+	url := "http://" + wiretest.Listen(t, leaving(0, false))
+	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
+	if r.Errored[load.Closed] != 10 || !strings.Contains(r.Examples[load.Closed], "REFUSED_STREAM") {
+		t.Errorf("completed %d, errors %v %v", r.Completed, r.Errored, r.Examples)
+	}
+}
+
+func TestAnUnprocessedErrorKeepsItsKind(t *testing.T) {
+	err := error(&loop.Unprocessed{Err: h2.ErrUnprocessed})
+	if load.KindOf(err) != load.Closed || !errors.Is(err, h2.ErrUnprocessed) || err.Error() != h2.ErrUnprocessed.Error() {
+		t.Errorf("%v is of kind %v", err, load.KindOf(err))
+	}
+}

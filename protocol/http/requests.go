@@ -1,0 +1,231 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/protocol/data"
+	"contend/protocol/wire"
+)
+
+// Limits of Config.Requests.
+const (
+	maxRequests = 100
+	maxWeight   = 1000
+)
+
+// A Request is one of several that a target sends. What is left zero is taken
+// from the Config.
+type Request struct {
+	// Name is what results call it. It must be set and differ from the others.
+	Name string
+	// Weight is how often it is sent in proportion to the others, 1 to 1000;
+	// zero means 1.
+	Weight int
+	// Path is the path and query that are asked for instead of the URL's.
+	Path string
+	// Method and Body are those of Config.
+	Method string
+	Body   []byte
+	// Header comes after Config's, of which it replaces fields of its names.
+	Header []wire.Field
+	// ExpectStatus replaces Config's, and Checks come after them.
+	ExpectStatus []int
+	Checks       []string
+}
+
+// compileAll builds the requests and their order.
+func (c Config) compileAll(o origin) ([]*request, []uint8, error) {
+	if len(c.Requests) == 0 {
+		r, err := c.compile(o.target, o)
+		return []*request{r}, nil, err
+	}
+	errs := []error{c.checkRequests()}
+	requests := make([]*request, len(c.Requests))
+	for i, given := range c.Requests {
+		target := o.target
+		if given.Path != "" {
+			target = c.target(o, given.Path)
+		}
+		var err error
+		requests[i], err = c.with(given).compile(target, o)
+		if err == nil && c.Data == nil {
+			err = checkPath(given.Path)
+		}
+		if err != nil {
+			errs = append(errs, inRequest(given.Name, err)...)
+			continue
+		}
+		requests[i].name = given.Name
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	return requests, order(c.Requests), nil
+}
+
+// inRequest says of every mistake which request it is in.
+func inRequest(name string, err error) []error {
+	mistakes := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		mistakes = joined.Unwrap()
+	}
+	for i, mistake := range mistakes {
+		mistakes[i] = fmt.Errorf("request %q: %w", name, mistake)
+	}
+	return mistakes
+}
+
+// target returns what a request line asks for: a proxy is told of the host.
+func (c Config) target(o origin, path string) string {
+	if c.Proxy != "" {
+		return "http://" + o.host + path
+	}
+	return path
+}
+
+// with returns the Config of one request.
+func (c Config) with(r Request) Config {
+	if r.Method != "" {
+		c.Method = r.Method
+	}
+	if r.Body != nil {
+		c.Body = r.Body
+	}
+	if len(r.ExpectStatus) > 0 {
+		c.ExpectStatus = r.ExpectStatus
+	}
+	c.Checks = slices.Concat(c.Checks, r.Checks)
+	kept := slices.DeleteFunc(slices.Clone(c.Header), func(f wire.Field) bool {
+		return slices.ContainsFunc(r.Header, func(own wire.Field) bool { return strings.EqualFold(own.Name, f.Name) })
+	})
+	c.Header = append(kept, r.Header...)
+	return c
+}
+
+func (c Config) checkRequests() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("http: "+format, args...)) }
+	if len(c.Requests) > maxRequests {
+		wrong("%d Requests, allowed are %d", len(c.Requests), maxRequests)
+	}
+	if c.SameLength && len(c.Requests) > 1 {
+		wrong("SameLength compares with the first answer, but there are several Requests")
+	}
+	names := map[string]bool{}
+	for i, r := range c.Requests {
+		switch {
+		case r.Name == "":
+			wrong("request %d has no Name", i+1)
+		case names[r.Name]:
+			wrong("request %q: Name is given twice", r.Name)
+		}
+		names[r.Name] = true
+		if r.Weight < 0 || r.Weight > maxWeight {
+			wrong("request %q: Weight %d is not in 0 to %d", r.Name, r.Weight, maxWeight)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkPath(path string) error {
+	if path != "" && (path[0] != '/' || !wire.IsVisible(path) || strings.Contains(path, "#")) {
+		return fmt.Errorf("http: Path %q does not begin with a slash, or holds a space, a # or what is not ASCII: "+
+			"percent-encode it", path)
+	}
+	return nil
+}
+
+// order returns a cycle in which every request has its share and is spread
+// evenly: smooth weighted round-robin, as nginx chooses upstream servers. With
+// weights 5, 1, 1 it is a a b a c a a.
+func order(requests []Request) []uint8 {
+	weights := make([]int, len(requests))
+	total := 0
+	for i, r := range requests {
+		weights[i] = max(1, r.Weight)
+		total += weights[i]
+	}
+	cycle := make([]uint8, total)
+	current := make([]int, len(weights))
+	for turn := range cycle {
+		best := 0
+		for i := range current {
+			current[i] += weights[i]
+			if current[i] > current[best] {
+				best = i
+			}
+		}
+		current[best] -= total
+		cycle[turn] = uint8(best)
+	}
+	return cycle
+}
+
+// pick returns the request of the next iteration of any virtual user. The
+// order is one for all of them, so that any number of iterations has the
+// shares that the weights say, to within one turn.
+func (t *Target) pick() *request {
+	if t.order == nil {
+		return t.requests[0]
+	}
+	turn := (t.turns.Add(1) - 1) % uint64(len(t.order))
+	return t.requests[t.order[turn]]
+}
+
+// A sender makes the requests of one virtual user.
+type sender struct {
+	target  *Target
+	cursor  *data.Cursor // nil without data
+	request *request     // of the latest iteration
+	size    int          // its bytes
+	out     []byte
+	body    []byte
+}
+
+func (t *Target) newSender(vu int) (*sender, error) {
+	s := &sender{target: t, request: t.requests[0]}
+	if t.data == nil {
+		return s, nil
+	}
+	cursor, err := t.data.Cursor(vu)
+	if err != nil {
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	s.cursor = cursor
+	return s, nil
+}
+
+// next moves on to the next iteration, whose answer p is to read.
+func (s *sender) next(p *parser) {
+	s.request = s.target.pick()
+	if s.cursor != nil {
+		s.cursor.Next()
+	}
+	p.reset()
+	p.head, p.expect, p.keep = s.request.head, s.request.expect, s.request.keep
+}
+
+// bytes returns the request. They are valid until the next iteration.
+func (s *sender) bytes() []byte {
+	if s.request.fixed != nil {
+		s.size = len(s.request.fixed)
+		return s.request.fixed
+	}
+	s.out = s.appendTo(s.out[:0])
+	return s.out
+}
+
+// appendTo appends the request to out.
+func (s *sender) appendTo(out []byte) []byte {
+	start := len(out)
+	if s.request.fixed != nil {
+		out = append(out, s.request.fixed...)
+	} else {
+		out, s.body = s.request.appendTo(out, s.body, s.cursor)
+	}
+	s.size = len(out) - start
+	return out
+}

@@ -1,0 +1,71 @@
+package http
+
+import (
+	"context"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/protocol/wire/wiretest"
+)
+
+func run(t *testing.T, url string, plan load.Plan) *load.Result {
+	t.Helper()
+	target, err := New(Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	result, err := load.Run(context.Background(), url, target, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = time.Second // of a busy machine
+	if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack && plan.Duration > 0 {
+		t.Errorf("a run of %v took %v", plan.Duration, took)
+	}
+	return result
+}
+
+func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		if asked.Add(1)%4 == 0 {
+			w.WriteHeader(503)
+		}
+	}))
+	defer server.Close()
+	r := run(t, server.URL, load.Plan{VUs: 8, Iterations: 2000, Timeout: 10 * time.Second})
+	if asked.Load() != 2000 || r.Completed != 1500 || r.Failed != 500 || len(r.Errored) != 0 {
+		t.Errorf("server: %d; completed %d, failed %d, errored %v; want 2000; 1500, 500, none",
+			asked.Load(), r.Completed, r.Failed, r.Errored)
+	}
+}
+
+func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	r := run(t, "http://"+l.Addr().String(), load.Plan{VUs: 4, Iterations: 200, Timeout: 10 * time.Second})
+	if r.Completed != 0 || r.Errored[load.Refused] != 200 {
+		t.Errorf("completed %d, errored %v; want 0, 200 refused", r.Completed, r.Errored)
+	}
+}
+
+func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
+	t.Parallel()
+	url := "http://" + wiretest.Listen(t, hang)
+	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
+		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
+		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[load.Timeout]+r.Unfinished {
+			t.Errorf("timeout %v: planned %d, completed %d, errored %v, unfinished %d",
+				timeout, r.Planned, r.Completed, r.Errored, r.Unfinished)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+// Package http puts a server under load over HTTP/1.1.
+//
+// Each virtual user has one connection and sends one request per iteration:
+// the same one, built once, or one of several in turn, or one filled from data.
+// The client is our own, since net/http costs 2.8 times as much per request. It
+// does neither pipelining nor redirects, cookies and decompression: what the
+// server sent is what is counted.
+//
+// There are two engines with the same parser and the same results: event loops
+// (package loop), and goroutines on net.Conn where those do not reach.
+//
+// # Requests
+//
+// Several requests are sent in the order of smooth weighted round-robin, which
+// is one for all virtual users: any number of iterations has the shares that
+// the weights say, to within one turn. Which virtual user sends which is left
+// to chance, unless there is one alone. Data is filled in for each iteration:
+// all templates of a request see the same row.
+//
+// # Connections
+//
+// NewVU connects before the clock starts, unless keep-alive is off. If that
+// fails, the run goes on: the virtual user tries again in its first iteration
+// and reports the failure there. After an error, and after an answer that ends
+// the connection, the next iteration opens a new one and says so in
+// Phases.Connect.
+//
+// A server may close a kept connection while nobody uses it. A connection that
+// was idle for a while is therefore looked at before it carries the next
+// request, and replaced if the server has closed it or has sent something
+// unasked; nothing was sent by then, so this is safe for every method. A
+// request that was sent is never sent again: its failure is counted, although
+// the server may have closed just before it came. Only in HTTP/2 a server may
+// say that it did not process a request (GOAWAY, REFUSED_STREAM): it is sent
+// again, up to twice, and that counts in its service time (RFC 9113, section
+// 8.7).
+//
+// # Errors
+//
+// An answer that breaks HTTP, promises two lengths or is followed by more
+// bytes than it announced is an error of kind Protocol; one cut off, or none
+// at all before the connection's end, is Closed or Reset. A status that was
+// not expected is no error but a failed Outcome.
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/data"
+	"contend/protocol/wire"
+)
+
+// A Target sends one HTTP request per iteration. Its methods may be called
+// concurrently.
+type Target struct {
+	origin    origin
+	requests  []*request
+	order     []uint8 // of the requests; nil: there is but one
+	turns     atomic.Uint64
+	data      *data.Source // nil: there are no templates
+	wanted    []string     // names of the fields that checks need
+	keepAlive bool
+	http10    bool
+	http2     bool
+	shared    int  // connections of HTTP/2; 0: one for each virtual user
+	same      bool // SameLength
+	first     atomic.Pointer[Answer]
+	tls       *tls.Config
+	dial      func(ctx context.Context) (net.Conn, error)
+	ownDial   bool // dial was given
+	ownCores  bool
+	local     netip.Addr // to dial from; invalid: any
+	buffer    int        // SocketBuffer
+	// noEarlyDial is set by the first connection that failed before the clock
+	// started, lest every virtual user waits for a server that is not there.
+	noEarlyDial atomic.Bool
+}
+
+var _ load.Target = (*Target)(nil)
+
+// New checks the whole of c and reports every mistake in it at once. It does
+// not connect.
+func New(c Config) (*Target, error) {
+	o, originErr := c.origin()
+	requests, order, requestErr := c.compileAll(o)
+	errs := []error{originErr, requestErr, c.checkWays(o)}
+	if c.Data != nil {
+		errs = append(errs, c.Data.Validate())
+	}
+	t := &Target{
+		origin:    o,
+		requests:  requests,
+		order:     order,
+		data:      c.Data,
+		keepAlive: !c.DisableKeepAlive,
+		http10:    c.HTTP10,
+		http2:     c.HTTP2,
+		shared:    c.Connections,
+		same:      c.SameLength,
+		dial:      c.Dial,
+		ownDial:   c.Dial != nil,
+		ownCores:  c.OwnCores,
+		buffer:    c.SocketBuffer,
+	}
+	if c.LocalAddress != "" {
+		t.local, _ = netip.ParseAddr(c.LocalAddress) // checkWays has told of a mistake
+	}
+	protocol := "http/1.1"
+	if c.HTTP2 {
+		protocol = alpn
+	}
+	var tlsErr error
+	t.tls, tlsErr = o.TLS(c.TLS, protocol)
+	errs = append(errs, wire.Named("http", tlsErr))
+	if t.dial == nil {
+		t.dial = t.dialNetwork
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, r := range requests {
+		t.wanted = append(t.wanted, r.checks.Needs().Headers...)
+	}
+	return t, nil
+}
+
+// earlyDialTimeout bounds connecting before the clock starts, and so what a
+// server that does not answer adds to the length of a run.
+const earlyDialTimeout = 250 * time.Millisecond
+
+// NewVU makes a virtual user and, with keep-alive, connects it. A connection
+// that fails is no error: see the package comment.
+func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
+	if t.http2 {
+		return nil, errors.New("http: HTTP/2 is spoken on event loops only")
+	}
+	s, err := t.newSender(id)
+	if err != nil {
+		return nil, err
+	}
+	v := newVU(t, s)
+	if !t.keepAlive || t.noEarlyDial.Load() {
+		return v, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
+	defer cancel()
+	l, err := t.connect(ctx)
+	if err != nil {
+		t.noEarlyDial.Store(true)
+		return v, nil
+	}
+	v.link = l
+	return v, nil
+}
+
+// dialNetwork opens a plain connection. Probes for a dead peer are off: the
+// iteration's timeout finds it, and they cost system calls.
+func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: -1}
+	if t.local.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(t.local, 0))
+	}
+	conn, err := d.DialContext(ctx, t.origin.network, t.origin.address)
+	if err != nil || t.buffer == 0 {
+		return conn, err
+	}
+	sized := conn.(interface {
+		SetReadBuffer(bytes int) error
+		SetWriteBuffer(bytes int) error
+	})
+	if err := errors.Join(sized.SetReadBuffer(t.buffer), sized.SetWriteBuffer(t.buffer)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connect opens a connection and shakes hands over it if it is secure.
+func (t *Target) connect(ctx context.Context) (*link, error) {
+	conn, err := t.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("http: dial: %w", err)
+	}
+	if t.tls == nil {
+		return newLink(conn), nil
+	}
+	secure := tls.Client(conn, t.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, loop.HandshakeError("http", err)
+	}
+	return newLink(secure), nil
+}

@@ -1,0 +1,296 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newTestVU(t testing.TB, c Config) *vu {
+	t.Helper()
+	target, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := target.NewVU(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := made.(*vu)
+	v.SetTimeout(10 * time.Second)
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func echoMethod(w nethttp.ResponseWriter, r *nethttp.Request) { _, _ = io.WriteString(w, r.Method) }
+
+func pemOf(s *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
+// serveOn serves h on a listener of the given kind and returns its address.
+func serveOn(t *testing.T, network, address string, h nethttp.HandlerFunc) string {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Skip(err) // a machine without IPv6
+	}
+	server := &httptest.Server{Listener: l, Config: &nethttp.Server{Handler: h}}
+	server.Start()
+	t.Cleanup(server.Close)
+	return l.Addr().String()
+}
+
+func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("X") != "y" || r.UserAgent() != "contend" || string(body) != "hello" {
+			w.WriteHeader(400)
+		}
+		status, _ := strconv.Atoi(r.URL.Query().Get("status"))
+		w.WriteHeader(status)
+		if status == 200 {
+			_, _ = io.WriteString(w, strings.Repeat("x", 300_000))
+		}
+	}))
+	server.Config.ConnState = func(_ net.Conn, s nethttp.ConnState) {
+		if s == nethttp.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	for _, test := range []struct {
+		status int
+		expect []int
+		failed bool
+	}{
+		{200, nil, false}, {204, nil, false}, {302, nil, false}, {404, nil, true}, {503, nil, true},
+		{404, []int{200, 404}, false}, {204, []int{200, 404}, true},
+	} {
+		connections.Store(0)
+		v := newTestVU(t, Config{
+			URL: fmt.Sprintf("%s/?status=%d", server.URL, test.status), Method: "POST",
+			Header: []wire.Field{{Name: "X", Value: "y"}}, Body: []byte("hello"), ExpectStatus: test.expect,
+		})
+		for range 5 {
+			out, err := v.Do(context.Background())
+			if err != nil || out.Status != test.status || out.Failed != test.failed {
+				t.Fatalf("status %d: got %+v, %v", test.status, out, err)
+			}
+			if test.status == 200 && out.BytesIn < 300_000 || out.BytesOut != int64(len(v.target.requests[0].fixed)) {
+				t.Errorf("status %d: bytes in %d, out %d", test.status, out.BytesIn, out.BytesOut)
+			}
+			if p := out.Phases; p.FirstByte <= 0 || p != (load.Phases{FirstByte: p.FirstByte}) {
+				t.Errorf("status %d: phases %+v although the connection was there", test.status, p)
+			}
+		}
+		if got := connections.Load(); got != 1 {
+			t.Errorf("status %d: %d connections for 5 iterations", test.status, got)
+		}
+	}
+}
+
+func TestDoReadsEveryFormOfAnswer(t *testing.T) {
+	for _, test := range answers {
+		t.Run(test.name, func(t *testing.T) {
+			serve := func(conn net.Conn) {
+				request := make([]byte, 4096)
+				for {
+					if _, err := conn.Read(request); err != nil {
+						return
+					}
+					_, err := io.WriteString(conn, test.answer)
+					if err != nil || !test.reusable {
+						return
+					}
+				}
+			}
+			c := Config{URL: "http://" + wiretest.Listen(t, serve), ExpectStatus: []int{test.status}}
+			if test.head {
+				c.Method = "HEAD"
+			}
+			v := newTestVU(t, c)
+			for i := range 3 {
+				out, err := v.Do(context.Background())
+				if err != nil || out.Failed || out.Status != test.status || out.BytesIn != int64(len(test.answer)) {
+					t.Fatalf("iteration %d: got %+v, %v; want %d bytes in", i, out, err, len(test.answer))
+				}
+				if connected := out.Phases.Connect > 0; connected != (i > 0 && !test.reusable) {
+					t.Errorf("iteration %d: phases %+v", i, out.Phases)
+				}
+			}
+		})
+	}
+}
+
+func TestDoConnectsInEveryIterationWithoutKeepAlive(t *testing.T) {
+	var closes atomic.Int64
+	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if r.Close {
+			closes.Add(1)
+		}
+		w.Header().Set("Connection", "close")
+	}))
+	defer server.Close()
+	for _, disable := range []bool{true, false} {
+		closes.Store(0)
+		v := newTestVU(t, Config{URL: server.URL, DisableKeepAlive: disable})
+		if !disable { // the server ends the connection: the first one was made early
+			if _, err := v.Do(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			out, err := v.Do(context.Background())
+			p := out.Phases
+			if err != nil || p.Connect <= 0 || p.FirstByte <= 0 || p.Exchange < p.FirstByte {
+				t.Fatalf("disable %t: got %+v, %v", disable, out, err)
+			}
+			if v.link != nil {
+				t.Errorf("disable %t: the connection was kept", disable)
+			}
+		}
+		if got := closes.Load(); disable && got != 3 {
+			t.Errorf("%d of 3 requests said that the connection will close", got)
+		}
+	}
+}
+
+func TestDoSendsAndReadsMoreThanAnyBufferHolds(t *testing.T) {
+	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
+	v := newTestVU(t, Config{URL: server.URL, Method: "POST", Body: body})
+	for range 3 {
+		out, err := v.Do(context.Background())
+		if err != nil || out.Failed || out.BytesIn < int64(len(body)) || out.BytesOut < int64(len(body)) {
+			t.Fatalf("got %+v, %v", out, err)
+		}
+	}
+	if len(v.buf) > maxBuffer {
+		t.Errorf("buffer of %d bytes", len(v.buf))
+	}
+}
+
+func TestDoReplacesAConnectionThatWasClosedWhileIdle(t *testing.T) {
+	for _, method := range []string{"GET", "POST"} {
+		for _, secure := range []bool{false, true} {
+			server := httptest.NewUnstartedServer(nethttp.HandlerFunc(echoMethod))
+			if secure {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			v := newTestVU(t, Config{URL: server.URL, Method: method, TLS: wire.TLS{Insecure: secure}})
+			for i := range 3 {
+				out, err := v.Do(context.Background())
+				if connected := out.Phases.Connect > 0; err != nil || connected != (i > 0) {
+					t.Errorf("%s, TLS %t, iteration %d: got %+v, %v", method, secure, i, out, err)
+				}
+				server.CloseClientConnections()
+				time.Sleep(2 * idleCheck)
+			}
+			server.Close()
+		}
+	}
+}
+
+func TestDoWatchesEachContextOnce(t *testing.T) {
+	server := httptest.NewServer(nethttp.HandlerFunc(echoMethod))
+	defer server.Close()
+	v := newTestVU(t, Config{URL: server.URL})
+	for range 5 {
+		ctx, cancel := context.WithCancel(context.Background())
+		for range 5 {
+			if out, err := v.Do(ctx); err != nil || out.Phases.Connect != 0 {
+				t.Fatalf("got %+v, %v", out, err)
+			}
+		}
+		cancel()
+		if _, err := v.Do(ctx); load.KindOf(err) != load.Cancelled {
+			t.Fatalf("cancelled: error %v", err)
+		}
+		if _, err := v.Do(context.Background()); err != nil {
+			t.Fatalf("after a cancelled context: %v", err)
+		}
+	}
+}
+
+// serveRaw answers every request, which must fit into one read, with answer.
+func serveRaw(t testing.TB, answer []byte) string {
+	t.Helper()
+	return wiretest.Listen(t, func(conn net.Conn) {
+		request := make([]byte, 4096)
+		for {
+			if _, err := conn.Read(request); err != nil {
+				return
+			}
+			if _, err := conn.Write(answer); err != nil {
+				return
+			}
+		}
+	})
+}
+
+func TestDoDoesNotAllocate(t *testing.T) {
+	body := strings.Repeat("x", 130_000)
+	for name, answer := range map[string]string{
+		"small":   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok",
+		"large":   fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
+		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newTestVU(t, Config{URL: "http://" + serveRaw(t, []byte(answer))})
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			do := func() {
+				if out, err := v.Do(ctx); err != nil || out.Failed {
+					t.Fatalf("got %+v, %v", out, err)
+				}
+			}
+			for range 20 {
+				do() // the buffer grows
+			}
+			if got := testing.AllocsPerRun(200, do); got != 0 {
+				t.Errorf("%v allocations per iteration", got)
+			}
+		})
+	}
+}
+
+func BenchmarkDo(b *testing.B) {
+	v := newTestVU(b, Config{URL: "http://" + serveRaw(b, []byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := v.Do(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

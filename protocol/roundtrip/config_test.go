@@ -1,0 +1,43 @@
+package roundtrip
+
+import (
+	"strings"
+	"testing"
+
+	"contend/protocol/wire"
+)
+
+func TestNewSaysWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		config Config
+		want   []string
+	}{
+		{Config{}, []string{`scheme ""`, "Version 0 is not 2 or 3"}},
+		{Config{URL: "ftp://h/", Version: 2}, []string{`scheme "ftp" is not http or https`}},
+		{Config{URL: "http://h/", Version: 3}, []string{"HTTP/3 needs https"}},
+		{Config{URL: "https:///x", Version: 3}, []string{"no host"}},
+		{Config{URL: "https://me:secret@h/", Version: 3}, []string{"user information", "xxxxx"}},
+		{Config{URL: "http://h/", Version: 2, TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not https"}},
+		{Config{URL: "https://h/", Version: 2, TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "https://h/", Version: 3, TLS: wire.TLS{NoSNI: true}}, []string{"TLS.NoSNI is not possible"}},
+		{Config{URL: "https://h/", Version: 2, ExpectStatus: []int{99, 1000}}, []string{"ExpectStatus 99", "ExpectStatus 1000"}},
+		{Config{URL: "https://h/", Version: 2, Method: "GE T"}, []string{`Method "GE T"`}},
+		{Config{URL: "https://h/", Version: 2, Connections: wire.Connections{Sharing: wire.PerIteration, N: 2}}, []string{"per-iteration with N 2"}},
+		{Config{URL: "https://h/", Version: 2, Header: []wire.Field{{Name: "connection", Value: "close"}, {Name: "a b", Value: "c"}, {Name: "X", Value: "a\nb"}}},
+			[]string{`"connection" is not possible in HTTP/2`, `"a b" is not a token`, "control character"}},
+	} {
+		_, err := New(test.config)
+		if err == nil {
+			t.Errorf("%+v: no error", test.config)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %q does not say %q", test.config, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q tells a secret", err)
+		}
+	}
+}

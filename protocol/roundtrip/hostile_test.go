@@ -1,0 +1,287 @@
+package roundtrip
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+)
+
+const hostileTimeout = 250 * time.Millisecond
+
+// checkHostile does some iterations and wants an error of one of the kinds
+// from each, in time.
+func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+	t.Helper()
+	v := newTestVU(t, c)
+	v.SetTimeout(hostileTimeout)
+	for range 2 {
+		start := time.Now()
+		out, err := v.Do(context.Background())
+		took := time.Since(start)
+		if err == nil {
+			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
+		}
+		if !slices.Contains(kinds, load.KindOf(err)) {
+			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		}
+		if !reflect.DeepEqual(out, load.Outcome{}) {
+			t.Errorf("outcome %+v beside an error", out)
+		}
+		const slack = time.Second // of a busy machine
+		if limit := hostileTimeout + hostileTimeout/10 + slack; took > limit {
+			t.Errorf("took %v, allowed %v: %v", took, limit, err)
+		}
+		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+			t.Errorf("timed out after %v already", took)
+		}
+	}
+}
+
+// Handlers that behave badly over each way to speak.
+var badHandlers = []struct {
+	name   string
+	handle http.HandlerFunc
+	want   []load.ErrorKind
+}{
+	{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []load.ErrorKind{load.Timeout}},
+	{"resets without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []load.ErrorKind{load.Reset}},
+	{"resets in the body", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "abc")
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(10 * time.Millisecond)
+		panic(http.ErrAbortHandler)
+	}, []load.ErrorKind{load.Reset}},
+	{"endless body", func(w http.ResponseWriter, _ *http.Request) {
+		for more := bytes.Repeat([]byte("x"), 5000); ; {
+			if _, err := w.Write(more); err != nil {
+				return
+			}
+		}
+	}, []load.ErrorKind{load.Timeout}},
+	{"dribbles its body", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, "x")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	}, []load.ErrorKind{load.Timeout}},
+	{"long header", func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 100 {
+			w.Header().Add("X", strings.Repeat("y", 1000)+string(rune('a'+i%26)))
+		}
+	}, []load.ErrorKind{load.Protocol}},
+}
+
+func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
+	for _, test := range badHandlers {
+		onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
+			if connections.N > 0 || connections.Sharing == wire.PerIteration {
+				return // like the others
+			}
+			t.Parallel()
+			c := w.config(t, test.handle)
+			c.Connections = connections
+			t.Run(test.name, func(t *testing.T) { checkHostile(t, c, test.want...) })
+		})
+	}
+}
+
+func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for _, w := range ways {
+		scheme := "https://"
+		if w.name == "h2c" {
+			scheme = "http://"
+		}
+		t.Run(w.name, func(t *testing.T) {
+			checkHostile(t, Config{URL: scheme + l.Addr().String(), Version: w.version, TLS: w.trust()}, load.Refused)
+			checkHostile(t, Config{URL: scheme + "name.invalid", Version: w.version, TLS: w.trust()}, load.DNS, load.Timeout)
+		})
+	}
+}
+
+// say sends parts when the client's request has come, with pauses between them.
+func say(pause time.Duration, parts ...string) func(net.Conn) {
+	return func(conn net.Conn) {
+		if _, err := conn.Read(make([]byte, 4096)); err != nil {
+			return
+		}
+		for _, part := range parts {
+			if _, err := io.WriteString(conn, part); err != nil {
+				return
+			}
+			time.Sleep(pause)
+		}
+		hang(conn)
+	}
+}
+
+// frames answers the first request by what is written.
+func frames(write func(f *http2.Framer, headers func(fields ...string) []byte)) func(net.Conn) {
+	return func(conn net.Conn) {
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := http2.NewFramer(conn, conn)
+		_ = f.WriteSettings()
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			if _, ok := frame.(*http2.HeadersFrame); ok {
+				break
+			}
+		}
+		write(f, func(fields ...string) []byte {
+			var block bytes.Buffer
+			e := hpack.NewEncoder(&block)
+			for i := 0; i < len(fields); i += 2 {
+				_ = e.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+			}
+			return block.Bytes()
+		})
+		hang(conn)
+	}
+}
+
+func TestHostileServersOfHTTP2(t *testing.T) {
+	endless := func(conn net.Conn) {
+		_, err := io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		for err == nil {
+			_, err = io.WriteString(conn, strings.Repeat("\x00\x00\x08\x06\x01\x00\x00\x00\x0012345678", 100))
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		serve func(net.Conn)
+		want  []load.ErrorKind
+	}{
+		{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
+		{"closes without an answer", func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) }, []load.ErrorKind{load.Closed, load.Reset}},
+		{"resets", func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.(*net.TCPConn).SetLinger(0)
+		}, []load.ErrorKind{load.Reset, load.Closed}},
+		{"never answers", hang, []load.ErrorKind{load.Timeout}},
+		{"garbage", say(0, strings.Repeat("\xaa", 5000)), []load.ErrorKind{load.Protocol, load.Closed}},
+		{"promises a frame", say(0, "\x00\x01\x02 garbage"), []load.ErrorKind{load.Timeout}},
+		{"speaks HTTP/1.1", say(0, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), []load.ErrorKind{load.Protocol, load.Closed}},
+		{"endless pings", endless, []load.ErrorKind{load.Timeout, load.Protocol, load.Closed}},
+		{"dribbles", say(20*time.Millisecond, strings.Split("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88", "")...), []load.ErrorKind{load.Timeout}},
+		{"goes away", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) }), []load.ErrorKind{load.Closed}},
+		{"goes away in anger", frames(func(f *http2.Framer, _ func(...string) []byte) {
+			_ = f.WriteGoAway(1, http2.ErrCodeEnhanceYourCalm, nil)
+		}), []load.ErrorKind{load.Closed, load.Timeout}},
+		{"resets the stream", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) }), []load.ErrorKind{load.Reset}},
+		{"no status", frames(func(f *http2.Framer, h func(...string) []byte) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h("x", "y"), EndHeaders: true, EndStream: true})
+		}), []load.ErrorKind{load.Protocol}},
+		{"data before its header", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteData(1, true, []byte("x")) }), []load.ErrorKind{load.Protocol}},
+		{"less than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "5"), EndHeaders: true})
+			_ = f.WriteData(1, true, []byte("abc"))
+		}), []load.ErrorKind{load.Closed, load.Protocol}},
+		{"more than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "2"), EndHeaders: true})
+			_ = f.WriteData(1, true, []byte("abc"))
+		}), []load.ErrorKind{load.Protocol}},
+		{"endless interim answers", frames(func(f *http2.Framer, h func(...string) []byte) {
+			for f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "103"), EndHeaders: true}) == nil {
+			}
+		}), []load.ErrorKind{load.Protocol, load.Timeout}},
+		{"endless continuations", frames(func(f *http2.Framer, h func(...string) []byte) {
+			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200")})
+			for err == nil {
+				err = f.WriteContinuation(1, false, h("x", strings.Repeat("y", 10000)))
+			}
+		}), []load.ErrorKind{load.Protocol, load.Closed}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: 2}, test.want...)
+		})
+	}
+}
+
+func TestHostileServersOfQUIC(t *testing.T) {
+	for name, answer := range map[string][]byte{"silent": nil, "garbage": bytes.Repeat([]byte("\xaa"), 1200), "short": {0x40}} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for buf := make([]byte, 2048); ; {
+					_, from, err := conn.ReadFrom(buf)
+					if err != nil {
+						return
+					}
+					if answer != nil {
+						_, _ = conn.WriteTo(answer, from)
+					}
+				}
+			}()
+			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: wire.TLS{Insecure: true}}, load.Timeout)
+			conn.Close()
+			<-done
+		})
+	}
+}
+
+func TestTLS(t *testing.T) {
+	ok := func(http.ResponseWriter, *http.Request) {}
+	ca := pemOf()
+	for _, w := range ways[1:] {
+		c := w.config(t, ok)
+		for name, trust := range map[string]wire.TLS{"authority": {CA: ca}, "other name": {CA: ca, ServerName: "example.com"}} {
+			c.TLS = trust
+			if out, err := newTestVU(t, c).Do(context.Background()); err != nil || out.Failed {
+				t.Errorf("%s, %s: got %+v, %v", w.name, name, out, err)
+			}
+		}
+		c.TLS = wire.TLS{}
+		checkHostile(t, c, load.TLS)
+		c.TLS = wire.TLS{CA: ca, ServerName: "other.invalid"}
+		checkHostile(t, c, load.TLS)
+	}
+	anyTLS := wire.TLS{Insecure: true}
+	t.Run("TLS to a plain port", func(t *testing.T) {
+		s := newServer(http.HandlerFunc(ok))
+		s.Start()
+		defer s.Close()
+		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: 2, TLS: anyTLS}, load.TLS)
+	})
+	t.Run("plain to a TLS port", func(t *testing.T) {
+		c := ways[1].config(t, ok)
+		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, load.Protocol, load.Closed, load.Reset)
+	})
+	t.Run("silent", func(t *testing.T) {
+		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: 2, TLS: anyTLS}, load.Timeout)
+	})
+	t.Run("HTTP/1.1 only", func(t *testing.T) {
+		s := newServer(http.HandlerFunc(ok))
+		s.StartTLS()
+		defer s.Close()
+		checkHostile(t, Config{URL: s.URL, Version: 2, TLS: anyTLS}, load.TLS, load.Protocol)
+	})
+}

@@ -1,0 +1,205 @@
+package roundtrip
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
+		var asked, wrong atomic.Int64
+		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor != w.version {
+				wrong.Add(1)
+			}
+			if asked.Add(1)%4 == 0 {
+				rw.WriteHeader(503)
+			}
+			_, _ = io.WriteString(rw, "12345")
+		})
+		c.Connections = connections
+		r := run(t, c, load.Plan{VUs: 8, Iterations: 200, Timeout: 10 * time.Second})
+		if asked.Load() != 200 || wrong.Load() != 0 || r.Completed != 150 || r.Failed != 50 || len(r.Errored) != 0 || r.BodyIn != 5*200 {
+			t.Errorf("server: %d, %d of another version; completed %d, failed %d, errored %v, %d bytes; want 200, 0; 150, 50, none, 1000",
+				asked.Load(), wrong.Load(), r.Completed, r.Failed, r.Errored, r.BodyIn)
+		}
+	})
+}
+
+func TestRequestSaysWhatIsConfigured(t *testing.T) {
+	for _, w := range ways {
+		body := bytes.Repeat([]byte("body "), 50_000)
+		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
+			got, err := io.ReadAll(r.Body)
+			if err != nil || !bytes.Equal(got, body) || r.ContentLength != int64(len(body)) || r.Method != "PUT" || r.Host != "other" ||
+				r.RequestURI != "/a?b=c" || strings.Join(r.Header["X-Y"], ",") != "1,2" || r.UserAgent() != "contend" || len(r.Header) != 3 {
+				rw.WriteHeader(400)
+				_ = r.Header.Write(rw)
+			}
+			rw.WriteHeader(201)
+		})
+		c.URL, c.Method, c.Body, c.ExpectStatus = c.URL+"/a?b=c", "PUT", body, []int{201}
+		c.Header = []wire.Field{{Name: "x-y", Value: "1"}, {Name: "X-Y", Value: "2"}, {Name: "host", Value: "other"}}
+		v := newTestVU(t, c)
+		for range 3 {
+			out, err := v.Do(context.Background())
+			if err != nil || out.Failed || out.BytesOut != 250_000 || out.Phases.Connect != 0 || out.Phases.FirstByte <= 0 {
+				t.Errorf("%s: got %+v, %v, detail %q", w.name, out, err, out.Detail)
+			}
+		}
+	}
+}
+
+func TestStatusDecides(t *testing.T) {
+	for _, w := range ways {
+		for status, failed := range map[int]bool{200: false, 204: false, 302: false, 399: false, 400: true, 404: true, 500: true} {
+			c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header().Set("Location", "/elsewhere")
+				rw.WriteHeader(status)
+				_, _ = io.WriteString(rw, strings.Repeat("x", 700))
+			})
+			out, err := newTestVU(t, c).Do(context.Background())
+			if err != nil || out.Status != status || out.Failed != failed || failed && (len(out.Detail) != maxDetail || out.BodyIn != 700) {
+				t.Errorf("%s: status %d: got %+v, %v", w.name, status, out, err)
+			}
+		}
+	}
+}
+
+func TestAKnownDelayIsMeasured(t *testing.T) {
+	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
+		const delay = 20 * time.Millisecond
+		c := w.config(t, func(http.ResponseWriter, *http.Request) { time.Sleep(delay) })
+		c.Connections = connections
+		r := run(t, c, load.Plan{VUs: 4, Iterations: 40, Timeout: 10 * time.Second})
+		if r.Completed != 40 || r.Service.Min() < delay {
+			t.Errorf("completed %d, the fastest took %v", r.Completed, r.Service.Min())
+		}
+	})
+}
+
+// In fake time the delay is all that there is.
+func TestADelayIsMeasuredExactly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 30 * time.Millisecond
+		pipes := make(pipeListener)
+		protocols := new(http.Protocols)
+		protocols.SetUnencryptedHTTP2(true)
+		server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			time.Sleep(delay)
+			rw.WriteHeader(200)
+			_ = http.NewResponseController(rw).Flush()
+			time.Sleep(delay)
+		})}
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(pipes) })
+		target, err := New(Config{URL: "http://pipe/", Version: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target.dial = pipes.dial
+		made, _ := target.NewVU(t.Context(), 0)
+		v := made.(*vu)
+		v.SetTimeout(time.Second)
+		for range 3 {
+			start := time.Now()
+			out, err := v.Do(t.Context())
+			if err != nil || time.Since(start) != 2*delay || out.Phases.FirstByte != delay {
+				t.Errorf("took %v, first byte %v, %v", time.Since(start), out.Phases.FirstByte, err)
+			}
+		}
+		v.SetTimeout(delay)
+		start := time.Now()
+		if _, err := v.Do(t.Context()); load.KindOf(err) != load.Timeout || time.Since(start) != delay {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		time.Sleep(time.Second) // the handler ends
+		v.Close()
+		close(pipes)
+		server.Close()
+		serving.Wait()
+	})
+}
+
+type pipeListener chan net.Conn
+
+func (l pipeListener) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	l <- theirs
+	return ours, nil
+}
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	conn, ok := <-l
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (l pipeListener) Close() error { return nil }
+
+func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// The server is killed while the hundredth request is under way and started again;
+// the run finds it and accounts for what happened meanwhile.
+func TestRunSurvivesARestart(t *testing.T) {
+	for _, connections := range everyConnections {
+		t.Run(connections.String(), func(t *testing.T) {
+			var answered atomic.Int64
+			half := make(chan struct{})
+			ctx, enough := context.WithTimeout(context.Background(), 20*time.Second)
+			defer enough()
+			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				switch answered.Add(1) {
+				case 100:
+					close(half)
+					<-r.Context().Done()
+				case 300:
+					enough()
+				}
+			})
+			conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := conn.LocalAddr().String()
+			stop := serveQUIC(conn, handler)
+			var restart sync.WaitGroup
+			restart.Go(func() {
+				<-half
+				stop()
+				time.Sleep(20 * time.Millisecond)
+				if conn, err = net.ListenPacket("udp", address); err == nil {
+					stop = serveQUIC(conn, handler)
+				}
+			})
+			c := Config{URL: "https://" + address, Version: 3, TLS: wire.TLS{Insecure: true}, Connections: connections}
+			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
+			restart.Wait()
+			if err != nil {
+				t.Skip("the port was taken meanwhile:", err)
+			}
+			stop()
+			if runErr != nil {
+				t.Fatal(runErr)
+			}
+			sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished
+			if sum != r.Planned || answered.Load() < 300 || r.ErroredTotal() == 0 {
+				t.Errorf("planned %d, accounted for %d, %d answers, errored %v", r.Planned, sum, answered.Load(), r.Errored)
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package roundtrip
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go/http3"
+	"go.uber.org/goleak"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A way is one of the ways to speak.
+type way struct {
+	name    string
+	version int
+	start   func(t testing.TB, handler http.Handler) (url string, stop func())
+}
+
+var ways = []way{
+	{"h2c", 2, startPlain},
+	{"h2", 2, startSecure},
+	{"h3", 3, startQUIC},
+}
+
+func (w way) config(t testing.TB, handler http.HandlerFunc) Config {
+	url, stop := w.start(t, handler)
+	t.Cleanup(stop)
+	return Config{URL: url, Version: w.version, TLS: w.trust()}
+}
+
+func (w way) trust() wire.TLS { return wire.TLS{Insecure: w.name != "h2c"} }
+
+func newServer(handler http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(handler)
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	return s
+}
+
+func startPlain(_ testing.TB, handler http.Handler) (string, func()) {
+	s := newServer(handler)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	return s.URL, func() { s.CloseClientConnections(); s.Close() }
+}
+
+func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
+	s := newServer(handler)
+	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{newCertificate()}}
+	s.StartTLS()
+	return s.URL, func() { s.CloseClientConnections(); s.Close() }
+}
+
+func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "https://" + conn.LocalAddr().String(), serveQUIC(conn, handler)
+}
+
+// serveQUIC serves until stop is called.
+func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
+	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{newCertificate()}}), Logger: slog.New(slog.DiscardHandler)}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(conn) })
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			s.Close()
+			conn.Close()
+			serving.Wait()
+		})
+	}
+}
+
+// newCertificate makes one for this machine and example.com. Its key is of a
+// kind that signs fast.
+var newCertificate = sync.OnceValue(func() tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		panic(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+})
+
+func pemOf() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: newCertificate().Certificate[0]})
+}
+
+func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+func newTestVU(t testing.TB, c Config) *vu {
+	t.Helper()
+	target := newTarget(t, c)
+	v, err := target.NewVU(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.(*vu).Close() })
+	return v.(*vu)
+}
+
+func newTarget(t testing.TB, c Config) *Target {
+	t.Helper()
+	target, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+func run(t testing.TB, c Config, plan load.Plan) *load.Result {
+	t.Helper()
+	start := time.Now()
+	result, err := load.Run(context.Background(), c.URL, newTarget(t, c), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slack = time.Second // of a busy machine
+	if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack && plan.Duration > 0 {
+		t.Errorf("a run of %v took %v", plan.Duration, took)
+	}
+	return result
+}
+
+var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}
+
+// onEvery runs a test for each way to speak and to share.
+func onEvery(t *testing.T, test func(t *testing.T, w way, connections wire.Connections)) {
+	for _, w := range ways {
+		for _, connections := range everyConnections {
+			t.Run(fmt.Sprintf("%s/%v", w.name, connections), func(t *testing.T) { test(t, w, connections) })
+		}
+	}
+}

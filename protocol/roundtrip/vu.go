@@ -1,0 +1,197 @@
+package roundtrip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// A vu is one virtual user.
+type vu struct {
+	target  *Target
+	slot    *wire.Slot[link]
+	owns    bool // the slot
+	timeout time.Duration
+	detail  []byte
+
+	// parent is the end of the context that life comes from.
+	parent <-chan struct{}
+	life   *life
+}
+
+// A life is the context of iterations until one is cut off.
+type life struct {
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	timer   *time.Timer // ends it
+	request *http.Request
+}
+
+var _ interface {
+	load.VU
+	load.TimeoutSetter
+	io.Closer
+} = (*vu)(nil)
+
+var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("roundtrip: timeout")}
+
+// SetTimeout sets the timeout of an iteration, connecting included.
+func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
+
+// Do sends the request and reads the answer.
+func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
+	l := v.begin(ctx)
+	out, err := v.do(l)
+	ended := l.ctx.Err() != nil || v.timeout > 0 && !l.timer.Stop()
+	if ended {
+		v.forget()
+	}
+	if err != nil {
+		return load.Outcome{}, v.cause(ctx, l, err)
+	}
+	return out, nil
+}
+
+// begin starts the timer of an iteration. It makes a context per run and per
+// timeout, not one per iteration.
+func (v *vu) begin(ctx context.Context) *life {
+	if v.life == nil || v.parent != ctx.Done() {
+		v.forget()
+		l := &life{}
+		l.ctx, l.end = context.WithCancelCause(ctx)
+		l.timer = time.AfterFunc(time.Hour, func() { l.end(errTimeout) })
+		l.timer.Stop()
+		l.request = v.target.request.WithContext(l.ctx)
+		v.parent, v.life = ctx.Done(), l
+	}
+	if v.timeout > 0 {
+		v.life.timer.Reset(v.timeout)
+	}
+	return v.life
+}
+
+// forget ends the context of iterations.
+func (v *vu) forget() {
+	if v.life != nil {
+		v.life.timer.Stop()
+		v.life.end(context.Canceled)
+		v.life = nil
+	}
+}
+
+// cause returns what ended an iteration, if that was its context.
+func (v *vu) cause(ctx context.Context, l *life, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("roundtrip: %w", ended)
+	}
+	if context.Cause(l.ctx) == error(errTimeout) {
+		return errTimeout
+	}
+	return err
+}
+
+func (v *vu) do(l *life) (load.Outcome, error) {
+	if conn := v.slot.Get(); conn != nil && !conn.IsDead() {
+		return v.exchange(l, conn)
+	}
+	start := v.target.now()
+	conn, err := v.slot.Connect(l.ctx)
+	if err != nil {
+		return load.Outcome{}, err
+	}
+	connected := v.target.now()
+	out, err := v.exchange(l, conn)
+	out.Phases.Connect, out.Phases.Exchange = connected-start, v.target.now()-connected
+	if v.target.config.Connections.Sharing == wire.PerIteration {
+		v.slot.Close()
+	}
+	return out, err
+}
+
+// exchange sends the request over a connection.
+func (v *vu) exchange(l *life, conn link) (load.Outcome, error) {
+	request := l.request
+	if body := v.target.config.Body; len(body) > 0 {
+		// The library may still be reading the last one's body.
+		another := *l.request
+		another.Body = io.NopCloser(bytes.NewReader(body))
+		request = &another
+	}
+	start := v.target.now()
+	response, err := conn.RoundTrip(request)
+	if err != nil {
+		return v.fail(err)
+	}
+	firstByte := v.target.now()
+	if response.ProtoMajor != v.target.config.Version {
+		response.Body.Close()
+		return v.fail(fmt.Errorf("the server answered in %s", response.Proto))
+	}
+	failed := !v.target.right(response.StatusCode)
+	if failed {
+		err = v.readDetail(response.Body)
+	} else {
+		v.detail = v.detail[:0]
+	}
+	n := int64(len(v.detail))
+	if err == nil {
+		var rest int64
+		rest, err = io.Copy(io.Discard, response.Body)
+		n += rest
+	}
+	response.Body.Close() // read to its end, or of no use
+	if err != nil {
+		return v.fail(fmt.Errorf("body, after %d bytes: %w", n, err))
+	}
+	out := load.Outcome{
+		Status: response.StatusCode, Failed: failed,
+		BytesIn: n, BodyIn: n, BytesOut: int64(len(v.target.config.Body)),
+		Phases: load.Phases{FirstByte: firstByte - start},
+	}
+	if failed {
+		out.Detail = v.detail
+	}
+	return out, nil
+}
+
+// maxDetail is how much is kept of a wrong answer.
+const maxDetail = 512
+
+// readDetail reads the beginning of a body, or all of a short one.
+func (v *vu) readDetail(body io.Reader) error {
+	if v.detail == nil {
+		v.detail = make([]byte, maxDetail)
+	}
+	v.detail = v.detail[:maxDetail]
+	n, err := io.ReadFull(body, v.detail)
+	v.detail = v.detail[:n]
+	if err == io.EOF || err == io.ErrUnexpectedEOF && n < maxDetail {
+		return nil
+	}
+	return err
+}
+
+// fail drops a connection of our own, of which nothing is certain any more.
+func (v *vu) fail(err error) (load.Outcome, error) {
+	if v.owns {
+		v.slot.Close()
+	}
+	return load.Outcome{}, classify(fmt.Errorf("roundtrip: exchange: %w", err), false)
+}
+
+// Close closes the virtual user's own connection. It must not be called during
+// Do.
+func (v *vu) Close() error {
+	v.forget()
+	if v.owns {
+		v.slot.Close()
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"contend/protocol/wire"
+)
+
+// A Config says what every iteration sends, how, and which answers are right.
+// Only URL must be set.
+type Config struct {
+	// URL is ws://host/path, or wss:// for TLS. It must not hold user
+	// information, because URLs are printed in reports: send an Authorization
+	// header.
+	URL string
+	// Header is sent with the handshake, beside the fields that it needs.
+	// A field Host overrides the URL's.
+	Header []wire.Field
+	// Subprotocols are offered to the server, the preferred one first. The
+	// server may choose none of them.
+	Subprotocols []string
+	// Mode says what an iteration is; empty means Exchange.
+	Mode Mode
+	// Message is sent by every iteration that sends: text in UTF-8, or anything
+	// if Binary is set.
+	Message []byte
+	Binary  bool
+	// Match says which answer belongs to which message; empty means ByOrder.
+	Match Match
+	// IDPath is where Message, then a JSON document, has its id: "$.id",
+	// "$.header['x'][0]". What stands there is replaced by 1, 2, 3 … for each
+	// connection, as a string if a string stands there. It is set if Match is ByID.
+	IDPath string
+	// AnswerIDPath is where answers have the id; empty means IDPath.
+	AnswerIDPath string
+	// Check returns the name of the check that a message received breaks, "" if
+	// it is right; nil means that all are. It must not keep the message and may
+	// be called concurrently.
+	Check func(message []byte) string
+	// Connections says which VUs share a connection; the zero value is per-vu.
+	Connections wire.Connections
+	// Compress offers permessage-deflate without context takeover (RFC 7692).
+	Compress bool
+	// MaxMessage is the greatest number of bytes of a message that is received,
+	// compressed or not; 0 means 1 MiB.
+	MaxMessage int
+	// TLS applies to wss only.
+	TLS wire.TLS
+	// Dial opens a connection instead of the operating system; TLS, if any, is
+	// spoken over what it returns. It must return promptly once ctx is done. It
+	// may be called concurrently.
+	Dial func(ctx context.Context) (net.Conn, error)
+}
+
+// A Mode says what an iteration is.
+type Mode string
+
+// The modes.
+const (
+	Exchange Mode = "exchange" // send a message and receive its answer
+	Send     Mode = "send"     // hand a message to the kernel
+	Receive  Mode = "receive"  // wait for the next message
+)
+
+// A Match says which answer belongs to which message.
+type Match string
+
+// The ways to match.
+const (
+	ByOrder Match = "order" // the answers come in the order of the messages
+	ByID    Match = "id"    // the answer repeats the message's id
+)
+
+const defaultMaxMessage = 1 << 20
+
+// withDefaults fills in what is empty.
+func (c Config) withDefaults() Config {
+	if c.Mode == "" {
+		c.Mode = Exchange
+	}
+	if c.Match == "" {
+		c.Match = ByOrder
+	}
+	if c.AnswerIDPath == "" {
+		c.AnswerIDPath = c.IDPath
+	}
+	if c.MaxMessage == 0 {
+		c.MaxMessage = defaultMaxMessage
+	}
+	return c
+}
+
+// check finds what is wrong with the fields that stand for themselves. The
+// defaults are filled in.
+func (c Config) check() error {
+	errs := []error{wire.Named("ws", c.Connections.Check())}
+	if c.Mode != Exchange && c.Mode != Send && c.Mode != Receive {
+		errs = append(errs, fmt.Errorf("ws: Mode %q is not %s, %s or %s", c.Mode, Exchange, Send, Receive))
+	}
+	switch {
+	case c.Match != ByOrder && c.Match != ByID:
+		errs = append(errs, fmt.Errorf("ws: Match %q is not %s or %s", c.Match, ByOrder, ByID))
+	case c.Match == ByID && c.Mode != Exchange:
+		errs = append(errs, fmt.Errorf("ws: Match %q does not apply to the mode %s", c.Match, c.Mode))
+	case c.Match == ByID && c.IDPath == "":
+		errs = append(errs, errors.New("ws: IDPath is empty: say where messages have their id, as in $.id"))
+	case c.Match == ByOrder && c.AnswerIDPath != "":
+		errs = append(errs, fmt.Errorf("ws: IDPath %q needs Match %q", c.AnswerIDPath, ByID))
+	}
+	if c.Mode == Receive && len(c.Message) > 0 {
+		errs = append(errs, fmt.Errorf("ws: Message does not apply to the mode %s", Receive))
+	}
+	if c.Mode == Send && c.Check != nil {
+		errs = append(errs, fmt.Errorf("ws: Check does not apply to the mode %s", Send))
+	}
+	if c.MaxMessage < 1 {
+		errs = append(errs, fmt.Errorf("ws: MaxMessage %d is not 1 byte or more", c.MaxMessage))
+	}
+	return errors.Join(errs...)
+}
+
+// origin reads the URL.
+func (c Config) origin() (wire.Origin, error) {
+	o, err := wire.ParseURL(c.URL, "ws", "wss")
+	switch {
+	case err != nil:
+		return wire.Origin{}, err
+	case o.URL.Fragment != "":
+		return wire.Origin{}, fmt.Errorf("URL %q: fragment %q is not sent to servers (RFC 6455, section 3)", o.URL, o.URL.Fragment)
+	}
+	return o, o.CheckVisible()
+}
+
+// reserved are the fields that the handshake itself sends.
+const reserved = ",connection,upgrade,content-length,transfer-encoding,sec-websocket-key,sec-websocket-version," +
+	"sec-websocket-protocol,sec-websocket-extensions,"
+
+// header returns the value of the field Host, if there is one, and the lines of
+// all others.
+func (c Config) header() (host string, lines []byte, err error) {
+	var errs []error
+	for _, f := range c.Header {
+		name := strings.ToLower(f.Name)
+		err := f.Check()
+		switch {
+		case err != nil:
+			errs = append(errs, wire.Named("ws", err))
+		case strings.Contains(reserved, ","+name+","):
+			errs = append(errs, fmt.Errorf("ws: Header %q is the handshake's own", f.Name))
+		case name == "host":
+			host = f.Value
+		default:
+			lines = fmt.Appendf(lines, "%s: %s\r\n", f.Name, f.Value)
+		}
+	}
+	for _, p := range c.Subprotocols {
+		if !wire.IsToken(p) {
+			errs = append(errs, fmt.Errorf("ws: Subprotocols: %q is not a token", p))
+		}
+	}
+	return host, lines, errors.Join(errs...)
+}

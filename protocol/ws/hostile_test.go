@@ -1,0 +1,169 @@
+package ws
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"contend/load"
+	"contend/protocol/wire/wiretest"
+)
+
+// Frames of a server begin with: FIN and opcode (0x81 is a whole text, 0x01
+// its first part, 0x00 a further one), and a length up to 125, or 126 and two
+// bytes, or 127 and eight.
+var hostile = []struct {
+	name  string
+	serve func(net.Conn)
+	want  []load.ErrorKind // the kernel may say one or the other
+}{
+	{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
+	{"resets at once", reset, []load.ErrorKind{load.Reset, load.Closed}},
+	{"never shakes hands", hang, []load.ErrorKind{load.Timeout}},
+	{"garbage instead of a handshake", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},
+	{"wrong accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"), []load.ErrorKind{load.Protocol}},
+	{"no accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), []load.ErrorKind{load.Protocol}},
+	{"endless header", endless("HTTP/1.1 101 Go\r\n", strings.Repeat("X: y\r\n", 1000)), []load.ErrorKind{load.Protocol}},
+	{"endless line", endless("HTTP/1.1 101 Go\r\nX: ", strings.Repeat("y", 5000)), []load.ErrorKind{load.Protocol}},
+	{"dribbles its handshake", say(50*time.Millisecond, strings.Split("HTTP/1.1 101 Go\r\nUpgrade: websocket", "")...), []load.ErrorKind{load.Timeout}},
+
+	{"closes without an answer", afterMessage(func(net.Conn) {}), []load.ErrorKind{load.Closed}},
+	{"closes after the handshake", upgraded(func(net.Conn) {}), []load.ErrorKind{load.Closed, load.Reset}},
+	{"shuts down its side", afterMessage(func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }), []load.ErrorKind{load.Closed}},
+	{"resets without an answer", afterMessage(reset), []load.ErrorKind{load.Reset}},
+	{"never answers", upgraded(hang), []load.ErrorKind{load.Timeout}},
+	{"resets in mid-message", afterMessage(func(c net.Conn) {
+		say := []byte("\x81\x05he")
+		_, _ = c.Write(say)
+		time.Sleep(20 * time.Millisecond)
+		reset(c)
+	}), []load.ErrorKind{load.Reset}},
+	{"closes in mid-message", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x05he")) }), []load.ErrorKind{load.Closed}},
+	{"closes in a header", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x7e\x01")) }), []load.ErrorKind{load.Closed}},
+	{"says goodbye", afterMessage(say(0, "\x88\x02\x03\xe9")), []load.ErrorKind{load.Closed}},
+	{"half a close code", afterMessage(say(0, "\x88\x01\x03")), []load.ErrorKind{load.Protocol}},
+	{"close code 1005", afterMessage(say(0, "\x88\x02\x03\xed")), []load.ErrorKind{load.Protocol}},
+	{"garbage frames", afterMessage(say(0, strings.Repeat("\xaa", 5000))), []load.ErrorKind{load.Protocol}},
+	{"speaks HTTP", afterMessage(say(0, "HTTP/1.1 200 OK\r\n\r\n")), []load.ErrorKind{load.Protocol}},
+	{"reserved opcode", afterMessage(say(0, "\x83\x00")), []load.ErrorKind{load.Protocol}},
+	{"reserved bit", afterMessage(say(0, "\xa1\x00")), []load.ErrorKind{load.Protocol}},
+	{"compressed unasked", afterMessage(say(0, "\xc1\x00")), []load.ErrorKind{load.Protocol}},
+	{"masked", afterMessage(say(0, "\x81\x81\x01\x02\x03\x04x")), []load.ErrorKind{load.Protocol}},
+	{"continuation of nothing", afterMessage(say(0, "\x80\x00")), []load.ErrorKind{load.Protocol}},
+	{"text within a text", afterMessage(say(0, "\x01\x01x\x81\x01y")), []load.ErrorKind{load.Protocol}},
+	{"long ping", afterMessage(say(0, "\x89\x7e\x00\x7e"+strings.Repeat("x", 126))), []load.ErrorKind{load.Protocol}},
+	{"ping in parts", afterMessage(say(0, "\x09\x00")), []load.ErrorKind{load.Protocol}},
+	{"not UTF-8", afterMessage(say(0, "\x81\x01\xff")), []load.ErrorKind{load.Protocol}},
+	{"promises 2^63 bytes", afterMessage(say(0, "\x81\x7f\x80\x00\x00\x00\x00\x00\x00\x00")), []load.ErrorKind{load.Protocol}},
+	{"promises 2^62 bytes", afterMessage(say(0, "\x81\x7f\x40\x00\x00\x00\x00\x00\x00\x00")), []load.ErrorKind{load.Protocol}},
+	{"endless continuations", afterMessage(endless("\x01\x00", strings.Repeat("\x00\x7d"+strings.Repeat("x", 125), 50))), []load.ErrorKind{load.Protocol}},
+	{"endless empty continuations", afterMessage(endless("\x01\x00", strings.Repeat("\x00\x00", 5000))), []load.ErrorKind{load.Protocol}},
+	{"endless pings", afterMessage(endless("", strings.Repeat("\x89\x01x", 2000))), []load.ErrorKind{load.Timeout}},
+	{"dribbles", afterMessage(say(50*time.Millisecond, strings.Split("\x81\x7d"+strings.Repeat("x", 125), "")...)), []load.ErrorKind{load.Timeout}},
+}
+
+const hostileTimeout = 200 * time.Millisecond
+
+// checkHostile does some iterations and wants an error of one of the kinds
+// from each, in time.
+func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+	t.Helper()
+	c.Message, c.MaxMessage = []byte("hello"), 64<<10
+	v := newTestVU(t, newTarget(t, c))
+	v.SetTimeout(hostileTimeout)
+	for range 2 {
+		start := time.Now()
+		out, err := v.Do(context.Background())
+		took := time.Since(start)
+		if err == nil {
+			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
+		}
+		if !slices.Contains(kinds, load.KindOf(err)) {
+			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		}
+		if !reflect.DeepEqual(out, load.Outcome{}) {
+			t.Errorf("outcome %+v beside an error", out)
+		}
+		const slack = 300 * time.Millisecond // of a busy machine
+		if limit := hostileTimeout + hostileTimeout/10 + slack; took > limit {
+			t.Errorf("took %v, allowed %v: %v", took, limit, err)
+		}
+		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+			t.Errorf("timed out after %v already", took)
+		}
+	}
+}
+
+func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
+	for _, test := range hostile {
+		for _, connections := range everyConnections[:3] {
+			t.Run(fmt.Sprintf("%s/%v", test.name, connections), func(t *testing.T) {
+				t.Parallel()
+				checkHostile(t, Config{URL: "ws://" + wiretest.Listen(t, test.serve), Connections: connections}, test.want...)
+			})
+		}
+	}
+}
+
+func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
+	checkHostile(t, Config{URL: "ws://" + closedPort(t)}, load.Refused)
+	checkHostile(t, Config{URL: "ws://name.invalid/"}, load.DNS, load.Timeout)
+}
+
+func TestARefusedHandshakeIsAFailedOutcome(t *testing.T) {
+	addr := wiretest.Listen(t, say(0, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"))
+	target := newTarget(t, Config{URL: "ws://" + addr})
+	out, err := newTestVU(t, target).Do(context.Background())
+	if err != nil || !out.Failed || out.Status != 403 || out.Check != "" || !strings.HasSuffix(string(out.Detail), "no") || out.Phases.Connect <= 0 {
+		t.Errorf("got %+v, %v, detail %q", out, err, out.Detail)
+	}
+	r := run(t, target, load.Plan{VUs: 2, Iterations: 10, Timeout: time.Second})
+	if r.Failed != 10 {
+		t.Errorf("failed %d, want 10", r.Failed)
+	}
+}
+
+// A server that does not read fills the kernel's buffers: the write blocks.
+func TestAServerThatDoesNotReadIsATimeout(t *testing.T) {
+	for _, mode := range []Mode{Exchange, Send} {
+		for _, timeout := range []time.Duration{hostileTimeout, 0} {
+			t.Run(fmt.Sprintf("%s/%v", mode, timeout), func(t *testing.T) {
+				t.Parallel()
+				release := make(chan struct{})
+				addr := wiretest.Listen(t, upgraded(func(net.Conn) { <-release }))
+				t.Cleanup(func() { close(release) })
+				v := newTestVU(t, newTarget(t, Config{URL: "ws://" + addr, Mode: mode, Message: make([]byte, 16<<20), Binary: true}))
+				v.SetTimeout(timeout)
+				ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
+				defer cancel()
+				start := time.Now()
+				_, err := v.Do(ctx)
+				if load.KindOf(err) != load.Timeout || time.Since(start) > 2*time.Second {
+					t.Errorf("got %v after %v", err, time.Since(start))
+				}
+			})
+		}
+	}
+}
+
+// 4 MiB of zeros are 4 kB on the wire.
+func TestACompressedBombIsTooLong(t *testing.T) {
+	bomb := deflate(nil, make([]byte, 4<<20))
+	addr := wiretest.Listen(t, func(conn net.Conn) {
+		if deflating(conn) == nil {
+			_ = ws.WriteFrame(conn, ws.Frame{Header: ws.Header{Fin: true, Rsv: ws.Rsv(true, false, false), OpCode: ws.OpBinary, Length: int64(len(bomb))}, Payload: bomb})
+			hang(conn)
+		}
+	})
+	target := newTarget(t, Config{URL: "ws://" + addr, Compress: true, Mode: Receive})
+	if _, err := newTestVU(t, target).Do(context.Background()); load.KindOf(err) != load.Protocol {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,243 @@
+package ws
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+)
+
+var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}
+
+func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	for _, connections := range everyConnections {
+		for _, match := range []Match{ByOrder, ByID} {
+			t.Run(fmt.Sprintf("%v/%v", connections, match), func(t *testing.T) {
+				t.Parallel()
+				var asked atomic.Int64
+				addr := wiretest.Listen(t, answering(func(m []byte) []byte {
+					if asked.Add(1)%4 == 0 {
+						return []byte(strings.Replace(string(m), "right", "wrong", 1))
+					}
+					return m
+				}))
+				c := Config{URL: "ws://" + addr, Connections: connections, Match: match,
+					Message: []byte(`{"id": 0, "text": "right"}`), Check: contains("right")}
+				if match == ByID {
+					c.IDPath = "$.id"
+				}
+				target := newTarget(t, c)
+				r := run(t, target, load.Plan{VUs: 8, Iterations: 800, Timeout: 10 * time.Second})
+				if asked.Load() != 800 || r.Completed != 600 || r.Failed != 200 || len(r.Errored) != 0 {
+					t.Errorf("server: %d; completed %d, failed %d, errored %v; want 800; 600, 200, none",
+						asked.Load(), r.Completed, r.Failed, r.Errored)
+				}
+			})
+		}
+	}
+}
+
+// Eight messages in flight over one connection are answered last first, so
+// only the id tells whose answer came.
+func TestAnswersOutOfOrderAreMatchedByID(t *testing.T) {
+	const together, delay = 8, 5 * time.Millisecond
+	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
+		for {
+			var messages [together][]byte
+			for i := range messages {
+				var err error
+				if messages[i], _, err = wsutil.ReadClientData(conn); err != nil {
+					return
+				}
+			}
+			for i := range messages {
+				time.Sleep(delay)
+				_ = wsutil.WriteServerText(conn, messages[together-1-i])
+			}
+		}
+	}))
+	target := newTarget(t, Config{URL: "ws://" + addr, Connections: wire.Connections{Sharing: wire.Shared, N: 1}, Match: ByID,
+		Message: []byte(`{"a": {"b": [1, "x"]}}`), IDPath: "$.a.b[1]"})
+	r := run(t, target, load.Plan{VUs: together, Iterations: 10 * together, Timeout: 10 * time.Second})
+	// In a batch the fastest answer takes 5 ms and the slowest 40 ms at least.
+	if r.Completed != 10*together || r.Service.Max() < together*delay || r.Service.Min() < delay {
+		t.Errorf("completed %d, took %v to %v", r.Completed, r.Service.Min(), r.Service.Max())
+	}
+}
+
+func TestSendCountsMessages(t *testing.T) {
+	for _, connections := range everyConnections {
+		t.Run(connections.String(), func(t *testing.T) {
+			t.Parallel()
+			var got atomic.Int64
+			var all sync.WaitGroup
+			all.Add(500)
+			addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
+				for {
+					if _, _, err := wsutil.ReadClientData(conn); err != nil {
+						return
+					}
+					got.Add(1)
+					all.Done()
+				}
+			}))
+			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Send, Message: []byte("hello")})
+			r := run(t, target, load.Plan{VUs: 5, Iterations: 500, Timeout: 10 * time.Second})
+			if r.Completed != 500 || len(r.Errored) > 0 {
+				t.Fatalf("completed %d, errored %v; want 500, none", r.Completed, r.Errored)
+			}
+			all.Wait()
+			if got.Load() != 500 {
+				t.Errorf("the server got %d", got.Load())
+			}
+		})
+	}
+}
+
+func TestReceiveCountsMessages(t *testing.T) {
+	for _, connections := range []wire.Connections{{}, {Sharing: wire.Shared}} {
+		t.Run(connections.String(), func(t *testing.T) {
+			t.Parallel()
+			addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
+				for range 100 {
+					if wsutil.WriteServerText(conn, []byte("news")) != nil {
+						return
+					}
+				}
+				_ = ws.WriteFrame(conn, ws.NewCloseFrame(ws.NewCloseFrameBody(ws.StatusNormalClosure, "")))
+				hang(conn)
+			}))
+			target := newTarget(t, Config{URL: "ws://" + addr, Connections: connections, Mode: Receive, Check: contains("news")})
+			r := run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: 10 * time.Second})
+			// 400 messages are four connections' worth. A close that comes while
+			// somebody waits is an error, one that comes between is none.
+			closed := r.Errored[load.Closed]
+			if r.Completed+closed != 400 || r.Errored[load.Closed] > 4*4 {
+				t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
+			}
+		})
+	}
+}
+
+func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
+	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
+		for {
+			message, _, err := wsutil.ReadClientData(conn)
+			if err != nil {
+				return
+			}
+			for _, m := range []string{`{"id": 987654321}`, `{"no": "id"}`, string(message)} {
+				_ = wsutil.WriteServerText(conn, []byte(m))
+			}
+		}
+	}))
+	target := newTarget(t, Config{URL: "ws://" + addr, Match: ByID, IDPath: "$.id", Message: []byte(`{"id": "x"}`)})
+	r := run(t, target, load.Plan{VUs: 2, Iterations: 100, Timeout: 10 * time.Second})
+	if r.Completed != 100 {
+		t.Errorf("completed %d; want 100", r.Completed)
+	}
+}
+
+func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
+	for _, connections := range everyConnections {
+		target := newTarget(t, Config{URL: "ws://" + closedPort(t), Connections: connections})
+		r := run(t, target, load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second})
+		if r.Completed != 0 || r.Errored[load.Refused] != 100 {
+			t.Errorf("%v: completed %d, errored %v; want 0, 100 refused", connections, r.Completed, r.Errored)
+		}
+	}
+}
+
+func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
+	for name, serve := range map[string]func(net.Conn){"no handshake": hang, "no answer": upgraded(hang)} {
+		for _, connections := range everyConnections {
+			for _, timeout := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
+				t.Run(fmt.Sprintf("%s/%v/%v", name, connections, timeout), func(t *testing.T) {
+					t.Parallel()
+					target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, serve), Connections: connections})
+					r := run(t, target, load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
+					// The answers' order is lost with the first timeout.
+					errored := r.Errored[load.Timeout] + r.Errored[load.Closed]
+					if r.Completed != 0 || r.Planned == 0 || r.Planned != errored+r.Unfinished {
+						t.Errorf("planned %d, completed %d, errored %v, unfinished %d", r.Planned, r.Completed, r.Errored, r.Unfinished)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The server is killed after 100 answers and started again; the run finds it
+// and accounts for what happened meanwhile.
+func TestRunSurvivesARestart(t *testing.T) {
+	for _, connections := range everyConnections {
+		t.Run(connections.String(), func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answered atomic.Int64
+			half := make(chan struct{})
+			ctx, enough := context.WithCancel(context.Background())
+			defer enough()
+			serve := answering(func(m []byte) []byte {
+				switch answered.Add(1) {
+				case 100:
+					close(half)
+				case 300:
+					enough()
+				}
+				return m
+			})
+			stop := wiretest.Serve(l, serve)
+			var restart sync.WaitGroup
+			restart.Go(func() {
+				<-half
+				stop()
+				time.Sleep(20 * time.Millisecond)
+				if l, err = net.Listen("tcp", l.Addr().String()); err == nil {
+					stop = wiretest.Serve(l, serve)
+				}
+			})
+			target := newTarget(t, Config{URL: "ws://" + l.Addr().String(), Connections: connections, Message: []byte("x")})
+			r, runErr := load.Run(ctx, "ws", target, load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
+			restart.Wait()
+			if err != nil {
+				t.Skip("the port was taken meanwhile:", err)
+			}
+			stop()
+			if runErr != nil {
+				t.Fatal(runErr)
+			}
+			sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished
+			if sum != r.Planned || answered.Load() < 300 || r.Errored[load.Refused] == 0 {
+				t.Errorf("planned %d, accounted for %d, %d answers, errored %v", r.Planned, sum, answered.Load(), r.Errored)
+			}
+			if lost := answered.Load() - r.Completed; lost < 0 || lost > 8 { // on their way when killed, or at the end
+				t.Errorf("the server answered %d, completed %d", answered.Load(), r.Completed)
+			}
+		})
+	}
+}
+
+func closedPort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	return l.Addr().String()
+}

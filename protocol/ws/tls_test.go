@@ -1,0 +1,97 @@
+package ws
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gobwas/ws"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+)
+
+func startServer(t *testing.T, start func(*httptest.Server)) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, _, err := ws.UpgradeHTTP(r, w)
+		if err == nil {
+			defer conn.Close()
+			serveEcho(conn)
+		}
+	}))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	start(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func pemOf(certificate *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+}
+
+func TestTLS(t *testing.T) {
+	secure := startServer(t, (*httptest.Server).StartTLS)
+	plain := startServer(t, (*httptest.Server).Start)
+	ca := pemOf(secure.Certificate())
+	url := strings.Replace(secure.URL, "https", "wss", 1)
+	for name, c := range map[string]Config{
+		"any":        {URL: url, TLS: wire.TLS{Insecure: true}},
+		"authority":  {URL: url, TLS: wire.TLS{CA: ca}},
+		"other name": {URL: url, TLS: wire.TLS{CA: ca, ServerName: "example.com"}},
+	} {
+		c.Message = []byte("x")
+		v := newTestVU(t, newTarget(t, c))
+		for range 3 {
+			if out, err := v.Do(context.Background()); err != nil || out.Phases.Connect != 0 {
+				t.Errorf("%s: got %+v, %v", name, out, err)
+			}
+		}
+	}
+	anyTLS := wire.TLS{Insecure: true}
+	t.Run("TLS to a plain port", func(t *testing.T) {
+		checkHostile(t, Config{URL: strings.Replace(plain.URL, "http", "wss", 1), TLS: anyTLS}, load.TLS)
+	})
+	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: url}, load.TLS) })
+	t.Run("wrong name", func(t *testing.T) {
+		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, load.TLS)
+	})
+	t.Run("silent", func(t *testing.T) {
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, hang), TLS: anyTLS}, load.Timeout)
+	})
+	t.Run("closes", func(t *testing.T) {
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, func(net.Conn) {}), TLS: anyTLS}, load.Closed, load.Reset)
+	})
+	t.Run("garbage", func(t *testing.T) {
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+	})
+	t.Run("plain to a TLS port", func(t *testing.T) { // which answers in HTTP/1.0
+		checkHostile(t, Config{URL: strings.Replace(secure.URL, "https", "ws", 1)}, load.Protocol)
+	})
+}
+
+func TestClientCertificate(t *testing.T) {
+	secure := startServer(t, func(s *httptest.Server) {
+		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+		s.StartTLS()
+	})
+	own := secure.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.Replace(secure.URL, "https", "wss", 1)
+	identity := wire.TLS{Insecure: true, Certificate: pemOf(secure.Certificate()), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})}
+	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	checkHostile(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}, load.TLS)
+}
