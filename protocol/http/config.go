@@ -176,6 +176,13 @@ type origin struct {
 	target           string // path and query, or all of the URL for a proxy
 }
 
+func (o origin) scheme() string {
+	if o.Secure {
+		return "https"
+	}
+	return "http"
+}
+
 const unixScheme = "http+unix://"
 
 func (c Config) origin() (origin, error) {

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"slices"
@@ -22,7 +21,6 @@ type streams struct {
 	target  *Target
 	conn    *h2.Conn
 	slots   []stream
-	known   map[*request]*h2.Request
 	loop    loop.Slots // during Receive
 	secure  *tls.ConnectionState
 	in, out int64 // bytes that no answer has counted yet
@@ -34,6 +32,7 @@ type stream struct {
 	sender *sender
 	parser parser
 	own    h2.Request // of an iteration, if they differ
+	sent   *h2.Request
 	fields []h2.Field
 }
 
@@ -46,15 +45,9 @@ var (
 )
 
 func newStreams(t *Target, senders []*sender) *streams {
-	c := &streams{target: t, slots: make([]stream, len(senders)), known: map[*request]*h2.Request{}}
+	c := &streams{target: t, slots: make([]stream, len(senders))}
 	for i, s := range senders {
 		c.slots[i] = stream{sender: s, parser: t.newParser()}
-	}
-	for _, r := range t.requests {
-		if r.fixed != nil {
-			fields, body := translate(nil, r.fixed, t.scheme())
-			c.known[r] = h2.NewRequest(fields, body)
-		}
 	}
 	c.conn = h2.NewConn(len(senders), c)
 	return c
@@ -84,25 +77,33 @@ const alpn = "h2"
 func (c *streams) Start(out []byte, slot int) []byte {
 	s := &c.slots[slot]
 	s.sender.next(&s.parser)
-	request, ok := c.known[s.sender.request]
-	if !ok {
-		var body []byte
-		s.fields, body = translate(s.fields[:0], s.sender.bytes(), c.target.scheme())
-		s.own.Rewrite(s.fields, body)
-		request = &s.own
+	request := s.sender.request.streams
+	if s.sent = request.fixed; s.sent == nil {
+		s.fill(request)
+		s.sent = &s.own
 	}
-	return c.send(out, c.conn.Start(out, slot, request))
+	return c.send(out, c.conn.Start(out, slot, s.sent))
+}
+
+// fill builds the request of the sender's iteration.
+func (s *stream) fill(r *streamRequest) {
+	s.sender.body = s.sender.request.body.appendTo(s.sender.body[:0], nil, s.sender.cursor)
+	s.fields = s.fields[:0]
+	for _, f := range r.fields {
+		value := f.value.text
+		if !f.value.isFixed() {
+			s.sender.out = f.value.appendTo(s.sender.out[:0], s.sender.body, s.sender.cursor)
+			value = string(s.sender.out)
+		}
+		s.fields = append(s.fields, h2.Field{Name: f.name, Value: value})
+	}
+	s.own.Rewrite(s.fields, s.sender.body)
 }
 
 // Repeat sends the request once more of which the server has done nothing, and
 // of whose answer nothing has come.
 func (c *streams) Repeat(out []byte, slot int) []byte {
-	s := &c.slots[slot]
-	request, ok := c.known[s.sender.request]
-	if !ok {
-		request = &s.own
-	}
-	return c.send(out, c.conn.Start(out, slot, request))
+	return c.send(out, c.conn.Start(out, slot, c.slots[slot].sent))
 }
 
 // Cancel gives an iteration up.
@@ -190,35 +191,35 @@ func (p *parser) beginStream(h *h2.Header) error {
 	return nil
 }
 
-func (t *Target) scheme() string {
-	if t.tls != nil {
-		return "https"
-	}
-	return "http"
+// A streamRequest is a request in the form of HTTP/2.
+type streamRequest struct {
+	fixed  *h2.Request // nil: it differs from iteration to iteration
+	fields []field     // pseudo-header fields first
 }
 
-// translate appends the fields of a request of HTTP/1.1 as HTTP/2 has them
-// (RFC 9113, section 8.2 and 8.3) and returns its body, which is part of raw.
-func translate(fields []h2.Field, raw []byte, scheme string) (all []h2.Field, body []byte) {
-	head, body, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
-	line, rest, _ := strings.Cut(string(head), "\r\n")
-	method, line, _ := strings.Cut(line, " ")
-	path := line[:strings.LastIndexByte(line, ' ')]
-	fields = append(fields,
-		h2.Field{Name: ":method", Value: method}, h2.Field{Name: ":scheme", Value: scheme},
-		h2.Field{Name: ":path", Value: path}, h2.Field{Name: ":authority"})
-	authority := len(fields) - 1
-	for line := range strings.SplitSeq(rest, "\r\n") {
-		name, value, found := strings.Cut(line, ":")
-		name, value = strings.ToLower(name), strings.Trim(value, " \t")
-		switch {
+// newStreamRequest gives a message the form that RFC 9113 says in sections 8.2
+// and 8.3.
+func newStreamRequest(m *message, scheme string) *streamRequest {
+	fields := []field{{":method", text(m.method)}, {":scheme", text(scheme)}, {":path", m.target}, {name: ":authority"}}
+	const authority = 3
+	for _, f := range m.fields {
+		switch name := strings.ToLower(f.name); {
 		case name == "host":
-			fields[authority].Value = value
-		case found && !slices.Contains(connectionFields, name):
-			fields = append(fields, h2.Field{Name: name, Value: value})
+			fields[authority].value = f.value
+		case !slices.Contains(connectionFields, name):
+			fields = append(fields, field{name, f.value})
 		}
 	}
-	return fields, body
+	r := &streamRequest{fields: fields}
+	if !m.body.isFixed() || slices.ContainsFunc(fields, func(f field) bool { return !f.value.isFixed() }) {
+		return r
+	}
+	known := make([]h2.Field, len(fields))
+	for i, f := range fields {
+		known[i] = h2.Field{Name: f.name, Value: f.value.text}
+	}
+	r.fixed = h2.NewRequest(known, []byte(m.body.text))
+	return r
 }
 
 // connectionFields are about a connection of HTTP/1.1 (RFC 9113, section 8.2.2).

@@ -5,13 +5,11 @@ import (
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"contend/h2"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/data"
@@ -138,15 +136,51 @@ func TestStreamsDetail(t *testing.T) {
 	runLoop(t, Config{URL: url, HTTP2: true}, plan)
 }
 
-func TestTranslate(t *testing.T) {
-	raw := "POST /a b?c HTTP/1.1\r\nX-A: 1\r\nHost: h:1\r\nTE: x\r\nConnection: close\r\nX-B:  2 \r\nContent-Length: 2\r\n\r\n\r\n"
-	fields, body := translate(nil, []byte(raw), "http")
-	want := []h2.Field{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/a b?c"},
-		{Name: ":authority", Value: "h:1"}, {Name: "x-a", Value: "1"}, {Name: "x-b", Value: "2"}, {Name: "content-length", Value: "2"}}
-	if !reflect.DeepEqual(fields, want) || string(body) != "\r\n" {
-		t.Errorf("%q, %q", fields, body)
+// What belongs to a connection of HTTP/1.1 stays away, and the rest has its HTTP/2 form.
+func TestStreamRequest(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
 	}
-	if fields, body := translate(nil, []byte("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "http"); len(fields) != 4 || len(body) > 0 || strings.Contains(fmt.Sprint(fields), "HTTP") {
-		t.Errorf("%q, %q", fields, body)
+	header := func(fields ...string) (all []wire.Field) {
+		for i := 0; i < len(fields); i += 2 {
+			all = append(all, wire.Field{Name: fields[i], Value: fields[i+1]})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		config Config
+		want   string // names and values
+		body   string
+	}{
+		{Config{URL: "http://h/"}, ":method GET, :scheme http, :path /, :authority h, user-agent contend", ""},
+		{Config{URL: "https://h:1/a?b", Method: "POST", Body: []byte("\r\n"), Header: header(
+			"X-A", "1", "Host", "other", "TE", "x", "Connection", "close", "Keep-Alive", "1", "Upgrade", "x", "Proxy-Connection", "x",
+			"X-B", "a: b", "User-Agent", "")},
+			":method POST, :scheme https, :path /a?b, :authority other, x-a 1, x-b a: b, user-agent , content-length 2", "\r\n"},
+		{Config{URL: "http://h/", Method: "PUT", DisableKeepAlive: true},
+			":method PUT, :scheme http, :path /, :authority h, user-agent contend, content-length 0", ""},
+		{Config{URL: "http://h/{{vu}}", Header: header("Host", "{{vu}}", "X-A", "<{{vu}}>"), Body: []byte("{{vu}}{{vu}}"), Data: &data.Source{}},
+			":method GET, :scheme http, :path /12, :authority 12, user-agent contend, x-a <12>, content-length 4", "1212"},
+		{Config{URL: "http://h/{{\"x\"}}", Data: &data.Source{}}, ":method GET, :scheme http, :path /x, :authority h, user-agent contend", ""},
+	} {
+		test.config.HTTP2 = true
+		target := targetOf(t, test.config)
+		sender, err := target.newSender(12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := stream{sender: sender}
+		sender.next(&s.parser)
+		s.fill(sender.request.streams)
+		var got []string
+		for _, f := range s.fields {
+			got = append(got, f.Name+" "+f.Value)
+		}
+		if got := strings.Join(got, ", "); got != test.want || string(sender.body) != test.body {
+			t.Errorf("%+v:\n%s, body %q\nwant\n%s, body %q", test.config, got, sender.body, test.want, test.body)
+		}
+		if varies := strings.Contains(test.config.URL, "{{vu"); (sender.request.streams.fixed == nil) != varies {
+			t.Errorf("%s: built anew in every iteration: %v", test.config.URL, !varies)
+		}
 	}
 }

@@ -13,156 +13,163 @@ import (
 
 // A request is what an iteration sends and what it takes for right.
 type request struct {
-	name   string
-	fixed  []byte         // the whole, if it is the same in every iteration
-	pieces []piece        // otherwise
-	body   *data.Template // likewise
-	head   bool           // its answers have no body
-	expect statuses
-	checks *check.Set
-	keep   int // bytes of each answer's body that the checks need
+	name    string
+	http1   []piece // in the form of HTTP/1.1
+	fixed   []byte  // that form, if it is the same in every iteration
+	streams *streamRequest
+	body    piece
+	head    bool // its answers have no body
+	expect  statuses
+	checks  *check.Set
+	keep    int // bytes of each answer's body that the checks need
+}
+
+// A message is what a request says, before a version of HTTP gives it its form.
+type message struct {
+	method string
+	target piece
+	fields []field // in the order of HTTP/1.1, Host among them
+	body   piece
+}
+
+type field struct {
+	name  string
+	value piece
 }
 
 // A piece is text, or a template, or else the length of the body.
 type piece struct {
-	text     []byte
-	template *data.Template
+	text       string
+	template   *data.Template
+	bodyLength bool
 }
 
-// appendTo appends the request for the cursor's iteration. The body is made
-// first, in scratch, since its length comes before it.
+func text(s string) piece { return piece{text: s} }
+
+// isFixed reports whether a piece is the same in every iteration.
+func (p piece) isFixed() bool { return p.template == nil && !p.bodyLength }
+
+// appendTo appends the piece for the cursor's iteration, which has this body.
+func (p piece) appendTo(out, body []byte, c *data.Cursor) []byte {
+	switch {
+	case p.template != nil:
+		return p.template.AppendTo(out, c)
+	case p.bodyLength:
+		return strconv.AppendInt(out, int64(len(body)), 10)
+	}
+	return append(out, p.text...)
+}
+
+// appendTo appends the request in the form of HTTP/1.1 for the cursor's
+// iteration. The body is made first, in scratch, since its length comes before it.
 func (r *request) appendTo(out, scratch []byte, c *data.Cursor) (all, body []byte) {
-	if r.body != nil {
-		scratch = r.body.AppendTo(scratch[:0], c)
+	scratch = r.body.appendTo(scratch[:0], nil, c)
+	for _, p := range r.http1 {
+		out = p.appendTo(out, scratch, c)
 	}
-	for _, p := range r.pieces {
-		switch {
-		case p.template != nil:
-			out = p.template.AppendTo(out, c)
-		case p.text != nil:
-			out = append(out, p.text...)
-		default:
-			out = strconv.AppendInt(out, int64(len(scratch)), 10)
-		}
-	}
-	if r.body != nil {
-		out = append(out, scratch...)
-	}
-	return out, scratch
-}
-
-// A composer puts a request together.
-type composer struct {
-	source *data.Source // nil: values are text
-	pieces []piece
-	errs   []error
-}
-
-func (b *composer) printf(format string, args ...any) {
-	if n := len(b.pieces); n > 0 && b.pieces[n-1].text != nil {
-		b.pieces[n-1].text = fmt.Appendf(b.pieces[n-1].text, format, args...)
-		return
-	}
-	b.pieces = append(b.pieces, piece{text: fmt.Appendf(nil, format, args...)})
-}
-
-// value adds text that may be a template.
-func (b *composer) value(place data.Place, text string) {
-	template := b.parse(place, text)
-	if template == nil {
-		b.printf("%s", text)
-		return
-	}
-	if literal, ok := template.Literal(); ok {
-		b.printf("%s", literal)
-		return
-	}
-	b.pieces = append(b.pieces, piece{template: template})
-}
-
-// parse returns nil where there are no templates.
-func (b *composer) parse(place data.Place, text string) *data.Template {
-	if b.source == nil {
-		return nil
-	}
-	template, err := data.ParseTemplate(place, text, b.source.Rows)
-	if err != nil {
-		b.errs = append(b.errs, err)
-	}
-	return template
+	return append(out, scratch...), scratch
 }
 
 // compile builds the request of a Config without Requests and reports every
 // mistake at once.
 func (c Config) compile(target string, o origin) (*request, error) {
 	method := c.method()
-	b := &composer{source: c.Data, errs: []error{checkMethod(method), c.checkStatuses(), c.Auth.check(c.Header)}}
+	errs := []error{checkMethod(method), c.checkStatuses(), c.Auth.check(c.Header)}
 	given := map[string]string{}
 	for _, f := range c.Header {
 		name := textproto.CanonicalMIMEHeaderKey(f.Name)
-		_, twice := given[name]
-		b.errs = append(b.errs, c.checkField(name, f), checkOnce(name, twice))
+		_, repeated := given[name]
+		errs = append(errs, c.checkField(name, f), checkOnce(name, repeated))
 		given[name] = f.Value
 	}
 	checks, err := check.Parse(c.Checks...)
-	b.errs = append(b.errs, err)
-	b.printf("%s ", method)
-	b.value(data.URL, target)
-	b.printf(" %s\r\n", c.version())
-	c.composeHeader(b, given, o)
-	r := &request{head: method == "HEAD"}
-	r.body = c.composeBody(b, given)
-	if err := errors.Join(b.errs...); err != nil {
+	errs = append(errs, err)
+	m, err := c.message(target, given, o)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	r.pieces = b.pieces
-	if len(r.pieces) == 1 && r.body == nil {
-		r.fixed = r.pieces[0].text
+	r := &request{head: method == "HEAD", body: m.body}
+	if c.HTTP2 {
+		r.streams = newStreamRequest(m, o.scheme())
+	} else {
+		r.http1 = m.http1(c.version())
+		if len(r.http1) == 1 && r.body.isFixed() {
+			r.fixed = []byte(r.http1[0].text + r.body.text)
+		}
 	}
 	r.judgeBy(c, checks)
 	return r, nil
 }
 
-func (c Config) composeHeader(b *composer, given map[string]string, o origin) {
-	has := func(name string) bool { _, ok := given[name]; return ok }
-	if !has("Host") {
-		b.printf("Host: %s\r\n", o.host)
+// message puts the request together; given are the values of Header by their
+// canonical names.
+func (c Config) message(target string, given map[string]string, o origin) (*message, error) {
+	t := templates{source: c.Data}
+	m := &message{method: c.method(), target: t.parse(data.URL, target)}
+	add := func(name string, value piece) {
+		if _, ok := given[name]; !ok {
+			m.fields = append(m.fields, field{name, value})
+		}
 	}
-	if !has("User-Agent") {
-		b.printf("User-Agent: contend\r\n")
-	}
+	add("Host", text(o.host))
+	add("User-Agent", text("contend"))
 	if credentials := c.Auth.value(); credentials != "" {
-		b.printf("Authorization: %s\r\n", credentials)
+		add("Authorization", text(credentials))
 	}
 	for _, f := range c.Header {
-		b.printf("%s: ", f.Name)
-		b.value(data.Header, f.Value)
-		b.printf("\r\n")
+		m.fields = append(m.fields, field{f.Name, t.parse(data.Header, f.Value)})
 	}
-	if option := c.connection(); option != "" && !has("Connection") {
-		b.printf("Connection: %s\r\n", option)
+	if option := c.connection(); option != "" {
+		add("Connection", text(option))
 	}
+	body := string(c.Body)
+	m.body = t.parse(data.BodyPlace(given["Content-Type"], body), body)
+	switch {
+	case !m.body.isFixed():
+		add("Content-Length", piece{bodyLength: true})
+	case m.body.text != "" || hasContent(c.method()):
+		add("Content-Length", text(strconv.Itoa(len(m.body.text))))
+	}
+	return m, errors.Join(t.errs...)
 }
 
-// composeBody adds the body and its length, or returns the body's template.
-func (c Config) composeBody(b *composer, given map[string]string) *data.Template {
-	body := string(c.Body)
-	template := b.parse(data.BodyPlace(given["Content-Type"], body), body)
-	if template != nil {
-		literal, ok := template.Literal()
-		if !ok {
-			b.printf("Content-Length: ")
-			b.pieces = append(b.pieces, piece{})
-			b.printf("\r\n\r\n")
-			return template
+// templates reads what may be a template.
+type templates struct {
+	source *data.Source // nil: everything is text
+	errs   []error
+}
+
+func (t *templates) parse(place data.Place, s string) piece {
+	if t.source == nil {
+		return text(s)
+	}
+	template, err := data.ParseTemplate(place, s, t.source.Rows)
+	if err != nil {
+		t.errs = append(t.errs, err)
+		return piece{}
+	}
+	if literal, ok := template.Literal(); ok {
+		return text(literal)
+	}
+	return piece{template: template}
+}
+
+// http1 returns everything but the body in the form of HTTP/1.1, adjacent text
+// as one piece.
+func (m *message) http1(version string) []piece {
+	all := []piece{text(m.method + " "), m.target, text(" " + version + "\r\n")}
+	for _, f := range m.fields {
+		all = append(all, text(f.name+": "), f.value, text("\r\n"))
+	}
+	var joined []piece
+	for _, p := range append(all, text("\r\n")) {
+		if n := len(joined); n > 0 && p.isFixed() && joined[n-1].isFixed() {
+			joined[n-1].text += p.text
+		} else {
+			joined = append(joined, p)
 		}
-		body = literal
 	}
-	if _, ok := given["Content-Length"]; !ok && (len(body) > 0 || hasContent(c.method())) {
-		b.printf("Content-Length: %d\r\n", len(body))
-	}
-	b.printf("\r\n%s", body)
-	return nil
+	return joined
 }
 
 // judgeBy sets what is right. A check of the status replaces the usual range.
@@ -240,8 +247,8 @@ func (c Config) checkField(name string, f wire.Field) error {
 }
 
 // checkOnce refuses a second field of a name that allows no list.
-func checkOnce(name string, twice bool) error {
-	if twice && (name == "Host" || name == "Content-Length") {
+func checkOnce(name string, repeated bool) error {
+	if repeated && (name == "Host" || name == "Content-Length") {
 		return fmt.Errorf("http: Header %s is given twice", name)
 	}
 	return nil
