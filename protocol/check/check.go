@@ -23,11 +23,10 @@
 // such header or path; all other operators need what they look at. A header
 // that is sent several times passes if one of its values does.
 //
-// A PATH begins with $ and goes on with .name, ["name"], ['name'] or [index],
-// counted from 0. After it the words true, false, null and numbers stand for
-// these values, all others for strings; quoted, they are strings too. The body
-// must be valid JSON as a whole, and of names that occur twice in an object
-// the last one counts, as in encoding/json.
+// A PATH is one of package protocol/jsonpath, such as $.items[0]["unit price"].
+// After it the words true, false, null and numbers stand for these values, all
+// others for strings; quoted, they are strings too. The body must be valid JSON
+// as a whole.
 //
 // The body is looked at as it was sent: a compressed one is not unpacked.
 package check

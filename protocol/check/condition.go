@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+
+	"contend/protocol/jsonpath"
 )
 
 type subject int
@@ -42,7 +44,7 @@ type check struct {
 	operator      operator
 
 	field   string // of the header, in lower case
-	path    path
+	path    jsonpath.Path
 	text    []byte
 	literal bool // text is a JSON value and not a string
 	number  float64
@@ -148,7 +150,7 @@ func equalFold(name []byte, lower string) bool {
 }
 
 func (c *check) holdsJSON(document []byte) bool {
-	value, found := c.path.find(document)
+	value, found := c.path.Find(document)
 	if !found {
 		return c.operator == unequal
 	}
@@ -158,7 +160,7 @@ func (c *check) holdsJSON(document []byte) bool {
 	case equal, unequal:
 		return c.equalsJSON(value) == (c.operator == equal)
 	case contains, matches:
-		return value[0] == '"' && c.holdsText(unquote(value))
+		return value[0] == '"' && c.holdsText(jsonpath.Unquote(value))
 	}
 	if !isNumber(value) {
 		return false
@@ -170,7 +172,7 @@ func (c *check) holdsJSON(document []byte) bool {
 func (c *check) equalsJSON(value []byte) bool {
 	switch {
 	case !c.literal:
-		return value[0] == '"' && bytes.Equal(unquote(value), c.text)
+		return value[0] == '"' && bytes.Equal(jsonpath.Unquote(value), c.text)
 	case bytes.Equal(value, c.text):
 		return true
 	case !isNumber(value) || !isNumber(c.text):

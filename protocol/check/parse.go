@@ -2,11 +2,14 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"contend/protocol/jsonpath"
 )
 
 const (
@@ -209,89 +212,25 @@ func (s *scanner) pattern(c *check) error {
 
 // path reads a JSON path.
 func (s *scanner) path(c *check) error {
-	if s.space(); s.peek() != '$' {
-		return s.fail(s.at, "a JSON path begins with $, as in $.user.id")
+	s.space()
+	p, rest, err := jsonpath.Cut(s.text[s.at:])
+	var syntax *jsonpath.SyntaxError
+	if errors.As(err, &syntax) {
+		return s.fail(s.at+syntax.Offset, "%s", syntax.Reason)
 	}
-	s.at++
-	for {
-		switch s.peek() {
-		case '.':
-			if err := s.member(c); err != nil {
-				return err
-			}
-		case '[':
-			if err := s.bracket(c); err != nil {
-				return err
-			}
-		default:
-			if s.at == len(s.text) || isSpace(s.peek()) || isComparison(s.peek()) {
-				return nil
-			}
-			return s.fail(s.at, `%q cannot follow here: allowed are .name, [index], ["name"]`, s.text[s.at:s.at+1])
-		}
-	}
-}
-
-func (s *scanner) member(c *check) error {
-	s.at++
-	at := s.at
-	for s.at < len(s.text) && !strings.ContainsRune(" \t.[]=!<>\"'*", rune(s.text[s.at])) {
-		s.at++
-	}
-	if at == s.at {
-		return s.fail(at, `there is no name after the point: allowed are .name, [index], ["name"]`)
-	}
-	c.path = append(c.path, step{s.text[at:s.at], -1})
-	return nil
-}
-
-func (s *scanner) bracket(c *check) error {
-	s.at++
-	at := s.at
-	if s.peek() == '"' || s.peek() == '\'' {
-		name, err := s.string()
-		if err != nil {
-			return err
-		}
-		c.path = append(c.path, step{name, -1})
-	} else {
-		for '0' <= s.peek() && s.peek() <= '9' {
-			s.at++
-		}
-		index, err := strconv.ParseUint(s.text[at:s.at], 10, 31)
-		if err != nil {
-			return s.fail(at, `there is no index: allowed are [index], from [0] on, and ["name"]`)
-		}
-		c.path = append(c.path, step{"", int(index)})
-	}
-	if s.peek() != ']' {
-		return s.fail(s.at, "a closing ] is missing")
-	}
-	s.at++
+	c.path, s.at = p, len(s.text)-len(rest)
 	return nil
 }
 
 // string reads a word up to the next space, or a string in quotes.
 func (s *scanner) string() (string, error) {
 	at := s.at
-	switch s.peek() {
-	case '"':
-		quoted, err := strconv.QuotedPrefix(s.text[at:])
+	if b := s.peek(); b == '"' || b == '\'' {
+		value, rest, err := jsonpath.Quoted(s.text[at:])
 		if err != nil {
-			return "", s.fail(at, "the string has no closing quote or an escape that is unknown")
+			return "", s.fail(at, "%v", err)
 		}
-		s.at += len(quoted)
-		value, err := strconv.Unquote(quoted)
-		if err != nil {
-			return "", s.fail(at, "%s is not a string", quoted)
-		}
-		return value, nil
-	case '\'':
-		value, _, closed := strings.Cut(s.text[at+1:], "'")
-		if !closed {
-			return "", s.fail(at, "the string has no closing quote")
-		}
-		s.at += len(value) + 2
+		s.at = len(s.text) - len(rest)
 		return value, nil
 	}
 	for s.at < len(s.text) && !isSpace(s.text[s.at]) {

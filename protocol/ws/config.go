@@ -31,9 +31,10 @@ type Config struct {
 	Binary  bool
 	// Match says which answer belongs to which message; empty means ByOrder.
 	Match Match
-	// IDPath is where Message, then a JSON document, has its id: "$.id",
-	// "$.header['x'][0]". What stands there is replaced by 1, 2, 3 … for each
-	// connection, as a string if a string stands there. It is set if Match is ByID.
+	// IDPath is where Message, then a JSON document, has its id, in the language of
+	// package protocol/jsonpath: "$.id", "$.header['x'][0]". What stands there is
+	// replaced by 1, 2, 3 … for each connection, as a string if a string stands
+	// there. It is set if Match is ByID.
 	IDPath string
 	// AnswerIDPath is where answers have the id; empty means IDPath.
 	AnswerIDPath string

@@ -26,7 +26,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "ws://h/", Match: ByID}, []string{"IDPath is empty"}},
 		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`Match "id" does not apply to the mode send`}},
 		{Config{URL: "ws://h/", IDPath: "$.id"}, []string{`needs Match "id"`}},
-		{Config{URL: "ws://h/", Match: ByID, IDPath: "id", AnswerIDPath: "$"}, []string{`IDPath: path "id"`, `AnswerIDPath: path "$"`}},
+		{Config{URL: "ws://h/", Match: ByID, IDPath: "id", AnswerIDPath: "$."}, []string{`IDPath: path "id"`, `AnswerIDPath: path "$."`}},
 		{Config{URL: "ws://h/", Match: ByID, IDPath: "$.id", Message: []byte("{")}, []string{"is not JSON"}},
 		{Config{URL: "ws://h/", Match: ByID, IDPath: "$.id", Message: []byte("{}")}, []string{`nothing at IDPath "$.id"`}},
 		{Config{URL: "ws://h/", Message: []byte("\xff")}, []string{"not UTF-8"}},

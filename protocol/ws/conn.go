@@ -341,7 +341,7 @@ func (c *conn) deliver(m incoming) {
 func (c *conn) match(data []byte) *call {
 	var id uint64
 	if c.target.message.byID {
-		value, found := c.target.answerID.find(data)
+		value, found := c.target.answerID.Find(data)
 		if !found {
 			return nil
 		}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gobwas/ws"
+
+	"contend/protocol/jsonpath"
 )
 
 // A message makes the frames that iterations send. It is not changed after New.
@@ -44,14 +46,14 @@ func newMessage(c Config) (message, error) {
 
 // cut finds the place of the id.
 func (m *message) cut(idPath string) error {
-	p, err := parsePath(idPath)
+	p, err := jsonpath.Parse(idPath)
 	if err != nil {
 		return fmt.Errorf("ws: IDPath: %w", err)
 	}
 	if !json.Valid(m.text) {
 		return fmt.Errorf("ws: Message %.40q is not JSON, which IDPath %q needs", m.text, idPath)
 	}
-	value, ok := p.find(m.text)
+	value, ok := p.Find(m.text)
 	if !ok {
 		return fmt.Errorf("ws: Message %.40q has nothing at IDPath %q", m.text, idPath)
 	}
@@ -62,6 +64,23 @@ func (m *message) cut(idPath string) error {
 	}
 	m.before, m.after = m.text[:start:start], m.text[end:]
 	return nil
+}
+
+// parseID reads an id as we send it: digits, in quotes or not.
+func parseID(value []byte) (id uint64, ok bool) {
+	if n := len(value); n > 2 && value[0] == '"' && value[n-1] == '"' {
+		value = value[1 : n-1]
+	}
+	if len(value) == 0 || len(value) > 19 {
+		return 0, false
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		id = id*10 + uint64(c-'0')
+	}
+	return id, true
 }
 
 // append appends the frame of the message with the id to out, masked by a fresh

@@ -45,6 +45,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/load"
+	"contend/protocol/jsonpath"
 	"contend/protocol/wire"
 )
 
@@ -56,7 +57,7 @@ type Target struct {
 	tls      *tls.Config
 	upgrader ws.Dialer
 	message  message
-	answerID path
+	answerID jsonpath.Path
 	epoch    time.Time // of the times below that are durations
 	slots    *wire.Slots[*conn]
 }
@@ -77,11 +78,11 @@ func New(c Config) (*Target, error) {
 	errs = append(errs, wire.Named("ws", tlsErr))
 	if c.Match == ByID && c.AnswerIDPath != c.IDPath {
 		var err error
-		if t.answerID, err = parsePath(c.AnswerIDPath); err != nil {
+		if t.answerID, err = jsonpath.Parse(c.AnswerIDPath); err != nil {
 			errs = append(errs, fmt.Errorf("ws: AnswerIDPath: %w", err))
 		}
 	} else if c.Match == ByID {
-		t.answerID, _ = parsePath(c.IDPath) // newMessage complains
+		t.answerID, _ = jsonpath.Parse(c.IDPath) // newMessage complains
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -1,22 +1,14 @@
-package check
+package jsonpath
 
 import "encoding/json"
 
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10000
 
-// A path leads to a value in a JSON document.
-type path []step
-
-// A step is a name in an object or an index in an array.
-type step struct {
-	name  string
-	index int // -1: a name
-}
-
-// find returns the text of the value at the path, a view, if the document is
-// valid JSON (RFC 8259) and holds such a value. It reads all of the document.
-func (p path) find(document []byte) (value []byte, found bool) {
+// Find returns the text of the value at the path, a view, if the document is
+// valid JSON (RFC 8259) and holds such a value. It reads all of the document and
+// allocates only to compare names that have escapes.
+func (p Path) Find(document []byte) (value []byte, found bool) {
 	f := finder{in: document, path: p, from: -1}
 	at, ok := f.value(f.space(0), 0, 0)
 	if !ok || f.space(at) != len(document) || f.from < 0 {
@@ -29,7 +21,7 @@ func (p path) find(document []byte) (value []byte, found bool) {
 // the place where something begins and return where it ends, or false.
 type finder struct {
 	in       []byte
-	path     path
+	path     Path
 	from, to int // from is -1 until the value is found
 }
 
@@ -122,7 +114,7 @@ func (f *finder) expects(taken int, index bool) bool {
 }
 
 func (f *finder) isName(quoted []byte, taken int) bool {
-	return string(unquote(quoted)) == f.path[taken].name
+	return string(Unquote(quoted)) == f.path[taken].name
 }
 
 func (f *finder) is(at int, b byte) bool { return at < len(f.in) && f.in[at] == b }
@@ -214,8 +206,9 @@ func (f *finder) digits(at int) (end int, ok bool) {
 	return end, end > at
 }
 
-// unquote returns what a valid JSON string says: a view unless it has escapes.
-func unquote(quoted []byte) []byte {
+// Unquote returns what a valid JSON string, as Find returns it, says: a view
+// unless it has escapes.
+func Unquote(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
 	for _, b := range inner {
 		if b == '\\' {
