@@ -9,7 +9,7 @@ import (
 type Uplink struct {
 	// Redis is embedded, managed, or given: one that was running.
 	Redis      string `json:"redis"`
-	Generation string `json:"generation"` // of the stream, A or B
+	Generation string `json:"generation"` // of the stream: A; B in older documents
 	Duplicated int64  `json:"duplicated"`
 	Reordered  int64  `json:"reordered"`
 	Unsolved   int64  `json:"unsolved"`

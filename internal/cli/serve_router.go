@@ -48,7 +48,6 @@ func newServeRouter(a *app) *cobra.Command {
 	f.IntVar(&s.trust.Start, "trust-start", outbox.MaxChallenge, "`entries` of a new device's MIC challenge")
 	f.BoolVar(&s.noReduction, "no-trust-reduction", false, "do not lengthen challenges because answers are missing")
 	f.IntVar(&s.deviceLimit, "device-limit", 0, "`number` of devices that a customer may have; 0: any")
-	f.BoolVar(&s.experimental, "experimental", false, "offer generation B of the stream, in an encoding of our own")
 	f.IntVar(&s.devices, "demo-devices", 0, "`number` of devices of contend uplink gen that the demo customer is given at the start")
 	f.Uint64Var(&s.seed, "demo-seed", 1, "--seed of contend uplink gen")
 	f.DurationVar(&s.drain, "drain-timeout", 10*time.Second, "how long customers may take to answer when stopping")
@@ -63,7 +62,7 @@ type serveRouter struct {
 	seed                              uint64
 	collect, drain                    time.Duration
 	trust                             outbox.TrustConfig
-	noReduction, experimental         bool
+	noReduction                       bool
 }
 
 func (s *serveRouter) run(cmd *cobra.Command) error {
@@ -146,7 +145,7 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup
 	s.trust.Reduce = !s.noReduction
 	r, err := router.New(ctx, router.Config{Redis: redis, Table: rows, Tokens: tokens, Listener: listener,
 		Instance: s.name(listener), Partitions: s.partitions, Dedup: dedup, Trust: s.trust,
-		Experimental: s.experimental, DrainTimeout: s.drain, Log: log})
+		DrainTimeout: s.drain, Log: log})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,7 +165,6 @@ func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Conf
 func newUplinkSink(a *app) *cobra.Command {
 	var c sink.Config
 	var out output
-	var generation string
 	cmd := &cobra.Command{
 		Use:   "sink",
 		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
@@ -176,7 +174,7 @@ func newUplinkSink(a *app) *cobra.Command {
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.sink(cmd.Context(), c, generation, &out)
+			return a.sink(cmd.Context(), c, &out)
 		},
 	}
 	f := cmd.Flags()
@@ -188,16 +186,11 @@ func newUplinkSink(a *app) *cobra.Command {
 	f.Uint64Var(&c.Seed, "seed", 1, "seed of the generator")
 	f.Int64Var(&c.Expect, "expect", 0, "`number` of uplinks that will come; 0: not known")
 	f.DurationVar(&c.Idle, "idle", sink.DefaultIdle, "`time` without anything after which it ends")
-	f.StringVar(&generation, "generation", "A", "`generation` of the stream, A or, experimental, B")
 	out.flags(cmd)
 	return cmd
 }
 
-func (a *app) sink(ctx context.Context, c sink.Config, generation string, out *output) error {
-	var err error
-	if c.Generation, err = parseGeneration(generation); err != nil {
-		return usage(err)
-	}
+func (a *app) sink(ctx context.Context, c sink.Config, out *output) error {
 	c.CPU = processCPU
 	c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
 	if err := c.Validate(); err != nil {
@@ -212,19 +205,9 @@ func (a *app) sink(ctx context.Context, c sink.Config, generation string, out *o
 	return a.uplinkReport(ctx, doc, result, out)
 }
 
-func parseGeneration(text string) (message.Generation, error) {
-	switch strings.ToUpper(text) {
-	case "A":
-		return message.A, nil
-	case "B":
-		return message.B, nil
-	}
-	return 0, fmt.Errorf("--generation is %q, allowed are A and B", text)
-}
-
 // account is what the report says of a sink's result beside its figures.
 func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Uplink {
-	return report.Uplink{Redis: redis, Generation: r.Generation, Duplicated: r.Duplicated, Reordered: r.Reordered,
+	return report.Uplink{Redis: redis, Generation: "A", Duplicated: r.Duplicated, Reordered: r.Reordered,
 		Unsolved: r.Unsolved, FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
 }
 

@@ -50,7 +50,6 @@ func newUplinkDemo(a *app) *cobra.Command {
 	f.IntVar(&d.start, "trust-start", outbox.MaxChallenge, "`entries` of the first MIC challenge")
 	f.BoolVar(&d.noReduction, "no-trust-reduction", false, "do not lengthen challenges because answers are missing")
 	f.StringVar(&d.dedup, "dedup", "2s", "`time` within which copies of a frame are not passed on, or off")
-	f.StringVar(&d.generation, "generation", "A", "`generation` of the stream, A or, experimental, B")
 	d.out.flags(cmd)
 	return cmd
 }
@@ -60,20 +59,18 @@ const demoIdle = 15 * time.Second
 
 type uplinkDemo struct {
 	*app
-	load                     uplinkLoad
-	redis, generation, dedup string
-	noAck, noReduction       bool
-	pool, start              int
-	out                      output
+	load               uplinkLoad
+	redis, dedup       string
+	noAck, noReduction bool
+	pool, start        int
+	out                output
 }
 
 func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 	generated, err := d.load.config(cmd, mode)
 	config := sink.Config{NoAck: d.noAck, Pool: d.pool, Devices: d.load.Devices, Seed: d.load.Seed,
 		Expect: generated.Total(), Pacer: generated.Pacer, CPU: processCPU, Idle: demoIdle}
-	var other error
-	config.Generation, other = parseGeneration(d.generation)
-	if err := errors.Join(err, other, within("trust-start", []int{d.start}, outbox.MinChallenge, outbox.MaxChallenge)); err != nil {
+	if err := errors.Join(err, within("trust-start", []int{d.start}, outbox.MinChallenge, outbox.MaxChallenge)); err != nil {
 		return usage(err)
 	}
 	command, err := self()
@@ -81,7 +78,7 @@ func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 		return failed(err)
 	}
 	p := newProgress(d.Err)
-	result, err := demo.Run(cmd.Context(), demo.Config{Self: command, Redis: d.redis, Router: d.routerArguments(config),
+	result, err := demo.Run(cmd.Context(), demo.Config{Self: command, Redis: d.redis, Router: d.routerArguments(),
 		Generator: d.arguments(generated), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observe: func(used running.Sample) {
 			p.show(-1, fmt.Sprintf("uplinks are on their way; the router used %.1f s of CPU", used.CPU.Seconds()))
@@ -93,13 +90,10 @@ func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 	return d.report(cmd.Context(), result)
 }
 
-func (d *uplinkDemo) routerArguments(c sink.Config) []string {
+func (d *uplinkDemo) routerArguments() []string {
 	list := []string{"--trust-start", strconv.Itoa(d.start), "--dedup", d.dedup}
 	if d.noReduction {
 		list = append(list, "--no-trust-reduction")
-	}
-	if c.Generation.String() == "B" {
-		list = append(list, "--experimental")
 	}
 	return list
 }

@@ -19,7 +19,6 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
-	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
 	"contend/subject"
@@ -151,11 +150,7 @@ func (r *run) measure(ctx context.Context) (*Result, error) {
 	defer cancel()
 	connected := make(chan struct{})
 	c := r.Sink
-	path := "/api/v1/stream/upstream/"
-	if c.Generation == message.B {
-		path = "/api/v1/gateway/"
-	}
-	c.URL, c.Token = "ws://"+r.router.Addr("")+path, api.DemoToken
+	c.URL, c.Token = "ws://"+r.router.Addr("")+"/api/v1/stream/upstream/", api.DemoToken
 	var once sync.Once
 	c.Notice = func(line string) {
 		if strings.HasPrefix(line, "Connected") {

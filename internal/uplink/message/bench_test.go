@@ -1,7 +1,7 @@
 package message
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 )
 
@@ -18,57 +18,51 @@ func benchmarked(entries int) *Upstream {
 }
 
 func BenchmarkAppendUpstream(b *testing.B) {
-	for _, g := range []Generation{A, B} {
-		for _, n := range challenges {
-			b.Run(fmt.Sprint(g, "/", n), func(b *testing.B) {
-				u := benchmarked(n)
-				var dst []byte
-				b.ReportAllocs()
-				for b.Loop() {
-					dst = g.AppendUpstream(dst[:0], u)
-				}
-				b.SetBytes(int64(len(dst)))
-			})
-		}
+	for _, n := range challenges {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			u := benchmarked(n)
+			var dst []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				dst = AppendUpstream(dst[:0], u)
+			}
+			b.SetBytes(int64(len(dst)))
+		})
 	}
 }
 
 func BenchmarkParseUpstream(b *testing.B) {
-	for _, g := range []Generation{A, B} {
-		for _, n := range challenges {
-			b.Run(fmt.Sprint(g, "/", n), func(b *testing.B) {
-				data := g.AppendUpstream(nil, benchmarked(n))
-				var u Upstream
-				b.ReportAllocs()
-				b.SetBytes(int64(len(data)))
-				for b.Loop() {
-					if err := g.ParseUpstream(data, &u); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkAnswer(b *testing.B) {
-	for _, g := range []Generation{A, B} {
-		data := g.AppendAnswer(nil, answers()["ack"])
-		b.Run(fmt.Sprint(g, "/append"), func(b *testing.B) {
-			a := answers()["ack"]
+	for _, n := range challenges {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			data := AppendUpstream(nil, benchmarked(n))
+			var u Upstream
 			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				data = g.AppendAnswer(data[:0], a)
-			}
-		})
-		b.Run(fmt.Sprint(g, "/parse"), func(b *testing.B) {
-			var a Answer
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := g.ParseAnswer(data, &a); err != nil {
+				if err := ParseUpstream(data, &u); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	data := AppendAnswer(nil, answers()["ack"])
+	b.Run("append", func(b *testing.B) {
+		a := answers()["ack"]
+		b.ReportAllocs()
+		for b.Loop() {
+			data = AppendAnswer(data[:0], a)
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		var a Answer
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := ParseAnswer(data, &a); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

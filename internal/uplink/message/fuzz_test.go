@@ -35,7 +35,7 @@ func compare(t interface{ Fatalf(string, ...any) }, data []byte, got any, err er
 	}
 }
 
-func FuzzUpstreamA(f *testing.F) {
+func FuzzUpstream(f *testing.F) {
 	for _, u := range upstreams() {
 		seeds(f, AppendUpstream(nil, u))
 	}
@@ -58,7 +58,7 @@ func FuzzUpstreamA(f *testing.F) {
 	})
 }
 
-func FuzzAnswerA(f *testing.F) {
+func FuzzAnswer(f *testing.F) {
 	for _, a := range answers() {
 		seeds(f, AppendAnswer(nil, a))
 	}
@@ -77,7 +77,7 @@ func FuzzAnswerA(f *testing.F) {
 	})
 }
 
-func FuzzDownstreamA(f *testing.F) {
+func FuzzDownstream(f *testing.F) {
 	for _, d := range downstreams() {
 		seeds(f, AppendDownstream(nil, d))
 	}
@@ -99,7 +99,7 @@ func FuzzDownstreamA(f *testing.F) {
 	})
 }
 
-func FuzzDownstreamReplyA(f *testing.F) {
+func FuzzDownstreamReply(f *testing.F) {
 	seeds(f, AppendDownstreamAck(nil, &DownstreamAck{1, 2}),
 		AppendDownstreamResult(nil, &DownstreamResult{1, 2, NoAck, "é"}))
 	f.Fuzz(func(t *testing.T, data []byte) {

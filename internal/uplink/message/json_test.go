@@ -246,3 +246,11 @@ func checkAllocations(t *testing.T, name string, call func() error) {
 		t.Errorf("%s: %v allocations", name, n)
 	}
 }
+
+// A text that is not UTF-8 does not make a message that cannot be read.
+func TestTextNotUTF8(t *testing.T) {
+	data := AppendDownstreamResult(nil, &DownstreamResult{1, 2, GatewayError, "TOO_EARLY\xff!"})
+	if _, result, err := ParseDownstreamReply(data); err != nil || result.Text != "TOO_EARLY\uFFFD!" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

@@ -1,5 +1,5 @@
-// Package message holds what gateways, router and customers tell each other,
-// with both generations of the customers' stream: A, JSON, and B, binary.
+// Package message holds what gateways, router and customers tell each other, and
+// the JSON of the customers' stream.
 package message
 
 import (
@@ -22,8 +22,6 @@ type Radio struct {
 	CodingRate   string
 	// Of an uplink: signal strength in dBm, signal-to-noise ratio in dB.
 	RSSI, SNR float32
-	// Of a downlink of generation B: transmission power in dBm.
-	Power int32
 }
 
 // A Modulation is one of the three that LoRaWAN knows.
@@ -68,7 +66,7 @@ type Origin struct {
 // An Upstream is an uplink for a customer: without its MIC, which is among those
 // of the challenge.
 type Upstream struct {
-	Transaction uint64 // from 1; generation B carries it in the last 8 bytes of its UUID
+	Transaction uint64 // from 1
 	Outdated    bool   // older than 2.5 s
 	DevEUIs     []lorawan.EUI
 	Radio       Radio
@@ -137,7 +135,7 @@ type DownstreamResult struct {
 // A ResultCode is what became of a Downstream.
 type ResultCode uint8
 
-// The results, with the numbers of generation B.
+// The results.
 const (
 	Success ResultCode = iota
 	WindowNotFound

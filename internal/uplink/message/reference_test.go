@@ -12,7 +12,7 @@ import (
 	"contend/internal/uplink/lorawan"
 )
 
-// The reference reads generation A with encoding/json, strictly: names are
+// The reference reads the stream's JSON with encoding/json, strictly: names are
 // compared exactly, none that is known may come twice, null is absent, and an
 // element of an array is never null. A known value is decoded into its Go type.
 

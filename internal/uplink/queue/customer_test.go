@@ -133,11 +133,11 @@ func TestDownlinks(t *testing.T) {
 		}
 		for i, want := range []map[string]string{
 			{"v": "1", "mailbox": "7", "customer": "c", "tx": "1", "device": "00000000000000ab", "target": "01020304",
-				"phy": "p\x00", "freq": "868100000", "mod": "lora", "sf": "9", "bw": "125000", "pow": "-1", "delay": "5"},
+				"phy": "p\x00", "freq": "868100000", "mod": "lora", "sf": "9", "bw": "125000", "delay": "5"},
 			{"v": "1", "mailbox": "8", "customer": "c", "tx": "2", "group": "0000000c", "phy": "q",
-				"freq": "0", "mod": "lora", "sf": "0", "bw": "0", "pow": "0", "tmms": "1,18446744073709551615"},
+				"freq": "0", "mod": "lora", "sf": "0", "bw": "0", "tmms": "1,18446744073709551615"},
 			{"v": "1", "mailbox": "9", "customer": "d", "tx": "3", "device": "0000000000000001", "phy": "r",
-				"freq": "0", "mod": "fsk", "dev": "1", "br": "2", "pow": "14", "deadline": "1"},
+				"freq": "0", "mod": "fsk", "dev": "1", "br": "2", "deadline": "1"},
 		} {
 			if got := entries[i].FieldValues; !equal(got, want) {
 				t.Errorf("downlink %d: %q, want %q", i, got, want)
@@ -209,12 +209,12 @@ func downlinks(target uint32) []Downlink {
 	return []Downlink{
 		{Mailbox: 7, Customer: "c", Downstream: message.Downstream{
 			Transaction: 1, DevEUI: 0xab, Target: &addr, PHY: []byte("p\x00"),
-			Window: message.Window{Delay: 5, Radio: message.Radio{Frequency: 868100000, Spreading: 9, Bandwidth: 125000, Power: -1}}}},
+			Window: message.Window{Delay: 5, Radio: message.Radio{Frequency: 868100000, Spreading: 9, Bandwidth: 125000}}}},
 		{Mailbox: 8, Customer: "c", Downstream: message.Downstream{
 			Transaction: 2, Multicast: true, Group: 12, PHY: []byte("q"),
 			Window: message.Window{TMMS: []uint64{1, 1<<64 - 1}}}},
 		{Mailbox: 9, Customer: "d", Downstream: message.Downstream{
 			Transaction: 3, DevEUI: 1, PHY: []byte("r"),
-			Window: message.Window{Deadline: 1, Radio: message.Radio{Modulation: message.FSK, FrequencyDeviation: 1, BitRate: 2, Power: 14}}}},
+			Window: message.Window{Deadline: 1, Radio: message.Radio{Modulation: message.FSK, FrequencyDeviation: 1, BitRate: 2}}}},
 	}
 }

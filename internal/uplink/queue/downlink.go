@@ -29,7 +29,7 @@ type Downlink struct {
 
 // SendDownlink writes a downlink for the gateways to ran:downlinks. Fields: v, mailbox,
 // customer, tx, then device (and target, of a join accept) or group, phy, the radio
-// as in an uplink with pow in dBm, and one of delay, tmms (with commas between) and
+// as in an uplink, and one of delay, tmms (with commas between) and
 // deadline, in the units of message.Window.
 func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	var e encoder
@@ -61,7 +61,6 @@ func (e *encoder) start(key string) {
 
 func (e *encoder) window(w *message.Window) {
 	e.radio(&w.Radio)
-	e.int("pow", int64(w.Radio.Power))
 	switch {
 	case w.Delay != 0:
 		e.uint("delay", uint64(w.Delay))

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,17 @@ func TestTokensOpenStreams(t *testing.T) {
 			if _, err := s.dial(wrong, path); err == nil || !strings.Contains(err.Error(), "401") {
 				t.Errorf("%s with token %q: %v", path, wrong, err)
 			}
+		}
+	}
+}
+
+// Who asks for generation B of the stream, which nobody could speak, is refused in
+// the form of the API.
+func TestNoGenerationB(t *testing.T) {
+	s := start(t, "", nil)
+	for _, path := range []string{"/api/v1/gateway", "/api/v1/gateway/"} {
+		if status, body := s.call(acme, path, ""); status != http.StatusNotFound || !strings.Contains(body, "there is no such call") {
+			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
 }

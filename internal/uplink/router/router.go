@@ -27,7 +27,7 @@ import (
 	"contend/internal/uplink/table"
 )
 
-// A Config says what a router works with. All but Dedup, Trust and Experimental
+// A Config says what a router works with. All but Dedup and Trust
 // must be set.
 type Config struct {
 	Redis  *queue.Redis
@@ -45,8 +45,6 @@ type Config struct {
 	Dedup       Dedup
 	// Trust is how challenges change; its Initial is not asked.
 	Trust outbox.TrustConfig
-	// Experimental offers generation B of the stream.
-	Experimental bool
 	// DrainTimeout is how long customers may take, at the end, to answer what they
 	// were sent.
 	DrainTimeout time.Duration
@@ -213,9 +211,6 @@ func (r *Router) handler() http.Handler {
 		for _, slash := range []string{"", "/{$}"} {
 			mux.Handle("GET "+base+"/stream/upstream"+slash, r.streams.Upstream())
 			mux.Handle("GET "+base+"/stream/downstream"+slash, r.streams.Downstream())
-			if r.config.Experimental {
-				mux.Handle("GET "+base+"/gateway"+slash, r.streams.B())
-			}
 		}
 	}
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -58,29 +58,27 @@ func BenchmarkSolve(b *testing.B) {
 
 // A message is parsed, solved, booked and answered.
 func BenchmarkMessage(b *testing.B) {
-	for _, g := range []message.Generation{message.A, message.B} {
-		for _, entries := range []int{2, 4096} {
-			b.Run(fmt.Sprintf("%v/%d", g, entries), func(b *testing.B) {
-				b.ReportAllocs()
-				var data [][]byte
-				list := upstreams(b, 500, entries)
-				for i := range list {
-					data = append(data, g.AppendUpstream(nil, &list[i]))
+	for _, entries := range []int{2, 4096} {
+		b.Run(fmt.Sprint(entries), func(b *testing.B) {
+			b.ReportAllocs()
+			var data [][]byte
+			list := upstreams(b, 500, entries)
+			for i := range list {
+				data = append(data, message.AppendUpstream(nil, &list[i]))
+			}
+			l, _ := newFeed(nil)
+			s := &sink{config: Config{}.withDefaults(), solver: newSolver(1, 1), link: l, sum: newTally()}
+			now := time.Now()
+			for i := 0; b.Loop(); i++ {
+				s.solver.accounts[0].highest = uint32(i % len(list)) // the list begins again
+				s.message(data[i%len(data)], now)
+				if l.answers == 200 {
+					l.out, l.answers = l.out[:0], 0
 				}
-				l, _ := newFeed(nil)
-				s := &sink{config: Config{}.withDefaults(), codec: g, solver: newSolver(1, 1), link: l, sum: newTally()}
-				now := time.Now()
-				for i := 0; b.Loop(); i++ {
-					s.solver.accounts[0].highest = uint32(i % len(list)) // the list begins again
-					s.message(data[i%len(data)], now)
-					if l.answers == 200 {
-						l.out, l.answers = l.out[:0], 0
-					}
-				}
-				if s.sum.unsolved+s.sum.malformed > 0 {
-					b.Fatal("not solved")
-				}
-			})
-		}
+			}
+			if s.sum.unsolved+s.sum.malformed > 0 {
+				b.Fatal("not solved")
+			}
+		})
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"net/url"
 	"time"
 
-	"contend/internal/uplink/message"
 	"contend/load"
 )
 
@@ -32,8 +31,6 @@ type Config struct {
 	URL string
 	// Token goes into the header Authorization and the query parameter access_token.
 	Token string
-	// Generation is that of the messages; the zero value is A.
-	Generation message.Generation
 	// TLS configures wss; nil is the default.
 	TLS *tls.Config
 	// Dial, if set, makes the connections.
@@ -81,9 +78,6 @@ func (c *Config) Validate() error {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sink: "+format, args...)) }
 	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
 		wrong("url is %q, wanted is ws://HOST/PATH or wss://HOST/PATH", c.URL)
-	}
-	if c.Generation > message.B {
-		wrong("generation is %v, allowed are %v and %v", c.Generation, message.A, message.B)
 	}
 	for _, f := range []struct {
 		name     string

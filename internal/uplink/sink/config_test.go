@@ -3,8 +3,6 @@ package sink
 import (
 	"strings"
 	"testing"
-
-	"contend/internal/uplink/message"
 )
 
 func TestValidate(t *testing.T) {
@@ -16,8 +14,8 @@ func TestValidate(t *testing.T) {
 		{Config{URL: "wss://router"}, nil},
 		{Config{}, []string{`url is ""`}},
 		{Config{URL: "http://router/"}, []string{`url is "http`}},
-		{Config{URL: "ws:///path", Generation: 3, Devices: -1, Expect: -2, Pool: 1 << 30, Idle: -4, FirstRetry: 1 << 62},
-			[]string{"url is", "generation is", "devices is -1", "expect is -2", "pool is", "idle is -4ns", "first retry is"}},
+		{Config{URL: "ws:///path", Devices: -1, Expect: -2, Pool: 1 << 30, Idle: -4, FirstRetry: 1 << 62},
+			[]string{"url is", "devices is -1", "expect is -2", "pool is", "idle is -4ns", "first retry is"}},
 	}
 	for _, tt := range tests {
 		err := tt.config.Validate()
@@ -34,16 +32,11 @@ func TestValidate(t *testing.T) {
 
 // Whatever a server says, a message gets one answer, or none if it cannot be read.
 func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"ProtocolVersion":1,"TransactionID":7,"DevEUIs":[12],"Radio":{"Frequency":1,"LoRa":{"Spreading":9,"Bandwidth":1},`+
-		`"RSSI":-1,"SNR":1},"PHYPayloadNoMIC":[64,218,27,1,38,0,1,0],"MICChallenge":[1,2]}`), false)
-	f.Add([]byte("\x08\x01"), true)
+	f.Add([]byte(`{"ProtocolVersion":1,"TransactionID":7,"DevEUIs":[12],"Radio":{"Frequency":1,"LoRa":{"Spreading":9,"Bandwidth":1},` +
+		`"RSSI":-1,"SNR":1},"PHYPayloadNoMIC":[64,218,27,1,38,0,1,0],"MICChallenge":[1,2]}`))
 	l, _ := newFeed(nil)
 	s := &sink{solver: newSolver(0, 1), link: l, sum: newTally()} // for all: its histograms are large
-	f.Fuzz(func(t *testing.T, data []byte, binary bool) {
-		s.codec = message.A
-		if binary {
-			s.codec = message.B
-		}
+	f.Fuzz(func(t *testing.T, data []byte) {
 		l.out, l.answers, s.sum.malformed = l.out[:0], 0, 0
 		s.message(data, s.last)
 		if int64(l.answers)+s.sum.malformed != 1 {

@@ -24,18 +24,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What the generator planted is what the sink counts, in both generations, for
-// short and long challenges.
+// What the generator planted is what the sink counts, for short and long challenges.
 func TestPair(t *testing.T) {
 	for _, tt := range []struct {
-		generation message.Generation
-		entries    int
-		pool       int
-		n          int64
-	}{{message.A, 2, 0, 1500}, {message.B, 2, 1, 1500}, {message.A, 4096, 10, 200}, {message.B, 64, 0, 1500}} {
+		entries, pool int
+		n             int64
+	}{{2, 0, 1500}, {2, 1, 1500}, {4096, 10, 200}, {64, 0, 1500}} {
 		const seed, devices = 5, 3
 		router := startRouter(t, seed, devices)
-		router.generation, router.challenge = tt.generation, challengeOf(tt.entries)
+		router.challenge = challengeOf(tt.entries)
 		router.between = func(conn net.Conn, n int) {
 			if n%100 == 99 {
 				_ = ws.WriteFrame(conn, ws.NewPingFrame([]byte("are you there")))
@@ -50,7 +47,7 @@ func TestPair(t *testing.T) {
 		}
 		var notices []string
 		r, err := Run(within(t), Config{
-			URL: router.url, Token: "demo", Generation: tt.generation, Seed: seed, Devices: devices, Expect: tt.n, Pool: tt.pool,
+			URL: router.url, Token: "demo", Seed: seed, Devices: devices, Expect: tt.n, Pool: tt.pool,
 			Notice: func(line string) { notices = append(notices, line) },
 		})
 		if err != nil {

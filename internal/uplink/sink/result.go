@@ -16,8 +16,7 @@ import (
 //	Messages = Uplinks + Unsolved + Joins + Markers + Foreign + Other + Malformed
 //	Uplinks  = Distinct + Duplicated
 type Result struct {
-	Generation string `json:"generation"`
-	NoAck      bool   `json:"no_ack,omitempty"`
+	NoAck bool `json:"no_ack,omitempty"`
 	// Expected is how many different uplinks there were to be; 0: not known.
 	Expected int64 `json:"expected,omitempty"`
 
@@ -72,8 +71,7 @@ type Result struct {
 func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
 	t, c := &s.sum, &s.config
 	r := &Result{
-		Generation: c.Generation.String(),
-		NoAck:      c.NoAck, Expected: c.Expect,
+		NoAck: c.NoAck, Expected: c.Expect,
 		Messages: t.messages, Uplinks: t.uplinks, Distinct: t.distinct, Duplicated: t.duplicated, Reordered: t.reordered,
 		Unsolved: t.unsolved, Joins: t.joins, Markers: t.markers, Foreign: t.foreign, Other: t.other, Malformed: t.malformed,
 		Outdated: t.outdated, Total: t.total(), Bytes: t.bytes, FirstChallenge: t.firstEntries, LongestChallenge: t.mostEntries,

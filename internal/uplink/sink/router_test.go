@@ -21,9 +21,8 @@ import (
 // one message at a time on the wire, sent again with the same transaction when a
 // connection was lost before its answer.
 type fakeRouter struct {
-	t          *testing.T
-	generation message.Generation
-	challenge  func(n int, mic uint32) []uint32 // of message n
+	t         *testing.T
+	challenge func(n int, mic uint32) []uint32 // of message n
 	// cut closes the connection when that many messages were sent, once.
 	cut int
 	// between is called before each message, with its number.
@@ -168,11 +167,7 @@ func (r *fakeRouter) serve(conn net.Conn) {
 		if r.between != nil {
 			r.between(conn, n)
 		}
-		frame := ws.NewTextFrame(r.generation.AppendUpstream(nil, &o.up))
-		if r.generation == message.B {
-			frame.Header.OpCode = ws.OpBinary
-		}
-		if ws.WriteFrame(conn, frame) != nil {
+		if ws.WriteFrame(conn, ws.NewTextFrame(message.AppendUpstream(nil, &o.up))) != nil {
 			break
 		}
 		if r.cut > 0 && n+1 >= r.cut {
@@ -254,7 +249,7 @@ func (r *fakeRouter) readAnswers(conn net.Conn) {
 			continue
 		}
 		var a message.Answer
-		if err := r.generation.ParseAnswer(payload, &a); err != nil {
+		if err := message.ParseAnswer(payload, &a); err != nil {
 			r.t.Errorf("answer %q: %v", payload, err)
 			return
 		}

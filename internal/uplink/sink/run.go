@@ -30,7 +30,6 @@ var (
 // A sink is one run.
 type sink struct {
 	config Config
-	codec  message.Generation
 	solver *solver
 	link   *link
 	up     message.Upstream
@@ -49,7 +48,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	s := &sink{config: c, codec: c.Generation, solver: newSolver(c.Seed, c.Devices), sum: newTally()}
+	s := &sink{config: c, solver: newSolver(c.Seed, c.Devices), sum: newTally()}
 	if c.NoAck {
 		c.Notice("WARNING: acks will not be sent")
 	}
@@ -217,7 +216,7 @@ func (s *sink) work(at time.Time) error {
 // message solves and answers one message.
 func (s *sink) message(data []byte, at time.Time) {
 	s.sum.messages++
-	if err := s.codec.ParseUpstream(data, &s.up); err != nil {
+	if err := message.ParseUpstream(data, &s.up); err != nil {
 		s.sum.malformed++
 		s.sum.lastError = err.Error()
 		return
@@ -238,11 +237,7 @@ func (s *sink) message(data []byte, at time.Time) {
 	case foreign:
 		answer.Reject = message.RejectOther
 	}
-	s.body = s.codec.AppendAnswer(s.body[:0], &answer)
-	op := ws.OpText
-	if s.codec == message.B {
-		op = ws.OpBinary
-	}
-	s.link.send(op, s.body)
+	s.body = message.AppendAnswer(s.body[:0], &answer)
+	s.link.send(ws.OpText, s.body)
 	s.link.answers++
 }

@@ -72,7 +72,6 @@ func (s *service) mux() http.Handler {
 	for _, slash := range []string{"", "/{$}"} {
 		mux.Handle("/api/v1/stream/upstream"+slash, s.Upstream())
 		mux.Handle("/api/v1/stream/downstream"+slash, s.Downstream())
-		mux.Handle("/api/v1/gateway"+slash, s.B())
 	}
 	return mux
 }
@@ -153,7 +152,6 @@ type client struct {
 	net.Conn
 	from     *bufio.Reader
 	response *http.Response
-	gen      message.Generation
 }
 
 // open connects a customer to a stream.
@@ -162,9 +160,6 @@ func (s *service) open(path, customer string) *client {
 	c := s.request("GET /api/v1"+path+" HTTP/1.1", "Authorization: Bearer token-"+customer)
 	if c.response.StatusCode != http.StatusSwitchingProtocols {
 		s.t.Fatal(c.response.Status)
-	}
-	if strings.Contains(path, "gateway") {
-		c.gen = message.B
 	}
 	return c
 }
@@ -212,19 +207,12 @@ func (c *client) send(op ws.OpCode, data []byte) {
 	c.raw(frame(op, true, data))
 }
 
-func (c *client) op() ws.OpCode {
-	if c.gen == message.B {
-		return ws.OpBinary
-	}
-	return ws.OpText
-}
-
 // ack answers uplinks rightly, with one write.
 func (c *client) ack(uplinks ...*message.Upstream) {
 	c.t.Helper()
 	var out []byte
 	for _, u := range uplinks {
-		out = append(out, frame(c.op(), true, c.gen.AppendAnswer(nil,
+		out = append(out, frame(ws.OpText, true, message.AppendAnswer(nil,
 			&message.Answer{Transaction: u.Transaction, DevEUI: u.DevEUIs[0], MIC: mic}))...)
 	}
 	c.raw(out)
@@ -255,7 +243,7 @@ func (c *client) next() []byte {
 		op, data, err := c.frame()
 		c.must(err)
 		switch op {
-		case c.op():
+		case ws.OpText:
 			return data
 		case ws.OpPing:
 			c.send(ws.OpPong, data)
@@ -270,7 +258,7 @@ func (c *client) uplink() *message.Upstream {
 	c.t.Helper()
 	u := new(message.Upstream)
 	data := c.next()
-	if err := c.gen.ParseUpstream(data, u); err != nil {
+	if err := message.ParseUpstream(data, u); err != nil {
 		c.t.Fatalf("%v: %q", err, data)
 	}
 	return u

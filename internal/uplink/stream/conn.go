@@ -40,7 +40,6 @@ type conn struct {
 	server   *Server
 	customer string
 	kind     Kind
-	gen      message.Generation
 	connect  func() source // nil: no uplinks here
 
 	net    net.Conn
@@ -64,7 +63,7 @@ type conn struct {
 }
 
 func newConn(s *Server, customer string, kind Kind) *conn {
-	c := &conn{server: s, customer: customer, kind: kind, gen: kind.generation(), room: make(chan struct{}, 1)}
+	c := &conn{server: s, customer: customer, kind: kind, room: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wake = func() {}
 	return c
@@ -201,7 +200,7 @@ func (c *conn) handle() (frames int, closed bool, err error) {
 		case ws.OpClose:
 			return frames, true, c.closeFrame(data)
 		default:
-			if err := c.message(op, data); err != nil {
+			if err := c.message(data); err != nil {
 				return frames, false, err
 			}
 		}

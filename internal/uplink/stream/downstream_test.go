@@ -49,65 +49,42 @@ func (m *mailbox) wait(t *testing.T, n int) (*message.Downstream, string, Replie
 	return m.got[n], m.from[n], m.replies[n]
 }
 
-var downstreams = map[string]string{"A": "/stream/downstream/", "B": "/gateway/"}
-
 // A downlink gets its acknowledgement and then its result, on the connection that
 // it came on, also if the service takes its time.
 func TestDownstream(t *testing.T) {
-	for name, path := range downstreams {
-		t.Run(name, func(t *testing.T) {
-			var box mailbox
-			s := newService(t, Config{Downlink: box.downlink})
-			other, c := s.open(path, "a"), s.open(path, "a")
-			for i := range 3 {
-				want := downlink(uint64(i) + 1)
-				c.send(c.op(), c.gen.AppendDownstream(nil, want))
-				d, customer, reply := box.wait(t, i)
-				if d.Transaction != want.Transaction || d.DevEUI != want.DevEUI || !slices.Equal(d.PHY, want.PHY) || d.Window.Delay != 1 || customer != "a" {
-					t.Fatalf("%+v of %s", d, customer)
-				}
-				ack := message.DownstreamAck{Transaction: d.Transaction, Mailbox: 90017}
-				result := message.DownstreamResult{Transaction: d.Transaction, Mailbox: 90017, Code: message.NoAck, Text: "no gateway answered"}
-				c.must(errors.Join(reply.Ack(ack), reply.Result(result)))
-				if got, none, err := c.gen.ParseDownstreamReply(c.next()); err != nil || got != ack || none != nil {
-					t.Errorf("%+v %+v %v", got, none, err)
-				}
-				if _, got, err := c.gen.ParseDownstreamReply(c.next()); err != nil || got == nil || *got != result {
-					t.Errorf("%+v %v", got, err)
-				}
-			}
-			_, _, reply := box.wait(t, 0)
-			c.must(c.Close())
-			eventually(t, "closed", func() bool { return s.Stats().Opened-s.Stats().Closed[1006] == 1 })
-			if err := reply.Result(message.DownstreamResult{Transaction: 1, Mailbox: 1, Text: "late"}); !errors.Is(err, ErrClosed) {
-				t.Error(err)
-			}
-			other.send(ws.OpPing, []byte("nothing else came"))
-			if op, data, err := other.frame(); err != nil || op != ws.OpPong {
-				t.Error(op, data, err)
-			}
-			if got := s.Stats(); got.Downlinks != 3 || got.Replies != 6 || got.LostReplies != 1 {
-				t.Errorf("%+v", got)
-			}
-		})
-	}
-}
-
-// Generation B has uplinks and downlinks on one socket.
-func TestBothWays(t *testing.T) {
 	var box mailbox
 	s := newService(t, Config{Downlink: box.downlink})
-	c := s.open("/gateway/", "a")
-	s.put("a", 0, 1)
-	u := c.uplink()
-	c.send(ws.OpBinary, c.gen.AppendDownstream(nil, downlink(7)))
-	c.ack(u)
-	_, _, reply := box.wait(t, 0)
-	c.must(reply.Ack(message.DownstreamAck{Transaction: 7, Mailbox: 1}))
-	if ack, _, err := c.gen.ParseDownstreamReply(c.next()); err != nil || ack.Transaction != 7 {
-		t.Error(ack, err)
+	other, c := s.open("/stream/downstream/", "a"), s.open("/stream/downstream/", "a")
+	for i := range 3 {
+		want := downlink(uint64(i) + 1)
+		c.send(ws.OpText, message.AppendDownstream(nil, want))
+		d, customer, reply := box.wait(t, i)
+		if d.Transaction != want.Transaction || d.DevEUI != want.DevEUI || !slices.Equal(d.PHY, want.PHY) || d.Window.Delay != 1 || customer != "a" {
+			t.Fatalf("%+v of %s", d, customer)
+		}
+		ack := message.DownstreamAck{Transaction: d.Transaction, Mailbox: 90017}
+		result := message.DownstreamResult{Transaction: d.Transaction, Mailbox: 90017, Code: message.NoAck, Text: "no gateway answered"}
+		c.must(errors.Join(reply.Ack(ack), reply.Result(result)))
+		if got, none, err := message.ParseDownstreamReply(c.next()); err != nil || got != ack || none != nil {
+			t.Errorf("%+v %+v %v", got, none, err)
+		}
+		if _, got, err := message.ParseDownstreamReply(c.next()); err != nil || got == nil || *got != result {
+			t.Errorf("%+v %v", got, err)
+		}
 	}
-	eventually(t, "answered", func() bool { return s.Stats().Answers == 1 })
+	_, _, reply := box.wait(t, 0)
+	c.must(c.Close())
+	eventually(t, "closed", func() bool { return s.Stats().Opened-s.Stats().Closed[1006] == 1 })
+	if err := reply.Result(message.DownstreamResult{Transaction: 1, Mailbox: 1, Text: "late"}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	other.send(ws.OpPing, []byte("nothing else came"))
+	if op, data, err := other.frame(); err != nil || op != ws.OpPong {
+		t.Error(op, data, err)
+	}
+	if got := s.Stats(); got.Downlinks != 3 || got.Replies != 6 || got.LostReplies != 1 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A customer that sends downlinks and reads no replies is not read any further:
@@ -123,7 +100,7 @@ func TestRepliesNotRead(t *testing.T) {
 		const n = 500 // 10 kB of replies each
 		go func() {
 			for i := range n {
-				_, _ = c.Write(frame(ws.OpText, true, c.gen.AppendDownstream(nil, downlink(uint64(i)+1)))) // missed below
+				_, _ = c.Write(frame(ws.OpText, true, message.AppendDownstream(nil, downlink(uint64(i)+1)))) // missed below
 			}
 		}()
 		synctest.Wait()
@@ -132,8 +109,8 @@ func TestRepliesNotRead(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		for i := range n {
-			ack, _, err := c.gen.ParseDownstreamReply(c.next())
-			_, result, resultErr := c.gen.ParseDownstreamReply(c.next())
+			ack, _, err := message.ParseDownstreamReply(c.next())
+			_, result, resultErr := message.ParseDownstreamReply(c.next())
 			if err != nil || resultErr != nil || ack.Transaction != uint64(i)+1 || result == nil || result.Transaction != uint64(i)+1 {
 				t.Fatal(i, ack, result, err, resultErr)
 			}
@@ -148,7 +125,7 @@ func TestResultsNotRead(t *testing.T) {
 	var box mailbox
 	inBubble(t, Config{Downlink: box.downlink}, func(t *testing.T, s *service) {
 		c := s.lasting("/stream/downstream/")
-		c.send(ws.OpText, c.gen.AppendDownstream(nil, downlink(1)))
+		c.send(ws.OpText, message.AppendDownstream(nil, downlink(1)))
 		_, _, reply := box.wait(t, 0)
 		text := strings.Repeat("x", 10_000)
 		sent := 0
@@ -172,7 +149,7 @@ func TestDownlinkHangs(t *testing.T) {
 	inBubble(t, Config{Downlink: func(ctx context.Context, _ string, _ *message.Downstream, _ Replier) { <-ctx.Done() }},
 		func(t *testing.T, s *service) {
 			c := s.lasting("/stream/downstream/")
-			one := frame(ws.OpText, true, c.gen.AppendDownstream(nil, downlink(1)))
+			one := frame(ws.OpText, true, message.AppendDownstream(nil, downlink(1)))
 			c.raw(append(one, one...))
 			c.must(c.Close())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -189,8 +166,8 @@ func TestDownlinkHangs(t *testing.T) {
 // A mistake in the service is told, and leaves nothing behind.
 func TestPanic(t *testing.T) {
 	s := newService(t, Config{Downlink: func(context.Context, string, *message.Downstream, Replier) { panic(http.ErrAbortHandler) }})
-	c := s.open("/gateway/", "a")
-	c.send(ws.OpBinary, c.gen.AppendDownstream(nil, downlink(1)))
+	c := s.open("/stream/downstream/", "a")
+	c.send(ws.OpBinary, message.AppendDownstream(nil, downlink(1)))
 	for op := ws.OpBinary; op != ws.OpClose; {
 		var data []byte
 		var err error
@@ -200,5 +177,5 @@ func TestPanic(t *testing.T) {
 			t.Error(code, reason)
 		}
 	}
-	eventually(t, "the outbox knows", func() bool { return s.box("a").Stats().Connections == 0 })
+	eventually(t, "the connection is gone", func() bool { return s.Stats().Open[Downstream] == 0 })
 }

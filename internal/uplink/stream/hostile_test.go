@@ -35,13 +35,11 @@ func TestHostile(t *testing.T) {
 		{"a code that must not be sent", "stream/upstream", closeFrame("\x03\xed"), 1002}, // 1005
 		{"a code that means nothing", "stream/upstream", closeFrame("\x03\xe7"), 1002},    // 999
 		{"a reason that is not UTF-8", "stream/upstream", closeFrame("\x03\xe8\xff"), 1002},
-		{"text where all is binary", "gateway", text("{}"), 1003},
-		{"neither an answer nor a downlink", "gateway", frame(ws.OpBinary, true, []byte{0xff}), 1008},
 		{"our own code", "stream/upstream", closeFrame("\x03\xf5later"), 1013},
 		{"a code of an application", "stream/upstream", closeFrame("\x10\xe1why"), 4321},
 	}
 	for _, m := range mistakes {
-		for _, path := range []string{"stream/upstream", "stream/downstream", "gateway"} {
+		for _, path := range []string{"stream/upstream", "stream/downstream"} {
 			tests = append(tests, test{m.name, path, m.give, m.want})
 		}
 	}
@@ -59,7 +57,7 @@ func TestHostile(t *testing.T) {
 	witness.ack(witness.uplink())
 	eventually(t, "answered", func() bool { return s.outcomes(outbox.Answered) == 1 })
 	eventually(t, "counted", func() bool {
-		return s.Stats().Malformed == 6 && maps.Equal(s.Stats().Closed, want)
+		return s.Stats().Malformed == 5 && maps.Equal(s.Stats().Closed, want)
 	})
 }
 
@@ -127,7 +125,7 @@ func TestVanish(t *testing.T) {
 	const n = 200
 	s.put("a", 0, n)
 	for i := range 40 {
-		c := s.open([]string{"/stream/upstream", "/gateway"}[i%2], "a")
+		c := s.open("/stream/upstream", "a")
 		switch i % 4 {
 		case 0: // at once
 		case 1:

@@ -21,33 +21,18 @@ const (
 var ErrClosed = errors.New("stream: the customer's connection is closed")
 
 // message handles a message of a customer.
-func (c *conn) message(op ws.OpCode, data []byte) error {
+func (c *conn) message(data []byte) error {
 	c.server.stats.received.Add(1)
-	if c.gen == message.B && op == ws.OpText {
-		return &closeError{ws.StatusUnsupportedData, "generation B is binary"}
-	}
 	if c.kind == Downstream {
 		return c.downlink(data)
 	}
 	n := len(c.answers)
 	c.answers = append(c.answers, message.Answer{})
-	err := c.gen.ParseAnswer(data, &c.answers[n])
-	if err == nil {
-		return nil
+	if err := message.ParseAnswer(data, &c.answers[n]); err != nil {
+		c.answers = c.answers[:n]
+		return c.malformed(err)
 	}
-	c.answers = c.answers[:n]
-	if c.kind == Both && errors.Is(err, message.ErrOther) {
-		return c.downlink(data)
-	}
-	return c.malformed(err)
-}
-
-// op returns the kind of frame that messages are sent in.
-func (c *conn) op() ws.OpCode {
-	if c.gen == message.B {
-		return ws.OpBinary
-	}
-	return ws.OpText
+	return nil
 }
 
 func (c *conn) malformed(err error) error {
@@ -68,7 +53,7 @@ func (c *conn) answer() {
 // downlink hands over a downlink, and then waits while the customer has too many
 // replies to read.
 func (c *conn) downlink(data []byte) error {
-	d, err := c.gen.ParseDownstream(data)
+	d, err := message.ParseDownstream(data)
 	if err != nil {
 		return c.malformed(err)
 	}
@@ -96,12 +81,12 @@ type Replier struct{ conn *conn }
 // Ack says that the downlink was accepted for processing. It comes before Result.
 // The error is ErrClosed.
 func (r Replier) Ack(ack message.DownstreamAck) error {
-	return r.conn.reply(func(dst []byte) []byte { return r.conn.gen.AppendDownstreamAck(dst, &ack) })
+	return r.conn.reply(func(dst []byte) []byte { return message.AppendDownstreamAck(dst, &ack) })
 }
 
 // Result says what became of the downlink. The error is ErrClosed.
 func (r Replier) Result(result message.DownstreamResult) error {
-	return r.conn.reply(func(dst []byte) []byte { return r.conn.gen.AppendDownstreamResult(dst, &result) })
+	return r.conn.reply(func(dst []byte) []byte { return message.AppendDownstreamResult(dst, &result) })
 }
 
 // reply leaves a reply for the writer.
@@ -116,7 +101,7 @@ func (c *conn) reply(appendTo func([]byte) []byte) error {
 		return ErrClosed
 	}
 	begin := len(c.replies)
-	c.replies = endFrame(appendTo(beginFrame(c.replies)), begin, c.op())
+	c.replies = endFrame(appendTo(beginFrame(c.replies)), begin, ws.OpText)
 	c.server.stats.replies.Add(1)
 	if begin == 0 {
 		c.wake()

@@ -55,8 +55,8 @@ func newEndless(challenge int) *endless {
 	return e
 }
 
-func newSpeedConn(kind Kind, challenge int) (*conn, *endless, *discarding) {
-	c := newConn(New(Config{}), "a", kind)
+func newSpeedConn(challenge int) (*conn, *endless, *discarding) {
+	c := newConn(New(Config{}), "a", Upstream)
 	source, out := newEndless(challenge), &discarding{}
 	c.source, c.net = source, out
 	c.writer.size, c.writer.stop = firstSize, func() {}
@@ -67,91 +67,75 @@ func newSpeedConn(kind Kind, challenge int) (*conn, *endless, *discarding) {
 // Uplinks go out in writes of about 64 KiB, without an allocation, whatever their
 // length.
 func TestWritesInBatches(t *testing.T) {
-	for _, kind := range []Kind{Upstream, Both} {
-		for _, challenge := range []int{2, 4096} {
-			c, _, out := newSpeedConn(kind, challenge)
-			defer c.cancel()
-			write := func() {
-				if err := c.writeOnce(); err != nil {
-					t.Fatal(err)
-				}
+	for _, challenge := range []int{2, 4096} {
+		c, _, out := newSpeedConn(challenge)
+		defer c.cancel()
+		write := func() {
+			if err := c.writeOnce(); err != nil {
+				t.Fatal(err)
 			}
-			write() // one, of which it learns their length
-			before := *out
-			if n := testing.AllocsPerRun(100, write); n > 0 {
-				t.Errorf("%v, %d entries: %v allocations", kind, challenge, n)
-			}
-			each := (out.bytes - before.bytes) / (out.writes - before.writes)
-			if each > buffer+buffer/10 || each < buffer/3 {
-				t.Errorf("%v, %d entries: %d bytes a write", kind, challenge, each)
-			}
+		}
+		write() // one, of which it learns their length
+		before := *out
+		if n := testing.AllocsPerRun(100, write); n > 0 {
+			t.Errorf("%d entries: %v allocations", challenge, n)
+		}
+		each := (out.bytes - before.bytes) / (out.writes - before.writes)
+		if each > buffer+buffer/10 || each < buffer/3 {
+			t.Errorf("%d entries: %d bytes a write", challenge, each)
 		}
 	}
 }
 
 // answers are frames with n of them.
-func answers(gen message.Generation, n int) []byte {
-	op := ws.OpText
-	if gen == message.B {
-		op = ws.OpBinary
-	}
-	return bytes.Repeat(frame(op, true, gen.AppendAnswer(nil,
+func answers(n int) []byte {
+	return bytes.Repeat(frame(ws.OpText, true, message.AppendAnswer(nil,
 		&message.Answer{Transaction: 1763738011223344556, DevEUI: device, MIC: 3726252033})), n)
 }
 
 // The answers of one read are handed over in one call, without an allocation.
 func TestAnswersInBatches(t *testing.T) {
-	for _, kind := range []Kind{Upstream, Both} {
-		c, source, _ := newSpeedConn(kind, 2)
-		defer c.cancel()
-		const n = 400
-		bytes := answers(kind.generation(), n)
-		c.reader = newReader(nil, bytes)
-		calls := 0
-		handle := func() {
-			c.reader.begin, c.reader.end = 0, copy(c.reader.buf, bytes)
-			frames, _, err := c.handle()
-			if err != nil || frames != n {
-				t.Fatal(frames, err)
-			}
-			calls++
+	c, source, _ := newSpeedConn(2)
+	defer c.cancel()
+	const n = 400
+	bytes := answers(n)
+	c.reader = newReader(nil, bytes)
+	calls := 0
+	handle := func() {
+		c.reader.begin, c.reader.end = 0, copy(c.reader.buf, bytes)
+		frames, _, err := c.handle()
+		if err != nil || frames != n {
+			t.Fatal(frames, err)
 		}
-		handle()
-		if allocs := testing.AllocsPerRun(100, handle); allocs > 0 || source.answers != n*calls {
-			t.Errorf("%v: %v allocations, %d answers in %d calls", kind, allocs, source.answers, calls)
-		}
+		calls++
+	}
+	handle()
+	if allocs := testing.AllocsPerRun(100, handle); allocs > 0 || source.answers != n*calls {
+		t.Errorf("%v allocations, %d answers in %d calls", allocs, source.answers, calls)
 	}
 }
 
 func BenchmarkWrite(b *testing.B) {
-	for _, kind := range []Kind{Upstream, Both} {
-		b.Run(kind.generation().String(), func(b *testing.B) {
-			c, _, _ := newSpeedConn(kind, 2)
-			defer c.cancel()
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = c.writeOnce() // discarded
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(c.server.Stats().Sent), "ns/uplink")
-		})
+	c, _, _ := newSpeedConn(2)
+	defer c.cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = c.writeOnce() // discarded
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(c.server.Stats().Sent), "ns/uplink")
 }
 
 func BenchmarkHandle(b *testing.B) {
-	for _, kind := range []Kind{Upstream, Both} {
-		b.Run(kind.generation().String(), func(b *testing.B) {
-			c, source, _ := newSpeedConn(kind, 2)
-			defer c.cancel()
-			give := answers(kind.generation(), 400)
-			c.reader = newReader(nil, give)
-			b.ReportAllocs()
-			for b.Loop() {
-				c.reader.begin, c.reader.end = 0, copy(c.reader.buf, give)
-				_, _, _ = c.handle() // tested above
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(source.answers), "ns/answer")
-		})
+	c, source, _ := newSpeedConn(2)
+	defer c.cancel()
+	give := answers(400)
+	c.reader = newReader(nil, give)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.reader.begin, c.reader.end = 0, copy(c.reader.buf, give)
+		_, _, _ = c.handle() // tested above
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(source.answers), "ns/answer")
 }
 
 // BenchmarkStream is the whole way over a socket, with the outbox and a client

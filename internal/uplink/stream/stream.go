@@ -1,6 +1,5 @@
-// Package stream is the WebSocket server that customers connect to: for
-// uplinks and their answers (upstream), for downlinks and their results
-// (downstream), or for both on one socket (generation B).
+// Package stream is the WebSocket server that customers connect to: for uplinks and
+// their answers (upstream), and for downlinks and their results (downstream).
 //
 // A connection has two goroutines. One reads: it finds all messages that a read
 // brought, parses them and hands the answers to the outbox in one call. The other
@@ -11,7 +10,7 @@
 // messages by who has room.
 //
 // Connections are closed with 1001 when the service stops, 1002 for what RFC 6455
-// forbids, 1003 for text in generation B, 1007 for text that is not UTF-8, 1008
+// forbids, 1007 for text that is not UTF-8, 1008
 // for a message that is malformed and for silence, 1009 for a message longer than
 // 1 MiB, 1011 for a mistake of ours and 1013 when nothing is read; the reason says more.
 package stream
@@ -34,20 +33,12 @@ type Kind uint8
 
 // The kinds; in Stats they are indices.
 const (
-	Upstream   Kind = iota // generation A: uplinks, and answers to them
-	Downstream             // generation A: downlinks, and replies to them
-	Both                   // generation B: all of these
+	Upstream   Kind = iota // uplinks, and answers to them
+	Downstream             // downlinks, and replies to them
 	kinds
 )
 
-func (k Kind) String() string { return [kinds]string{"upstream", "downstream", "both"}[k] }
-
-func (k Kind) generation() message.Generation {
-	if k == Both {
-		return message.B
-	}
-	return message.A
-}
+func (k Kind) String() string { return [kinds]string{"upstream", "downstream"}[k] }
 
 // Config says how to serve. All functions are called by several goroutines at a time.
 type Config struct {
@@ -124,10 +115,6 @@ func (s *Server) Upstream() http.Handler { return s.handler(Upstream) }
 
 // Downstream returns the handler of <base>/stream/downstream/.
 func (s *Server) Downstream() http.Handler { return s.handler(Downstream) }
-
-// B returns the handler of <base>/gateway/, generation B. Its encoding is ours,
-// since none was published: experimental.
-func (s *Server) B() http.Handler { return s.handler(Both) }
 
 // Shutdown refuses new connections (503), closes the others (1001), for which it
 // gives each 5 s, and returns when all have ended. When ctx ends it cuts them off

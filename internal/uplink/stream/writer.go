@@ -167,11 +167,10 @@ func (c *conn) forward() error {
 	if len(w.uplinks) == 0 {
 		return nil
 	}
-	op := c.op()
 	total := 0
 	for i := range w.uplinks {
 		begin := len(w.out)
-		w.out = endFrame(c.gen.AppendUpstream(beginFrame(w.out), &w.uplinks[i]), begin, op)
+		w.out = endFrame(message.AppendUpstream(beginFrame(w.out), &w.uplinks[i]), begin, ws.OpText)
 		total += len(w.out) - begin
 		if len(w.out) >= buffer {
 			if err := c.flush(); err != nil {

@@ -9,7 +9,7 @@ import (
 // resultNames are the texts of the ResultCodes.
 var resultNames = [...]string{"Success", "WindowNotFound", "GatewayNotFound", "TooLate", "NoAck", "GatewayError"}
 
-// String returns the result as generation A writes it.
+// String returns the result as the stream writes it.
 func (c ResultCode) String() string {
 	if int(c) < len(resultNames) {
 		return resultNames[c]
@@ -17,13 +17,13 @@ func (c ResultCode) String() string {
 	return "ResultCode(" + strconv.Itoa(int(c)) + ")"
 }
 
-// begin starts a message of generation A; every one of them has these two members.
+// begin starts a message; every one of them has these two members.
 func begin(dst []byte, transaction uint64) []byte {
 	dst = append(dst, `{"ProtocolVersion":1,"TransactionID":`...)
 	return strconv.AppendUint(dst, transaction, 10)
 }
 
-// AppendUpstream appends an Upstream of generation A. Customers' clients give up
+// AppendUpstream appends an Upstream. Customers' clients give up
 // their connection when the JSON is bad: so a signal strength that is not finite
 // is written as 0, and a position that is not finite not at all.
 func AppendUpstream(dst []byte, u *Upstream) []byte {
@@ -132,7 +132,7 @@ func appendText(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// AppendAnswer appends an UpstreamAck or an UpstreamReject of generation A.
+// AppendAnswer appends an UpstreamAck or an UpstreamReject.
 func AppendAnswer(dst []byte, a *Answer) []byte {
 	dst = begin(dst, a.Transaction)
 	if a.Reject == RejectNone {
@@ -155,7 +155,7 @@ func AppendAnswer(dst []byte, a *Answer) []byte {
 	return append(dst, '}')
 }
 
-// AppendDownstream appends a Downstream or a MulticastDownstream of generation A.
+// AppendDownstream appends a Downstream or a MulticastDownstream.
 func AppendDownstream(dst []byte, d *Downstream) []byte {
 	dst = begin(dst, d.Transaction)
 	if d.Multicast {
@@ -192,7 +192,7 @@ func appendTiming(dst []byte, w *Window) []byte {
 	}
 }
 
-// AppendDownstreamAck appends a DownstreamAck of generation A.
+// AppendDownstreamAck appends a DownstreamAck.
 func AppendDownstreamAck(dst []byte, a *DownstreamAck) []byte {
 	dst = begin(dst, a.Transaction)
 	dst = append(dst, `,"MailboxID":`...)
@@ -200,7 +200,7 @@ func AppendDownstreamAck(dst []byte, a *DownstreamAck) []byte {
 	return append(dst, '}')
 }
 
-// AppendDownstreamResult appends a DownstreamResult of generation A.
+// AppendDownstreamResult appends a DownstreamResult.
 func AppendDownstreamResult(dst []byte, r *DownstreamResult) []byte {
 	dst = begin(dst, r.Transaction)
 	dst = append(dst, `,"MailboxID":`...)

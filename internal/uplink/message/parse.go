@@ -6,7 +6,7 @@ import (
 	"contend/internal/uplink/lorawan"
 )
 
-// The members of each object of generation A, those that must be there first.
+// The members of each object, those that must be there first.
 var (
 	upstreamKeys   = []string{"ProtocolVersion", "TransactionID", "DevEUIs", "Radio", "PHYPayloadNoMIC", "MICChallenge", "Outdated", "GPS"}
 	answerKeys     = []string{"ProtocolVersion", "TransactionID", "DevEUI", "MIC", "ResultCode", "ResultMessage"}
@@ -20,7 +20,7 @@ var (
 	windowKeys     = []string{"Radio", "Delay", "TMMS", "Deadline"}
 )
 
-// ParseUpstream reads an Upstream of generation A into u, whose slices and
+// ParseUpstream reads an Upstream into u, whose slices and
 // position it uses again. After an error u holds anything.
 func ParseUpstream(data []byte, u *Upstream) error {
 	s := scanner{data: data}
@@ -121,16 +121,17 @@ func (s *scanner) fhss(r *Radio, last string) {
 		case "Ocw":
 			r.ChannelWidth = s.uint32()
 		case "CodingRate":
-			r.CodingRate = again(s.text(), last)
+			r.CodingRate = reuse(last, s.text())
 		}
 	}
 	o.require(2)
 }
 
-// again returns text, as the string that it was before if it is the same.
-func again(text []byte, before string) string {
-	if string(text) == before {
-		return before
+// reuse returns the text as a string: the last one if it is the same, which
+// spares an allocation.
+func reuse(last string, text []byte) string {
+	if string(text) == last {
+		return last
 	}
 	return string(text)
 }
@@ -151,7 +152,7 @@ func (s *scanner) position(p *Position) {
 	o.require(2)
 }
 
-// ParseAnswer reads an answer of generation A into a: an UpstreamAck, or, with a
+// ParseAnswer reads an answer into a: an UpstreamAck, or, with a
 // ResultCode, an UpstreamReject. After an error a holds anything.
 func ParseAnswer(data []byte, a *Answer) error {
 	s := scanner{data: data}
@@ -171,7 +172,7 @@ func ParseAnswer(data []byte, a *Answer) error {
 		case "ResultCode":
 			a.Reject = s.reject()
 		case "ResultMessage":
-			a.Text = again(s.text(), text)
+			a.Text = reuse(text, s.text())
 		}
 	}
 	if a.Reject != RejectNone {
@@ -196,7 +197,7 @@ func (s *scanner) reject() Reject {
 	}
 }
 
-// ParseDownstream reads a Downstream or a MulticastDownstream of generation A.
+// ParseDownstream reads a Downstream or a MulticastDownstream.
 func ParseDownstream(data []byte) (*Downstream, error) {
 	s := scanner{data: data}
 	d := new(Downstream)
