@@ -2,39 +2,39 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
+
+	"contend/setting"
 )
 
 // A Plan says how a Target is driven. The zero value is not valid: VUs and
 // one of Duration and Iterations must be set.
 type Plan struct {
-	// VUs is the concurrency: how many iterations can be in flight, at least 1.
-	VUs int `json:"vus"`
+	// VUs is the concurrency: how many iterations can be in flight.
+	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
-	Pacer *Pacer `json:"pacer,omitempty"`
-	// Think is the pause of a VU between completion and the next due time;
-	// closed model only.
-	Think time.Duration `json:"think_ns,omitempty"`
+	Pacer *Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE"`
+	// Think is the pause of a VU between completion and the next due time.
+	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
 	// Warmup is driven before the measured window and not counted.
-	Warmup time.Duration `json:"warmup_ns,omitempty"`
+	Warmup time.Duration `json:"warmup_ns,omitempty" flag:"warmup" min:"0s" max:"720h" words:"drive this long before the measured window"`
 	// Duration is the length of the measured window; 0 means until Iterations
 	// are done.
-	Duration time.Duration `json:"duration_ns,omitempty"`
+	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" min:"0s" max:"720h" words:"length of the measured window (10s, unless -n or --stages says otherwise)"`
 	// Iterations ends the measured window after that many iterations; 0 means
 	// no such limit.
-	Iterations int64 `json:"iterations,omitempty"`
+	Iterations int64 `json:"iterations,omitempty" flag:"iterations,n" min:"0" words:"stop after this *number* of iterations"`
 	// Timeout bounds one iteration; 0 means only the end of the run does.
-	Timeout time.Duration `json:"timeout_ns,omitempty"`
+	Timeout time.Duration `json:"timeout_ns,omitempty" file:"load.timeout" default:"10s" min:"0s" max:"720h" words:"limit of one iteration; 0: none"`
 	// Grace is how long iterations in flight may take to complete after the
 	// measured window; 0 means DefaultGrace.
-	Grace time.Duration `json:"grace_ns,omitempty"`
+	Grace time.Duration `json:"grace_ns,omitempty" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
-	Seed uint64 `json:"seed,omitempty"`
+	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
 	// Timer waits for due times in the open model; "" means PreciseTimer.
-	Timer Timer `json:"timer,omitempty"`
+	Timer Timer `json:"timer,omitempty" oneof:"precise,runtime"`
 
 	// Progress, if set, is called about once a second from one goroutine.
 	Progress func(Progress) `json:"-"`
@@ -91,33 +91,12 @@ type Progress struct {
 
 // Validate returns every mistake of the plan at once.
 func (p Plan) Validate() error {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plan: "+format, args...)) }
-	if p.VUs < 1 || p.VUs > MaxVUs {
-		wrong("vus is %d, allowed are 1 to %d", p.VUs, MaxVUs)
-	}
+	errs := []error{setting.Check(p)}
 	if p.Duration == 0 && p.Iterations == 0 {
-		wrong("one of duration and iterations must be set")
-	}
-	if p.Iterations < 0 {
-		wrong("iterations is %d, allowed are 0 and more", p.Iterations)
-	}
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"think", p.Think}, {"warmup", p.Warmup}, {"duration", p.Duration},
-		{"timeout", p.Timeout}, {"grace", p.Grace},
-	} {
-		if d.value < 0 || d.value > 30*24*time.Hour {
-			wrong("%s is %v, allowed are 0 to 720h", d.name, d.value)
-		}
+		errs = append(errs, setting.At(&p, &p.Duration).OutOf(p.Duration, "more, or a number of iterations"))
 	}
 	if p.Pacer != nil && p.Think > 0 {
-		wrong("think is %v, but arrivals of an open model do not wait: drop think or the pacer", p.Think)
-	}
-	if p.Timer != "" && p.Timer != PreciseTimer && p.Timer != RuntimeTimer {
-		wrong("timer is %q, allowed are %q and %q", p.Timer, PreciseTimer, RuntimeTimer)
+		errs = append(errs, setting.At(&p, &p.Think).Wrong("is %v, but arrivals of an open model do not wait: drop it or the rate", p.Think))
 	}
 	return errors.Join(errs...)
 }

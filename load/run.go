@@ -47,7 +47,7 @@ const (
 // session's. See the function Run for the result and the error.
 func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if err := plan.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if s.pending != nil && !waitFor(s.pending, stuckAfter) {
 		return nil, errors.New("load: the session has an iteration that never ended")

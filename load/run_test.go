@@ -12,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"contend/setting"
 )
 
 // sleeper answers after a fixed time.
@@ -292,9 +294,14 @@ func (broken) NewVU(context.Context, int) (VU, error) { return nil, errBroken }
 
 func TestPlanMistakesAllAtOnce(t *testing.T) {
 	err := Plan{Think: -1, Pacer: ConstantRate(1), Timer: "sundial"}.Validate()
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 4 {
+	if len(setting.Mistakes(err)) != 4 {
 		t.Errorf("mistakes: %v\nwant four: vus, duration or iterations, think, timer", err)
+	}
+	if err := (Plan{VUs: MaxVUs, Iterations: 1}).Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (Plan{VUs: MaxVUs + 1, Iterations: 1}).Validate(); err == nil {
+		t.Error("more than MaxVUs are accepted")
 	}
 }
 

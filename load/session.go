@@ -99,7 +99,7 @@ func (s *Session) Close() error {
 // there is no result.
 func Run(ctx context.Context, name string, target Target, plan Plan) (*Result, error) {
 	if err := plan.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	s, err := Open(ctx, name, target, plan.VUs)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"contend/experiment"
 	"contend/load"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -82,7 +83,7 @@ func (c *calibrate) design() trial.CalibrationDesign {
 
 func (c *calibrate) run(ctx context.Context) error {
 	plan := load.Plan{VUs: c.level, Duration: c.measured, Timeout: defaultTimeout}
-	if err := errors.Join(inFlags(plan.Validate()), c.check(), c.pins.check("", true)); err != nil {
+	if err := errors.Join(setting.FlagErrors(plan.Validate()), c.check(), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
 	free, err := c.pins.apply(c.Err)

@@ -222,8 +222,6 @@ func TestMessage(t *testing.T) {
 
 func TestInFlags(t *testing.T) {
 	for give, want := range map[string]string{
-		"plan: vus is 0, allowed are 1 to 1000000":      "--concurrency is 0, allowed are 1 to 1000000",
-		"plan: one of duration and iterations":          "plan: one of duration and iterations",
 		"sweep: level -1, allowed are 1 and more":       "--levels -1, allowed are 1 and more",
 		"sweep: block is 0s, allowed are 1ms and more":  "--duration is 0s, allowed are 1ms and more",
 		"experiment: load.vus[0]: 0 is not allowed":     "--concurrency: 0 is not allowed",

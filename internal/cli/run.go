@@ -14,6 +14,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/setting"
 )
 
 // The defaults of a load.
@@ -25,7 +26,7 @@ const (
 
 func newRun(a *app) *cobra.Command {
 	var spec protocol.Spec
-	var l loadFlags
+	var given setting.Values
 	var out output
 	cmd := &cobra.Command{
 		Use:   "run TARGET",
@@ -41,7 +42,7 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.URL = args[0]
-			plan, err := l.plan(cmd.Flags().Changed("duration"))
+			plan, err := runPlan(given)
 			opened, err := a.openFor(cmd.Context(), spec, plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
 				return err
@@ -56,7 +57,7 @@ func newRun(a *app) *cobra.Command {
 		},
 	}
 	specFlags(cmd, &spec)
-	l.flags(cmd)
+	given = settingFlags(cmd, setting.Of(runSettings{}))
 	a.pins.generatorFlag(cmd)
 	out.flags(cmd)
 	return cmd
@@ -143,62 +144,46 @@ func newOpener() (protocol.Opener, error) {
 	return protocol.Opener{Funcs: functions(), Discard: append(me, discardCommand), Env: os.LookupEnv}, err
 }
 
-// loadFlags are the flags that describe a load.
-type loadFlags struct {
-	p      load.Plan
-	rate   string
-	stages string
+// runSettings are what describes the load of a run.
+type runSettings struct {
+	load.Plan
+	Stages string `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
 }
 
-func (l *loadFlags) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.IntVarP(&l.p.VUs, "concurrency", "c", defaultVUs, "`number` of virtual users, each with one iteration at a time")
-	f.Int64VarP(&l.p.Iterations, "iterations", "n", 0, "stop after this `number` of iterations")
-	f.DurationVarP(&l.p.Duration, "duration", "d", 0, "length of the measured window (10s, unless -n or --stages says otherwise)")
-	f.StringVar(&l.rate, "rate", "", "open model: arrivals per second, as `RATE`, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE")
-	f.StringVar(&l.stages, "stages", "", "open model: `stages` one after another, as in 100/10s,100-500/30s,500/1m")
-	f.DurationVar(&l.p.Warmup, "warmup", 0, "drive this long before the measured window")
-	f.DurationVar(&l.p.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
-	f.DurationVar(&l.p.Think, "think", 0, "closed model: pause of a virtual user between iterations")
-	f.DurationVar(&l.p.Grace, "grace", load.DefaultGrace, "how long iterations in flight may take after the measured window")
-	f.Uint64Var(&l.p.Seed, "seed", 1, "seed of random arrivals")
-}
-
-// plan turns the flags into a valid plan.
-func (l *loadFlags) plan(durationGiven bool) (load.Plan, error) {
-	p := l.p
-	if p.Grace == 0 {
-		p.Grace = time.Nanosecond // for 0 would be the default
-	}
-	text := l.rate
-	if l.stages != "" {
-		text = "steps:" + l.stages
-	}
-	var err error
-	if l.rate != "" && l.stages != "" {
-		err = errors.New("--rate and --stages exclude each other")
-	} else if text != "" {
-		p.Pacer, err = load.ParsePacer(text)
-	}
-	if p.Duration == 0 && p.Iterations == 0 {
-		var missing error
-		if p.Duration, missing = defaultWindow(p, durationGiven); missing != nil {
-			return p, errors.Join(err, missing)
+// runPlan turns what is given into a valid plan.
+func runPlan(given setting.Values) (load.Plan, error) {
+	var r runSettings
+	errs := []error{setting.Fill(&r, given, setting.InFlags)}
+	p := r.Plan
+	_, paced := given["rate"]
+	if r.Stages != "" && paced {
+		errs = append(errs, errors.New("--rate and --stages exclude each other"))
+	} else if r.Stages != "" {
+		var err error
+		if p.Pacer, err = load.ParsePacer("steps:" + r.Stages); err != nil {
+			errs = append(errs, setting.At(&r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
 	}
-	return p, inFlags(errors.Join(err, p.Validate()))
+	if err := errors.Join(errs...); err != nil {
+		return p, setting.FlagErrors(err)
+	}
+	if _, ok := given["duration"]; p.Duration == 0 && p.Iterations == 0 && !ok {
+		var err error
+		if p.Duration, err = defaultWindow(p); err != nil {
+			return p, setting.FlagErrors(err)
+		}
+	}
+	return p, setting.FlagErrors(p.Validate())
 }
 
 // defaultWindow is the measured window where neither its length nor a number of
 // iterations is given: what the stages leave after the warm-up, or 10 s.
-func defaultWindow(p load.Plan, durationGiven bool) (time.Duration, error) {
+func defaultWindow(p load.Plan) (time.Duration, error) {
 	switch {
-	case durationGiven:
-		return 0, errors.New("--duration is 0s, allowed is more, or --iterations instead")
 	case p.Pacer == nil || p.Pacer.Length() == 0:
 		return defaultDuration, nil
 	case p.Pacer.Length() <= p.Warmup:
-		return 0, fmt.Errorf("--warmup is %v, allowed is less than the %v of all stages", p.Warmup, p.Pacer.Length())
+		return 0, setting.At(&p, &p.Warmup).OutOf(p.Warmup, fmt.Sprintf("less than the %v of all stages", p.Pacer.Length()))
 	}
 	return p.Pacer.Length() - p.Warmup, nil
 }

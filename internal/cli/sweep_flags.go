@@ -10,6 +10,7 @@ import (
 	"contend/experiment"
 	"contend/load"
 	"contend/protocol"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -73,7 +74,7 @@ func (s *sweepFlags) check(cmd *cobra.Command) error {
 		}
 		err = d.Validate()
 	}
-	errs := []error{inFlags(errors.Join(err, s.plan.Validate()))}
+	errs := []error{inFlags(err), setting.FlagErrors(s.plan.Validate())}
 	for _, name := range foreign {
 		if cmd.Flags().Changed(name) {
 			errs = append(errs, fmt.Errorf("--%s %s", name, why))

@@ -1,0 +1,109 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Mistake is one thing that is wrong with what was asked for. Whoever shows
+// it says how the setting is called: see Error, InFlags and Path.
+type Mistake struct {
+	// Setting is the one that it is about; its zero value speaks of none.
+	Setting Setting
+	// Index is the element of a list that is wrong, or -1.
+	Index int
+	// Problem follows the name, as in "is 7" or "is missing".
+	Problem string
+	// Allowed is what is allowed, "" where Problem has said all.
+	Allowed string
+	// Meant is what was probably meant, or "".
+	Meant string
+	// At is where it was given in a file; its zero value is not known.
+	At Place
+}
+
+// A Place is a line and a column of a file, from 1.
+type Place struct{ Line, Column int }
+
+// Error calls the setting by its name.
+func (m *Mistake) Error() string { return m.called(m.Setting.Name) }
+
+// Text is the mistake without a name: the problem, what is allowed and what was
+// probably meant.
+func (m *Mistake) Text() string {
+	text := m.Problem
+	if m.Allowed != "" {
+		text += "; allowed: " + m.Allowed
+	}
+	if m.Meant != "" {
+		text += fmt.Sprintf(" (did you mean %q?)", m.Meant)
+	}
+	return text
+}
+
+// Path is that of the value in a file, as in load.vus[1].
+func (m *Mistake) Path() string {
+	if m.Index >= 0 {
+		return fmt.Sprintf("%s[%d]", m.Setting.Path, m.Index)
+	}
+	return m.Setting.Path
+}
+
+func (m *Mistake) called(name string) string { return strings.TrimSpace(name + " " + m.Text()) }
+
+// Wrong is a mistake in the words of the caller, which follow the name.
+func (s Setting) Wrong(format string, args ...any) *Mistake {
+	return &Mistake{Setting: s, Index: -1, Problem: fmt.Sprintf(format, args...)}
+}
+
+// OutOf is the mistake that the value is not allowed.
+func (s Setting) OutOf(value any, allowed string) *Mistake {
+	m := s.Wrong("is %s", s.shown(s.Text(value)))
+	m.Allowed = allowed
+	return m
+}
+
+// shown puts quotes around what is no number.
+func (s Setting) shown(text string) string {
+	if form := s.form(); form == "" && !s.Bool() || text == "" {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
+}
+
+// Mistakes returns the mistakes in an error that was joined or wrapped, in
+// order; another error in it is one without a setting.
+func Mistakes(err error) []*Mistake {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *Mistake:
+		return []*Mistake{e}
+	case interface{ Unwrap() []error }:
+		var all []*Mistake
+		for _, one := range e.Unwrap() {
+			all = append(all, Mistakes(one)...)
+		}
+		return all
+	case interface{ Unwrap() error }:
+		if inner := Mistakes(e.Unwrap()); len(inner) > 0 && inner[0].Setting.Name != "" {
+			return inner
+		}
+	}
+	return []*Mistake{{Index: -1, Problem: err.Error()}}
+}
+
+// FlagErrors calls the settings in an error by their flags, one mistake a line;
+// what has no flag keeps its name.
+func FlagErrors(err error) error {
+	var errs []error
+	for _, m := range Mistakes(err) {
+		name := m.Setting.Name
+		if m.Setting.Flag != "" {
+			name = "--" + m.Setting.Flag
+		}
+		errs = append(errs, errors.New(m.called(name)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,195 @@
+package setting
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Values are what a file or a command line gives: values by the paths or the
+// flags of settings. What is not in them is not given.
+type Values map[string]Value
+
+// A Value is what was given for one setting, as text.
+type Value struct {
+	Texts []string // the elements of a list, or one
+	// Places are where the texts stand in a file; none for flags.
+	Places []Place
+}
+
+// Over returns the values over those below, which they hide.
+func (v Values) Over(below Values) Values {
+	merged := maps.Clone(below)
+	if merged == nil {
+		merged = Values{}
+	}
+	maps.Copy(merged, v)
+	return merged
+}
+
+// Name is what a form calls the setting, "" where it has none.
+func (f Form) Name(s Setting) string {
+	if f == InFlags {
+		return s.Flag
+	}
+	return s.Path
+}
+
+// Fill sets the settings of the struct to their defaults and then to the values
+// that are given, and returns every mistake in these; the settings that they
+// are about keep their defaults. Values of other structs are ignored.
+func Fill(into any, given Values, form Form) error {
+	v := reflect.ValueOf(into).Elem()
+	var errs []error
+	for _, s := range Of(into) {
+		field := v.FieldByIndex(s.field.Index)
+		s.fillDefault(field)
+		one, ok := given[form.Name(s)]
+		if !ok || form.Name(s) == "" {
+			continue
+		}
+		read, err := s.Read(one, form)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		field.Set(read)
+	}
+	return errors.Join(errs...)
+}
+
+// Defaults sets the settings of the struct to their defaults.
+func Defaults(into any) { _ = Fill(into, nil, InFile) }
+
+func (s Setting) fillDefault(field reflect.Value) {
+	field.SetZero()
+	if s.Default == "" {
+		return
+	}
+	texts := []string{s.Default}
+	if s.List() {
+		texts = strings.Split(s.Default, ",")
+	}
+	read, err := s.Read(Value{Texts: texts}, InFile)
+	if err != nil {
+		panic("setting: the default: " + err.Error())
+	}
+	field.Set(read)
+}
+
+// Read turns what was given into a value of the setting's type and returns every
+// mistake in it.
+func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
+	field := reflect.New(s.field.Type).Elem()
+	var errs []error
+	note := func(i int, m *Mistake) {
+		if m == nil {
+			return
+		}
+		if s.List() {
+			m.Index = i
+		}
+		if i < len(given.Places) {
+			m.At = given.Places[i]
+		}
+		errs = append(errs, m)
+	}
+	if !s.List() {
+		note(0, s.readOne(field, given.Texts[len(given.Texts)-1], form))
+		return field, errors.Join(errs...)
+	}
+	field.Set(reflect.MakeSlice(field.Type(), len(given.Texts), len(given.Texts)))
+	for i, text := range given.Texts {
+		note(i, s.readOne(field.Index(i), text, form))
+		if slices.Index(given.Texts, text) < i && !s.repeat {
+			note(i, s.Wrong("%s is given twice", s.shown(text)))
+		}
+	}
+	return field, errors.Join(errs...)
+}
+
+// readOne reads a text that must be allowed.
+func (s Setting) readOne(into reflect.Value, text string, form Form) *Mistake {
+	if err := s.read(into, text, form); errors.Is(err, errForm) {
+		m := s.Wrong("is %q", text)
+		m.Allowed = s.Allowed()
+		if form := s.form(); form != "" && form != m.Allowed {
+			m.Allowed += " (" + form + ")"
+		}
+		return m
+	} else if err != nil {
+		return s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return s.check(into)
+}
+
+// check returns what is wrong with an element.
+func (s Setting) check(v reflect.Value) *Mistake {
+	text := s.text(v)
+	checker, checks := v.Interface().(interface{ Check() error })
+	if values := s.Values(); len(values) > 0 && !checks && text != "" && !slices.Contains(values, text) {
+		m := s.OutOf(v.Interface(), s.Allowed())
+		m.Meant = Nearest(text, values)
+		return m
+	}
+	if s.bounds != (bounds{}) && !s.within(v) {
+		return s.OutOf(v.Interface(), s.Allowed())
+	}
+	if !checks || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	var known *Mistake
+	switch err := checker.Check(); {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		m := *known
+		m.Setting = s
+		return &m
+	default:
+		return s.Wrong("is %q: %v", text, err)
+	}
+}
+
+// Check returns every value of the struct's settings that is not allowed.
+func Check(structure any) error {
+	v := reflect.Indirect(reflect.ValueOf(structure))
+	var errs []error
+	for _, s := range Of(structure) {
+		field := v.FieldByIndex(s.field.Index)
+		if !s.List() {
+			if m := s.check(field); m != nil {
+				errs = append(errs, m)
+			}
+			continue
+		}
+		for i := range field.Len() {
+			if m := s.check(field.Index(i)); m != nil {
+				m.Index = i
+				errs = append(errs, m)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Missing returns the settings with an Example that a file does not give.
+func Missing(list []Setting, given Values) error {
+	var errs []error
+	for _, s := range list {
+		if _, ok := given[s.Path]; !ok && s.Example != "" {
+			errs = append(errs, s.Wrong("is missing: %s, as in %s", s.Words, s.Example))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Foreign returns the given names that none of the settings has, in order.
+func Foreign(list []Setting, given Values, form Form) []string {
+	known := func(name string) bool {
+		return slices.ContainsFunc(list, func(s Setting) bool { return form.Name(s) == name })
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), known)
+}
