@@ -1,4 +1,4 @@
-package cli
+package replicas
 
 import (
 	"context"
@@ -9,21 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openSockets opens n sockets for an address, none for "". The kernel spreads new
-// connections over them (SO_REUSEPORT, socket(7)). The result is never nil.
-func openSockets(protocol, address string, n int) (*sockets, error) {
-	s := &sockets{}
+// Listen opens n sockets for an address, none for "". The kernel spreads new
+// connections over them (SO_REUSEPORT, socket(7)). The protocol is for the text of an
+// error. The result is never nil.
+func Listen(protocol, address string, n int) (*Sockets, error) {
+	s := &Sockets{}
 	if address == "" {
 		return s, nil
 	}
 	if err := s.open(address, n); err != nil {
-		s.close()
-		return &sockets{}, fmt.Errorf("cannot listen for %s on %q: %w", protocol, address, err)
+		s.Close()
+		return &Sockets{}, fmt.Errorf("cannot listen for %s on %q: %w", protocol, address, err)
 	}
 	return s, nil
 }
 
-func (s *sockets) open(address string, n int) error {
+func (s *Sockets) open(address string, n int) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return err
@@ -43,8 +44,8 @@ func (s *sockets) open(address string, n int) error {
 		if err != nil {
 			return err
 		}
-		s.addr = ln.Addr().String()
-		if _, port, err = net.SplitHostPort(s.addr); err != nil {
+		s.address = ln.Addr().String()
+		if _, port, err = net.SplitHostPort(s.address); err != nil {
 			return err
 		}
 		file, err := ln.(*net.TCPListener).File()

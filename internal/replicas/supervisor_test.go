@@ -1,4 +1,4 @@
-package cli
+package replicas
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A fakeFleet starts replicas that live as long as they are told.
-type fakeFleet struct {
+// A fake starts replicas that live as long as they are told.
+type fake struct {
 	mu     sync.Mutex
 	starts []time.Duration // since the beginning
 	lives  []time.Duration // of each start in order; what is missing lives until it is asked to end
@@ -22,9 +22,9 @@ type fakeFleet struct {
 	killed int
 }
 
-func (f *fakeFleet) fleet(n int) (*fleet, time.Time) {
+func (f *fake) supervisor(n int) (*Supervisor, time.Time) {
 	began := time.Now()
-	return &fleet{n: n, patience: 15 * time.Second, log: slog.New(slog.DiscardHandler), start: func(int) (*replica, error) {
+	return &Supervisor{N: n, Patience: 15 * time.Second, Log: slog.New(slog.DiscardHandler), Start: func(int) (*Replica, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.starts = append(f.starts, time.Since(began))
@@ -32,7 +32,7 @@ func (f *fakeFleet) fleet(n int) (*fleet, time.Time) {
 			return nil, f.broken
 		}
 		ready, ended := make(chan struct{}), make(chan struct{})
-		r := &replica{ready: ready, ended: ended}
+		r := &Replica{ready: ready, ended: ended}
 		var once sync.Once
 		end := func(err error) {
 			once.Do(func() {
@@ -61,17 +61,17 @@ func (f *fakeFleet) fleet(n int) (*fleet, time.Time) {
 	}}, began
 }
 
-func TestFleetStartsAgainWhatDies(t *testing.T) {
+func TestSupervisorStartsAgainWhatDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ms := time.Second, time.Millisecond
+		sec, ms := time.Second, time.Millisecond
 		// Pauses of 100, 200 and 400 ms, then 100 ms again, because that one lived
 		// for long; the fifth lives on.
-		f := &fakeFleet{lives: []time.Duration{s, s, s, 20 * s}}
-		fleet, _ := f.fleet(1)
+		f := &fake{lives: []time.Duration{sec, sec, sec, 20 * sec}}
+		s, _ := f.supervisor(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		served, closed := 0, 0
-		if err := fleet.run(ctx, func() { served++ }, func() { closed++ }); err != nil {
+		if err := s.Run(ctx, func() { served++ }, func() { closed++ }); err != nil {
 			t.Error(err)
 		}
 		want := []time.Duration{0, 1100 * ms, 2300 * ms, 3700 * ms, 23_800 * ms}
@@ -89,15 +89,15 @@ func TestFleetStartsAgainWhatDies(t *testing.T) {
 	})
 }
 
-func TestFleetFailsIfOneDoesNotServe(t *testing.T) {
-	for name, f := range map[string]*fakeFleet{
+func TestSupervisorFailsIfOneDoesNotServe(t *testing.T) {
+	for name, f := range map[string]*fake{
 		"it dies at once":    {mute: true, lives: []time.Duration{time.Second, time.Hour, time.Hour}},
 		"it cannot be begun": {broken: errors.New("died")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				fleet, _ := f.fleet(3)
-				err := fleet.run(t.Context(), func() { t.Error("it says that it serves") }, func() {})
+				s, _ := f.supervisor(3)
+				err := s.Run(t.Context(), func() { t.Error("it says that it serves") }, func() {})
 				if err == nil || !strings.Contains(err.Error(), "ended before it served: died") {
 					t.Errorf("error %v", err)
 				}
@@ -109,25 +109,25 @@ func TestFleetFailsIfOneDoesNotServe(t *testing.T) {
 	}
 }
 
-func TestFleetIsStoppedWhileItStarts(t *testing.T) {
+func TestSupervisorIsStoppedWhileItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeFleet{mute: true}
-		fleet, _ := f.fleet(2)
+		f := &fake{mute: true}
+		s, _ := f.supervisor(2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := fleet.run(ctx, func() { t.Error("it says that it serves") }, func() {}); err != nil {
+		if err := s.Run(ctx, func() { t.Error("it says that it serves") }, func() {}); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestFleetKillsWhatDoesNotEnd(t *testing.T) {
+func TestSupervisorKillsWhatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeFleet{deaf: true}
-		fleet, began := f.fleet(2)
+		f := &fake{deaf: true}
+		s, began := f.supervisor(2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := fleet.run(ctx, func() {}, func() {})
+		err := s.Run(ctx, func() {}, func() {})
 		if err == nil || !strings.Contains(err.Error(), "replica 1 did not end within 15s") || f.killed != 2 {
 			t.Errorf("error %v, %d killed", err, f.killed)
 		}

@@ -1,4 +1,7 @@
-package cli
+// Package replicas keeps several processes of one service running that listen on the
+// same addresses: it opens their sockets, starts them, starts those again that die,
+// and ends them.
+package replicas
 
 import (
 	"cmp"
@@ -10,19 +13,19 @@ import (
 	"time"
 )
 
-// A fleet keeps the replicas of one service running: processes that have each a
-// socket of its own for the same addresses.
-type fleet struct {
-	n        int
-	start    func(i int) (*replica, error) // from 0
-	patience time.Duration                 // how long a replica may take to end when asked
-	log      *slog.Logger
+// A Supervisor keeps the replicas of one service running: processes that have each a
+// socket of its own for the same addresses. All fields must be set.
+type Supervisor struct {
+	N        int                           // how many, at least 1
+	Start    func(i int) (*Replica, error) // starts replica i, from 0; called by one goroutine at a time
+	Patience time.Duration                 // how long a replica may take to end when asked, before it is killed
+	Log      *slog.Logger
 
 	starting sync.Mutex // nothing is started while the sockets are closed
 }
 
-// A replica is a child process.
-type replica struct {
+// A Replica is a child process, started by Start.
+type Replica struct {
 	pid   int
 	ready <-chan struct{} // closed when it serves
 	ended <-chan struct{} // closed when it has ended; err says how
@@ -37,26 +40,26 @@ const (
 	steady     = 10 * time.Second       // a replica that has lived so long died of something new
 )
 
-// run starts the replicas, calls serving when all of them serve, and starts those
+// Run starts the replicas, calls serving when all of them serve, and starts those
 // again that die later. When ctx ends it calls closing and ends them. It fails if
 // one dies before all have served, or does not end well.
-func (f *fleet) run(ctx context.Context, serving, closing func()) error {
+func (s *Supervisor) Run(ctx context.Context, serving, closing func()) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	release := context.AfterFunc(ctx, func() {
-		f.starting.Lock()
-		defer f.starting.Unlock()
+		s.starting.Lock()
+		defer s.starting.Unlock()
 		closing()
 		cancel()
 	})
 	defer release()
 
-	started, ended := make(chan error, f.n), make(chan error, f.n)
-	for i := range f.n {
-		go func() { ended <- f.keep(inner, i, started) }()
+	started, ended := make(chan error, s.N), make(chan error, s.N)
+	for i := range s.N {
+		go func() { ended <- s.keep(inner, i, started) }()
 	}
 	var errs []error
-	for range f.n {
+	for range s.N {
 		if err := <-started; err != nil {
 			errs = append(errs, err)
 			cancel()
@@ -65,7 +68,7 @@ func (f *fleet) run(ctx context.Context, serving, closing func()) error {
 	if len(errs) == 0 && inner.Err() == nil {
 		serving()
 	}
-	for range f.n {
+	for range s.N {
 		errs = append(errs, <-ended)
 	}
 	return errors.Join(errs...)
@@ -73,13 +76,13 @@ func (f *fleet) run(ctx context.Context, serving, closing func()) error {
 
 // keep runs one replica until ctx ends, and returns how it ended then. It tells
 // started once whether it came to serve, or that it was not let.
-func (f *fleet) keep(ctx context.Context, i int, started chan<- error) error {
+func (s *Supervisor) keep(ctx context.Context, i int, started chan<- error) error {
 	var once sync.Once
 	tell := func(err error) { once.Do(func() { started <- err }) }
 	pause, served := firstPause, false
 	for {
 		began := time.Now()
-		err := f.watch(ctx, i, func() {
+		err := s.watch(ctx, i, func() {
 			served = true
 			tell(nil)
 		})
@@ -100,7 +103,7 @@ func (f *fleet) keep(ctx context.Context, i int, started chan<- error) error {
 			tell(fmt.Errorf("replica %d ended before it served: %w", i+1, err))
 			return nil
 		}
-		f.log.Warn("replica ended, and is started again", "replica", i+1, "error", err, "after", pause)
+		s.Log.Warn("replica ended, and is started again", "replica", i+1, "error", err, "after", pause)
 		pause = min(2*pause, maxPause)
 	}
 }
@@ -109,12 +112,12 @@ var errEnded = errors.New("exit status 0")
 
 // watch starts a replica and waits for its end, which it brings about when ctx
 // ends. The error is never nil unless ctx has ended.
-func (f *fleet) watch(ctx context.Context, i int, served func()) error {
-	r, err := f.startUnless(ctx, i)
+func (s *Supervisor) watch(ctx context.Context, i int, served func()) error {
+	r, err := s.startUnless(ctx, i)
 	if r == nil {
 		return err
 	}
-	f.log.Info("replica", "replica", i+1, "pid", r.pid)
+	s.Log.Info("replica", "replica", i+1, "pid", r.pid)
 	ready := r.ready
 	for {
 		select {
@@ -124,29 +127,29 @@ func (f *fleet) watch(ctx context.Context, i int, served func()) error {
 		case <-r.ended:
 			return cmp.Or(r.err, errEnded)
 		case <-ctx.Done():
-			return f.end(i, r)
+			return s.end(i, r)
 		}
 	}
 }
 
 // startUnless starts a replica unless ctx has ended.
-func (f *fleet) startUnless(ctx context.Context, i int) (*replica, error) {
-	f.starting.Lock()
-	defer f.starting.Unlock()
+func (s *Supervisor) startUnless(ctx context.Context, i int) (*Replica, error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	return f.start(i)
+	return s.Start(i)
 }
 
-func (f *fleet) end(i int, r *replica) error {
+func (s *Supervisor) end(i int, r *Replica) error {
 	r.stop()
 	select {
 	case <-r.ended:
-	case <-time.After(f.patience):
+	case <-time.After(s.Patience):
 		r.kill()
 		<-r.ended
-		return fmt.Errorf("replica %d did not end within %v", i+1, f.patience)
+		return fmt.Errorf("replica %d did not end within %v", i+1, s.Patience)
 	}
 	if r.err != nil {
 		return fmt.Errorf("replica %d: %w", i+1, r.err)
