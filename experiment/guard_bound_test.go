@@ -13,7 +13,7 @@ import (
 // A call costs the server 10 µs, and the candidate's guard 0.4 µs more than the
 // baseline's: 4 %. What was measured must be said where it is beyond that.
 func TestTheBoundSaysWhatWasMeasuredBeyondIt(t *testing.T) {
-	busiest := trial.Cell{Result: &load.Result{Ops: 100_000, Duration: time.Second}, Server: &trial.Usage{CPUSec: 1}}
+	busiest := trial.Cell{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Ops: 100_000}, Cost: load.Cost{Server: &load.Usage{CPUSec: 1}}}}
 	for _, c := range []struct {
 		low, high float64
 		beyond    bool

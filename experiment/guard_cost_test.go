@@ -14,15 +14,24 @@ import (
 
 // 100 000 calls in a second, each of 50 µs, on 2 cores: 5 at once.
 func guarded(server float64, codes ...string) GuardedCall {
-	r := &load.Result{Ops: 100_000, Duration: time.Second, ThroughputPerSec: 100_000, GeneratorCores: 2,
-		GeneratorCPUSec: 0.5, Service: hist.New()}
+	r := &load.Result{
+		Duration: time.Second, ThroughputPerSec: 100_000,
+		Counts: load.Counts{
+			Ops:     100_000,
+			Service: hist.New(),
+		},
+		Cost: load.Cost{
+			GeneratorCores:  2,
+			GeneratorCPUSec: 0.5,
+		},
+	}
 	r.Service.Record(50 * time.Microsecond)
 	for _, code := range codes {
 		r.Warnings = append(r.Warnings, stat.Warning{Code: code})
 	}
 	c := trial.Cell{Result: r}
 	if server > 0 {
-		c.Server = &trial.Usage{CPUSec: server}
+		c.Server = &load.Usage{CPUSec: server}
 	}
 	return GuardedCall{Busy: c, Alone: 40 * time.Microsecond}
 }

@@ -57,8 +57,11 @@ func (f *File) publishedCell(table Published, row Row) (trial.Cell, bool) {
 	r := &load.Result{
 		Target: "published:" + f.ID, Model: load.ClosedModel, Concurrency: vus, Duration: window,
 		Plan:    load.Plan{VUs: vus, Duration: window},
-		Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
-		Response: hist.New(), Service: hist.New(), StartLag: hist.New(), Stopped: load.StoppedByDuration,
+		Stopped: load.StoppedByDuration,
+		Counts: load.Counts{
+			Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
+			Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		},
 	}
 	r.Response.RecordN(time.Duration(response), n)
 	r.Service.RecordN(time.Duration(cmp.Or(service, exchange, response)), n)

@@ -37,7 +37,7 @@ func TestLate(t *testing.T) {
 		{"closed: 6 % on average", ClosedModel, 600 * us, 10 * ms, false},
 	}
 	for _, tt := range tests {
-		r := newResult()
+		r := &Result{Counts: NewCounts()}
 		r.Model, r.Completed = tt.model, 1000
 		r.StartLag.RecordN(tt.lag, 1000)
 		r.Response.RecordN(tt.response, 1000)
@@ -83,7 +83,7 @@ func TestUnsteady(t *testing.T) {
 		{"open: a rate that changes by plan", ramp, series(10, falling, slowing), false},
 	}
 	for _, tt := range tests {
-		r := newResult()
+		r := &Result{Counts: NewCounts()}
 		r.Plan.Pacer, r.Series = tt.pacer, tt.series
 		r.Model = r.Plan.Model()
 		r.Duration = min(time.Duration(len(tt.series))*time.Second, 10*time.Second+time.Second/2)

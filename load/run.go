@@ -100,7 +100,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 		shards = min(runtime.GOMAXPROCS(0), plan.VUs)
 	}
 	for i := range shards {
-		r.shards = append(r.shards, &Shard{run: r, part: LoopPart{i, shards, plan.VUs}, sum: newResult()})
+		r.shards = append(r.shards, &Shard{run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts()})
 	}
 	if plan.Pacer == nil {
 		r.kind = ""
@@ -295,26 +295,22 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// result sums up the shards, which are closed, in the first one's sum: a result
-// that is not needed twice is not copied. What is derived is still missing.
+// result adds up the shards, which are closed. What is derived is still missing.
 func (r *run) result(w watched) *Result {
-	sum := r.shards[0].sum
-	sum.Model, sum.Concurrency, sum.Plan = r.plan.Model(), r.plan.VUs, r.plan
-	sum.GeneratorCores, sum.Timer = runtime.GOMAXPROCS(0), r.kind
-	sum.take(w)
+	sum := &Result{
+		Model: r.plan.Model(), Concurrency: r.plan.VUs, Plan: r.plan, Timer: r.kind,
+		Counts: r.shards[0].counts, // its histograms are not needed twice: not copied
+		Cost:   w.cost(), Stopped: r.stopReason(w),
+	}
 	var begun int64
 	var last time.Duration
 	for i, s := range r.shards {
-		s.mu.Lock()
 		if i > 0 {
-			sum.add(s.sum)
+			sum.Counts.Add(&s.counts)
 		}
 		begun += s.begun.Load()
 		last = max(last, s.last)
-		sum.addSeries(s.series)
-		s.mu.Unlock()
 	}
-	sum.Stopped = r.stopReason(w)
 	end := w.closedAt
 	if sum.Stopped == StoppedByIterations || sum.Stopped == StoppedByArrivals && r.plan.Duration == 0 {
 		end = max(last, r.plan.Warmup)
@@ -347,18 +343,6 @@ func (r *run) stopReason(w watched) StopReason {
 		return StoppedByIterations
 	}
 	return StoppedByArrivals
-}
-
-func (r *Result) addSeries(series []Second) {
-	for i, s := range series {
-		if i == len(r.Series) {
-			r.Series = append(r.Series, Second{})
-		}
-		r.Series[i].Completed += s.Completed
-		r.Series[i].Failed += s.Failed
-		r.Series[i].Errored += s.Errored
-		r.Series[i].ResponseSum += s.ResponseSum
-	}
 }
 
 // trimSeries leaves out completions after the measured window.

@@ -23,8 +23,7 @@ type Shard struct {
 	closed atomic.Bool // nothing is begun or recorded any more; set under mu
 	mu     sync.Mutex
 	last   time.Duration // latest completion
-	sum    *Result       // only what Result.add merges
-	series []Second
+	counts Counts
 	_      [64]byte // keeps neighbours off this cache line
 }
 
@@ -104,4 +103,38 @@ func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 		s.begun.Add(1)
 	}
 	return true
+}
+
+// Finish records an iteration that was begun. The outcome counts if err is nil.
+func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error) {
+	if !it.counted {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed.Load() {
+		return
+	}
+	s.last = max(s.last, end)
+	opens := s.run.plan.Warmup
+	s.counts.Record(Iteration{Due: it.Due - opens, Start: it.Start - opens}, end-opens, out, err)
+	if sample := s.run.plan.Sample; sample != nil {
+		s.run.sampling.Lock()
+		sample(Sample{Due: it.Due, Start: it.Start, End: end, Outcome: *out, Err: err})
+		s.run.sampling.Unlock()
+	}
+}
+
+func (s *Shard) close() {
+	s.mu.Lock()
+	s.closed.Store(true)
+	s.mu.Unlock()
+}
+
+func (s *Shard) progress(p *Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Completed += s.counts.Completed
+	p.Failed += s.counts.Failed
+	p.Errored += s.counts.ErroredTotal()
 }

@@ -44,16 +44,26 @@ func abForms() map[string]*report.AB {
 		result.ThroughputPerSec = float64(result.Completed) / result.Duration.Seconds()
 		return &report.AB{Result: &result, Times: times, Host: "localhost", Port: 8080, Path: "/a?b=<c>", Server: "nginx/1.22.1", Length: 61}
 	}
-	right := load.Result{Duration: 1250 * time.Millisecond, Planned: 300, Completed: 300, BytesIn: 64_500, BodyIn: 18_300, BytesOut: 30_000,
-		Statuses: map[int]int64{200: 300}}
+	right := load.Result{
+		Duration: 1250 * time.Millisecond,
+		Counts: load.Counts{
+			Planned: 300, Completed: 300, BytesIn: 64_500, BodyIn: 18_300, BytesOut: 30_000,
+			Statuses: map[int]int64{200: 300},
+		},
+	}
 	// 100 of 400 are wrong: 40 by status, 20 by length, 40 without an answer.
-	wrong := load.Result{Duration: 2 * time.Second, Planned: 400, Completed: 300, Failed: 60, BytesIn: 60_000, BodyIn: 18_000, BytesOut: 30_000,
-		Statuses: map[int]int64{200: 320, 503: 40},
-		Faults: []load.Fault{{Status: 503, Count: 40, Example: "HTTP/1.0 503 Service\x1b Unavailable\r\nA: b\r\n\r\nbusy"},
-			{Check: "length", Count: 20}},
-		Errored:  map[load.ErrorKind]int64{load.Refused: 1, load.Closed: 16, load.Reset: 2, load.Timeout: 20, load.Protocol: 1},
-		Examples: map[load.ErrorKind]string{load.Refused: "connection refused"}}
-	nothing := load.Result{Duration: time.Millisecond, Planned: 13, Unfinished: 2, Errored: map[load.ErrorKind]int64{load.Refused: 11}}
+	wrong := load.Result{
+		Duration: 2 * time.Second,
+		Counts: load.Counts{
+			Planned: 400, Completed: 300, Failed: 60, BytesIn: 60_000, BodyIn: 18_000, BytesOut: 30_000,
+			Statuses: map[int]int64{200: 320, 503: 40},
+			Faults: []load.Fault{{Status: 503, Count: 40, Example: "HTTP/1.0 503 Service\x1b Unavailable\r\nA: b\r\n\r\nbusy"},
+				{Check: "length", Count: 20}},
+			Errored:  map[load.ErrorKind]int64{load.Refused: 1, load.Closed: 16, load.Reset: 2, load.Timeout: 20, load.Protocol: 1},
+			Examples: map[load.ErrorKind]string{load.Refused: "connection refused"},
+		},
+	}
+	nothing := load.Result{Duration: time.Millisecond, Counts: load.Counts{Planned: 13, Unfinished: 2, Errored: map[load.ErrorKind]int64{load.Refused: 11}}}
 
 	forms := map[string]*report.AB{
 		"kept": form(right, 300, false), "strict": form(right, 300, true), "tls": form(right, 300, true),
@@ -136,7 +146,7 @@ func TestABTimesAgreeWithTheList(t *testing.T) {
 			squares += (float64(d) - mean) * (float64(d) - mean)
 		}
 		slices.Sort(list)
-		form := report.AB{Result: &load.Result{Completed: int64(len(list)), Duration: time.Second}, Times: times}
+		form := report.AB{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: int64(len(list))}}, Times: times}
 		var b bytes.Buffer
 		if err := form.Text(&b); err != nil {
 			t.Fatal(err)
@@ -161,7 +171,7 @@ func TestABRanks(t *testing.T) {
 	for i := range 20 {
 		times.Add(load.Sample{End: time.Duration(i+1) * time.Millisecond})
 	}
-	form := report.AB{Result: &load.Result{Completed: 20, Duration: time.Second}, Times: times, Strict: true}
+	form := report.AB{Result: &load.Result{Duration: time.Second, Counts: load.Counts{Completed: 20}}, Times: times, Strict: true}
 	var text, csv bytes.Buffer
 	if err := form.Text(&text); err != nil {
 		t.Fatal(err)

@@ -39,10 +39,13 @@ func closedResult(target string, vus int, n int64) *load.Result {
 	return &load.Result{
 		Target: target, Model: load.ClosedModel, Concurrency: vus, Duration: window,
 		Plan:    load.Plan{VUs: vus, Duration: window, Warmup: time.Second, Timeout: 5 * time.Second, Seed: 1},
-		Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
-		Response: spread(n, mean/2, mean*3/2), Service: spread(n, mean/2, mean*3/2), StartLag: spread(n, 0, 1000),
-		BytesIn: 120 * n, BytesOut: 80 * n, GeneratorCPUSec: 2.5, GeneratorCores: 2,
 		Stopped: load.StoppedByDuration,
+		Counts: load.Counts{
+			Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
+			Response: spread(n, mean/2, mean*3/2), Service: spread(n, mean/2, mean*3/2), StartLag: spread(n, 0, 1000),
+			BytesIn: 120 * n, BytesOut: 80 * n,
+		},
+		Cost: load.Cost{GeneratorCPUSec: 2.5, GeneratorCores: 2},
 	}
 }
 
@@ -156,9 +159,13 @@ func roundOf(t *trial.Trials, name string, level, round int, a arm) {
 	r := &load.Result{
 		Target: "http://127.0.0.1:8080/" + name, Model: load.ClosedModel, Concurrency: level, Duration: time.Second,
 		Plan:    load.Plan{VUs: level, Duration: time.Second},
-		Planned: a.completed + a.failed, Completed: a.completed, Failed: a.failed, Ops: a.completed,
-		Errored: map[load.ErrorKind]int64{}, Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
-		GeneratorCPUSec: a.generatorSec, GeneratorCores: 2, Stopped: load.StoppedByDuration,
+		Stopped: load.StoppedByDuration,
+		Counts: load.Counts{
+			Planned: a.completed + a.failed, Completed: a.completed, Failed: a.failed, Ops: a.completed,
+			Errored: map[load.ErrorKind]int64{}, Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		},
+		Cost: load.Cost{GeneratorCPUSec: a.generatorSec, GeneratorCores: 2,
+			Server: &load.Usage{CPUSec: a.serverNS * float64(a.completed) / 1e9, RSSBytes: 20 << 20, Threads: 8}},
 	}
 	for i, h := range []*hist.Histogram{r.Response, r.Service, r.StartLag} {
 		if i == 2 {
@@ -167,7 +174,7 @@ func roundOf(t *trial.Trials, name string, level, round int, a arm) {
 		h.RecordN(mean*4/5, a.completed/2)
 		h.RecordN(mean*6/5, a.completed-a.completed/2)
 	}
-	c := trial.Cell{Arm: name, Round: round, Result: r, Server: &trial.Usage{CPUSec: a.serverNS * float64(a.completed) / 1e9, RSSBytes: 20 << 20, Threads: 8}}
+	c := trial.Cell{Arm: name, Round: round, Result: r}
 	t.Rounds = append(t.Rounds, c)
 	t.Blocks = append(t.Blocks, trial.Block{
 		Arm: name, Concurrency: level, Round: round, Pair: 1, Order: len(t.Blocks) + 1, Duration: time.Second,

@@ -46,7 +46,8 @@ func openCell(n int64, slow, late bool) trial.Cell {
 		r.Service, r.StartLag = spread(n, time.Millisecond, 2*time.Millisecond), spread(n, 0, 28*time.Millisecond)
 	}
 	r.Derive()
-	return trial.Cell{Result: r, Server: &trial.Usage{CPUSec: 0.5}}
+	r.Server = &load.Usage{CPUSec: 0.5}
+	return trial.Cell{Result: r}
 }
 
 func TestSearchesSayWhatTheyFound(t *testing.T) {

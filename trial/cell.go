@@ -18,34 +18,6 @@ type Cell struct {
 	// Round counts from 1; 0 is the sum of all rounds.
 	Round int `json:"round,omitempty"`
 	*load.Result
-	// Server is what the subject used over the measured windows; nil when there
-	// is no process of ours to sample.
-	Server *Usage `json:"server,omitempty"`
-}
-
-// Usage is what a process tree used over a stretch of time.
-type Usage struct {
-	CPUSec              float64 `json:"cpu_s"`
-	RSSBytes            int64   `json:"rss_bytes"` // the largest seen at the end of a block
-	Threads             int     `json:"threads"`   // likewise
-	VoluntarySwitches   int64   `json:"voluntary_switches"`
-	InvoluntarySwitches int64   `json:"involuntary_switches"`
-	// WaitedSec is how long its threads were able to run and had no core.
-	WaitedSec float64 `json:"waited_s,omitempty"`
-	// CPUs is how many CPUs it may use, and SharedCPUs how many of these the
-	// generator may use, too; both 0: not known, taken as all and all.
-	CPUs       int `json:"cpus,omitempty"`
-	SharedCPUs int `json:"shared_cpus,omitempty"`
-}
-
-func (u *Usage) add(o Usage) {
-	u.CPUSec += o.CPUSec
-	u.RSSBytes = max(u.RSSBytes, o.RSSBytes)
-	u.Threads = max(u.Threads, o.Threads)
-	u.VoluntarySwitches += o.VoluntarySwitches
-	u.InvoluntarySwitches += o.InvoluntarySwitches
-	u.WaitedSec += o.WaitedSec
-	u.CPUs, u.SharedCPUs = o.CPUs, o.SharedCPUs
 }
 
 // A Block is one stretch of one arm.
@@ -79,12 +51,6 @@ func MergeCells(cells []Cell) Cell {
 	results := make([]*load.Result, len(cells))
 	for i, c := range cells {
 		results[i] = c.Result
-		if c.Server != nil {
-			if sum.Server == nil {
-				sum.Server = new(Usage)
-			}
-			sum.Server.add(*c.Server)
-		}
 	}
 	sum.Result = load.Merge(results...)
 	sum.Derive()
@@ -135,7 +101,7 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	c := Cell{Result: result}
 	if errors.Join(failed, err) == nil {
 		used, around := edges[1].Sub(edges[0]), after.Sub(before)
-		c.Server = &Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
+		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
 			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches}
 	}

@@ -13,10 +13,13 @@ import (
 // cell makes a cell of 1000 right answers in one second on two cores.
 func cell(change func(*Cell)) Cell {
 	c := Cell{Arm: "a", Result: &load.Result{
-		Model: load.ClosedModel, Concurrency: 10, Duration: time.Second, GeneratorCores: 2,
-		Planned: 1000, Completed: 1000, Ops: 1000, GeneratorCPUSec: 0.2,
-		Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
-	}, Server: &Usage{CPUSec: 0.4}}
+		Model: load.ClosedModel, Concurrency: 10, Duration: time.Second,
+		Counts: load.Counts{
+			Planned: 1000, Completed: 1000, Ops: 1000,
+			Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		},
+		Cost: load.Cost{GeneratorCores: 2, GeneratorCPUSec: 0.2, Server: &load.Usage{CPUSec: 0.4}},
+	}}
 	c.Service.RecordN(10*time.Millisecond, 1000) // 1000/s · 10 ms = 10 VUs busy: the generator takes nothing
 	c.Response.RecordN(10*time.Millisecond, 1000)
 	c.StartLag.RecordN(0, 1000)
@@ -117,7 +120,7 @@ func oneLoop(change func(*Cell)) func(*Cell) {
 func pinned(generator, server float64) func(*Cell) {
 	return oneLoop(func(c *Cell) {
 		c.GeneratorCPUSec, c.GeneratorCores, c.GeneratorCPUs = generator, 1, 1
-		*c.Server = Usage{CPUSec: server, CPUs: 1}
+		*c.Server = load.Usage{CPUSec: server, CPUs: 1}
 	})
 }
 
@@ -126,7 +129,7 @@ func crowdedBy(generator, server, waited float64) func(*Cell) {
 	return func(c *Cell) {
 		c.MachineCPUSec, c.MachineCores = 2, 2
 		c.GeneratorCPUSec, c.GeneratorWaitedSec = generator, waited
-		*c.Server = Usage{CPUSec: server, WaitedSec: waited}
+		*c.Server = load.Usage{CPUSec: server, WaitedSec: waited}
 	}
 }
 

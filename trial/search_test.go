@@ -21,8 +21,14 @@ func searchDesign(objectives ...string) SearchDesign {
 // simulated searches with attempts whose outcomes are drawn, and says how many
 // were needed. One VU alone comes to so many iterations per second.
 func simulated(d SearchDesign, alone float64, outcome func(rate float64) AttemptOutcome) *Search {
-	one := Cell{Result: &load.Result{Completed: int64(alone), Planned: int64(alone), Duration: time.Second, Model: load.ClosedModel,
-		Concurrency: 1, Response: hist.New(), Service: hist.New(), StartLag: hist.New()}}
+	one := Cell{Result: &load.Result{
+		Duration: time.Second, Model: load.ClosedModel,
+		Concurrency: 1,
+		Counts: load.Counts{
+			Completed: int64(alone), Planned: int64(alone),
+			Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		},
+	}}
 	for _, h := range []*hist.Histogram{one.Response, one.Service} {
 		h.RecordN(time.Millisecond, one.Completed)
 	}

@@ -17,8 +17,13 @@ func visit(vus int, completed int64) Cell {
 	mean := time.Duration(float64(vus) * float64(time.Second) / float64(completed))
 	r := &load.Result{
 		Target: "http://127.0.0.1:1/", Model: load.ClosedModel, Concurrency: vus, Duration: time.Second,
-		Plan: load.Plan{VUs: vus, Duration: time.Second}, Planned: completed, Completed: completed, Ops: completed,
-		Response: hist.New(), Service: hist.New(), StartLag: hist.New(), Engine: load.EventLoop, Loops: 1, GeneratorCores: 2,
+		Plan:   load.Plan{VUs: vus, Duration: time.Second},
+		Engine: load.EventLoop, Loops: 1,
+		Counts: load.Counts{
+			Planned: completed, Completed: completed, Ops: completed,
+			Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+		},
+		Cost: load.Cost{GeneratorCores: 2},
 	}
 	r.Response.RecordN(mean, completed)
 	r.Service.RecordN(mean, completed)

@@ -76,8 +76,8 @@ func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error)
 func addRound(t *trial.Trials, round int, names map[string]string, pairs []pair) {
 	sums := map[string]*trial.Cell{}
 	for _, arm := range t.Arms {
-		cell := &trial.Cell{Arm: arm, Round: round, Result: load.Merge(), Server: new(trial.Usage)}
-		cell.Concurrency = vus
+		cell := &trial.Cell{Arm: arm, Round: round, Result: load.Merge()}
+		cell.Concurrency, cell.Server = vus, new(load.Usage)
 		sums[arm] = cell
 	}
 	for i, p := range pairs {

@@ -15,6 +15,7 @@ import (
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/sink"
+	"contend/load"
 	"contend/report"
 	running "contend/subject"
 	"contend/trial"
@@ -114,7 +115,7 @@ func (d *uplinkDemo) arguments(c gen.Config) []string {
 
 func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 	var parts []report.UplinkPart
-	server := &trial.Usage{RSSBytes: r.Router.RSSBytes, Threads: r.Router.Threads, CPUs: r.Router.CPUs, SharedCPUs: r.Router.SharedCPUs}
+	server := &load.Usage{RSSBytes: r.Router.RSSBytes, Threads: r.Router.Threads, CPUs: r.Router.CPUs, SharedCPUs: r.Router.SharedCPUs}
 	generator := 0.0
 	for _, p := range r.Parts {
 		parts = append(parts, report.UplinkPart{Name: p.Name, CPUSec: p.CPU.Seconds()})
@@ -124,8 +125,8 @@ func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 			server.CPUSec += p.CPU.Seconds()
 		}
 	}
-	cell := trial.Cell{Result: r.Load, Server: server}
-	cell.GeneratorCPUSec, cell.Local = generator, true
+	cell := trial.Cell{Result: r.Load}
+	cell.Server, cell.GeneratorCPUSec, cell.Local = server, generator, true
 	doc := newDocument("uplink demo")
 	doc.AddUplink(cell, account(r.Result, r.Redis, parts...))
 	return d.uplinkReport(ctx, doc, r.Result, &d.out)

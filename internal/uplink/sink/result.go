@@ -95,10 +95,14 @@ func (s *sink) load(r *Result, interrupted bool) *load.Result {
 		Target: s.config.URL, Model: load.OpenModel, Concurrency: 1,
 		Plan:     load.Plan{VUs: 1, Pacer: s.config.Pacer, Iterations: r.Distinct + r.Lost},
 		Duration: r.Total,
-		Planned:  r.Distinct + r.Lost, Completed: r.Distinct, Failed: failed, Unfinished: r.Lost - failed, Ops: r.Distinct,
-		Errored: map[load.ErrorKind]int64{}, Response: t.response, Service: t.service, StartLag: t.lag,
-		BytesIn: t.allBytes, BytesOut: t.bytesOut, Series: slices.Clone(t.series), Engine: load.Goroutines,
-		GeneratorCPUSec: r.CPUSec, GeneratorCores: runtime.GOMAXPROCS(0), Stopped: load.StoppedByIterations,
+		Engine:   load.Goroutines,
+		Stopped:  load.StoppedByIterations,
+		Counts: load.Counts{
+			Planned: r.Distinct + r.Lost, Completed: r.Distinct, Failed: failed, Unfinished: r.Lost - failed, Ops: r.Distinct,
+			Errored: map[load.ErrorKind]int64{}, Response: t.response, Service: t.service, StartLag: t.lag,
+			BytesIn: t.allBytes, BytesOut: t.bytesOut, Series: slices.Clone(t.series),
+		},
+		Cost: load.Cost{GeneratorCPUSec: r.CPUSec, GeneratorCores: runtime.GOMAXPROCS(0)},
 	}
 	if s.config.Pacer == nil && !t.hasLag {
 		l.Model = load.ClosedModel

@@ -1,0 +1,89 @@
+package load
+
+import (
+	"os"
+	"runtime"
+)
+
+// Cost is what the machine spent in the measured window, in seconds. A figure
+// of 0 is not known on this system, or was none.
+type Cost struct {
+	// GeneratorCPUSec is the user and system time of this process (of the target
+	// too, if that is in process), and GeneratorCores how many cores it may use.
+	GeneratorCPUSec float64 `json:"generator_cpu_s"`
+	GeneratorCores  int     `json:"generator_cores"`
+	// GeneratorCPUs is the number of CPUs that the process may run on, and
+	// GeneratorCPULimit that of its control group, in cores; 0: none, or not known.
+	GeneratorCPUs     int     `json:"generator_cpus,omitempty"`
+	GeneratorCPULimit float64 `json:"generator_cpu_limit,omitempty"`
+	// GeneratorWaitedSec is how long threads of the generator (those of the event
+	// loops, or all) were able to run and had no core, and GeneratorStalledSec how
+	// long the whole process could not run for another reason: it was stopped, or
+	// its virtual machine was.
+	GeneratorWaitedSec  float64 `json:"generator_waited_s,omitempty"`
+	GeneratorStalledSec float64 `json:"generator_stalled_s,omitempty"`
+	// MachineCPUSec is the CPU time that was not idle, of all processes on the
+	// machine, which has MachineCores.
+	MachineCPUSec float64 `json:"machine_cpu_s,omitempty"`
+	MachineCores  int     `json:"machine_cores,omitempty"`
+	// Server is what the system under test used; nil when there is no process of
+	// ours to sample.
+	Server *Usage `json:"server,omitempty"`
+}
+
+// Usage is what a process tree used over a stretch of time.
+type Usage struct {
+	CPUSec              float64 `json:"cpu_s"`
+	RSSBytes            int64   `json:"rss_bytes"` // the largest seen at the end of a run
+	Threads             int     `json:"threads"`   // likewise
+	VoluntarySwitches   int64   `json:"voluntary_switches"`
+	InvoluntarySwitches int64   `json:"involuntary_switches"`
+	// WaitedSec is how long its threads were able to run and had no core.
+	WaitedSec float64 `json:"waited_s,omitempty"`
+	// CPUs is how many CPUs it may use, and SharedCPUs how many of these the
+	// generator may use, too; both 0: not known, taken as all and all.
+	CPUs       int `json:"cpus,omitempty"`
+	SharedCPUs int `json:"shared_cpus,omitempty"`
+}
+
+// Add adds up what two runs on the same machine cost.
+func (c *Cost) Add(o *Cost) {
+	c.GeneratorCPUSec += o.GeneratorCPUSec
+	c.GeneratorCores = max(c.GeneratorCores, o.GeneratorCores)
+	c.GeneratorCPUs = max(c.GeneratorCPUs, o.GeneratorCPUs)
+	c.GeneratorCPULimit = max(c.GeneratorCPULimit, o.GeneratorCPULimit)
+	c.GeneratorWaitedSec += o.GeneratorWaitedSec
+	c.GeneratorStalledSec += o.GeneratorStalledSec
+	c.MachineCPUSec += o.MachineCPUSec
+	c.MachineCores = max(c.MachineCores, o.MachineCores)
+	if o.Server != nil {
+		sum := *o.Server
+		if c.Server != nil {
+			sum.add(c.Server)
+		}
+		c.Server = &sum // what was handed in stays as it is
+	}
+}
+
+func (u *Usage) add(o *Usage) {
+	u.CPUSec += o.CPUSec
+	u.RSSBytes = max(u.RSSBytes, o.RSSBytes)
+	u.Threads = max(u.Threads, o.Threads)
+	u.VoluntarySwitches += o.VoluntarySwitches
+	u.InvoluntarySwitches += o.InvoluntarySwitches
+	u.WaitedSec += o.WaitedSec
+	u.CPUs, u.SharedCPUs = max(u.CPUs, o.CPUs), max(u.SharedCPUs, o.SharedCPUs)
+}
+
+// cost is what the process and the machine used in the measured window.
+func (w watched) cost() Cost {
+	c := Cost{
+		GeneratorCPUs: cpuSet(), GeneratorCPULimit: CPULimit(os.DirFS("/")), GeneratorCores: runtime.GOMAXPROCS(0),
+		GeneratorWaitedSec: w.spent.waited.Seconds(), GeneratorStalledSec: w.stalled.Seconds(),
+		MachineCPUSec: w.spent.machine.Seconds(), MachineCores: w.spent.cores,
+	}
+	if w.spent.cpuKnown {
+		c.GeneratorCPUSec = w.spent.cpu.Seconds()
+	}
+	return c
+}

@@ -1,0 +1,342 @@
+package load
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"contend/hist"
+)
+
+// Counts is what iterations brought. Only iterations due inside the measured
+// window count, and they add up:
+//
+//	Planned = Completed + Failed + sum of Errored + Dropped + Unfinished
+//
+// NewCounts makes one to record into; the zero value can only be read. It is not
+// safe for concurrent use.
+type Counts struct {
+	Planned   int64 `json:"planned"`   // due in the measured window
+	Completed int64 `json:"completed"` // right answers
+	Failed    int64 `json:"failed"`    // wrong answers
+	// Errored counts the iterations without a valid answer, by kind.
+	Errored    map[ErrorKind]int64 `json:"errored"`
+	Dropped    int64               `json:"dropped"`    // never started
+	Unfinished int64               `json:"unfinished"` // cut off by the end
+	// Ops is the number of operations of the completed iterations.
+	Ops int64 `json:"ops"`
+
+	// Response is due → completion, Service is start → completion and StartLag
+	// is start − due, of the completed iterations.
+	Response *hist.Histogram `json:"response_ns"`
+	Service  *hist.Histogram `json:"service_ns"`
+	StartLag *hist.Histogram `json:"start_lag_ns"`
+	// Service times of answers that were wrong, and of iterations without one.
+	FailedService  *hist.Histogram `json:"failed_service_ns,omitempty"`
+	ErroredService *hist.Histogram `json:"errored_service_ns,omitempty"`
+	// Phases of the completed iterations, where the target measures them.
+	Connect   *hist.Histogram `json:"connect_ns,omitempty"`
+	FirstByte *hist.Histogram `json:"first_byte_ns,omitempty"`
+	Exchange  *hist.Histogram `json:"exchange_ns,omitempty"`
+	// Message holds the latencies of the single messages of streams.
+	Message *hist.Histogram `json:"message_ns,omitempty"`
+
+	BytesIn  int64 `json:"bytes_in"`
+	BytesOut int64 `json:"bytes_out"`
+	// BodyIn is the part of BytesIn that is content, where the protocol tells.
+	BodyIn int64 `json:"body_in_bytes,omitempty"`
+	// Statuses counts answers by the protocol's status, where it has one.
+	Statuses map[int]int64 `json:"statuses,omitempty"`
+	// Faults are the causes of the failed answers, in the order of their first.
+	Faults []Fault `json:"faults,omitempty"`
+	// Requests holds the shares of the named requests, if the target has several.
+	Requests map[string]*RequestResult `json:"requests,omitempty"`
+	// Examples holds the first error text of each kind.
+	Examples map[ErrorKind]string `json:"examples,omitempty"`
+	// Series is the course of the run: one entry for each second of the
+	// measured window, by completion. The last may be a part of a second.
+	Series []Second `json:"series,omitempty"`
+}
+
+// A Fault is one cause of failed answers: a check that they broke or, where
+// that is empty, their status.
+type Fault struct {
+	Check  string `json:"check,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Count  int64  `json:"count"`
+	// Example is the beginning of the first such answer.
+	Example string `json:"example,omitempty"`
+}
+
+// A RequestResult is one named request's share of a result.
+type RequestResult struct {
+	Completed int64           `json:"completed"`
+	Failed    int64           `json:"failed"`
+	Errored   int64           `json:"errored"`
+	Service   *hist.Histogram `json:"service_ns"`
+}
+
+// A Second is one second of the course of a run.
+type Second struct {
+	Completed int64 `json:"completed"`
+	Failed    int64 `json:"failed,omitempty"`
+	Errored   int64 `json:"errored,omitempty"`
+	// ResponseSum is the sum of the response times of the completed.
+	ResponseSum time.Duration `json:"response_sum_ns,omitempty"`
+}
+
+// NewCounts returns counts of nothing, to be recorded into.
+func NewCounts() Counts {
+	return Counts{
+		Errored:  map[ErrorKind]int64{},
+		Statuses: map[int]int64{},
+		Examples: map[ErrorKind]string{},
+		Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+	}
+}
+
+// ErroredTotal returns the number of iterations without a valid answer.
+func (c *Counts) ErroredTotal() int64 {
+	var sum int64
+	for _, n := range c.Errored {
+		sum += n
+	}
+	return sum
+}
+
+// Accounted returns how many iterations are known to have completed, failed,
+// errored, been dropped or not finished: Planned, unless one was lost or counted
+// twice.
+func (c *Counts) Accounted() int64 {
+	return c.Completed + c.Failed + c.ErroredTotal() + c.Dropped + c.Unfinished
+}
+
+// Record counts an iteration that ended at the given time: as errored if err is
+// not nil, and otherwise as its outcome says. All times are offsets from the
+// opening of the measured window, none before it. Planned, Dropped and Unfinished
+// are the caller's to count.
+func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error) {
+	second := c.second(end)
+	switch {
+	case err != nil:
+		second.Errored++
+		c.errored(end-it.Start, out, err)
+	case out.Failed:
+		second.Failed++
+		c.failed(end-it.Start, out)
+	default:
+		second.Completed++
+		second.ResponseSum += end - it.Due
+		c.completed(it, end, out)
+	}
+}
+
+func (c *Counts) errored(service time.Duration, out *Outcome, err error) {
+	kind := KindOf(err)
+	c.Errored[kind]++
+	if _, known := c.Examples[kind]; !known {
+		c.Examples[kind] = clip(err.Error())
+	}
+	if out.Request != "" {
+		c.request(out.Request).Errored++
+	}
+	record(&c.ErroredService, service)
+}
+
+func (c *Counts) failed(service time.Duration, out *Outcome) {
+	c.answered(out)
+	c.Failed++
+	c.fault(out)
+	if out.Request != "" {
+		c.request(out.Request).Failed++
+	}
+	record(&c.FailedService, service)
+}
+
+func (c *Counts) completed(it Iteration, end time.Duration, out *Outcome) {
+	c.answered(out)
+	c.Completed++
+	c.Ops += max(1, out.Ops)
+	c.Response.Record(end - it.Due)
+	c.Service.Record(end - it.Start)
+	c.StartLag.Record(it.Start - it.Due)
+	c.recordPhases(&out.Phases)
+	if out.Request != "" {
+		r := c.request(out.Request)
+		r.Completed++
+		r.Service.Record(end - it.Start)
+	}
+	for _, m := range out.Messages {
+		record(&c.Message, m)
+	}
+}
+
+func (c *Counts) recordPhases(p *Phases) {
+	if p.Connect > 0 {
+		record(&c.Connect, p.Connect)
+	}
+	if p.FirstByte > 0 {
+		record(&c.FirstByte, p.FirstByte)
+	}
+	if p.Exchange > 0 {
+		record(&c.Exchange, p.Exchange)
+	}
+}
+
+// answered counts what any answer brings.
+func (c *Counts) answered(out *Outcome) {
+	c.BytesIn += out.BytesIn
+	c.BytesOut += out.BytesOut
+	c.BodyIn += out.BodyIn
+	if out.Status != 0 {
+		c.countStatus(out.Status)
+	}
+}
+
+// maxStatuses bounds the memory that a hostile server's statuses can take while
+// they are recorded; further ones are counted under otherStatus.
+const (
+	maxStatuses = 100
+	otherStatus = -1
+)
+
+func (c *Counts) countStatus(status int) {
+	if _, known := c.Statuses[status]; !known && len(c.Statuses) >= maxStatuses {
+		status = otherStatus
+	}
+	c.Statuses[status]++
+}
+
+// fault counts a failed answer by its cause.
+func (c *Counts) fault(out *Outcome) {
+	f := Fault{Check: out.Check, Count: 1}
+	if f.Check == "" {
+		f.Status = out.Status
+	}
+	i := c.faultIndex(f)
+	if i < 0 && f.Check == "" && len(c.Faults) >= maxStatuses {
+		f.Status = otherStatus
+		i = c.faultIndex(f)
+	}
+	if i >= 0 {
+		c.Faults[i].Count++
+		return
+	}
+	f.Example = clip(string(out.Detail))
+	c.Faults = append(c.Faults, f)
+}
+
+func (c *Counts) faultIndex(f Fault) int {
+	return slices.IndexFunc(c.Faults, func(g Fault) bool { return g.Check == f.Check && g.Status == f.Status })
+}
+
+// request returns the share of a named request.
+func (c *Counts) request(name string) *RequestResult {
+	if c.Requests == nil {
+		c.Requests = map[string]*RequestResult{}
+	}
+	if c.Requests[name] == nil {
+		c.Requests[name] = &RequestResult{Service: hist.New()}
+	}
+	return c.Requests[name]
+}
+
+// second returns the entry of the series for a completion.
+func (c *Counts) second(end time.Duration) *Second {
+	i := int(end / time.Second)
+	for len(c.Series) <= i {
+		c.Series = append(c.Series, Second{})
+	}
+	return &c.Series[i]
+}
+
+// maxExample bounds an error text, part of which may be the server's.
+const maxExample = 500
+
+func clip(text string) string {
+	if len(text) <= maxExample {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxExample], "") + "…"
+}
+
+// Add adds up the counts of two parts of a run, or of runs. The order in which
+// several are added decides nothing but the order of Faults and whose examples
+// are kept.
+func (c *Counts) Add(o *Counts) {
+	c.Planned += o.Planned
+	c.Completed += o.Completed
+	c.Failed += o.Failed
+	addAll(c.Errored, o.Errored)
+	c.Dropped += o.Dropped
+	c.Unfinished += o.Unfinished
+	c.Ops += o.Ops
+	c.BytesIn += o.BytesIn
+	c.BytesOut += o.BytesOut
+	c.BodyIn += o.BodyIn
+	addAll(c.Statuses, o.Statuses)
+	for _, f := range o.Faults {
+		if i := c.faultIndex(f); i >= 0 {
+			c.Faults[i].Count += f.Count
+		} else {
+			c.Faults = append(c.Faults, f)
+		}
+	}
+	for name, r := range o.Requests {
+		mine := c.request(name)
+		mine.Completed += r.Completed
+		mine.Failed += r.Failed
+		mine.Errored += r.Errored
+		mine.Service.Merge(r.Service)
+	}
+	for kind, text := range o.Examples {
+		if _, known := c.Examples[kind]; !known {
+			c.Examples[kind] = text
+		}
+	}
+	c.addSeries(o.Series)
+	mergeHist(&c.Response, o.Response)
+	mergeHist(&c.Service, o.Service)
+	mergeHist(&c.StartLag, o.StartLag)
+	mergeHist(&c.FailedService, o.FailedService)
+	mergeHist(&c.ErroredService, o.ErroredService)
+	mergeHist(&c.Connect, o.Connect)
+	mergeHist(&c.FirstByte, o.FirstByte)
+	mergeHist(&c.Exchange, o.Exchange)
+	mergeHist(&c.Message, o.Message)
+}
+
+func addAll[K comparable](into, from map[K]int64) {
+	for key, n := range from {
+		into[key] += n
+	}
+}
+
+func (c *Counts) addSeries(series []Second) {
+	for i, s := range series {
+		if i == len(c.Series) {
+			c.Series = append(c.Series, Second{})
+		}
+		c.Series[i].Completed += s.Completed
+		c.Series[i].Failed += s.Failed
+		c.Series[i].Errored += s.Errored
+		c.Series[i].ResponseSum += s.ResponseSum
+	}
+}
+
+func record(h **hist.Histogram, d time.Duration) {
+	if *h == nil {
+		*h = hist.New()
+	}
+	(*h).Record(d)
+}
+
+func mergeHist(into **hist.Histogram, from *hist.Histogram) {
+	if from == nil {
+		return
+	}
+	if *into == nil {
+		*into = hist.New()
+	}
+	(*into).Merge(from)
+}
