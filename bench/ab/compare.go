@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"strconv"
 
 	"contend/bench/internal/paired"
-	"contend/stat"
 )
 
 // A bench is the options with what they lead to.
@@ -34,34 +32,29 @@ type figures [len(metrics)]float64
 // compare runs the pairs of one work and prints what they gave.
 func (b *bench) compare(ctx context.Context, w io.Writer, work, ab string) error {
 	b.requests = 20 * b.connections
-	us, them := []string{b.contend, "ab"}, []string{ab}
-	first, err := b.measure(ctx, us) // also a warm-up
+	tools := [][]string{{b.contend, "ab"}, {ab}}
+	first, err := b.measure(ctx, tools[0]) // also a warm-up
 	if err != nil {
 		return err
 	}
 	b.requests = max(b.requests, int(first[0]*b.block.Seconds()))
-	var ours, theirs []figures
-	for i := range b.pairs {
-		tools := [2][]string{us, them}
-		if i%2 == 1 {
-			tools = [2][]string{them, us}
-		}
-		var pair [2]figures
-		for j, tool := range tools {
-			if pair[j], err = b.measure(ctx, tool); err != nil {
-				return err
-			}
-		}
-		if i%2 == 1 {
-			pair[0], pair[1] = pair[1], pair[0]
-		}
-		ours, theirs = append(ours, pair[0]), append(theirs, pair[1])
+	blocks, err := paired.Alternate(len(tools), b.pairs, func(which int) (figures, error) {
+		return b.measure(ctx, tools[which])
+	})
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(w, "%s, %d requests a block, n = %d\n", work, b.requests, b.pairs)
+	fmt.Fprintf(w, "%s, %d requests a block\n", work, b.requests)
 	for i, metric := range metrics {
-		if err := b.print(w, metric, column(ours, i), column(theirs, i)); err != nil {
+		r, err := paired.NewRatio(column(blocks[0], i), column(blocks[1], i))
+		if err != nil {
 			return err
 		}
+		verdict := fmt.Sprintf("not shown to be within %.0f %%", 100*b.within)
+		if r.Bounded() && r.Low >= 1-b.within && r.High <= 1+b.within {
+			verdict = fmt.Sprintf("is within %.0f %%", 100*b.within)
+		}
+		fmt.Fprintf(w, "  %-7s medians %9.3f and %9.3f, %s\n", metric, paired.Median(r.Ours), paired.Median(r.Theirs), r.Report(verdict))
 	}
 	return nil
 }
@@ -72,30 +65,6 @@ func column(blocks []figures, i int) []float64 {
 		values = append(values, f[i])
 	}
 	return values
-}
-
-func (b *bench) print(w io.Writer, metric string, ours, theirs []float64) error {
-	var logs []float64
-	for i := range ours {
-		logs = append(logs, math.Log(ours[i]/theirs[i]))
-	}
-	effect, err := stat.Paired(logs, 0.95)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "  %-7s medians %9.3f and %9.3f, ratio %.4f", metric, paired.Median(ours), paired.Median(theirs), effect.Ratio)
-	if effect.Bounded() {
-		agree := "not shown to be"
-		if effect.Low >= 1-b.within && effect.High <= 1+b.within {
-			agree = "is"
-		}
-		fmt.Fprintf(w, " [%.4f, %.4f] (%.1f %%): %s within %.0f %%", effect.Low, effect.High, 100*effect.Confidence, agree, 100*b.within)
-	}
-	fmt.Fprintln(w)
-	for _, warning := range effect.Warnings {
-		fmt.Fprintf(w, "  %s: warning: %s\n", metric, warning.Text)
-	}
-	return nil
 }
 
 var (
@@ -112,8 +81,7 @@ func (b *bench) measure(ctx context.Context, tool []string) (figures, error) {
 	}
 	report, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
 		}
 		return figures{}, fmt.Errorf("%s: %w", tool[0], err)

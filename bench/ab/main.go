@@ -89,7 +89,15 @@ func run(ctx context.Context, w io.Writer, dir string, o options) error {
 	if runtime.NumCPU() < 2 {
 		taskset = ""
 	}
-	address, stop, err := startServer(ctx, taskset, o.burn)
+	var cpus []int // of the server
+	if taskset != "" {
+		cpus = []int{0}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	address, stop, err := paired.Serve(ctx, cpus, self, serverCommand, "{{addr}}", o.burn.String())
 	if err != nil {
 		return err
 	}
@@ -109,21 +117,4 @@ func run(ctx context.Context, w io.Writer, dir string, o options) error {
 	}
 	fmt.Fprintf(w, "load average now %s\n", paired.LoadAverage())
 	return nil
-}
-
-// startServer starts this program as the server.
-func startServer(ctx context.Context, taskset string, burn time.Duration) (address string, stop func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	if address, err = paired.FreeAddress(); err != nil {
-		return "", nil, err
-	}
-	args := []string{self, serverCommand, address, burn.String()}
-	if taskset != "" {
-		args = append([]string{taskset, "-c", "0"}, args...)
-	}
-	stop, err = paired.Serve(ctx, address, args[0], args[1:]...)
-	return address, stop, err
 }

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"slices"
+
+	"contend/bench/internal/paired"
 )
 
-// A table is one kind of work at several numbers of connections. A bar is what
-// the ratio to a peer shall reach; a peer without one is measured only.
+// A table is one kind of work at several numbers of connections. The bars are
+// what the ratio to each peer shall reach; 0: it is measured only.
 type table struct {
 	title string
 	work  // what all rows share
+	bars  []bar
 	rows  []row
+}
+
+type bar struct {
+	peer  string
+	ratio float64
 }
 
 type row struct {
@@ -26,8 +33,6 @@ type work struct {
 	fresh   bool   // a connection for each request
 	version string // HTTP: 1.1 unless given
 	rate    int    // arrivals per second; 0: closed model
-	bars    map[string]float64
-	peers   []string
 
 	url, address string
 	seconds      int
@@ -36,61 +41,73 @@ type work struct {
 var tables = map[string]table{
 	"small": {
 		title: "61 bytes, keep-alive",
-		work: work{path: "/", peers: []string{"wrk", "ab", bareCommand},
-			bars: map[string]float64{"wrk": 1.03, "ab": 1.03, bareCommand: 0.95}},
-		rows: []row{{1, 0}, {20, 0}, {50, 0}, {100, 0}, {1000, 0}},
+		work:  work{path: "/"},
+		bars:  []bar{{"wrk", 1.03}, {"ab", 1.03}, {bareCommand, 0.95}},
+		rows:  []row{{1, 0}, {20, 0}, {50, 0}, {100, 0}, {1000, 0}},
 	},
 	"big": {
 		title: "130 kB, keep-alive",
-		work: work{path: "/big.html", peers: []string{"fortio", "oha", "ab", "bombardier"},
-			bars: map[string]float64{"fortio": 1.05, "oha": 1.05, "ab": 1.05, "bombardier": 1.05}},
-		rows: []row{{20, 0}, {50, 0}, {100, 0}},
+		work:  work{path: "/big.html"},
+		bars:  []bar{{"fortio", 1.05}, {"oha", 1.05}, {"ab", 1.05}, {"bombardier", 1.05}},
+		rows:  []row{{20, 0}, {50, 0}, {100, 0}},
 	},
 	"connect": {
 		title: "61 bytes, a new connection for each request",
-		work:  work{path: "/", fresh: true, peers: []string{"ab"}, bars: map[string]float64{"ab": 1}},
+		work:  work{path: "/", fresh: true},
+		bars:  []bar{{"ab", 1}},
 		rows:  []row{{1, 0}, {50, 0}},
 	},
 	"tls": {
 		title: "61 bytes over TLS 1.3, keep-alive",
-		work: work{scheme: "https", path: "/", peers: []string{"oha", "h2load"},
-			bars: map[string]float64{"oha": 1, "h2load": 0.8}},
-		rows: []row{{50, 0}},
+		work:  work{scheme: "https", path: "/"},
+		bars:  []bar{{"oha", 1}, {"h2load", 0.8}},
+		rows:  []row{{50, 0}},
 	},
 	"h2": {
 		title: "61 bytes over HTTP/2 and TLS 1.3",
-		work: work{scheme: "https", path: "/", version: "2", peers: []string{"oha", "h2load"},
-			bars: map[string]float64{"oha": 1, "h2load": 0.8}},
-		rows: []row{{50, 1}, {10, 5}, {1, 50}},
+		work:  work{scheme: "https", path: "/", version: "2"},
+		bars:  []bar{{"oha", 1}, {"h2load", 0.8}},
+		rows:  []row{{50, 1}, {10, 5}, {1, 50}},
 	},
 	"h2c": {
 		title: "61 bytes over HTTP/2 without TLS",
-		work: work{path: "/", version: "2", peers: []string{"oha", "h2load"},
-			bars: map[string]float64{"oha": 1, "h2load": 0.8}},
-		rows: []row{{50, 1}, {10, 5}, {1, 50}},
+		work:  work{path: "/", version: "2"},
+		bars:  []bar{{"oha", 1}, {"h2load", 0.8}},
+		rows:  []row{{50, 1}, {10, 5}, {1, 50}},
 	},
 	"open": {
 		title: "61 bytes, 5000 arrivals/s: CPU for the same work",
-		work:  work{path: "/", rate: 5000, peers: []string{"oha", "fortio"}, bars: map[string]float64{"oha": 1, "fortio": 1}},
+		work:  work{path: "/", rate: 5000},
+		bars:  []bar{{"oha", 1}, {"fortio", 1}},
 		rows:  []row{{50, 0}},
 	},
 }
 
-func tableNames() []string { return slices.Sorted(maps.Keys(tables)) }
+// tables returns the tables with the command lines of their tools.
+func (n *nginx) tables(contend string, seconds int) map[string]paired.Table {
+	list := map[string]paired.Table{}
+	for name, t := range tables {
+		made := paired.Table{Title: t.title}
+		for _, r := range t.rows {
+			x := n.work(t.work, r, seconds)
+			made.Rows = append(made.Rows, paired.Row{Title: x.String(), Connections: r.connections, Tools: x.tools(contend, t.bars)})
+		}
+		list[name] = made
+	}
+	return list
+}
 
-// with returns the work of a row.
-func (t table) with(r row, server *nginx) work {
-	x := t.work
-	x.row = r
+func (n *nginx) work(x work, r row, seconds int) work {
+	x.row, x.seconds = r, seconds
 	x.streams = max(1, r.streams)
-	x.address = server.address
+	x.address = n.plain
 	switch {
 	case x.scheme == "https":
-		x.address = server.secure
+		x.address = n.tls
 	case x.version == "2":
-		x.address = server.h2c
+		x.address = n.h2c
 	}
-	x.url = fmt.Sprintf("%s://%s%s", or(x.scheme, "http"), x.address, x.path)
+	x.url = fmt.Sprintf("%s://%s%s", cmp.Or(x.scheme, "http"), x.address, x.path)
 	return x
 }
 
@@ -101,9 +118,13 @@ func (x work) String() string {
 	return fmt.Sprintf("%d connections", x.connections)
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// tools are contend and its peers at this work.
+func (x work) tools(contend string, peers []bar) []paired.Tool {
+	tools := []paired.Tool{x.contend(contend)}
+	for _, peer := range peers {
+		tool := peerTools[peer.peer](x)
+		tool.Name, tool.Bar = peer.peer, peer.ratio
+		tools = append(tools, tool)
 	}
-	return s
+	return tools
 }

@@ -3,16 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
-	"regexp"
+	"os"
 	"strconv"
 	"strings"
 
 	"contend/bench/internal/paired"
 )
 
-func contendTool(x work) paired.Tool {
-	args := []string{"run", "-c", strconv.Itoa(x.connections * x.streams), "-d", fmt.Sprintf("%ds", x.seconds), "--json"}
+func (x work) contend(path string) paired.Tool {
+	args := []string{"-c", strconv.Itoa(x.connections * x.streams), "-d", fmt.Sprintf("%ds", x.seconds)}
 	if x.fresh {
 		args = append(args, "--no-keepalive")
 	}
@@ -25,7 +24,7 @@ func contendTool(x work) paired.Tool {
 	if x.rate > 0 {
 		args = append(args, "--rate", strconv.Itoa(x.rate))
 	}
-	return paired.Tool{Name: "contend", Args: append(args, x.url), Count: paired.CountContend}
+	return paired.Contend(path, append(args, x.url)...)
 }
 
 // peerTools make the command lines of the peers.
@@ -33,7 +32,7 @@ var peerTools = map[string]func(work) paired.Tool{
 	"wrk": func(x work) paired.Tool {
 		return paired.Tool{
 			Args:  []string{"-t1", fmt.Sprintf("-c%d", x.connections), fmt.Sprintf("-d%ds", x.seconds), x.url},
-			Count: countText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`),
+			Count: paired.CountWrk, VersionFlag: "-v",
 		}
 	},
 	"ab": func(x work) paired.Tool {
@@ -41,7 +40,8 @@ var peerTools = map[string]func(work) paired.Tool{
 		if !x.fresh {
 			args = append([]string{"-k"}, args...)
 		}
-		return paired.Tool{Args: args, Count: countText(`Complete requests: +(\d+)`, `(?:Failed requests|Non-2xx responses): +([1-9]\d*)`)}
+		return paired.Tool{Args: args, VersionFlag: "-V",
+			Count: paired.CountText(`Complete requests: +(\d+)`, `(?:Failed requests|Non-2xx responses): +([1-9]\d*)`)}
 	},
 	"fortio": func(x work) paired.Tool {
 		return paired.Tool{
@@ -74,25 +74,15 @@ var peerTools = map[string]func(work) paired.Tool{
 		if x.version != "2" {
 			args = append([]string{"--h1"}, args...)
 		}
-		return paired.Tool{Args: args, Count: countText(`(\d+) succeeded`, `([1-9]\d*) failed`)}
+		return paired.Tool{Args: args, Count: paired.CountText(`(\d+) succeeded`, `([1-9]\d*) failed`)}
 	},
 	bareCommand: func(x work) paired.Tool {
-		return paired.Tool{
+		self, _ := os.Executable() // without it the tool is said not to be there
+		return paired.Tool{Path: self,
 			Args:  []string{bareCommand, "-addr", x.address, "-c", strconv.Itoa(x.connections), "-d", fmt.Sprintf("%ds", x.seconds)},
-			Count: countText(`(\d+) answers`, `^$`),
+			Count: paired.CountText(`(\d+) answers`, `^$`),
 		}
 	},
-}
-
-// version returns the first number that a program prints when asked for its
-// version. Some exit with an error after that.
-func version(name, path string) string {
-	if name == bareCommand {
-		return "of this project"
-	}
-	flag := map[string]string{"fortio": "version", "wrk": "-v", "ab": "-V"}
-	out, _ := exec.Command(path, or(flag[name], "--version")).CombinedOutput()
-	return string(regexp.MustCompile(`\d+(\.\d+)+\S*`).Find(out))
 }
 
 func countFortio(report []byte) (completed, wrong int64, err error) {
@@ -144,17 +134,4 @@ func countBombardier(report []byte) (completed, wrong int64, err error) {
 	}
 	r := document.Result
 	return r.Req2xx, r.Req3xx + r.Req4xx + r.Req5xx + r.Others, nil
-}
-
-// countText reads reports for people: completed has one group; wrong matches
-// only where something was wrong.
-func countText(completed, wrong string) func([]byte) (int64, int64, error) {
-	return func(report []byte) (int64, int64, error) {
-		found := regexp.MustCompile(completed).FindSubmatch(report)
-		if found == nil {
-			return 0, 0, fmt.Errorf("report does not say %q", completed)
-		}
-		n, err := strconv.ParseInt(string(found[1]), 10, 64)
-		return n, int64(len(regexp.MustCompile(wrong).FindAll(report, -1))), err
-	}
 }

@@ -40,11 +40,7 @@ type limits struct {
 }
 
 func (l limits) measure(ctx context.Context, w io.Writer) error {
-	address, err := paired.FreeAddress()
-	if err != nil {
-		return err
-	}
-	stop, err := paired.Serve(ctx, address, l.contend, "serve", "static", "--http", address, "--size", "61B", "--threads", "1")
+	address, stop, err := paired.Serve(ctx, nil, l.contend, "serve", "static", "--http", "{{addr}}", "--size", "61B", "--threads", "1")
 	if err != nil {
 		return err
 	}

@@ -11,22 +11,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"contend/bench/internal/paired"
-	"contend/stat"
 )
 
 // options are the flags.
@@ -61,7 +57,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		"%d rounds of one block each, each begun by another server\n", all.version, o.connections, o.Length, o.Rounds)
 	paired.PrintEnvironment(w)
 	for client := range strings.SplitSeq(o.clients, ",") {
-		for _, row := range rows {
+		for _, row := range rows() {
 			tool, err := o.tool(client)
 			if errors.Is(err, exec.ErrNotFound) {
 				fmt.Fprintf(w, "%s: not found on PATH\n", client)
@@ -82,31 +78,15 @@ func run(ctx context.Context, w io.Writer, o options) error {
 
 // tool makes the client of that name, to be completed by a URL.
 func (o options) tool(name string) (paired.Tool, error) {
-	seconds, c := strconv.Itoa(int(o.Length/time.Second)), strconv.Itoa(o.connections)
-	t := paired.Tool{Name: name}
+	seconds, c := fmt.Sprintf("%ds", int(o.Length/time.Second)), strconv.Itoa(o.connections)
 	switch name {
 	case "contend":
-		t.Path, t.Count = o.contend, paired.CountContend
-		t.Args = []string{"run", "-c", c, "-d", seconds + "s", "--warmup", "0s", "--json"}
-		return t, nil
+		return paired.Contend(o.contend, "-c", c, "-d", seconds, "--warmup", "0s"), nil
 	case "wrk":
-		t.Count = countWrk
-		t.Args = []string{"-t1", "-c" + c, "-d" + seconds + "s"}
-		var err error
-		t.Path, err = paired.Find(name)
-		return t, err
+		path, err := paired.Find(name)
+		return paired.Tool{Name: name, Path: path, Args: []string{"-t1", "-c" + c, "-d" + seconds}, Count: paired.CountWrk}, err
 	}
-	return t, fmt.Errorf("-clients: %q is none of wrk, contend", name)
-}
-
-func countWrk(report []byte) (completed, wrong int64, err error) {
-	found := regexp.MustCompile(`(\d+) requests in`).FindSubmatch(report)
-	if found == nil {
-		return 0, 0, errors.New("no number of requests")
-	}
-	completed, err = strconv.ParseInt(string(found[1]), 10, 64)
-	wrong = int64(len(regexp.MustCompile(`Non-2xx or 3xx responses|Socket errors`).FindAll(report, -1)))
-	return completed, wrong, err
+	return paired.Tool{}, fmt.Errorf("-clients is %q; allowed: wrk, contend", name)
 }
 
 // compare runs the rounds of one row and prints what they gave. The first arm is
@@ -117,22 +97,19 @@ func (o options) compare(ctx context.Context, w io.Writer, arms []arm, tool pair
 			return err
 		}
 	}
-	rates := make([][]float64, len(arms))
-	for round := range o.Rounds {
-		for i := range arms {
-			which := (round + i) % len(arms)
-			rate, err := arms[which].measure(ctx, tool)
-			if err != nil {
-				return err
-			}
-			rates[which] = append(rates[which], rate)
-		}
+	rates, err := paired.Alternate(len(arms), o.Rounds, func(which int) (float64, error) {
+		return arms[which].measure(ctx, tool)
+	})
+	if err != nil {
+		return err
 	}
 	for i, a := range arms[1:] {
-		c := comparison{ours: arms[0], theirs: a, rates: rates[0], theirRates: rates[i+1]}
-		if err := c.print(w); err != nil {
+		r, err := paired.NewRatio(rates[0], rates[i+1])
+		if err != nil {
 			return err
 		}
+		fmt.Fprintf(w, "  %s: requests per server-CPU-s: %.0f, contend %.0f; %s\n",
+			a.name, paired.Median(r.Theirs), paired.Median(r.Ours), r.Report(r.Against(a.bar)))
 	}
 	return nil
 }
@@ -150,7 +127,7 @@ func (a arm) check(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err == nil && (resp.StatusCode != http.StatusOK || !bytes.Equal(body, a.body)) {
+	if err == nil && (resp.StatusCode != http.StatusOK || string(body) != a.body) {
 		err = fmt.Errorf("%s: %s with %d bytes that are not the page", a.url, resp.Status, len(body))
 	}
 	return err
@@ -163,7 +140,7 @@ func (a arm) measure(ctx context.Context, tool paired.Tool) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, err := tool.Measure(ctx)
+	block, err := tool.Run(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -171,47 +148,5 @@ func (a arm) measure(ctx context.Context, tool paired.Tool) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return float64(m.Completed) / after.Sub(before).CPU.Seconds(), nil
-}
-
-// A comparison is what the rounds of two arms gave.
-type comparison struct {
-	ours, theirs      arm
-	rates, theirRates []float64
-}
-
-// tolerance is how far the lower end of an interval may stay below its bar.
-const tolerance = 0.02
-
-func (c comparison) print(w io.Writer) error {
-	var ratios, logs []float64
-	for i := range c.rates {
-		ratios = append(ratios, c.rates[i]/c.theirRates[i])
-		logs = append(logs, math.Log(ratios[i]))
-	}
-	effect, err := stat.Paired(logs, 0.95)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "  %s: requests per server-CPU-s: %.0f, contend %.0f; ratio: median %.3f",
-		c.theirs.name, paired.Median(c.theirRates), paired.Median(c.rates), paired.Median(ratios))
-	if effect.Bounded() {
-		fmt.Fprintf(w, ", %.1f %% interval %.3f to %.3f", 100*effect.Confidence, effect.Low, effect.High)
-	}
-	var verdict string
-	switch bar := c.theirs.bar; {
-	case bar == 0:
-		verdict = "no bar"
-	case !effect.Bounded():
-		verdict = "too few rounds to tell"
-	case effect.Low < bar-tolerance:
-		verdict = fmt.Sprintf("bar %.2f MISSED", bar)
-	default:
-		verdict = fmt.Sprintf("bar %.2f reached", bar)
-	}
-	fmt.Fprintf(w, ", n = %d; %s\n", len(ratios), verdict)
-	for _, warning := range effect.Warnings {
-		fmt.Fprintf(w, "  %s: warning: %s\n", c.theirs.name, warning.Text)
-	}
-	return nil
+	return float64(block.Completed) / after.Sub(before).CPU.Seconds(), nil
 }

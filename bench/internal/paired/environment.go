@@ -2,18 +2,14 @@ package paired
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // PrintEnvironment says what a reader must know to judge absolute figures.
@@ -67,46 +63,4 @@ func BuildContend(ctx context.Context, to string) error {
 		return fmt.Errorf("go build ./cmd/contend (run this from the project's root): %w\n%s", err, out)
 	}
 	return nil
-}
-
-// CountContend reads the document of contend run --json.
-func CountContend(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		Results []struct {
-			Completed, Failed int64
-			Errored           map[string]int64
-		}
-	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
-	if len(document.Results) != 1 {
-		return 0, 0, errors.New("want one result")
-	}
-	wrong = document.Results[0].Failed
-	for _, n := range document.Results[0].Errored {
-		wrong += n
-	}
-	return document.Results[0].Completed, wrong, nil
-}
-
-// FreeAddress returns a loopback address with a port that was free just now.
-func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// awaitListener returns once the address accepts connections.
-func awaitListener(address string) error {
-	for range 100 {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			return conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return fmt.Errorf("nothing listens on %s", address)
 }

@@ -2,16 +2,15 @@ package paired
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"contend/subject"
 )
 
 // A Setup is what every benchmark of contend has: a binary of it and a folder
@@ -71,38 +70,12 @@ func (b Blocks) Seconds() (int, error) {
 	return int(b.Length / time.Second), nil
 }
 
-// Serve starts a server and returns once the address accepts connections.
-func Serve(ctx context.Context, address, command string, args ...string) (stop func(), err error) {
-	cmd := exec.CommandContext(ctx, command, args...)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		return nil, err
+// Serve starts a server, whose command contains {{addr}}, and returns once that
+// address accepts connections. The server may use the CPUs given; none: all.
+func Serve(ctx context.Context, cpus []int, command ...string) (address string, stop func(), err error) {
+	server, err := subject.Start(ctx, subject.Config{Command: command, CPUs: cpus})
+	if err != nil {
+		return "", nil, err
 	}
-	stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	}
-	if err := awaitListener(address); err != nil {
-		stop()
-		return nil, err
-	}
-	return stop, nil
-}
-
-// FindAll returns the peers that are there, with their paths, and names the
-// others.
-func FindAll(w io.Writer, names []string) (map[string]string, error) {
-	paths := map[string]string{}
-	for _, name := range names {
-		path, err := Find(name)
-		switch {
-		case errors.Is(err, exec.ErrNotFound):
-			fmt.Fprintf(w, "  %s: not found on PATH, in ~/go/bin or in ~/.cargo/bin\n", name)
-		case err != nil:
-			return nil, err
-		default:
-			paths[name] = path
-		}
-	}
-	return paths, nil
+	return server.Addr(""), func() { _ = server.Stop(context.Background()) }, nil
 }

@@ -1,10 +1,12 @@
 package paired
 
 import (
-	"contend/stat"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"contend/stat"
 )
 
 func TestMedian(t *testing.T) {
@@ -49,36 +51,46 @@ func burn(t *testing.T, report string) Tool {
 		t.Skip(err)
 	}
 	script := `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo '` + report + `'`
-	return Tool{Name: "burn", Version: "burn 1", Path: shell, Args: []string{"-c", script}, Count: CountContend}
+	return Tool{Name: "burn", Path: shell, Args: []string{"-c", script}, Count: CountContend, Bar: 1}
 }
 
-func TestCompare(t *testing.T) {
+func TestAlternate(t *testing.T) {
+	var order []int
+	got, err := Alternate(3, 4, func(which int) (int, error) {
+		order = append(order, which)
+		return 10*which + len(order), nil
+	})
+	if want := []int{0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 1, 2}; err != nil || !slices.Equal(order, want) {
+		t.Errorf("order %v, %v; want %v", order, err, want)
+	}
+	if want := []int{12, 14, 19, 21}; !slices.Equal(got[1], want) { // 10 and its places in that order: 2, 4, 9, 11
+		t.Errorf("the second measured %v, want %v", got[1], want)
+	}
+}
+
+func TestRow(t *testing.T) {
 	right := burn(t, `{"results": [{"completed": 100}]}`)
-	list, err := Compare(t.Context(), right, []Tool{right, right}, 3)
-	if err != nil {
+	missing := Tool{Name: "contend-has-no-such-peer"}
+	row := Row{Title: "a row", Tools: []Tool{right, missing, right}}
+	var out strings.Builder
+	if err := row.print(t.Context(), &out, 3); err != nil {
 		t.Fatal(err)
 	}
-	c := list[1]
-	if len(list) != 2 || len(c.Ratios) != 3 || c.OurRates[0] <= 0 {
-		t.Errorf("%+v", c)
-	}
-	var out strings.Builder
-	c.Print(&out, 1)
-	for _, part := range []string{"burn 1", "n = 3", "too few rounds to tell", "warning"} { // 3 pairs are too few for an interval
+	for _, part := range []string{"a row", "no-such-peer: not found", "n = 3; bar 1.00: too few rounds to tell", "warning"} { // 3 are too few for an interval
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q does not say %q", out.String(), part)
 		}
 	}
-	wrong := burn(t, `{"results": [{"completed": 100, "failed": 1}]}`)
-	if _, err := Compare(t.Context(), right, []Tool{wrong}, 1); err == nil {
+	row.Tools[2] = burn(t, `{"results": [{"completed": 100, "failed": 1}]}`)
+	if err := row.print(t.Context(), &out, 1); err == nil {
 		t.Error("a block with a wrong answer counts")
 	}
 }
 
 func TestBars(t *testing.T) {
-	bounded := stat.Effect{Ratio: 1, Low: 0.99, High: 1.1, Confidence: 0.95}
-	for bar, want := range map[float64]string{0: "", 1.01: "; bar 1.01: reached", 1.02: "; bar 1.02: MISSED (lower end 0.990 < 1.00)"} {
-		if got := (Comparison{Effect: bounded}).Against(bar); got != want {
+	bounded := Ratio{Effect: stat.Effect{Ratio: 1, Low: 0.99, High: 1.1, Confidence: 0.95}}
+	for bar, want := range map[float64]string{0: "no bar", 1.01: "bar 1.01: reached", 1.02: "bar 1.02: MISSED (lower end 0.990 < 1.00)"} {
+		if got := bounded.Against(bar); got != want {
 			t.Errorf("bar %v: %q, want %q", bar, got, want)
 		}
 	}

@@ -1,0 +1,113 @@
+package paired
+
+import (
+	"cmp"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// A Tool is a generator of load with the command line of a block.
+type Tool struct {
+	Name string
+	Path string // empty: Name is looked for
+	Args []string
+	// Count reads from a block's standard output how many iterations completed
+	// and how many had a wrong answer or none.
+	Count func(report []byte) (completed, wrong int64, err error)
+	// Bar is what the ratio of contend to this peer shall reach; 0: it is
+	// measured only.
+	Bar float64
+	// VersionFlag asks for its version; empty means --version.
+	VersionFlag string
+}
+
+// A Block is what a tool did in one block.
+type Block struct {
+	Completed int64
+	CPU       time.Duration // of the tool's process, its start included
+}
+
+// Run runs one block. Wrong or missing answers make it worthless: an error.
+func (t Tool) Run(ctx context.Context) (Block, error) {
+	cmd := exec.CommandContext(ctx, t.Path, t.Args...)
+	report, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
+		}
+		return Block{}, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	completed, wrong, err := t.Count(report)
+	if err != nil {
+		return Block{}, fmt.Errorf("%s: %w\n%.2000s", t.Name, err, report)
+	}
+	if wrong > 0 || completed == 0 {
+		return Block{}, fmt.Errorf("%s: %d right and %d wrong or missing answers", t.Name, completed, wrong)
+	}
+	return Block{completed, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+}
+
+// version returns the module version that a Go program was built from, or the
+// first number that a program prints when asked. Some exit with an error after
+// that.
+func (t Tool) version() string {
+	if info, err := buildinfo.ReadFile(t.Path); err == nil {
+		return info.Main.Version
+	}
+	out, _ := exec.Command(t.Path, cmp.Or(t.VersionFlag, "--version")).CombinedOutput()
+	return string(regexp.MustCompile(`\d+(\.\d+)+\S*`).Find(out))
+}
+
+// Contend is contend run with a JSON document, to be completed by its target.
+func Contend(path string, args ...string) Tool {
+	return Tool{Name: "contend", Path: path, Args: append([]string{"run", "--json"}, args...), Count: CountContend}
+}
+
+// CountContend reads the document of contend run --json.
+func CountContend(report []byte) (completed, wrong int64, err error) {
+	var document struct {
+		Results []struct {
+			Completed, Failed int64
+			Errored           map[string]int64
+		}
+	}
+	if err := json.Unmarshal(report, &document); err != nil {
+		return 0, 0, err
+	}
+	if len(document.Results) != 1 {
+		return 0, 0, errors.New("want one result")
+	}
+	wrong = document.Results[0].Failed
+	for _, n := range document.Results[0].Errored {
+		wrong += n
+	}
+	return document.Results[0].Completed, wrong, nil
+}
+
+// CountWrk reads the report of wrk.
+func CountWrk(report []byte) (completed, wrong int64, err error) {
+	return CountText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`)(report)
+}
+
+// CountText reads reports for people: completed has one group; wrong matches
+// only where something was wrong.
+func CountText(completed, wrong string) func([]byte) (int64, int64, error) {
+	return func(report []byte) (int64, int64, error) {
+		found := regexp.MustCompile(completed).FindSubmatch(report)
+		if found == nil {
+			return 0, 0, fmt.Errorf("report does not say %q", completed)
+		}
+		n, err := strconv.ParseInt(string(found[1]), 10, 64)
+		return n, int64(len(regexp.MustCompile(wrong).FindAll(report, -1))), err
+	}
+}
+
+// Seconds writes a number of seconds as most tools take it.
+func Seconds(n int) string { return strconv.Itoa(n) + "s" }
