@@ -94,7 +94,7 @@ var heavy = map[string][]string{
 	"golang.org/x/sys":                        {"load", "loop", "probe", "subject", "protocol/http", "internal/service/static", "internal/replicas", "internal/cli"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/gobwas":                       {"protocol/ws", "internal/uplink/stream", "internal/uplink/sink"},
-	"github.com/redis/rueidis":                {"internal/redisserver/...", "internal/uplink/queue", "internal/service/counter/redis"},
+	"github.com/redis/rueidis":                {"internal/redisserver/...", "internal/uplink/queue", "internal/service/counter/redis", "bench/shared"},
 	"github.com/alicebob/miniredis":           {"internal/redisserver"},
 	"github.com/jackc/pgx":                    {"internal/uplink/table/..."},
 	"modernc.org/sqlite":                      {"internal/uplink/table"},

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/redis/rueidis"
 
 	"contend/trial"
 )
@@ -27,14 +24,14 @@ func (b *bench) commands(ctx context.Context) error {
 	fmt.Fprintf(b.out, "\ncommands: what Redis' INFO commandstats counts for an increment, %d connections over HTTP\n", connections)
 	each := map[string]float64{}
 	for _, design := range []string{naive, script, combining} {
-		before, err := b.asked()
+		before, err := b.asked(ctx)
 		if err != nil {
 			return err
 		}
 		if _, err := trial.Measure(ctx, b.arm(design), b.plan(connections)); err != nil {
 			return err
 		}
-		after, err := b.asked()
+		after, err := b.asked(ctx)
 		if err != nil {
 			return err
 		}
@@ -69,36 +66,20 @@ type asked struct {
 	counter int64
 }
 
-func (b *bench) asked() (asked, error) {
-	path, ok := strings.CutPrefix(b.redis.URL(), "unix://")
-	if !ok {
-		return asked{}, fmt.Errorf("%s is no Unix socket", b.redis.Place())
-	}
-	conn, err := net.Dial("unix", path)
+func (b *bench) asked(ctx context.Context) (asked, error) {
+	client, err := rueidis.NewClient(b.redis.Options())
 	if err != nil {
 		return asked{}, err
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		return asked{}, err
-	}
-	if _, err := fmt.Fprintf(conn, "INFO commandstats\r\nHGET %s %s\r\n", counterKey, counterField); err != nil {
-		return asked{}, err
-	}
-	replies := bufio.NewReader(conn)
-	stats, err := readBulk(replies)
-	if err != nil {
-		return asked{}, err
-	}
-	value, err := readBulk(replies)
+	defer client.Close()
+	stats, err := client.Do(ctx, client.B().Info().Section("commandstats").Build()).ToString()
 	if err != nil {
 		return asked{}, err
 	}
 	a := asked{calls: map[string]int64{}}
-	if value != "" {
-		if a.counter, err = strconv.ParseInt(value, 10, 64); err != nil {
-			return asked{}, err
-		}
+	a.counter, err = client.Do(ctx, client.B().Hget().Key(counterKey).Field(counterField).Build()).AsInt64()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return asked{}, err
 	}
 	for line := range strings.Lines(stats) {
 		if err := a.add(strings.TrimSpace(line)); err != nil {
@@ -123,25 +104,4 @@ func (a asked) add(line string) error {
 	}
 	a.calls[name] = n
 	return nil
-}
-
-// readBulk reads a string of Redis' protocol, "" for none.
-func readBulk(r *bufio.Reader) (string, error) {
-	head, err := r.ReadString('\n')
-	if err != nil {
-		return "", err
-	}
-	size, ok := strings.CutPrefix(strings.TrimSpace(head), "$")
-	n, err := strconv.Atoi(size)
-	switch {
-	case !ok || err != nil || n > 1<<20:
-		return "", fmt.Errorf("redis answers %.100q", head)
-	case n < 0:
-		return "", nil
-	}
-	text := make([]byte, n+len("\r\n"))
-	if _, err := io.ReadFull(r, text); err != nil {
-		return "", errors.Join(errors.New("redis ends in the middle of an answer"), err)
-	}
-	return string(text[:n]), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"math"
 	"strings"
 	"testing"
@@ -79,18 +78,5 @@ func TestCommandstats(t *testing.T) {
 	}
 	if err := a.add("cmdstat_hget:calls=many"); err == nil {
 		t.Error("no number: no error")
-	}
-}
-
-func TestReadBulk(t *testing.T) {
-	for in, want := range map[string]string{"$3\r\na\nb\r\n": "a\nb", "$-1\r\n": "", "$0\r\n\r\n": ""} {
-		if got, err := readBulk(bufio.NewReader(strings.NewReader(in))); err != nil || got != want {
-			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"", "-ERR no\r\n", "$x\r\n", "$99999999999\r\n", "$5\r\nab"} {
-		if got, err := readBulk(bufio.NewReader(strings.NewReader(in))); err == nil {
-			t.Errorf("%q is read as %q", in, got)
-		}
 	}
 }
