@@ -18,8 +18,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,32 +34,18 @@ func main() {
 	flag.DurationVar(&s.Measured, "each", time.Second, "measured time of each arm in a round, for each length")
 	lengths := flag.String("lengths", "10ms,20ms,50ms,100ms,200ms,500ms,1s", "lengths of a block")
 	flag.Uint64Var(&s.Seed, "seed", 1, "seed of all random choices")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, s, strings.Split(*lengths, ",")); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/blocks:", err)
-		os.Exit(1)
-	}
+	paired.Main("blocks", func(ctx context.Context, w io.Writer, setup paired.Setup) error {
+		return run(ctx, w, setup.Contend, s, strings.Split(*lengths, ","))
+	})
 }
 
-func run(ctx context.Context, w io.Writer, s trial.Study, lengths []string) error {
+func run(ctx context.Context, w io.Writer, contend string, s trial.Study, lengths []string) error {
 	for _, text := range lengths {
 		length, err := time.ParseDuration(text)
 		if err != nil {
 			return err
 		}
 		s.Lengths = append(s.Lengths, length)
-	}
-	dir, err := os.MkdirTemp("", "contend-blocks-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	contend := filepath.Join(dir, "contend")
-	if err := paired.BuildContend(ctx, contend); err != nil {
-		return err
 	}
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	f := &experiment.File{ID: "blocks", Title: "blocks", Subjects: map[string]experiment.Subject{"a": counter, "b": counter}}

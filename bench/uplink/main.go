@@ -14,10 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,18 +28,14 @@ import (
 )
 
 func main() {
-	b := &bench{out: os.Stdout}
+	b := &bench{}
 	flag.StringVar(&b.only, "only", "", "the rows to show, as in flat,rate; empty: all")
 	flag.IntVar(&b.runs, "runs", 5, "runs of each row, in turns")
 	flag.DurationVar(&b.length, "length", 5*time.Minute, "how long the memory is watched")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/uplink:", err)
-		os.Exit(1)
-	}
+	paired.Main("uplink", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		b.out, b.contend = w, s.Contend
+		return b.run(ctx)
+	})
 }
 
 type bench struct {
@@ -99,15 +92,6 @@ func (b *bench) wants(key string) bool {
 }
 
 func (b *bench) run(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "contend-uplink-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b.contend = filepath.Join(dir, "contend")
-	if err := paired.BuildContend(ctx, b.contend); err != nil {
-		return err
-	}
 	paired.PrintEnvironment(b.out)
 	if b.wants("functions") {
 		if err := b.functions(ctx); err != nil {

@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -28,28 +26,24 @@ import (
 )
 
 func main() {
-	b := &bench{out: os.Stdout, progress: os.Stderr}
+	if len(os.Args) == 4 && os.Args[1] == serveCommand {
+		burn, _ := time.ParseDuration(os.Args[3]) // written by burning
+		fmt.Fprintln(os.Stderr, serveBurning(os.Args[2], burn))
+		os.Exit(1)
+	}
+	b := &bench{progress: os.Stderr}
 	flag.StringVar(&b.only, "only", "", "the rows to show, as in a,c; empty: all")
 	flag.IntVar(&b.equal, "equal", 100, "comparisons of equal servers in row b")
 	flag.IntVar(&b.planted, "planted", 30, "comparisons with a planted difference in row f")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	record := flag.String("record", "", "record the noise of this machine in this file instead, which takes some 7 minutes")
-	serve := flag.String("serve", "", "serve on this address instead, burning -burn per request")
-	burn := flag.Duration("burn", baseBurn, "time that the server works for a request")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
-	if *serve != "" {
-		err = serveBurning(*serve, *burn)
-	} else {
-		err = b.run(ctx, *record)
-	}
-	if err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "bench/verdicts:", err)
-		os.Exit(1)
-	}
+	paired.Main("verdicts", func(ctx context.Context, w io.Writer, s paired.Setup) (err error) {
+		b.out, b.contend = w, s.Contend
+		if b.self, err = os.Executable(); err != nil {
+			return err
+		}
+		return b.run(ctx, *record)
+	})
 }
 
 // A bench is one run of the command.
@@ -64,19 +58,18 @@ type bench struct {
 // A row is a group of figures that are measured together.
 type row struct {
 	key  string
-	real bool // drives real servers
 	show func(ctx context.Context, b *bench) error
 }
 
 func rows() []row {
 	return []row{
-		{key: "a", show: falseAlarmsOnRecordedNoise},
-		{key: "b", real: true, show: falseAlarmsOnEqualServers},
-		{key: "c", show: foundInSimulation},
-		{key: "d", show: coverage},
-		{key: "e", show: widths},
-		{key: "f", real: true, show: foundOnUnequalServers},
-		{key: "h", show: steadiness},
+		{"a", falseAlarmsOnRecordedNoise},
+		{"b", falseAlarmsOnEqualServers},
+		{"c", foundInSimulation},
+		{"d", coverage},
+		{"e", widths},
+		{"f", foundOnUnequalServers},
+		{"h", steadiness},
 	}
 }
 
@@ -84,13 +77,6 @@ func (b *bench) run(ctx context.Context, record string) error {
 	wanted, err := choose(rows(), b.only)
 	if err != nil {
 		return err
-	}
-	if record != "" || slices.ContainsFunc(wanted, func(r row) bool { return r.real }) {
-		clean, err := b.build(ctx)
-		if err != nil {
-			return err
-		}
-		defer clean()
 	}
 	if record != "" {
 		return b.record(ctx, record)
@@ -125,24 +111,6 @@ func choose(all []row, only string) ([]row, error) {
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
-}
-
-// build makes the programs that real servers need.
-func (b *bench) build(ctx context.Context) (clean func(), err error) {
-	if b.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "contend-verdicts-*")
-	if err != nil {
-		return nil, err
-	}
-	clean = func() { os.RemoveAll(dir) }
-	b.contend = filepath.Join(dir, "contend")
-	if err := paired.BuildContend(ctx, b.contend); err != nil {
-		clean()
-		return nil, err
-	}
-	return clean, nil
 }
 
 // note tells the one who waits how far it is.

@@ -22,6 +22,10 @@ const (
 	calibrated = 10
 )
 
+// serveCommand makes this program a server that burns for each request; an
+// address and the time follow.
+const serveCommand = "serve"
+
 // serveBurning serves requests that each keep a thread busy for a time.
 func serveBurning(address string, each time.Duration) error {
 	return fasthttp.ListenAndServe(address, func(*fasthttp.RequestCtx) {
@@ -83,7 +87,7 @@ func (b *bench) plant(ctx context.Context, seed uint64, s shape, extras []time.D
 func (b *bench) burning(longer ...time.Duration) servers {
 	list := servers{map[string]string{}, "http://{{addr}}/"}
 	for _, extra := range append([]time.Duration{0}, longer...) {
-		list.commands[armOf(extra)] = fmt.Sprintf("%s -serve {{addr}} -burn %v", b.self, baseBurn+extra)
+		list.commands[armOf(extra)] = fmt.Sprintf("%s %s {{addr}} %v", b.self, serveCommand, baseBurn+extra)
 	}
 	return list
 }
