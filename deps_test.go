@@ -57,13 +57,14 @@ var layers = map[string][]string{
 	"internal/service/counter/redis":     {"guard", "internal/redisserver"},
 	"internal/service/counter/counterpb": {},
 	"internal/service/static":            {},
+	"internal/testenv":                   {},
 	"internal/redisserver":               {},
-	"internal/redisserver/redistest":     {},
+	"internal/redisserver/redistest":     {"internal/testenv"},
 	"internal/replicas":                  {},
 	"internal/uplink/lorawan":            {},
 	"internal/uplink/message":            {"internal/uplink/lorawan"},
 	"internal/uplink/table":              {"internal/uplink/lorawan"},
-	"internal/uplink/table/tabletest":    {},
+	"internal/uplink/table/tabletest":    {"internal/testenv"},
 	"internal/uplink/api":                {"internal/uplink/lorawan", "internal/uplink/table"},
 	"internal/uplink/queue":              {"internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message"},
 	"internal/uplink/outbox":             {"internal/uplink/lorawan", "internal/uplink/message"},
@@ -170,8 +171,7 @@ func moduleOf(path string) string {
 }
 
 // Below internal/cli nothing exits, catches signals, prints, reads the
-// environment, parses flags or logs by itself; redistest and tabletest ask whether they
-// run in CI.
+// environment, parses flags or logs by itself; testenv asks whether tests run in CI.
 func TestLibrariesKeepOutOfTheProcess(t *testing.T) {
 	forbiddenImports := []string{"os/signal", "flag", "log"}
 	forbidden := map[string][]string{
@@ -180,7 +180,7 @@ func TestLibrariesKeepOutOfTheProcess(t *testing.T) {
 	}
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, "contend/")
-		if matches([]string{"internal/cli", "cmd/...", "bench/...", "internal/redisserver/redistest", "internal/uplink/table/tabletest"}, name) {
+		if matches([]string{"internal/cli", "cmd/...", "bench/...", "internal/testenv"}, name) {
 			continue
 		}
 		for _, imported := range p.Imports {

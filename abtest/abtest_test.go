@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/stat"
 )
 
@@ -230,13 +231,7 @@ func TestWriteBenchmarks(t *testing.T) {
 			t.Errorf("%d lines of %s in\n%s", n, want, text)
 		}
 	}
-	benchstat, err := exec.LookPath("benchstat")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	benchstat := testenv.Program(t, "benchstat")
 	dir := t.TempDir()
 	files := map[string][]byte{"both.txt": both.Bytes(), "old.txt": old.Bytes(), "new.txt": new.Bytes()}
 	for name, text := range files {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 )
@@ -88,12 +88,7 @@ func TestBinaryMetadata(t *testing.T) {
 
 // A gRPC server that is not there is not a mistake in the words.
 func TestUnreachableGRPC(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	opened, err := Opener{}.Open(t.Context(), Spec{URL: "grpc://" + l.Addr().String() + "/s/m"})
+	opened, err := Opener{}.Open(t.Context(), Spec{URL: "grpc://" + testenv.HeldAddress(t) + "/s/m"})
 	var reached *load.Error
 	if !errors.As(err, &reached) || reached.Kind != load.Refused || opened != nil {
 		t.Errorf("opened %v, error %v; want kind refused", opened, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/report"
 )
 
@@ -35,13 +36,7 @@ func TestBenchmarks(t *testing.T) {
 
 // benchstat itself sees the two arms, their rounds and the direction of units.
 func TestBenchstatReadsBenchmarks(t *testing.T) {
-	benchstat, err := exec.LookPath("benchstat")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	benchstat := testenv.Program(t, "benchstat")
 	d := document("compare")
 	d.Add(report.Place{Part: "an odd/part"}, verdicts(10))
 	var b bytes.Buffer

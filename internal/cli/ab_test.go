@@ -16,21 +16,17 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // original returns the path of ab, which the tests beside it need.
 func original(t *testing.T, tools ...string) string {
 	t.Helper()
-	for _, tool := range append(tools, "ab") {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+	for _, tool := range tools {
+		testenv.Program(t, tool)
 	}
-	path, _ := exec.LookPath("ab")
-	return path
+	return testenv.Program(t, "ab")
 }
 
 // ours runs contend ab in this process.

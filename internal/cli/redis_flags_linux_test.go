@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // The flags lead to Redis through its access lists and TLS, replicas inherit them,
@@ -31,7 +32,7 @@ func TestRedisFlags(t *testing.T) {
 	redistest.Need(t)
 	dir := t.TempDir()
 	ca, cert, key := writeCertificate(t, dir)
-	_, tlsPort, _ := net.SplitHostPort(freeAddress(t))
+	tlsPort := testenv.HeldPort(t)
 	server := redistest.Start(t, "--requirepass", "secret", "--user", "alice", "on", ">won:der", "~*", "&*", "+@all",
 		"--tls-port", tlsPort, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes")
 	file := filepath.Join(dir, "password")
@@ -73,16 +74,6 @@ func TestRedisFlags(t *testing.T) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 // The router and the generator of its uplinks take the same flags.
 func TestRedisFlagsOfTheRouter(t *testing.T) {
 	t.Parallel()
@@ -95,7 +86,7 @@ func TestRedisFlagsOfTheRouter(t *testing.T) {
 	}
 	redis := []string{"--redis", server.TCP(), "--redis-auth", "file:" + file}
 	contend := func(args ...string) *exec.Cmd { return exec.Command("contend", append(args, redis...)...) }
-	address := freeAddress(t)
+	address := testenv.HeldAddress(t)
 	var log bytes.Buffer
 	router := contend("serve", "router", "--http", address, "--db", "sqlite::memory:", "--demo-devices", "1")
 	router.Stderr = &log

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
@@ -307,13 +307,27 @@ func TestLoopGracefulEnd(t *testing.T) {
 
 // A server that dies in mid-run is found again when it is back.
 func TestLoopRestart(t *testing.T) {
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
 	for _, mode := range modes() {
 		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			server := newCounterServer(t)
-			address, running := server.start(t, "127.0.0.1:0", noReflection)
+			address, running := server.start(t, testenv.HeldAddress(t), noReflection)
+			ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+			defer cancel()
+			stages := []struct {
+				kind load.ErrorKind // of the sample that begins the stage, "" for a right answer
+				act  func()
+			}{
+				{"", running.Stop},
+				{load.Refused, func() { server.start(t, address, noReflection) }},
+				{"", cancel},
+			}
+			begun := make(chan int, len(stages))
 			var mu sync.Mutex
-			var kinds []load.ErrorKind // of each sample, "" for a right answer
-			plan := load.Plan{VUs: 2, Duration: time.Second, Timeout: time.Second}
+			next := 0
+			plan := load.Plan{VUs: 2, Duration: testenv.Patience, Timeout: testenv.Patience}
 			plan.Sample = func(s load.Sample) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -321,21 +335,25 @@ func TestLoopRestart(t *testing.T) {
 				if s.Err != nil {
 					kind = load.KindOf(s.Err)
 				}
-				if len(kinds) == 0 || kinds[len(kinds)-1] != kind {
-					kinds = append(kinds, kind)
+				if next < len(stages) && kind == stages[next].kind {
+					begun <- next
+					next++
 				}
 			}
-			time.AfterFunc(150*time.Millisecond, running.Stop)
 			var group sync.WaitGroup
 			group.Go(func() {
-				time.Sleep(300 * time.Millisecond)
-				server.start(t, address, noReflection)
+				for range stages {
+					select {
+					case stage := <-begun:
+						stages[stage].act()
+					case <-ctx.Done():
+					}
+				}
 			})
-			result := runOver(t, config(address, mode), load.EventLoop, plan)
+			result, err := load.Run(ctx, "test", open(t, config(address, mode)), plan)
 			group.Wait()
-			away := slices.Index(kinds, load.Refused)
-			if away < 1 || kinds[0] != "" || !slices.Contains(kinds[away:], "") {
-				t.Errorf("in turn %v, in all %v", kinds, result.Errored)
+			if err != nil || result.Engine != load.EventLoop || next != len(stages) {
+				t.Errorf("%v, engine %s, %d of %d stages, errored %v", err, result.Engine, next, len(stages), result.Errored)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -46,17 +47,17 @@ func restartable(t *testing.T, method string) (address string, stop, restart fun
 	t.Helper()
 	if method == "" {
 		server := newCounterServer(t)
-		address, running := server.start(t, "127.0.0.1:0", noReflection)
+		address, running := server.start(t, testenv.HeldAddress(t), noReflection)
 		return address, running.Stop, func() { server.start(t, address, noReflection) }
 	}
 	server := newChatServer(t)
-	address, running := server.start(t, "127.0.0.1:0", noReflection)
+	address, running := server.start(t, testenv.HeldAddress(t), noReflection)
 	return address, running.Stop, func() { server.start(t, address, noReflection) }
 }
 
 func runThroughRestart(t *testing.T, target *Target, stop, restart func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	vus := &noted{byCalls: byCalls{target}}
 	var stages sync.WaitGroup
@@ -69,7 +70,7 @@ func runThroughRestart(t *testing.T, target *Target, stop, restart func()) {
 		vus.returned.Store(true)
 		waitFor(ctx, &vus.after)
 	})
-	plan := load.Plan{VUs: 2, Duration: time.Minute, Timeout: 10 * time.Second, Think: 5 * time.Millisecond}
+	plan := load.Plan{VUs: 2, Duration: time.Minute, Timeout: testenv.Patience, Think: 5 * time.Millisecond}
 	result, err := load.Run(ctx, "restart", vus, plan)
 	stages.Wait()
 	if err != nil {

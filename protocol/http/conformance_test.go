@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire/wiretest"
@@ -354,39 +355,76 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 	})
 }
 
+// A server that ends after 10 answers is refused while it is away, and found when
+// it is back.
 func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
-	overBothEngines(t, func(t *testing.T, run runner) {
-		first, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+	overBothEngines(t, func(t *testing.T, _ runner) {
+		ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+		defer cancel()
 		var served atomic.Int64
-		start := func(l net.Listener) *nethttp.Server {
-			s := &nethttp.Server{Handler: nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) { served.Add(1) })}
+		answered, back := make(chan struct{}), make(chan struct{})
+		handler := nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {
+			switch served.Add(1) {
+			case 10:
+				close(answered)
+			case 50:
+				close(back)
+			}
+		})
+		address := testenv.HeldAddress(t)
+		start := func() *nethttp.Server {
+			l, err := net.Listen("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return &nethttp.Server{}
+			}
+			s := &nethttp.Server{Handler: handler}
 			go func() { _ = s.Serve(l) }()
 			return s
 		}
-		var again *nethttp.Server
-		var wg sync.WaitGroup
-		server := start(first)
-		wg.Go(func() {
-			time.Sleep(100 * time.Millisecond)
-			_ = server.Close()
-			time.Sleep(100 * time.Millisecond)
-			if l, err := net.Listen("tcp", first.Addr().String()); err == nil {
-				again = start(l)
+		refused := make(chan struct{})
+		var once sync.Once
+		plan := load.Plan{VUs: 4, Duration: testenv.Patience, Timeout: testenv.Patience, Think: time.Millisecond}
+		plan.Sample = func(s load.Sample) {
+			if load.KindOf(s.Err) == load.Refused {
+				once.Do(func() { close(refused) })
 			}
-		})
-		r := run(t, Config{URL: "http://" + first.Addr().String()},
-			load.Plan{VUs: 4, Duration: 400 * time.Millisecond, Timeout: time.Second, Think: time.Millisecond})
-		wg.Wait()
-		if again == nil {
-			t.Skip("the port was taken meanwhile")
 		}
-		_ = again.Close()
+		server := start()
+		var stages sync.WaitGroup
+		stages.Go(func() {
+			defer cancel()
+			await(ctx, answered)
+			_ = server.Close()
+			await(ctx, refused)
+			server = start()
+			await(ctx, back)
+		})
+		r, err := load.Run(ctx, "test", engineOf(t, Config{URL: "http://" + address}), plan)
+		stages.Wait()
+		_ = server.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
 		last := r.Planned - r.Completed - r.ErroredTotal() - r.Unfinished
-		if r.Completed < 40 || r.Errored[load.Refused] < 1 || last != 0 || served.Load() < r.Completed {
+		if served.Load() < 50 || r.Errored[load.Refused] < 1 || last != 0 || served.Load() < r.Completed {
 			t.Errorf("completed %d, errored %v, served %d, missing %d", r.Completed, r.Errored, served.Load(), last)
 		}
 	})
+}
+
+func await(ctx context.Context, event <-chan struct{}) {
+	select {
+	case <-event:
+	case <-ctx.Done():
+	}
+}
+
+// engineOf is a target for the engine that overBothEngines has named the test after.
+func engineOf(t *testing.T, c Config) load.Target {
+	t.Helper()
+	if strings.HasSuffix(t.Name(), "/event_loop") {
+		return targetOf(t, c)
+	}
+	return portable{targetOf(t, c)}
 }

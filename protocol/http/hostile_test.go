@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire/wiretest"
@@ -207,16 +208,11 @@ func TestARunOfFullSizeEndsInTime(t *testing.T) {
 }
 
 func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
 	for _, test := range []struct {
 		name, url string
 		want      []load.ErrorKind
 	}{
-		{"refused", "http://" + l.Addr().String(), []load.ErrorKind{load.Refused}},
+		{"refused", "http://" + testenv.HeldAddress(t), []load.ErrorKind{load.Refused}},
 		{"no such socket", "http+unix:///no/such/socket:/", []load.ErrorKind{load.Dial}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -236,16 +232,17 @@ func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 }
 
 func TestDoRecoversWhenTheServerDoes(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := func(l net.Listener) *httptest.Server {
+	address := testenv.HeldAddress(t)
+	start := func() *httptest.Server {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
 		s := &httptest.Server{Listener: l, Config: &nethttp.Server{Handler: nethttp.HandlerFunc(echoMethod)}}
 		s.Start()
 		return s
 	}
-	server := start(l)
+	server := start()
 	v := newTestVU(t, Config{URL: server.URL})
 	ctx := context.Background()
 	if _, err := v.Do(ctx); err != nil {
@@ -257,10 +254,7 @@ func TestDoRecoversWhenTheServerDoes(t *testing.T) {
 			t.Fatalf("got %+v from a dead server", out)
 		}
 	}
-	if l, err = net.Listen("tcp", l.Addr().String()); err != nil {
-		t.Skip("the port was taken meanwhile:", err)
-	}
-	server = start(l)
+	server = start()
 	defer server.Close()
 	if out, err := v.Do(ctx); err != nil || out.Phases.Connect <= 0 {
 		t.Errorf("got %+v, %v; want an answer over a new connection", out, err)

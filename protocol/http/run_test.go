@@ -2,13 +2,13 @@ package http
 
 import (
 	"context"
-	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
 )
@@ -47,12 +47,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 }
 
 func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	r := run(t, "http://"+l.Addr().String(), load.Plan{VUs: 4, Iterations: 200, Timeout: 10 * time.Second})
+	r := run(t, "http://"+testenv.HeldAddress(t), load.Plan{VUs: 4, Iterations: 200, Timeout: 10 * time.Second})
 	if r.Completed != 0 || r.Errored[load.Refused] != 200 {
 		t.Errorf("completed %d, errored %v; want 0, 200 refused", r.Completed, r.Errored)
 	}

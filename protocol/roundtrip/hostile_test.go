@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -101,18 +102,14 @@ func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
 }
 
 func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
+	address := testenv.HeldAddress(t)
 	for _, w := range ways {
 		scheme := "https://"
 		if w.name == "h2c" {
 			scheme = "http://"
 		}
 		t.Run(w.name, func(t *testing.T) {
-			checkHostile(t, Config{URL: scheme + l.Addr().String(), Version: w.version, TLS: w.trust()}, load.Refused)
+			checkHostile(t, Config{URL: scheme + address, Version: w.version, TLS: w.trust()}, load.Refused)
 			checkHostile(t, Config{URL: scheme + "name.invalid", Version: w.version, TLS: w.trust()}, load.DNS, load.Timeout)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
 )
@@ -113,7 +114,7 @@ func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
 }
 
 func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
-	checkHostile(t, Config{URL: "ws://" + closedPort(t)}, load.Refused)
+	checkHostile(t, Config{URL: "ws://" + testenv.HeldAddress(t)}, load.Refused)
 	checkHostile(t, Config{URL: "ws://name.invalid/"}, load.DNS, load.Timeout)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -151,7 +152,7 @@ func TestMessagesNobodyWaitsForArePassedOver(t *testing.T) {
 
 func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 	for _, connections := range everyConnections {
-		target := newTarget(t, Config{URL: "ws://" + closedPort(t), Connections: connections})
+		target := newTarget(t, Config{URL: "ws://" + testenv.HeldAddress(t), Connections: connections})
 		r := run(t, target, load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second})
 		if r.Completed != 0 || r.Errored[load.Refused] != 100 {
 			t.Errorf("%v: completed %d, errored %v; want 0, 100 refused", connections, r.Completed, r.Errored)
@@ -184,7 +185,8 @@ func TestRunSurvivesARestart(t *testing.T) {
 	for _, connections := range everyConnections {
 		t.Run(connections.String(), func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			address := testenv.HeldAddress(t)
+			l, err := net.Listen("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,15 +209,15 @@ func TestRunSurvivesARestart(t *testing.T) {
 				<-half
 				stop()
 				time.Sleep(20 * time.Millisecond)
-				if l, err = net.Listen("tcp", l.Addr().String()); err == nil {
+				if l, err = net.Listen("tcp", address); err == nil {
 					stop = wiretest.Serve(l, serve)
 				}
 			})
-			target := newTarget(t, Config{URL: "ws://" + l.Addr().String(), Connections: connections, Message: []byte("x")})
+			target := newTarget(t, Config{URL: "ws://" + address, Connections: connections, Message: []byte("x")})
 			r, runErr := load.Run(ctx, "ws", target, load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
 			restart.Wait()
 			if err != nil {
-				t.Skip("the port was taken meanwhile:", err)
+				t.Fatal(err)
 			}
 			stop()
 			if runErr != nil {
@@ -230,14 +232,4 @@ func TestRunSurvivesARestart(t *testing.T) {
 			}
 		})
 	}
-}
-
-func closedPort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	return l.Addr().String()
 }

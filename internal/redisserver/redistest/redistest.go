@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-)
 
-// patience is how long a redis-server may take to answer; a busy machine is slow.
-const patience = 60 * time.Second
+	"contend/internal/testenv"
+)
 
 // A Server is a redis-server with an append-only file. Its methods are for one
 // goroutine at a time.
@@ -33,12 +32,7 @@ type Server struct {
 // environment says CI=true.
 func Need(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no redis-server on the PATH of CI")
-		}
-		t.Skip("no redis-server on the PATH")
-	}
+	testenv.Program(t, "redis-server")
 }
 
 // Start starts one, with further arguments if there are any, behind a Unix socket
@@ -50,31 +44,15 @@ func Start(t testing.TB, args ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, dir: dir, args: args}
+	s := &Server{t: t, dir: dir, port: testenv.HeldPort(t), args: args}
 	t.Cleanup(func() {
 		s.Kill()
 		_ = os.RemoveAll(dir)
 	})
-	for range 5 { // somebody else may take the port first
-		s.port = FreePort(t)
-		if s.launch() {
-			return s
-		}
+	if !s.launch() {
+		t.Fatalf("redis-server does not start:\n%s", s.Log())
 	}
-	t.Fatalf("redis-server does not start:\n%s", s.Log())
-	return nil
-}
-
-// FreePort returns a port of 127.0.0.1 that nobody had a moment ago.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
+	return s
 }
 
 // URL is that of the Unix socket.
@@ -95,11 +73,8 @@ func (s *Server) Log() string {
 // Restart starts a killed server again, with the data that it has kept.
 func (s *Server) Restart() {
 	s.t.Helper()
-	const pause = 100 * time.Millisecond
-	for end := time.Now().Add(patience); !s.launch(); time.Sleep(pause) { // a connection of somebody may have its port
-		if time.Now().After(end) {
-			s.t.Fatalf("redis-server does not start again:\n%s", s.Log())
-		}
+	if !s.launch() {
+		s.t.Fatalf("redis-server does not start again:\n%s", s.Log())
 	}
 }
 
@@ -116,7 +91,7 @@ func (s *Server) launch() bool {
 		defer close(done)
 		_ = cmd.Wait()
 	}(s.cmd, s.done)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		select {
 		case <-s.done:
 			return false

@@ -22,6 +22,7 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // counts adds 1 to what was.
@@ -71,7 +72,7 @@ func TestTLSAndAccessList(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
 	cert, key, roots := certificate(t, t.TempDir())
-	port := redistest.FreePort(t)
+	port := testenv.HeldPort(t)
 	user := "--user counting on >secret resetkeys ~{contend:counter}* nocommands " +
 		"+evalsha +eval +get +set +hget +hset +hincrby +time +exists +watch +unwatch +multi +exec"
 	r := redistest.Start(t, append([]string{"--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
@@ -119,7 +120,7 @@ func cluster(t *testing.T, nodes int) []*redisserver.Server {
 		buses   []string
 	)
 	for range nodes {
-		buses = append(buses, redistest.FreePort(t))
+		buses = append(buses, testenv.HeldPort(t))
 		r := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", buses[len(buses)-1], "--cluster-node-timeout", "20000")
 		hosts = append(hosts, r)
 		servers = append(servers, at(t, redisserver.Config{URL: r.TCP()}))
@@ -247,7 +248,7 @@ func TestSentinel(t *testing.T) {
 // startSentinel has one look after the master at a port, and returns its address.
 func startSentinel(t *testing.T, masterPort string) string {
 	t.Helper()
-	dir, port := t.TempDir(), redistest.FreePort(t)
+	dir, port := t.TempDir(), testenv.HeldPort(t)
 	conf := filepath.Join(dir, "sentinel.conf")
 	text := "bind 127.0.0.1\nport " + port + "\ndir " + dir + "\n" +
 		"sentinel monitor m 127.0.0.1 " + masterPort + " 1\n" +

@@ -17,10 +17,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// patience is how long PostgreSQL may take to answer; a busy machine is slow.
-const patience = 60 * time.Second
+	"contend/internal/testenv"
+)
 
 // A Server is a PostgreSQL in a temporary folder, behind a Unix socket. Its methods
 // are for one goroutine at a time, but for Fresh and Exec.
@@ -37,10 +36,7 @@ type Server struct {
 func Need(t testing.TB) {
 	t.Helper()
 	if _, err := programs(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		testenv.Missing(t, err)
 	}
 }
 
@@ -151,7 +147,7 @@ func (s *Server) Restart() error {
 
 // await waits until the server answers.
 func (s *Server) await() (err error) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-s.done:
 			text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
@@ -206,7 +202,7 @@ func (s *Server) Exec(t testing.TB, database, statement string) {
 }
 
 func (s *Server) do(database, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL(database))
 	if err != nil {

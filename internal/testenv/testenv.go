@@ -1,0 +1,50 @@
+// Package testenv is what tests ask of the machine they run on. A test must hold on
+// any machine, so:
+//
+//   - it waits for what happens, with a [Patience] that only a hang exceeds, and never
+//     for a time in which something has surely happened; what is about time runs in
+//     fake time (testing/synctest);
+//   - a port that somebody listened on a moment ago is not free: [HeldAddress] keeps one;
+//   - programs that may not be installed come from [Program].
+package testenv
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for what should happen at once before it calls
+// that a hang. A busy machine is slow.
+const Patience = time.Minute
+
+// HeldAddress is 127.0.0.1 and a [HeldPort].
+func HeldAddress(t testing.TB) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", HeldPort(t))
+}
+
+// Program returns the path of an installed program. Without it the test is skipped,
+// and fails where the environment says CI=true.
+func Program(t testing.TB, name string) (path string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, err)
+	}
+	return path
+}
+
+// Missing skips a test for a component that is not there, and fails it where the
+// environment says CI=true: CI has everything, and does not leave tests out unseen.
+func Missing(t testing.TB, what error) {
+	t.Helper()
+	text := fmt.Sprintf("this test needs what is not here: %v", what)
+	if os.Getenv("CI") == "true" {
+		t.Fatal(text)
+	}
+	t.Skip(text)
+}
