@@ -23,7 +23,7 @@ type run struct {
 	// holds it waits for the due time itself, passes the baton on and starts:
 	// no hand-over lies between due time and start.
 	baton chan *Schedule
-	timer waiter
+	timer Waiter
 	kind  Timer
 
 	edges [2]observedEdge // of the measured window
@@ -66,7 +66,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		r.parallel = min(r.parallel, len(s.loops))
 	}
 	if r.timer != nil {
-		defer r.timer.close()
+		defer r.timer.Close()
 	}
 	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
@@ -114,7 +114,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	}
 	r.baton = make(chan *Schedule, 1)
 	r.baton <- plan.Pacer.Schedule(plan.Seed)
-	r.timer, r.kind = newWaiter(ctx, plan.Timer)
+	r.timer, r.kind = NewWaiter(ctx, plan.Timer)
 	return r
 }
 
@@ -158,11 +158,11 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 // driveClosed: due = previous completion + think time.
 func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
 	think := newRuntimeWaiter(ctx)
-	defer think.close()
+	defer think.Close()
 	var free time.Duration
 	for ctx.Err() == nil {
 		it, ok := s.Next(free)
-		if !ok || r.plan.Think > 0 && !think.wait(it.Due-r.elapsed()) {
+		if !ok || r.plan.Think > 0 && !think.Wait(it.Due-r.elapsed()) {
 			return
 		}
 		if free, ok = r.iterate(ctx, vu, s, it); !ok {
@@ -198,7 +198,7 @@ func (r *run) nextArrival(ctx context.Context) (Iteration, bool) {
 	if ok {
 		it, ok = r.limited(min(due, r.plan.windowEnd()))
 	}
-	ok = ok && r.timer.wait(it.Due-r.elapsed()) && r.elapsed() < r.plan.windowEnd()
+	ok = ok && r.timer.Wait(it.Due-r.elapsed()) && r.elapsed() < r.plan.windowEnd()
 	if !ok {
 		schedule = (&Pacer{stages: []stage{{}}}).Schedule(0) // no further arrival for the others
 	}

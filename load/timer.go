@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// A waiter lets time pass. It is used by one goroutine at a time.
-type waiter interface {
-	wait(d time.Duration) bool // false: the run was cancelled
-	close()
+// A Waiter lets time pass. It is used by one goroutine at a time.
+type Waiter interface {
+	// Wait returns when d has passed, at once if d is not positive. It returns
+	// false if the context of NewWaiter ended meanwhile.
+	Wait(d time.Duration) bool
+	Close()
 }
 
-func newWaiter(ctx context.Context, kind Timer) (waiter, Timer) {
+// NewWaiter returns a Waiter, and the Timer that it waits with: PreciseTimer is
+// for Linux, and the zero value asks for it.
+func NewWaiter(ctx context.Context, kind Timer) (Waiter, Timer) {
 	if kind == RuntimeTimer {
 		return newRuntimeWaiter(ctx), RuntimeTimer
 	}
@@ -27,7 +31,7 @@ func newRuntimeWaiter(ctx context.Context) *runtimeWaiter {
 	return &runtimeWaiter{done: ctx.Done(), timer: time.NewTimer(0)}
 }
 
-func (w *runtimeWaiter) wait(d time.Duration) bool {
+func (w *runtimeWaiter) Wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -40,4 +44,4 @@ func (w *runtimeWaiter) wait(d time.Duration) bool {
 	}
 }
 
-func (w *runtimeWaiter) close() { w.timer.Stop() }
+func (w *runtimeWaiter) Close() { w.timer.Stop() }

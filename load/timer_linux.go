@@ -17,7 +17,7 @@ type timerFD struct {
 	stop func() bool
 }
 
-func newPreciseWaiter(ctx context.Context) (waiter, Timer) {
+func newPreciseWaiter(ctx context.Context) (Waiter, Timer) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return newRuntimeWaiter(ctx), RuntimeTimer
@@ -27,7 +27,7 @@ func newPreciseWaiter(ctx context.Context) (waiter, Timer) {
 	return t, PreciseTimer
 }
 
-func (t *timerFD) wait(d time.Duration) bool {
+func (t *timerFD) Wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -39,7 +39,7 @@ func (t *timerFD) wait(d time.Duration) bool {
 	return err == nil
 }
 
-func (t *timerFD) close() {
+func (t *timerFD) Close() {
 	t.stop()
 	t.file.Close()
 }

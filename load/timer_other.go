@@ -4,6 +4,6 @@ package load
 
 import "context"
 
-func newPreciseWaiter(ctx context.Context) (waiter, Timer) {
+func newPreciseWaiter(ctx context.Context) (Waiter, Timer) {
 	return newRuntimeWaiter(ctx), RuntimeTimer
 }

@@ -122,18 +122,12 @@ func (b *bench) run(ctx context.Context) error {
 
 func (b *bench) config(r *row) demo.Config {
 	c := demo.Config{Self: []string{b.contend}, Redis: redisserver.Managed, Generator: r.generator,
-		Sink: sink.Config{Seed: 1, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, CPU: processCPU, Idle: 20 * time.Second}}
+		Sink: sink.Config{Seed: 1, Expect: r.expect, NoAck: r.noAck, Pacer: r.pacer, Idle: 20 * time.Second}}
 	if r.noAck {
 		c.Router = []string{"--no-trust-reduction", "--trust-start", "2"}
 	}
 	c.Generator = append(slices.Clone(c.Generator), "--seed", "1")
 	return c
-}
-
-// processCPU returns the CPU time that this process, the sink, has used.
-func processCPU() time.Duration {
-	used, _ := load.CPUTime()
-	return used
 }
 
 // print writes the medians of a row and what used the CPU.

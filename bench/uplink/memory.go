@@ -31,7 +31,7 @@ func (b *bench) memory(ctx context.Context) error {
 		Router:    []string{"--trust-start", "16"},
 		Generator: []string{"rate", "-r", fmt.Sprint(memoryRate), "-n", fmt.Sprint(n), "--devices", fmt.Sprint(memoryDevices), "--seed", "1"},
 		Sink: sink.Config{Seed: 1, Devices: memoryDevices, Expect: n, Pacer: load.ConstantRate(memoryRate),
-			CPU: processCPU, Idle: 20 * time.Second},
+			Idle: 20 * time.Second},
 		Observe: func(s subject.Sample) {
 			mu.Lock()
 			defer mu.Unlock()

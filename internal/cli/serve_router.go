@@ -95,7 +95,7 @@ func (s *serveRouter) check() (router.Dedup, error) {
 	}
 	errs = append(errs, within("trust-start", []int{s.trust.Start}, outbox.MinChallenge, outbox.MaxChallenge),
 		within("partitions", []int{s.partitions}, 0, 1024), within("device-limit", []int{s.deviceLimit}, 0, 1<<31-1),
-		within("demo-devices", []int{s.devices}, 0, 1<<24))
+		within("demo-devices", []int{s.devices}, 0, lorawan.MaxDemoDevices))
 	if s.devices > 0 && s.tokens != "" {
 		errs = append(errs, errors.New("--demo-devices belongs to the demo token, and does not go with --token-file"))
 	}

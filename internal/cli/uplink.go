@@ -153,7 +153,7 @@ func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Conf
 	}
 	fmt.Fprintln(out, c.Plan())
 	bar := newBar(out)
-	c.Add, c.CPU, c.Progress = producer.Add, processCPU, bar.show
+	c.Add, c.Progress = producer.Add, bar.show
 	result, err := gen.Run(ctx, c)
 	bar.end()
 	if result != nil {
@@ -191,7 +191,6 @@ func newUplinkSink(a *app) *cobra.Command {
 }
 
 func (a *app) sink(ctx context.Context, c sink.Config, out *output) error {
-	c.CPU = processCPU
 	c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
 	if err := c.Validate(); err != nil {
 		return usage(err)
@@ -242,12 +241,6 @@ func writeGenerated(w io.Writer, r *gen.Result, asJSON bool) error {
 		return err
 	}
 	return r.Write(w)
-}
-
-// processCPU returns the CPU time that this process has used; 0: not known.
-func processCPU() time.Duration {
-	used, _ := load.CPUTime()
-	return used
 }
 
 // A bar is the published progress bar, redrawn on a terminal and written once

@@ -70,7 +70,7 @@ type uplinkDemo struct {
 func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 	generated, err := d.load.config(cmd, mode)
 	config := sink.Config{NoAck: d.noAck, Pool: d.pool, Devices: d.load.Devices, Seed: d.load.Seed,
-		Expect: generated.Total(), Pacer: generated.Pacer, CPU: processCPU, Idle: demoIdle}
+		Expect: generated.Total(), Pacer: generated.Pacer, Idle: demoIdle}
 	if err := errors.Join(err, within("trust-start", []int{d.start}, outbox.MinChallenge, outbox.MaxChallenge)); err != nil {
 		return usage(err)
 	}

@@ -1,10 +1,9 @@
 // Package gen is the load generator of the uplink experiment: it builds uplinks
 // as gateways hear them and hands them to whoever takes them to the router.
 //
-// Each uplink carries in its encrypted payload when it was made, 8 bytes of
-// nanoseconds since the epoch, little-endian. In the published modes, flat and
-// batch, that is when it was created; where a rate is kept it is when the uplink
-// was meant to be sent, and 4 bytes more say how many microseconds later it was.
+// Each uplink carries a message.Stamp in its encrypted payload. In the published
+// modes, flat and batch, that is when it was created; where a rate is kept it is
+// when the uplink was due, and how much later it was sent.
 package gen
 
 import (
@@ -13,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/load"
 )
@@ -88,18 +88,15 @@ type Config struct {
 
 	// Progress, if set, is called now and then, and at the end, by one goroutine.
 	Progress func(done, total int64)
-	// CPU, if set, returns the CPU time that this process has used.
-	CPU func() time.Duration
 }
 
 // DefaultPerWrite is enough to make the way there and back cheap, and little
 // enough to take less than a millisecond.
 const DefaultPerWrite = 128
 
-// The bounds of a Config; a device number has to be one of lorawan.DemoDevice.
+// The bounds of a Config.
 const (
 	maxUplinks  = 1<<32 - 1 // counters have 32 bits
-	maxDevices  = 1 << 24
 	maxGateways = 1 << 16
 	maxPerWrite = 1 << 16
 	maxBatch    = 10_000_000 // is held in memory
@@ -159,7 +156,7 @@ func (c *Config) checkNumbers() error {
 		name        string
 		value, most int
 	}{
-		{"devices", c.Devices, maxDevices},
+		{"devices", c.Devices, lorawan.MaxDemoDevices},
 		{"gateways", c.Gateways, maxGateways},
 		{"frames per write", c.PerWrite, maxPerWrite},
 	} {
@@ -188,9 +185,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Progress == nil {
 		c.Progress = func(int64, int64) {}
-	}
-	if c.CPU == nil {
-		c.CPU = func() time.Duration { return 0 }
 	}
 	return c
 }

@@ -374,7 +374,7 @@ func BenchmarkMake(b *testing.B) {
 	b.ReportAllocs()
 	m := newMaker(Config{Mode: Flat, N: math.MaxInt64}.withDefaults())
 	for b.Loop() {
-		m.make(stamp{at: time.Now()})
+		m.make(message.Stamp{At: time.Now()})
 		if len(m.list) == 128 {
 			m.list = m.list[:0]
 		}

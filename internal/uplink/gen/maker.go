@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -28,85 +26,46 @@ type maker struct {
 	made    int64 // different uplinks
 	nonce   uint16
 	swapped []bool // of each device: the uplink before the one that was sent is missing
-	// prepared holds keys in the place of the device's number modulo its length.
-	prepared []preparedDevice
-	plain    []byte
+	devices *lorawan.DemoDevices
+	plain   []byte
 
 	// The write: list is the used part of uplinks.
 	uplinks, list []*message.Uplink
 	counts        Counts
 }
 
-// maxPrepared bounds the devices whose keys are kept prepared, at 1 kB each.
-const maxPrepared = 1 << 14
-
-type preparedDevice struct {
-	number int
-	lorawan.Device
-	mic     *lorawan.CMAC // nil: nobody's place
-	payload *lorawan.Cipher
-}
-
 func newMaker(c Config) *maker {
 	return &maker{
 		config: c, total: c.Total(), random: rand.New(rand.NewPCG(c.Seed, 1)), swapped: make([]bool, c.Devices),
-		prepared: make([]preparedDevice, min(c.Devices, maxPrepared)),
+		devices: lorawan.NewDemoDevices(c.Seed, c.Devices),
 	}
-}
-
-func (m *maker) device(number int) *preparedDevice {
-	d := &m.prepared[number%len(m.prepared)]
-	if d.mic == nil || d.number != number {
-		device := lorawan.DemoDevice(m.config.Seed, number)
-		*d = preparedDevice{number, device, lorawan.NewCMAC(device.NwkSKey), lorawan.NewCipher(device.AppSKey)}
-	}
-	return d
-}
-
-// A stamp is what the payload says: when, and for a rate how much later the
-// uplink was sent.
-type stamp struct {
-	at     time.Time
-	lag    time.Duration
-	hasLag bool
-}
-
-func (m *maker) payload(s stamp) []byte {
-	m.plain = binary.LittleEndian.AppendUint64(m.plain[:0], uint64(s.at.UnixNano()))
-	if s.hasLag {
-		lag := min(max(0, s.lag.Microseconds()), math.MaxUint32)
-		m.plain = binary.LittleEndian.AppendUint32(m.plain, uint32(lag))
-	}
-	return m.plain
 }
 
 // port is any that an application may use.
 const port = 1
 
 // make makes the next uplink, and what goes with it.
-func (m *maker) make(s stamp) {
+func (m *maker) make(s message.Stamp) {
 	number := int(m.made % int64(m.config.Devices))
 	fcnt := m.counter(number)
 	m.made++
-	d := m.device(number)
-	u := m.next(s.at)
-	u.PHY = lorawan.AppendUplink(u.PHY[:0], lorawan.Uplink{
-		DevAddr: d.DevAddr, FCnt: fcnt, FPort: port, Payload: m.payload(s),
-	}, d.mic, d.payload)
+	d := m.devices.Device(number)
+	m.plain = s.Append(m.plain[:0])
+	u := m.uplink(d, fcnt, s.At)
 	m.counts.Uplinks++
 	if m.happens(m.config.Duplicates) {
-		again := m.next(s.at)
-		again.PHY = append(again.PHY[:0], u.PHY...)
+		duplicate := m.next(s.At)
+		duplicate.PHY = append(duplicate.PHY[:0], u.PHY...)
 		m.counts.Duplicates++
 	}
 	if m.happens(m.config.JoinRequests) {
-		u := m.next(s.at)
-		u.PHY = lorawan.AppendJoinRequest(u.PHY[:0], d.JoinEUI, d.DevEUI, m.nonce, d.mic)
+		u := m.next(s.At)
+		u.PHY = lorawan.AppendJoinRequest(u.PHY[:0], d.JoinEUI, d.DevEUI, m.nonce, d.MIC)
 		m.nonce++
 		m.counts.JoinRequests++
 	}
 	if m.happens(m.config.Malformed) {
-		u := m.next(s.at)
+		u := m.next(s.At)
 		u.PHY = appendMalformed(u.PHY[:0], int(m.counts.Malformed%int64(len(malformed))), m.random)
 		m.counts.Malformed++
 	}
@@ -139,15 +98,17 @@ func (m *maker) uplinksOf(number int) int64 {
 
 func (m *maker) happens(share float64) bool { return share > 0 && m.random.Float64() < share }
 
-// end makes the end marker: one more uplink of the first device, with a payload of
-// eight ff bytes.
+// end makes the end marker: one more uplink of the first device.
 func (m *maker) end(at time.Time) {
-	d := m.device(0)
+	m.plain = message.AppendEndMarker(m.plain[:0])
+	m.uplink(m.devices.Device(0), uint32(m.uplinksOf(0)), at)
+}
+
+// uplink adds an uplink of a device, with the plain payload, to the write.
+func (m *maker) uplink(d *lorawan.PreparedDevice, fcnt uint32, at time.Time) *message.Uplink {
 	u := m.next(at)
-	u.PHY = lorawan.AppendUplink(u.PHY[:0], lorawan.Uplink{
-		DevAddr: d.DevAddr, FCnt: uint32(m.uplinksOf(0)), FPort: port,
-		Payload: binary.LittleEndian.AppendUint64(m.plain[:0], math.MaxUint64),
-	}, d.mic, d.payload)
+	u.PHY = lorawan.AppendUplink(u.PHY[:0], lorawan.Uplink{DevAddr: d.DevAddr, FCnt: fcnt, FPort: port, Payload: m.plain}, d.MIC, d.Payload)
+	return u
 }
 
 // firstGateway is the first of the gateways' EUIs, locally administered.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/internal/uplink/message"
 	"contend/load"
 )
 
@@ -51,7 +52,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		maker: newMaker(c), start: time.Now(),
 		result: &Result{Mode: c.Mode, Seed: c.Seed, WriteTime: hist.New()},
 	}
-	cpu := c.CPU()
+	cpu, _ := load.CPUTime()
 	err := r.generate(ctx)
 	r.result.Duration = time.Since(r.start)
 	if err == nil {
@@ -59,7 +60,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		err = r.write(ctx)
 	}
 	c.Progress(r.result.Uplinks, r.total)
-	r.result.CPUSec = (c.CPU() - cpu).Seconds()
+	used, _ := load.CPUTime()
+	r.result.CPUSec = (used - cpu).Seconds()
 	r.result.PacePerSec = float64(r.result.Uplinks) / r.result.Duration.Seconds()
 	if ctx.Err() != nil {
 		r.result.Interrupted = true
@@ -86,7 +88,7 @@ func (r *run) generate(ctx context.Context) error {
 func (r *run) flat(ctx context.Context) error {
 	for r.made < r.total {
 		for r.made < r.total && len(r.list) < r.config.PerWrite {
-			r.make(stamp{at: time.Now()})
+			r.make(message.Stamp{At: time.Now()})
 		}
 		if err := r.write(ctx); err != nil {
 			return err
@@ -96,13 +98,14 @@ func (r *run) flat(ctx context.Context) error {
 }
 
 func (r *run) batches(ctx context.Context) error {
-	wait := newWaiter(load.RuntimeTimer)
+	pause, _ := load.NewWaiter(ctx, load.RuntimeTimer)
+	defer pause.Close()
 	for i := range r.config.Batches {
-		if i > 0 && !wait.until(ctx, time.Now().Add(r.config.Delay)) {
+		if i > 0 && !pause.Wait(r.config.Delay) {
 			return ctx.Err()
 		}
 		for range r.config.N {
-			r.make(stamp{at: time.Now()})
+			r.make(message.Stamp{At: time.Now()})
 		}
 		if err := r.write(ctx); err != nil {
 			return err
@@ -116,17 +119,18 @@ func (r *run) paced(ctx context.Context) error {
 	r.result.Pacer, r.result.StartLag = r.config.Pacer.String(), hist.New()
 	r.total = r.planned()
 	r.start = time.Now()
-	wait := newWaiter(r.config.Timer)
+	pause, _ := load.NewWaiter(ctx, r.config.Timer)
+	defer pause.Close()
 	schedule := r.config.Pacer.Schedule(r.config.Seed)
 	due := schedule.Next()
 	for r.made < r.total {
-		if !wait.until(ctx, r.start.Add(due)) {
+		if !pause.Wait(due - time.Since(r.start)) {
 			return ctx.Err()
 		}
 		now := time.Since(r.start)
 		for r.made < r.total && due <= now && len(r.list) < r.config.PerWrite {
 			lag := now - due
-			r.make(stamp{at: r.start.Add(due), lag: lag, hasLag: true})
+			r.make(message.Stamp{At: r.start.Add(due), Lag: lag, HasLag: true})
 			r.result.StartLag.Record(lag)
 			due = schedule.Next()
 		}

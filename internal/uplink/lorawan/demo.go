@@ -30,7 +30,7 @@ const (
 )
 
 // DemoDevice is the device number i of a load that its seed tells from others:
-// the same for whoever asks. Those with i from 0 to 1<<24-1 have distinct DevEUIs
+// the same for whoever asks. Those with i below MaxDemoDevices have distinct DevEUIs
 // and distinct addresses; all of a seed have one JoinEUI.
 //
 // With root and tag the first 16 and the next 8 bytes of HMAC-SHA-256 with the
@@ -59,4 +59,41 @@ func demoKey(root cipher.Block, n byte, i int) (key Key) {
 	binary.LittleEndian.PutUint64(key[1:], uint64(i))
 	root.Encrypt(key[:], key[:])
 	return key
+}
+
+// MaxDemoDevices is how many distinct devices DemoDevice knows.
+const MaxDemoDevices = 1 << 24
+
+// maxPrepared bounds the devices whose keys DemoDevices keeps, at 1 kB each.
+const maxPrepared = 1 << 14
+
+// DemoDevices prepares the keys of the devices of one seed and keeps those of up
+// to 16384. It is not safe for concurrent use.
+type DemoDevices struct {
+	seed uint64
+	kept []PreparedDevice // in the place of the device's number modulo its length
+}
+
+// A PreparedDevice is a device with its keys ready for use.
+type PreparedDevice struct {
+	number int
+	Device
+	MIC     *CMAC // of NwkSKey; nil in a place that nobody has taken
+	Payload *Cipher
+}
+
+// NewDemoDevices returns DemoDevices for numbers below n, which is 1 to
+// MaxDemoDevices.
+func NewDemoDevices(seed uint64, n int) *DemoDevices {
+	return &DemoDevices{seed: seed, kept: make([]PreparedDevice, min(n, maxPrepared))}
+}
+
+// Device returns device number i. It is valid until the next call.
+func (p *DemoDevices) Device(i int) *PreparedDevice {
+	d := &p.kept[i%len(p.kept)]
+	if d.MIC == nil || d.number != i {
+		device := DemoDevice(p.seed, i)
+		*d = PreparedDevice{i, device, NewCMAC(device.NwkSKey), NewCipher(device.AppSKey)}
+	}
+	return d
 }

@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"time"
 
+	"contend/internal/uplink/lorawan"
 	"contend/load"
 )
 
@@ -60,8 +61,6 @@ type Config struct {
 	// Notice, if set, gets the lines of the published form that come before the
 	// summary, while the run goes on.
 	Notice func(line string)
-	// CPU, if set, returns the CPU time that this process has used.
-	CPU func() time.Duration
 }
 
 // The defaults of a Config. The pool's size is that of the published runs.
@@ -69,8 +68,6 @@ const (
 	DefaultPool = 10_000
 	DefaultIdle = time.Minute
 )
-
-const maxDevices = 1 << 24 // of lorawan.DemoDevice
 
 // Validate returns every mistake at once.
 func (c *Config) Validate() error {
@@ -85,7 +82,7 @@ func (c *Config) Validate() error {
 		lo, hi   int64
 		zeroText string
 	}{
-		{"devices", int64(c.Devices), 0, maxDevices, "1"},
+		{"devices", int64(c.Devices), 0, lorawan.MaxDemoDevices, "1"},
 		{"expect", c.Expect, 0, 1 << 40, "not known"},
 		{"pool", int64(c.Pool), 0, 1 << 20, fmt.Sprint(DefaultPool)},
 	} {
@@ -117,9 +114,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Notice == nil {
 		c.Notice = func(string) {}
-	}
-	if c.CPU == nil {
-		c.CPU = func() time.Duration { return 0 }
 	}
 	return c
 }

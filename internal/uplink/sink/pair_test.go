@@ -308,7 +308,7 @@ func TestRateInADocument(t *testing.T) {
 		}
 		done <- g
 	}()
-	r, err := Run(within(t), Config{URL: router.url, Seed: 9, Expect: 400, Pacer: pacer, CPU: func() time.Duration { return 0 }})
+	r, err := Run(within(t), Config{URL: router.url, Seed: 9, Expect: 400, Pacer: pacer})
 	if err != nil {
 		t.Fatal(err)
 	}

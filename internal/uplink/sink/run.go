@@ -12,6 +12,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/internal/uplink/message"
+	"contend/load"
 )
 
 const (
@@ -53,7 +54,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		c.Notice("WARNING: acks will not be sent")
 	}
 	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
-	cpu := c.CPU()
+	cpu, _ := load.CPUTime()
 	err := s.connections(ctx)
 	if err != nil && s.sum.connections == 0 {
 		return nil, err
@@ -63,7 +64,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		s.link.goodbye(farewell)
 	}
 	c.Notice("Test finished")
-	return s.result(ctx.Err() != nil, c.CPU()-cpu), nil
+	used, _ := load.CPUTime()
+	return s.result(ctx.Err() != nil, used-cpu), nil
 }
 
 // connections makes one connection after another until the run is over. The link

@@ -1,10 +1,7 @@
 package sink
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
-	"time"
 
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
@@ -13,43 +10,20 @@ import (
 // A solver knows the keys of the generator's devices and what has arrived of
 // each. It is not safe for concurrent use.
 type solver struct {
-	seed     uint64
-	index    map[lorawan.EUI]uint32
-	accounts []account
-	// prepared holds keys in the place of the device's number modulo its length.
-	prepared     []preparedDevice
+	devices      *lorawan.DemoDevices
+	index        map[lorawan.EUI]int // their numbers
+	accounts     []account
 	frame, plain []byte
-}
-
-// maxPrepared bounds the devices whose keys are kept prepared, at 1 kB each.
-const maxPrepared = 1 << 14
-
-type preparedDevice struct {
-	number uint32
-	lorawan.Device
-	mic     *lorawan.CMAC // nil: nobody's place
-	payload *lorawan.Cipher
 }
 
 func newSolver(seed uint64, devices int) *solver {
 	s := &solver{
-		seed: seed, index: make(map[lorawan.EUI]uint32, devices), accounts: make([]account, devices),
-		prepared: make([]preparedDevice, min(devices, maxPrepared)),
+		devices: lorawan.NewDemoDevices(seed, devices), index: make(map[lorawan.EUI]int, devices), accounts: make([]account, devices),
 	}
 	for i := range devices {
-		s.index[lorawan.DemoDevice(seed, i).DevEUI] = uint32(i)
+		s.index[lorawan.DemoDevice(seed, i).DevEUI] = i
 	}
 	return s
-}
-
-// device returns a device with its prepared keys.
-func (s *solver) device(number uint32) *preparedDevice {
-	d := &s.prepared[int(number)%len(s.prepared)]
-	if d.mic == nil || d.number != number {
-		device := lorawan.DemoDevice(s.seed, int(number))
-		*d = preparedDevice{number, device, lorawan.NewCMAC(device.NwkSKey), lorawan.NewCipher(device.AppSKey)}
-	}
-	return d
 }
 
 // A finding is what became of a message.
@@ -70,18 +44,8 @@ type solution struct {
 	device  lorawan.EUI
 	mic     uint32
 	arrival arrival       // of stamped
-	due     time.Time     // of stamped: when it was created, or meant to be sent
-	lag     time.Duration // how much later it was sent
-	hasLag  bool
+	stamp   message.Stamp // of stamped
 }
-
-// The payload of an uplink is the creation time in nanoseconds since the epoch;
-// of a rate, the intended time, and after it the start lag in microseconds.
-const (
-	stampSize    = 8
-	lagStampSize = 12
-	endStamp     = math.MaxUint64 // eight ff bytes
-)
 
 // solve looks for the MIC of the devices of a message in its challenge: one MIC
 // for each candidate counter.
@@ -104,8 +68,7 @@ func (s *solver) solve(u *message.Upstream) solution {
 				return s.read(number, fcnt, mic, &f)
 			}
 		case lorawan.JoinRequest:
-			d := s.device(number)
-			mic := d.mic.JoinMIC(f.Message()) // the demo devices join with NwkSKey
+			mic := s.devices.Device(number).MIC.JoinMIC(f.Message()) // the demo devices join with NwkSKey
 			if f.DevEUI == eui && contains(u.Challenge, mic) {
 				return solution{finding: join, device: eui, mic: mic}
 			}
@@ -116,14 +79,14 @@ func (s *solver) solve(u *message.Upstream) solution {
 	return found
 }
 
-func (s *solver) findUplink(number uint32, f *lorawan.Frame, challenge []uint32) (fcnt, mic uint32, ok bool) {
-	d, a := s.device(number), &s.accounts[number]
+func (s *solver) findUplink(number int, f *lorawan.Frame, challenge []uint32) (fcnt, mic uint32, ok bool) {
+	d, a := s.devices.Device(number), &s.accounts[number]
 	for n := 0; ; n++ {
 		fcnt, ok := a.candidate(f.FCnt, n)
 		if !ok {
 			return 0, 0, false
 		}
-		mic := d.mic.UplinkMIC(f.DevAddr, fcnt, f.Message())
+		mic := d.MIC.UplinkMIC(f.DevAddr, fcnt, f.Message())
 		if contains(challenge, mic) {
 			return fcnt, mic, true
 		}
@@ -142,25 +105,20 @@ func contains(challenge []uint32, mic uint32) bool {
 }
 
 // read decrypts the payload of a solved data uplink and books it.
-func (s *solver) read(number, fcnt, mic uint32, f *lorawan.Frame) solution {
-	d, a := s.device(number), &s.accounts[number]
+func (s *solver) read(number int, fcnt, mic uint32, f *lorawan.Frame) solution {
+	d, a := s.devices.Device(number), &s.accounts[number]
 	found := solution{finding: other, device: d.DevEUI, mic: mic}
-	if n := len(f.Payload); n != stampSize && n != lagStampSize {
+	if !message.IsStamp(len(f.Payload)) {
 		return found
 	}
-	s.plain = d.payload.Crypt(s.plain[:0], f.Payload, false, f.DevAddr, fcnt)
-	stamp := binary.LittleEndian.Uint64(s.plain)
-	if stamp == endStamp {
+	s.plain = d.Payload.Crypt(s.plain[:0], f.Payload, false, f.DevAddr, fcnt)
+	stamp, end := message.ParseStamp(s.plain)
+	if end {
 		found.finding = endMarker
 		a.end = fcnt
 		return found
 	}
-	found.finding = stamped
-	found.due = time.Unix(0, int64(stamp))
-	if len(s.plain) == lagStampSize {
-		found.hasLag = true
-		found.lag = time.Duration(binary.LittleEndian.Uint32(s.plain[stampSize:])) * time.Microsecond
-	}
+	found.finding, found.stamp = stamped, stamp
 	found.arrival = a.note(fcnt)
 	return found
 }

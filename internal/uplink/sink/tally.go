@@ -73,15 +73,15 @@ func (t *tally) note(s solution, u *message.Upstream, size int, at time.Time) {
 
 // uplink books a solved uplink of the generator.
 func (t *tally) uplink(s solution, size int, at time.Time) {
-	response := at.Sub(s.due)
+	response := at.Sub(s.stamp.At)
 	t.uplinks++
 	t.bytes += int64(size)
 	t.ended = at
 	if t.uplinks == 1 {
 		t.firstAt = at
 	}
-	if plausible := response >= 0 && response < hist.Highest; plausible && (t.began.IsZero() || s.due.Before(t.began)) {
-		t.began = s.due
+	if plausible := response >= 0 && response < hist.Highest; plausible && (t.began.IsZero() || s.stamp.At.Before(t.began)) {
+		t.began = s.stamp.At
 	}
 	t.allLatencies.Record(response)
 	if len(t.latencies) < maxSamples {
@@ -96,9 +96,9 @@ func (t *tally) uplink(s solution, size int, at time.Time) {
 	}
 	t.distinct++
 	t.response.Record(response)
-	t.service.Record(response - s.lag)
-	t.lag.Record(s.lag)
-	t.hasLag = t.hasLag || s.hasLag
+	t.service.Record(response - s.stamp.Lag)
+	t.lag.Record(s.stamp.Lag)
+	t.hasLag = t.hasLag || s.stamp.HasLag
 	t.second(at).Completed++
 	t.second(at).ResponseSum += response
 }
