@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/stat"
+	"contend/finding"
 )
 
 // A Func is one of the two functions that are compared.
@@ -114,8 +114,7 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 		rounds = append(rounds, r)
 	}
 	result := newResult(name, c, [2]string{a.Name, b.Name}, rounds)
-	result.Warnings = append(result.Warnings, stat.Warning{Code: "rounds_not_fresh",
-		Text: "all rounds ran in one process, so an effect of its memory layout is in every round alike"})
+	result.Warnings = append(result.Warnings, finding.RoundsNotFresh.Warning("all rounds ran in one process, so an effect of its memory layout is in every round alike"))
 	return result, nil
 }
 

@@ -1,6 +1,7 @@
 // Package docs holds the pages that explain what a report prints, and finds
-// the explanation of a term in them. The pages are the only source: nothing
-// that they say is repeated in code.
+// the explanation of a term in them. Each fact has one source: the tables of
+// warnings are package finding's, which the pages repeat, and whatever else the
+// pages say is not repeated in code.
 package docs
 
 import (
@@ -112,17 +113,6 @@ func (x Index) matching(is func(name string) bool) []Entry {
 		}
 	}
 	return kept
-}
-
-// Advice returns what to do about a warning or a refusal, "" if nothing is
-// said.
-func (x Index) Advice(code string) string {
-	for _, e := range x.Entries {
-		if e.Advice != "" && slices.Contains(e.Terms, code) {
-			return e.Advice
-		}
-	}
-	return ""
 }
 
 // SeeAlso returns the headings of sections that are about the term, beyond those

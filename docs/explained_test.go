@@ -16,16 +16,17 @@ import (
 	"testing"
 
 	"contend/docs"
+	"contend/finding"
 	"contend/report"
 	"contend/trial"
 )
 
 // Whatever a report can print has an explanation: every code of a warning or
-// refusal that the source holds, every verdict, metric and key.
+// refusal, every verdict, metric and key.
 func TestEverythingIsExplained(t *testing.T) {
 	index := docs.Read()
 	for what, terms := range map[string][]string{
-		"warning or refusal": codes(t), "verdict": verdicts(t), "metric": metrics(t), "key": keys(reflect.TypeFor[report.Document]()),
+		"warning or refusal": codes(), "verdict": verdicts(t), "metric": metrics(t), "key": keys(reflect.TypeFor[report.Document]()),
 	} {
 		if len(terms) < 7 {
 			t.Errorf("only found %d of kind %s: %q", len(terms), what, terms)
@@ -34,11 +35,6 @@ func TestEverythingIsExplained(t *testing.T) {
 			if len(index.Find(term)) == 0 {
 				t.Errorf("no page explains the %s %s", what, term)
 			}
-		}
-	}
-	for _, code := range codes(t) {
-		if index.Advice(code) == "" {
-			t.Errorf("no page says what to do about %s", code)
 		}
 	}
 }
@@ -101,6 +97,14 @@ func TestNear(t *testing.T) {
 	if near := index.Near("xyzzyxyzzy"); len(near) > 0 {
 		t.Errorf("near nonsense are %q", near)
 	}
+}
+
+func codes() []string {
+	var list []string
+	for _, k := range finding.Kinds() {
+		list = append(list, k.Code)
+	}
+	return list
 }
 
 // metrics are those that trial lists when it is asked for another.
@@ -190,105 +194,6 @@ func verdicts(t *testing.T) []string {
 		})
 	}
 	return list
-}
-
-var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
-
-// codes are the strings that stand in the place of a code: in a composite of
-// type Warning, or as the argument of a function whose parameter is called code.
-func codes(t *testing.T) []string {
-	var list []string
-	for _, folder := range []string{"stat", "usl", "load", "probe", "subject", "trial", "report", "experiment", "abtest", "internal/cli"} {
-		files := source(t, folder)
-		constants, functions := named(files)
-		add := func(e ast.Expr) {
-			code := text(e)
-			if id, ok := e.(*ast.Ident); ok {
-				code = constants[id.Name]
-			}
-			if codeForm.MatchString(code) && !slices.Contains(list, code) {
-				list = append(list, code)
-			}
-		}
-		for _, f := range files {
-			ast.Inspect(f, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.CompositeLit:
-					if typeName(n.Type) == "Warning" {
-						add(codeOf(n))
-					}
-				case *ast.CallExpr:
-					if i, ok := functions[typeName(n.Fun)]; ok && i < len(n.Args) {
-						add(n.Args[i])
-					}
-				}
-				return true
-			})
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// codeOf returns the code of a composite Warning.
-func codeOf(w *ast.CompositeLit) ast.Expr {
-	for i, element := range w.Elts {
-		pair, ok := element.(*ast.KeyValueExpr)
-		switch {
-		case !ok && i == 0:
-			return element
-		case ok && typeName(pair.Key) == "Code":
-			return pair.Value
-		}
-	}
-	return &ast.BadExpr{}
-}
-
-// named returns the string constants of a package, and the place of the
-// parameter code of its functions, those in variables included.
-func named(files []*ast.File) (constants map[string]string, functions map[string]int) {
-	constants, functions = map[string]string{}, map[string]int{}
-	for _, f := range files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ValueSpec:
-				for i, value := range n.Values {
-					constants[n.Names[i].Name] = text(value)
-				}
-			case *ast.FuncDecl:
-				note(functions, n.Name.Name, n.Type)
-			case *ast.AssignStmt:
-				if literal, ok := n.Rhs[0].(*ast.FuncLit); ok {
-					note(functions, typeName(n.Lhs[0]), literal.Type)
-				}
-			}
-			return true
-		})
-	}
-	return constants, functions
-}
-
-func note(functions map[string]int, name string, typ *ast.FuncType) {
-	i := 0
-	for _, field := range typ.Params.List {
-		for _, parameter := range field.Names {
-			if parameter.Name == "code" {
-				functions[name] = i
-			}
-			i++
-		}
-	}
-}
-
-// typeName is the last part of a name.
-func typeName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
 }
 
 func text(e ast.Expr) string {

@@ -111,26 +111,36 @@ func codeBlock(lines []string) (Block, int) {
 	return Block{Kind: Code, Text: strings.TrimRight(strings.Join(code, "\n"), "\n ")}, n
 }
 
-// tableBlock reads a table; each row gets as many cells as the heading.
+// tableBlock reads a table; each row gets as many cells as the heading. One that
+// the program holds is taken from there.
 func tableBlock(lines []string) Block {
-	b := Block{Kind: Table}
-	columns := 0
+	var marks [][]string
 	for i, line := range lines {
 		cells := cells(line)
-		if i == 0 {
-			columns = len(cells)
-		}
 		if i == 1 && ruleForm.MatchString(strings.Join(cells, "")) {
 			continue
 		}
-		marks, row := make([]string, columns), make([]string, columns)
-		copy(marks, cells)
-		for j, cell := range marks {
-			row[j] = plain(cell)
+		if i > 0 {
+			cells = append(cells, make([]string, len(marks[0]))...)[:len(marks[0])]
 		}
-		b.marks, b.Rows = append(b.marks, marks), append(b.Rows, row)
+		marks = append(marks, cells)
+	}
+	if rows := held(marks[0]); rows != nil {
+		marks = rows
+	}
+	b := Block{Kind: Table, marks: marks}
+	for _, row := range marks {
+		b.Rows = append(b.Rows, texts(row))
 	}
 	return b
+}
+
+func texts(marked []string) []string {
+	row := make([]string, len(marked))
+	for i, cell := range marked {
+		row[i] = plain(cell)
+	}
+	return row
 }
 
 // cells splits a line of a table.

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 
+	"contend/finding"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
-	"contend/stat"
 	"contend/subject"
 	"contend/trial"
 )
@@ -32,13 +32,9 @@ func (r *runner) missing(entry *report.Experiment) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(because)) {
-		entry.Warnings = append(entry.Warnings, stat.Warning{Code: leftOut,
-			Text: fmt.Sprintf("%s, so the arms of %s were left out", reason, strings.Join(because[reason], ", "))})
+		entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("%s, so the arms of %s were left out", reason, strings.Join(because[reason], ", ")))
 	}
 }
-
-// leftOut is the code of warnings about what an experiment does without.
-const leftOut = "left_out"
 
 // cannotRun says why the subject cannot run here, or nothing.
 func (s Subject) cannotRun() string {

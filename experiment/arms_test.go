@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/finding"
 	"contend/report"
 )
 
@@ -44,7 +45,7 @@ parts:
 	entry := doc.Experiments[0]
 	var said []string
 	for _, w := range entry.Warnings {
-		if w.Code != leftOut {
+		if !w.Is(finding.LeftOut) {
 			t.Errorf("warning %+v", w)
 		}
 		said = append(said, w.Text)

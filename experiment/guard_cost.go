@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/protocol"
 	"contend/trial"
@@ -136,7 +137,7 @@ func (c GuardedCall) CPU() (perCall float64, whose string) {
 		return left / ops * 1e9, fmt.Sprintf("a server that uses all that the generator leaves of %d cores", c.Busy.GeneratorCores)
 	}
 	for _, w := range c.Busy.Warnings {
-		if w.Code == "cpu_shared" || w.Code == "generator_saturated" {
+		if w.Is(finding.CPUShared) || w.Is(finding.GeneratorSaturated) {
 			generator, _ := trial.GeneratorCPUPerOp.Of(c.Busy)
 			return server + generator, "server and generator together, which share the cores"
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/load"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -27,7 +27,7 @@ func guarded(server float64, codes ...string) GuardedCall {
 	}
 	r.Service.Record(50 * time.Microsecond)
 	for _, code := range codes {
-		r.Warnings = append(r.Warnings, stat.Warning{Code: code})
+		r.Warnings = append(r.Warnings, finding.Warning{Code: code})
 	}
 	c := trial.Cell{Result: r}
 	if server > 0 {

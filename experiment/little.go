@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"contend/finding"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -89,7 +90,7 @@ func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
 	if err != nil {
 		return
 	}
-	if slices.ContainsFunc(o.Warnings, func(w stat.Warning) bool { return w.Code == "generator_saturated" }) {
+	if finding.GeneratorSaturated.In(o.Warnings) {
 		l.saturated++
 	}
 	l.lowest, l.highest = min(l.lowest, o.ShareOutside), max(l.highest, o.ShareOutside)

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/probe"
 	"contend/protocol"
 	"contend/report"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -106,8 +106,7 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 	parts := r.file.effectiveParts(r.options.Profile)
 	for i, p := range parts {
 		if len(p.Arms) > 0 && len(r.names(p)) == 0 {
-			entry.Warnings = append(entry.Warnings, stat.Warning{Code: leftOut,
-				Text: fmt.Sprintf("no arm%s can run here, so there is nothing to compare", in(p))})
+			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no arm%s can run here, so there is nothing to compare", in(p)))
 			continue
 		}
 		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})

@@ -4,73 +4,58 @@ import (
 	"fmt"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/stat"
 )
 
-// The shares of the planned iterations beyond which a result carries a warning,
-// and a comparison no verdict. They are conventions of this project;
-// docs/measuring.md argues each.
+// The start lag that a response time may have in it.
 const (
-	MaxErrorShare = 0.001 // failed and errored
-	MinRateShare  = 0.99  // right answers, open model
-)
-
-// MaxCPUShare is the share of the CPU that it could get from which on the
-// generator, or the server, counts as busy: there waiting for a core is 5.7 times
-// as long as its use (M/M/1, ρ ÷ (1 − ρ)).
-const MaxCPUShare = 0.85
-
-// The other thresholds beyond which a figure must not be believed unread.
-const (
-	maxGeneratorShare  = 0.10 // of a VU's cycle, closed model
-	maxLagShare        = 0.10 // p99 of start lag ÷ p99 of response time
-	maxMeanLagShare    = 0.05 // mean start lag ÷ mean response time
-	minLag             = time.Millisecond
-	minSamplesBeyond   = 100 // for a percentile
-	minSamplesForTails = 1000
+	maxLagShare     = 0.10 // p99 of start lag ÷ p99 of response time
+	maxMeanLagShare = 0.05 // mean start lag ÷ mean response time
+	minLag          = time.Millisecond
 )
 
 // judge says what is doubtful about a result by itself; what can only be seen
 // beside the server is judged by package trial.
-func (r *Result) judge() []stat.Warning {
-	warnings := []stat.Warning{}
-	warn := func(code, format string, args ...any) {
-		warnings = append(warnings, stat.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+func (r *Result) judge() []finding.Warning {
+	warnings := []finding.Warning{}
+	warn := func(kind finding.Kind, format string, args ...any) {
+		warnings = append(warnings, kind.Warning(format, args...))
 	}
 	if r.Stopped == Interrupted {
-		warn("interrupted", "the run was interrupted after %v of its measured window", r.Duration.Round(time.Millisecond))
+		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", r.Duration.Round(time.Millisecond))
 	}
 	if r.Completed == 0 {
-		warn("nothing_succeeded", "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
+		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 		return warnings
 	}
 	wrong := r.Failed + r.ErroredTotal()
-	if share := float64(wrong) / float64(r.Planned); share > MaxErrorShare {
-		warn("errors", "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*MaxErrorShare)
+	if share := float64(wrong) / float64(r.Planned); share > finding.Errors.Warns {
+		warn(finding.Errors, "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*finding.Errors.Warns)
 	}
 	if r.Model == OpenModel && r.Stopped != Interrupted {
-		if share := float64(r.Completed) / float64(r.Planned); share < MinRateShare {
-			warn("rate_missed", "%.2f %% of the planned arrivals got a right answer, less than %.0f %%", 100*share, 100*MinRateShare)
+		if share := float64(r.Completed) / float64(r.Planned); share < finding.RateMissed.Warns {
+			warn(finding.RateMissed, "%.2f %% of the planned arrivals got a right answer, less than %.0f %%", 100*share, 100*finding.RateMissed.Warns)
 		}
 	}
-	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > MaxErrorShare*float64(r.Planned) {
-		warn("censored", "%d iterations were dropped or unfinished, the slowest, so high percentiles are lower bounds", cut)
+	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > finding.Censored.Warns*float64(r.Planned) {
+		warn(finding.Censored, "%d iterations were dropped or unfinished, the slowest, so high percentiles are lower bounds", cut)
 	}
-	if r.GeneratorShare != nil && *r.GeneratorShare > maxGeneratorShare {
-		warn("generator_share", "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
+	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
+		warn(finding.GeneratorShare, "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
 	}
-	if used := r.GeneratorUse(0); used >= MaxCPUShare && !r.Local {
-		warn("generator_busy", "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
+	if used := r.GeneratorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local {
+		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	for _, w := range []*stat.Warning{r.Late(), r.Unsteady()} {
+	for _, w := range []*finding.Warning{r.Late(), r.Unsteady()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
 	}
-	if n := r.Completed; n < minSamplesForTails && !r.Local {
-		warn("few_samples", "%d completed iterations: fewer than %d lie beyond p90, so read high percentiles as single events", n, minSamplesBeyond)
+	if n := r.Completed; n < int64(finding.FewSamples.Warns) && !r.Local {
+		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
 	return warnings
 }
@@ -97,7 +82,7 @@ func (r *Result) means() string {
 // model, where nothing but a want of VUs or CPU makes an iteration late, a mean
 // of more than 5 % of the mean response time that is longer than the clocks
 // allow (clockLag). nil: none, or a target in this process.
-func (r *Result) Late() *stat.Warning {
+func (r *Result) Late() *finding.Warning {
 	if r.Local || r.Completed == 0 {
 		return nil
 	}
@@ -111,7 +96,7 @@ func (r *Result) Late() *stat.Warning {
 	default:
 		return nil
 	}
-	return &stat.Warning{Code: "start_lag", Text: text + ", which the response time includes"}
+	return finding.StartLag.Refusal("%s, which the response time includes", text)
 }
 
 // clockLag is a mean start lag that the timers of a generator with nothing
@@ -136,7 +121,7 @@ const (
 // trend, a shift or an oscillation: of the throughput in the closed model, of the
 // mean response time in the open one, where the throughput is the plan's. nil:
 // none, too short to say, a sum of several runs, or a rate that changes by plan.
-func (r *Result) Unsteady() *stat.Warning {
+func (r *Result) Unsteady() *finding.Warning {
 	full := min(len(r.Series), int(r.Duration/time.Second))
 	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.flat() {
 		return nil
@@ -155,8 +140,8 @@ func (r *Result) Unsteady() *stat.Warning {
 		}
 	}
 	for _, w := range stat.Steady(series, tolerance) {
-		if w.Code == "not_steady" {
-			return &stat.Warning{Code: w.Code, Text: w.Text + " (" + what + ")"}
+		if w.Is(finding.NotSteady) {
+			return finding.NotSteady.Refusal("%s (%s)", w.Text, what)
 		}
 	}
 	return nil

@@ -3,8 +3,8 @@ package load
 import (
 	"time"
 
+	"contend/finding"
 	"contend/hist"
-	"contend/stat"
 )
 
 // A Result is what one run of a Plan showed: what was asked for, what the
@@ -38,8 +38,8 @@ type Result struct {
 	// Timer is what waited for due times; open model only.
 	Timer Timer `json:"timer,omitempty"`
 	// Stopped says why the run ended.
-	Stopped  StopReason     `json:"stopped"`
-	Warnings []stat.Warning `json:"warnings"`
+	Stopped  StopReason        `json:"stopped"`
+	Warnings []finding.Warning `json:"warnings"`
 }
 
 // An Engine is what drives the VUs of a run.

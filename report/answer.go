@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"contend/docs"
+	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 )
@@ -32,15 +32,11 @@ func (d *Document) answer(v *view) {
 	}
 }
 
-// whatToDo joins what the documentation advises for each code.
+// whatToDo joins the advice for each code.
 func whatToDo(refused []string) string {
-	if len(refused) == 0 {
-		return ""
-	}
 	var advice []string
-	index := docs.Read()
 	for _, code := range refused {
-		what := index.Advice(code)
+		what := finding.Advice(code)
 		switch {
 		case what != "" && len(refused) > 1:
 			advice = append(advice, code+": "+what)
@@ -84,7 +80,7 @@ func summed(all []Comparison, label func(Comparison) string) string {
 		byCode := new(findings)
 		for _, c := range refused {
 			if c.Reason != nil {
-				byCode.add(stat.Warning{Code: c.Reason.Code}, label(c))
+				byCode.add(finding.Warning{Code: c.Reason.Code}, label(c))
 			}
 		}
 		reason := "" // a document of another version may have none
@@ -209,7 +205,7 @@ func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
 		if count++; count == 1 {
 			text = r.Text
 		}
-		found.add(stat.Warning{Code: r.Code}, named(c.Arm, c.Concurrency))
+		found.add(finding.Warning{Code: r.Code}, named(c.Arm, c.Concurrency))
 	}
 	for _, f := range found.list {
 		refused = append(refused, f.Code)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/finding"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -22,8 +23,8 @@ func firstLine(t *testing.T, d *report.Document) string {
 
 // The first line is the answer, whole, and a refusal names its code and reason.
 func TestTheFirstLineIsTheAnswer(t *testing.T) {
-	saturated := &stat.Warning{Code: "generator_saturated", Text: "A: the generator used 97 % of the CPU it could get"}
-	verdict := func(level int, v stat.Verdict, reason *stat.Warning) report.Comparison {
+	saturated := finding.GeneratorSaturated.Refusal("%s", "A: the generator used 97 % of the CPU it could get")
+	verdict := func(level int, v stat.Verdict, reason *finding.Warning) report.Comparison {
 		return report.Comparison{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: level, Primary: true,
 			Metric: trial.Throughput, Verdict: v, Reason: reason, Margin: 0.02, RoundLogRatios: make([]float64, 6),
 			Effect: stat.Effect{Ratio: 1.071, Low: 1.05, High: 1.09, P: 0.03, Level: 0.05, Confidence: 0.96875, Rounds: 6}}}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -34,7 +35,7 @@ func calibration() *report.Calibration {
 			found := trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: 10, Metric: m, Primary: j == 0, Verdict: verdict,
 				RoundLogRatios: []float64{-0.02 + shift, 0.03, -0.01, 0.01 + shift, -0.03, 0.02}}
 			if verdict == stat.Invalid {
-				found.Reason = &stat.Warning{Code: "not_steady", Text: "A: it fell"}
+				found.Reason = finding.NotSteady.Refusal("A: it fell")
 			}
 			c.Comparisons = append(c.Comparisons, found)
 		}

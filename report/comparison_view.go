@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
+	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 )
@@ -25,7 +25,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 		t.rows = append(t.rows, comparisonRow(c))
 		list := c.Warnings
 		if c.Reason != nil {
-			list = append([]stat.Warning{*c.Reason}, list...)
+			list = append([]finding.Warning{*c.Reason}, list...)
 		}
 		for _, w := range list {
 			if w, where := ofComparison(c, w); !known.knows(w, where) {
@@ -35,7 +35,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	}
 	t.columns = []string{"arm", "VUs", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
 	how := fmt.Sprintf("in interleaved blocks, round by round (%s)", plural(rounds(list), "round"))
-	if slices.ContainsFunc(list[0].Warnings, func(w stat.Warning) bool { return w.Code == "not_interleaved" }) {
+	if finding.NotInterleaved.In(list[0].Warnings) {
 		how = "NOT interleaved, each measured at a time of its own"
 	}
 	v.say("Compared with the baseline %s %s; differences of up to ±%.3g %% count as equivalent%s:",

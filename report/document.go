@@ -6,8 +6,8 @@ package report
 import (
 	"time"
 
+	"contend/finding"
 	"contend/load"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -108,8 +108,8 @@ type Experiment struct {
 	Analyses     []Analysis          `json:"analyses,omitempty"`
 	Expectations []trial.Expectation `json:"expectations,omitempty"`
 	// Error says why Status is failed.
-	Error    string         `json:"error,omitempty"`
-	Warnings []stat.Warning `json:"warnings,omitempty"`
+	Error    string            `json:"error,omitempty"`
+	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
 // A Part is one set of arms under one load.

@@ -3,8 +3,8 @@ package report_test
 import (
 	"time"
 
+	"contend/finding"
 	"contend/report"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -54,7 +54,7 @@ func counterExperiment() report.Experiment {
 			{Part: "rpc", Text: "unfinished == 0"}, {Part: "rpc", Text: "throughput_per_s > 10500"},
 			{Part: "handler", Text: "b.throughput_per_s >= 1.05 * a.throughput_per_s"},
 		},
-		Warnings: []stat.Warning{{Code: "too_few_rounds", Text: "this profile runs fewer rounds than a verdict needs"}},
+		Warnings: []finding.Warning{{Code: "too_few_rounds", Text: "this profile runs fewer rounds than a verdict needs"}},
 	}
 	rpc := &e.Published[0]
 	for _, n := range []int{10, 200} { // 200 VUs are not run

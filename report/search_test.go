@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/load"
 	"contend/report"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -66,7 +66,7 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 		t.Errorf("the first line is\n%s", got)
 	}
 	invalid := &report.Document{Searches: []report.Search{{Search: trial.Search{Arm: "a", Verdict: trial.RateInvalid,
-		Reason: &stat.Warning{Code: "few_samples", Text: "too few"}}}}}
+		Reason: finding.FewSamples.Refusal("too few")}}}}
 	if got := firstLine(t, invalid); got != "INVALID few_samples: a: too few" {
 		t.Errorf("the first line is\n%s", got)
 	}

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"contend/stat"
+	"contend/finding"
 	"contend/trial"
 )
 
 // care writes warnings that stand by themselves.
-func care(v *view, list []stat.Warning) {
+func care(v *view, list []finding.Warning) {
 	if len(list) > 0 {
 		v.say("Read with care (contend explain CODE says what to do):")
 	}
 	warnings(v, list)
 }
 
-func warnings(v *view, list []stat.Warning) {
+func warnings(v *view, list []finding.Warning) {
 	for _, w := range list {
 		v.bullet("%s: %s", w.Code, w.Text)
 	}
@@ -25,19 +25,19 @@ func warnings(v *view, list []stat.Warning) {
 // findings are warnings of several results, each text once, with where it was
 // found.
 type findings struct {
-	list []finding
+	list []located
 }
 
-type finding struct {
-	stat.Warning
+type located struct {
+	finding.Warning
 	where []string
 }
 
-func (f *findings) add(w stat.Warning, where string) {
-	i := slices.IndexFunc(f.list, func(known finding) bool { return known.Warning == w })
+func (f *findings) add(w finding.Warning, where string) {
+	i := slices.IndexFunc(f.list, func(known located) bool { return known.Warning == w })
 	if i < 0 {
 		i = len(f.list)
-		f.list = append(f.list, finding{Warning: w})
+		f.list = append(f.list, located{Warning: w})
 	}
 	if where != "" && !slices.Contains(f.list[i].where, where) {
 		f.list[i].where = append(f.list[i].where, where)
@@ -85,18 +85,18 @@ func ofCells(cells []trial.Cell) *findings {
 }
 
 // knows says whether the warning was found there.
-func (f *findings) knows(w stat.Warning, where string) bool {
-	return slices.ContainsFunc(f.list, func(known finding) bool {
+func (f *findings) knows(w finding.Warning, where string) bool {
+	return slices.ContainsFunc(f.list, func(known located) bool {
 		return known.Warning == w && slices.Contains(known.where, where)
 	})
 }
 
 // ofComparison returns a warning of a comparison without the name of the arm
 // that it begins with, and where it was found.
-func ofComparison(c trial.Comparison, w stat.Warning) (stat.Warning, string) {
+func ofComparison(c trial.Comparison, w finding.Warning) (finding.Warning, string) {
 	for _, arm := range []string{c.Baseline, c.Candidate} {
 		if text, ok := strings.CutPrefix(w.Text, arm+": "); ok {
-			return stat.Warning{Code: w.Code, Text: text}, named(arm, c.Concurrency)
+			return finding.Warning{Code: w.Code, Text: text}, named(arm, c.Concurrency)
 		}
 	}
 	return w, named(c.Candidate, c.Concurrency)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"contend/finding"
 )
 
 const (
@@ -40,7 +42,7 @@ const (
 // tolerance is a fraction, usually 0.05. Rounds of fewer than 4 blocks count for
 // neither test, of fewer than 10 only for the first, and so do not those with values
 // that are not positive and finite. Too little of both is no warning.
-func Course(rounds [][]float64, tolerance float64) []Warning {
+func Course(rounds [][]float64, tolerance float64) []finding.Warning {
 	seen := repeatedChange(rounds, tolerance)
 	if seen == "" {
 		seen = restlessRounds(rounds, roughly*tolerance)
@@ -48,7 +50,7 @@ func Course(rounds [][]float64, tolerance float64) []Warning {
 	if seen == "" {
 		return nil
 	}
-	return []Warning{{"not_steady", "no steady state: " + seen}}
+	return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", seen)}
 }
 
 func repeatedChange(rounds [][]float64, tolerance float64) string {

@@ -1,11 +1,12 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"contend/finding"
 )
 
 const (
@@ -31,25 +32,22 @@ const (
 //
 // Each raises a false alarm in at most 1 % of sets of independent rounds. Fewer than 12
 // rounds, or input that Paired refuses, say nothing either way: no warning.
-func Dependence(logRatios []float64) []Warning {
+func Dependence(logRatios []float64) []finding.Warning {
 	if len(logRatios) < fewestDependent || checkLogRatios(logRatios) != nil {
 		return nil
 	}
-	var ws []Warning
+	var ws []finding.Warning
 	if correlation, p := bartels(logRatios); p <= dependenceLevel {
-		ws = append(ws, Warning{"autocorrelated", fmt.Sprintf(
-			"neighbouring rounds are alike (rank correlation %.2f): the machine comes in moods that outlast a round, "+
-				"so the interval is too narrow", correlation)})
+		ws = append(ws, finding.Autocorrelated.Warning("neighbouring rounds are alike (rank correlation %.2f): the machine comes in moods that outlast a round, "+
+			"so the interval is too narrow", correlation))
 	}
 	if p, _ := mannKendall(logRatios); p <= dependenceLevel {
-		ws = append(ws, Warning{"drifting_rounds", fmt.Sprintf(
-			"the ratio changed by %+.1f %% from the first round to the last: there is no single ratio to estimate",
-			100*math.Expm1(theilSen(logRatios)))})
+		ws = append(ws, finding.DriftingRounds.Warning("the ratio changed by %+.1f %% from the first round to the last: there is no single ratio to estimate",
+			100*math.Expm1(theilSen(logRatios))))
 	}
 	if split, low, high := twoGroups(logRatios); split > mostSplit(len(logRatios)) {
-		ws = append(ws, Warning{"bimodal", fmt.Sprintf(
-			"rounds fall into two groups, around a ratio of %.4g and of %.4g: the ratio between them describes neither",
-			math.Exp(low), math.Exp(high))})
+		ws = append(ws, finding.Bimodal.Warning("rounds fall into two groups, around a ratio of %.4g and of %.4g: the ratio between them describes neither",
+			math.Exp(low), math.Exp(high)))
 	}
 	return ws
 }

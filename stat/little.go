@@ -4,16 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
-)
 
-const (
-	// shareWarned and shareRefused are the parts of a cycle outside the call from
-	// which on a closed-model figure says more and more about the generator.
-	shareWarned  = 0.10
-	shareRefused = 0.30
-	// residualWarned is how far figures of one run may miss Little's law; ramps and
-	// the cut at the window's end explain some per cent.
-	residualWarned = 0.05
+	"contend/finding"
 )
 
 // Occupancy is what Little's law derives from the figures of a closed-model run.
@@ -25,8 +17,8 @@ type Occupancy struct {
 	ShareOutside float64 `json:"share_outside"`
 	// Residual is 1 − X·T/N, how far throughput and iteration time miss each other;
 	// 0 when no iteration time was given. Positive: VUs were idle between iterations.
-	Residual float64   `json:"residual,omitzero"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	Residual float64           `json:"residual,omitzero"`
+	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
 // Little applies Little's law, in flight = rate × time (Little 1961, "A proof for the
@@ -69,22 +61,19 @@ func Little(vus, throughput float64, serviceMean, iterationMean time.Duration) (
 	return o, nil
 }
 
-func (o Occupancy) warnings(vus, mismatch float64) []Warning {
-	var ws []Warning
+func (o Occupancy) warnings(vus, mismatch float64) []finding.Warning {
+	var ws []finding.Warning
 	switch {
-	case o.ShareOutside > shareRefused:
-		ws = append(ws, Warning{"generator_saturated", fmt.Sprintf(
-			"%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users, "+
-				"so these figures describe the generator", 100*o.ShareOutside, o.CallsInFlight, vus)})
-	case o.ShareOutside > shareWarned:
-		ws = append(ws, Warning{"generator_share", fmt.Sprintf(
-			"%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users",
-			100*o.ShareOutside, o.CallsInFlight, vus)})
+	case o.ShareOutside > finding.GeneratorShare.Refuses:
+		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users, "+
+			"so these figures describe the generator", 100*o.ShareOutside, o.CallsInFlight, vus))
+	case o.ShareOutside > finding.GeneratorShare.Warns:
+		ws = append(ws, finding.GeneratorShare.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users",
+			100*o.ShareOutside, o.CallsInFlight, vus))
 	}
-	if mismatch > residualWarned {
-		ws = append(ws, Warning{"little_mismatch", fmt.Sprintf(
-			"throughput, mean times and virtual users miss Little's law by %.0f %%: "+
-				"they are not all means of the same window", 100*mismatch)})
+	if mismatch > finding.LittleMismatch.Warns {
+		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and virtual users miss Little's law by %.0f %%: "+
+			"they are not all means of the same window", 100*mismatch))
 	}
 	return ws
 }

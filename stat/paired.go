@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"contend/finding"
 )
 
 const (
@@ -33,8 +35,8 @@ type Effect struct {
 	// when there is no interval.
 	Confidence float64 `json:"confidence,omitzero"`
 	// Rounds is the number of replications behind it all.
-	Rounds   int       `json:"rounds"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	Rounds   int               `json:"rounds"`
+	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
 // Bounded says whether there is an interval. There is none with too few rounds.
@@ -82,9 +84,8 @@ func Paired(logRatios []float64, confidence float64) (Effect, error) {
 		e.Warnings = append(e.Warnings, tooFewRounds(e.Rounds, confidence))
 	}
 	if e.Rounds > 1 && slices.Min(logRatios) == slices.Max(logRatios) {
-		e.Warnings = append(e.Warnings, Warning{"identical_values", fmt.Sprintf(
-			"all %d rounds gave exactly the same ratio: the measurement is too coarse to vary, or was not repeated",
-			e.Rounds)})
+		e.Warnings = append(e.Warnings, finding.IdenticalValues.Warning("all %d rounds gave exactly the same ratio: the measurement is too coarse to vary, or was not repeated",
+			e.Rounds))
 	}
 	return e, nil
 }
@@ -99,10 +100,9 @@ func fewestRounds(level float64) int {
 	return n
 }
 
-func tooFewRounds(have int, confidence float64) Warning {
-	return Warning{"too_few_rounds", fmt.Sprintf(
-		"%d rounds cannot support an interval at %.4g %% confidence: at least %d are needed",
-		have, 100*confidence, fewestRounds(1-confidence))}
+func tooFewRounds(have int, confidence float64) finding.Warning {
+	return finding.TooFewRounds.Warning("%d rounds cannot support an interval at %.4g %% confidence: at least %d are needed",
+		have, 100*confidence, fewestRounds(1-confidence))
 }
 
 func checkLogRatios(logRatios []float64) error {

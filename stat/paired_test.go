@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"contend/finding"
 )
 
 func mustPaired(t interface{ Fatal(...any) }, logRatios []float64, confidence float64) Effect {
@@ -23,7 +25,7 @@ func closeTo(got, want float64) bool {
 	return math.Abs(got-want) <= 1e-10*max(1, math.Abs(want))
 }
 
-func codes(ws []Warning) string {
+func codes(ws []finding.Warning) string {
 	var cs []string
 	for _, w := range ws {
 		cs = append(cs, w.Code)

@@ -1,3 +1,6 @@
+// Package stat summarises and compares repeated trials. It is pure: no I/O,
+// no clock, no goroutines. Every result carries warnings, which are not errors:
+// a figure with a warning was computed but must not be believed without reading it.
 package stat
 
 import (
@@ -6,6 +9,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"contend/finding"
 )
 
 // Sample is a set of repeated measurements of one thing. The zero value is empty and
@@ -44,10 +49,10 @@ type Summary struct {
 	MedianHigh float64 `json:"median_high,omitzero"`
 	// Confidence is that of the interval as it is, at least the requested one; 0 when
 	// there are too few values for an interval.
-	Confidence float64   `json:"confidence,omitzero"`
-	Min        float64   `json:"min"`
-	Max        float64   `json:"max"`
-	Warnings   []Warning `json:"warnings,omitempty"`
+	Confidence float64           `json:"confidence,omitzero"`
+	Min        float64           `json:"min"`
+	Max        float64           `json:"max"`
+	Warnings   []finding.Warning `json:"warnings,omitempty"`
 }
 
 // Summary summarises the sample. confidence, between 0 and 1, is asked of the interval
@@ -72,13 +77,11 @@ func (s Sample) Summary(confidence float64) (Summary, error) {
 	}
 	s.bound(&sum, 1-confidence)
 	if sum.Confidence == 0 {
-		sum.Warnings = append(sum.Warnings, Warning{"too_few_values", fmt.Sprintf(
-			"%d values cannot support an interval of the median at %.4g %% confidence: at least %d are needed",
-			n, 100*confidence, fewestRounds(1-confidence))})
+		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values cannot support an interval of the median at %.4g %% confidence: at least %d are needed",
+			n, 100*confidence, fewestRounds(1-confidence)))
 	}
 	if n > 1 && sum.Min == sum.Max {
-		sum.Warnings = append(sum.Warnings, Warning{"identical_values", fmt.Sprintf(
-			"all %d values are the same: the measurement is too coarse to vary, or was not repeated", n)})
+		sum.Warnings = append(sum.Warnings, finding.IdenticalValues.Warning("all %d values are the same: the measurement is too coarse to vary, or was not repeated", n))
 	}
 	return sum, nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"contend/finding"
 )
 
 const (
@@ -46,12 +48,12 @@ const (
 //
 // A series of fewer than 10 values, with values that are not finite, or with a median
 // that is not positive, cannot be judged: one warning steadiness_unknown.
-func Steady(series []float64, tolerance float64) []Warning {
+func Steady(series []float64, tolerance float64) []finding.Warning {
 	if reason := whyNotJudged(series); reason != "" {
-		return []Warning{{"steadiness_unknown", "the steady state was not judged: " + reason}}
+		return []finding.Warning{finding.SteadinessUnknown.Warning("the steady state was not judged: %s", reason)}
 	}
 	if seen := movements(series, tolerance, clearly); seen != nil {
-		return []Warning{{"not_steady", "no steady state: " + strings.Join(seen, "; ")}}
+		return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", strings.Join(seen, "; "))}
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"contend/finding"
 )
 
 const (
@@ -58,14 +60,12 @@ func Unpaired(baseline, candidate []float64, confidence float64) (Effect, error)
 	if depth := v.depth(e.Level); depth > 0 {
 		e.Low, e.High, e.Confidence = v.interval(depth)
 	} else {
-		e.Warnings = append(e.Warnings, Warning{"too_few_rounds", fmt.Sprintf(
-			"%d and %d rounds cannot support an interval at %.4g %% confidence: at least %d of each are needed",
-			len(baseline), len(candidate), 100*confidence, fewestUnpaired(e.Level))})
+		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds cannot support an interval at %.4g %% confidence: at least %d of each are needed",
+			len(baseline), len(candidate), 100*confidence, fewestUnpaired(e.Level)))
 	}
 	if identical(baseline) && identical(candidate) && e.Rounds > 1 {
-		e.Warnings = append(e.Warnings, Warning{"identical_values", fmt.Sprintf(
-			"all %d and %d rounds gave exactly the same value: the measurement is too coarse to vary, or was not repeated",
-			len(baseline), len(candidate))})
+		e.Warnings = append(e.Warnings, finding.IdenticalValues.Warning("all %d and %d rounds gave exactly the same value: the measurement is too coarse to vary, or was not repeated",
+			len(baseline), len(candidate)))
 	}
 	return e, nil
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"contend/stat"
+	"contend/finding"
 )
 
 const (
@@ -142,17 +142,15 @@ func (s *Subject) Stderr() string { return s.stderr.text() }
 // Warnings returns what a reader of the figures or the owner of the machine
 // should know: no_guardian (there is no /bin/sh: the subject's own children would
 // outlive a kill -9 of this process) and killed (TERM was not enough).
-func (s *Subject) Warnings() []stat.Warning {
-	var all []stat.Warning
+func (s *Subject) Warnings() []finding.Warning {
+	var all []finding.Warning
 	if s.unguarded != nil {
-		all = append(all, stat.Warning{Code: "no_guardian",
-			Text: fmt.Sprintf("children of %s would outlive a kill -9 of this process: %v", s.name, s.unguarded)})
+		all = append(all, finding.NoGuardian.Warning("children of %s would outlive a kill -9 of this process: %v", s.name, s.unguarded))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
-		all = append(all, stat.Warning{Code: "killed",
-			Text: fmt.Sprintf("%s did not end when asked to and was killed", s.name)})
+		all = append(all, finding.Killed.Warning("%s did not end when asked to and was killed", s.name))
 	}
 	return all
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"contend/finding"
 	"contend/load"
-	"contend/stat"
 	"contend/subject"
 )
 
@@ -63,7 +63,7 @@ func MergeCells(cells []Cell) Cell {
 func (c Cell) Derive() {
 	c.Result.Derive()
 	if c.Server != nil {
-		c.Warnings = slices.DeleteFunc(c.Warnings, func(w stat.Warning) bool { return w.Code == "generator_busy" })
+		c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool { return w.Is(finding.GeneratorBusy) })
 	}
 	c.Warnings = append(c.Warnings, c.cpuFindings()...)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"contend/finding"
 	"contend/stat"
 )
 
@@ -18,7 +19,7 @@ type Comparison struct {
 	Verdict     stat.Verdict `json:"verdict"`
 	// Reason says why the verdict is INVALID, or INCONCLUSIVE for another cause
 	// than the spread of the rounds.
-	Reason *stat.Warning `json:"reason,omitempty"`
+	Reason *finding.Warning `json:"reason,omitempty"`
 	stat.Effect
 	// BaselineValue and CandidateValue are the metric over all rounds.
 	BaselineValue  float64 `json:"baseline_value"`
@@ -110,8 +111,8 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
 			c.Reason = noFigure(m)
 		}
-		if c.Reason != nil && !c.Primary && (c.Reason.Code == "no_figure" || c.Reason.Code == fewSamples) {
-			if c.Reason.Code == fewSamples {
+		if !c.Primary && (c.Reason.Is(finding.NoFigure) || c.Reason.Is(finding.FewSamples)) {
+			if c.Reason.Is(finding.FewSamples) {
 				found = append(found, *c.Reason)
 			}
 			continue
@@ -130,12 +131,12 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 }
 
 // noFigure says that there is nothing to compare.
-func noFigure(m Metric) *stat.Warning {
-	return because("no_figure", "%s was not measured for both arms, or was 0", m)
+func noFigure(m Metric) *finding.Warning {
+	return finding.NoFigure.Refusal("%s was not measured for both arms, or was 0", m)
 }
 
 // refuse judges a cell by the design's gate for errors.
-func (t *Trials) refuse(c Cell, m Metric) *stat.Warning {
+func (t *Trials) refuse(c Cell, m Metric) *finding.Warning {
 	return refuseAt(c, m, t.Design.MaxErrors)
 }
 
@@ -161,7 +162,7 @@ func (t *Trials) roundsDone() int {
 
 // decide corrects the secondary metrics for their number and gives each
 // comparison its verdict and warnings.
-func (t *Trials) decide(list []Comparison, found []stat.Warning) {
+func (t *Trials) decide(list []Comparison, found []finding.Warning) {
 	var secondary []*Comparison
 	var ps []float64
 	for i := range list {

@@ -34,7 +34,7 @@ type Design struct {
 	// significance level; the others are corrected for their number (Holm).
 	Metrics []Metric `json:"metrics"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
-	// is no verdict; 0 means load.MaxErrorShare.
+	// is no verdict; 0 means that of finding.Errors.
 	MaxErrors float64 `json:"max_errors,omitempty"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/stat"
 )
@@ -139,12 +140,12 @@ func TestPercentilesNeedSamples(t *testing.T) {
 	if n := len(trials.Comparisons); n != 2 {
 		t.Errorf("%d comparisons, want throughput and the median", n)
 	}
-	if !slices.ContainsFunc(trials.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == fewSamples }) {
+	if !finding.FewSamples.In(trials.Comparisons[0].Warnings) {
 		t.Errorf("warnings %v do not say that p99 was left out", trials.Comparisons[0].Warnings)
 	}
 	d.Metrics = []Metric{"response_p99_ns"}
 	trials = compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
-	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != fewSamples {
+	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || !c.Reason.Is(finding.FewSamples) {
 		t.Errorf("%s, reason %v; want INVALID few_samples", c.Verdict, c.Reason)
 	}
 }
@@ -160,7 +161,7 @@ func TestErrorGate(t *testing.T) {
 		d := design()
 		d.MaxErrors = gate
 		trials := compareInBubble(t, d, sleeping("a", time.Millisecond), failing)
-		if c := trials.Comparisons[0]; (c.Reason != nil && c.Reason.Code == "errors") != refused {
+		if c := trials.Comparisons[0]; c.Reason.Is(finding.Errors) != refused {
 			t.Errorf("gate %v: reason %v", gate, c.Reason)
 		}
 	}

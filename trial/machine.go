@@ -1,11 +1,10 @@
 package trial
 
 import (
-	"fmt"
 	"math"
 
+	"contend/finding"
 	"contend/probe"
-	"contend/stat"
 )
 
 // stretchKey names a stretch of blocks between two probes.
@@ -83,7 +82,7 @@ func (m *machine) share(blocks []Block) float64 {
 }
 
 // findings says at how many stretches of a level the machine changed.
-func (m *machine) findings(level int) []stat.Warning {
+func (m *machine) findings(level int) []finding.Warning {
 	all, changed := 0, 0
 	for key := range m.states {
 		if key.level == level {
@@ -99,6 +98,6 @@ func (m *machine) findings(level int) []stat.Warning {
 	if changed == 0 {
 		return nil
 	}
-	return []stat.Warning{{Code: "machine_changed", Text: fmt.Sprintf(
-		"in %d of %d stretches between two probes the machine itself changed: their pairs were left out where enough others remained", changed, all)}}
+	return []finding.Warning{finding.MachineChanged.Warning(
+		"in %d of %d stretches between two probes the machine itself changed: their pairs were left out where enough others remained", changed, all)}
 }

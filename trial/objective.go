@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"contend/stat"
+	"contend/finding"
 )
 
 // objectives returns the parsed objectives and every mistake in them.
@@ -43,17 +43,13 @@ func (s *Search) Metrics() []Metric {
 	return list
 }
 
-// beyond is how many answers must lie beyond a percentile for it to be more
-// than single events.
-const beyond = 100
-
 // samples returns how many answers an attempt needs.
 func (d SearchDesign) samples() float64 {
 	claims, _ := d.objectives()
-	most := float64(beyond)
+	most := finding.FewSamples.Refuses
 	for _, c := range claims {
 		if _, what, ok := c.left.metric.times(); ok && quantiles[what] > 0 {
-			most = max(most, beyond/(1-quantiles[what]))
+			most = max(most, finding.FewSamples.Refuses/(1-quantiles[what]))
 		}
 	}
 	return most
@@ -70,14 +66,11 @@ const (
 	AttemptDoubted AttemptOutcome = "doubted"
 )
 
-// objectiveMissed is the code of an attempt's reason.
-const objectiveMissed = "objective_missed"
-
 // judge decides whether the cell's rate was sustained. An attempt that held is
 // believed whatever the generator did: its times include every late start, and
 // arrivals in bunches are no easier to serve. One that missed is doubted where
 // the generator explains it.
-func (s *Search) judge(c Cell) (AttemptOutcome, *stat.Warning) {
+func (s *Search) judge(c Cell) (AttemptOutcome, *finding.Warning) {
 	reason, lagged := s.misses(c)
 	if reason == nil {
 		return AttemptHeld, nil
@@ -90,14 +83,14 @@ func (s *Search) judge(c Cell) (AttemptOutcome, *stat.Warning) {
 }
 
 // excuse returns what of the generator or the machine explains a miss, or nil.
-func (s *Search) excuse(c Cell, lagged bool) *stat.Warning {
+func (s *Search) excuse(c Cell, lagged bool) *finding.Warning {
 	for _, w := range c.Warnings {
-		if w.Code == generatorSaturated || w.Code == "generator_busy" || w.Code == "machine_busy" {
+		if w.Is(finding.GeneratorSaturated) || w.Is(finding.GeneratorBusy) || w.Is(finding.MachineBusy) {
 			return &w
 		}
 	}
 	if c.Server != nil && c.MachineCPUSec >= machineFull*float64(c.MachineCores)*c.Duration.Seconds() {
-		if share := c.Others(c.Server.CPUSec) / c.MachineCPUSec; share > mostlyOthers {
+		if share := c.Others(c.Server.CPUSec) / c.MachineCPUSec; share > finding.MachineBusy.Refuses {
 			return c.crowd(share)
 		}
 	}
@@ -116,30 +109,29 @@ func (c Cell) couldUseAllVUs() bool {
 
 // misses returns why the rate was not sustained, or nil, and whether late
 // starts explain it: the service times alone would have held.
-func (s *Search) misses(c Cell) (reason *stat.Warning, lagged bool) {
+func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
 	refusal := refuse(c, Throughput)
 	if refusal != nil {
 		refusal.Text = strings.TrimPrefix(refusal.Text, c.Arm+": ")
 	}
-	if refusal != nil && refusal.Code == "errors" {
+	if refusal.Is(finding.Errors) {
 		return refusal, false
 	}
 	claims, _ := s.Design.objectives()
 	for _, o := range claims {
 		value, ok := o.left.metric.Of(c)
 		if !ok {
-			return &stat.Warning{Code: objectiveMissed, Text: fmt.Sprintf("%s was not measured", o.left.metric)}, false
+			return finding.ObjectiveMissed.Refusal("%s was not measured", o.left.metric), false
 		}
 		if holds(value, o.operator, o.right.factor) {
 			continue
 		}
-		text := fmt.Sprintf("%s is %s, the objective %s %s", o.left.metric, o.text(value), o.operator, o.text(o.right.factor))
+		missed := finding.ObjectiveMissed.Refusal("%s is %s, the objective %s %s", o.left.metric, o.text(value), o.operator, o.text(o.right.factor))
 		which, what, isTime := o.left.metric.times()
 		service, measured := Metric("service_" + what + "_ns").Of(c)
-		return &stat.Warning{Code: objectiveMissed, Text: text},
-			isTime && which == "response" && measured && holds(service, o.operator, o.right.factor)
+		return missed, isTime && which == "response" && measured && holds(service, o.operator, o.right.factor)
 	}
-	if refusal != nil && refusal.Code == "rate_missed" {
+	if refusal.Is(finding.RateMissed) {
 		return refusal, c.Service.Mean() < 2*s.Alone.Service.Mean()
 	}
 	return nil, false

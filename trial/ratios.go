@@ -1,11 +1,11 @@
 package trial
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"contend/finding"
 	"contend/stat"
 )
 
@@ -133,15 +133,8 @@ func inOrder(byRound map[int][]float64) [][]float64 {
 	return rounds
 }
 
-const (
-	fewSamples = "few_samples"
-	// samplesBeyond a percentile are needed in each round of each arm: fewer are
-	// single events. A convention of this project.
-	samplesBeyond = 100
-)
-
 // fewSamples returns why a percentile must not be compared, or nil.
-func (t *Trials) fewSamples(m Metric, candidate string, level int) *stat.Warning {
+func (t *Trials) fewSamples(m Metric, candidate string, level int) *finding.Warning {
 	which, what, ok := m.times()
 	q, isPercentile := quantiles[what]
 	if !ok || !isPercentile {
@@ -155,12 +148,11 @@ func (t *Trials) fewSamples(m Metric, candidate string, level int) *stat.Warning
 			}
 		}
 	}
-	if fewest >= samplesBeyond {
+	if fewest >= finding.FewSamples.Refuses {
 		return nil
 	}
-	return &stat.Warning{Code: fewSamples, Text: fmt.Sprintf(
-		"%s: round %d of %s has only %.0f samples beyond it, %d are needed: longer rounds (more pairs or longer blocks)",
-		m, where.Round, where.Arm, fewest, samplesBeyond)}
+	return finding.FewSamples.Refusal("%s: round %d of %s has only %.0f samples beyond it, %.0f are needed: longer rounds (more pairs or longer blocks)",
+		m, where.Round, where.Arm, fewest, finding.FewSamples.Refuses)
 }
 
 // steadyTolerance is the change of the throughput within the rounds that is
@@ -168,7 +160,7 @@ func (t *Trials) fewSamples(m Metric, candidate string, level int) *stat.Warning
 const steadyTolerance = 0.05
 
 // notSteady returns why the rounds of one of the arms show no steady state, or nil.
-func (t *Trials) notSteady(candidate string, level int) *stat.Warning {
+func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 	for _, arm := range []string{t.Arms[0], candidate} {
 		courses := map[int][]float64{}
 		for _, b := range t.Blocks {
@@ -177,19 +169,18 @@ func (t *Trials) notSteady(candidate string, level int) *stat.Warning {
 			}
 		}
 		if seen := stat.Course(inOrder(courses), steadyTolerance); len(seen) > 0 {
-			return &stat.Warning{Code: seen[0].Code, Text: arm + ": " + seen[0].Text}
+			return &finding.Warning{Code: seen[0].Code, Text: arm + ": " + seen[0].Text}
 		}
 	}
 	return nil
 }
 
 // findings are those of the trial itself.
-func (t *Trials) findings(candidate string, level int) []stat.Warning {
+func (t *Trials) findings(candidate string, level int) []finding.Warning {
 	found := t.unsettled(level, t.Arms[0], candidate)
 	found = append(found, t.machine.findings(level)...)
 	if t.InProcess {
-		found = append(found, stat.Warning{Code: "rounds_not_fresh",
-			Text: "an arm's process was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"})
+		found = append(found, finding.RoundsNotFresh.Warning("an arm's process was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"))
 	}
 	return found
 }

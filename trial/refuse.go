@@ -2,39 +2,31 @@ package trial
 
 import (
 	"cmp"
-	"fmt"
 
+	"contend/finding"
 	"contend/load"
 	"contend/stat"
 )
 
-// Thresholds of the refusals: conventions of this project, argued in
-// docs/measuring.md.
-const (
-	maxGeneratorShare = 0.30 // of a VU's cycle, for verdicts about times
-	halfOfCycle       = 0.50 // likewise, for every verdict unless the server was busy
-	machineFull       = 0.95 // of the CPU time of all cores was used
-	noticedOthers     = 0.25 // of the CPU time used, by other processes
-	mostlyOthers      = 0.50
-)
-
-const generatorSaturated = "generator_saturated"
+// machineFull is the share of the CPU time of all cores from which on the
+// machine has none left.
+const machineFull = 0.95
 
 // Judge returns why no verdict about the metric may rest on the cell, or nil,
 // and what else must be known when reading it.
-func Judge(c Cell, m Metric) (refusal *stat.Warning, found []stat.Warning) {
+func Judge(c Cell, m Metric) (refusal *finding.Warning, found []finding.Warning) {
 	return refuse(c, m), findings(c)
 }
 
 // refuse is refuseAt the default gate for errors.
-func refuse(c Cell, m Metric) *stat.Warning { return refuseAt(c, m, 0) }
+func refuse(c Cell, m Metric) *finding.Warning { return refuseAt(c, m, 0) }
 
 // refuseAt returns why no verdict may rest on this cell, or nil. The text names
 // the arm. MaxErrors is the share of the planned iterations that may fail or
-// err; 0 stands for load.MaxErrorShare.
-func refuseAt(c Cell, m Metric, maxErrors float64) *stat.Warning {
-	w := c.incomplete(cmp.Or(maxErrors, load.MaxErrorShare))
-	for _, look := range []func(Metric) *stat.Warning{c.notTheServers, c.late, c.unsteady, c.overloaded} {
+// err; 0 stands for that of finding.Errors.
+func refuseAt(c Cell, m Metric, maxErrors float64) *finding.Warning {
+	w := c.incomplete(cmp.Or(maxErrors, finding.Errors.Refuses))
+	for _, look := range []func(Metric) *finding.Warning{c.notTheServers, c.late, c.unsteady, c.overloaded} {
 		if w == nil {
 			w = look(m)
 		}
@@ -42,29 +34,25 @@ func refuseAt(c Cell, m Metric, maxErrors float64) *stat.Warning {
 	if w == nil {
 		return nil
 	}
-	return &stat.Warning{Code: w.Code, Text: c.Arm + ": " + w.Text}
-}
-
-func because(code, format string, args ...any) *stat.Warning {
-	return &stat.Warning{Code: code, Text: fmt.Sprintf(format, args...)}
+	return &finding.Warning{Code: w.Code, Text: c.Arm + ": " + w.Text}
 }
 
 // incomplete: too many answers are wrong or missing.
-func (c Cell) incomplete(maxErrors float64) *stat.Warning {
+func (c Cell) incomplete(maxErrors float64) *finding.Warning {
 	wrong := c.Failed + c.ErroredTotal()
 	switch {
 	case c.Completed == 0:
-		return because("errors", "no right answer arrived (failed %d, errored %d)", c.Failed, c.ErroredTotal())
+		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", c.Failed, c.ErroredTotal())
 	case float64(wrong) > maxErrors*float64(c.Planned):
-		return because("errors", "%d of %d iterations failed or errored, more than %.3g %%", wrong, c.Planned, 100*maxErrors)
-	case c.Model == load.OpenModel && float64(c.Completed) < load.MinRateShare*float64(c.Planned):
-		return because("rate_missed", "only %d of %d planned arrivals got a right answer", c.Completed, c.Planned)
+		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, c.Planned, 100*maxErrors)
+	case c.Model == load.OpenModel && float64(c.Completed) < finding.RateMissed.Refuses*float64(c.Planned):
+		return finding.RateMissed.Refusal("only %d of %d planned arrivals got a right answer", c.Completed, c.Planned)
 	}
 	return nil
 }
 
 // notTheServers: what was measured is the generator.
-func (c Cell) notTheServers(m Metric) *stat.Warning {
+func (c Cell) notTheServers(m Metric) *finding.Warning {
 	use := c.cpu()
 	if use.saturated() {
 		return c.saturation(use)
@@ -73,17 +61,17 @@ func (c Cell) notTheServers(m Metric) *stat.Warning {
 		return nil
 	}
 	switch share := *c.GeneratorShare; {
-	case m.Kind() == stat.LowerIsFaster && share > maxGeneratorShare:
-		return because(generatorSaturated, "%.0f %% of each cycle was spent in the generator, so times are not the target's", 100*share)
-	case share > halfOfCycle && use.server < load.MaxCPUShare:
-		return because(generatorSaturated, "%.0f %% of each cycle was spent in the generator, and nothing shows that the server was at its limit", 100*share)
+	case m.Kind() == stat.LowerIsFaster && share > finding.GeneratorShare.Refuses:
+		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, so times are not the target's", 100*share)
+	case share > finding.GeneratorSaturated.Refuses && use.server < finding.ServerBusy.Warns:
+		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, and nothing shows that the server was at its limit", 100*share)
 	}
 	return nil
 }
 
 // late: an open model's iterations started late. In the closed model what the
 // generator does between two iterations is judged as its share of the cycle.
-func (c Cell) late(m Metric) *stat.Warning {
+func (c Cell) late(m Metric) *finding.Warning {
 	if c.Model != load.OpenModel || m.Kind() != stat.LowerIsFaster {
 		return nil
 	}
@@ -92,7 +80,7 @@ func (c Cell) late(m Metric) *stat.Warning {
 
 // unsteady: one long run that did not stay around one level. Sums of rounds
 // have no course; they are judged by their rounds.
-func (c Cell) unsteady(m Metric) *stat.Warning {
+func (c Cell) unsteady(m Metric) *finding.Warning {
 	if m.Kind() == stat.Amount {
 		return nil
 	}
@@ -100,8 +88,8 @@ func (c Cell) unsteady(m Metric) *stat.Warning {
 }
 
 // overloaded: the machine had no CPU left, and most of it went to others.
-func (c Cell) overloaded(Metric) *stat.Warning {
-	if share := c.others(); share > mostlyOthers {
+func (c Cell) overloaded(Metric) *finding.Warning {
+	if share := c.others(); share > finding.MachineBusy.Refuses {
 		return c.crowd(share)
 	}
 	return nil
@@ -115,7 +103,7 @@ type cpuUse struct {
 }
 
 func (u cpuUse) saturated() bool {
-	return u.generator >= load.MaxCPUShare && u.server < load.MaxCPUShare
+	return u.generator >= finding.GeneratorSaturated.Warns && u.server < finding.ServerBusy.Warns
 }
 
 // cpu returns zeros when no subject was sampled: then nothing can be said.
@@ -161,7 +149,7 @@ func (c Cell) others() float64 {
 		return 0
 	}
 	full := all > 0 && all >= machineFull*float64(c.MachineCores)*c.Duration.Seconds()
-	if !full || max(use.generator, use.server) < load.MaxCPUShare && !c.starved() {
+	if !full || max(use.generator, use.server) < finding.ServerBusy.Warns && !c.starved() {
 		return 0
 	}
 	return c.Others(server) / all
@@ -172,40 +160,40 @@ func (c Cell) starved() bool {
 	return c.GeneratorWaitedSec > c.GeneratorCPUSec || c.Server != nil && c.Server.WaitedSec > c.Server.CPUSec
 }
 
-func (c Cell) crowd(share float64) *stat.Warning {
-	return because("machine_busy", "other programs used %.0f %% of the CPU time on a machine that had none left, so the figures are about what they left", 100*share)
+func (c Cell) crowd(share float64) *finding.Warning {
+	return finding.MachineBusy.Refusal("other programs used %.0f %% of the CPU time on a machine that had none left, so the figures are about what they left", 100*share)
 }
 
-func (c Cell) saturation(use cpuUse) *stat.Warning {
-	return because(generatorSaturated, "the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
+func (c Cell) saturation(use cpuUse) *finding.Warning {
+	return finding.GeneratorSaturated.Refusal("the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
 		100*use.generator, 100*use.server)
 }
 
 // cpuFindings is what the CPU use of both sides, and of others, says about the
 // figures.
-func (c Cell) cpuFindings() []stat.Warning {
-	var found []stat.Warning
+func (c Cell) cpuFindings() []finding.Warning {
+	var found []finding.Warning
 	use := c.cpu()
-	busy := use.generator >= load.MaxCPUShare
+	busy := use.generator >= finding.CPUShared.Warns
 	switch {
 	case use.saturated():
 		found = append(found, *c.saturation(use))
 	case busy && !use.apart:
-		found = append(found, *because("cpu_shared",
+		found = append(found, finding.CPUShared.Warning(
 			"generator and server were both busy and shared the cores: of the CPU used %.0f %% was the server's, so a change of the server's cost shows in the throughput at %.0f %% of its size",
 			100*use.diluted, 100*use.diluted))
-	case use.server >= load.MaxCPUShare:
-		found = append(found, *because("server_busy", "the server used %.0f %% of the CPU it could get, so it was at its limit", 100*use.server))
+	case use.server >= finding.ServerBusy.Warns:
+		found = append(found, finding.ServerBusy.Warning("the server used %.0f %% of the CPU it could get, so it was at its limit", 100*use.server))
 	}
-	if share := c.others(); share > noticedOthers {
+	if share := c.others(); share > finding.MachineBusy.Warns {
 		found = append(found, *c.crowd(share))
 	}
 	return found
 }
 
 // findings collects the warnings of cells, each text once.
-func findings(cells ...Cell) []stat.Warning {
-	var all []stat.Warning
+func findings(cells ...Cell) []finding.Warning {
+	var all []finding.Warning
 	seen := map[string]bool{}
 	for _, c := range cells {
 		for _, w := range c.Warnings {
@@ -215,7 +203,7 @@ func findings(cells ...Cell) []stat.Warning {
 			}
 			if !seen[text] {
 				seen[text] = true
-				all = append(all, stat.Warning{Code: w.Code, Text: text})
+				all = append(all, finding.Warning{Code: w.Code, Text: text})
 			}
 		}
 	}

@@ -8,14 +8,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/protocol"
-	"contend/stat"
 )
 
 // Each refusal is provoked for real. Who was the limit cannot be told on a
@@ -91,7 +90,7 @@ func TestThrottledGeneratorIsRefused(t *testing.T) {
 		}
 		c.Derive()
 		return c
-	}, isRefused(generatorSaturated))
+	}, isRefused(finding.GeneratorSaturated.Code))
 }
 
 func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
@@ -110,7 +109,7 @@ func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
 	}
 	undisturbed(t, func() Cell {
 		return measured(t, arm, load.Plan{VUs: 8, Warmup: 200 * time.Millisecond, Duration: time.Second})
-	}, func(c Cell) bool { return !isRefused(generatorSaturated)(c) })
+	}, func(c Cell) bool { return !isRefused(finding.GeneratorSaturated.Code)(c) })
 }
 
 func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
@@ -130,7 +129,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 		return measured(t, serverArm(protocol.Spec{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
 	}, func(c Cell) bool {
 		refusal, found := Judge(c, Throughput)
-		return refusal == nil && slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "server_busy" || w.Code == "cpu_shared" })
+		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
 	})
 }
 
@@ -191,7 +190,7 @@ func TestSlowGeneratorIsRefused(t *testing.T) {
 	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond,
 		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
 	for _, m := range []Metric{Throughput, "service_p50_ns"} {
-		if reason := refuse(c, m); reason == nil || reason.Code != generatorSaturated {
+		if reason := refuse(c, m); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
 			t.Errorf("%s: refused because of %v with %.2f of the cycle in the generator", m, reason, *c.GeneratorShare)
 		}
 	}
@@ -219,7 +218,7 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 			t.Parallel()
 			c := measured(t, inThisProcess(x.d), load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
 			refusal, found := Judge(c, x.metric)
-			if refusal == nil || !slices.ContainsFunc(found, func(w stat.Warning) bool { return w.Code == "not_steady" }) {
+			if refusal == nil || !finding.NotSteady.In(found) {
 				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)
 			}
 		})

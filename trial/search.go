@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
+	"contend/finding"
 	"contend/load"
-	"contend/stat"
 )
 
 // A SearchDesign says how the highest arrival rate within objectives is found.
@@ -82,7 +82,7 @@ type Search struct {
 	HeldPerSec   float64 `json:"held_per_s,omitempty"`
 	MissedPerSec float64 `json:"missed_per_s,omitempty"`
 	// Reason says why the next rate did not hold, or why there is no rate.
-	Reason *stat.Warning `json:"reason,omitempty"`
+	Reason *finding.Warning `json:"reason,omitempty"`
 	// Found is the sum of the attempts at HeldPerSec that held; nil: none.
 	Found *Cell `json:"-"`
 }
@@ -92,8 +92,8 @@ type Attempt struct {
 	RatePerSec float64 `json:"rate_per_s"`
 	Step       Step    `json:"step"`
 	// Outcome follows from the cell, and Reason says why it is not Held.
-	Outcome AttemptOutcome `json:"outcome"`
-	Reason  *stat.Warning  `json:"reason,omitempty"`
+	Outcome AttemptOutcome   `json:"outcome"`
+	Reason  *finding.Warning `json:"reason,omitempty"`
 	Cell
 }
 

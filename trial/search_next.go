@@ -2,12 +2,11 @@ package trial
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
-	"contend/stat"
+	"contend/finding"
 )
 
 // A Step is what an attempt is for.
@@ -189,7 +188,7 @@ func (s *Search) Derive() {
 
 // why returns the reason of the last attempt at a rate that did not hold: of the
 // generator, if it was that more often.
-func (s *Search) why(t tally) *stat.Warning {
+func (s *Search) why(t tally) *finding.Warning {
 	outcome := AttemptMissed
 	if t.doubted > t.missed {
 		outcome = AttemptDoubted
@@ -204,29 +203,29 @@ func (s *Search) why(t tally) *stat.Warning {
 
 // verdict may replace the reason.
 func (s *Search) verdict(low, high tally) SearchVerdict {
-	reason := func(code, format string, args ...any) {
-		s.Reason = &stat.Warning{Code: code, Text: fmt.Sprintf(format, args...)}
+	reason := func(kind finding.Kind, format string, args ...any) {
+		s.Reason = kind.Refusal(format, args...)
 	}
 	switch {
 	case s.Alone != nil && s.Alone.Completed == 0:
-		reason("nothing_succeeded", "one virtual user alone got no right answer")
+		reason(finding.NothingSucceeded, "one virtual user alone got no right answer")
 		return RateInvalid
 	case s.next().rate > 0 || s.Alone == nil:
 		return RateUnsettled
 	case len(s.Attempts) >= maxAttempts:
-		reason("not_settled", "%d attempts contradict each other", len(s.Attempts))
+		reason(finding.NotSettled, "%d attempts contradict each other", len(s.Attempts))
 		return RateUnsettled
 	case low.rate == 0 && high.doubted > high.missed:
 		return RateInvalid
 	case low.rate == 0:
-		if missed, _ := s.misses(*s.Alone); missed == nil && s.Design.samples() > beyond {
-			reason("few_samples", "%.4g/s is too much, and at lower rates %v are too short for the %.0f answers that the percentile needs",
+		if missed, _ := s.misses(*s.Alone); missed == nil && s.Design.samples() > finding.FewSamples.Refuses {
+			reason(finding.FewSamples, "%.4g/s is too much, and at lower rates %v are too short for the %.0f answers that the percentile needs",
 				high.rate, s.Design.MaxAttempt, s.Design.samples())
 			return RateInvalid
 		}
 		return RateMissed
 	case high.rate == 0:
-		reason("max_rate", "no higher rate was allowed")
+		reason(finding.MaxRate, "no higher rate was allowed")
 		return RateAtLeast
 	case high.doubted > high.missed:
 		return RateAtLeast

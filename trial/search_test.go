@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/load"
 )
@@ -126,9 +127,9 @@ func TestSearchOverAServer(t *testing.T) {
 		low, high float64 // the rate found
 		reason    string
 	}{
-		{"times", "response_p90_ns < 50ms", 0, RateFound, 370, 402, objectiveMissed},
+		{"times", "response_p90_ns < 50ms", 0, RateFound, 370, 402, finding.ObjectiveMissed.Code},
 		{"only the rate", "", 0, RateFound, 370, 425, "rate_missed"},
-		{"too slow", "response_p50_ns < 5ms", 0, RateMissed, 0, 0, objectiveMissed},
+		{"too slow", "response_p50_ns < 5ms", 0, RateMissed, 0, 0, finding.ObjectiveMissed.Code},
 		// 2 VUs can do 200/s, whatever the server can.
 		{"too few VUs", "response_p90_ns < 50ms", 2, RateAtLeast, 180, 202, "start_lag"},
 	} {

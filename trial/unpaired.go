@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/finding"
 	"contend/stat"
 )
 
@@ -158,16 +159,16 @@ func logs(rounds []Cell, m Metric) []float64 {
 
 // withhold says of each comparison how it was made, and leaves it undecided
 // where there is a reason.
-func (a *Apart) withhold(list []Comparison, reason *stat.Warning) {
+func (a *Apart) withhold(list []Comparison, reason *finding.Warning) {
 	for i := range list {
 		c := &list[i]
 		c.RoundsNeeded = 0 // further rounds would be of another time again
-		c.Warnings = append([]stat.Warning{{Code: "not_interleaved",
-			Text: "the two were measured at different times: a difference may be the machine's, not the server's"}}, c.Warnings...)
+		c.Warnings = append([]finding.Warning{finding.NotInterleaved.Warning(
+			"the two were measured at different times: a difference may be the machine's, not the server's")}, c.Warnings...)
 		if reason == nil {
 			continue
 		}
-		c.Warnings = slices.DeleteFunc(c.Warnings, func(w stat.Warning) bool { return w.Code == reason.Code })
+		c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool { return w.Code == reason.Code })
 		if c.Verdict != stat.Invalid {
 			c.Verdict, c.Reason = stat.Inconclusive, reason
 		}
@@ -175,17 +176,15 @@ func (a *Apart) withhold(list []Comparison, reason *stat.Warning) {
 }
 
 // unlike returns why the rounds of the sides decide nothing, or nil.
-func (a *Apart) unlike(base, cand []Cell) *stat.Warning {
+func (a *Apart) unlike(base, cand []Cell) *finding.Warning {
 	plans := plansDiffer(base[0], cand[0])
 	switch {
 	case len(plans) > 0:
-		return &stat.Warning{Code: "plans_differ", Text: "the two were not driven alike: " + strings.Join(plans, "; ")}
+		return finding.PlansDiffer.Refusal("the two were not driven alike: %s", strings.Join(plans, "; "))
 	case len(a.Environments) > 0:
-		return &stat.Warning{Code: "environments_differ",
-			Text: "the two were not measured in the same environment: " + strings.Join(a.Environments, "; ")}
+		return finding.EnvironmentsDiffer.Refusal("the two were not measured in the same environment: %s", strings.Join(a.Environments, "; "))
 	case min(len(base), len(cand)) < fewestApart:
-		return &stat.Warning{Code: "too_few_rounds", Text: fmt.Sprintf(
-			"%d and %d rounds, at least %d on each side are needed", len(base), len(cand), fewestApart)}
+		return finding.TooFewRounds.Refusal("%d and %d rounds, at least %d on each side are needed", len(base), len(cand), fewestApart)
 	}
 	return nil
 }

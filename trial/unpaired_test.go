@@ -2,10 +2,10 @@ package trial
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/load"
 	"contend/stat"
@@ -110,12 +110,12 @@ func TestApartPercentiles(t *testing.T) {
 	if len(a.Comparisons) != 2 || a.Comparisons[1].Metric != "response_p99_ns" {
 		t.Errorf("%d comparisons, want 2", len(a.Comparisons))
 	}
-	if !slices.ContainsFunc(a.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == fewSamples }) {
+	if !finding.FewSamples.In(a.Comparisons[0].Warnings) {
 		t.Errorf("warnings %v", a.Comparisons[0].Warnings)
 	}
 	a.Metrics = a.Metrics[2:]
 	a.Derive()
-	if c := a.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != fewSamples {
+	if c := a.Comparisons[0]; c.Verdict != stat.Invalid || !c.Reason.Is(finding.FewSamples) {
 		t.Errorf("%s %v, want INVALID few_samples", c.Verdict, c.Reason)
 	}
 }

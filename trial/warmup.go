@@ -2,9 +2,9 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/stat"
 )
@@ -90,8 +90,8 @@ func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, 
 }
 
 // unsettled says in how many rounds a warm-up ended without a steady state.
-func (t *Trials) unsettled(level int, arms ...string) []stat.Warning {
-	var found []stat.Warning
+func (t *Trials) unsettled(level int, arms ...string) []finding.Warning {
+	var found []finding.Warning
 	for _, arm := range arms {
 		all, unsteady := 0, 0
 		for _, w := range t.Warmups {
@@ -103,9 +103,8 @@ func (t *Trials) unsettled(level int, arms ...string) []stat.Warning {
 			}
 		}
 		if 2*unsteady > all {
-			found = append(found, stat.Warning{Code: "warmup_not_steady", Text: fmt.Sprintf(
-				"%s: in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
-				arm, unsteady, all, warmupMost)})
+			found = append(found, finding.WarmupNotSteady.Warning("%s: in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
+				arm, unsteady, all, warmupMost))
 		}
 	}
 	return found

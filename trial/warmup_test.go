@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/load"
-	"contend/stat"
 )
 
 // starting is an arm whose answers take 200 µs at first and come down to 20 µs in the
@@ -44,7 +44,7 @@ func TestWarmupLastsUntilSteady(t *testing.T) {
 		if w := trials.Warmups[i]; w.Duration < tt.least || w.Duration > tt.most || w.Steady != tt.steady {
 			t.Errorf("settles in %v: warmed up for %v, steady %v", tt.settles, w.Duration, w.Steady)
 		}
-		said := slices.ContainsFunc(trials.Comparisons[0].Warnings, func(w stat.Warning) bool { return w.Code == "warmup_not_steady" })
+		said := finding.WarmupNotSteady.In(trials.Comparisons[0].Warnings)
 		if said == tt.steady {
 			t.Errorf("settles in %v: a warning is %v", tt.settles, said)
 		}

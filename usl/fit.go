@@ -5,15 +5,13 @@ import (
 	"math"
 	"slices"
 
-	"contend/stat"
+	"contend/finding"
 )
 
-// The fewest distinct levels: one per parameter, and what the authors of USL
-// software advise (Schwartz; R's usl package warns below it).
+// The fewest distinct levels are one per parameter.
 const (
-	parameters    = 3
-	minLevels     = parameters
-	advisedLevels = 6
+	parameters = 3
+	minLevels  = parameters
 )
 
 // Fit fits the law to points by least squares, with α, β ≥ 0 and γ > 0. Several
@@ -199,32 +197,31 @@ func (s *sample) replicated() bool {
 	return !slices.ContainsFunc(s.levels, func(l level) bool { return len(l.visits) == 1 })
 }
 
-func (s *sample) warnings(rSquared *float64) []stat.Warning {
+func (s *sample) warnings(rSquared *float64) []finding.Warning {
 	const (
-		poor        = 0.9 // R²
-		significant = 5   // F at about 1 % for the usual 6 to 10 levels with 3 visits
+		significant = 5 // F at about 1 % for the usual 6 to 10 levels with 3 visits
 	)
-	warnings := []stat.Warning{}
-	warn := func(code, format string, args ...any) {
-		warnings = append(warnings, stat.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	warnings := []finding.Warning{}
+	warn := func(kind finding.Kind, format string, args ...any) {
+		warnings = append(warnings, kind.Warning(format, args...))
 	}
-	if n := len(s.levels); n < advisedLevels {
-		warn("few_levels", "The fit rests on %d levels; at least %d are advised.", n, advisedLevels)
+	if n := len(s.levels); n < int(finding.FewLevels.Warns) {
+		warn(finding.FewLevels, "The fit rests on %d levels; at least %.0f are advised.", n, finding.FewLevels.Warns)
 	}
 	if first := s.levels[0].n; first > 1 {
-		warn("single_user_not_measured", "The lowest level is %v, so γ and α are extrapolated to one user.", first)
+		warn(finding.SingleUserNotMeasured, "The lowest level is %v, so γ and α are extrapolated to one user.", first)
 	}
 	if len(s.resamples) == 0 {
-		warn("no_interval", "There are no intervals: %d points fit three parameters too well to tell noise.", s.points)
+		warn(finding.NoInterval, "There are no intervals: %d points fit three parameters too well to tell noise.", s.points)
 	}
-	if rSquared != nil && *rSquared < poor {
-		warn("poor_fit", "The law explains only %.0f %% of the variance of throughput.", 100*max(*rSquared, 0))
+	if rSquared != nil && *rSquared < finding.PoorFit.Warns {
+		warn(finding.PoorFit, "The law explains only %.0f %% of the variance of throughput.", 100*max(*rSquared, 0))
 	}
 	if f, ok := s.misfit(); ok && f > significant {
-		warn("misfit", "The law misses the levels by more than their visits scatter (F = %.3g), so the intervals are too narrow.", f)
+		warn(finding.Misfit, "The law misses the levels by more than their visits scatter (F = %.3g), so the intervals are too narrow.", f)
 	}
 	if s.model.Alpha > 1 {
-		warn("alpha_above_one", "α is %.3g: above 1 it is no share of serial work; a second user costs more than it brings.", s.model.Alpha)
+		warn(finding.AlphaAboveOne, "α is %.3g: above 1 it is no share of serial work; a second user costs more than it brings.", s.model.Alpha)
 	}
 	return warnings
 }

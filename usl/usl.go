@@ -24,7 +24,7 @@ import (
 	"math"
 	"slices"
 
-	"contend/stat"
+	"contend/finding"
 )
 
 // A Point is one visit to one level: a measured throughput.
@@ -100,9 +100,9 @@ type Result struct {
 	NoPeak string `json:"no_peak,omitempty"`
 	// RSquared is the share of the throughputs' variance that the law explains,
 	// 1 − Σ(X−X̂)²/Σ(X−X̄)². It is nil when all throughputs are equal.
-	RSquared  *float64       `json:"r_squared,omitempty"`
-	Residuals []Residual     `json:"residuals"` // one per point, by level and throughput
-	Warnings  []stat.Warning `json:"warnings"`
+	RSquared  *float64          `json:"r_squared,omitempty"`
+	Residuals []Residual        `json:"residuals"` // one per point, by level and throughput
+	Warnings  []finding.Warning `json:"warnings"`
 }
 
 // Model returns the fitted law.

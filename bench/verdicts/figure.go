@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 )
@@ -50,7 +51,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{verdicts: map[stat.Verdict]int{}, refused: map[string]int{}} }
 
-func (t *tally) add(verdict stat.Verdict, reason *stat.Warning) {
+func (t *tally) add(verdict stat.Verdict, reason *finding.Warning) {
 	t.verdicts[verdict]++
 	if reason != nil {
 		t.refused[reason.Code]++

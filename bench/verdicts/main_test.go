@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 )
@@ -216,7 +217,7 @@ func TestTally(t *testing.T) {
 	b := &bench{out: new(bytes.Buffer), progress: new(bytes.Buffer)}
 	sum := newTally()
 	sum.addReal(b, "1", trial.Comparison{Verdict: stat.Slower}, nil)
-	sum.addReal(b, "2", trial.Comparison{Verdict: stat.Invalid, Reason: &stat.Warning{Code: "errors", Text: "x"}}, nil)
+	sum.addReal(b, "2", trial.Comparison{Verdict: stat.Invalid, Reason: finding.Errors.Refusal("x")}, nil)
 	sum.addReal(b, "3", trial.Comparison{}, fmt.Errorf("it broke"))
 	if got, want := sum.String(), "INVALID 1, SLOWER 1, of INVALID errors 1, failed 1"; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/finding"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -74,7 +75,7 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.IntVar(&c.compare.Pairs, "pairs", experiment.DefaultPairs, "pairs of blocks per round")
 	f.Float64Var(&c.margin, "margin", 100*experiment.DefaultMargin, "largest difference that does not matter, in `percent`")
 	f.Float64Var(&c.precision, "precision", 0, "stop when the interval is no wider than this to either side, in `percent`; --rounds is then the most")
-	f.Float64Var(&c.maxErrors, "max-errors", 100*load.MaxErrorShare, "no verdict beyond this share of errors, in `percent`")
+	f.Float64Var(&c.maxErrors, "max-errors", 100*finding.Errors.Refuses, "no verdict beyond this share of errors, in `percent`")
 	f.BoolVar(&c.duet, "duet", false, "drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)")
 	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
 	complete(cmd, "metric", defaultMetrics())

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/docs"
+	"contend/finding"
 )
 
 // On a machine whose cores others have taken, two real servers get no verdict,
@@ -36,7 +36,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	if m == nil {
 		t.Fatalf("the first line is %q", first)
 	}
-	advice := docs.Read().Advice(m[1])
+	advice := finding.Advice(m[1])
 	if text := strings.Join(strings.Fields(stdout.String()), " "); advice == "" || !strings.Contains(text, advice) {
 		t.Errorf("what to do about %s (%q) is not said in\n%s", m[1], advice, &stdout)
 	}

@@ -1,0 +1,84 @@
+// Package finding is the one table of what a warning or a refusal can be about:
+// the code, what it says, what to do about it, and beyond which threshold a
+// figure gets the warning and a verdict is refused. It imports nothing.
+package finding
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Warning says why a figure must be read with care or, as the reason of a
+// comparison, why there is no verdict. It is not an error: the figure was computed.
+type Warning struct {
+	Code string `json:"code"` // of a Kind: stable, snake_case
+	Text string `json:"text"` // one sentence about this case, for people
+}
+
+// A Kind is a row of the table: everything that is the same in all warnings of
+// one code.
+type Kind struct {
+	Code string
+	// When says in a line when it is given, and Advice what to do about it, both
+	// with `code` in the manner of Markdown.
+	When, Advice string
+	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
+	// and beyond which no verdict may rest on it: shares from 0 to 1, or numbers.
+	// 0: it is not a matter of one number. They are conventions of this project;
+	// docs/measuring.md argues for each.
+	Warns, Refuses float64
+}
+
+// Warning returns a warning of this kind with a text in the manner of
+// fmt.Sprintf.
+func (k Kind) Warning(format string, args ...any) Warning {
+	return Warning{Code: k.Code, Text: fmt.Sprintf(format, args...)}
+}
+
+// Refusal returns such a warning as the reason why there is no verdict.
+func (k Kind) Refusal(format string, args ...any) *Warning {
+	return new(k.Warning(format, args...))
+}
+
+// Is says whether the warning is of the kind. A nil Warning is of none.
+func (w *Warning) Is(k Kind) bool { return w != nil && w.Code == k.Code }
+
+// In says whether one of the warnings is of the kind.
+func (k Kind) In(list []Warning) bool {
+	return slices.ContainsFunc(list, func(w Warning) bool { return w.Is(k) })
+}
+
+// table has the kinds in the order of their declaration.
+var table []Kind
+
+// kind adds a row to the table. {warns} and {refuses} in its words stand for the
+// thresholds.
+func kind(k Kind) Kind {
+	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))
+	k.When, k.Advice = fill.Replace(k.When), fill.Replace(k.Advice)
+	table = append(table, k)
+	return k
+}
+
+// threshold formats a share as 0.1 %, and a number from 1 on as it is.
+func threshold(x float64) string {
+	if x < 1 {
+		return strconv.FormatFloat(100*x, 'g', 3, 64) + " %"
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// Kinds returns the table, from what spoils a figure to what only qualifies it.
+func Kinds() []Kind { return slices.Clone(table) }
+
+// Advice returns, without markup, what to do about a warning of this code; ""
+// for a code that is not in the table, as another version's may be.
+func Advice(code string) string {
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == code })
+	if i < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(table[i].Advice, "`", "")
+}

@@ -1,0 +1,149 @@
+package finding
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	form := regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
+	seen := map[string]bool{}
+	for _, k := range Kinds() {
+		switch {
+		case !form.MatchString(k.Code), seen[k.Code]:
+			t.Errorf("code %q is no word in snake_case, or is there before", k.Code)
+		case k.When == "" || k.Advice == "" || strings.ContainsAny(k.When+k.Advice, "|{}\n"):
+			t.Errorf("%s: when %q, what to do %q", k.Code, k.When, k.Advice)
+		}
+		seen[k.Code] = true
+	}
+	if got := Advice("rate_missed"); got != "lower the rate, or allow more VUs (-c)" {
+		t.Errorf("advice %q", got)
+	}
+	if got := Advice("of_another_version"); got != "" {
+		t.Errorf("advice %q for an unknown code", got)
+	}
+}
+
+func TestThresholdsAreInTheWords(t *testing.T) {
+	for x, want := range map[float64]string{0.001: "0.1 %", 0.1: "10 %", 0.85: "85 %", 0.99: "99 %", 6: "6", 1000: "1000"} {
+		if got := threshold(x); got != want {
+			t.Errorf("threshold(%v) is %q, want %q", x, got, want)
+		}
+	}
+	if !strings.HasPrefix(Errors.When, "over 0.1 % of") || !strings.Contains(GeneratorShare.When, "From 30 % on") {
+		t.Errorf("words %q, %q", Errors.When, GeneratorShare.When)
+	}
+}
+
+func TestWarningIsOfItsKind(t *testing.T) {
+	w := RateMissed.Warning("%d of %d", 1, 2)
+	if w != (Warning{"rate_missed", "1 of 2"}) || *RateMissed.Refusal("%d of %d", 1, 2) != w {
+		t.Errorf("warning %+v", w)
+	}
+	if !w.Is(RateMissed) || w.Is(Errors) || (*Warning)(nil).Is(Errors) {
+		t.Error("Is is wrong")
+	}
+	if list := []Warning{w}; !RateMissed.In(list) || Errors.In(list) || Errors.In(nil) {
+		t.Error("In is wrong")
+	}
+}
+
+// Every row is given by somebody, and whoever gives a warning takes its code
+// from a row.
+func TestEveryRowIsGiven(t *testing.T) {
+	rows := declared(t)
+	if len(rows) != len(table) {
+		t.Fatalf("%d variables hold %d rows", len(rows), len(table))
+	}
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(path, "../finding/") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				for _, row := range given(n) {
+					delete(rows, row)
+				}
+			case *ast.CompositeLit:
+				if selected(n.Type) == "Warning" && literal(n) {
+					t.Errorf("%s: a warning with a code that no row has", path)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range rows {
+		t.Errorf("nobody gives %s", row)
+	}
+}
+
+// declared are the variables that hold rows.
+func declared(t *testing.T) map[string]bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "kinds.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].IsExported() {
+			rows[v.Names[0].Name] = true
+		}
+		return true
+	})
+	return rows
+}
+
+// given are the rows of warnings that a call gives: finding.X.Warning(…),
+// finding.X.Refusal(…) and warn(finding.X, …), but not w.Is(finding.X).
+func given(call *ast.CallExpr) []string {
+	switch function := selected(call.Fun); function {
+	case "Warning", "Refusal":
+		if s, ok := call.Fun.(*ast.SelectorExpr); ok {
+			return []string{selected(s.X)}
+		}
+	case "warn", "reason":
+		return []string{selected(call.Args[0])}
+	}
+	return nil
+}
+
+// selected is X of finding.X, or a plain name.
+func selected(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// literal says whether a composite has a string for a field.
+func literal(c *ast.CompositeLit) bool {
+	for _, e := range c.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			e = pair.Value
+		}
+		if _, ok := e.(*ast.BasicLit); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package finding
+
+// busy is the share of the CPU that it could get from which on a side counts as
+// busy: there waiting for a core is 5.7 times as long as its use (M/M/1,
+// ρ ÷ (1 − ρ)).
+const busy = 0.85
+
+// What spoils the figures of a run.
+var (
+	NothingSucceeded = kind(Kind{Code: "nothing_succeeded",
+		When:   "no right answer arrived; the run exits with 1",
+		Advice: "read the errors by kind"})
+	Errors = kind(Kind{Code: "errors", Warns: 0.001, Refuses: 0.001,
+		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
+		Advice: "mend these first, because a failure is often faster than an answer"})
+	RateMissed = kind(Kind{Code: "rate_missed", Warns: 0.99, Refuses: 0.99,
+		When:   "open model: under {warns} of the planned arrivals got a right answer; no verdict",
+		Advice: "lower the rate, or allow more VUs (`-c`)"})
+	Censored = kind(Kind{Code: "censored", Warns: 0.001,
+		When:   "over {warns} dropped or unfinished: the slowest are missing from the percentiles",
+		Advice: "lower the rate, or read high percentiles as lower bounds"})
+	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
+	GeneratorShare = kind(Kind{Code: "generator_share", Warns: 0.10, Refuses: 0.30,
+		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
+		Advice: "use fewer VUs, or connections that are kept alive"})
+	GeneratorBusy = kind(Kind{Code: "generator_busy", Warns: busy,
+		When:   "a single run, nothing known of the server: the generator used ≥ {warns} of the CPU it could get",
+		Advice: "give the generator more cores, or a machine of its own"})
+	// GeneratorSaturated has the share of the CPU from which on it is said, and the
+	// share of the cycle from which on there is no verdict of any kind.
+	GeneratorSaturated = kind(Kind{Code: "generator_saturated", Warns: busy, Refuses: 0.50,
+		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
+			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict",
+		Advice: "lift what limits the generator, pin both sides apart (`--server-cpus`, `--generator-cpus`), or use a second machine"})
+	CPUShared = kind(Kind{Code: "cpu_shared", Warns: busy,
+		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
+		Advice: "pin them apart, or use a second machine"})
+	ServerBusy = kind(Kind{Code: "server_busy", Warns: busy,
+		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants",
+		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
+	MachineBusy = kind(Kind{Code: "machine_busy", Warns: 0.25, Refuses: 0.50,
+		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict",
+		Advice: "end the other programs, or repeat it on a quiet machine"})
+	StartLag = kind(Kind{Code: "start_lag",
+		When:   "p99 of the start lag above 1 ms and above 10 % of p99 response time, or, open model, mean lag above 0.1 ms and above 5 % of the mean response time. Open model: no verdict about times",
+		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
+	// FewSamples warns of few iterations, and refuses a percentile that has few
+	// samples beyond it.
+	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
+		When:   "fewer than {warns} completed iterations; or fewer than {refuses} beyond a percentile, which then is not compared",
+		Advice: "run longer before reading tails"})
+	NotSteady = kind(Kind{Code: "not_steady",
+		When:   "the throughput showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict",
+		Advice: "longer warm-up; if it stays, look for leaks, garbage collection, throttling"})
+	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
+		When:   "the series is too short or empty",
+		Advice: "measure longer"})
+	// LittleMismatch leaves room for ramps and the cut at the window's end, which
+	// explain some per cent.
+	LittleMismatch = kind(Kind{Code: "little_mismatch", Warns: 0.05,
+		When:   "figures that cannot all be true at once: they miss Little's law by over {warns}",
+		Advice: "see that all are means over the same window"})
+	Interrupted = kind(Kind{Code: "interrupted",
+		When:   "the run was ended before its time",
+		Advice: "run it again, and read the figures as those of the time that it had"})
+)
+
+// What spoils or qualifies a comparison.
+var (
+	NoFigure = kind(Kind{Code: "no_figure",
+		When:   "the primary metric was not measured for both arms, or was 0",
+		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
+	TooFewRounds = kind(Kind{Code: "too_few_rounds",
+		When:   "no interval at this confidence",
+		Advice: "run the number of rounds that it names"})
+	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
+		When:   "an arm was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
+		Advice: "let contend start the servers (`--url URL -- 'cmd A' 'cmd B'`)"})
+	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
+		When:   "in most rounds the throughput still changed after four times the warm-up",
+		Advice: "a longer warm-up"})
+	MachineChanged = kind(Kind{Code: "machine_changed",
+		When:   "the probes before and after a stretch of blocks differ",
+		Advice: "nothing, if rare; often: a quieter machine, pinned CPUs"})
+	IdenticalValues = kind(Kind{Code: "identical_values",
+		When:   "the values never vary",
+		Advice: "check that the measurement was repeated, and that its unit is fine enough"})
+	TooFewValues = kind(Kind{Code: "too_few_values",
+		When:   "no interval for the median",
+		Advice: "repeat more often"})
+	Autocorrelated = kind(Kind{Code: "autocorrelated",
+		When:   "neighbouring rounds are alike: the machine has moods longer than a round",
+		Advice: "longer rounds, a quieter machine; read the interval as too narrow"})
+	DriftingRounds = kind(Kind{Code: "drifting_rounds",
+		When:   "the ratio itself rises or falls over the rounds",
+		Advice: "find out what grows: data, a log, a cache; there is no single ratio"})
+	Bimodal = kind(Kind{Code: "bimodal",
+		When:   "rounds fall into two groups",
+		Advice: "find out what the groups are (placement on cores, memory layout); the ratio describes neither"})
+	PlansDiffer = kind(Kind{Code: "plans_differ",
+		When:   "stored documents: the two were not driven alike; no verdict",
+		Advice: "measure both with the same load"})
+	EnvironmentsDiffer = kind(Kind{Code: "environments_differ",
+		When:   "stored documents: machine, kernel, version or limits differ; no verdict",
+		Advice: "measure both on the same machine, or better let `contend compare` interleave them"})
+	NotInterleaved = kind(Kind{Code: "not_interleaved",
+		When:   "stored documents: each was measured at a time of its own, with the machine as it was then",
+		Advice: "let `contend compare` run both side by side"})
+)
+
+// What qualifies the curve of a sweep.
+var (
+	// FewLevels has what the authors of USL software advise (Schwartz; R's package usl).
+	FewLevels = kind(Kind{Code: "few_levels", Warns: 6,
+		When:   "the law of a sweep rests on fewer than {warns} levels",
+		Advice: "measure more levels"})
+	SingleUserNotMeasured = kind(Kind{Code: "single_user_not_measured",
+		When:   "the lowest level of a sweep is above 1, so γ and α are extrapolated",
+		Advice: "add level 1"})
+	NoInterval = kind(Kind{Code: "no_interval",
+		When:   "too few points beside three parameters, or one visit per level",
+		Advice: "more visits, or more levels"})
+	PoorFit = kind(Kind{Code: "poor_fit", Warns: 0.90,
+		When:   "the law explains less than {warns} of the variance of the throughput",
+		Advice: "look at the residuals, and do not use the optimum"})
+	Misfit = kind(Kind{Code: "misfit",
+		When:   "the law misses the levels by more than their visits scatter: its intervals are too narrow",
+		Advice: "look at the residuals, and go by the smallest level that is enough, which needs no law"})
+	AlphaAboveOne = kind(Kind{Code: "alpha_above_one",
+		When:   "α above 1 is no share of serial work: a second user costs more than it brings",
+		Advice: "look for what the second user waits for"})
+)
+
+// Why the search for the highest rate ended where it did.
+var (
+	ObjectiveMissed = kind(Kind{Code: "objective_missed",
+		When:   "a metric of an attempt was above its bound",
+		Advice: "lower the rate, or the claim"})
+	MaxRate = kind(Kind{Code: "max_rate",
+		When:   "the highest rate that was allowed held",
+		Advice: "allow more (`--max-rate`)"})
+	NotSettled = kind(Kind{Code: "not_settled",
+		When:   "100 attempts contradict each other",
+		Advice: "repeat it on a quieter machine, with longer attempts (`-d`) or less precision"})
+)
+
+// What a reader must know of how the measurement was set up.
+var (
+	LeftOut = kind(Kind{Code: "left_out",
+		When:   "a program that an experiment needs is not installed, or it runs on another system only",
+		Advice: "install it, or run it there"})
+	NoGuardian = kind(Kind{Code: "no_guardian",
+		When:   "a server that we start would outlive a kill -9 of contend",
+		Advice: "end it by hand, should that happen"})
+	Killed = kind(Kind{Code: "killed",
+		When:   "a server that we started did not end when asked to",
+		Advice: "see why it does not end on SIGTERM"})
+)
