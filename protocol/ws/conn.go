@@ -1,7 +1,6 @@
 package ws
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +12,12 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/load"
+	"contend/websocket"
 )
 
 const (
-	// readBuffer is the size of a connection's read buffer, in which messages
-	// that fit are looked at where they are.
+	// readBuffer is the size of a connection's read buffer, unless messages are
+	// longer.
 	readBuffer = 4 << 10
 	// controlTimeout bounds the writing of a pong, and of a close.
 	controlTimeout = 5 * time.Second
@@ -46,7 +46,8 @@ type conn struct {
 	stream   net.Conn // wire, or TLS over it
 	wire     net.Conn
 	deflates bool
-	reader   reader
+	reader   *websocket.Reader
+	plain    []byte        // the latest message, inflated
 	ended    chan struct{} // closed when nobody reads any more
 
 	mu      sync.Mutex
@@ -77,13 +78,15 @@ const unarmed = time.Duration(math.MinInt64)
 // errClosedHere is what is left to say of a connection that we have closed.
 var errClosedHere = fmt.Errorf("ws: %w", net.ErrClosed)
 
-func newConn(t *Target, stream net.Conn, from *bufio.Reader, deflates bool) *conn {
+// newConn makes a connection that begins with what was read of it already.
+func newConn(t *Target, stream net.Conn, already []byte, deflates bool) *conn {
 	c := &conn{
 		target: t, stream: stream, deflates: deflates, ended: make(chan struct{}),
 		out: &outbox{}, spare: &outbox{}, deadline: unarmed,
 		calls: queue{byID: t.message.byID},
 	}
-	c.reader = reader{from: from, limit: t.config.MaxMessage, deflates: deflates, now: t.now, control: c.control}
+	c.reader = websocket.NewReader(stream, already,
+		websocket.Config{Deflated: deflates, MaxMessage: t.config.MaxMessage, Buffer: readBuffer, Now: t.now})
 	c.pushed.L = &c.mu
 	return c
 }
@@ -92,7 +95,7 @@ func newConn(t *Target, stream net.Conn, from *bufio.Reader, deflates bool) *con
 func (c *conn) read() {
 	defer close(c.ended)
 	for {
-		m, err := c.reader.next()
+		m, err := c.next()
 		if err != nil {
 			c.fail(streamError(err))
 			return
@@ -146,11 +149,11 @@ func (c *conn) write(now, timeout time.Duration) {
 	})
 }
 
-func (c *conn) hasOut() bool { return c.out.frames.Len() > 0 || c.pong != nil }
+func (c *conn) hasOut() bool { return len(c.out.frames) > 0 || c.pong != nil }
 
 func (c *conn) writeOnce(now, timeout time.Duration) {
 	if c.pong != nil {
-		c.out.append(ws.Header{Fin: true, OpCode: ws.OpPong}, c.pong)
+		c.out.append(ws.OpPong, false, c.pong)
 		c.pong = nil
 	}
 	out, batch := c.out, c.batch
@@ -158,12 +161,12 @@ func (c *conn) writeOnce(now, timeout time.Duration) {
 	err := c.arm(now, timeout)
 	if err == nil {
 		c.mu.Unlock()
-		_, err = c.stream.Write(out.frames.Bytes())
+		_, err = c.stream.Write(out.frames)
 		c.mu.Lock()
 	}
-	out.frames.Reset()
+	out.frames = out.frames[:0]
 	c.spare = out
-	if c.out.frames.Len() == 0 { // one outbox is enough for one virtual user
+	if len(c.out.frames) == 0 { // one outbox is enough for one virtual user
 		c.out, c.spare = c.spare, c.out
 	}
 	if err != nil {
@@ -229,21 +232,16 @@ func (c *conn) control(op ws.OpCode, data []byte) error {
 
 // closedByPeer repeats a close and says what it said.
 func (c *conn) closedByPeer(data []byte) error {
-	if len(data) == 1 {
-		return protocolError("a close with half a status code")
-	}
-	code, reason := ws.ParseCloseFrameData(data)
-	if len(data) > 0 {
-		if err := ws.CheckCloseFrameData(code, reason); err != nil {
-			return protocolError("close: %v", err)
-		}
+	code, reason, err := websocket.ParseClose(data)
+	if err != nil {
+		return protocolError("close: %w", err)
 	}
 	c.goodbye(code)
 	return &load.Error{Kind: load.Closed, Err: fmt.Errorf("ws: closed by the server: %d %.100q", code, reason)}
 }
 
-// goodbye sends a close of the code, 0 for none, if nobody is writing, and lets
-// nobody write after it.
+// goodbye sends a close of the code if nobody is writing, and lets nobody write
+// after it.
 func (c *conn) goodbye(code ws.StatusCode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,10 +249,10 @@ func (c *conn) goodbye(code ws.StatusCode) {
 		return
 	}
 	var data []byte
-	if code != 0 {
+	if code != ws.StatusNoStatusRcvd {
 		data = []byte{byte(code >> 8), byte(code)}
 	}
-	c.out.append(ws.Header{Fin: true, OpCode: ws.OpClose}, data)
+	c.out.append(ws.OpClose, false, data)
 	c.deadline = unarmed
 	c.write(c.target.now(), controlTimeout)
 }
@@ -320,18 +318,18 @@ func (c *conn) close(patience time.Duration) {
 }
 
 // deliver hands a message to the call that waits for it.
-func (c *conn) deliver(m incoming) {
-	k := c.match(m.data)
+func (c *conn) deliver(m *websocket.Message) {
+	k := c.match(m.Data)
 	if k == nil {
 		return
 	}
-	k.out.BytesIn, k.out.BodyIn = m.wire, m.body
-	k.out.Phases.FirstByte = max(0, m.firstByte-k.start)
+	k.out.BytesIn, k.out.BodyIn = m.Wire, m.Body
+	k.out.Phases.FirstByte = max(0, m.FirstByte-k.start)
 	if check := c.target.config.Check; check != nil {
-		k.out.Check = check(m.data)
+		k.out.Check = check(m.Data)
 	}
 	if k.out.Check != "" {
-		k.detail = append(k.detail[:0], m.data[:min(len(m.data), maxDetail)]...)
+		k.detail = append(k.detail[:0], m.Data[:min(len(m.Data), maxDetail)]...)
 		k.out.Failed, k.out.Detail = true, k.detail
 	}
 	k.settle(nil)

@@ -96,7 +96,7 @@ func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error)
 	if err != nil {
 		return nil, err
 	}
-	return newConn(t, stream, takeEarly(early, stream), deflates), nil
+	return newConn(t, stream, takeEarly(early), deflates), nil
 }
 
 // beginning returns the status line and what came with it: three reads, since
@@ -111,16 +111,14 @@ func beginning(answer io.Reader) []byte {
 	return buf[:n]
 }
 
-// takeEarly returns a reader of the stream that begins with what the server
-// sent right after the handshake.
-func takeEarly(early *bufio.Reader, stream net.Conn) *bufio.Reader {
+// takeEarly returns what the server sent right after the handshake.
+func takeEarly(early *bufio.Reader) []byte {
 	if early == nil {
-		return bufio.NewReaderSize(stream, readBuffer)
+		return nil
 	}
-	first, _ := early.Peek(early.Buffered())
-	first = bytes.Clone(first)
-	ws.PutReader(early)
-	return bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), stream), readBuffer)
+	defer ws.PutReader(early)
+	first, _ := early.Peek(early.Buffered()) // no error: they are there
+	return bytes.Clone(first)
 }
 
 // maxHandshake is how many bytes of a handshake's answer are read.

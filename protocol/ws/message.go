@@ -12,11 +12,12 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/protocol/jsonpath"
+	"contend/websocket"
 )
 
 // A message makes the frames that iterations send. It is not changed after New.
 type message struct {
-	header ws.Header
+	op ws.OpCode
 	// text is sent as it is, or as deflated by those connections that agreed on it.
 	text, deflated []byte
 	// With ids the message is before, the id, and after.
@@ -26,12 +27,12 @@ type message struct {
 
 func newMessage(c Config) (message, error) {
 	m := message{
-		header: ws.Header{Fin: true, OpCode: ws.OpText, Masked: true},
-		text:   bytes.Clone(c.Message),
-		byID:   c.Match == ByID,
+		op:   ws.OpText,
+		text: bytes.Clone(c.Message),
+		byID: c.Match == ByID,
 	}
 	if c.Binary {
-		m.header.OpCode = ws.OpBinary
+		m.op = ws.OpBinary
 	} else if !utf8.Valid(c.Message) {
 		return m, errors.New("ws: Message is not UTF-8: set Binary")
 	}
@@ -83,10 +84,9 @@ func parseID(value []byte) (id uint64, ok bool) {
 	return id, true
 }
 
-// append appends the frame of the message with the id to out, masked by a fresh
-// key (RFC 6455, section 5.3), and returns its length.
+// append appends the frame of the message with the id to out and returns its
+// length.
 func (m *message) append(out *outbox, id uint64, deflated bool) int64 {
-	h := m.header
 	payload := m.text
 	if m.byID {
 		out.text = strconv.AppendUint(append(out.text[:0], m.before...), id, 10)
@@ -99,28 +99,18 @@ func (m *message) append(out *outbox, id uint64, deflated bool) int64 {
 	} else if deflated {
 		payload = m.deflated
 	}
-	if deflated {
-		h.Rsv = ws.Rsv(true, false, false)
-	}
-	return out.append(h, payload)
+	return out.append(m.op, deflated, payload)
 }
 
 // An outbox collects the frames that are to be written next.
 type outbox struct {
-	frames       bytes.Buffer
-	scratch      [ws.MaxHeaderSize]byte
+	frames       []byte
 	text, packed []byte
 }
 
-// append appends a masked frame and returns its length.
-func (o *outbox) append(h ws.Header, payload []byte) int64 {
-	before := o.frames.Len()
-	h.Masked, h.Length = true, int64(len(payload))
-	key := rand.Uint32()
-	h.Mask = [4]byte{byte(key), byte(key >> 8), byte(key >> 16), byte(key >> 24)}
-	_ = ws.WriteHeaderBuffer(&o.frames, h, o.scratch[:]) // a bytes.Buffer takes everything
-	begin := o.frames.Len()
-	o.frames.Write(payload)
-	ws.Cipher(o.frames.Bytes()[begin:], h.Mask, 0)
-	return int64(o.frames.Len() - before)
+// append appends a frame and returns its length.
+func (o *outbox) append(op ws.OpCode, deflated bool, payload []byte) int64 {
+	before := len(o.frames)
+	o.frames = websocket.AppendMasked(o.frames, op, deflated, payload, rand.Uint32())
+	return int64(len(o.frames) - before)
 }

@@ -189,23 +189,24 @@ func (s *sink) arm(ctx context.Context, now time.Time) error {
 // answers.
 func (s *sink) work(at time.Time) error {
 	for {
-		op, data, err := s.link.next()
+		m, err := s.link.next()
 		if err != nil {
 			return err
 		}
-		switch op {
-		case 0:
+		if m == nil {
 			return s.link.flush()
+		}
+		switch m.Op {
 		case ws.OpPing:
-			s.link.send(ws.OpPong, data)
+			s.link.send(ws.OpPong, m.Data)
 		case ws.OpClose:
-			code, reason := ws.ParseCloseFrameData(data)
-			s.link.send(ws.OpClose, data[:min(len(data), 2)])
+			code, reason := ws.ParseCloseFrameData(m.Data)
+			s.link.send(ws.OpClose, m.Data[:min(len(m.Data), 2)])
 			_ = s.link.flush() // the connection ends either way
 			return fmt.Errorf("sink: closed by the server: %d %.100q", code, reason)
 		case ws.OpText, ws.OpBinary:
 			s.last = at
-			s.message(data, at)
+			s.message(m.Data, at)
 		}
 		if s.link.answers >= s.config.Pool {
 			if err := s.link.flush(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/internal/uplink/message"
+	"contend/websocket"
 
 	"github.com/gobwas/ws"
 )
@@ -26,15 +27,6 @@ type source interface {
 	Close()
 }
 
-// A closeError is why, and how, a connection is closed: a status code of RFC 6455,
-// section 7.4, and the cause in words. Code 0 is a client that vanished.
-type closeError struct {
-	code   ws.StatusCode
-	reason string
-}
-
-func (e *closeError) Error() string { return strconv.Itoa(int(e.code)) + " " + e.reason }
-
 // A conn is a connection: its reader, its writer, and what others leave for the writer.
 type conn struct {
 	server   *Server
@@ -46,20 +38,25 @@ type conn struct {
 	ctx    context.Context // of the connection
 	cancel context.CancelFunc
 	source source
-	reader *reader
+	reader *websocket.Reader
 	writer writer
 
 	writing sync.WaitGroup
 	answers []message.Answer // of one read
 
 	mu      sync.Mutex
-	wake    context.CancelFunc // makes the writer look at what follows
-	ping    []byte             // the data of the last ping
-	pinged  bool               // it is not answered yet
-	replies []byte             // frames
-	room    chan struct{}      // holds one when replies were taken
-	ending  *closeError
-	force   *time.Timer // of the end
+	wake    context.CancelFunc    // makes the writer look at what follows
+	ping    []byte                // the data of the last ping
+	pinged  bool                  // it is not answered yet
+	replies []byte                // frames
+	room    chan struct{}         // holds one when replies were taken
+	ending  *websocket.CloseError // why it is closed; code 0: the client vanished
+	force   *time.Timer           // of the end
+}
+
+// newReader reads what a client sends, and begins with what was read already.
+func newReader(from io.Reader, already []byte) *websocket.Reader {
+	return websocket.NewReader(from, already, websocket.Config{Server: true, MaxMessage: maxMessage, Buffer: buffer})
 }
 
 func newConn(s *Server, customer string, kind Kind) *conn {
@@ -97,9 +94,9 @@ func (c *conn) finish(begin time.Time) {
 	}
 	c.server.config.Closed(c.customer, c.kind)
 	c.server.stats.open[c.kind].Add(-1)
-	c.server.stats.closed(c.ending.code)
-	c.server.config.Log.Info("stream closed", "customer", c.customer, "stream", c.kind, "code", int(c.ending.code),
-		"cause", c.ending.reason, "after", time.Since(begin).Round(time.Millisecond))
+	c.server.stats.closed(c.ending.Code)
+	c.server.config.Log.Info("stream closed", "customer", c.customer, "stream", c.kind, "code", int(c.ending.Code),
+		"cause", c.ending.Reason, "after", time.Since(begin).Round(time.Millisecond))
 }
 
 // limitSocket bounds what the kernel keeps of what was written, where it can be
@@ -125,7 +122,7 @@ func (c *conn) endLocked(code ws.StatusCode, reason string) {
 	if c.ending != nil {
 		return
 	}
-	c.ending = &closeError{code, reason}
+	c.ending = &websocket.CloseError{Code: code, Reason: reason}
 	c.force = time.AfterFunc(closeTimeout, c.cut)
 	c.wake()
 }
@@ -139,10 +136,10 @@ func (c *conn) cut() {
 // read reads until the connection's end.
 func (c *conn) read() {
 	err := c.messages()
-	var verdict *closeError
+	var verdict *websocket.CloseError
 	switch {
 	case errors.As(err, &verdict):
-		c.end(verdict.code, verdict.reason)
+		c.end(verdict.Code, verdict.Reason)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.server.stats.silent.Add(1)
 		c.end(ws.StatusPolicyViolation, "no frame came for "+c.patience().String()+", not even a pong")
@@ -175,7 +172,7 @@ func (c *conn) messages() error {
 				return err
 			}
 		}
-		n, err := c.reader.fill()
+		n, err := c.reader.Fill()
 		c.server.stats.bytesReceived.Add(int64(n))
 		if err != nil {
 			return err
@@ -187,20 +184,20 @@ func (c *conn) messages() error {
 func (c *conn) handle() (frames int, closed bool, err error) {
 	defer func() { c.answer() }() // also those before a mistake
 	for {
-		op, data, err := c.reader.next()
-		if err != nil || op == 0 {
+		m, err := c.reader.Next()
+		if err != nil || m == nil {
 			return frames, false, err
 		}
 		frames++
-		switch op {
+		switch m.Op {
 		case ws.OpPing:
-			c.pong(data)
+			c.pong(m.Data)
 		case ws.OpPong:
 			c.server.stats.pongs.Add(1)
 		case ws.OpClose:
-			return frames, true, c.closeFrame(data)
+			return frames, true, c.closeFrame(m.Data)
 		default:
-			if err := c.message(data); err != nil {
+			if err := c.message(m.Data); err != nil {
 				return frames, false, err
 			}
 		}
@@ -222,14 +219,14 @@ func (c *conn) pong(data []byte) {
 
 // closeFrame answers a close frame with its own code.
 func (c *conn) closeFrame(data []byte) error {
-	if len(data) == 0 {
-		c.end(ws.StatusNoStatusRcvd, "the customer closed")
-		return nil
+	code, reason, err := websocket.ParseClose(data)
+	switch {
+	case err != nil:
+		return err
+	case code == ws.StatusNoStatusRcvd:
+		c.end(code, "the customer closed")
+	default:
+		c.end(code, "the customer closed: "+strconv.Quote(reason))
 	}
-	code, reason := ws.ParseCloseFrameData(data)
-	if err := ws.CheckCloseFrameData(code, reason); err != nil && (code < 1012 || code > 1014) { // registered later
-		return &closeError{ws.StatusProtocolError, err.Error()}
-	}
-	c.end(code, "the customer closed: "+strconv.Quote(reason))
 	return nil
 }

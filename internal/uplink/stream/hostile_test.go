@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"contend/internal/uplink/outbox"
+	"contend/websocket/websockettest"
 
 	"github.com/gobwas/ws"
 )
@@ -38,9 +39,9 @@ func TestHostile(t *testing.T) {
 		{"our own code", "stream/upstream", closeFrame("\x03\xf5later"), 1013},
 		{"a code of an application", "stream/upstream", closeFrame("\x10\xe1why"), 4321},
 	}
-	for _, m := range mistakes {
+	for _, m := range websockettest.Client.Mistakes(maxMessage) {
 		for _, path := range []string{"stream/upstream", "stream/downstream"} {
-			tests = append(tests, test{m.name, path, m.give, m.want})
+			tests = append(tests, test{m.Name, path, m.Bytes, m.Code})
 		}
 	}
 	want := map[int]int64{}

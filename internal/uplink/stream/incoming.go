@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"contend/internal/uplink/message"
+	"contend/websocket"
 
 	"github.com/gobwas/ws"
 )
@@ -37,7 +38,7 @@ func (c *conn) message(data []byte) error {
 
 func (c *conn) malformed(err error) error {
 	c.server.stats.malformed.Add(1)
-	return &closeError{ws.StatusPolicyViolation, err.Error()}
+	return &websocket.CloseError{Code: ws.StatusPolicyViolation, Reason: err.Error()}
 }
 
 // answer hands over the answers that were collected.
@@ -101,7 +102,7 @@ func (c *conn) reply(appendTo func([]byte) []byte) error {
 		return ErrClosed
 	}
 	begin := len(c.replies)
-	c.replies = endFrame(appendTo(beginFrame(c.replies)), begin, ws.OpText)
+	c.replies = websocket.EndFrame(appendTo(websocket.BeginFrame(c.replies)), begin, ws.OpText)
 	c.server.stats.replies.Add(1)
 	if begin == 0 {
 		c.wake()

@@ -10,11 +10,16 @@ import (
 
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/outbox"
+	"contend/websocket"
 
 	"github.com/gobwas/ws"
 )
 
 const (
+	// maxMessage bounds what a customer may send as one message, whole or in parts.
+	maxMessage = 1 << 20
+	// buffer is what one read or one write moves at most, but for a longer message.
+	buffer = 64 << 10
 	// maxTake bounds how many messages a connection takes at once, so that others
 	// of the customer get some, too.
 	maxTake = 256
@@ -105,7 +110,7 @@ func (c *conn) pingIfDue() {
 	}
 	w.nextPing = now.Add(c.server.config.PingEvery)
 	begin := len(w.out)
-	w.out = endFrame(beginFrame(w.out), begin, ws.OpPing)
+	w.out = websocket.EndFrame(websocket.BeginFrame(w.out), begin, ws.OpPing)
 }
 
 // control appends the frames that others left, and returns whether the last of
@@ -116,7 +121,7 @@ func (c *conn) control() (ending bool) {
 	defer c.mu.Unlock()
 	if c.pinged {
 		begin := len(w.out)
-		w.out = endFrame(append(beginFrame(w.out), c.ping...), begin, ws.OpPong)
+		w.out = websocket.EndFrame(append(websocket.BeginFrame(w.out), c.ping...), begin, ws.OpPong)
 		c.pinged = false
 	}
 	if len(c.replies) > 0 {
@@ -130,25 +135,25 @@ func (c *conn) control() (ending bool) {
 		}
 	}
 	if c.ending != nil {
-		w.out = c.ending.appendFrame(w.out)
+		w.out = appendClose(w.out, c.ending)
 	}
 	return c.ending != nil
 }
 
-// appendFrame appends the close frame. The reason is cut to what a control frame
+// appendClose appends the close frame. The reason is cut to what a control frame
 // can hold.
-func (e *closeError) appendFrame(out []byte) []byte {
+func appendClose(out []byte, e *websocket.CloseError) []byte {
 	begin := len(out)
-	switch e.code {
+	switch e.Code {
 	case 0:
 		return out
 	case ws.StatusNoStatusRcvd:
-		return endFrame(beginFrame(out), begin, ws.OpClose)
+		return websocket.EndFrame(websocket.BeginFrame(out), begin, ws.OpClose)
 	}
 	const most = ws.MaxControlFramePayloadSize - 2
-	reason := strings.ToValidUTF8(e.reason[:min(len(e.reason), most)], "")
-	out = binary.BigEndian.AppendUint16(beginFrame(out), uint16(e.code))
-	return endFrame(append(out, reason...), begin, ws.OpClose)
+	reason := strings.ToValidUTF8(e.Reason[:min(len(e.Reason), most)], "")
+	out = binary.BigEndian.AppendUint16(websocket.BeginFrame(out), uint16(e.Code))
+	return websocket.EndFrame(append(out, reason...), begin, ws.OpClose)
 }
 
 // forward waits for messages and writes them.
@@ -170,7 +175,7 @@ func (c *conn) forward() error {
 	total := 0
 	for i := range w.uplinks {
 		begin := len(w.out)
-		w.out = endFrame(message.AppendUpstream(beginFrame(w.out), &w.uplinks[i]), begin, ws.OpText)
+		w.out = websocket.EndFrame(message.AppendUpstream(websocket.BeginFrame(w.out), &w.uplinks[i]), begin, ws.OpText)
 		total += len(w.out) - begin
 		if len(w.out) >= buffer {
 			if err := c.flush(); err != nil {
@@ -220,7 +225,7 @@ func (c *conn) stalled(rest []byte) error {
 		return err
 	}
 	c.mu.Lock()
-	rest = c.ending.appendFrame(rest)
+	rest = appendClose(rest, c.ending)
 	c.mu.Unlock()
 	if _, err := c.net.Write(rest); err != nil {
 		return err
