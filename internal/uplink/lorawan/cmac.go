@@ -77,25 +77,8 @@ func (c *CMAC) finish(x *aesBlock, msg []byte) {
 // UplinkMIC returns the MIC of a data uplink of LoRaWAN 1.0, where the key is
 // NwkSKey. msg is the frame without its MIC, 8 to 251 bytes; fcnt the full counter.
 func (c *CMAC) UplinkMIC(addr DevAddr, fcnt uint32, msg []byte) uint32 {
-	return c.withBlock(0, addr, fcnt, msg)
-}
-
-// UplinkMIC11 is UplinkMIC of LoRaWAN 1.1, with the keys FNwkSIntKey and SNwkSIntKey.
-// conf is the low half of the counter of the confirmed downlink that the uplink
-// acknowledges, 0 if it does not; txDr and txCh are the numbers of data rate and
-// channel.
-func UplinkMIC11(fNwk, sNwk *CMAC, conf uint16, txDr, txCh byte, addr DevAddr, fcnt uint32, msg []byte) uint32 {
-	s := sNwk.withBlock(uint32(conf)|uint32(txDr)<<16|uint32(txCh)<<24, addr, fcnt, msg)
-	f := fNwk.withBlock(0, addr, fcnt, msg)
-	return s&^0xffff | f>>16
-}
-
-// withBlock returns the MIC of a block B0 and a message, or of a block B1, which has
-// something in bytes 1 to 4.
-func (c *CMAC) withBlock(radio uint32, addr DevAddr, fcnt uint32, msg []byte) uint32 {
 	x := blocks.Get().(*aesBlock)
 	x.fill(0x49, 0, addr, fcnt)
-	binary.LittleEndian.PutUint32(x[1:], radio)
 	x[15] = byte(len(msg))
 	c.block.Encrypt(x[:], x[:])
 	c.finish(x, msg)
@@ -104,7 +87,7 @@ func (c *CMAC) withBlock(radio uint32, addr DevAddr, fcnt uint32, msg []byte) ui
 	return mic
 }
 
-// fill writes what the blocks A and B have in common; the last byte is left 0.
+// fill writes what the blocks A and B0 have in common; the last byte is left 0.
 func (b *aesBlock) fill(kind, direction byte, addr DevAddr, fcnt uint32) {
 	*b = aesBlock{0: kind, 5: direction}
 	binary.LittleEndian.PutUint32(b[6:], uint32(addr))

@@ -1,6 +1,6 @@
-// Package lorawan reads and builds frames of LoRaWAN 1.0 and 1.1, with their
-// message integrity codes and their encryption. A MIC as a number is its four
-// bytes in the order of transmission, most significant first.
+// Package lorawan reads frames of LoRaWAN 1.0 and 1.1, and builds uplinks of 1.0 with
+// their message integrity codes and their encryption. A MIC as a number is its
+// four bytes in the order of transmission, most significant first.
 //
 // The layouts are those of the LoRaWAN 1.1 specification, chapters 4 and 6.
 package lorawan

@@ -155,43 +155,6 @@ func AppendAnswer(dst []byte, a *Answer) []byte {
 	return append(dst, '}')
 }
 
-// AppendDownstream appends a Downstream or a MulticastDownstream.
-func AppendDownstream(dst []byte, d *Downstream) []byte {
-	dst = begin(dst, d.Transaction)
-	if d.Multicast {
-		dst = append(dst, `,"Addr":`...)
-		dst = strconv.AppendUint(dst, uint64(d.Group), 10)
-	} else {
-		dst = append(dst, `,"DevEUI":`...)
-		dst = strconv.AppendUint(dst, uint64(d.DevEUI), 10)
-	}
-	if d.Target != nil {
-		dst = append(dst, `,"TargetDevAddr":`...)
-		dst = strconv.AppendUint(dst, uint64(*d.Target), 10)
-	}
-	dst = append(dst, `,"TxWindow":{"Radio":`...)
-	dst = appendRadio(dst, &d.Window.Radio)
-	dst = append(dst, '}')
-	dst = appendTiming(dst, &d.Window)
-	dst = append(dst, `},"PHYPayload":`...)
-	dst = appendArray(dst, d.PHY)
-	return append(dst, '}')
-}
-
-func appendTiming(dst []byte, w *Window) []byte {
-	switch {
-	case w.Delay != 0:
-		dst = append(dst, `,"Delay":`...)
-		return strconv.AppendUint(dst, uint64(w.Delay), 10)
-	case len(w.TMMS) > 0:
-		dst = append(dst, `,"TMMS":`...)
-		return appendArray(dst, w.TMMS)
-	default:
-		dst = append(dst, `,"Deadline":`...)
-		return strconv.AppendUint(dst, w.Deadline, 10)
-	}
-}
-
 // AppendDownstreamAck appends a DownstreamAck.
 func AppendDownstreamAck(dst []byte, a *DownstreamAck) []byte {
 	dst = begin(dst, a.Transaction)

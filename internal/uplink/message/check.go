@@ -15,13 +15,13 @@ func (d *Downstream) checked() (*Downstream, error) {
 	w := &d.Window
 	switch {
 	case len(w.TMMS) > maxTMMS:
-		return nil, fmt.Errorf("message: TMMS: %d moments, want 1 to %d", len(w.TMMS), maxTMMS)
+		return nil, fmt.Errorf("message: TMMS has %d moments; allowed: 1 to %d", len(w.TMMS), maxTMMS)
 	case w.Delay == 0 && w.Deadline == 0 && len(w.TMMS) == 0:
-		return nil, fmt.Errorf("message: TMMS: no moments, want 1 to %d", maxTMMS)
+		return nil, fmt.Errorf("message: TMMS has no moments; allowed: 1 to %d", maxTMMS)
 	case d.Multicast && w.Delay != 0:
-		return nil, errors.New("message: Delay: a multicast follows no uplink, want TMMS or Deadline")
+		return nil, errors.New("message: Delay is set, but a multicast follows no uplink; allowed: TMMS, Deadline")
 	case d.Multicast && d.Target != nil:
-		return nil, errors.New("message: TargetDevAddr: only with DevEUI")
+		return nil, errors.New("message: TargetDevAddr is set, but only a DevEUI can have one")
 	}
 	return d, nil
 }

@@ -29,7 +29,7 @@ func (o *object) next() bool {
 			continue
 		}
 		if o.seen&(1<<o.last) != 0 {
-			o.fail("%s: twice", o.name)
+			o.fail("%s comes twice", o.name)
 			return false
 		}
 		o.seen |= 1 << o.last
@@ -73,7 +73,7 @@ func (o *object) follow() string {
 func (o *object) require(n int) {
 	for i, name := range o.names[:n] {
 		if o.seen&(1<<i) == 0 {
-			o.fail("%s: missing", name)
+			o.fail("%s is missing", name)
 		}
 	}
 }
@@ -97,6 +97,6 @@ func (o *object) one(names ...string) {
 		}
 	}
 	if n != 1 {
-		o.fail("%d of %s, want exactly one", n, strings.Join(names, ", "))
+		o.fail("%d of %s; expected exactly one", n, strings.Join(names, ", "))
 	}
 }

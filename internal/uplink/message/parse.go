@@ -11,7 +11,6 @@ var (
 	upstreamKeys   = []string{"ProtocolVersion", "TransactionID", "DevEUIs", "Radio", "PHYPayloadNoMIC", "MICChallenge", "Outdated", "GPS"}
 	answerKeys     = []string{"ProtocolVersion", "TransactionID", "DevEUI", "MIC", "ResultCode", "ResultMessage"}
 	downstreamKeys = []string{"ProtocolVersion", "TransactionID", "TxWindow", "PHYPayload", "DevEUI", "Addr", "TargetDevAddr"}
-	replyKeys      = []string{"ProtocolVersion", "TransactionID", "MailboxID", "ResultCode", "ResultMessage"}
 	radioKeys      = []string{"RSSI", "SNR", "Frequency", "LoRa", "FSK", "FHSS"}
 	loRaKeys       = []string{"Spreading", "Bandwidth"}
 	fskKeys        = []string{"FrequencyDeviation", "BitRate"}
@@ -192,7 +191,7 @@ func (s *scanner) reject() Reject {
 	case "Other":
 		return RejectOther
 	default:
-		s.fail("%s: %.40q is neither MICFailed nor Other", s.name, code)
+		s.fail("%s is %.40q; allowed: MICFailed, Other", s.name, code)
 		return RejectNone
 	}
 }
@@ -244,45 +243,4 @@ func (s *scanner) window(w *Window) {
 	}
 	o.require(1)
 	o.one("Delay", "TMMS", "Deadline")
-}
-
-// ParseDownstreamReply reads what a customer gets for its Downstream: an
-// acknowledgement or, then with a result, the final word. Both fill the
-// DownstreamAck.
-func ParseDownstreamReply(data []byte) (DownstreamAck, *DownstreamResult, error) {
-	s := scanner{data: data}
-	var r DownstreamResult
-	o := s.object(replyKeys)
-	for o.next() {
-		switch s.name {
-		case "ProtocolVersion":
-			s.positive(math.MaxUint64)
-		case "TransactionID":
-			r.Transaction = s.positive(math.MaxUint64)
-		case "MailboxID":
-			r.Mailbox = s.positive(math.MaxUint64)
-		case "ResultCode":
-			r.Code = s.resultCode()
-		case "ResultMessage":
-			r.Text = string(s.text())
-		}
-	}
-	ack := DownstreamAck{Transaction: r.Transaction, Mailbox: r.Mailbox}
-	if !o.has("ResultCode") {
-		o.require(3)
-		return ack, nil, s.end()
-	}
-	o.require(5)
-	return ack, &r, s.end()
-}
-
-func (s *scanner) resultCode() ResultCode {
-	text := s.text()
-	for code, name := range resultNames {
-		if string(text) == name {
-			return ResultCode(code)
-		}
-	}
-	s.fail("%s: %.40q is none of %q", s.name, text, resultNames)
-	return 0
 }

@@ -276,7 +276,7 @@ func referenceDownstream(data []byte) (*Downstream, error) {
 }
 
 func referenceReply(data []byte) (*DownstreamResult, error) {
-	r, transaction := top(data, replyKeys)
+	r, transaction := top(data, []string{"ProtocolVersion", "TransactionID", "MailboxID", "ResultCode", "ResultMessage"})
 	result := DownstreamResult{Transaction: transaction}
 	get(r, "MailboxID", &result.Mailbox)
 	r.want(result.Mailbox > 0)

@@ -50,7 +50,7 @@ func (s *scanner) space() byte {
 // open reads the bracket that begins an array or an object.
 func (s *scanner) open(bracket byte) {
 	if s.peek() != bracket {
-		s.fail("%s: want %q", s.name, bracket)
+		s.fail("%s: expected %q", s.name, bracket)
 		return
 	}
 	s.pos++
@@ -72,7 +72,7 @@ func (s *scanner) more(bracket byte) bool {
 	case first:
 		return true
 	case c != ',':
-		s.fail("%s: want a comma or %q", s.name, bracket)
+		s.fail("%s: expected a comma or %q", s.name, bracket)
 		return false
 	}
 	s.pos++
@@ -82,7 +82,7 @@ func (s *scanner) more(bracket byte) bool {
 // end reports the first mistake, or what follows the value.
 func (s *scanner) end() error {
 	if s.peek(); s.pos < len(s.data) {
-		s.fail("text behind the message")
+		s.fail("text after the message")
 	}
 	return s.err
 }
@@ -101,13 +101,13 @@ func (s *scanner) bool() bool {
 		return true
 	}
 	if !s.literal("false") {
-		s.fail("%s: want true or false", s.name)
+		s.fail("%s: expected true or false", s.name)
 	}
 	return false
 }
 
-// uint reads an integer of 0 to limit.
-func (s *scanner) uint(limit uint64) uint64 {
+// integer reads an integer from least to most.
+func (s *scanner) integer(least, most uint64) uint64 {
 	const cut = math.MaxUint64 / 10
 	s.peek()
 	var n uint64
@@ -118,34 +118,28 @@ func (s *scanner) uint(limit uint64) uint64 {
 			break
 		}
 		if n >= cut && (n > cut || d > math.MaxUint64%10) {
-			s.fail("%s: an integer above %d", s.name, limit)
+			s.fail("%s is too large; allowed: %d to %d", s.name, least, most)
 			return 0
 		}
 		n = n*10 + d
 	}
 	switch digits := i - s.pos; {
 	case digits == 0:
-		s.fail("%s: want an integer of 0 to %d", s.name, limit)
+		s.fail("%s: expected an integer from %d to %d", s.name, least, most)
 		return 0
 	case digits > 1 && s.data[s.pos] == '0':
 		s.fail("%s: an integer with a leading zero", s.name)
 		return 0
-	case n > limit:
-		s.fail("%s: %d is above %d", s.name, n, limit)
+	case n < least || n > most:
+		s.fail("%s is %d; allowed: %d to %d", s.name, n, least, most)
 		return 0
 	}
 	s.pos = i
 	return n
 }
 
-// positive reads an integer of 1 to limit.
-func (s *scanner) positive(limit uint64) uint64 {
-	n := s.uint(limit)
-	if n == 0 {
-		s.fail("%s: want an integer of 1 to %d", s.name, limit)
-	}
-	return n
-}
+func (s *scanner) uint(most uint64) uint64     { return s.integer(0, most) }
+func (s *scanner) positive(most uint64) uint64 { return s.integer(1, most) }
 
 func (s *scanner) uint32() uint32 { return uint32(s.uint(math.MaxUint32)) }
 
@@ -222,7 +216,7 @@ func (s *scanner) digits() {
 		s.pos++
 	}
 	if s.pos == start {
-		s.fail("%s: want a number", s.name)
+		s.fail("%s: expected a number", s.name)
 	}
 }
 
@@ -230,7 +224,7 @@ func (s *scanner) digits() {
 // holds an escape.
 func (s *scanner) text() []byte {
 	if s.peek() != '"' {
-		s.fail("%s: want a string", s.name)
+		s.fail("%s: expected a string", s.name)
 		return nil
 	}
 	var escaped, wide bool
@@ -281,7 +275,7 @@ func (s *scanner) skip(depth int) {
 		s.number()
 	case s.literal("null") || s.literal("true") || s.literal("false"):
 	case c != '[' && c != '{':
-		s.fail("want a value")
+		s.fail("expected a value")
 	case depth == 0:
 		s.fail("more than %d arrays and objects in each other", maxDepth)
 	case c == '[':
@@ -305,7 +299,7 @@ func (s *scanner) key() []byte {
 
 func (s *scanner) colon() {
 	if s.peek() != ':' {
-		s.fail("want a colon")
+		s.fail("expected a colon")
 		return
 	}
 	s.pos++

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,11 +27,7 @@ type badEntry struct {
 
 // malformedEntry counts by the first bad field, which is one of a closed set.
 func malformedEntry(s *source, o message.Origin, fields []string, p *parser) badEntry {
-	kind := "entry"
-	if first := new(FieldError); errors.As(p.bad[0], &first) {
-		kind = first.Field
-	}
-	return newBadEntry(s, o, fields, [2]string{kind, p.err().Error()})
+	return newBadEntry(s, o, fields, [2]string{p.bad[0].field, "malformed entry: " + p.mistakes()})
 }
 
 const kindPoisonous = "poisonous"

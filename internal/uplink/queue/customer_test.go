@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -157,13 +158,15 @@ func equal(a, b map[string]string) bool {
 
 func TestResultsReachEveryInstance(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
-		result := func(i uint64) *DownlinkResult {
-			return &DownlinkResult{Customer: "c", DownstreamResult: message.DownstreamResult{
+		result := func(i uint64) DownlinkResult {
+			return DownlinkResult{Customer: "c", DownstreamResult: message.DownstreamResult{
 				Transaction: i, Mailbox: ^uint64(0), Code: message.TooLate, Text: "too late"}}
 		}
-		if err := r.SendResult(t.Context(), result(1)); err != nil { // before anybody reads
-			t.Fatal(err)
+		tell := func(i uint64) { // as a gateway does
+			addRaw(t, r, keyResults, [][]string{{"v", "1", "mailbox", "18446744073709551615", "customer", "c",
+				"tx", strconv.FormatUint(i, 10), "code", "3", "text", "too late"}})
 		}
+		tell(1) // before anybody reads
 		var (
 			mu   sync.Mutex
 			seen = map[DownlinkResult]int{}
@@ -182,9 +185,7 @@ func TestResultsReachEveryInstance(t *testing.T) {
 		next := uint64(2)
 		until(t, "both see a result", func() bool {
 			addRaw(t, r, keyResults, [][]string{{"v", "1"}, {"v", "1", "mailbox", "1", "tx", "1", "code", "6"}})
-			if err := r.SendResult(t.Context(), result(next)); err != nil {
-				t.Fatal(err)
-			}
+			tell(next)
 			next++
 			mu.Lock()
 			defer mu.Unlock()
@@ -197,7 +198,7 @@ func TestResultsReachEveryInstance(t *testing.T) {
 			}
 		}
 		for d := range seen {
-			if d != *result(d.Transaction) || d.Transaction < 2 {
+			if d != result(d.Transaction) || d.Transaction < 2 {
 				t.Errorf("%+v", d)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 const (
 	keyDownlinks = "ran:downlinks"
 	keyResults   = "ran:downlinks:results"
-	// maxDownlinks is about how many entries each of the two streams keeps.
+	// maxDownlinks is about how many entries the stream of downlinks keeps.
 	maxDownlinks = 100_000
 )
 
@@ -32,8 +32,7 @@ type Downlink struct {
 // as in an uplink, and one of delay, tmms (with commas between) and
 // deadline, in the units of message.Window.
 func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
-	var e encoder
-	e.start(keyDownlinks)
+	e := encoder{args: []string{keyDownlinks, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version}}
 	e.uint("mailbox", d.Mailbox)
 	e.args = append(e.args, "customer", d.Customer)
 	e.uint("tx", d.Transaction)
@@ -51,12 +50,6 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
 	}
 	return nil
-}
-
-// start begins the arguments of an XADD to a bounded stream.
-func (e *encoder) start(key string) {
-	e.reset()
-	e.args = append(e.args, key, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version)
 }
 
 func (e *encoder) window(w *message.Window) {
@@ -84,24 +77,9 @@ type DownlinkResult struct {
 	message.DownstreamResult
 }
 
-// SendResult writes a result as gateways do, to ran:downlinks:results: fields v,
-// mailbox, customer, tx, code (the number of the message.ResultCode) and text.
-func (r *Redis) SendResult(ctx context.Context, d *DownlinkResult) error {
-	var e encoder
-	e.start(keyResults)
-	e.uint("mailbox", d.Mailbox)
-	e.args = append(e.args, "customer", d.Customer)
-	e.uint("tx", d.Transaction)
-	e.uint("code", uint64(d.Code))
-	e.args = append(e.args, "text", d.Text)
-	if err := r.client.Do(ctx, r.client.B().Arbitrary("XADD").Args(e.args...).Build()).Error(); err != nil {
-		return fmt.Errorf("queue: result of downlink %d: %w", d.Mailbox, err)
-	}
-	return nil
-}
-
-// Results reads the results that gateways write from now on until ctx ends, and
-// then returns nil. Every instance sees every result: whose customer it is not
+// Results reads the results that gateways write to ran:downlinks:results from now on
+// until ctx ends, and then returns nil. Their fields are v, mailbox, customer, tx,
+// code (the number of the message.ResultCode) and text. Every instance sees every result: whose customer it is not
 // ignores it. What is malformed is logged and skipped.
 func (r *Redis) Results(ctx context.Context, handle func(DownlinkResult)) error {
 	last, err := r.lastID(ctx, keyResults)
@@ -156,17 +134,17 @@ func parseResult(fields map[string]string) (d DownlinkResult, err error) {
 	read := func(name string, bits int) uint64 {
 		n, err := strconv.ParseUint(fields[name], 10, bits)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s is %.40q, want a whole number of %d bits", name, fields[name], bits))
+			errs = append(errs, fmt.Errorf("%s is %.40q; allowed: a whole number of %d bits", name, fields[name], bits))
 		}
 		return n
 	}
 	d.Mailbox, d.Transaction = read("mailbox", 64), read("tx", 64)
 	d.Code = message.ResultCode(read("code", 8))
 	if d.Code > message.GatewayError {
-		errs = append(errs, fmt.Errorf("code is %d, want one from 0 to %d", d.Code, message.GatewayError))
+		errs = append(errs, fmt.Errorf("code is %d; allowed: 0 to %d", d.Code, message.GatewayError))
 	}
 	if fields[fieldVersion] != version {
-		errs = append(errs, fmt.Errorf("%s is %.40q, want %s", fieldVersion, fields[fieldVersion], version))
+		errs = append(errs, fmt.Errorf("%s is %.40q; allowed: %s", fieldVersion, fields[fieldVersion], version))
 	}
 	d.Customer = fields["customer"]
 	d.Text = strings.ToValidUTF8(cut(fields["text"], maxReason), "�")

@@ -46,14 +46,6 @@ const (
 	modFHSS = "fhss"
 )
 
-// AppendEntry appends the names and values, in turns, of the stream entry that
-// holds u. ParseEntry reads them.
-func AppendEntry(dst []string, u *message.Uplink) []string {
-	e := encoder{args: dst}
-	e.uplink(u)
-	return e.args
-}
-
 // An encoder turns values into the arguments of commands. The arguments point
 // into buf: they live until it is reset.
 type encoder struct {
@@ -130,13 +122,13 @@ func (e *encoder) float(name string, value float64, bits int) {
 
 func (e *encoder) eui(name string, value lorawan.EUI) {
 	start := len(e.buf)
-	e.buf = appendHex(e.buf, uint64(value), 16)
+	e.buf, _ = value.AppendText(e.buf) // never fails
 	e.field(name, start)
 }
 
 func (e *encoder) addr(name string, value lorawan.DevAddr) {
 	start := len(e.buf)
-	e.buf = appendHex(e.buf, uint64(value), 8)
+	e.buf, _ = value.AppendText(e.buf)
 	e.field(name, start)
 }
 
@@ -148,12 +140,4 @@ func (e *encoder) id(id entryID) {
 	e.buf = strconv.AppendUint(e.buf, id.seq, 10)
 	value := e.buf[start:]
 	e.args = append(e.args, unsafe.String(unsafe.SliceData(value), len(value)))
-}
-
-func appendHex(dst []byte, value uint64, digits int) []byte {
-	const hex = "0123456789abcdef"
-	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
-		dst = append(dst, hex[value>>shift&15])
-	}
-	return dst
 }

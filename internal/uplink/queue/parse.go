@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,34 +11,15 @@ import (
 	"contend/internal/uplink/message"
 )
 
-// A FieldError is one field of an entry that cannot be used.
-type FieldError struct {
-	Field string // one of the closed set of names
-	Value string // the first 40 bytes
-	Want  string
-}
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s is %q, want %s", e.Field, e.Value, e.Want)
-}
-
-// ErrEntry is what every error of ParseEntry is; the single fields are found as
-// FieldErrors.
-var ErrEntry = errors.New("queue: malformed entry")
-
-// ParseEntry reads the names and values of a stream entry, in turns and in any
-// order. Unknown names are ignored, and so are the parameters of a modulation
-// that the frame does not have. It overwrites u but for its Origin and
-// Recipients and keeps nothing of fields. The error names every bad field.
-func ParseEntry(fields []string, u *message.Uplink) error {
-	var p parser
-	p.parse(fields, u, nil)
-	return p.err()
+// A fieldError is one field of an entry that cannot be used.
+type fieldError struct {
+	field   string // one of the closed set of names
+	mistake string
 }
 
 // A parser collects what is wrong with an entry, and which fields it has.
 type parser struct {
-	bad  []error
+	bad  []fieldError
 	seen fieldSet
 	// modulated has the fields that the modulation asks for.
 	modulated fieldSet
@@ -83,15 +63,21 @@ func fieldNames() []string {
 	}
 }
 
-func (p *parser) err() error {
-	if len(p.bad) == 0 {
-		return nil
+// mistakes names every bad field; "" if there is none.
+func (p *parser) mistakes() string {
+	texts := make([]string, len(p.bad))
+	for i, bad := range p.bad {
+		texts[i] = bad.field + " " + bad.mistake
 	}
-	return fmt.Errorf("%w: %w", ErrEntry, errors.Join(p.bad...))
+	return strings.Join(texts, ", ")
 }
 
-// parse takes the room for the PHYPayload from the front of arena, if there is
-// enough, and returns the rest of it.
+// parse reads the names and values of a stream entry, in turns and in any order.
+// Unknown names are ignored, and so are the parameters of a modulation that the
+// frame does not have. It overwrites u but for its Origin and Recipients, keeps
+// nothing of fields, and leaves in bad what is wrong with them. It takes the room
+// for the PHYPayload from the front of arena, if there is enough, and returns the
+// rest of it.
 func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte {
 	*p = parser{bad: p.bad[:0]}
 	u.PHY, u.Position, u.Radio = nil, nil, message.Radio{}
@@ -117,20 +103,20 @@ func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte 
 func (p *parser) missing(set fieldSet) {
 	for i, name := range fieldNames() {
 		if set>>i&1 == 1 {
-			p.fail(name, "", "a value")
+			p.bad = append(p.bad, fieldError{name, "is missing"})
 		}
 	}
 }
 
-func (p *parser) fail(field, value, want string) {
-	value = strings.Clone(value[:min(len(value), 40)])
-	p.bad = append(p.bad, &FieldError{Field: strings.Clone(field), Value: value, Want: want})
+// fail notes a value that is not allowed.
+func (p *parser) fail(field, value, allowed string) {
+	p.bad = append(p.bad, fieldError{strings.Clone(field), fmt.Sprintf("is %.40q; allowed: %s", value, allowed)})
 }
 
 // once notes that a field was seen; it must not come again.
 func (p *parser) once(bit fieldSet, name string) bool {
 	if p.seen&bit != 0 {
-		p.fail(name, "", "it only once")
+		p.bad = append(p.bad, fieldError{name, "comes twice"})
 		return false
 	}
 	p.seen |= bit

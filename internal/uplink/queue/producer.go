@@ -45,7 +45,6 @@ type Producer struct {
 	keys   []string
 	length []partitionLength
 	idle   shelf
-	waits  atomic.Int64
 }
 
 // A partitionLength is what is known of the length of a partition: what Redis
@@ -101,9 +100,6 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 
 // partitionOf spreads frames; copies of one frame meet in one partition.
 func partitionOf(phy []byte, n int) int { return int(crc32.ChecksumIEEE(phy) % uint32(n)) }
-
-// Waits counts how often Add waited because a partition was full.
-func (p *Producer) Waits() int64 { return p.waits.Load() }
 
 // A writer is what one Add needs, and keeps for the next.
 type writer struct {
@@ -245,7 +241,6 @@ func (p *Producer) roomIn(ctx context.Context, partition int) error {
 		if n < p.limit {
 			return nil
 		}
-		p.waits.Add(1)
 		if !wait(ctx, pause) {
 			return ctx.Err()
 		}

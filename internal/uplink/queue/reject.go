@@ -13,7 +13,9 @@ func (in *Intake) Reject(uplinks []*message.Uplink, why func(*message.Uplink) (k
 		kind, reason := why(u)
 		at := u.Origin.Partition
 		if s := in.source(at); s != nil {
-			bad[at] = append(bad[at], newBadEntry(s, u.Origin, AppendEntry(nil, u), [2]string{kind, reason}))
+			var e encoder
+			e.uplink(u)
+			bad[at] = append(bad[at], newBadEntry(s, u.Origin, e.args, [2]string{kind, reason}))
 		}
 	}
 	for at, list := range bad {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -185,10 +186,9 @@ func TestJoinAndPromotion(t *testing.T) {
 	u := up.upstream()
 	up.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: lorawan.NewCMAC(d.NwkSKey).JoinMIC(u.PHYNoMIC)})
 	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
-	down.write(message.AppendDownstream(nil, &message.Downstream{Transaction: 5, DevEUI: d.DevEUI, Target: &d.DevAddr,
-		Window: message.Window{Radio: radio(), Delay: 15}, PHY: make([]byte, 17)}))
-	if ack, _, err := message.ParseDownstreamReply(down.read()); err != nil || ack.Transaction != 5 || ack.Mailbox == 0 {
-		t.Errorf("%+v, %v", ack, err)
+	down.downlink(5, fmt.Sprintf(`"DevEUI": %d, "TargetDevAddr": %d`, uint64(d.DevEUI), uint32(d.DevAddr)), `"Delay": 15`)
+	if ack := down.reply(); ack.TransactionID != 5 || ack.MailboxID == 0 {
+		t.Errorf("%+v", ack)
 	}
 	s.until("the target is stored", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.HasTarget && r.Target == d.DevAddr })
 	s.send(frame(d, 1))

@@ -2,15 +2,17 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
-	"contend/internal/uplink/queue"
 )
 
 func TestDeadline(t *testing.T) {
@@ -113,40 +115,45 @@ func TestDownlinks(t *testing.T) {
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, nil)
 		d := s.insert(acme, 0)
-		if status, answer := s.call(acme, "/api/v1/multicast/multicast-groups/create", `{"name": "lamps", "addr": "0f41c7aa"}`); status != 201 {
+		if status, answer := s.call(acme, "/api/v1/multicast/multicast-groups/create", `{"name": "lamps", "addr": "0f39c7aa"}`); status != 201 {
 			t.Fatal(status, answer)
 		}
 		c := s.connect(acme, "downstream/")
-		at := message.Window{Radio: radio(), Deadline: 1}
+		gateways, err := rueidis.NewClient(s.redis.Options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gateways.Close()
+		device := fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI))
 		for i, step := range []struct {
-			down message.Downstream
-			code message.ResultCode
-			text string
-			sent bool
+			to, timing string
+			code       message.ResultCode
+			text       string
+			sent       bool
 		}{
-			{message.Downstream{DevEUI: d.DevEUI, Window: at, PHY: []byte{1}}, message.Success, "sent", true},
-			{message.Downstream{DevEUI: d.DevEUI, Window: at, PHY: []byte{1}}, message.GatewayError, "TOO_EARLY", true},
-			{message.Downstream{Multicast: true, Group: 0x0f41c7aa, Window: at, PHY: []byte{1}}, message.Success, "sent", true},
-			{message.Downstream{Multicast: true, Group: 1, Window: at, PHY: []byte{1}}, message.GatewayNotFound, "no multicast group 00000001", false},
-			{message.Downstream{DevEUI: 99, Window: at, PHY: []byte{1}}, message.GatewayNotFound, "no subscription", false},
-			{message.Downstream{DevEUI: d.DevEUI, Window: message.Window{Radio: radio(), Delay: 1}, PHY: []byte{1}}, message.WindowNotFound, "no uplink", false},
+			{device, `"Deadline": 1`, message.Success, "sent", true},
+			{device, `"Deadline": 1`, message.GatewayError, "TOO_EARLY", true},
+			{`"Addr": 255444906`, `"Deadline": 1`, message.Success, "sent", true}, // 0f39c7aa
+			{`"Addr": 1`, `"Deadline": 1`, message.GatewayNotFound, "no multicast group 00000001", false},
+			{`"DevEUI": 99`, `"Deadline": 1`, message.GatewayNotFound, "no subscription", false},
+			{device, `"Delay": 1`, message.WindowNotFound, "no uplink", false},
 		} {
-			step.down.Transaction = uint64(i + 1)
-			c.write(message.AppendDownstream(nil, &step.down))
-			ack, result, err := message.ParseDownstreamReply(c.read())
-			if err != nil || result != nil || ack.Transaction != step.down.Transaction || ack.Mailbox == 0 {
-				t.Fatalf("step %d: ack %+v, result %v, %v", i, ack, result, err)
+			c.downlink(i+1, step.to, step.timing)
+			ack := c.reply()
+			if ack.TransactionID != uint64(i+1) || ack.MailboxID == 0 || ack.ResultCode != "" {
+				t.Fatalf("step %d: %+v", i, ack)
 			}
 			if step.sent {
-				told := queue.DownlinkResult{Customer: "acme", DownstreamResult: message.DownstreamResult{
-					Transaction: ack.Transaction, Mailbox: ack.Mailbox, Code: step.code, Text: step.text}}
-				if err := s.redis.SendResult(t.Context(), &told); err != nil {
+				told := gateways.B().Xadd().Key("ran:downlinks:results").Id("*").FieldValue().FieldValue("v", "1").FieldValue("customer", "acme").
+					FieldValue("mailbox", fmt.Sprint(ack.MailboxID)).FieldValue("tx", fmt.Sprint(ack.TransactionID)).
+					FieldValue("code", fmt.Sprint(uint8(step.code))).FieldValue("text", step.text).Build()
+				if err := gateways.Do(t.Context(), told).Error(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, result, err = message.ParseDownstreamReply(c.read())
-			if err != nil || result == nil || result.Code != step.code || result.Mailbox != ack.Mailbox || !strings.Contains(result.Text, step.text) {
-				t.Errorf("step %d: %+v, %v; want %v", i, result, err, step.code)
+			result := c.reply()
+			if result.ResultCode != step.code.String() || result.MailboxID != ack.MailboxID || !strings.Contains(result.ResultMessage, step.text) {
+				t.Errorf("step %d: %+v; want %v", i, result, step.code)
 			}
 		}
 	})

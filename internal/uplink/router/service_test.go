@@ -263,6 +263,27 @@ func (c *client) write(data []byte) {
 	}
 }
 
+// downlink sends one to whom and when the members of its JSON say.
+func (c *client) downlink(transaction int, to, timing string) {
+	c.t.Helper()
+	c.write(fmt.Appendf(nil, `{"ProtocolVersion": 1, "TransactionID": %d, %s, "PHYPayload": [1],
+		"TxWindow": {"Radio": {"Frequency": 867500000, "LoRa": {"Spreading": 9, "Bandwidth": 125000}}, %s}}`, transaction, to, timing))
+}
+
+// A reply to a downlink; an acknowledgement has no code.
+type reply struct {
+	TransactionID, MailboxID  uint64
+	ResultCode, ResultMessage string
+}
+
+func (c *client) reply() (r reply) {
+	c.t.Helper()
+	if err := json.Unmarshal(c.read(), &r); err != nil {
+		c.t.Fatal(err)
+	}
+	return r
+}
+
 func (c *client) answer(a message.Answer) { c.write(message.AppendAnswer(nil, &a)) }
 
 // solve acknowledges an uplink of a device.
