@@ -200,10 +200,6 @@ func TestJoinAndPromotion(t *testing.T) {
 	})
 }
 
-func radio() message.Radio {
-	return message.Radio{Frequency: 868_100_000, Spreading: 9, Bandwidth: 125_000}
-}
-
 // An address that devices of two customers share: each gets the uplink, with its
 // own devices only, and an answer of one takes nothing from the other.
 func TestSharedAddress(t *testing.T) {
