@@ -19,6 +19,8 @@ type Mistake struct {
 	Allowed string
 	// Meant is what was probably meant, or "".
 	Meant string
+	// Unreadable says that the text is no value of the setting's type.
+	Unreadable bool
 	// At is where it was given in a file; its zero value is not known.
 	At Place
 }
@@ -94,16 +96,21 @@ func Mistakes(err error) []*Mistake {
 	return []*Mistake{{Index: -1, Problem: err.Error()}}
 }
 
-// FlagErrors calls the settings in an error by their flags, one mistake a line;
-// what has no flag keeps its name.
+// FlagErrors calls the settings in an error by their flags, one mistake a line
+// and each once, though two structs have it; what has no flag keeps its name.
 func FlagErrors(err error) error {
 	var errs []error
+	said := map[string]bool{}
 	for _, m := range Mistakes(err) {
 		name := m.Setting.Name
 		if m.Setting.Flag != "" {
 			name = "--" + m.Setting.Flag
 		}
-		errs = append(errs, errors.New(m.called(name)))
+		text := m.called(name)
+		if !said[text] {
+			errs = append(errs, errors.New(text))
+		}
+		said[text] = true
 	}
 	return errors.Join(errs...)
 }

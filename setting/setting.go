@@ -139,6 +139,9 @@ func settingOf(f reflect.StructField) (Setting, bool) {
 	if s.Name == "" {
 		s.Name = s.Flag
 	}
+	if s.Name == "" {
+		s.Name = f.Name
+	}
 	s.Words, s.Argument = wordsOf(tag.Get("words"))
 	s.bounds = s.readBounds(tag)
 	return s, s.Path != "" || s.Flag != "" || s.bounds != bounds{} || s.oneof != nil

@@ -29,6 +29,15 @@ func (v Values) Over(below Values) Values {
 	return merged
 }
 
+// Only returns the values of these settings.
+func (v Values) Only(list []Setting, form Form) Values {
+	only := maps.Clone(v)
+	for _, name := range Foreign(list, v, form) {
+		delete(only, name)
+	}
+	return only
+}
+
 // Name is what a form calls the setting, "" where it has none.
 func (f Form) Name(s Setting) string {
 	if f == InFlags {
@@ -38,8 +47,9 @@ func (f Form) Name(s Setting) string {
 }
 
 // Fill sets the settings of the struct to their defaults and then to the values
-// that are given, and returns every mistake in these; the settings that they
-// are about keep their defaults. Values of other structs are ignored.
+// that are given, and returns every mistake in these. A value that is not allowed
+// is set, too, so that Check finds it again; one that cannot be read is not.
+// Values of other structs are ignored.
 func Fill(into any, given Values, form Form) error {
 	v := reflect.ValueOf(into).Elem()
 	var errs []error
@@ -51,11 +61,10 @@ func Fill(into any, given Values, form Form) error {
 			continue
 		}
 		read, err := s.Read(one, form)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		errs = append(errs, err)
+		if read.IsValid() {
+			field.Set(read)
 		}
-		field.Set(read)
 	}
 	return errors.Join(errs...)
 }
@@ -80,14 +89,16 @@ func (s Setting) fillDefault(field reflect.Value) {
 }
 
 // Read turns what was given into a value of the setting's type and returns every
-// mistake in it.
+// mistake in it. The value is not valid where a text cannot be read.
 func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 	field := reflect.New(s.field.Type).Elem()
 	var errs []error
+	readable := true
 	note := func(i int, m *Mistake) {
 		if m == nil {
 			return
 		}
+		readable = readable && !m.Unreadable
 		if s.List() {
 			m.Index = i
 		}
@@ -96,16 +107,20 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		}
 		errs = append(errs, m)
 	}
-	if !s.List() {
-		note(0, s.readOne(field, given.Texts[len(given.Texts)-1], form))
-		return field, errors.Join(errs...)
-	}
-	field.Set(reflect.MakeSlice(field.Type(), len(given.Texts), len(given.Texts)))
-	for i, text := range given.Texts {
-		note(i, s.readOne(field.Index(i), text, form))
-		if slices.Index(given.Texts, text) < i && !s.repeat {
-			note(i, s.Wrong("%s is given twice", s.shown(text)))
+	if s.List() {
+		field.Set(reflect.MakeSlice(field.Type(), len(given.Texts), len(given.Texts)))
+		for i, text := range given.Texts {
+			m := s.readOne(field.Index(i), text, form)
+			if m == nil {
+				m = s.checkRepeated(field, i)
+			}
+			note(i, m)
 		}
+	} else {
+		note(0, s.readOne(field, given.Texts[len(given.Texts)-1], form))
+	}
+	if !readable {
+		field = reflect.Value{}
 	}
 	return field, errors.Join(errs...)
 }
@@ -114,13 +129,15 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 func (s Setting) readOne(into reflect.Value, text string, form Form) *Mistake {
 	if err := s.read(into, text, form); errors.Is(err, errForm) {
 		m := s.Wrong("is %q", text)
-		m.Allowed = s.Allowed()
+		m.Allowed, m.Unreadable = s.Allowed(), true
 		if form := s.form(); form != "" && form != m.Allowed {
 			m.Allowed += " (" + form + ")"
 		}
 		return m
 	} else if err != nil {
-		return s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
+		m := s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
+		m.Unreadable = true
+		return m
 	}
 	return s.check(into)
 }
@@ -129,7 +146,7 @@ func (s Setting) readOne(into reflect.Value, text string, form Form) *Mistake {
 func (s Setting) check(v reflect.Value) *Mistake {
 	text := s.text(v)
 	checker, checks := v.Interface().(interface{ Check() error })
-	if values := s.Values(); len(values) > 0 && !checks && text != "" && !slices.Contains(values, text) {
+	if values := s.Values(); len(values) > 0 && !checks && text+s.Default != "" && !slices.Contains(values, text) {
 		m := s.OutOf(v.Interface(), s.Allowed())
 		m.Meant = Nearest(text, values)
 		return m
@@ -153,6 +170,20 @@ func (s Setting) check(v reflect.Value) *Mistake {
 	}
 }
 
+// checkRepeated returns what is wrong with an element that stands in the list
+// before.
+func (s Setting) checkRepeated(list reflect.Value, i int) *Mistake {
+	if s.repeat || !list.Index(i).Comparable() {
+		return nil
+	}
+	for earlier := range i {
+		if list.Index(earlier).Equal(list.Index(i)) {
+			return s.Wrong("%s is given twice", s.shown(s.text(list.Index(i))))
+		}
+	}
+	return nil
+}
+
 // Check returns every value of the struct's settings that is not allowed.
 func Check(structure any) error {
 	v := reflect.Indirect(reflect.ValueOf(structure))
@@ -166,7 +197,11 @@ func Check(structure any) error {
 			continue
 		}
 		for i := range field.Len() {
-			if m := s.check(field.Index(i)); m != nil {
+			m := s.check(field.Index(i))
+			if m == nil {
+				m = s.checkRepeated(field, i)
+			}
+			if m != nil {
 				m.Index = i
 				errs = append(errs, m)
 			}

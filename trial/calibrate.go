@@ -12,6 +12,7 @@ import (
 
 	"contend/load"
 	"contend/probe"
+	"contend/setting"
 	"contend/stat"
 )
 
@@ -21,13 +22,13 @@ type CalibrationDesign struct {
 	// Study chooses the length of the blocks. With a single length there is none.
 	Study Study
 	// Experiments is the number of A/A comparisons.
-	Experiments int
+	Experiments int `flag:"experiments" default:"10" min:"1" max:"1000" words:"*number* of comparisons of equal servers"`
 	// Compare is the design of each of them. Its Block and Pairs are not used:
 	// they follow from the study.
 	Compare Design
 	// PlannedRounds is the number of rounds of the comparisons to come, for which
 	// the smallest visible differences are computed.
-	PlannedRounds int
+	PlannedRounds int `json:"planned_rounds" default:"10" min:"1"`
 }
 
 // MaxPooled bounds the rounds of all experiments: the spread takes the square of
@@ -36,12 +37,9 @@ const MaxPooled = 1000
 
 // Validate returns every mistake of the design at once.
 func (d CalibrationDesign) Validate() error {
-	errs := []error{d.Study.Validate()}
-	if d.Experiments < 1 || d.Experiments > MaxPooled/max(1, d.Compare.Rounds) {
-		errs = append(errs, fmt.Errorf("calibration: experiments is %d, allowed are 1 to %d rounds in all of them", d.Experiments, MaxPooled))
-	}
-	if d.PlannedRounds < 1 {
-		errs = append(errs, fmt.Errorf("calibration: planned rounds is %d, allowed are 1 and more", d.PlannedRounds))
+	errs := []error{d.Study.Validate(), setting.Check(d)}
+	if most := MaxPooled / max(1, d.Compare.Rounds); d.Experiments > most {
+		errs = append(errs, setting.At(&d, &d.Experiments).OutOf(d.Experiments, fmt.Sprintf("1 to %d, %d rounds in all of them", most, MaxPooled)))
 	}
 	compare := d.Compare
 	compare.Block, compare.Pairs = time.Second, 1

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/setting"
 	"contend/stat"
 	"contend/subject"
 )
@@ -308,8 +309,7 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
 	err := Design{Margin: -1, Metrics: []Metric{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 9 {
+	if len(setting.Mistakes(err)) != 9 {
 		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
 	}
 }

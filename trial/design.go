@@ -1,101 +1,73 @@
 package trial
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"contend/probe"
+	"contend/setting"
 )
 
-// A Design says how arms are compared. All fields must be set, except where
-// said otherwise.
+// A Design says how arms are compared. NewDesign has the defaults.
 type Design struct {
 	// Rounds of fresh processes: the unit of replication. A verdict at 95 %
 	// confidence needs at least 6. With a Precision it is the most that are run.
-	Rounds int `json:"rounds"`
+	Rounds int `json:"rounds" file:"compare.rounds" default:"10" min:"1" max:"1000" words:"rounds of fresh processes; at least 6 for a verdict"`
 	// Precision, if positive, ends the trial as soon as the interval of the
 	// primary metric is no wider than this much to either side, as a fraction,
 	// for every candidate and level. It looks after 6, 8, 11, 15, 20, 26, …
 	// rounds, and each look spends a part of the significance level: see Look.
-	Precision float64 `json:"precision,omitempty"`
+	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"stop when the interval of the primary metric is no wider than this to either side; rounds is then the most that are run; 0%: do not"`
 	// Pairs of blocks per round and level.
-	Pairs int `json:"pairs"`
+	Pairs int `json:"pairs" file:"compare.pairs" default:"8" min:"1" max:"10000" words:"pairs of blocks per round and level"`
 	// Block is the measured length of a block. Where four response times are
 	// longer the block is stretched to them, and the pairs are as many fewer.
-	Block time.Duration `json:"block_ns"`
+	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"150ms" min:"1ms" max:"720h" required:"250ms" words:"measured length of a block; it is stretched to four response times where that is longer"`
 	// Warmup is driven and discarded once per round, level and arm.
-	Warmup time.Duration `json:"warmup_ns"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"500ms" min:"0s" max:"720h" words:"driven and discarded, per round, level and arm"`
 	// Levels of concurrency; empty means the plan's VUs.
-	Levels []int `json:"levels,omitempty"`
+	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
 	// significance level; the others are corrected for their number (Holm).
-	Metrics []Metric `json:"metrics"`
+	Metrics []Metric `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
-	// is no verdict; 0 means that of finding.Errors.
-	MaxErrors float64 `json:"max_errors,omitempty"`
+	// is no verdict; 0, as in documents without it, means that of finding.Errors.
+	MaxErrors float64 `json:"max_errors,omitempty" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the
 	// cloud", ICPE 2020). nil: one after the other. It takes exactly two arms.
 	Duet [][]int `json:"duet_cpus,omitempty"`
 	// Margin is the largest relative difference that does not matter, at least 0.
-	Margin float64 `json:"margin"`
-	// Confidence of the intervals, in (0, 1).
-	Confidence float64 `json:"confidence"`
+	Margin float64 `json:"margin" file:"compare.margin" default:"2%" unit:"percent" min:"0%" below:"100%" words:"largest difference that does not matter"`
+	// Confidence of the intervals.
+	Confidence float64 `json:"confidence" default:"0.95" above:"0" below:"1"`
 	// Seed decides every random choice.
-	Seed uint64 `json:"seed"`
+	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 	// Probe looks at the machine before and after stretches of blocks; nil: it
 	// is not looked at.
 	Probe func() probe.Sample `json:"-"`
 }
 
-// Validate returns every mistake of the design at once.
-func (d Design) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("design: "+format, args...))
-		}
-	}
-	check(d.Rounds >= 1 && d.Rounds <= 1000, "rounds is %d, allowed are 1 to 1000", d.Rounds)
-	check(d.Pairs >= 1 && d.Pairs <= 10000, "pairs is %d, allowed are 1 to 10000", d.Pairs)
-	check(d.Block >= time.Millisecond, "block is %v, allowed are 1ms and more", d.Block)
-	check(d.Warmup >= 0, "warmup is %v, allowed are 0 and more", d.Warmup)
-	check(len(d.Metrics) > 0, "metrics is empty, at least one is needed")
-	check(d.Precision >= 0 && d.Precision < 1, "precision is %g, allowed are 0 (fixed rounds) to below 1", d.Precision)
-	check(d.Precision == 0 || d.Confidence >= 0.5 && d.Confidence <= 0.999,
-		"confidence is %g, allowed are 0.5 to 0.999 where precision ends the trial", d.Confidence)
-	check(d.MaxErrors >= 0 && d.MaxErrors < 1, "max_errors is %g, allowed are 0 (the default) to below 1", d.MaxErrors)
-	check(d.Duet == nil || len(d.Duet) == 2 && len(d.Duet[0]) > 0 && len(d.Duet[1]) > 0,
-		"duet_cpus is %v, two sets are needed", d.Duet)
-	check(d.Margin >= 0 && d.Margin < 1, "margin is %g, allowed are 0 to below 1", d.Margin)
-	check(d.Confidence > 0 && d.Confidence < 1, "confidence is %g, allowed is more than 0 and less than 1", d.Confidence)
-	for _, m := range d.Metrics {
-		errs = append(errs, m.Check())
-	}
-	for _, n := range d.Levels {
-		check(n >= 1, "level %d, allowed are 1 and more", n)
-	}
-	if m, found := repeated(d.Metrics); found {
-		check(false, "metric %s is listed twice", m)
-	}
-	if n, found := repeated(d.Levels); found {
-		check(false, "level %d is listed twice", n)
-	}
-	return errors.Join(errs...)
+// NewDesign returns the design of a comparison of which nothing else is asked.
+func NewDesign() Design {
+	var d Design
+	setting.Defaults(&d)
+	return d
 }
 
-// repeated returns a value that stands in the list twice.
-func repeated[T cmp.Ordered](list []T) (T, bool) {
-	sorted := slices.Sorted(slices.Values(list))
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i] == sorted[i-1] {
-			return sorted[i], true
-		}
+// Validate returns every mistake of the design at once.
+func (d Design) Validate() error {
+	errs := []error{setting.Check(d)}
+	if len(d.Metrics) == 0 {
+		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))
 	}
-	var none T
-	return none, false
+	if d.Precision > 0 && (d.Confidence < 0.5 || d.Confidence > 0.999) {
+		errs = append(errs, setting.At(&d, &d.Confidence).OutOf(d.Confidence, "0.5 to 0.999 where precision ends the trial"))
+	}
+	if d.Duet != nil && (len(d.Duet) != 2 || len(d.Duet[0]) == 0 || len(d.Duet[1]) == 0) {
+		errs = append(errs, fmt.Errorf("duet_cpus is %v; allowed: two sets", d.Duet))
+	}
+	return errors.Join(errs...)
 }

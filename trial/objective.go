@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/setting"
 )
 
 // objectives returns the parsed objectives and every mistake in them.
@@ -16,15 +17,17 @@ func (d SearchDesign) objectives() ([]claim, error) {
 	var errs []error
 	for _, text := range d.Objectives {
 		c, err := parseClaim(text)
-		wrong := func(why string) { errs = append(errs, fmt.Errorf("search: objective: %q %s", text, why)) }
+		wrong := func(format string, args ...any) {
+			errs = append(errs, setting.At(&d, &d.Objectives).Wrong(format, args...))
+		}
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("search: objective: %s", strings.TrimPrefix(err.Error(), "expectation ")))
+			wrong("is %s", strings.TrimPrefix(err.Error(), "expectation "))
 			continue
 		case c.left.arm != "" || c.right.arm != "" || c.right.metric != "":
-			wrong("compares arms, allowed is one metric and a bound")
+			wrong("is %q; allowed: one metric and a bound", text)
 		case c.operator != "<" && c.operator != "<=" && c.operator != "==":
-			wrong("is no upper bound, allowed are <, <= and ==")
+			wrong("is %q; allowed: an upper bound, with <, <= or ==", text)
 		}
 		claims = append(claims, c)
 	}

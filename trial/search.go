@@ -9,6 +9,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/setting"
 )
 
 // A SearchDesign says how the highest arrival rate within objectives is found.
@@ -16,24 +17,24 @@ type SearchDesign struct {
 	// Objectives are upper bounds that hold at a sustainable rate, such as
 	// "response_p99_ns < 20ms". Empty: what holds for every rate, that 99 % of the
 	// arrivals get a right answer and that errors stay below their gate.
-	Objectives []string `json:"objectives,omitempty"`
+	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: what must hold, such as 'response_p99_ns < 20ms'; *bounds* joined by commas, or repeated"`
 	// Arrivals are constant (evenly spaced) or poisson (random).
-	Arrivals Arrivals `json:"arrivals"`
+	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of the arrivals"`
 	// VUs is how many iterations can be in flight; 0: as many as the rate needs.
-	VUs int `json:"vus,omitempty"`
+	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of virtual users (as many as the rate needs)"`
 	// Precision is how far apart the highest rate that held and the lowest that
-	// missed may be, as a share: 0.005 to 1.
-	Precision float64 `json:"precision"`
+	// missed may be, as a share.
+	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: how far apart the rate that holds and the one that misses may be"`
 	// MaxRate is the highest rate to try, per second.
-	MaxRate float64 `json:"max_rate_per_s"`
+	MaxRate float64 `json:"max_rate_per_s" flag:"max-rate" default:"1e6" min:"1" max:"1e9" words:"with --rate: highest *rate* to try, per second"`
 	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
 	// beyond each percentile of the objectives, up to MaxAttempt.
-	Attempt    time.Duration `json:"attempt_ns"`
-	MaxAttempt time.Duration `json:"max_attempt_ns"`
+	Attempt    time.Duration `json:"attempt_ns" flag:"duration,d" default:"3s" min:"10ms" max:"24h" words:"measured length of an attempt, at least"`
+	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" max:"24h" words:"with --rate: how far an attempt may be stretched to have 100 answers beyond a percentile"`
 	// Warmup is driven at the attempt's rate before it.
-	Warmup time.Duration `json:"warmup_ns"`
+	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"before each attempt"`
 	// Seed decides random arrivals.
-	Seed uint64 `json:"seed"`
+	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 }
 
 // Arrivals are how the arrivals of an attempt are spaced.
@@ -47,22 +48,11 @@ const (
 
 // Validate returns every mistake of the design at once.
 func (d SearchDesign) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("search: "+format, args...))
-		}
-	}
 	_, err := d.objectives()
-	errs = append(errs, err)
-	check(d.Arrivals == ConstantArrivals || d.Arrivals == PoissonArrivals,
-		"arrivals is %q, allowed are %s and %s", d.Arrivals, ConstantArrivals, PoissonArrivals)
-	check(d.VUs >= 0 && d.VUs <= load.MaxVUs, "vus is %d, allowed are 0 to %d", d.VUs, load.MaxVUs)
-	check(d.Precision >= 0.005 && d.Precision <= 1, "precision is %g %%, allowed are 0.5 %% to 100 %%", 100*d.Precision)
-	check(d.MaxRate >= 1 && d.MaxRate <= 1e9, "max_rate is %g, allowed are 1 to 1e9", d.MaxRate)
-	check(d.Attempt >= 10*time.Millisecond, "attempt is %v, allowed are 10ms and more", d.Attempt)
-	check(d.MaxAttempt >= d.Attempt && d.MaxAttempt <= 24*time.Hour, "max_attempt is %v, allowed are the %v of an attempt to 24h", d.MaxAttempt, d.Attempt)
-	check(d.Warmup >= 0, "warmup is %v, allowed are 0 and more", d.Warmup)
+	errs := []error{setting.Check(d), err}
+	if d.MaxAttempt < d.Attempt {
+		errs = append(errs, setting.At(&d, &d.MaxAttempt).OutOf(d.MaxAttempt, fmt.Sprintf("the %v of an attempt to 24h", d.Attempt)))
+	}
 	return errors.Join(errs...)
 }
 

@@ -9,24 +9,25 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/setting"
 	"contend/stat"
 )
 
 // A Study compares lengths of blocks: two equal arms are driven in blocks of
 // each length, and what a round then says of their throughput should be that
-// they are equal. All fields must be set, except where said otherwise.
+// they are equal.
 type Study struct {
 	// Lengths of a block, all different.
-	Lengths []time.Duration
+	Lengths []time.Duration `flag:"lengths" default:"20ms,50ms,100ms,200ms" min:"1ms" words:"*lengths* of a block to choose from"`
 	// Rounds of fresh processes, each with all lengths in random order.
-	Rounds int
+	Rounds int `flag:"rounds" default:"6" min:"2" max:"1000" words:"rounds of fresh processes for the lengths, and in each comparison"`
 	// Measured is the time of each arm in a round, the same for every length: a
 	// shorter block means more pairs.
-	Measured time.Duration
+	Measured time.Duration `flag:"duration,d" default:"400ms" min:"1ms" max:"720h" words:"time that each side is measured in a round"`
 	// Warmup is driven and discarded once per round, length and arm.
-	Warmup time.Duration
+	Warmup time.Duration `min:"0s" max:"720h"`
 	// Seed decides every random choice.
-	Seed uint64
+	Seed uint64 `flag:"seed" default:"1" words:"seed of all random choices"`
 }
 
 // MaxLength is the greatest length of a block that is studied.
@@ -34,25 +35,23 @@ const MaxLength = time.Minute
 
 // Validate returns every mistake of the study at once.
 func (s Study) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("study: "+format, args...))
-		}
+	errs := []error{setting.Check(s)}
+	lengths := setting.At(&s, &s.Lengths)
+	if len(s.Lengths) == 0 {
+		errs = append(errs, lengths.Wrong("is empty; allowed: at least one"))
 	}
-	check(len(s.Lengths) > 0, "lengths is empty, at least one is needed")
-	check(s.Rounds >= 2 && s.Rounds <= 1000, "rounds is %d, allowed are 2 to 1000", s.Rounds)
-	check(s.Warmup >= 0, "warmup is %v, allowed are 0 and more", s.Warmup)
+	least, most := s.Measured/maxStudyPairs, min(s.Measured, MaxLength)
 	for _, length := range s.Lengths {
-		most := min(s.Measured, MaxLength)
-		check(length >= time.Millisecond && length <= most, "length %v, allowed are 1ms to %v (at most what is measured in a round)", length, most)
-		check(length <= 0 || s.Measured/length <= 10000, "length %v is less than a 10000th of the %v measured in a round", length, s.Measured)
-	}
-	if length, found := repeated(s.Lengths); found {
-		check(false, "length %v is listed twice", length)
+		if length >= time.Millisecond && (length > most || length < least) {
+			errs = append(errs, lengths.OutOf(length, fmt.Sprintf("%v to %v, of the %v measured in a round",
+				max(time.Millisecond, least), most, s.Measured)))
+		}
 	}
 	return errors.Join(errs...)
 }
+
+// maxStudyPairs bounds the pairs of a round, as Design.Pairs is.
+const maxStudyPairs = 10000
 
 // A Length is what a length of blocks showed in a study.
 type Length struct {

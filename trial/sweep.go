@@ -12,51 +12,32 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/setting"
 	"contend/usl"
 )
 
 // A SweepDesign says how an arm is swept over levels of concurrency.
 type SweepDesign struct {
-	// Levels of concurrency, each at least 1. Empty: they are chosen (Explore).
-	Levels []int `json:"levels,omitempty"`
+	// Levels of concurrency. Empty: they are chosen (Explore).
+	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"levels" min:"1" max:"1000000" words:"*levels* of concurrency (chosen around the peak)"`
 	// ExtendTo allows further levels: the highest is doubled, up to ExtendTo,
 	// until the two highest have both fallen below the best. 0: none. Where the
 	// levels are chosen it is the highest of them; 0: DefaultLimit.
-	ExtendTo int `json:"extend_to,omitempty"`
+	ExtendTo int `json:"extend_to,omitempty" file:"sweep.extend_to" min:"0" max:"1000000" words:"go on doubling the highest *level* up to this one, until the two highest have fallen below the best; where the levels are chosen, the highest of them (1024)"`
 	// Visits is how often each level is measured, each time in a fresh process
 	// and a fresh random order of the levels.
-	Visits int `json:"visits"`
+	Visits int `json:"visits" file:"sweep.visits" default:"3" min:"1" max:"1000" words:"*times* that each level is measured, in a fresh process each time"`
 	// Block is the measured length of a visit to a level; it is stretched as in
 	// a comparison.
-	Block time.Duration `json:"block_ns"`
+	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"1s" min:"1ms" max:"720h" words:"measured length of a visit; with --rate of an attempt, at least (3s)"`
 	// Warmup is driven and discarded before each visit to a level.
-	Warmup time.Duration `json:"warmup_ns"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"300ms" min:"0s" max:"720h" words:"before each visit or attempt"`
 	// Seed decides the order and the resampling.
-	Seed uint64 `json:"seed"`
+	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 }
 
 // Validate returns every mistake of the design at once.
-func (d SweepDesign) Validate() error {
-	var errs []error
-	for _, n := range d.Levels {
-		if n < 1 {
-			errs = append(errs, fmt.Errorf("sweep: level %d, allowed are 1 and more", n))
-		}
-	}
-	if d.ExtendTo < 0 || d.ExtendTo > load.MaxVUs {
-		errs = append(errs, fmt.Errorf("sweep: extend_to is %d, allowed are 0 to %d", d.ExtendTo, load.MaxVUs))
-	}
-	if d.Visits < 1 || d.Visits > 1000 {
-		errs = append(errs, fmt.Errorf("sweep: visits is %d, allowed are 1 to 1000", d.Visits))
-	}
-	if d.Block < time.Millisecond {
-		errs = append(errs, fmt.Errorf("sweep: block is %v, allowed are 1ms and more", d.Block))
-	}
-	if d.Warmup < 0 {
-		errs = append(errs, fmt.Errorf("sweep: warmup is %v, allowed are 0 and more", d.Warmup))
-	}
-	return errors.Join(errs...)
-}
+func (d SweepDesign) Validate() error { return setting.Check(d) }
 
 // enough is the shortfall from the best throughput at which more concurrency is
 // hardly worth having.

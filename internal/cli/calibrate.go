@@ -35,12 +35,7 @@ func newCalibrate(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVarP(&c.level, "concurrency", "c", calibrationVUs, "`number` of virtual users")
-	f.DurationVarP(&c.measured, "duration", "d", 400*time.Millisecond, "time that each side is measured in a round")
-	f.DurationSliceVar(&c.lengths, "lengths", []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
-		"`lengths` of a block to choose from")
-	f.IntVar(&c.rounds, "rounds", 6, "rounds of fresh processes for the lengths, and in each comparison")
-	f.IntVar(&c.experiments, "experiments", 10, "`number` of comparisons of equal servers")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
+	c.given = settingFlags(cmd, append(setting.Of(trial.Study{}), setting.Of(trial.CalibrationDesign{})...))
 	c.pins.flags(cmd)
 	f.StringVar(&c.store, "store", "", "`file` to store the calibration in, instead of the one that other commands read")
 	c.out.flags(cmd)
@@ -49,12 +44,10 @@ func newCalibrate(a *app) *cobra.Command {
 
 type calibrate struct {
 	*app
-	level, rounds, experiments int
-	measured                   time.Duration
-	lengths                    []time.Duration
-	seed                       uint64
-	store                      string
-	out                        output
+	given setting.Values
+	level int
+	store string
+	out   output
 }
 
 const (
@@ -68,22 +61,22 @@ const (
 
 // design is that of the calibration, whose comparisons are like those of compare
 // but for the length of the rounds: many short ones say more in two minutes.
-func (c *calibrate) design() trial.CalibrationDesign {
-	lengths := slices.Sorted(slices.Values(distinct(c.lengths)))
-	return trial.CalibrationDesign{
-		Study:       trial.Study{Lengths: lengths, Rounds: c.rounds, Measured: c.measured, Warmup: counterWarmup, Seed: c.seed},
-		Experiments: c.experiments,
-		Compare: trial.Design{
-			Rounds: c.rounds, Warmup: counterWarmup, Levels: []int{c.level}, Metrics: experiment.DefaultMetrics(),
-			Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: c.seed, Probe: c.pins.probe,
-		},
-		PlannedRounds: experiment.DefaultRounds,
-	}
+func (c *calibrate) design() (trial.CalibrationDesign, error) {
+	var d trial.CalibrationDesign
+	err := errors.Join(setting.Fill(&d.Study, c.given, setting.InFlags), setting.Fill(&d, c.given, setting.InFlags))
+	slices.Sort(d.Study.Lengths)
+	d.Study.Warmup = counterWarmup
+	d.Compare = trial.NewDesign()
+	d.PlannedRounds = d.Compare.Rounds
+	d.Compare.Rounds, d.Compare.Warmup, d.Compare.Levels = d.Study.Rounds, counterWarmup, []int{c.level}
+	d.Compare.Seed, d.Compare.Probe = d.Study.Seed, c.pins.probe
+	return d, errors.Join(err, d.Validate())
 }
 
 func (c *calibrate) run(ctx context.Context) error {
-	plan := load.Plan{VUs: c.level, Duration: c.measured, Timeout: defaultTimeout}
-	if err := errors.Join(setting.FlagErrors(plan.Validate()), c.check(), c.pins.check("", true)); err != nil {
+	design, err := c.design()
+	plan := load.Plan{VUs: c.level, Duration: design.Study.Measured, Timeout: defaultTimeout}
+	if err := errors.Join(setting.FlagErrors(errors.Join(plan.Validate(), err)), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
 	free, err := c.pins.apply(c.Err)
@@ -91,14 +84,14 @@ func (c *calibrate) run(ctx context.Context) error {
 		return failed(err)
 	}
 	defer free()
-	arms, err := c.arms()
+	arms, err := c.arms(design)
 	if err != nil {
 		return failed(err)
 	}
 	doc := newDocument("calibrate")
 	c.pins.describe(&doc.Environment)
 	p := newProgress(c.Err)
-	found, err := trial.Calibrate(ctx, arms, plan, c.design(), func(now trial.Progress) { p.show(now.Done, now.Label) })
+	found, err := trial.Calibrate(ctx, arms, plan, design, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if found != nil {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
@@ -123,28 +116,13 @@ func (c *calibrate) run(ctx context.Context) error {
 	return nil
 }
 
-// check says in the words of the flags what the design would refuse.
-func (c *calibrate) check() error {
-	errs := []error{within("rounds", []int{c.rounds}, 2, 100), within("experiments", []int{c.experiments}, 1, trial.MaxPooled/max(2, c.rounds))}
-	most := min(c.measured, trial.MaxLength)
-	for _, length := range c.lengths {
-		if length < time.Millisecond || length > most {
-			errs = append(errs, fmt.Errorf("--lengths has %v, allowed are 1ms to %v, which is at most what --duration measures in a round", length, most))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	return c.design().Validate()
-}
-
 // arms are the counter, twice.
-func (c *calibrate) arms() ([]trial.Arm, error) {
+func (c *calibrate) arms(d trial.CalibrationDesign) ([]trial.Arm, error) {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	f := &experiment.File{ID: "calibrate", Title: "the counter against itself",
 		Subjects: map[string]experiment.Subject{"A": counter, "B": counter}}
 	f.Target.URL = "http://{{addr}}/status/atomic"
-	f.Load = experiment.Load{VUs: []int{c.level}, Duration: c.measured}
+	f.Load = experiment.Load{VUs: []int{c.level}, Duration: d.Study.Measured}
 	f.Compare.Baseline = "A"
 	opener, err := newOpener()
 	if err != nil {
@@ -155,7 +133,7 @@ func (c *calibrate) arms() ([]trial.Arm, error) {
 		return nil, err
 	}
 	opener.OwnCores = c.pins.ownCores()
-	o := experiment.Options{Self: me, Opener: opener, Seed: c.seed, ServerCPUs: c.pins.serverCPUs()}
+	o := experiment.Options{Self: me, Opener: opener, Seed: d.Study.Seed, ServerCPUs: c.pins.serverCPUs()}
 	return []trial.Arm{f.Arm("A", o), f.Arm("B", o)}, f.Validate()
 }
 

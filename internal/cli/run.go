@@ -164,16 +164,12 @@ func runPlan(given setting.Values) (load.Plan, error) {
 			errs = append(errs, setting.At(&r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return p, setting.FlagErrors(err)
-	}
 	if _, ok := given["duration"]; p.Duration == 0 && p.Iterations == 0 && !ok {
 		var err error
-		if p.Duration, err = defaultWindow(p); err != nil {
-			return p, setting.FlagErrors(err)
-		}
+		p.Duration, err = defaultWindow(p)
+		errs = append(errs, err)
 	}
-	return p, setting.FlagErrors(p.Validate())
+	return p, setting.FlagErrors(errors.Join(append(errs, p.Validate())...))
 }
 
 // defaultWindow is the measured window where neither its length nor a number of
@@ -183,7 +179,7 @@ func defaultWindow(p load.Plan) (time.Duration, error) {
 	case p.Pacer == nil || p.Pacer.Length() == 0:
 		return defaultDuration, nil
 	case p.Pacer.Length() <= p.Warmup:
-		return 0, setting.At(&p, &p.Warmup).OutOf(p.Warmup, fmt.Sprintf("less than the %v of all stages", p.Pacer.Length()))
+		return defaultDuration, setting.At(&p, &p.Warmup).OutOf(p.Warmup, fmt.Sprintf("less than the %v of all stages", p.Pacer.Length()))
 	}
 	return p.Pacer.Length() - p.Warmup, nil
 }

@@ -36,7 +36,7 @@ func newSweep(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.URL = args[0]
-			err := errors.Join(s.check(cmd), a.pins.check("--command", s.command != ""))
+			err := errors.Join(s.check(), a.pins.check("--command", s.command != ""))
 			if err := checkServer(cmd.Context(), s.spec, s.command, err); err != nil {
 				return err
 			}
