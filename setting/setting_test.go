@@ -117,7 +117,7 @@ func TestMistakes(t *testing.T) {
 		{given("rounds", "ten"), InFlags, `rounds is "ten"; allowed: 1 to 1000 (a whole number)`, `--rounds is "ten"; allowed: 1 to 1000 (a whole number)`},
 		{given("rounds", "99999999999999999999"), InFlags, `rounds is "99999999999999999999"; allowed: 1 to 1000 (a whole number)`, `--rounds is "99999999999999999999"; allowed: 1 to 1000 (a whole number)`},
 		{given("load.vus", "1,0"), InFile, "levels is 0; allowed: 1 and more", "--concurrency is 0; allowed: 1 and more"},
-		{given("load.vus", "1,1"), InFile, "levels 1 is given twice", "--concurrency 1 is given twice"},
+		{given("load.vus", "1,1"), InFile, "levels has 1 twice", "--concurrency has 1 twice"},
 		{given("duration", "721h"), InFlags, "block is 721h; allowed: 1ms to 720h", "--duration is 721h; allowed: 1ms to 720h"},
 		{given("compare.margin", "2"), InFile, `margin is "2"; allowed: 0% to below 100% (a number of per cent, as in 2%)`, `--margin is "2"; allowed: 0% to below 100% (a number of per cent, as in 2%)`},
 		{given("compare.margin", "NaN%"), InFile, "margin is NaN%; allowed: 0% to below 100%", "--margin is NaN%; allowed: 0% to below 100%"},

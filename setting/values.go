@@ -178,7 +178,7 @@ func (s Setting) checkRepeated(list reflect.Value, i int) *Mistake {
 	}
 	for earlier := range i {
 		if list.Index(earlier).Equal(list.Index(i)) {
-			return s.Wrong("%s is given twice", s.shown(s.text(list.Index(i))))
+			return s.Wrong("has %s twice", s.shown(s.text(list.Index(i))))
 		}
 	}
 	return nil
