@@ -337,14 +337,22 @@ func TestCountsAddUp(t *testing.T) {
 // The precise timer in real time: it never starts an iteration early, and the
 // counts are exact. No speed is asserted.
 func TestPreciseTimer(t *testing.T) {
-	r, err := Run(t.Context(), "noop", Func(func(context.Context) (Outcome, error) { return Outcome{}, nil }),
-		Plan{VUs: 4, Pacer: ConstantRate(2000), Duration: 200 * time.Millisecond})
+	var earliest time.Duration
+	started := 0
+	plan := Plan{VUs: 4, Pacer: ConstantRate(400), Duration: time.Second, Sample: func(s Sample) {
+		earliest = min(earliest, s.Start-s.Due)
+		started++
+	}}
+	r, err := Run(t.Context(), "noop", Func(func(context.Context) (Outcome, error) { return Outcome{}, nil }), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkSum(t, r)
-	if r.Planned != 400 {
-		t.Errorf("planned %d, want 400", r.Planned)
+	if r.Planned != 400 || started != int(r.Completed) || started == 0 {
+		t.Errorf("planned %d, completed %d, %d samples; want 400 and a sample of each", r.Planned, r.Completed, started)
+	}
+	if earliest < 0 {
+		t.Errorf("an iteration started %v before it was due", -earliest)
 	}
 	goleak.VerifyNone(t)
 }

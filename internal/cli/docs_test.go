@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -12,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"contend/internal/testenv"
 )
 
 // Every command in a fenced block of README.md and docs/*.md is run: lines that
@@ -37,20 +37,20 @@ func TestDocumentedCommands(t *testing.T) {
 	var found []documented
 	for _, file := range append(files, "../../README.md") {
 		text, err := os.ReadFile(file)
-		if os.IsNotExist(err) {
-			continue
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		found = append(found, documentedIn(filepath.Base(file), string(text))...)
 	}
-	if len(found) == 0 {
-		t.Skip("no commands are documented yet")
+	if !slices.ContainsFunc(found, func(d documented) bool { return strings.HasPrefix(d.place, "README.md:") }) {
+		t.Fatalf("%d commands are found, but none in the README", len(found))
 	}
 	s := startStandIns(t)
 	for _, d := range found {
-		t.Run(d.place+": "+d.line, func(t *testing.T) { s.run(t, d.line) })
+		t.Run(d.place+": "+d.line, func(t *testing.T) {
+			t.Parallel()
+			s.run(t, d.line)
+		})
 	}
 }
 
@@ -88,14 +88,14 @@ var shorter = map[string]struct {
 	flags string
 	codes []int
 }{
-	"run":   {"-d 100ms --warmup 10ms", []int{exitDone}},
-	"sweep": {"-d 100ms --warmup 0s --visits 1", []int{exitDone}},
+	"run":   {"-d " + window.String() + " --warmup 10ms", []int{exitDone}},
+	"sweep": {"-d " + window.String() + " --warmup 0s --visits 1", []int{exitDone}},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate": {"-d 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
-	"compare":      {"-d 100ms --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
+	"compare":      {"-d " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
 	"calibrate":    {"-c 2 -d 20ms --lengths 10ms,20ms --rounds 2 --experiments 1 --store calibration.json", []int{exitDone, exitUndecided}},
 	"guard":        {"--callers 1 --kind add", []int{exitDone}},
-	"pipe":         {"-d " + pipeWindow().String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", []int{exitDone}},
+	"pipe":         {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", []int{exitDone}},
 }
 
 type standIns struct{ http, grpc, other, document string }
@@ -112,30 +112,65 @@ func startStandIns(t *testing.T) standIns {
 
 // startServer starts a server and returns its addresses by protocol.
 func startServer(t *testing.T, args ...string) map[string]string {
-	cmd := exec.Command(args[0], args[1:]...)
+	s := &server{Cmd: exec.Command(args[0], args[1:]...)}
+	s.start(t)
+	t.Cleanup(func() { s.end() })
+	return s.addresses(t)
+}
+
+// A server is a process that says where it serves.
+type server struct {
+	*exec.Cmd
+	log   string        // file of its output
+	ended chan struct{} // closed when it has
+}
+
+func (s *server) start(t *testing.T) {
+	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
+	s.Stdout, s.Stderr, s.log, s.ended = out, out, out.Name(), make(chan struct{})
+	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait()
-	})
-	line := regexp.MustCompile(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
-	for range 300 {
-		text, _ := os.ReadFile(out.Name())
-		if m := line.FindSubmatch(text); m != nil {
-			return map[string]string{"http": string(m[1]), "grpc": string(m[2])}
+	go func() {
+		defer close(s.ended)
+		_ = s.Wait()
+	}()
+}
+
+func (s *server) output() string {
+	text, _ := os.ReadFile(s.log)
+	return string(text)
+}
+
+var served = regexp.MustCompile(`(?m)\bhttp(?:=|://)(\S+)(?: grpc=(\S+))?.*\n`)
+
+// addresses waits until the server serves, or has ended.
+func (s *server) addresses(t *testing.T) map[string]string {
+	t.Helper()
+	var m []string
+	soon(t, "it serves", func() bool {
+		m = served.FindStringSubmatch(s.output())
+		select {
+		case <-s.ended:
+			return true
+		default:
+			return m != nil
 		}
-		time.Sleep(50 * time.Millisecond)
+	})
+	if m == nil {
+		t.Fatalf("%q: %v, without having served:\n%s", s.Args, s.ProcessState, s.output())
 	}
-	t.Fatalf("%v does not serve", args)
-	return nil
+	return map[string]string{"http": m[1], "grpc": m[2]}
+}
+
+func (s *server) end() {
+	_ = s.Process.Signal(syscall.SIGTERM)
+	<-s.ended
 }
 
 func (s standIns) run(t *testing.T, line string) {
@@ -144,19 +179,21 @@ func (s standIns) run(t *testing.T, line string) {
 	}
 	dir := t.TempDir()
 	args, codes := s.prepare(t, dir, untilOperator(line))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "contend", args...)
-	var out bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
-	cmd.Env = append(os.Environ(), "REDIS_PASSWORD=of a stand-in")
-	if len(args) > 0 && args[0] == "serve" {
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		time.AfterFunc(time.Second, cancel)
+	if slices.Contains(args, "managed") {
+		testenv.Program(t, "redis-server")
 	}
-	err := cmd.Run()
-	if !slices.Contains(codes, cmd.ProcessState.ExitCode()) {
-		t.Errorf("%q: %v, want exit code %d:\n%s", cmd.Args, err, codes, &out)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Patience)
+	defer cancel()
+	p := &server{Cmd: exec.CommandContext(ctx, "contend", args...)}
+	p.Dir, p.Env = dir, append(os.Environ(), "REDIS_PASSWORD=of a stand-in")
+	p.start(t)
+	if len(args) > 0 && args[0] == "serve" && !slices.Contains(args, "--help") {
+		p.addresses(t)
+		p.end()
+	}
+	<-p.ended
+	if !slices.Contains(codes, p.ProcessState.ExitCode()) {
+		t.Errorf("%q: %v, want exit code %d:\n%s", p.Args, p.ProcessState, codes, p.output())
 	}
 }
 
@@ -252,7 +289,7 @@ subjects:
   a: {command: "subject -listen {{addr}}"}
   b: {command: "subject -listen {{addr}}"}
 target: {url: "http://{{addr}}/"}
-load: {vus: 1, duration: 100ms}
+load: {vus: 1, duration: 500ms}
 compare: {baseline: a, rounds: 1, pairs: 1}
 `
 

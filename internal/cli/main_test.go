@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -20,6 +22,7 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
+	flag.Set("test.parallel", "6") // these tests wait for processes more than they compute
 	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn})
 }
 
@@ -70,4 +73,13 @@ func subject() {
 	}))
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+func soon(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(testenv.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in %s never: %s", testenv.Patience, what)
+		}
+	}
 }

@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"contend/finding"
+	"contend/internal/testenv"
 )
 
 // On a machine whose cores others have taken, two real servers get no verdict,
@@ -21,7 +21,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	}
 	overload(t)
 	const server = "contend serve counter --http {{addr}} --guard mutex"
-	cmd := exec.CommandContext(t.Context(), "contend", "compare", "-d", "50ms", "--warmup", "100ms", "--rounds", "2", "--pairs", "4",
+	cmd := exec.CommandContext(t.Context(), "contend", "compare", "-d", window.String(), "--warmup", "100ms", "--rounds", "1", "--pairs", "2",
 		"--url", "http://{{addr}}/status", "-c", "4", "--", server, server)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -45,7 +45,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 // overload keeps every core busy several times over until the test ends.
 func overload(t *testing.T) {
 	for range 3 * runtime.NumCPU() {
-		burner := exec.Command("burn", time.Minute.String())
+		burner := exec.Command("burn", (10 * testenv.Patience).String())
 		if err := burner.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -56,16 +56,6 @@ func (s *sharedCounter) log() string {
 	return string(text)
 }
 
-func soon(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	const patience = time.Minute
-	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("in %s never: %s", patience, what)
-		}
-	}
-}
-
 // pids are those of the replicas, in the order of their starts.
 func pids(log string) []int {
 	var list []int

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -31,7 +33,10 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 //	background NAME program args…  start it and wait for its first line; $HTTP and
 //	                               $GRPC are the addresses that the line names
 //	terminate NAME CODE            end it by SIGTERM, with that exit code
-//	interrupt CODE program args…   run it, SIGINT after it has said something
+//	interrupt CODE FILE PATH program args…
+//	                               run it, SIGINT when it has run for a while, longer and longer
+//	                               until PATH of the document FILE is more than 0 (-: at once)
+//	says PATTERN                   like stdout, but however the text is wrapped
 //	json FILE PATH OP VALUE        compare a value of a document
 //	document FILE                  every result has the promised keys and adds up
 func TestScripts(t *testing.T) {
@@ -42,7 +47,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "background": background, "terminate": terminate,
-			"interrupt": interrupt, "json": compareJSON, "document": document,
+			"interrupt": interrupt, "says": says, "json": compareJSON, "document": document,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "duet" {
@@ -53,7 +58,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[processes{}] = map[string]*process{}
-			e.Setenv("PIPE", pipeWindow().String())
+			e.Setenv("WINDOW", window.String())
 			e.Setenv("GORACE", goRace)
 			if cpus, err := allowedCPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))
@@ -64,13 +69,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// pipeWindow is long enough for an iteration of a pipeline, which moves many items.
-func pipeWindow() time.Duration {
-	if raceEnabled {
-		return 500 * time.Millisecond
-	}
-	return 200 * time.Millisecond
-}
+// window is long enough for an iteration to begin in it where other programs take
+// most of the machine, and for one of a pipeline, which moves many items.
+const window = 500 * time.Millisecond
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
@@ -129,7 +130,7 @@ func start(ts *testscript.TestScript, args []string, watched func(line string) b
 
 // end waits for the process and returns its exit code.
 func (p *process) end(ts *testscript.TestScript) int {
-	limit := time.AfterFunc(30*time.Second, func() { p.Process.Kill() })
+	limit := time.AfterFunc(testenv.Patience, func() { p.Process.Kill() })
 	defer limit.Stop()
 	p.read.Wait()
 	if err := p.Wait(); err != nil && p.ProcessState == nil {
@@ -143,7 +144,7 @@ func (p *process) end(ts *testscript.TestScript) int {
 func (p *process) awaitWord(ts *testscript.TestScript) {
 	select {
 	case <-p.spoke:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testenv.Patience):
 		p.Process.Kill()
 		ts.Fatalf("%v said nothing", p.Args)
 	}
@@ -180,17 +181,33 @@ func terminate(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
-	p := start(ts, args[1:], func(string) bool { return true })
-	p.awaitWord(ts)
-	time.Sleep(500 * time.Millisecond) // so that there is something partial
-	ts.Check(p.Process.Signal(syscall.SIGINT))
-	checkCode(ts, p.end(ts), args[0])
+	code, file, path, program := args[0], args[1], args[2], args[3:]
+	for pause := window; ; pause *= 2 {
+		p := start(ts, program, func(string) bool { return true })
+		p.awaitWord(ts)
+		time.Sleep(pause)
+		ts.Check(p.Process.Signal(syscall.SIGINT))
+		checkCode(ts, p.end(ts), code)
+		if file == "-" || holds(valueOf(ts, file, path), ">", "0") {
+			return
+		}
+		if pause > testenv.Patience {
+			ts.Fatalf("nothing partial after %v", pause)
+		}
+	}
 }
 
-func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
-	var value any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &value))
-	for key := range strings.SplitSeq(args[1], ".") {
+func says(ts *testscript.TestScript, not bool, args []string) {
+	text := strings.Join(strings.Fields(ts.ReadFile("stdout")), " ")
+	if regexp.MustCompile(args[0]).MatchString(text) == not {
+		ts.Fatalf("%q is said: %v", args[0], not)
+	}
+}
+
+// valueOf is what stands at a path of a document, nil if there is nothing.
+func valueOf(ts *testscript.TestScript, file, path string) (value any) {
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &value))
+	for key := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
 			value = v[key]
@@ -198,11 +215,18 @@ func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
 			i, err := strconv.Atoi(key)
 			ts.Check(err)
 			if i >= len(v) {
-				ts.Fatalf("%s has %d elements, no %d", args[1], len(v), i)
+				return nil
 			}
 			value = v[i]
+		default:
+			return nil
 		}
 	}
+	return value
+}
+
+func compareJSON(ts *testscript.TestScript, _ bool, args []string) {
+	value := valueOf(ts, args[0], args[1])
 	if !holds(value, args[2], args[3]) {
 		if list, ok := value.([]any); ok {
 			value = fmt.Sprintf("a list of %d", len(list))
