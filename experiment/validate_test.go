@@ -54,7 +54,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"load:", "arms: {lock: {document: uplink demo, subject: lock}, queue: {document: uplink demo}}\nload:", "arms.lock: subject, target and guard do not apply"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {subject: queue}}\nload:", "arms.queue.document: is missing: the other arms have one"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {document: uplink demo}}\nsweep: {visits: 3}\nload:", "sweep: arms with a document measure by themselves"},
-	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard: guard: unknown design "mutx": want one of mutex`},
+	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard: guard: design is "mutx"; allowed: mutex`},
 	{"load:", "profiles: {quick: {load: {warmup: 0s}}}\nload:", "profiles.quick.load.warmup: an empty value does not override 1s"},
 	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline: "none" is no arm`},
 	{"load:", "parts: [{name: a, target: {data: ''}}]\nload:", "parts[0].target.data: an empty value does not override"},

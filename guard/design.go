@@ -55,17 +55,29 @@ func Designs() []Design {
 	}
 }
 
+// Names returns the names of all designs, or of those that return values.
+func Names(onlyCounters bool) []string {
+	return namesWhere(func(d Design) bool { return !onlyCounters || d.NewCounter != nil })
+}
+
+func namesWhere(has func(Design) bool) []string {
+	var names []string
+	for _, d := range Designs() {
+		if has(d) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // Lookup finds a design by its name, in any letter case.
 func Lookup(name string) (Design, error) {
-	designs := Designs()
-	names := make([]string, len(designs))
-	for i, d := range designs {
+	for _, d := range Designs() {
 		if strings.EqualFold(d.Name, name) {
 			return d, nil
 		}
-		names[i] = d.Name
 	}
-	return Design{}, fmt.Errorf("guard: unknown design %q: want one of %s", name, strings.Join(names, ", "))
+	return Design{}, fmt.Errorf("guard: design is %q; allowed: %s", name, strings.Join(Names(false), ", "))
 }
 
 // NewExclusive makes an Exclusive of the named design that holds initial.
@@ -88,42 +100,6 @@ func NewExclusive[S any](design string, initial S) (Exclusive[S], error) {
 	case "combining":
 		return exclusive[S]{newCombining(initial, call[S])}, nil
 	}
-	return nil, fmt.Errorf("guard: design %q gives no exclusive access to a state: want one of %s",
-		d.Name, namesWhere(func(d Design) bool { return d.Exclusive }))
-}
-
-// NewCounter makes a Counter of the named design.
-func NewCounter(design string) (Counter, error) {
-	d, err := Lookup(design)
-	if err != nil {
-		return nil, err
-	}
-	if d.NewCounter == nil {
-		return nil, fmt.Errorf("guard: design %q returns no value: use NewAdder, or one of %s",
-			d.Name, namesWhere(func(d Design) bool { return d.NewCounter != nil }))
-	}
-	return d.NewCounter(), nil
-}
-
-// NewAdder makes an Adder of the named design.
-func NewAdder(design string) (Adder, error) {
-	d, err := Lookup(design)
-	if err != nil {
-		return nil, err
-	}
-	if d.NewAdder == nil {
-		return nil, fmt.Errorf("guard: design %q is a Counter: use NewCounter, or one of %s",
-			d.Name, namesWhere(func(d Design) bool { return d.NewAdder != nil }))
-	}
-	return d.NewAdder(), nil
-}
-
-func namesWhere(has func(Design) bool) string {
-	var names []string
-	for _, d := range Designs() {
-		if has(d) {
-			names = append(names, d.Name)
-		}
-	}
-	return strings.Join(names, ", ")
+	return nil, fmt.Errorf("guard: design %s gives no exclusive access to a state; allowed: %s",
+		d.Name, strings.Join(namesWhere(func(d Design) bool { return d.Exclusive }), ", "))
 }

@@ -2,8 +2,37 @@ package guard
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 )
+
+// An inbox leads requests to the goroutine that owns a state, and lets callers
+// through its door while it is open.
+type inbox[T any] struct {
+	door    *door
+	in      chan T
+	stopped chan struct{}
+	closing sync.Once
+}
+
+// open starts the owner, which ends when its requests do.
+func (b *inbox[T]) open(size int, own func(in <-chan T)) {
+	b.door, b.in, b.stopped = newDoor(), make(chan T, size), make(chan struct{})
+	go func() {
+		defer close(b.stopped)
+		own(b.in)
+	}()
+}
+
+// Close lets the callers inside have their answers.
+func (b *inbox[T]) Close() error {
+	b.closing.Do(func() {
+		b.door.shutAndWait()
+		close(b.in)
+		<-b.stopped
+	})
+	return nil
+}
 
 // A door counts the callers inside, so that Close can let them finish and then
 // close a channel on which nobody sends any more. Two atomic additions per call

@@ -4,7 +4,7 @@
 //
 // A design gives one or more of three things: Exclusive access to any state, a
 // Counter whose Add returns the new value, or an Adder that returns nothing.
-// Designs lists them; NewExclusive, NewCounter and NewAdder make them by name.
+// Designs lists them with what makes them; NewExclusive makes one by name.
 //
 // # Contract of every Exclusive and Counter here
 //

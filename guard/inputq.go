@@ -1,19 +1,11 @@
 package guard
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
 // inputQ is the actor design as published: an unbuffered channel leads to the
 // goroutine that owns the state, and every call allocates a reply channel of
 // size 1. (The published channel is of type any; here it has a type.)
-type inputQ[S, A, R any] struct {
-	door    *door
-	in      chan request[A, R]
-	stopped chan struct{}
-	closing sync.Once
-}
+type inputQ[S, A, R any] struct{ inbox[request[A, R]] }
 
 type request[A, R any] struct {
 	arg   A
@@ -21,20 +13,14 @@ type request[A, R any] struct {
 }
 
 func newInputQ[S, A, R any](initial S, apply func(*S, A) R) *inputQ[S, A, R] {
-	q := &inputQ[S, A, R]{
-		door:    newDoor(),
-		in:      make(chan request[A, R]),
-		stopped: make(chan struct{}),
-	}
-	go q.own(initial, apply)
+	q := &inputQ[S, A, R]{}
+	q.open(0, func(in <-chan request[A, R]) {
+		state := initial
+		for r := range in {
+			r.reply <- apply(&state, r.arg)
+		}
+	})
 	return q
-}
-
-func (q *inputQ[S, A, R]) own(state S, apply func(*S, A) R) {
-	defer close(q.stopped)
-	for r := range q.in {
-		r.reply <- apply(&state, r.arg)
-	}
 }
 
 func (q *inputQ[S, A, R]) do(ctx context.Context, arg A) (R, error) {
@@ -57,14 +43,4 @@ func (q *inputQ[S, A, R]) do(ctx context.Context, arg A) (R, error) {
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
-}
-
-// Close lets the callers inside have their answers.
-func (q *inputQ[S, A, R]) Close() error {
-	q.closing.Do(func() {
-		q.door.shutAndWait()
-		close(q.in)
-		<-q.stopped
-	})
-	return nil
 }

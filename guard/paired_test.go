@@ -79,10 +79,11 @@ func newArm(b *testing.B, design string, section time.Duration) arm {
 		return bareInputQ(b)
 	}
 	if section == 0 {
-		c, err := guard.NewCounter(design)
+		d, err := guard.Lookup(design)
 		if err != nil {
 			b.Fatal(err)
 		}
+		c := d.NewCounter()
 		b.Cleanup(func() { c.Close() })
 		return func() { _, _ = c.Add(ctx, 1) }
 	}

@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
 // inboxSize is the number of requests that can wait without their callers
 // standing in line for the channel. The figure is that of the pooled actor in
@@ -13,31 +10,22 @@ const inboxSize = 1024
 
 // pooled is inputQ with a buffered inbox and reused reply slots.
 type pooled[S, A, R any] struct {
-	door    *door
-	in      chan *slot[A, R]
-	rack    rack[A, R]
-	stopped chan struct{}
-	closing sync.Once
+	inbox[*slot[A, R]]
+	rack rack[A, R]
 }
 
 func newPooled[S, A, R any](initial S, apply func(*S, A) R) *pooled[S, A, R] {
-	q := &pooled[S, A, R]{
-		door:    newDoor(),
-		in:      make(chan *slot[A, R], inboxSize),
-		stopped: make(chan struct{}),
-	}
-	go q.own(initial, apply)
-	return q
-}
-
-func (q *pooled[S, A, R]) own(state S, apply func(*S, A) R) {
-	defer close(q.stopped)
-	for s := range q.in {
-		if s.claim() {
-			s.result = apply(&state, s.arg)
-			s.settle(done)
+	q := &pooled[S, A, R]{}
+	q.open(inboxSize, func(in <-chan *slot[A, R]) {
+		state := initial
+		for s := range in {
+			if s.claim() {
+				s.result = apply(&state, s.arg)
+				s.settle(done)
+			}
 		}
-	}
+	})
+	return q
 }
 
 func (q *pooled[S, A, R]) do(ctx context.Context, arg A) (R, error) {
@@ -64,14 +52,4 @@ func (q *pooled[S, A, R]) do(ctx context.Context, arg A) (R, error) {
 		return none, err
 	}
 	return q.rack.finish(s)
-}
-
-// Close lets the callers inside have their answers.
-func (q *pooled[S, A, R]) Close() error {
-	q.closing.Do(func() {
-		q.door.shutAndWait()
-		close(q.in)
-		<-q.stopped
-	})
-	return nil
 }

@@ -94,21 +94,9 @@ func TestControlsAreCaught(t *testing.T) {
 		{name: "read after unlocking", total: true,
 			open: func(*testing.T) guard.Counter { return &unlocked{meeting: newMeeting()} }},
 		{name: "striped asked for a value", total: true,
-			open: func(t *testing.T) guard.Counter {
-				a, err := guard.NewAdder("striped")
-				if err != nil {
-					t.Fatal(err)
-				}
-				return &summed{a, newMeeting()}
-			}},
+			open: func(t *testing.T) guard.Counter { return &summed{design(t, "striped").NewAdder(), newMeeting()} }},
 		{name: "a right one", total: true, perfect: true,
-			open: func(t *testing.T) guard.Counter {
-				c, err := guard.NewCounter("mutex")
-				if err != nil {
-					t.Fatal(err)
-				}
-				return c
-			}},
+			open: func(t *testing.T) guard.Counter { return design(t, "mutex").NewCounter() }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := test.open(t)
@@ -132,4 +120,12 @@ func expect(t *testing.T, check string, err error, pass bool) {
 	if err != nil && (!strings.HasPrefix(err.Error(), "guardtest: ") || strings.Contains(err.Error(), "too short")) {
 		t.Errorf("%s: error %q", check, err)
 	}
+}
+
+func design(t *testing.T, name string) guard.Design {
+	d, err := guard.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -1,14 +1,13 @@
 package guardtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"contend/guard"
 )
@@ -28,26 +27,18 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Callers == 0 {
-		o.Callers = 32
-	}
-	if o.Calls == 0 {
-		o.Calls = 300
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 20 * time.Second
-	}
+	o.Callers, o.Calls, o.Timeout = cmp.Or(o.Callers, 32), cmp.Or(o.Calls, 300), cmp.Or(o.Timeout, 20*time.Second)
 	return o
 }
 
 // Run checks a Counter. Every call of open gives a counter at 0 that nobody else
 // uses; the suite closes it.
 func Run(t *testing.T, o Options, open func(t *testing.T) guard.Counter) {
-	o = o.withDefaults()
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Options, guard.Counter)
-	}{
+	call := func(c guard.Counter) error {
+		_, err := c.Add(context.Background(), 1)
+		return err
+	}
+	runSuite(t, o, open, call, []test[guard.Counter]{
 		{"sequential", testSequential},
 		{"total", testTotal},
 		{"values", testValues},
@@ -56,17 +47,7 @@ func Run(t *testing.T, o Options, open func(t *testing.T) guard.Counter) {
 		{"cancellation", testCancellation},
 		{"close while called", testCloseWhileCalled},
 		{"closed", testClosed},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			before := goleak.IgnoreCurrent()
-			t.Run("use", func(t *testing.T) { // its cleanups run before the check for leaks
-				c := open(t)
-				within(t, o.Timeout, func() { test.run(t, o, c) })
-				closeGuard(t, c)
-			})
-			goleak.VerifyNone(t, before)
-		})
-	}
+	})
 }
 
 func testSequential(t *testing.T, _ Options, c guard.Counter) {

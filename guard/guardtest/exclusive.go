@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"contend/guard"
 )
 
@@ -26,31 +24,15 @@ type State struct {
 // RunExclusive checks an Exclusive. Every call of open gives one that holds the
 // zero State; the suite closes it.
 func RunExclusive(t *testing.T, o Options, open func(t *testing.T) guard.Exclusive[State]) {
-	o = o.withDefaults()
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Options, guard.Exclusive[State])
-	}{
+	call := func(e guard.Exclusive[State]) error { return e.Do(context.Background(), transfer) }
+	runSuite(t, o, open, call, []test[guard.Exclusive[State]]{
 		{"invariants", testInvariants},
 		{"long sections", testLongSections},
 		{"everybody gets on", testProgress},
 		{"cancelled while waiting", testCancelledWaiting},
 		{"close while held", testCloseWhileHeld},
 		{"close waits", testCloseWaits},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			before := goleak.IgnoreCurrent()
-			t.Run("use", func(t *testing.T) {
-				e := open(t)
-				within(t, o.Timeout, func() { test.run(t, o, e) })
-				closeGuard(t, e)
-				if err := e.Do(context.Background(), transfer); !errors.Is(err, guard.ErrClosed) {
-					t.Errorf("Do after Close: error %v, want %v", err, guard.ErrClosed)
-				}
-			})
-			goleak.VerifyNone(t, before)
-		})
-	}
+	})
 }
 
 // transfer breaks the invariants, gives others the chance to see it, and repairs

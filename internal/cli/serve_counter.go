@@ -45,7 +45,7 @@ func newServeCounter(a *app) *cobra.Command {
 	f.IntVar(&s.replicas, "replicas", 1, "`number` of processes that serve the same addresses, with a redis- guard (Linux)")
 	s.redis.flags(cmd)
 	s.child.flags(cmd)
-	complete(cmd, "guard", slices.Concat(counterNames(), sharedNames()))
+	complete(cmd, "guard", guardNames())
 	return cmd
 }
 
@@ -89,10 +89,10 @@ func (s *serveCounter) check(cmd *cobra.Command) (place redisserver.Config, err 
 	}
 	design, unknown := redis.Lookup(s.Guard)
 	shared := unknown == nil
-	known := shared || slices.ContainsFunc(counterNames(), func(name string) bool { return strings.EqualFold(name, s.Guard) })
+	known := shared || slices.ContainsFunc(guard.Names(true), func(name string) bool { return strings.EqualFold(name, s.Guard) })
 	switch {
 	case !known && (s.Guard != "" || s.GRPCAddr != ""):
-		wrong("--guard is %q, allowed are %s", s.Guard, strings.Join(slices.Concat(counterNames(), sharedNames()), ", "))
+		wrong("--guard is %q; allowed: %s", s.Guard, strings.Join(guardNames(), ", "))
 	case shared:
 		s.Guard = design.Name
 		if place, err = s.redis.config(cmd); err != nil {
@@ -151,20 +151,10 @@ func (s *serveCounter) listen(ctx context.Context) error {
 	return server.Serve(ctx)
 }
 
-// counterNames are the designs in memory that return values.
-func counterNames() []string {
-	var names []string
-	for _, d := range guard.Designs() {
-		if d.NewCounter != nil {
-			names = append(names, d.Name)
-		}
-	}
-	return names
-}
-
-// sharedNames are the designs that share a counter through Redis.
-func sharedNames() []string {
-	var names []string
+// guardNames are the designs in memory that return values, and those that share a
+// counter through Redis.
+func guardNames() []string {
+	names := guard.Names(true)
 	for _, d := range redis.Designs() {
 		names = append(names, d.Name)
 	}

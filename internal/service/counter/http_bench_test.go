@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"contend/guard"
 )
 
 func newTestHandler(tb testing.TB) *handler {
@@ -53,7 +55,7 @@ func BenchmarkHandler(b *testing.B) {
 
 func designPaths() []string {
 	var paths []string
-	for _, name := range designNames() {
+	for _, name := range guard.Names(true) {
 		paths = append(paths, pathDesigns+name)
 	}
 	return paths

@@ -55,7 +55,7 @@ func newStatusRoutes() (map[string]*statusRoute, error) {
 		return err
 	}
 	err := errors.Join(add(pathAtomic, "atomic"), add(pathMutex, "mutex"))
-	for _, name := range designNames() {
+	for _, name := range guard.Names(true) {
 		err = errors.Join(err, add(pathDesigns+name, name))
 	}
 	if err != nil {
@@ -94,23 +94,12 @@ type problem struct {
 func findDesign(name string) (string, *problem) {
 	d, err := guard.Lookup(name)
 	if err != nil {
-		return "", &problem{code: fasthttp.StatusNotFound, text: fmt.Sprintf("unknown design %.40q: want one of %s",
-			name, strings.Join(designNames(), ", "))}
+		return "", &problem{code: fasthttp.StatusNotFound, text: fmt.Sprintf("design is %.40q; allowed: %s",
+			name, strings.Join(guard.Names(true), ", "))}
 	}
 	if d.NewCounter == nil {
-		return "", &problem{code: fasthttp.StatusBadRequest, text: fmt.Sprintf("design %q returns no value: want one of %s",
-			d.Name, strings.Join(designNames(), ", "))}
+		return "", &problem{code: fasthttp.StatusBadRequest, text: fmt.Sprintf("design %s returns no value; allowed: %s",
+			d.Name, strings.Join(guard.Names(true), ", "))}
 	}
 	return d.Name, nil
-}
-
-// designNames returns the names of the designs that return a value.
-func designNames() []string {
-	var names []string
-	for _, d := range guard.Designs() {
-		if d.NewCounter != nil {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }

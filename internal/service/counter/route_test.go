@@ -56,7 +56,7 @@ func FuzzCanonical(f *testing.F) {
 			return
 		}
 		name, found := strings.CutPrefix(got, pathDesigns)
-		if !found || !slices.Contains(designNames(), name) || !strings.EqualFold(got, path) {
+		if !found || !slices.Contains(guard.Names(true), name) || !strings.EqualFold(got, path) {
 			t.Errorf("canonical(%q) = %q", path, got)
 		}
 		if again, bad := canonical(got); again != got || bad != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/guard"
 	"contend/internal/service/counter/counterpb"
 
 	"google.golang.org/grpc"
@@ -42,7 +43,7 @@ func timeout(t testing.TB) context.Context {
 }
 
 func TestIncrementOverGRPC(t *testing.T) {
-	for _, design := range append(designNames(), "inputQ", "MUTEX") {
+	for _, design := range append(guard.Names(true), "inputQ", "MUTEX") {
 		t.Run(design, func(t *testing.T) {
 			client := counterpb.NewIncrementCounterClient(connect(t, start(t, grpcOnly(design))))
 			tests := []struct {
@@ -73,7 +74,7 @@ func TestIncrementOverGRPC(t *testing.T) {
 
 func TestIncrementConsistentUnderLoad(t *testing.T) {
 	const callers, each = 8, 50
-	for _, design := range designNames() {
+	for _, design := range guard.Names(true) {
 		t.Run(design, func(t *testing.T) {
 			client := counterpb.NewIncrementCounterClient(connect(t, start(t, grpcOnly(design))))
 			all := make([][]change, callers)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/guard"
 	"contend/internal/service/counter/redis"
 	"contend/load"
 )
@@ -53,8 +54,8 @@ func (c Config) validate() error {
 		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty: want at least one"))
 	}
 	if c.hasGRPC() && c.Guard == "" {
-		errs = append(errs, fmt.Errorf("counter: Guard is empty: want one of %s",
-			strings.Join(designNames(), ", ")))
+		errs = append(errs, fmt.Errorf("counter: Guard is missing; allowed: %s",
+			strings.Join(guard.Names(true), ", ")))
 	}
 	if c.Shared != nil {
 		if _, err := redis.Lookup(c.Guard); err != nil {

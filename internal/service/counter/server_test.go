@@ -18,14 +18,14 @@ func TestListenRefusesBadConfig(t *testing.T) {
 		want []string // all of them in one error
 	}{
 		{"nothing to serve", Config{}, []string{"HTTPAddr and GRPCAddr are both empty"}},
-		{"gRPC without a guard", Config{GRPCAddr: ":0"}, []string{"Guard is empty: want one of mutex, "}},
+		{"gRPC without a guard", Config{GRPCAddr: ":0"}, []string{"Guard is missing; allowed: mutex, "}},
 		{"unknown guard", Config{HTTPAddr: ":0", Guard: "nosuch"},
-			[]string{`Guard: unknown design "nosuch": want one of mutex, `}},
+			[]string{`Guard: design is "nosuch"; allowed: mutex, `}},
 		{"striped", Config{GRPCAddr: ":0", Guard: "striped"},
-			[]string{`Guard: design "striped" returns no value: want one of mutex, `}},
+			[]string{`Guard: design striped returns no value; allowed: mutex, `}},
 		{"negative timeout", Config{HTTPAddr: ":0", DrainTimeout: -1}, []string{"DrainTimeout is -1ns: want 0 or more"}},
 		{"all at once", Config{Guard: "nosuch", DrainTimeout: -1},
-			[]string{"both empty", "unknown design", "DrainTimeout"}},
+			[]string{"both empty", "design is", "DrainTimeout"}},
 		{"HTTP address", Config{HTTPAddr: "127.0.0.1:x"}, []string{`HTTP on "127.0.0.1:x"`}},
 	}
 	for _, tt := range tests {

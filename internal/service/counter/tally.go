@@ -2,6 +2,8 @@ package counter
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,11 +45,10 @@ func newTally(design string) (tally, error) {
 		}
 		return newExclusiveTally(e), nil
 	}
-	c, err := guard.NewCounter(d.Name)
-	if err != nil {
-		return nil, err
+	if d.NewCounter == nil {
+		return nil, fmt.Errorf("design %s returns no value; allowed: %s", d.Name, strings.Join(guard.Names(true), ", "))
 	}
-	return counterTally{c}, nil
+	return counterTally{d.NewCounter()}, nil
 }
 
 // An exclusiveTally reads the clock inside the critical section, so the times

@@ -12,7 +12,7 @@ import (
 
 func TestTallyIsConsistentUnderEveryDesign(t *testing.T) {
 	const callers, each = 16, 500
-	for _, design := range designNames() {
+	for _, design := range guard.Names(true) {
 		t.Run(design, func(t *testing.T) {
 			tally, err := newTally(design)
 			if err != nil {
@@ -64,7 +64,7 @@ func checkDense(t *testing.T, got []change) {
 }
 
 func TestTallyAddsN(t *testing.T) {
-	for _, design := range designNames() {
+	for _, design := range guard.Names(true) {
 		tally, err := newTally(design)
 		if err != nil {
 			t.Fatal(err)
