@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,9 +112,6 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 // Addr returns the address (host:port) handed over under name, "" being the
 // default one, or "" if there is none.
 func (s *Subject) Addr(name string) string { return s.addrs[name] }
-
-// Addrs returns all addresses handed over, by name.
-func (s *Subject) Addrs() map[string]string { return maps.Clone(s.addrs) }
 
 // PID returns the number of the process that Start started.
 func (s *Subject) PID() int { return s.cmd.Process.Pid }
@@ -278,7 +276,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		name:        cfg.Name,
 		addrs:       addrs,
 		ended:       cfg.removeFolder,
-		stopTimeout: orDefault(cfg.StopTimeout, defaultStopTimeout),
+		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
 		cpus:        slices.Clone(cfg.CPUs),
 		stdout:      tail{watch: watch},
@@ -291,20 +289,13 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		<-s.done
 		return nil, err
 	}
-	timeout := orDefault(cfg.StartTimeout, defaultStartTimeout)
+	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
 	defer cancel()
 	if err := awaitReady(ctx, s.done, cfg.Ready.probes(addrs, watch)); err != nil {
 		return s, s.abandon(err)
 	}
 	return s, nil
-}
-
-func orDefault(d, standard time.Duration) time.Duration {
-	if d == 0 {
-		return standard
-	}
-	return d
 }
 
 func command(cfg Config, addrs map[string]string) *exec.Cmd {

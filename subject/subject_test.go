@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -90,9 +89,8 @@ func TestHandOver(t *testing.T) {
 	cfg := role("serve", "{{addr}}", "{{addr.admin}}")
 	cfg.Env = append(cfg.Env, "HANDED_OVER={{host}} {{port.admin}}")
 	s := started(t, cfg)
-	want := map[string]string{"": s.Addr(""), "admin": s.Addr("admin")}
-	if got := s.Addrs(); !reflect.DeepEqual(got, want) || want[""] == want["admin"] {
-		t.Errorf("addresses %v, want two different ones: %v", got, want)
+	if a, b := s.Addr(""), s.Addr("admin"); a == "" || b == "" || a == b {
+		t.Errorf("addresses %q and %q: want two different ones", a, b)
 	}
 	if got := s.Addr("other"); got != "" {
 		t.Errorf("an address that was not asked for: %q", got)
