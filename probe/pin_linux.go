@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed returns the CPUs that this thread may use, in ascending order.
-func allowed() []int {
+// CPUs returns those that this thread may use, in ascending order.
+func CPUs() ([]int, error) {
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
-		return nil
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, err
 	}
 	var cpus []int
 	for cpu := range len(set) * bits.UintSize {
@@ -18,7 +18,7 @@ func allowed() []int {
 			cpus = append(cpus, cpu)
 		}
 	}
-	return cpus
+	return cpus, nil
 }
 
 // pin moves this thread to the CPU, where that is not negative and may be used,

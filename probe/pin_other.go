@@ -2,7 +2,14 @@
 
 package probe
 
-// allowed returns nil: threads cannot be pinned here.
-func allowed() []int { return nil }
+import (
+	"errors"
+	"fmt"
+)
+
+// CPUs returns an error: threads cannot be pinned here.
+func CPUs() ([]int, error) {
+	return nil, fmt.Errorf("threads cannot be held to CPUs on this system: %w", errors.ErrUnsupported)
+}
 
 func pin(int) (restore func() error) { return func() error { return nil } }

@@ -20,7 +20,10 @@ const (
 // Take measures the machine in some 40 ms, and needs it to itself: load that
 // runs at the same time is measured, too. The two threads are pinned to the first
 // and the last CPU that the caller may use, where the system can do so.
-func Take() Sample { return TakeOn(allowed()) }
+func Take() Sample {
+	cpus, _ := CPUs() // none: any
+	return TakeOn(cpus)
+}
 
 // TakeOn is Take between the first and the last of the CPUs, which may be other
 // than those that the caller may use. Exchanges between threads need GOMAXPROCS

@@ -60,7 +60,7 @@ func (p *pins) check(flag string, started bool) error {
 	if p.servers.given && !started {
 		err = fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag)
 	}
-	allowed, failed := allowedCPUs()
+	allowed, failed := probe.CPUs()
 	if failed != nil {
 		return errors.Join(err, fmt.Errorf("--generator-cpus and --server-cpus: %w", failed))
 	}
@@ -203,7 +203,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 	if p.generator.given || p.servers.given {
 		errs = append(errs, errors.New("--duet chooses the CPUs: leave out --generator-cpus and --server-cpus"))
 	}
-	allowed, err := allowedCPUs()
+	allowed, err := probe.CPUs()
 	if err != nil {
 		return nil, errors.Join(append(errs, fmt.Errorf("--duet: %w", err))...)
 	}

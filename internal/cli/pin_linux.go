@@ -2,27 +2,11 @@ package cli
 
 import (
 	"errors"
-	"math/bits"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
-
-// allowedCPUs returns the CPUs that this thread may use, ascending.
-func allowedCPUs() ([]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil, err
-	}
-	var cpus []int
-	for cpu := range len(set) * bits.UintSize {
-		if set.IsSet(cpu) {
-			cpus = append(cpus, cpu)
-		}
-	}
-	return cpus, nil
-}
 
 // pinProcess holds every thread of this process, and so those that it will
 // start, to the CPUs.

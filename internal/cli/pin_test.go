@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/probe"
 	"contend/report"
 )
 
@@ -95,7 +96,7 @@ func TestServersOfPins(t *testing.T) {
 }
 
 func TestPins(t *testing.T) {
-	allowed, err := allowedCPUs()
+	allowed, err := probe.CPUs()
 	if err != nil {
 		t.Skip(err)
 	}
@@ -117,7 +118,7 @@ func TestPins(t *testing.T) {
 	held := make(chan []int)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends
-		cpus, _ := allowedCPUs()
+		cpus, _ := probe.CPUs()
 		held <- cpus
 	}()
 	if cpus := <-held; !slices.Equal(cpus, []int{last}) || runtime.GOMAXPROCS(0) != 1 {
@@ -128,7 +129,7 @@ func TestPins(t *testing.T) {
 		t.Errorf("GOMAXPROCS is %d after a look at the machine", runtime.GOMAXPROCS(0))
 	}
 	free()
-	if cpus, _ := allowedCPUs(); !slices.Equal(cpus, allowed) || runtime.GOMAXPROCS(0) != procs {
+	if cpus, _ := probe.CPUs(); !slices.Equal(cpus, allowed) || runtime.GOMAXPROCS(0) != procs {
 		t.Errorf("on %v with GOMAXPROCS %d afterwards, want %v and %d", cpus, runtime.GOMAXPROCS(0), allowed, procs)
 	}
 	if want := fmt.Sprint(last); e.GeneratorCPUs != want || e.ServerCPUs != want || !strings.Contains(notes.String(), "share CPUs") {

@@ -22,6 +22,8 @@ import (
 	"contend/internal/testenv"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"contend/probe"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
@@ -53,14 +55,14 @@ func TestScripts(t *testing.T) {
 			if name != "duet" {
 				return false, fmt.Errorf("there is no condition %s", name)
 			}
-			cpus, err := allowedCPUs()
+			cpus, err := probe.CPUs()
 			return len(cpus) >= 3, err
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("WINDOW", window.String())
 			e.Setenv("GORACE", goRace)
-			if cpus, err := allowedCPUs(); err == nil {
+			if cpus, err := probe.CPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))
 				e.Setenv("CPU", strconv.Itoa(cpus[len(cpus)-1]))
 			}
