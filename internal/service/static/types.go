@@ -5,70 +5,48 @@ import (
 	"strings"
 )
 
-// typeOf returns the media type of a file by the ending of its name. The table
-// is ours, because what a system's own says differs between machines.
-func typeOf(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".html", ".htm":
-		return "text/html; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".js", ".mjs":
-		return "text/javascript; charset=utf-8"
-	case ".txt", ".text", ".log":
-		return "text/plain; charset=utf-8"
-	case ".md":
-		return "text/markdown; charset=utf-8"
-	case ".csv":
-		return "text/csv; charset=utf-8"
-	case ".xml":
-		return "text/xml; charset=utf-8"
-	case ".json", ".map":
-		return "application/json"
-	case ".webmanifest":
-		return "application/manifest+json"
-	case ".wasm":
-		return "application/wasm"
-	case ".pdf":
-		return "application/pdf"
-	case ".gz":
-		return "application/gzip"
-	case ".zst":
-		return "application/zstd"
-	case ".zip":
-		return "application/zip"
-	}
-	return mediaTypeOf(name)
+// mediaTypes are the types of files by the ending of their names. The table is
+// ours, because what a system's own says differs between machines.
+var mediaTypes = map[string]string{
+	".avif":        "image/avif",
+	".css":         "text/css; charset=utf-8",
+	".csv":         "text/csv; charset=utf-8",
+	".gif":         "image/gif",
+	".gz":          "application/gzip",
+	".htm":         "text/html; charset=utf-8",
+	".html":        "text/html; charset=utf-8",
+	".ico":         "image/vnd.microsoft.icon",
+	".jpeg":        "image/jpeg",
+	".jpg":         "image/jpeg",
+	".js":          "text/javascript; charset=utf-8",
+	".json":        "application/json",
+	".log":         "text/plain; charset=utf-8",
+	".map":         "application/json",
+	".md":          "text/markdown; charset=utf-8",
+	".mjs":         "text/javascript; charset=utf-8",
+	".mp3":         "audio/mpeg",
+	".mp4":         "video/mp4",
+	".pdf":         "application/pdf",
+	".png":         "image/png",
+	".svg":         "image/svg+xml",
+	".text":        "text/plain; charset=utf-8",
+	".ttf":         "font/ttf",
+	".txt":         "text/plain; charset=utf-8",
+	".wasm":        "application/wasm",
+	".webm":        "video/webm",
+	".webmanifest": "application/manifest+json",
+	".webp":        "image/webp",
+	".woff":        "font/woff",
+	".woff2":       "font/woff2",
+	".xml":         "text/xml; charset=utf-8",
+	".zip":         "application/zip",
+	".zst":         "application/zstd",
 }
 
-func mediaTypeOf(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".avif":
-		return "image/avif"
-	case ".ico":
-		return "image/vnd.microsoft.icon"
-	case ".woff":
-		return "font/woff"
-	case ".woff2":
-		return "font/woff2"
-	case ".ttf":
-		return "font/ttf"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".mp4":
-		return "video/mp4"
-	case ".webm":
-		return "video/webm"
+// typeOf returns the media type of a file by the ending of its name.
+func typeOf(name string) string {
+	if known, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
+		return known
 	}
 	return "application/octet-stream"
 }
