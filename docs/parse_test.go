@@ -75,15 +75,3 @@ func TestParseReadsEverything(t *testing.T) {
 		}
 	})
 }
-
-// Known distances; the second word is the first one's, letter by letter.
-func TestEdits(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"α", "β", 1}} {
-		if got := edits([]rune(tt.a), []rune(tt.b)); got != tt.want {
-			t.Errorf("%s to %s: %d edits, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}

@@ -3,6 +3,8 @@ package docs
 import (
 	"slices"
 	"strings"
+
+	"contend/setting"
 )
 
 // Near returns known terms that are spelled like this one, the nearest first.
@@ -12,7 +14,7 @@ func (x Index) Near(term string) []string {
 	var near []string
 	for _, e := range x.Entries {
 		for _, known := range e.Terms {
-			d := edits([]rune(asked), []rune(normal(known)))
+			d := setting.EditDistance(asked, normal(known))
 			if _, have := distance[known]; have || d > max(1, len(asked)/3) && !similar(asked, normal(known)) {
 				continue
 			}
@@ -30,29 +32,6 @@ const mostNear = 5
 // similar says whether one of two terms is part of the other, and not by chance.
 func similar(a, b string) bool {
 	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
-}
-
-// edits is the Levenshtein distance: the fewest letters to insert, delete or
-// exchange (Levenshtein, "Binary codes capable of correcting deletions,
-// insertions, and reversals", Soviet Physics Doklady 10, 1966).
-func edits(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			replaced := diagonal
-			if x != y {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // normal makes different spellings of a term equal.

@@ -13,17 +13,17 @@ func Nearest(name string, names []string) string {
 	}
 	best, bound := "", len(name)/3
 	for _, candidate := range slices.Sorted(slices.Values(names)) {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d <= bound {
+		if d := EditDistance(strings.ToLower(name), strings.ToLower(candidate)); d <= bound {
 			best, bound = candidate, d-1
 		}
 	}
 	return best
 }
 
-// editDistance is the smallest number of runes to insert, delete, replace or
+// EditDistance is the smallest number of runes to insert, delete, replace or
 // swap with the next one (optimal string alignment; Damerau, "A technique for
 // computer detection and correction of spelling errors", CACM 7(3), 1964).
-func editDistance(a, b string) int {
+func EditDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	rows := make([][]int, len(from)+1)
 	for i := range rows {

@@ -16,8 +16,8 @@ func TestEditDistance(t *testing.T) {
 		{"kitten", "sitting", 3},     // k→s, e→i, +g
 		{"µs", "ms", 1},              // runes, not bytes
 	} {
-		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != got {
-			t.Errorf("editDistance(%q, %q) = %d, want %d both ways", c.a, c.b, got, c.want)
+		if got := EditDistance(c.a, c.b); got != c.want || EditDistance(c.b, c.a) != got {
+			t.Errorf("EditDistance(%q, %q) = %d, want %d both ways", c.a, c.b, got, c.want)
 		}
 	}
 }

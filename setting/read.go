@@ -43,8 +43,10 @@ func (s Setting) read(into reflect.Value, text string, form Form) error {
 	case s.unit == "bytes":
 		return readBytes(into, text)
 	case kind == reflect.Bool:
-		into.SetBool(text == "true")
-		if text != "true" && text != "false" {
+		var is bool
+		is, err = strconv.ParseBool(text)
+		into.SetBool(is)
+		if form == InFile && text != strconv.FormatBool(is) {
 			err = errForm
 		}
 	case into.CanInt():

@@ -9,7 +9,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -40,7 +39,7 @@ var (
 
 // New makes the guard that c names. Close ends it.
 func New(c Config) (*Target, error) {
-	if err := errors.Join(c.mistakes()...); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("guard target: %w", err)
 	}
 	c = c.withDefaults()

@@ -3,6 +3,8 @@ package pipe
 import (
 	"reflect"
 	"testing"
+
+	"contend/pipeline"
 )
 
 func TestParse(t *testing.T) {
@@ -25,24 +27,35 @@ func TestParse(t *testing.T) {
 
 func TestParseNamesEveryMistake(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"spsc", `pipe: "spsc" is not of the form pipe:RUNG?field=value&…`},
-		{"pipe://spsc", `pipe: "pipe://spsc" is not of the form pipe:RUNG?field=value&…`},
-		{"pipe:", `pipe: "pipe:" is not of the form pipe:RUNG?field=value&…`},
-		{"pipe:ring", `pipeline: no design "ring"; there are chan, chan-batch, spsc, mpsc, mpmc`},
-		{"pipe:chan?bufer=1", `pipe: no field "bufer"; there are batch, buffer, consumers, items, producers, print`},
-		{"pipe:chan?a=%zz", `pipe: "pipe:chan?a=%zz": invalid URL escape "%zz"`},
-		{"pipe:chan#x", `pipe: "pipe:chan#x": what does #x mean?`},
+		{"spsc", `pipe: target is "spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe://spsc", `pipe: target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:", `pipe: target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:ring", `pipe: pipeline: no design "ring"; there are chan, chan-batch, spsc, mpsc, mpmc`},
+		{"pipe:chan?bufer=1", `pipe: setting is "bufer"; allowed: buffer, batch, producers, consumers, items, print`},
+		{"pipe:chan?a=%zz", `pipe: target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
+invalid URL escape "%zz"`},
+		{"pipe:chan#x", `pipe: target is "pipe:chan#x"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `pipe: buffer is given 2 times
-pipe: print "perhaps" is neither true nor false
-pipeline: consumers 2: spsc takes exactly 1
-pipe: items -1: 1 to 1099511627775 are allowed, or 0 for the default`},
-		{"pipe:chan?batch=1e3", `pipe: batch "1e3" is not a whole number`},
+items is -1; allowed: 0 to 1099511627775
+print is "perhaps"; allowed: true, false
+pipeline: consumers 2: spsc takes exactly 1`},
+		{"pipe:chan?batch=1e3", `pipe: batch is "1e3"; allowed: a whole number`},
 	}
 	for _, tt := range tests {
 		_, err := Parse(tt.text)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("Parse(%q):\n%v\nwant\n%s", tt.text, err, tt.want)
 		}
+	}
+}
+
+// Every number of items that a Tally can tell apart is allowed.
+func TestMostItems(t *testing.T) {
+	if err := (Config{Rung: "chan", Items: pipeline.MaxItems}).Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (Config{Rung: "chan", Items: pipeline.MaxItems + 1}).Validate(); err == nil {
+		t.Error("more items than a Tally can tell apart are allowed")
 	}
 }
 

@@ -11,11 +11,11 @@ package pipe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"contend/load"
 	"contend/pipeline"
+	"contend/setting"
 )
 
 // DefaultBuffer is the buffer of the designs that need one, in items: that of the
@@ -28,19 +28,20 @@ type Config struct {
 	Rung string
 	// Buffer is in items. Zero means none for chan, and DefaultBuffer for the
 	// designs that need one.
-	Buffer int
+	Buffer int `flag:"buffer"`
 	// Batch is the largest number of items that a batching design publishes
 	// together; zero means pipeline.DefaultBatch.
-	Batch int
+	Batch int `flag:"batch"`
 	// Producers and Consumers are numbers of goroutines; zero means 1.
-	Producers, Consumers int
+	Producers int `flag:"producers"`
+	Consumers int `flag:"consumers"`
 	// Items is how many items one iteration moves. Zero means as many as take
 	// about 20 to 100 ms: 10 000 when printing, 400 000 through a channel without
 	// a buffer, else 1 000 000 for each 32 of the batch size, at most 16 000 000.
-	Items int
+	Items int `flag:"items" min:"0" max:"1099511627775"`
 	// Print makes both sides write a line per item, unbuffered, to a process that
 	// discards it, as the published first rung prints on both sides.
-	Print bool
+	Print bool `flag:"print"`
 	// Discard is the command, with its arguments, of the process that Print writes
 	// to: it must read its standard input to the end. There is one per VU. There is
 	// no default: Print without it is an error.
@@ -58,15 +59,11 @@ func (c Config) Validate() error {
 
 // validate checks what a URL can say.
 func (c Config) validate() error {
-	var items error
-	if uint64(c.Items) > pipeline.MaxItems { // a negative number becomes a huge one
-		items = fmt.Errorf("pipe: items %d: 1 to %d are allowed, or 0 for the default", c.Items, pipeline.MaxItems)
-	}
 	design, err := pipeline.Lookup(c.Rung)
-	if err != nil {
-		return errors.Join(err, items)
+	if err == nil {
+		err = design.Check(c.pipeline(design))
 	}
-	return errors.Join(design.Check(c.pipeline(design)), items)
+	return errors.Join(err, setting.Check(c))
 }
 
 func (c Config) pipeline(design pipeline.Design) pipeline.Config {
