@@ -92,7 +92,7 @@ func account(r *sink.Result) string {
 	if r == nil {
 		return "nothing arrived"
 	}
-	return fmt.Sprintf("%d of %d arrived, %d duplicated, %d unsolved, %d lost; %d connections, %s", r.Distinct, r.Expected, r.Duplicated,
+	return fmt.Sprintf("%d of %d arrived, %d duplicated, %d unsolved, %d lost; %d connections, %s", r.Distinct, r.Load.Planned, r.Duplicated,
 		r.Unsolved, r.Lost, r.Connections, r.LastError)
 }
 

@@ -40,17 +40,17 @@ func (a *account) note(fcnt uint32) arrival {
 	return inOrder
 }
 
-// gaps returns how many counters are missing below the highest, or below the end
-// marker's.
-func (a *account) gaps() int64 {
-	if len(a.seen) == 0 && a.end == 0 {
-		return 0
-	}
-	var arrived int64
+// count returns how many uplinks have arrived, and how many counters are missing
+// below the highest, or below the end marker's.
+func (a *account) count() (arrived, missing int64) {
 	for _, word := range a.seen {
 		arrived += int64(bits.OnesCount64(word))
 	}
-	return max(int64(a.end), int64(a.highest)+1) - arrived
+	sent := int64(a.end)
+	if arrived > 0 {
+		sent = max(sent, int64(a.highest)+1)
+	}
+	return arrived, sent - arrived
 }
 
 // maxFresh is how many multiples of 65536 are tried for the first uplink of a

@@ -9,6 +9,16 @@ import (
 	"pgregory.net/rapid"
 )
 
+func (a *account) gaps() int64 {
+	_, missing := a.count()
+	return missing
+}
+
+func (s *solver) gaps() int64 {
+	_, missing := s.count()
+	return missing
+}
+
 func TestAccount(t *testing.T) {
 	tests := []struct {
 		fcnts                 []uint32

@@ -76,7 +76,7 @@ func BenchmarkMessage(b *testing.B) {
 					l.out, l.answers = l.out[:0], 0
 				}
 			}
-			if s.sum.unsolved+s.sum.malformed > 0 {
+			if s.sum.Unsolved+s.sum.Malformed > 0 {
 				b.Fatal("not solved")
 			}
 		})

@@ -37,10 +37,10 @@ func FuzzMessage(f *testing.F) {
 	l, _ := newFeed(nil)
 	s := &sink{solver: newSolver(0, 1), link: l, sum: newTally()} // for all: its histograms are large
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l.out, l.answers, s.sum.malformed = l.out[:0], 0, 0
+		l.out, l.answers, s.sum.Malformed = l.out[:0], 0, 0
 		s.message(data, s.last)
-		if int64(l.answers)+s.sum.malformed != 1 {
-			t.Errorf("%d answers, %d malformed", l.answers, s.sum.malformed)
+		if int64(l.answers)+s.sum.Malformed != 1 {
+			t.Errorf("%d answers, %d malformed", l.answers, s.sum.Malformed)
 		}
 	})
 }

@@ -78,8 +78,8 @@ func checkAccount(t *testing.T, r *Result, g *gen.Result) {
 		t.Errorf("the account %+v does not add up", r)
 	}
 	l := r.Load
-	if l.Completed != r.Distinct || l.Planned != r.Distinct || l.Response.Count() != r.Distinct || l.Service.Count() != r.Distinct ||
-		int64(len(r.latencies)) != r.Uplinks || l.Duration <= 0 {
+	if l.Completed != r.Distinct || l.Planned != r.Distinct || l.Accounted() != l.Planned || l.Response.Count() != r.Distinct || l.Service.Count() != r.Distinct ||
+		l.Response.Count()+r.copies.Count() != r.Uplinks || l.Duration <= 0 {
 		t.Errorf("the result is %+v", l)
 	}
 }

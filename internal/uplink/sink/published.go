@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"contend/hist"
 )
 
 // The published report form is that of the HTTP load tool hey
@@ -20,7 +22,7 @@ const (
 )
 
 // percentages are those of the latency distribution.
-var percentages = [...]int{10, 25, 50, 75, 90, 95, 99}
+var percentages = [...]int64{10, 25, 50, 75, 90, 95, 99}
 
 // A summary holds the figures of the published report form.
 type summary struct {
@@ -31,39 +33,31 @@ type summary struct {
 	edges                     [bars + 1]time.Duration
 	counts                    [bars + 1]int64
 	distribution              [len(percentages)]time.Duration
-	reached                   int    // how many percentages there are samples for
-	approximate               string // why histogram and distribution are not exact; "": they are
+	reached                   int // how many percentages there are samples for
 }
 
-// summarise makes a summary of latencies, which it sorts.
-func summarise(latencies []time.Duration) summary {
-	s := summary{requests: int64(len(latencies))}
-	if len(latencies) == 0 {
-		return s
-	}
-	slices.Sort(latencies)
-	s.fastest, s.slowest = latencies[0], latencies[len(latencies)-1]
-	sum := 0.0
-	for _, l := range latencies {
-		sum += float64(l)
-	}
-	s.average = time.Duration(math.Round(sum / float64(len(latencies))))
+// summarise makes a summary of latencies; counts and distribution are those of
+// samples within 0.1 % of the true ones.
+func summarise(latencies *hist.Histogram) summary {
+	n := latencies.Count()
+	s := summary{requests: n, slowest: latencies.Max(), fastest: latencies.Min(), average: latencies.Mean()}
 	s.setEdges()
-	line := 0
-	for _, l := range latencies {
-		for line < bars && l > s.edges[line] {
-			line++
-		}
-		s.counts[line]++
+	var below int64
+	for i, edge := range s.edges {
+		upTo := n - latencies.CountAbove(edge)
+		s.counts[i] = upTo - below
+		below = upTo
 	}
-	for i, l := range latencies {
-		if s.reached == len(percentages) {
+	// The line of p % shows the first sample, of those sorted and numbered from 0,
+	// whose number · 100 ÷ n reaches p; each sample makes one line at most.
+	sample := int64(-1)
+	for i, p := range percentages {
+		sample = max(sample+1, (p*n+99)/100)
+		if sample >= n {
 			break
 		}
-		if i*100/len(latencies) >= percentages[s.reached] {
-			s.distribution[s.reached] = l
-			s.reached++
-		}
+		s.distribution[i] = latencies.Quantile(float64(sample+1) / float64(n))
+		s.reached++
 	}
 	return s
 }
@@ -108,9 +102,6 @@ func (s *summary) writeLatencies(b *strings.Builder) {
 	b.WriteString("\nLatency distribution:\n")
 	for i, p := range percentages[:s.reached] {
 		fmt.Fprintf(b, "  %d%% in %s\n", p, seconds(s.distribution[i]))
-	}
-	if s.approximate != "" {
-		fmt.Fprintf(b, "\n%s\n", s.approximate)
 	}
 }
 

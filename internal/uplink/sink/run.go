@@ -56,7 +56,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
 	cpu, _ := load.CPUTime()
 	err := s.connections(ctx)
-	if err != nil && s.sum.connections == 0 {
+	if err != nil && s.sum.Connections == 0 {
 		return nil, err
 	}
 	c.Notice("Waiting for running tasks")
@@ -81,22 +81,22 @@ func (s *sink) connections(ctx context.Context) error {
 		began := time.Now()
 		link, err := s.config.dial(ctx, mask)
 		if errors.Is(err, ErrUnauthorized) {
-			s.sum.lastError = err.Error()
+			s.sum.LastError = err.Error()
 			return err
 		}
 		if err == nil {
 			s.link = link
-			s.sum.connections++
+			s.sum.Connections++
 			s.config.Notice("Connected, waiting for load")
 			err = s.serve(ctx)
-			s.sum.bytesOut += link.bytesOut
+			s.sum.counts.BytesOut += link.bytesOut
 			if errors.Is(err, errDone) || errors.Is(err, errQuiet) || ctx.Err() != nil {
 				return err
 			}
 			link.conn.Close()
 			s.link = nil
 		}
-		s.sum.lastError = err.Error()
+		s.sum.LastError = err.Error()
 		s.config.Notice("Connection lost: " + err.Error())
 		if !s.pause(ctx, retry.next(time.Since(began))) {
 			return err
@@ -120,7 +120,7 @@ func (s *sink) pause(ctx context.Context, delay time.Duration) bool {
 // limit returns when to stop waiting for more.
 func (s *sink) limit() time.Time {
 	wait := s.config.Idle
-	complete := s.config.Expect > 0 && s.sum.distinct >= s.config.Expect
+	complete := s.config.Expect > 0 && s.sum.Distinct >= s.config.Expect
 	if complete || s.ended && s.config.Expect == 0 {
 		wait = min(wait, settle)
 	}
@@ -133,9 +133,13 @@ func (s *sink) done() bool {
 	case !s.ended:
 		return false
 	case s.config.Expect > 0:
-		return s.sum.distinct >= s.config.Expect
+		return s.sum.Distinct >= s.config.Expect
 	}
-	return s.config.Devices == 1 && s.solver.gaps() == 0
+	if s.config.Devices > 1 { // only the first one has an end marker
+		return false
+	}
+	_, missing := s.solver.count()
+	return missing == 0
 }
 
 // serve reads from the link until it fails, or the run is over.
@@ -218,10 +222,10 @@ func (s *sink) work(at time.Time) error {
 
 // message solves and answers one message.
 func (s *sink) message(data []byte, at time.Time) {
-	s.sum.messages++
+	s.sum.Messages++
 	if err := message.ParseUpstream(data, &s.up); err != nil {
-		s.sum.malformed++
-		s.sum.lastError = err.Error()
+		s.sum.Malformed++
+		s.sum.LastError = err.Error()
 		return
 	}
 	found := s.solver.solve(&s.up)

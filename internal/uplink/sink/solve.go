@@ -123,11 +123,11 @@ func (s *solver) read(number int, fcnt, mic uint32, f *lorawan.Frame) solution {
 	return found
 }
 
-// gaps returns how many uplinks are known to be missing.
-func (s *solver) gaps() int64 {
-	var sum int64
+// count adds up the accounts.
+func (s *solver) count() (arrived, missing int64) {
 	for i := range s.accounts {
-		sum += s.accounts[i].gaps()
+		a, m := s.accounts[i].count()
+		arrived, missing = arrived+a, missing+m
 	}
-	return sum
+	return arrived, missing
 }

@@ -8,123 +8,79 @@ import (
 	"contend/load"
 )
 
-const (
-	// maxSamples bounds the latencies that are kept one by one for the published
-	// form: 64 MB. With more it is made of the histogram.
-	maxSamples = 8 << 20
-	// maxSeconds bounds the course of a run.
-	maxSeconds = 24 * 3600
-)
-
-// A tally is what was counted while messages came in.
+// A tally counts messages while they come in. Its times are offsets from the
+// creation of the first uplink.
 type tally struct {
-	messages, malformed, foreign, unsolved, other, joins, markers int64
-	uplinks, distinct, duplicated, reordered                      int64
+	Result
+	counts  load.Counts // of the uplinks; an iteration is a distinct one
+	done    load.Outcome
+	entries int64 // of all challenges
+	hasLag  bool
 
-	bytes, allBytes, bytesOut int64 // bytes are those of the uplinks
-	entries                   int64 // of all challenges
-	firstEntries, mostEntries int
-	outdated                  int64
-
-	began, ended time.Time // creation of the first uplink, reception of the last
-	firstAt      time.Time // reception of the first
-	latencies    []time.Duration
-	allLatencies *hist.Histogram // with duplicates
-	response     *hist.Histogram // of first copies
-	service      *hist.Histogram
-	lag          *hist.Histogram
-	hasLag       bool
-	series       []load.Second
-
-	connections int
-	lastError   string
+	received       time.Time // the first uplink
+	response       time.Duration
+	earliest, last time.Duration // creation, reception
 }
 
 func newTally() tally {
-	return tally{allLatencies: hist.New(), response: hist.New(), service: hist.New(), lag: hist.New()}
+	return tally{counts: load.NewCounts(), Result: Result{copies: hist.New()}}
 }
 
-// note books a message.
+// note counts a message of so many bytes.
 func (t *tally) note(s solution, u *message.Upstream, size int, at time.Time) {
-	t.allBytes += int64(size)
+	t.counts.BytesIn += int64(size)
 	t.entries += int64(len(u.Challenge))
-	t.mostEntries = max(t.mostEntries, len(u.Challenge))
-	if t.firstEntries == 0 {
-		t.firstEntries = len(u.Challenge)
+	t.LongestChallenge = max(t.LongestChallenge, len(u.Challenge))
+	if t.FirstChallenge == 0 {
+		t.FirstChallenge = len(u.Challenge)
 	}
 	if u.Outdated {
-		t.outdated++
+		t.Outdated++
 	}
 	switch s.finding {
 	case foreign:
-		t.foreign++
+		t.Foreign++
 	case unsolved:
-		t.unsolved++
+		t.Unsolved++
 	case other:
-		t.other++
+		t.Other++
 	case join:
-		t.joins++
+		t.Joins++
 	case endMarker:
-		t.markers++
+		t.Markers++
 	case stamped:
 		t.uplink(s, size, at)
 	}
 }
 
-// uplink books a solved uplink of the generator.
+// uplink counts a solved uplink of the generator. Clocks that disagree move
+// neither the beginning nor the end of the test.
 func (t *tally) uplink(s solution, size int, at time.Time) {
 	response := at.Sub(s.stamp.At)
-	t.uplinks++
-	t.bytes += int64(size)
-	t.ended = at
-	if t.uplinks == 1 {
-		t.firstAt = at
+	plausible := response >= 0 && response < hist.Highest
+	if t.Uplinks == 0 {
+		t.received = at
+		if plausible {
+			t.response = response
+		}
 	}
-	if plausible := response >= 0 && response < hist.Highest; plausible && (t.began.IsZero() || s.stamp.At.Before(t.began)) {
-		t.began = s.stamp.At
+	end := at.Sub(t.received) + t.response
+	due := end - response
+	if plausible {
+		t.earliest = min(t.earliest, due)
 	}
-	t.allLatencies.Record(response)
-	if len(t.latencies) < maxSamples {
-		t.latencies = append(t.latencies, response)
-	}
+	t.last = end
+	t.Uplinks++
+	t.Bytes += int64(size)
 	if s.arrival == duplicated {
-		t.duplicated++
+		t.Duplicated++
+		t.copies.Record(response)
 		return
 	}
 	if s.arrival == reordered {
-		t.reordered++
+		t.Reordered++
 	}
-	t.distinct++
-	t.response.Record(response)
-	t.service.Record(response - s.stamp.Lag)
-	t.lag.Record(s.stamp.Lag)
+	t.Distinct++
+	t.counts.Record(load.Iteration{Due: due, Start: due + s.stamp.Lag}, end, &t.done, nil)
 	t.hasLag = t.hasLag || s.stamp.HasLag
-	t.second(at).Completed++
-	t.second(at).ResponseSum += response
-}
-
-// second returns the entry of the course for a reception.
-func (t *tally) second(at time.Time) *load.Second {
-	i := min(max(0, int(at.Sub(t.start())/time.Second)), maxSeconds-1)
-	for len(t.series) <= i {
-		t.series = append(t.series, load.Second{})
-	}
-	return &t.series[i]
-}
-
-// start returns when the test began.
-func (t *tally) start() time.Time {
-	if t.began.IsZero() {
-		return t.firstAt
-	}
-	return t.began
-}
-
-// total returns how long the test took: from the creation of the first uplink to
-// the reception of the last.
-func (t *tally) total() time.Duration {
-	if t.uplinks == 0 {
-		return 0
-	}
-	return t.ended.Sub(t.start())
 }
