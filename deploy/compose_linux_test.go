@@ -13,6 +13,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 	"contend/internal/uplink/table/tabletest"
 )
 
@@ -59,7 +60,7 @@ func TestComposeServices(t *testing.T) {
 	project, counter, router := startStack(t)
 	for name, address := range map[string]string{"counter": counter, "router": router} {
 		args := slices.Clone([]string(project.Services[name].HealthCheck.Test[2:]))
-		for address, want := range map[string]int{address: 0, "127.0.0.1:1": 1} {
+		for address, want := range map[string]int{address: 0, testenv.HeldAddress(t): 1} {
 			args[1] = strings.Replace(healthURL(project.Services[name]), "127.0.0.1:8080", address, 1)
 			cmd := exec.CommandContext(t.Context(), contend(t), args...)
 			if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != want {

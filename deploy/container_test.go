@@ -274,6 +274,9 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 		t.Errorf("the program has %.1f MB, and the image may have %.0f", float64(info.Size())/1e6, maxImage/1e6)
 	}
 	t.Logf("%.1f MB", float64(info.Size())/1e6)
+	if out, err := exec.CommandContext(t.Context(), contend(t), "--version").Output(); err != nil || !strings.HasPrefix(string(out), "contend version") {
+		t.Errorf("the program answers %q, %v", out, err)
+	}
 }
 
 // imageRoot is a folder with what the image has, and no more.

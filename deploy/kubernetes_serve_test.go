@@ -3,7 +3,6 @@ package deploy_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 
 	"contend/internal/redisserver/redistest"
 	"contend/internal/service/counter/redis"
+	"contend/internal/testenv"
 )
 
 // A node runs the containers of a cluster on this machine: the commands, files and
@@ -137,15 +137,10 @@ type redisPod struct {
 func (n *node) startRedis() *redisPod {
 	n.t.Helper()
 	redistest.Need(n.t)
+	testenv.Program(n.t, "redis-cli")
 	w, container := n.workload("redis")
 	n.mount(w, container, unchanged)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	_ = ln.Close()
-	p := &redisPod{node: n, workload: w, container: container, port: port}
+	p := &redisPod{node: n, workload: w, container: container, port: testenv.HeldPort(n.t)}
 	p.start()
 	n.t.Cleanup(p.kill)
 	return p

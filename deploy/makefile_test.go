@@ -11,82 +11,80 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"contend/internal/testenv"
 	"contend/internal/uplink/api"
 )
 
-// makeProgram is the path of make.
-func makeProgram(t *testing.T) string {
+// runMake runs make in the root, as if no other make had called the tests. Programs
+// of the folder first, if it is not empty, come before those of the PATH.
+func runMake(t *testing.T, first string, args ...string) (output string, err error) {
 	t.Helper()
-	program, err := exec.LookPath("make")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no make on the PATH of CI")
-		}
-		t.Skip("no make on the PATH")
-	}
-	return program
-}
-
-// runMake runs make in the root, as if no other make had called the tests.
-func runMake(t *testing.T, args ...string) (output string, err error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), makeProgram(t), args...)
+	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "make"), args...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "MAKE") || strings.HasPrefix(entry, "MFLAGS=")
 	})
+	if first != "" {
+		cmd.Env = append(cmd.Env, "PATH="+first+":"+os.Getenv("PATH"))
+	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// Every target does what it says, on something small.
+// Every target runs the commands that it is there for. CI runs them for real; here
+// another program says in place of Go how it was called.
 func TestMakeTargets(t *testing.T) {
-	makeProgram(t)
-	program, secrets := filepath.Join(t.TempDir(), "contend"), filepath.Join(t.TempDir(), "secrets")
+	const program = "#!/bin/sh\necho \"go[$CGO_ENABLED] $*.\"\n"
+	bin, secrets := t.TempDir(), filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CGO_ENABLED", "")
+	const flags = "-trimpath -tags=grpcnotrace -ldflags=-s -w"
 	tests := []struct {
 		args []string
 		want string // in the output
 	}{
 		{[]string{}, "compose-up"},
-		{[]string{"build", "OUT=" + program}, "go build"},
-		{[]string{"test", "PKG=./docs"}, "contend/docs"},
-		{[]string{"race", "PKG=./probe"}, "contend/probe"},
-		{[]string{"bench", "PKG=./stat", "BENCH=^none$"}, "contend/stat"},
-		{[]string{"lint", "PKG=./docs"}, "staticcheck"},
-		{[]string{"lab", "LAB=--list"}, "http-guard"},
+		{[]string{"build"}, "go[0] build " + flags + " -o contend ./cmd/contend."},
+		{[]string{"build", "OUT=/else/where"}, "go[0] build " + flags + " -o /else/where ./cmd/contend."},
+		{[]string{"test"}, "go[] test ./..."},
+		{[]string{"test", "PKG=./docs"}, "go[] test ./docs."},
+		{[]string{"race"}, "go[1] test -race ./..."},
+		{[]string{"race", "PKG=./probe"}, "go[1] test -race ./probe."},
+		{[]string{"bench", "PKG=./stat", "BENCH=^none$$"}, "go[] test -run ^$ -bench ^none$ -benchmem ./stat."},
+		{[]string{"-s", "lint", "PKG=./docs"}, "go[] vet ./docs.\ngo[] run honnef.co/go/tools/cmd/staticcheck@"},
+		{[]string{"lab", "LAB=--list"}, "go[0] run " + flags + " ./cmd/contend lab --list."},
 		{[]string{"compose-secrets", "SECRETS=" + secrets}, ""},
-		{[]string{"kube-validate", "KUBE=TestKubernetesFiles"}, "contend/deploy"},
-		{[]string{"-n", "fuzz"}, "fuzz"},
-		{[]string{"-n", "golden"}, "-update"},
+		{[]string{"kube-validate"}, "go[] test -run Kubernetes ./deploy."},
+		{[]string{"-n", "fuzz"}, "./.ci/fuzz "},
+		{[]string{"golden"}, "go[] test ./report ./experiment ./internal/cli -update."},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			out, err := runMake(t, tt.args...)
+			out, err := runMake(t, bin, tt.args...)
 			if err != nil || !strings.Contains(out, tt.want) {
 				t.Errorf("%v, want an output with %q:\n%s", err, tt.want, out)
 			}
 		})
-	}
-	if out, err := exec.CommandContext(t.Context(), program, "--version").Output(); err != nil || !strings.HasPrefix(string(out), "contend version") {
-		t.Errorf("the program that was built answers %q, %v", out, err)
 	}
 }
 
 // Where there is no engine, the targets that need one say so.
 func TestMakeWithoutEngine(t *testing.T) {
 	for _, target := range []string{"image", "compose-up", "compose-down"} {
-		out, err := runMake(t, target, "ENGINE=no-such-engine")
+		out, err := runMake(t, "", target, "ENGINE=no-such-engine")
 		if err == nil || !strings.Contains(out, "no no-such-engine on the PATH") {
 			t.Errorf("make %s: %v, want it to miss the engine:\n%s", target, err, out)
 		}
-		out, err = runMake(t, target, "ENGINE=false")
+		out, err = runMake(t, "", target, "ENGINE=false")
 		if err == nil || !strings.Contains(out, "no engine to talk to") {
 			t.Errorf("make %s: %v, want it to miss what answers:\n%s", target, err, out)
 		}
 		if exec.CommandContext(t.Context(), "docker", "info").Run() == nil {
 			continue // it would work, and take minutes
 		}
-		if out, err := runMake(t, target); err == nil || !strings.Contains(out, "ENGINE=podman") {
+		if out, err := runMake(t, "", target); err == nil || !strings.Contains(out, "ENGINE=podman") {
 			t.Errorf("make %s: %v, want it to say what is missing:\n%s", target, err, out)
 		}
 	}
@@ -99,7 +97,7 @@ func TestMakeHelp(t *testing.T) {
 	if phony == nil {
 		t.Fatal("no .PHONY")
 	}
-	out, err := runMake(t, "help")
+	out, err := runMake(t, "", "help")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +127,7 @@ func TestComposeSecrets(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	var before map[string]string
 	for range 2 {
-		if out, err := runMake(t, "compose-secrets", "SECRETS="+dir); err != nil {
+		if out, err := runMake(t, "", "compose-secrets", "SECRETS="+dir); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		now := make(map[string]string)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/testenv"
 )
 
 // A proxy is nginx with the configuration of the Compose file.
@@ -26,13 +27,7 @@ type proxy struct{ http, grpc string }
 // machine.
 func startProxy(t *testing.T, http, grpc []string) proxy {
 	t.Helper()
-	nginx, err := exec.LookPath("nginx")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no nginx on the PATH of CI")
-		}
-		t.Skip("no nginx on the PATH")
-	}
+	nginx := testenv.Program(t, "nginx")
 	dir, err := os.MkdirTemp("", "proxy")
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +36,7 @@ func startProxy(t *testing.T, http, grpc []string) proxy {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	free := freeAddresses(t, 2)
-	p := proxy{http: free[0], grpc: free[1]}
+	p := proxy{http: testenv.HeldAddress(t), grpc: testenv.HeldAddress(t)}
 	text := readFile(t, composeDir, "proxy.conf")
 	for _, r := range []struct{ old, new string }{
 		{"listen 8080", "listen " + p.http}, {"listen 50055", "listen " + p.grpc}, {"/tmp/", dir + "/"}, {"/dev/stderr", "stderr"},
@@ -85,20 +79,6 @@ func servers(addresses []string) string {
 		fmt.Fprintf(&text, "server %s max_fails=1 fail_timeout=1s;\n", a)
 	}
 	return text.String()
-}
-
-// freeAddresses are where nobody listened a moment ago.
-func freeAddresses(t *testing.T, n int) (addresses []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
 }
 
 // await returns when somebody listens at an address.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"contend/internal/testenv"
 )
 
 func TestListenRefusesBadConfig(t *testing.T) {
@@ -54,14 +56,9 @@ func TestListenNamesTheAddressInUse(t *testing.T) {
 	defer ln.Close()
 	// HTTP is bound first and must be released again: goleak sees to that for
 	// its goroutines, and the second attempt for the port.
-	free, err := Listen(httpOnly())
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.HTTPAddr().String()
-	serveAndStop(t, free)
+	addr := testenv.HeldAddress(t)
 	for range 2 {
-		_, err = Listen(Config{HTTPAddr: addr, GRPCAddr: ln.Addr().String(), Guard: "mutex"})
+		_, err := Listen(Config{HTTPAddr: addr, GRPCAddr: ln.Addr().String(), Guard: "mutex"})
 		if err == nil || !strings.Contains(err.Error(), `gRPC on "`+ln.Addr().String()+`"`) {
 			t.Errorf("error %v does not name the address", err)
 		}

@@ -285,6 +285,7 @@ func TestSuspension(t *testing.T) {
 
 // The length of a challenge outlives the router.
 func TestTrustIsKept(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")
@@ -292,6 +293,7 @@ func TestTrustIsKept(t *testing.T) {
 	u := c.upstream()
 	c.solve(&u, d)
 	s.until("the answer is counted", func() bool { return s.boxStats().RightMIC == 1 })
+	c.Close() // a router that stops waits for it
 	s.stopRouter()
 	again := startWith(t, s.redis, s.table, nil)
 	defer again.stopRouter()
@@ -300,4 +302,5 @@ func TestTrustIsKept(t *testing.T) {
 	if u := c.upstream(); len(u.Challenge) != 8 {
 		t.Errorf("a challenge of %d entries, want 8: half of 16", len(u.Challenge))
 	}
+	c.Close()
 }

@@ -7,8 +7,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,16 +17,16 @@ import (
 	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
 	"contend/internal/uplink/table/tabletest"
 	"contend/load"
 )
 
-// Every uplink must arrive at least once, whatever fails on its way. These tests
-// send so many in some seconds that the fault falls in the middle.
+// Every uplink must arrive at least once, whatever fails on its way.
 const (
-	many   = 12_000
+	many   = 4_000
 	perSec = 4000
 )
 
@@ -40,22 +41,52 @@ func openRedis(t *testing.T, r *redistest.Server) *queue.Redis {
 	return redis
 }
 
-// generate sends the uplinks of a demo device, at a rate, and the end marker.
-func generate(t *testing.T, redis *queue.Redis, c gen.Config) *gen.Result {
+// generate sends the uplinks of a demo device, at a rate, and the end marker. Faults
+// fall into the load, one after the other: a part of it is on its way before each,
+// another is sent meanwhile, and the rest waits until the fault has passed.
+func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) *gen.Result {
 	t.Helper()
 	producer, err := queue.NewProducer(t.Context(), redis, queue.ProducerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Seed, c.Add = 1, producer.Add
 	if c.Mode == 0 {
 		c.Mode, c.N, c.Pacer = gen.Rate, many, load.ConstantRate(perSec)
 	}
-	result, err := gen.Run(t.Context(), c)
-	if err != nil {
-		t.Error(err)
+	turn := make(chan struct{}) // a fault is due, or must have passed
+	sent, turns, parts := int64(0), int64(0), 2*int64(len(faults))+1
+	c.Seed, c.Add = 1, func(ctx context.Context, uplinks []*message.Uplink) error {
+		for ; turns < parts-1 && sent >= (turns+1)*c.N/parts; turns++ {
+			select {
+			case turn <- struct{}{}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		sent += int64(len(uplinks))
+		return producer.Add(ctx, uplinks)
 	}
-	return result
+	done := make(chan *gen.Result, 1)
+	go func() {
+		result, err := gen.Run(t.Context(), c)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- result
+	}()
+	await := func() {
+		select {
+		case <-turn:
+		case <-done:
+			t.Fatal("all was sent before the faults were over")
+		}
+	}
+	for _, fault := range faults {
+		await()
+		fault()
+		await()
+	}
+	return <-done
 }
 
 // receive runs a sink until all is there, or nothing has come for long.
@@ -142,104 +173,105 @@ func devices(t *testing.T, address, token string) int {
 func sqlite(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "table.db") }
 
 func TestRouterIsKilled(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	done := receive(t, p.address, acme, nil)
-	var faults sync.WaitGroup
-	faults.Go(func() {
-		for range 2 {
-			time.Sleep(700 * time.Millisecond)
-			p.kill()
-			p.start()
-		}
-	})
-	generate(t, openRedis(t, redis), gen.Config{})
-	faults.Wait()
+	kill := func() {
+		waitFor(t, "it forwards", func() bool { return strings.Contains(p.metrics(), "contend_router_messages_sent_total") })
+		p.kill()
+		p.start()
+	}
+	generate(t, openRedis(t, redis), gen.Config{}, kill, kill)
 	wantAll(t, <-done, p)
 }
 
 func TestRedisIsRestarted(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	done := receive(t, p.address, acme, nil)
-	var faults sync.WaitGroup
-	faults.Go(func() {
-		time.Sleep(time.Second)
+	generate(t, openRedis(t, redis), gen.Config{}, func() {
 		redis.Kill()
 		time.Sleep(500 * time.Millisecond)
 		redis.Restart()
 	})
-	generate(t, openRedis(t, redis), gen.Config{})
-	faults.Wait()
 	wantAll(t, <-done, p)
 }
 
 // Redis is restarted while nobody is connected, so that uplinks are on their way from
 // one of its streams to another.
 func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
-	var faults sync.WaitGroup
-	faults.Go(func() {
-		for range 2 {
-			time.Sleep(800 * time.Millisecond)
-			redis.Kill()
-			time.Sleep(300 * time.Millisecond)
-			redis.Restart()
-		}
-	})
-	generate(t, openRedis(t, redis), gen.Config{})
-	faults.Wait()
+	restart := func() {
+		redis.Kill()
+		time.Sleep(300 * time.Millisecond)
+		redis.Restart()
+	}
+	generate(t, openRedis(t, redis), gen.Config{}, restart, restart)
 	wantAll(t, <-receive(t, p.address, acme, nil), p)
 }
 
 func TestSinkIsCutOff(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
-	var mu sync.Mutex
-	var conns []net.Conn
+	const cuts = 2 // the sink waits 5 s after the second
+	var now atomic.Pointer[conn]
 	done := receive(t, p.address, acme, func(c *sink.Config) {
 		c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			mu.Lock()
-			defer mu.Unlock()
-			conns = append(conns, conn)
-			return conn, err
-		}
-	})
-	var faults sync.WaitGroup
-	faults.Go(func() {
-		for range 5 {
-			time.Sleep(500 * time.Millisecond)
-			mu.Lock()
-			for _, conn := range conns {
-				if conn != nil {
-					conn.Close()
-				}
+			c, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
 			}
-			conns = nil
-			mu.Unlock()
+			cut := &conn{Conn: c}
+			now.Store(cut)
+			return cut, nil
 		}
 	})
-	generate(t, openRedis(t, redis), gen.Config{})
-	faults.Wait()
+	cut := func() {
+		var busy *conn
+		waitFor(t, "uplinks arrive over a connection", func() bool {
+			busy = now.Load()
+			return busy != nil && busy.received.Load() > 2<<10 // more than the handshake
+		})
+		now.Store(nil)
+		busy.Close()
+	}
+	generate(t, openRedis(t, redis), gen.Config{}, slices.Repeat([]func(){cut}, cuts)...)
 	result := <-done
 	wantAll(t, result, p)
-	if result != nil && result.Connections < 2 {
-		t.Errorf("%d connections: it was not cut off", result.Connections)
+	if result != nil && result.Connections < 1+cuts {
+		t.Errorf("%d connections, want one more after each of %d cuts", result.Connections, cuts)
 	}
+}
+
+// A conn counts what it receives.
+type conn struct {
+	net.Conn
+	received atomic.Int64
+}
+
+func (c *conn) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	c.received.Add(int64(n))
+	return n, err
 }
 
 // Of two routers the one without the customer's socket is killed, then the one
 // with it. The other takes over.
 func TestOneOfTwoRoutersIsKilled(t *testing.T) {
+	t.Parallel()
 	pg := tabletest.Start(t)
 	for name, victim := range map[string]int{"without the socket": 0, "with the socket": 1} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			redis := redistest.Start(t)
 			db := pg.Fresh(t)
 			routers := []*process{launch(t, redis.URL(), db, "one"), launch(t, redis.URL(), db, "two")}
@@ -255,13 +287,7 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 					return conn, nil
 				}
 			})
-			var faults sync.WaitGroup
-			faults.Go(func() {
-				time.Sleep(time.Second)
-				routers[victim].kill()
-			})
-			generate(t, openRedis(t, redis), gen.Config{})
-			faults.Wait()
+			generate(t, openRedis(t, redis), gen.Config{}, routers[victim].kill)
 			wantAll(t, <-done, routers[1-victim])
 		})
 	}
@@ -270,6 +296,7 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 // While the database is away, routing goes on from memory; writes fail clearly,
 // and work again when it is back.
 func TestDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	pg := tabletest.Start(t)
 	redis := redistest.Start(t)
 	p := launch(t, redis.URL(), pg.Fresh(t), "one")
@@ -298,6 +325,7 @@ func TestDatabaseIsAway(t *testing.T) {
 // A customer who does not read keeps nothing from another one. (An embedded Redis
 // holds so little in flight that one may.)
 func TestSlowSink(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t)
 	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2 })
 	slow := s.insert(other, 1)
@@ -320,10 +348,11 @@ func TestSlowSink(t *testing.T) {
 // Ten kinds of frames that are none, and entries that are not even entries, are set
 // aside and counted while good uplinks flow.
 func TestMalformed(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t)
 	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
-	const n = 100_000
+	const n = 10_000
 	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
 	sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Malformed: 1})
 	if r := <-done; sent.Malformed != n || r.Distinct != n || r.Lost != 0 {
@@ -343,6 +372,7 @@ func TestMalformed(t *testing.T) {
 
 // With deduplication off the sink's account is exact, with it on the router's.
 func TestDuplicatesAndReordering(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		for _, window := range []time.Duration{0, time.Hour} {
 			s := start(t, url, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = window; c.Partitions = 1 })
@@ -366,13 +396,14 @@ func TestDuplicatesAndReordering(t *testing.T) {
 	})
 }
 
-// A customer who is away for 120 000 uplinks gets 100 000 of them; the counters
+// A customer who is away for 101 000 uplinks gets 100 000 of them; the counters
 // say how many more there were, exactly.
 func TestBacklog(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t)
 	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
-	const n, most = 120_000, 100_000
+	const n, most = 101_000, 100_000
 	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
 	s.until("all are read", func() bool { return s.fates[routed].Load() == n+1 })
 	s.until("all are forwarded or dropped", func() bool { st := s.intake.Stats(); return st.Forwarded+st.Dropped == n+1 })
@@ -380,7 +411,7 @@ func TestBacklog(t *testing.T) {
 	if dropped < n-most || dropped > n-most+1 {
 		t.Errorf("%d dropped, want %d, and perhaps the end marker", dropped, n-most)
 	}
-	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n; c.Idle = 10 * time.Second })
+	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n - dropped })
 	if r := <-done; r.Distinct+dropped < n || r.Distinct+dropped > n+1 {
 		t.Errorf("%d arrived, %d dropped of %d", r.Distinct, dropped, n)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"contend/internal/redisserver"
+	"contend/internal/testenv"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/queue"
@@ -79,21 +80,11 @@ type process struct {
 // launch starts a router process and waits until it is ready.
 func launch(t *testing.T, redisURL, db, name string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := testenv.HeldAddress(t)
 	p := &process{t: t, address: address, env: strings.Join([]string{redisURL, db, address, name}, " ")}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (p *process) start() {

@@ -30,6 +30,7 @@ func ready(t *testing.T, address string) (int, string) {
 
 // A router is ready while it can have uplinks, and again without a restart.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	s := start(t, redis.URL(), nil)
 	address := s.config.Listener.Addr().String()

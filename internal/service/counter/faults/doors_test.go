@@ -18,6 +18,7 @@ import (
 
 	"contend/guard/guardtest"
 	"contend/internal/service/counter/counterpb"
+	"contend/internal/testenv"
 )
 
 // once is a server that takes one request on every connection, answers with text
@@ -46,17 +47,6 @@ func once(t *testing.T, text string) string {
 		_ = ln.Close()
 		<-done
 	})
-	return ln.Addr().String()
-}
-
-// nobody is an address where nobody listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
 	return ln.Addr().String()
 }
 
@@ -92,7 +82,7 @@ func TestHTTPAnswers(t *testing.T) {
 			}
 		})
 	}
-	d := &httpDoor{addr: nobody(t), path: "/status"}
+	d := &httpDoor{addr: testenv.HeldAddress(t), path: "/status"}
 	if said := d.increment(t.Context(), 1, ""); said.kind != refused {
 		t.Errorf("nobody there: got %+v, want a refusal", said)
 	}
@@ -164,7 +154,7 @@ func TestRPCAnswers(t *testing.T) {
 			}
 		})
 	}
-	if said := callOnce(t, nobody(t)); said.kind != refused {
+	if said := callOnce(t, testenv.HeldAddress(t)); said.kind != refused {
 		t.Errorf("nobody there: got %+v, want a refusal", said)
 	}
 }
