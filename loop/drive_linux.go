@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"contend/internal/epoll"
 	"contend/load"
 )
 
@@ -85,21 +86,21 @@ func (l *Loop) watch(ctx context.Context) (unwatch func()) {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		l.stopped.Store(true)
-		l.poller.wake()
+		l.poller.Wake()
 		close(woken)
 	})
 	return func() {
 		if !stop() {
 			<-woken
 		}
-		l.poller.asleep()
+		l.poller.Rest()
 	}
 }
 
 // settle learns what happened to the connections since the last run.
 func (l *Loop) settle() error {
-	for range 1 + len(l.links)/len(l.poller.events) {
-		n, err := l.poller.poll(0)
+	for range 1 + len(l.links)/len(l.poller.Events) {
+		n, err := l.poller.Poll(0)
 		if err != nil {
 			return err
 		}
@@ -234,23 +235,23 @@ func (l *Loop) repeatAll() {
 // to be done.
 func (l *Loop) wait() (int, error) {
 	if len(l.crowded) > 0 {
-		return l.poller.poll(0)
+		return l.poller.Poll(0)
 	}
 	due := l.nextDue()
 	if due != never {
 		if l.now = l.shard.Elapsed(); due <= l.now {
-			return l.poller.poll(0)
+			return l.poller.Poll(0)
 		}
 	}
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
 	}
 	if l.shaking == 0 { // else goroutines need the processor
-		if n, err := l.poller.poll(l.shortly); n != 0 || err != nil {
+		if n, err := l.poller.Poll(l.shortly); n != 0 || err != nil {
 			return n, err
 		}
 	}
-	return l.poller.block()
+	return l.poller.Wait(epoll.Forever)
 }
 
 // alarm sets the timer, unless it goes off before anyway.
@@ -330,12 +331,12 @@ func (l *Loop) handle(n int) {
 	crowded := l.crowded
 	l.crowded = nil
 	for i := range n {
-		e := &l.poller.events[i]
+		e := &l.poller.Events[i]
 		switch e.Fd {
 		case timerEvent:
 			l.alarmed, l.poller.armed = true, never
-		case wakeEvent:
-			l.poller.asleep()
+		case epoll.Woken:
+			l.poller.Rest()
 			l.cancelled = l.stopped.Load()
 			l.collect()
 		default:

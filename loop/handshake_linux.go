@@ -40,7 +40,7 @@ func (k *link) shake(limit time.Duration) {
 		l.mu.Lock()
 		l.shaken = append(l.shaken, h)
 		l.mu.Unlock()
-		l.poller.wake()
+		l.poller.Wake()
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/epoll"
 )
 
 type state uint8
@@ -106,7 +108,7 @@ func (k *link) greet() error {
 	}
 	connected := k.loop.shard.Elapsed()
 	for len(k.pending) > 0 {
-		n, errno := send(k.fd, k.pending)
+		n, errno := epoll.Send(k.fd, k.pending, 0)
 		if errno == unix.EAGAIN {
 			break
 		}
@@ -131,7 +133,7 @@ func (k *link) register() error {
 	if k.watchesOut {
 		events |= unix.EPOLLOUT
 	}
-	return k.wrap("epoll_ctl", k.loop.poller.watch(k.fd, k.id, k.generation, events))
+	return k.wrap("epoll_ctl", k.loop.poller.Watch(k.fd, k.id, k.generation, events))
 }
 
 // opened says when the connection was there.
@@ -220,7 +222,7 @@ func (k *link) transmit(b []byte) error {
 		k.pending = append(k.pending, b...)
 		return nil
 	}
-	n, errno := send(k.fd, b)
+	n, errno := epoll.Send(k.fd, b, 0)
 	if n == len(b) {
 		return nil
 	}
@@ -232,14 +234,14 @@ func (k *link) transmit(b []byte) error {
 		return nil
 	}
 	k.watchesOut = true
-	err := k.loop.poller.rewatch(k.fd, k.id, k.generation, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLOUT)
+	err := k.loop.poller.Rewatch(k.fd, k.id, k.generation, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLOUT)
 	return k.wrap("epoll_ctl", err)
 }
 
 // flush writes what is pending.
 func (k *link) flush() error {
 	for len(k.pending) > 0 {
-		n, errno := send(k.fd, k.pending)
+		n, errno := epoll.Send(k.fd, k.pending, 0)
 		if errno == unix.EAGAIN {
 			return nil
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"os"
+
+	"contend/internal/epoll"
 )
 
 // A sealed connection is one of TLS. During the handshake crypto/tls has the
@@ -58,7 +60,7 @@ const clearSize = 16 << 10
 // fetchSealed is fetch for TLS. With nothing read it still finds what came
 // together with the handshake.
 func (l *Loop) fetchSealed(k *link) (full bool, err error) {
-	n, errno := receive(k.fd, l.buf)
+	n, errno := epoll.Receive(k.fd, l.buf)
 	again := k.unread(errno)
 	if errno != 0 && again != errno {
 		return false, again
@@ -124,7 +126,7 @@ func (k *link) unseat() {
 	l := k.loop
 	l.sealed = l.sealed[:0]
 	if err := k.sealed.CloseWrite(); err == nil && len(k.pending) == 0 {
-		_, _ = send(k.fd, l.sealed)
+		_, _ = epoll.Send(k.fd, l.sealed, 0)
 	}
 	k.sealed = nil
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/epoll"
 )
 
 // readsPerTurn bounds how long one connection may keep the others waiting.
@@ -67,7 +69,7 @@ func (l *Loop) fetch(k *link) (full bool, err error) {
 			return l.skip(k, want)
 		}
 	}
-	n, errno := receive(k.fd, l.in)
+	n, errno := epoll.Receive(k.fd, l.in)
 	if errno != 0 {
 		return false, k.unread(errno)
 	}

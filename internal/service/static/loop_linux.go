@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/epoll"
 )
 
 func eventLoops() (ok bool, why string) { return true, "" }
@@ -26,7 +28,7 @@ type loops struct {
 // A loop serves its connections from one thread.
 type loop struct {
 	*loops
-	poller   poller
+	poller   epoll.Poller
 	w        writer
 	out      output
 	in       []byte
@@ -55,7 +57,7 @@ func newLoops(s *Server) (engine, error) {
 	all := &loops{Server: s}
 	for range s.config.Threads {
 		l := &loop{loops: all, w: s.newWriter(), in: make([]byte, readSize), listener: -1}
-		if err := l.poller.open(); err != nil {
+		if err := l.poller.Open(); err != nil {
 			all.close()
 			return nil, err
 		}
@@ -81,7 +83,7 @@ func (l *loop) listen() error {
 		if tcp { // which the connections inherit
 			failed = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 		}
-		failed = errors.Join(failed, l.poller.watch(l.listener))
+		failed = errors.Join(failed, l.watch(l.listener))
 	})
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("static: %w", err)
@@ -91,7 +93,7 @@ func (l *loop) listen() error {
 
 func (all *loops) close() {
 	for _, l := range all.loops {
-		l.poller.close()
+		l.poller.Close()
 	}
 }
 
@@ -129,7 +131,7 @@ func (all *loops) drain(ctx context.Context) int {
 
 func (all *loops) wake() {
 	for _, l := range all.loops {
-		l.poller.wake()
+		l.poller.Wake()
 	}
 }
 
@@ -140,14 +142,14 @@ func (l *loop) run() error {
 		if len(l.again) > 0 {
 			atMost = 0
 		}
-		n, err := l.poller.wait(atMost)
+		n, err := l.poller.Wait(uintptr(atMost.Milliseconds()))
 		if err != nil {
 			l.closeAll()
 			return err
 		}
 		l.w.read()
 		for i := range n {
-			l.event(&l.poller.events[i])
+			l.event(&l.poller.Events[i])
 		}
 		for range len(l.again) {
 			p := l.again[0]
@@ -168,11 +170,11 @@ func (l *loop) run() error {
 func (l *loop) event(e *unix.EpollEvent) {
 	fd := int(e.Fd)
 	switch {
+	case e.Fd == epoll.Woken:
+		l.poller.Rest()
+		l.adopt()
 	case fd == l.listener:
 		l.accept()
-	case fd == l.poller.event:
-		l.poller.woken()
-		l.adopt()
 	case fd < len(l.peers) && l.peers[fd] != nil:
 		p := l.peers[fd]
 		p.readable = p.readable || e.Events&^unix.EPOLLOUT != 0
@@ -197,7 +199,7 @@ func (l *loop) accept() {
 			return
 		}
 		if l.open.Add(1) > int64(l.config.MaxConns) {
-			send(fd, []byte(busy), 0)
+			epoll.Send(fd, []byte(busy), 0)
 			unix.Close(fd)
 			l.open.Add(-1)
 			continue
@@ -211,7 +213,7 @@ func (l *loop) accept() {
 		to.mu.Lock()
 		to.inbox = append(to.inbox, fd)
 		to.mu.Unlock()
-		to.poller.wake()
+		to.poller.Wake()
 	}
 }
 
@@ -226,6 +228,10 @@ func (l *loop) adopt() {
 	}
 }
 
+func (l *loop) watch(fd int) error {
+	return l.poller.Watch(fd, int32(fd), 0, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP)
+}
+
 func (l *loop) add(fd int) {
 	for fd >= len(l.peers) {
 		l.peers = append(l.peers, nil)
@@ -233,7 +239,7 @@ func (l *loop) add(fd int) {
 	p := &peer{fd: fd, exchange: exchange{site: l.site}, deadline: l.w.now + l.config.IdleTimeout}
 	l.peers[fd] = p
 	l.live++
-	if err := l.poller.watch(fd); err != nil {
+	if err := l.watch(fd); err != nil {
 		l.log.Warn("cannot watch a connection", "error", err)
 		l.end(p)
 	}

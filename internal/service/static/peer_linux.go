@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/epoll"
 )
 
 // A peer is one connection of a loop.
@@ -42,7 +44,7 @@ func (l *loop) serve(p *peer) {
 			return
 		}
 		old := copy(l.in, p.pending)
-		n, errno := receive(p.fd, l.in[old:])
+		n, errno := epoll.Receive(p.fd, l.in[old:])
 		switch {
 		case errno == unix.EAGAIN:
 			p.readable = false
@@ -164,7 +166,7 @@ func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 		more = unix.MSG_MORE
 	}
 	for len(o.bytes) > 0 {
-		n, errno := send(p.fd, o.bytes, more)
+		n, errno := epoll.Send(p.fd, o.bytes, more)
 		switch errno {
 		case 0:
 			o.bytes = o.bytes[n:]
@@ -182,7 +184,7 @@ func (l *loop) write(p *peer, o *output) (done bool, errno unix.Errno) {
 		if o.file != nil {
 			n, errno = sendfile(p.fd, o.file.fd, &o.off, min(o.n, turn))
 		} else {
-			n, errno = send(p.fd, o.rest[int64(len(o.rest))-o.n:], 0)
+			n, errno = epoll.Send(p.fd, o.rest[int64(len(o.rest))-o.n:], 0)
 		}
 		switch {
 		case errno == unix.EINTR:
@@ -210,7 +212,7 @@ func unlessFull(errno unix.Errno) unix.Errno {
 // before its last answer has been read.
 func (l *loop) discard(p *peer) {
 	for {
-		n, errno := receive(p.fd, l.in)
+		n, errno := epoll.Receive(p.fd, l.in)
 		if errno == unix.EAGAIN {
 			return
 		}
