@@ -87,7 +87,8 @@ func readShare(into reflect.Value, text string, form Form) error {
 var sizes = []struct {
 	name  string
 	bytes float64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1}, {"", 1}}
 
 func readBytes(into reflect.Value, text string) error {
 	for _, size := range sizes {

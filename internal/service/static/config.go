@@ -1,39 +1,43 @@
 package static
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
+
+	"contend/setting"
 )
 
 // A Config says what to serve, where, and within which limits.
 type Config struct {
 	// Addr is host:port, port 0 picks a free one; or unix: and the path of a
 	// socket, which is removed at the end. It must be set.
-	Addr string
+	Addr string `flag:"http" words:"*address* of the service, such as :8080 or unix:/run/static.sock"`
 	// Dir is the directory to serve; empty means the page.
 	Dir string
 	// Page is what / answers if Dir is empty; see NewPage.
 	Page Page
 	// Engine is EventLoop or Goroutines; empty means the event loop where there
 	// is one.
-	Engine string
+	Engine string `flag:"engine" oneof:"event_loop,goroutines" words:"event_loop (Linux) or goroutines; empty means the first that there is"`
 	// Threads is the number of event loops; 0 means GOMAXPROCS.
-	Threads int
+	Threads int `flag:"threads" min:"0" max:"256" words:"event loops; 0 means one for each core"`
 	// MaxConns is how many connections may be open; those beyond are answered
 	// with 503 and closed. 0 means 16384.
-	MaxConns int
+	MaxConns int `flag:"max-conns" min:"0" words:"connections at a time; 0 means 16384"`
 	// HeaderTimeout is how long a request may take to arrive, IdleTimeout how
 	// long a connection may wait for the next; 0 means 10 s and 2 min.
-	HeaderTimeout, IdleTimeout time.Duration
+	HeaderTimeout time.Duration `flag:"header-timeout" min:"0s" words:"how long a request may take to arrive; 0 means 10s"`
+	IdleTimeout   time.Duration `flag:"idle-timeout" min:"0s" words:"how long a connection may wait for a request; 0 means 2m"`
 	// WriteTimeout is how long an answer may take to leave, and beyond it one
 	// second for each 8 KiB; 0 means 10 s.
-	WriteTimeout time.Duration
+	WriteTimeout time.Duration `flag:"write-timeout" min:"0s" words:"how long an answer may take, and 1s more for each 8 KiB; 0 means 10s"`
 	// DrainTimeout is how long requests in flight may take once Serve's
 	// context is done; 0 means 10 s.
-	DrainTimeout time.Duration
+	DrainTimeout time.Duration `flag:"drain-timeout" min:"0s" words:"how long requests in flight may take when stopping; 0 means 10s"`
 	// Logger gets what the server does and what goes wrong, but no line per
 	// request; nil means no log.
 	Logger *slog.Logger
@@ -43,13 +47,6 @@ type Config struct {
 const (
 	EventLoop  = "event_loop"
 	Goroutines = "goroutines"
-)
-
-const (
-	maxThreads      = 256
-	defaultMaxConns = 16384
-	defaultTimeout  = 10 * time.Second
-	defaultIdle     = 2 * time.Minute
 )
 
 // Limits that are not for choosing.
@@ -65,57 +62,43 @@ const (
 	drainLinger = 100 * time.Millisecond
 )
 
-// validate fills in what is 0 and names every mistake.
-func (c *Config) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("static: "+format, args...)) }
+// Validate returns every mistake in c but those of Dir and Page.
+func (c Config) Validate() error {
+	err := setting.Check(c)
 	if c.Addr == "" {
-		bad("Addr is empty: want host:port or unix:PATH")
+		err = errors.Join(err, setting.At(&c, &c.Addr).Wrong("is missing: an address such as :8080"))
 	}
+	if ok, why := eventLoops(); c.Engine == EventLoop && !ok {
+		err = errors.Join(err, setting.At(&c, &c.Engine).Wrong("is %s: %s", c.Engine, why))
+	}
+	return err
+}
+
+// complete fills in what is 0, or returns every mistake.
+func (c Config) complete() (Config, error) {
+	const timeout, idle, conns = 10 * time.Second, 2 * time.Minute, 16384
+	err := c.Validate()
 	if (c.Dir == "") == (c.Page.body == nil) {
-		bad("want either Dir or Page")
+		err = errors.Join(err, errors.New("one of Dir and Page is needed"))
 	}
-	switch ok, why := eventLoops(); {
-	case c.Engine == "" && ok:
-		c.Engine = EventLoop
-	case c.Engine == "":
-		c.Engine = Goroutines
-	case c.Engine == EventLoop && !ok:
-		bad("Engine is %s: %s", c.Engine, why)
-	case c.Engine != EventLoop && c.Engine != Goroutines:
-		bad("Engine is %q: want %s or %s", c.Engine, EventLoop, Goroutines)
+	if err != nil {
+		return c, fmt.Errorf("static: %w", err)
 	}
-	if c.Threads == 0 {
-		c.Threads = min(runtime.GOMAXPROCS(0), maxThreads)
+	engine := Goroutines
+	if ok, _ := eventLoops(); ok {
+		engine = EventLoop
 	}
-	if c.Threads < 1 || c.Threads > maxThreads {
-		bad("Threads is %d: want 0 to %d", c.Threads, maxThreads)
-	}
-	if c.MaxConns == 0 {
-		c.MaxConns = defaultMaxConns
-	}
-	if c.MaxConns < 0 {
-		bad("MaxConns is %d: want 0 or more", c.MaxConns)
-	}
-	for _, d := range []struct {
-		name     string
-		value    *time.Duration
-		fallback time.Duration
-	}{
-		{"HeaderTimeout", &c.HeaderTimeout, defaultTimeout}, {"IdleTimeout", &c.IdleTimeout, defaultIdle},
-		{"WriteTimeout", &c.WriteTimeout, defaultTimeout}, {"DrainTimeout", &c.DrainTimeout, defaultTimeout},
-	} {
-		if *d.value == 0 {
-			*d.value = d.fallback
-		}
-		if *d.value < 0 {
-			bad("%s is %v: want 0 or more", d.name, *d.value)
-		}
-	}
+	c.Engine = cmp.Or(c.Engine, engine)
+	c.Threads = cmp.Or(c.Threads, min(runtime.GOMAXPROCS(0), 256))
+	c.MaxConns = cmp.Or(c.MaxConns, conns)
+	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, timeout)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, idle)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, timeout)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, timeout)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return errors.Join(errs...)
+	return c, nil
 }
 
 // writeTime is how long an answer of n bytes may take.

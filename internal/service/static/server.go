@@ -37,7 +37,8 @@ type engine interface {
 // Listen opens the directory and binds the address of c. Connections wait until
 // Serve is called, which must follow.
 func Listen(c Config) (*Server, error) {
-	if err := c.validate(); err != nil {
+	c, err := c.complete()
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{config: c, log: c.Logger, start: time.Now()}

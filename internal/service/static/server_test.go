@@ -75,10 +75,10 @@ func TestConfig(t *testing.T) {
 		give Config
 		want []string // "" is no error
 	}{
-		{Config{}, []string{"Addr is empty", "either Dir or Page"}},
-		{Config{Addr: "x", Dir: ".", Page: page}, []string{"either Dir or Page"}},
+		{Config{}, []string{"http is missing", "one of Dir and Page"}},
+		{Config{Addr: "x", Dir: ".", Page: page}, []string{"one of Dir and Page"}},
 		{Config{Addr: "127.0.0.1:0", Page: page, Engine: "steam", Threads: -1, MaxConns: -1, IdleTimeout: -1},
-			[]string{"Engine is", "Threads is -1", "MaxConns is -1", "IdleTimeout is -1ns"}},
+			[]string{`engine is "steam"`, "threads is -1", "max-conns is -1", "idle-timeout is -1ns"}},
 		{Config{Addr: "127.0.0.1:0", Dir: "/does/not/exist"}, []string{"does/not/exist"}},
 		{Config{Addr: "127.0.0.1:x", Page: page}, []string{"cannot listen on"}},
 	} {
