@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"contend/finding"
@@ -112,6 +113,16 @@ func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
 	}, func(c Cell) bool { return !isRefused(finding.GeneratorSaturated.Code)(c) })
 }
 
+// inFakeTime measures an arm in this process that only sleeps.
+func inFakeTime(t *testing.T, d func(at time.Duration) time.Duration, plan load.Plan) (c Cell) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		plan.Timer = load.RuntimeTimer
+		c = measured(t, inThisProcess(d), plan)
+	})
+	return c
+}
+
 func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
 	t.Helper()
 	c, err := Measure(t.Context(), arm, plan)
@@ -159,8 +170,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 
 // Two callers of 10 ms each can do 200 of the 1000 arrivals per second.
 func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
-	t.Parallel()
-	c := measured(t, inThisProcess(always(10*time.Millisecond)), load.Plan{VUs: 2, Pacer: load.ConstantRate(1000), Duration: 300 * time.Millisecond})
+	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: load.ConstantRate(1000), Duration: 300 * time.Millisecond})
 	if !isRefused("rate_missed")(c) {
 		t.Errorf("completed %d of %d", c.Completed, c.Planned)
 	}
@@ -169,12 +179,11 @@ func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
 // Random arrivals at 80 % of what four callers can do wait for a free one for
 // about as long as they take: no arrival is lost, but times are the callers'.
 func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
-	t.Parallel()
 	pacer, err := load.ParsePacer("poisson:320")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := measured(t, inThisProcess(always(10*time.Millisecond)), load.Plan{VUs: 4, Pacer: pacer, Iterations: 300, Seed: 1})
+	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 4, Pacer: pacer, Iterations: 300, Seed: 1})
 	if reason := refuse(c, "response_p99_ns"); reason == nil || reason.Code != "start_lag" {
 		t.Errorf("refused because of %v; start lag p99 %v, response time p99 %v", reason, c.StartLag.Quantile(0.99), c.Response.Quantile(0.99))
 	}
@@ -197,9 +206,6 @@ func TestSlowGeneratorIsRefused(t *testing.T) {
 }
 
 func TestUnsteadyServersAreRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a steady state is looked for in 10 s and more")
-	}
 	const ms = float64(time.Millisecond)
 	swinging := func(at time.Duration) time.Duration { // three waves in 11 s, the longest 9 times the shortest
 		return time.Duration(10 * ms * (1 + 0.8*math.Sin(2*math.Pi*3*at.Seconds()/11)))
@@ -215,8 +221,7 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 		"leaking, arrivals by plan": {leaking, load.ConstantRate(100), "response_p99_ns"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := measured(t, inThisProcess(x.d), load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
+			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
 			refusal, found := Judge(c, x.metric)
 			if refusal == nil || !finding.NotSteady.In(found) {
 				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)

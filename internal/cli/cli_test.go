@@ -176,7 +176,7 @@ func TestExitCodes(t *testing.T) {
 		{"lab ended before it began", ended, []string{"lab", "grpc-guard", "-o", ""}, io.Discard, exitInterrupted},
 		{"guard ended before it began", ended, []string{"guard", "mutex"}, io.Discard, exitInterrupted},
 		{"pipe ended before it began", ended, []string{"pipe", "chan"}, io.Discard, exitInterrupted},
-		{"no arguments", t.Context(), nil, io.Discard, exitDone},
+		{"no arguments", t.Context(), []string{}, io.Discard, exitDone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var errs bytes.Buffer
