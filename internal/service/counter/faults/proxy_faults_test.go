@@ -157,8 +157,9 @@ func TestProxyCuts(t *testing.T) {
 	if err := c.ends(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("a cut connection: %v, want %v", err, syscall.ECONNRESET)
 	}
-	if n := p.tolls.cut.Load(); n != 1 {
-		t.Errorf("%d pieces cut: want 1", n)
+	// What is left of the piece may have been echoed, and cut, before the connection ended.
+	if n := p.tolls.cut.Load(); n < 1 || n > 2 {
+		t.Errorf("%d pieces cut: want 1 or 2", n)
 	}
 }
 

@@ -16,13 +16,14 @@ type fault struct {
 }
 
 // counts are what a fault may have changed.
-type counts struct{ refused, lost, swallowed, cut, waited int64 }
+type counts struct{ refused, lost, delayed, swallowed, cut, waited int64 }
 
 func (f *fleet) counts(c *crowd) counts {
 	now := counts{refused: c.refused.Load(), lost: c.lost.Load()}
 	if f.proxy != nil {
 		load := func(n *atomic.Int64) int64 { return n.Load() }
-		now.swallowed, now.cut, now.waited = load(&f.proxy.tolls.swallowed), load(&f.proxy.tolls.cut), load(&f.proxy.tolls.waited)
+		tolls := &f.proxy.tolls
+		now.delayed, now.swallowed, now.cut, now.waited = load(&tolls.delayed), load(&tolls.swallowed), load(&tolls.cut), load(&tolls.waited)
 	}
 	return now
 }

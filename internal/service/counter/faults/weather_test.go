@@ -14,9 +14,10 @@ func weathers() []fault {
 	swallowed := func(f *fleet, c *crowd, since counts) bool { return f.counts(c).swallowed > since.swallowed }
 	return []fault{
 		{name: "latency and jitter", hold: 500 * time.Millisecond, end: clear,
-			begin: turn(weather{latency: time.Millisecond, jitter: 3 * time.Millisecond})},
-		{name: "dropped connections", begin: func(f *fleet) { f.proxy.sever(false) }, end: nothing},
-		{name: "reset connections", begin: func(f *fleet) { f.proxy.sever(true) }, end: nothing},
+			begin: turn(weather{latency: time.Millisecond, jitter: 3 * time.Millisecond}),
+			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).delayed > since.delayed }},
+		{name: "dropped connections", begin: sever(false), end: nothing},
+		{name: "reset connections", begin: sever(true), end: nothing},
 		{name: "cuts in the middle of data", hold: 300 * time.Millisecond, end: clear,
 			begin: turn(weather{jitter: time.Millisecond, cut: 0.02}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
@@ -36,6 +37,13 @@ func weathers() []fault {
 }
 
 func turn(w weather) func(*fleet) { return func(f *fleet) { f.proxy.become(w) } }
+
+// sever ends the connections of the replicas, of which there must be some.
+func sever(reset bool) func(*fleet) {
+	return func(f *fleet) {
+		eventually(f.t, "a connection is ended", func() bool { return f.proxy.sever(reset) > 0 })
+	}
+}
 
 func clear(f *fleet) { f.proxy.become(weather{}) }
 
