@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -75,7 +76,7 @@ func TestBrokenServers(t *testing.T) {
 				}
 				start := time.Now()
 				r := run(t, s.config(make), plan)
-				if took := time.Since(start); took > 2*time.Second {
+				if took := time.Since(start); took > testenv.Patience {
 					t.Errorf("took %v", took)
 				}
 				if n := r.Errored[tt.want]; n == 0 || n != r.Planned {
@@ -88,7 +89,7 @@ func TestBrokenServers(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	s := serve(t, "tcp", echo(0))
-	s.stop()
+	address := testenv.HeldAddress(t)
 	for _, open := range []bool{false, true} {
 		plan := load.Plan{VUs: 3, Duration: 100 * time.Millisecond}
 		if open {
@@ -96,16 +97,16 @@ func TestRefused(t *testing.T) {
 		}
 		for _, each := range []bool{false, true} {
 			c := s.config(plain)
-			c.CloseEach = each
+			c.Address, c.CloseEach = address, each
 			start := time.Now()
 			r := run(t, c, plan)
 			if n := r.Errored[load.Refused]; n == 0 || n+r.Dropped != r.Planned {
 				t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
 			}
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > testenv.Patience {
 				t.Errorf("took %v", took)
 			}
-			want := "dial tcp " + s.Addr().String() + ": connect: connection refused"
+			want := "dial tcp " + address + ": connect: connection refused"
 			if got := r.Examples[load.Refused]; got != want {
 				t.Errorf("error is %q, want %q", got, want)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
+
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -60,7 +62,7 @@ func bounded(t *testing.T) Sample {
 	t.Helper()
 	start := time.Now()
 	s := Take()
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > testenv.Patience {
 		t.Errorf("took %v", took)
 	}
 	for _, figure := range []time.Duration{s.RoundTrip, s.Wakeup, s.Loop} {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 func testContext() context.Context { return context.Background() }
@@ -36,7 +38,7 @@ func ended(t *testing.T, s *Subject) {
 	t.Helper()
 	select {
 	case <-s.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("the subject did not end")
 	}
 }

@@ -275,7 +275,7 @@ func received(t *testing.T, answer string, run func(address string)) *http.Reque
 	select {
 	case r := <-requests:
 		return r
-	case <-time.After(10 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("nothing was sent")
 		return nil
 	}

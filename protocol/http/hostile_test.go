@@ -179,23 +179,19 @@ func TestHostileServersAreErrorsOfTheirKind(t *testing.T) {
 }
 
 func TestARunOfFullSizeEndsInTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes four seconds")
-	}
 	t.Parallel()
-	plan := load.Plan{VUs: 2, Duration: 3 * time.Second}
+	plan := load.Plan{VUs: 2, Duration: time.Second}
 	var wg sync.WaitGroup
 	for name, serve := range map[string]func(net.Conn){
 		"never answers": hang,
-		"dribbles":      say(time.Second, strings.Split(ok200+"\r\n", "")...),
+		"dribbles":      say(time.Second/2, strings.Split(ok200+"\r\n", "")...),
 		"endless body":  endless(ok200+"\r\n", strings.Repeat("x", 500), 5*time.Millisecond),
 	} {
 		for _, run := range runners() {
 			wg.Go(func() {
 				start := time.Now()
 				r := run(t, Config{URL: "http://" + wiretest.Listen(t, serve)}, plan)
-				const slack = 2 * time.Second // of a busy machine
-				if took := time.Since(start); took > plan.Duration+load.DefaultGrace+slack {
+				if took := time.Since(start); took > plan.Duration+load.DefaultGrace+testenv.Patience {
 					t.Errorf("%s, %s: took %v", name, r.Engine, took)
 				}
 				if r.Planned != 2 || r.Unfinished != 2 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -165,7 +166,7 @@ func TestHandshakesWithoutEnd(t *testing.T) {
 					if r.Completed > 0 || r.Planned != r.Unfinished+r.Errored[load.Timeout] || (timeout > 0) != (r.Errored[load.Timeout] > 0) {
 						t.Errorf("completed %d, planned %d, unfinished %d, errors %v", r.Completed, r.Planned, r.Unfinished, r.Errored)
 					}
-					if took > earlyDialTimeout+3*time.Second {
+					if took > earlyDialTimeout+testenv.Patience {
 						t.Errorf("took %v", took)
 					}
 				})

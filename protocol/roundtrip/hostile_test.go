@@ -42,8 +42,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if !reflect.DeepEqual(out, load.Outcome{}) {
 			t.Errorf("outcome %+v beside an error", out)
 		}
-		const slack = time.Second // of a busy machine
-		if limit := hostileTimeout + hostileTimeout/10 + slack; took > limit {
+		if limit := hostileTimeout + testenv.Patience; took > limit {
 			t.Errorf("took %v, allowed %v: %v", took, limit, err)
 		}
 		if load.KindOf(err) == load.Timeout && took < hostileTimeout {

@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	"go.uber.org/goleak"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -146,8 +147,7 @@ func run(t testing.TB, target *Target, plan load.Plan) *load.Result {
 	if grace == 0 {
 		grace = load.DefaultGrace
 	}
-	const slack = time.Second // of a busy machine
-	if took := time.Since(start); took > plan.Duration+grace+slack && plan.Duration > 0 {
+	if took := time.Since(start); took > plan.Duration+grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}
 	return result

@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
+
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // hang is how long a test waits for what should happen at once.
-const hang = 10 * time.Second
+const hang = testenv.Patience
 
 // onBoth runs a test with every engine of this system.
 func onBoth(t *testing.T, test func(t *testing.T, engine string)) {
