@@ -55,7 +55,7 @@ func (r *runner) bothClients(ctx context.Context, p Part, arm trial.Arm, a *repo
 	}
 	defer func() { err = errors.Join(err, live.Stop(context.WithoutCancel(ctx))) }()
 	for _, vus := range p.Load.VUs {
-		c := clients{live: live, vus: vus, keepAlive: !override(p.Target, p.Arms[arm.Name].Target).NoKeepAlive}
+		c := clients{live: live, vus: vus, keepAlive: p.Arms[arm.Name].Target.Over(p.Target).Get("no_keepalive") != "true"}
 		if err := c.alternate(ctx, p); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func (r *runner) arm(p Part, name string) trial.Arm {
 	opener := r.options.Opener
 	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
 	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
-		live, err := r.start(ctx, setup, arm.Subject, override(p.Target, arm.Target), opener)
+		live, err := r.start(ctx, setup, arm.Subject, arm.Target.Over(p.Target), opener)
 		if err == nil && live.Subject != nil && slices.Contains(r.file.Analyses, roundTripsName) {
 			r.trips.readAtStop(live, partArm{p.Name, name})
 		}
@@ -98,7 +98,7 @@ func override[T any](base, over T) T {
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
-func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, spec protocol.Spec, opener protocol.Opener) (*trial.Live, error) {
+func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, target protocol.Target, opener protocol.Opener) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
 	if subjectName != "" {
@@ -110,16 +110,16 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 			return nil, err
 		}
 		release = r.subjects[subjectName].release
-		spec.URL = strings.ReplaceAll(spec.URL, "{{addr}}", s.addr)
+		target = target.With("url", strings.ReplaceAll(target.URL(), "{{addr}}", s.addr))
 		if s.process != nil {
 			live.Subject = s.process
 		}
 	}
-	opened, err := opener.Open(ctx, spec)
+	opened, err := opener.Open(ctx, target)
 	if err != nil {
 		return nil, errors.Join(err, release(ctx))
 	}
-	live.Address, live.Target = spec.URL, opened
+	live.Address, live.Target = target.URL(), opened
 	live.Stop = func(ctx context.Context) error { return errors.Join(closeTarget(opened), release(ctx)) }
 	return live, nil
 }

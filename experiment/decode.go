@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"contend/protocol"
+	"contend/setting"
 )
 
 // A decoder reads a tree of YAML into Go values and notes every mistake and
@@ -25,6 +28,12 @@ func newDecoder(m *mistakes) *decoder {
 }
 
 func (d *decoder) findHomes(t reflect.Type, path string) {
+	if t == reflect.TypeFor[protocol.Target]() {
+		for _, s := range protocol.Settings() {
+			d.homes[s.Path] = path
+		}
+		return
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		for _, f := range fieldsOf(t) {
@@ -71,6 +80,8 @@ func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
 		return
 	}
 	switch kind := into.Kind(); {
+	case into.Type() == reflect.TypeFor[protocol.Target]():
+		into.Set(reflect.ValueOf(protocol.Target(d.settings(n, path, protocol.Settings()))))
 	case kind == reflect.Struct:
 		d.object(n, into, path)
 	case kind == reflect.Map:
@@ -150,6 +161,54 @@ func (d *decoder) object(n ast.Node, into reflect.Value, path string) {
 		}
 		d.unknown(key, path, names)
 	})
+}
+
+// settings reads a mapping of names of settings to values.
+func (d *decoder) settings(n ast.Node, path string, known []setting.Setting) setting.Values {
+	given := setting.Values{}
+	names := make([]string, len(known))
+	for i, s := range known {
+		names[i] = s.Path
+	}
+	d.entries(n, path, func(key, path string, e *ast.MappingValueNode) {
+		i := slices.Index(names, key)
+		if i < 0 {
+			d.unknown(key, path, names)
+		} else if value, ok := d.given(e.Value, path, known[i]); ok {
+			given[key] = value
+		}
+	})
+	return given
+}
+
+// given reads the value of a setting as text, or as lists and mappings of texts.
+func (d *decoder) given(n ast.Node, path string, s setting.Setting) (v setting.Value, ok bool) {
+	list, isList := n.(*ast.SequenceNode)
+	if fields := s.Fields(); isList && fields != nil {
+		v.Items = []setting.Values{}
+		for i, item := range list.Values {
+			child := fmt.Sprintf("%s[%d]", path, i)
+			d.places[child] = d.placeOf(item, path)
+			v.Items = append(v.Items, d.settings(item, child, fields))
+		}
+		return v, true
+	}
+	items := []ast.Node{n}
+	if isList {
+		items = list.Values
+	}
+	for i, item := range items {
+		child := path
+		if isList {
+			child = fmt.Sprintf("%s[%d]", path, i)
+		}
+		at := d.placeOf(item, path)
+		d.places[child] = at
+		var text string
+		d.scalar(item, reflect.ValueOf(&text).Elem(), child)
+		v.Texts, v.Places = append(v.Texts, text), append(v.Places, setting.Place{Line: at.line, Column: at.column})
+	}
+	return v, true
 }
 
 func (d *decoder) unknown(key, path string, names []string) {

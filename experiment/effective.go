@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,24 +10,38 @@ import (
 	"time"
 
 	"contend/protocol"
+	"contend/setting"
 	"contend/trial"
 )
 
 // target checks the fields of a target where they stand; any may be unset.
-func (v *validator) target(path string, s protocol.Spec) {
-	if s.Rows == "" {
-		v.placeholders(path+".url", s.URL, urlPlaceholder)
+func (v *validator) target(path string, t protocol.Target) {
+	if t.Get("rows") == "" {
+		v.placeholders(path+".url", t.URL(), urlPlaceholder)
 	}
-	if s.URL != "" {
-		scheme, rest, ok := strings.Cut(s.URL, ":")
-		if !ok || rest == "" || !slices.Contains(protocol.Schemes(), scheme) {
-			v.add(path+".url", "%q does not begin with a known scheme: %s", s.URL, oneOf(scheme, protocol.Schemes()))
-		}
+	for _, m := range setting.Mistakes(t.Check()) {
+		v.targetMistake(path+"."+m.Path(), m)
 	}
-	for i, line := range s.Header {
-		if name, _, ok := strings.Cut(line, ":"); !ok || strings.TrimSpace(name) == "" {
-			v.add(fmt.Sprintf("%s.header[%d]", path, i), "%q is not of the form \"Name: value\"", line)
-		}
+}
+
+// targetMistake notes a mistake at the place of its value.
+func (v *validator) targetMistake(path string, m *setting.Mistake) {
+	at := v.place(path)
+	if m.At != (setting.Place{}) {
+		at = place{m.At.Line, m.At.Column}
+	}
+	if !v.unread[path] {
+		v.addAt(at, path, "%s", m.Text())
+	}
+}
+
+// wholeTarget notes what is wrong with a target as it is opened, at the layer
+// that gives it.
+func (v *validator) wholeTarget(prefix, arm string, t protocol.Target) {
+	for _, m := range setting.Mistakes(t.Validate()) {
+		path := cmp.Or(m.Path(), "url")
+		name, _, _ := strings.Cut(path, "[")
+		v.targetMistake(strings.TrimSuffix(v.whereTarget(prefix, arm, name), name)+path, m)
 	}
 }
 
@@ -68,9 +83,7 @@ func (v *validator) asRun(prefix string, p Part) {
 		return
 	}
 	for _, name := range sortedKeys(p.Arms) {
-		if err := override(p.Target, p.Arms[name].Target).Validate(); err != nil {
-			v.addOnce(v.whereTarget(prefix, name, "url"), "arm %s: %v", name, err)
-		}
+		v.wholeTarget(prefix, name, p.Arms[name].Target.Over(p.Target))
 	}
 	if _, err := p.Load.plan(); err != nil {
 		v.add(prefix+"load", "%v", err)
@@ -127,20 +140,17 @@ func in(p Part) string {
 // effectiveTarget checks what an arm is driven through.
 func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	arm := p.Arms[name]
-	spec := override(p.Target, arm.Target)
-	if spec.Data != "" && spec.DataFile != "" {
-		v.addOnce(v.whereTarget(prefix, name, "data_file"), "is set beside data: allowed is one of them")
-	}
+	url := arm.Target.Over(p.Target).URL()
 	path := v.whereTarget(prefix, name, "url")
 	s, ok := v.file.Subjects[arm.Subject]
-	usesAddr := strings.Contains(spec.URL, "{{addr}}")
+	usesAddr := strings.Contains(url, "{{addr}}")
 	switch {
-	case spec.URL == "":
+	case url == "":
 		v.missing(path, "the arm %s%s has no url to drive", name, in(p))
 	case usesAddr && arm.Subject == "":
-		v.add(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", spec.URL, name, in(p))
+		v.add(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", url, name, in(p))
 	case usesAddr && ok && s.URL == "" && s.Command+s.Serve != "" && !s.getsAddr():
-		v.add("subjects."+arm.Subject, "the command has neither {{addr}} nor {{port}}, so the arm %s cannot be reached at %q", name, spec.URL)
+		v.add("subjects."+arm.Subject, "the command has neither {{addr}} nor {{port}}, so the arm %s cannot be reached at %q", name, url)
 	}
 }
 
@@ -214,21 +224,12 @@ func (v *validator) cleared() {
 	parts := v.file.effectiveParts("")
 	for i, p := range v.file.Parts {
 		prefix := partPath(i) + "."
-		v.clears(prefix+"target", v.file.Target, p.Target)
 		v.clears(prefix+"load", v.file.Load, p.Load)
 		v.clears(prefix+"compare", v.file.Compare, p.Compare)
 		v.clears(prefix+"sweep", v.file.Sweep, p.Sweep)
-		v.clearingArms(prefix, override(v.file.Target, p.Target), p.Arms)
 		v.clearingProfiles(prefix, parts[i], p.Profiles)
 	}
-	v.clearingArms("", v.file.Target, v.file.Arms)
 	v.clearingProfiles("", parts[0], v.file.Profiles)
-}
-
-func (v *validator) clearingArms(prefix string, base protocol.Spec, arms map[string]Arm) {
-	for _, name := range sortedKeys(arms) {
-		v.clears(prefix+"arms."+name+".target", base, arms[name].Target)
-	}
 }
 
 func (v *validator) clearingProfiles(prefix string, base Part, profiles map[string]Profile) {

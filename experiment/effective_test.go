@@ -81,11 +81,11 @@ func TestEffectiveArms(t *testing.T) {
 		t.Errorf("arms are %+v, want one per subject", parts[0].Arms)
 	}
 	p := parts[1]
-	if got := override(p.Target, p.Arms["a"].Target); got.URL != "http://{{addr}}/own" || got.Method != "POST" || got.Data != "y" {
+	if got := p.Arms["a"].Target.Over(p.Target); got.URL() != "http://{{addr}}/own" || got.Get("method") != "POST" || got.Get("data") != "y" {
 		t.Errorf("target of arm a is %+v: want the part's url, the file's method and the arm's data", got)
 	}
-	if got := override(p.Target, p.Arms["c"].Target); got.Data != "x" {
-		t.Errorf("target of arm c has data %q: want that of the file", got.Data)
+	if got := p.Arms["c"].Target.Over(p.Target); got.Get("data") != "x" {
+		t.Errorf("target of arm c has data %q: want that of the file", got.Get("data"))
 	}
 	if !reflect.DeepEqual(p.Expect, []string{"c.errors == 0"}) || !reflect.DeepEqual(parts[0].Expect, []string{"errors == 0"}) {
 		t.Errorf("expectations are %q and %q: a part's own replace those of the file", parts[0].Expect, p.Expect)

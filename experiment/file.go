@@ -79,7 +79,7 @@ type Part struct {
 type Setup struct {
 	// Target is what every arm is driven through; {{addr}} is the subject's
 	// address. Arms may override its fields.
-	Target protocol.Spec `yaml:"target,omitempty"`
+	Target protocol.Target `yaml:"target,omitempty"`
 	// Arms are the alternatives; empty means one arm per subject.
 	Arms    map[string]Arm `yaml:"arms,omitempty"`
 	Load    Load           `yaml:"load,omitempty"`
@@ -100,7 +100,7 @@ type Arm struct {
 	// result. It runs once a round. All arms of a part have it, or none.
 	Document string `yaml:"document,omitempty"`
 	// Target overrides fields of the part's target.
-	Target protocol.Spec `yaml:"target,omitempty"`
+	Target protocol.Target `yaml:"target,omitempty"`
 	// Guard names the design in package guard that this arm puts to the test,
 	// for the analysis guard_bound.
 	Guard string `yaml:"guard,omitempty"`

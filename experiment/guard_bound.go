@@ -87,8 +87,8 @@ func (r *runner) busiest(p Part) (best trial.Cell, ok bool) {
 func (r *runner) oneCaller(ctx context.Context, p Part, arm string) (trial.Cell, error) {
 	p.Arms = maps.Clone(p.Arms)
 	a := p.Arms[arm]
-	if override(p.Target, a.Target).Connections != "" {
-		a.Target.Connections = "shared:1"
+	if a.Target.Over(p.Target).Get("connections") != "" {
+		a.Target = a.Target.With("connections", "shared:1")
 	}
 	p.Arms[arm] = a
 	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Timeout: p.Load.Timeout}

@@ -84,7 +84,7 @@ func measureGuard(ctx context.Context, design string, callers int) (GuardCost, e
 }
 
 func driveGuard(ctx context.Context, design string, callers int) (*load.Result, error) {
-	opened, err := protocol.Opener{}.Open(ctx, protocol.Spec{URL: "guard:" + design + "?kind=add-get"})
+	opened, err := protocol.Opener{}.Open(ctx, protocol.At("guard:"+design+"?kind=add-get"))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.ID != "orders" || f.Target.Method != "POST" || f.Target.ExpectStatus[0] != 201 {
+	if f.ID != "orders" || f.Target.Get("method") != "POST" || f.Target.Get("expect_status") != "201" {
 		t.Errorf("got %+v", f)
 	}
 	if want := (Load{VUs: []int{1, 10, 50}, Duration: 2 * time.Second, Warmup: time.Second}); !reflect.DeepEqual(f.Load, want) {
@@ -149,7 +149,7 @@ func TestMistakesOfForm(t *testing.T) {
 		"no number":        {orders + "profiles: {quick: {load: {vus: [1, ten]}}}\n", `x.yaml:10:36: profiles.quick.load.vus[1]: "ten" is not a whole number`},
 		"no unit":          {orders + "profiles: {quick: {load: {warmup: 2}}}\n", `load.warmup: "2" is no duration, allowed is a number with a unit`},
 		"no per cent":      {orders + "profiles: {quick: {compare: {margin: 0.02}}}\n", `compare.margin: "0.02" is no share, allowed is a number of per cent, as in 2%`},
-		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure: "yes" is not allowed: true or false`},
+		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure: is "yes"; allowed: true, false`},
 		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0]: is a single value, allowed is a list with a cell for each column"},
 	} {
 		t.Run(name, func(t *testing.T) {

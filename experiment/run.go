@@ -199,7 +199,7 @@ func (f *File) effectiveParts(profile string) []Part {
 	list := make([]Part, len(parts))
 	for i, p := range parts {
 		merged := Part{Name: p.Name, Title: p.Title, Setup: override(defaults, p.Setup)}
-		merged.Target = override(defaults.Target, p.Target)
+		merged.Target = p.Target.Over(defaults.Target)
 		merged.Load = override(defaults.Load, p.Load)
 		merged.Compare = override(defaults.Compare, p.Compare)
 		merged.Sweep = override(defaults.Sweep, p.Sweep)

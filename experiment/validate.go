@@ -136,7 +136,7 @@ func (v *validator) arm(path, name string, a Arm) {
 	if words, err := splitWords(a.Document); err != nil || len(words) == 0 {
 		v.add(path+".document", "%q is not allowed: the words of a contend command, quotes in pairs", a.Document)
 	}
-	if a.Subject != "" || a.Guard != "" || !reflect.ValueOf(a.Target).IsZero() {
+	if a.Subject != "" || a.Guard != "" || len(a.Target) > 0 {
 		v.add(path, "subject, target and guard do not apply to an arm with a document: it measures by itself")
 	}
 }

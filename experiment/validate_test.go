@@ -26,7 +26,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os: "plan9" is not known: allowed are linux, darwin, windows`},
 	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url: the placeholder {{port}} is not known: allowed are {{addr}}"},
 	{`url: "http://{{addr}}/orders", `, "", "target.url: is missing: the arm lock has no url to drive"},
-	{"method: POST", "method: POST, data_file: x", "target.data_file: is set beside data: allowed is one of them"},
+	{"method: POST", "method: POST, data_file: x", "target.data_file: is set beside data: give one of them"},
 	{"vus: [1, 10, 50], ", "", "load.vus: is missing: the levels of concurrency"},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus: is missing"},
 	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0]: 1000001 is not allowed: 1 to 1000000"},
@@ -57,7 +57,6 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard: guard: design is "mutx"; allowed: mutex`},
 	{"load:", "profiles: {quick: {load: {warmup: 0s}}}\nload:", "profiles.quick.load.warmup: an empty value does not override 1s"},
 	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline: "none" is no arm`},
-	{"load:", "parts: [{name: a, target: {data: ''}}]\nload:", "parts[0].target.data: an empty value does not override"},
 	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file: is set beside data"},
 	{"load:", "parts: [{name: a b}]\nload:", `parts[0].name: "a b" is not allowed`},
 	{"load:", "parts: [{name: a, expect: [x.errors == 0]}]\nload:", `parts[0].expect[0]: "x" is no arm of part a`},
@@ -126,18 +125,18 @@ func TestValidateWithoutText(t *testing.T) {
 	f := &File{ID: "compare", Title: "b against a"}
 	f.Load = Load{VUs: []int{50}, Duration: time.Second}
 	f.Compare = Compare{Baseline: "A", Margin: 0.02}
-	f.Arms = map[string]Arm{"A": {Target: protocol.Spec{URL: "http://localhost:1/"}}, "B": {Target: protocol.Spec{URL: "http://localhost:2/"}}}
+	f.Arms = map[string]Arm{"A": {Target: protocol.At("http://localhost:1/")}, "B": {Target: protocol.At("http://localhost:2/")}}
 	if err := f.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	f.Load.VUs[0] = 0
 	f.Compare.Metrics = append(f.Compare.Metrics, "speed")
-	f.Arms["B"] = Arm{Target: protocol.Spec{URL: "./server"}}
+	f.Arms["B"] = Arm{Target: protocol.At("./server")}
 	err := f.Validate()
 	for _, want := range []string{
 		"experiment: load.vus[0]: 0 is not allowed: 1 to 1000000",
 		`experiment: compare.metrics[0]: metric "speed" is not one of`,
-		`experiment: arms.B.target.url: "./server" does not begin with a known scheme`,
+		`experiment: arms.B.target.url: "./server" has no scheme, as in`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)

@@ -12,79 +12,109 @@ import (
 	"strings"
 
 	"contend/load"
+	"contend/protocol/grpc"
 	"contend/protocol/guard"
 	"contend/protocol/pipe"
+	"contend/protocol/roundtrip"
+	"contend/protocol/wire"
+	"contend/protocol/ws"
 )
+
+// families are the schemes by the packages that open them. What a target can be
+// asked for are the settings of that package's configuration.
+var families = []family{
+	of(roundtrip.Open, "http://host/path, https://…, http+unix:///path/of/socket:/path", "http", "https", "http+unix"),
+	of(grpc.Open, "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
+	of(ws.Open, "ws://host/path, wss://…", "ws", "wss"),
+	of(guard.Open, "guard:DESIGN", "guard"),
+	of(pipe.Open, "pipe:RUNG", "pipe"),
+	{schemes: []string{"func"}, config: func() any { return new(function) }},
+}
+
+// A family is one package's schemes.
+type family struct {
+	form    string // what its targets look like; "" is not shown
+	schemes []string
+	config  func() any // a pointer to a new configuration
+	open    func(ctx context.Context, config any, around wire.Surroundings) (load.Target, error)
+}
+
+func of[C any](open func(context.Context, C, wire.Surroundings) (load.Target, error), form string, schemes ...string) family {
+	return family{form, schemes, func() any { return new(C) }, func(ctx context.Context, config any, around wire.Surroundings) (load.Target, error) {
+		return open(ctx, *config.(*C), around)
+	}}
+}
+
+// A function is a target of this program.
+type function struct {
+	URL string `json:"target" file:"url" flag:"-"`
+}
+
+// Schemes returns the schemes that a URL can have.
+func Schemes() []string {
+	var all []string
+	for _, f := range families {
+		all = append(all, f.schemes...)
+	}
+	return all
+}
+
+// Forms returns what targets look like, one line for each family of schemes.
+func Forms() []string {
+	var all []string
+	for _, f := range families {
+		if f.form != "" {
+			all = append(all, f.form)
+		}
+	}
+	return all
+}
 
 // An Opener opens targets. The zero value knows all schemes but func: and
 // printing pipelines, and no environment.
 type Opener struct {
+	wire.Surroundings
 	// Funcs make the functions behind func:NAME.
 	Funcs map[string]func() (load.Target, error)
-	// Discard is a command that reads its standard input to the end; printing
-	// pipelines write to it.
-	Discard []string
-	// Env looks up a variable of the environment, for secrets; nil: there is none.
-	Env func(name string) (string, bool)
-	// VUs is the most that will drive the target; the row order per-vu needs it.
-	VUs int
-	// OwnCores says that servers on this machine do not need the cores that this
-	// process may use.
-	OwnCores bool
-	// Seed feeds random rows and placeholders.
-	Seed uint64
 }
 
-// Open resolves the spec's scheme. The returned target is closed by its user
-// if it implements io.Closer.
-func (o Opener) Open(ctx context.Context, s Spec) (load.Target, error) {
-	m, err := o.read(s)
-	if err := errors.Join(s.Validate(), err); err != nil {
-		return nil, err
+// Open opens a target, whose user closes it if it implements io.Closer. The error
+// has every mistake in what was asked for.
+func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
+	f, config, err := t.decode()
+	if err != nil {
+		return nil, t.located(errors.Join(err, canRead(config, o.Env)))
 	}
-	opened, err := o.open(ctx, s, m)
-	if err == nil && s.Engine == "goroutines" {
+	if f.open == nil {
+		return o.function(t)
+	}
+	opened, err := f.open(ctx, config, o.Surroundings)
+	if err != nil {
+		return nil, t.located(err)
+	}
+	if t.Get("engine") == "goroutines" {
 		opened = goroutines{opened}
 	}
-	return opened, err
+	return opened, nil
 }
 
-func (o Opener) open(ctx context.Context, s Spec, m material) (load.Target, error) {
-	scheme, rest, _ := strings.Cut(s.URL, ":")
-	switch scheme {
-	case "http", "https", "http+unix":
-		return o.openHTTP(s, m)
-	case "grpc", "grpcs":
-		return o.openGRPC(ctx, s, m)
-	case "ws", "wss":
-		return openWS(s, m)
-	case "guard":
-		c, err := guard.Parse(s.URL)
-		if err != nil {
-			return nil, err
-		}
-		return opened(guard.New(c))
-	case "pipe":
-		c, err := pipe.Parse(s.URL)
-		if err != nil {
-			return nil, err
-		}
-		c.Discard = o.Discard
-		return opened(pipe.New(c))
+// canRead returns the mistakes in files and secrets.
+func canRead(config any, env func(string) (string, bool)) error {
+	if c, ok := config.(interface {
+		CanRead(env func(string) (string, bool)) error
+	}); ok {
+		return c.CanRead(env)
 	}
-	f, ok := o.Funcs[rest]
+	return nil
+}
+
+func (o Opener) function(t Target) (load.Target, error) {
+	_, name, _ := strings.Cut(t.URL(), ":")
+	f, ok := o.Funcs[name]
 	if !ok {
-		return nil, fmt.Errorf("target %q: no such function (allowed: %s)", s.URL, strings.Join(slices.Sorted(maps.Keys(o.Funcs)), ", "))
+		return nil, fmt.Errorf("target %q: no such function; allowed: %s", t.URL(), strings.Join(slices.Sorted(maps.Keys(o.Funcs)), ", "))
 	}
 	return f()
-}
-
-// opened keeps a nil pointer of a concrete type from looking like a target.
-func opened[T load.Target](t T, err error) (load.Target, error) {
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // goroutines hides that event loops could drive a target.

@@ -3,12 +3,12 @@ package protocol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,7 +17,74 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
+	"contend/protocol/wire"
+	"contend/setting"
 )
+
+// A setting that several schemes know is one flag: it is described once, and has
+// one form.
+func TestSettingsAreDescribedOnce(t *testing.T) {
+	type place struct{ words, form string }
+	found := map[string]place{}
+	for _, f := range families {
+		for _, s := range setting.Of(f.config()) {
+			known, again := found[s.Path]
+			switch {
+			case !again:
+				found[s.Path] = place{s.Words, s.Flag}
+			case known.words != "" && s.Words != "" && known.words != s.Words:
+				t.Errorf("%s is described twice: %q and %q", s.Path, known.words, s.Words)
+			case s.Flag != known.form:
+				t.Errorf("%s has the flags %q and %q", s.Path, known.form, s.Flag)
+			}
+		}
+	}
+	for _, s := range Settings() {
+		if s.Words == "" && s.Flag != "" {
+			t.Errorf("%s is not described", s.Path)
+		}
+	}
+}
+
+func TestTargetsOverride(t *testing.T) {
+	below := At("http://a/").With("method", "PUT").With("header", "A: b")
+	over := Target{}.With("url", "http://b/").With("header").Over(below)
+	if over.URL() != "http://b/" || over.Get("method") != "PUT" || over.Get("header") != "" || below.Get("header") != "A: b" {
+		t.Errorf("%v over %v", over, below)
+	}
+	if err := over.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A mistake knows where its value was given, whichever layer gave it.
+func TestMistakesHaveTheirPlace(t *testing.T) {
+	at := func(line int, texts ...string) setting.Value {
+		v := setting.Value{Texts: texts}
+		for i := range texts {
+			v.Places = append(v.Places, setting.Place{Line: line, Column: i + 1})
+		}
+		return v
+	}
+	target := Target{"http": at(3, "4"), "checks": at(5, "size > 1", "bdy exists"), "wieght": at(6, "1")}.
+		Over(Target{"url": at(1, "http://h/"), "proto": at(2, "a.proto"), "requests": {Items: []setting.Values{{"nmae": at(7, "a")}}}})
+	want := []string{
+		`7:1 requests[0].nmae: is not known; allowed: name, weight, path, method, data, header, expect_status, checks (did you mean "name"?)`,
+		`3:1 http: is "4"; allowed: 1.1, 2, 3`,
+		`2:1 proto: does not apply to http, https, http+unix; allowed: with grpc, grpcs`,
+		`6:1 wieght: is not known`,
+		`5:2 checks[1]: is wrong: check: "bdy exists", position 1: "bdy" is not one of`,
+	}
+	var got []string
+	for _, m := range setting.Mistakes(target.Validate()) {
+		got = append(got, fmt.Sprintf("%d:%d %s: %s", m.At.Line, m.At.Column, m.Path(), m.Text()))
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i], want[i]) {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
 
 func TestOpen(t *testing.T) {
 	function := load.Func(func(context.Context) (load.Outcome, error) { return load.Outcome{}, nil })
@@ -26,7 +93,7 @@ func TestOpen(t *testing.T) {
 	}}
 	for _, url := range []string{"http://localhost:1/", "https://localhost:1/", "http+unix:///tmp/none.sock:/",
 		"ws://localhost:1/", "wss://localhost:1/", "guard:mutex", "guard:inputQ?kind=add-get", "pipe:chan?buffer=10", "func:noop"} {
-		opened, err := opener.Open(t.Context(), Spec{URL: url})
+		opened, err := opener.Open(t.Context(), At(url))
 		if err != nil || opened == nil {
 			t.Errorf("%s: %v, %v", url, opened, err)
 		}
@@ -39,30 +106,32 @@ func TestOpen(t *testing.T) {
 func TestOpenMistakes(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	tests := []struct {
-		spec Spec
+		spec Target
 		want []string // all in the one error
 	}{
-		{Spec{URL: "localhost"}, []string{"no scheme", "grpc"}},
-		{Spec{URL: "ftp://localhost/"}, []string{`"ftp"`, "http, https"}},
-		{Spec{URL: "func:nothing"}, []string{"nothing"}},
-		{Spec{URL: "guard:mutexx"}, []string{"mutexx", "mutex"}},
-		{Spec{URL: "pipe:tube"}, []string{"tube", "chan"}},
-		{Spec{URL: "guard:mutex", Method: "GET", Data: "x", Insecure: true}, []string{"method", "data", "insecure"}},
-		{Spec{URL: "http://localhost/", Connections: "per-vu", Proto: []string{"a"}}, []string{"connections", "proto"}},
-		{Spec{URL: "http://localhost/", Header: []string{"nocolon", ": empty"}}, []string{`"nocolon"`, `": empty"`}},
-		{Spec{URL: "http://localhost/", Checks: []string{"bdy exists"}, RowOrder: "by-vu"}, []string{"bdy", "by-vu", "row_order needs rows"}},
-		{Spec{URL: "http://localhost/", BasicAuth: "a:b", Bearer: "env:X"}, []string{"both basic_auth and bearer", "env:NAME", "no X"}},
-		{Spec{URL: "http://localhost/", Engine: "loops", HTTP: "4", CertFile: missing}, []string{"engine", `"4"`, "go together", missing}},
-		{Spec{URL: "https://localhost/", HTTP: "2", Rows: missing, NoKeepAlive: true}, []string{"no_keepalive", missing}},
-		{Spec{URL: "https://localhost/", HTTP: "3", Checks: []string{"size > 1"}}, []string{"checks do not apply to HTTP/3 here"}},
-		{Spec{URL: "ws://localhost/", Checks: []string{"status == 200"}}, []string{"neither status nor header"}},
-		{Spec{URL: "ws://localhost/", Method: "GET", Match: "luck"}, []string{"method"}},
-		{Spec{URL: "grpc://localhost:1/s/m", Stream: "for-ever", Mode: "send"}, []string{"for-ever", "mode"}},
-		{Spec{URL: "http://localhost/", Data: "x", DataFile: "y"}, []string{"both data and data_file"}},
-		{Spec{URL: "http://localhost/", DataFile: missing}, []string{missing}},
-		{Spec{URL: "https://localhost/", CAFile: missing, Header: []string{"x"}}, []string{missing, `"x"`}},
-		{Spec{URL: "grpc://localhost:1/s/m", Header: []string{"A-bin: !", "b-bin: YQ=="}}, []string{"header A-bin", "not base64"}},
-		{Spec{URL: "grpc://localhost:1/s/m", ExpectStatus: []int{0, 1}, Connections: "many"}, []string{"one expected status", "many"}},
+		{At("localhost"), []string{"no scheme", "grpc"}},
+		{At("ftp://localhost/"), []string{`"ftp"`, "http, https"}},
+		{At("func:nothing"), []string{"nothing"}},
+		{At("guard:mutexx"), []string{"mutexx", "mutex"}},
+		{At("pipe:tube"), []string{"tube", "chan"}},
+		{At("guard:mutex").With("method", "GET").With("data", "x").With("insecure", "true"), []string{"method", "data", "insecure"}},
+		{At("http://localhost/").With("connections", "shared:2").With("proto", "a"), []string{"connections does not apply to HTTP/1.1", "proto does not apply to http, https, http+unix; allowed: with grpc, grpcs"}},
+		{At("http://localhost/").With("header", "nocolon", ": empty"), []string{`"nocolon"`, `": empty"`}},
+		{At("http://localhost/").With("checks", "bdy exists").With("row_order", "by-vu"), []string{"bdy", "by-vu"}},
+		{At("http://localhost/").With("row_order", "per-vu"), []string{"row_order is per-vu, which needs rows"}},
+		{At("http://localhost/").With("basic_auth", "env:Y").With("bearer", "env:X"), []string{"bearer is set beside basic_auth", "no X", "no Y"}},
+		{At("http://localhost/").With("basic_auth", "a:b"), []string{"env:NAME"}},
+		{At("http://localhost/").With("engine", "loops").With("http", "4").With("cert_file", missing), []string{"engine", `"4"`, "go together", missing}},
+		{At("https://localhost/").With("http", "2").With("rows", missing).With("no_keepalive", "true"), []string{"no_keepalive", missing}},
+		{At("https://localhost/").With("http", "3").With("checks", "size > 1"), []string{"checks do not apply to HTTP/3 here"}},
+		{At("ws://localhost/").With("checks", "status == 200"), []string{"neither status nor header"}},
+		{At("ws://localhost/").With("method", "GET").With("match", "luck"), []string{"method"}},
+		{At("grpc://localhost:1/s/m").With("stream", "for-ever").With("mode", "send"), []string{"for-ever", "mode"}},
+		{At("http://localhost/").With("data", "x").With("data_file", "y"), []string{"data_file is set beside data"}},
+		{At("http://localhost/").With("data_file", missing), []string{missing}},
+		{At("https://localhost/").With("ca_file", missing).With("header", "x"), []string{missing, `"x"`}},
+		{At("grpc://localhost:1/s/m").With("header", "A-bin: !", "b-bin: YQ=="), []string{"A-bin is wrong", "not base64"}},
+		{At("grpc://localhost:1/s/m").With("expect_status", "0", "1").With("connections", "many"), []string{"expect_status has 2 values; allowed: one", "many"}},
 	}
 	for _, tt := range tests {
 		opened, err := Opener{}.Open(t.Context(), tt.spec)
@@ -78,17 +147,9 @@ func TestOpenMistakes(t *testing.T) {
 	}
 }
 
-func TestBinaryMetadata(t *testing.T) {
-	got, err := Spec{Header: []string{"X: YQ==", "K-Bin: /wA=", "k-bin: /wA", "e-bin:"}}.metadata()
-	want := map[string][]string{"x": {"YQ=="}, "k-bin": {"\xff\x00", "\xff\x00"}, "e-bin": {""}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, %v; want %q", got, err, want)
-	}
-}
-
 // A gRPC server that is not there is not a mistake in the words.
 func TestUnreachableGRPC(t *testing.T) {
-	opened, err := Opener{}.Open(t.Context(), Spec{URL: "grpc://" + testenv.HeldAddress(t) + "/s/m"})
+	opened, err := Opener{}.Open(t.Context(), At("grpc://"+testenv.HeldAddress(t)+"/s/m"))
 	var reached *load.Error
 	if !errors.As(err, &reached) || reached.Kind != load.Refused || opened != nil {
 		t.Errorf("opened %v, error %v; want kind refused", opened, err)
@@ -100,7 +161,7 @@ func TestDataFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Opener{}).Open(t.Context(), Spec{URL: "http://localhost/", DataFile: file}); err != nil {
+	if _, err := (Opener{}).Open(t.Context(), At("http://localhost/").With("data_file", file)); err != nil {
 		t.Error(err)
 	}
 }
@@ -112,19 +173,19 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := func(name string) (string, bool) { return "do-not-show", name == "SECRET" }
-	for _, s := range []Spec{
-		{URL: "http://localhost/", BasicAuth: "file:" + file}, // no user:password
-		{URL: "http://localhost/", BasicAuth: "env:SECRET"},
-		{URL: "http://localhost/", Bearer: "do-not-show"},
-		{URL: "http://localhost/", BasicAuth: "do-not-show:password"},
-		{URL: "grpc://localhost:1/s/m", Header: []string{"key-bin: do-not-show"}},
+	for _, s := range []Target{
+		At("http://localhost/").With("basic_auth", "file:"+file), // no user:password
+		At("http://localhost/").With("basic_auth", "env:SECRET"),
+		At("http://localhost/").With("bearer", "do-not-show"),
+		At("http://localhost/").With("basic_auth", "do-not-show:password"),
+		At("grpc://localhost:1/s/m").With("header", "key-bin: do-not-show"),
 	} {
-		_, err := Opener{Env: env}.Open(t.Context(), s)
+		_, err := Opener{Surroundings: wire.Surroundings{Env: env}}.Open(t.Context(), s)
 		if err == nil || strings.Contains(err.Error(), "do-not-show") {
 			t.Errorf("%v", err)
 		}
 	}
-	if _, err := (Opener{Env: env}).Open(t.Context(), Spec{URL: "http://localhost/", Bearer: "env:SECRET"}); err != nil {
+	if _, err := (Opener{Surroundings: wire.Surroundings{Env: env}}).Open(t.Context(), At("http://localhost/").With("bearer", "env:SECRET")); err != nil {
 		t.Error(err)
 	}
 }
@@ -137,8 +198,10 @@ func TestRequestsInheritTheBody(t *testing.T) {
 		bodies <- r.Method + " " + string(body)
 	}))
 	defer server.Close()
-	opened, err := Opener{}.Open(t.Context(), Spec{URL: server.URL + "/", Method: "POST", Data: "common",
-		Requests: []Request{{Name: "a"}, {Name: "b", Data: "own"}}})
+	text := func(s string) setting.Value { return setting.Value{Texts: []string{s}} }
+	target := At(server.URL+"/").With("method", "POST").With("data", "common")
+	target["requests"] = setting.Value{Items: []setting.Values{{"name": text("a")}, {"name": text("b"), "data": text("own")}}}
+	opened, err := Opener{}.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +224,7 @@ func TestOwnCores(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for own, want := range map[bool]int{false: 2, true: 4} {
-		opened, err := Opener{OwnCores: own}.Open(t.Context(), Spec{URL: "http://127.0.0.1:1/"})
+		opened, err := Opener{Surroundings: wire.Surroundings{OwnCores: own}}.Open(t.Context(), At("http://127.0.0.1:1/"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,9 @@ import (
 type Mistake struct {
 	// Setting is the one that it is about; its zero value speaks of none.
 	Setting Setting
+	// In is the path to the struct of the setting, as in "requests[1].", if that is
+	// an element of another.
+	In string
 	// Index is the element of a list that is wrong, or -1.
 	Index int
 	// Problem follows the name, as in "is 7" or "is missing".
@@ -29,7 +32,7 @@ type Mistake struct {
 type Place struct{ Line, Column int }
 
 // Error calls the setting by its name.
-func (m *Mistake) Error() string { return m.called(m.Setting.Name) }
+func (m *Mistake) Error() string { return m.called(m.In + m.Setting.Name) }
 
 // Text is the mistake without a name: the problem, what is allowed and what was
 // probably meant.
@@ -47,9 +50,9 @@ func (m *Mistake) Text() string {
 // Path is that of the value in a file, as in load.vus[1].
 func (m *Mistake) Path() string {
 	if m.Index >= 0 {
-		return fmt.Sprintf("%s[%d]", m.Setting.Path, m.Index)
+		return fmt.Sprintf("%s%s[%d]", m.In, m.Setting.Path, m.Index)
 	}
-	return m.Setting.Path
+	return m.In + m.Setting.Path
 }
 
 func (m *Mistake) called(name string) string { return strings.TrimSpace(name + " " + m.Text()) }
@@ -103,7 +106,10 @@ func FlagErrors(err error) error {
 	said := map[string]bool{}
 	for _, m := range Mistakes(err) {
 		name := m.Setting.Name
-		if m.Setting.Flag != "" {
+		switch {
+		case m.In != "":
+			name = "--" + m.In + name
+		case m.Setting.Flag != "":
 			name = "--" + m.Setting.Flag
 		}
 		text := m.called(name)

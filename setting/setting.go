@@ -162,6 +162,14 @@ func (s Setting) List() bool {
 	return s.field.Type.Kind() == reflect.Slice && !isText(s.field.Type)
 }
 
+// Fields returns the settings of the elements if these are structs, else nil.
+func (s Setting) Fields() []Setting {
+	if t := s.field.Type; t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && !isText(t.Elem()) {
+		return Of(reflect.New(t.Elem()).Interface())
+	}
+	return nil
+}
+
 // Bool says whether the setting is true or false.
 func (s Setting) Bool() bool { return s.element().Kind() == reflect.Bool }
 

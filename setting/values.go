@@ -2,6 +2,7 @@ package setting
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,6 +16,9 @@ type Values map[string]Value
 // A Value is what was given for one setting, as text.
 type Value struct {
 	Texts []string // the elements of a list, or one
+	// Items are given instead of Texts where the elements are structs with settings
+	// of their own.
+	Items []Values
 	// Places are where the texts stand in a file; none for flags.
 	Places []Place
 }
@@ -102,10 +106,15 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		if s.List() {
 			m.Index = i
 		}
-		if i < len(given.Places) {
-			m.At = given.Places[i]
-		}
+		m.At = given.place(i)
 		errs = append(errs, m)
+	}
+	if given.Items != nil {
+		return s.readItems(given, form)
+	}
+	if n := len(given.Texts); !s.List() && n != 1 && form == InFile {
+		note(0, &Mistake{Setting: s, Index: -1, Problem: fmt.Sprintf("has %d values", n), Allowed: "one", Unreadable: true})
+		return reflect.Value{}, errors.Join(errs...)
 	}
 	if s.List() {
 		field.Set(reflect.MakeSlice(field.Type(), len(given.Texts), len(given.Texts)))
@@ -123,6 +132,48 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		field = reflect.Value{}
 	}
 	return field, errors.Join(errs...)
+}
+
+// readItems reads a list of structs.
+func (s Setting) readItems(given Value, form Form) (reflect.Value, error) {
+	if s.Fields() == nil {
+		m := s.Wrong("is a list of mappings")
+		m.Allowed, m.At = s.form(), given.place(0)
+		return reflect.Value{}, m
+	}
+	list := reflect.MakeSlice(s.field.Type, len(given.Items), len(given.Items))
+	var errs []error
+	for i, item := range given.Items {
+		into := list.Index(i).Addr().Interface()
+		known := Of(into)
+		found := Mistakes(Fill(into, item, form))
+		for _, name := range Foreign(known, item, form) {
+			found = append(found, Unknown(name, known, item, form))
+		}
+		for _, m := range found {
+			m.In = fmt.Sprintf("%s[%d].%s", form.Name(s), i, m.In)
+			errs = append(errs, m)
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// place is where a text stands in a file, if that is known.
+func (v Value) place(i int) Place {
+	if i < len(v.Places) {
+		return v.Places[i]
+	}
+	return Place{}
+}
+
+// Unknown is the mistake that a given name is none of the settings'.
+func Unknown(name string, known []Setting, given Values, form Form) *Mistake {
+	names := make([]string, len(known))
+	for i, s := range known {
+		names[i] = form.Name(s)
+	}
+	return &Mistake{Setting: Setting{Name: name, Path: name}, Index: -1, Problem: "is not known", Allowed: strings.Join(names, ", "),
+		Meant: Nearest(name, names), At: given[name].place(0)}
 }
 
 // readOne reads a text that must be allowed.

@@ -11,6 +11,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/subject"
 )
 
@@ -56,7 +57,7 @@ func burnFor(d time.Duration) {
 // generatorRole measures a server as an arm of a comparison is measured and
 // prints the cell.
 func generatorRole() error {
-	spec := protocol.Spec{Engine: "goroutines"}
+	spec := protocol.Target{}.With("engine", "goroutines")
 	c, err := Measure(context.Background(), serverArm(spec, "/"), load.Plan{VUs: 16, Warmup: 200 * time.Millisecond, Duration: time.Second})
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func generatorRole() error {
 }
 
 // serverArm is a server of its own process, driven over HTTP.
-func serverArm(spec protocol.Spec, path string) Arm {
+func serverArm(target protocol.Target, path string) Arm {
 	return Arm{Name: "server", Start: func(ctx context.Context, _ Setup) (*Live, error) {
 		s, err := subject.Start(ctx, subject.Config{Name: "server", Command: []string{os.Args[0]},
 			Env: []string{roleKey + "=server", addrKey + "={{addr}}"}, Ready: subject.Ready{HTTP: "/"}})
@@ -73,8 +74,8 @@ func serverArm(spec protocol.Spec, path string) Arm {
 			return nil, err
 		}
 		live := &Live{Subject: s, Address: "http://" + s.Addr("") + path, Stop: s.Stop}
-		spec.URL = live.Address
-		live.Target, err = protocol.Opener{VUs: load.MaxVUs}.Open(ctx, spec)
+		opener := protocol.Opener{Surroundings: wire.Surroundings{VUs: load.MaxVUs}}
+		live.Target, err = opener.Open(ctx, target.With("url", live.Address))
 		return live, err
 	}}
 }

@@ -95,7 +95,7 @@ func TestThrottledGeneratorIsRefused(t *testing.T) {
 }
 
 func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
-	arm := serverArm(protocol.Spec{}, "/")
+	arm := serverArm(protocol.Target{}, "/")
 	start := arm.Start
 	arm.Start = func(ctx context.Context, s Setup) (*Live, error) {
 		live, err := start(ctx, s)
@@ -137,7 +137,7 @@ func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
 // uses, both are.
 func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
-		return measured(t, serverArm(protocol.Spec{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
+		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
 	}, func(c Cell) bool {
 		refusal, found := Judge(c, Throughput)
 		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
@@ -145,7 +145,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 }
 
 func TestWrongAnswersAreRefused(t *testing.T) {
-	c := measured(t, serverArm(protocol.Spec{}, "/wrong"), load.Plan{VUs: 2, Duration: 50 * time.Millisecond})
+	c := measured(t, serverArm(protocol.Target{}, "/wrong"), load.Plan{VUs: 2, Duration: 50 * time.Millisecond})
 	if !isRefused("errors")(c) {
 		t.Errorf("not refused: failed %d of %d", c.Failed, c.Planned)
 	}

@@ -25,6 +25,7 @@ import (
 	"contend/bench/internal/paired"
 	"contend/experiment"
 	"contend/load"
+	"contend/protocol"
 	"contend/trial"
 )
 
@@ -49,7 +50,7 @@ func run(ctx context.Context, w io.Writer, contend string, s trial.Study, length
 	}
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	f := &experiment.File{ID: "blocks", Title: "blocks", Subjects: map[string]experiment.Subject{"a": counter, "b": counter}}
-	f.Target.URL = "http://{{addr}}/status/atomic"
+	f.Target = protocol.At("http://{{addr}}/status/atomic")
 	plan := load.Plan{VUs: 20, Duration: s.Measured, Timeout: 5 * time.Second}
 	f.Load = experiment.Load{VUs: []int{plan.VUs}, Duration: s.Measured}
 	f.Compare.Baseline = "a"

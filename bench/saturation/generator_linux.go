@@ -11,6 +11,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/subject"
 	"contend/trial"
 )
@@ -45,7 +46,7 @@ func start(ctx context.Context, w io.Writer, contend string, c testCase) (*trial
 		return nil, err
 	}
 	live := &trial.Live{Subject: server, Address: "http://" + server.Addr("") + "/status/atomic", Stop: server.Stop}
-	live.Target, err = protocol.Opener{VUs: c.VUs}.Open(ctx, protocol.Spec{URL: live.Address, NoKeepAlive: c.Fresh})
+	live.Target, err = protocol.Opener{Surroundings: wire.Surroundings{VUs: c.VUs}}.Open(ctx, protocol.At(live.Address).With("no_keepalive", fmt.Sprint(c.Fresh)))
 	if err == nil {
 		_, err = fmt.Fprintln(w, server.PID())
 	}

@@ -23,6 +23,7 @@ import (
 	"contend/experiment"
 	"contend/internal/redisserver"
 	"contend/load"
+	"contend/protocol"
 	"contend/trial"
 )
 
@@ -93,8 +94,8 @@ func (b *bench) arm(design string) trial.Arm {
 	f := &experiment.File{ID: "shared", Title: "shared",
 		Subjects: map[string]experiment.Subject{design: {Command: command, Ready: experiment.Ready{HTTP: "/ready"}}}}
 	f.Arms = map[string]experiment.Arm{design: {Subject: design}}
-	f.Target.URL = "http://{{addr}}" + path
-	f.Target.ExpectStatus = []int{200}
+	f.Target = protocol.At("http://{{addr}}" + path)
+	f.Target = f.Target.With("expect_status", "200")
 	return f.Arm(design, experiment.Options{Seed: b.seed})
 }
 

@@ -12,6 +12,7 @@ import (
 	"contend/bench/internal/paired"
 	"contend/experiment"
 	"contend/load"
+	"contend/protocol"
 	"contend/trial"
 	"contend/usl"
 )
@@ -36,7 +37,7 @@ func subjects(w io.Writer, contend string) map[string]*experiment.File {
 func serving(s experiment.Subject, path string) *experiment.File {
 	f := &experiment.File{ID: "sweep", Title: "sweep", Subjects: map[string]experiment.Subject{"server": s}}
 	f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
-	f.Target.URL = "http://{{addr}}" + path
+	f.Target = protocol.At("http://{{addr}}" + path)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/experiment"
+	"contend/protocol"
 	"contend/report"
 	"contend/trial"
 )
@@ -39,7 +40,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 	for name, command := range of.commands {
 		f.Subjects[name] = experiment.Subject{Command: command}
 	}
-	f.Target.URL = of.url
+	f.Target = protocol.At(of.url)
 	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: s.warmup, Timeout: 5 * time.Second}
 	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Precision: s.precision, Metrics: s.metrics}
 	if err := f.Validate(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"contend/experiment"
 	"contend/load"
+	"contend/protocol"
 	"contend/report"
 	"contend/setting"
 	"contend/trial"
@@ -121,7 +122,7 @@ func (c *calibrate) arms(d trial.CalibrationDesign) ([]trial.Arm, error) {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	f := &experiment.File{ID: "calibrate", Title: "the counter against itself",
 		Subjects: map[string]experiment.Subject{"A": counter, "B": counter}}
-	f.Target.URL = "http://{{addr}}/status/atomic"
+	f.Target = protocol.At("http://{{addr}}/status/atomic")
 	f.Load = experiment.Load{VUs: []int{c.level}, Duration: d.Study.Measured}
 	f.Compare.Baseline = "A"
 	opener, err := newOpener()

@@ -35,7 +35,7 @@ func newCompare(a *app) *cobra.Command {
 		Args:              arguments(2, "two targets or documents, or with --url two commands"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if stored, err := areFiles(args); c.spec.URL == "" && (stored || err != nil) {
+			if stored, err := areFiles(args); c.spec.url == "" && (stored || err != nil) {
 				return a.compareStored(cmd, c, args, err)
 			}
 			return a.compare(cmd.Context(), c, args)
@@ -47,7 +47,7 @@ func newCompare(a *app) *cobra.Command {
 }
 
 type compareFlags struct {
-	spec    protocol.Spec
+	spec    targetFlags
 	load    experiment.Load
 	compare experiment.Compare
 	level   int
@@ -64,7 +64,7 @@ type compareFlags struct {
 func (c *compareFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.given = f.Changed
-	f.StringVar(&c.spec.URL, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
+	f.StringVar(&c.spec.url, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
 	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
 	f.DurationVarP(&c.load.Duration, "duration", "d", 150*time.Millisecond, "measured length of a block")
 	f.DurationVar(&c.load.Warmup, "warmup", 500*time.Millisecond, "per arm and round")
@@ -80,7 +80,7 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
 	complete(cmd, "metric", defaultMetrics())
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
-	specFlags(cmd, &c.spec)
+	c.spec.flags(cmd)
 	c.out.flags(cmd)
 }
 
@@ -102,11 +102,11 @@ func (c *compareFlags) file(args []string) *experiment.File {
 	for _, m := range c.metrics {
 		f.Compare.Metrics = append(f.Compare.Metrics, trial.Metric(m))
 	}
-	f.Target = c.spec
+	f.Target = c.spec.target()
 	f.Arms = map[string]experiment.Arm{}
 	for i, name := range []string{"A", "B"} {
-		if c.spec.URL == "" {
-			f.Arms[name] = experiment.Arm{Target: protocol.Spec{URL: args[i]}}
+		if c.spec.url == "" {
+			f.Arms[name] = experiment.Arm{Target: protocol.At(args[i])}
 			continue
 		}
 		if f.Subjects == nil {
@@ -138,21 +138,19 @@ func (c *compareFlags) unset() error {
 
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error {
 	f := c.file(args)
-	if err := errors.Join(c.unset(), inFlags(f.Validate()), a.pins.check("--url", c.spec.URL != "")); err != nil {
+	if err := errors.Join(c.unset(), inFlags(f.Validate()), a.pins.check("--url", c.spec.url != "")); err != nil {
 		return usage(err)
 	}
 	o := experiment.Options{Seed: c.seed}
 	if c.duet {
 		var err error
-		if o.Duet, err = a.pins.duet(c.spec.URL != ""); err != nil {
+		if o.Duet, err = a.pins.duet(c.spec.url != ""); err != nil {
 			return usage(err)
 		}
 	}
-	if c.spec.URL == "" {
+	if c.spec.url == "" {
 		for _, url := range args {
-			spec := c.spec
-			spec.URL = url
-			opened, err := open(ctx, spec, nil)
+			opened, err := open(ctx, c.spec.target().With("url", url), nil)
 			if err != nil {
 				return err
 			}

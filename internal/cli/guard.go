@@ -44,7 +44,7 @@ func newGuard(a *app) *cobra.Command {
 		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full\n" +
 			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := in.exclude(cmd); in.spec.URL != "" || err != nil {
+			if err := in.exclude(cmd); in.spec.url != "" || err != nil {
 				return in.run(cmd.Context(), errors.Join(err, in.prepare(args)))
 			}
 			if err := g.prepare(args, cmd.Flags().Changed("callers")); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"reflect"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 // inside sets what guards cost in process beside what a call of a server costs.
 type inside struct {
 	*app
-	spec    protocol.Spec // its URL is that of --inside
+	spec    targetFlags // its URL is that of --inside
 	command string
 	vus     int
 	window  time.Duration
@@ -36,18 +35,18 @@ type inside struct {
 
 func (i *inside) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&i.spec.URL, "inside", "", "how much the choice of a guard can change at the most inside the server of this `URL`")
+	f.StringVar(&i.spec.url, "inside", "", "how much the choice of a guard can change at the most inside the server of this `URL`")
 	f.StringVar(&i.command, "command", "", "with --inside: start this `command`; {{addr}} is its address")
 	f.IntVarP(&i.vus, "concurrency", "c", defaultVUs, "with --inside: `number` of virtual users")
 	f.DurationVarP(&i.window, "duration", "d", 2*time.Second, "with --inside: measured length of each look at the server")
 	f.DurationVar(&i.timeout, "timeout", defaultTimeout, "with --inside: limit of one iteration; 0: none")
-	specFlags(cmd, &i.spec)
+	i.spec.flags(cmd)
 }
 
 // exclude refuses the flags of the one way to call the command in the other.
 func (i *inside) exclude(cmd *cobra.Command) error {
 	wrong, text := []string{"concurrency", "duration", "timeout", "command"}, "--%s needs --inside"
-	if i.spec.URL != "" {
+	if i.spec.url != "" {
 		wrong, text = []string{"kind", "callers", "full", "section", "seed"}, "--inside and --%s exclude each other"
 	}
 	var errs []error
@@ -56,7 +55,7 @@ func (i *inside) exclude(cmd *cobra.Command) error {
 			errs = append(errs, fmt.Errorf(text, name))
 		}
 	}
-	if i.spec.URL == "" && !reflect.ValueOf(i.spec).IsZero() {
+	if i.spec.url == "" && len(i.spec.given) > 0 {
 		errs = append(errs, errors.New("flags of a target need --inside"))
 	}
 	return errors.Join(errs...)
@@ -87,7 +86,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
-	if err := checkServer(ctx, i.spec, i.command, mistakes); err != nil {
+	if err := checkServer(ctx, i.spec.target(), i.command, mistakes); err != nil {
 		return err
 	}
 	doc := newDocument("guard")
@@ -114,7 +113,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean(), Near: near(i.spec.URL)}
+	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean(), Near: near(i.spec.url)}
 	var names []string
 	for _, d := range i.designs {
 		names = append(names, d.Name)
@@ -123,22 +122,22 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.spec.URL, Status: "done",
+	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.spec.url, Status: "done",
 		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs, doc.Calibration)}}, nil
 }
 
 // drive measures the server once; calls of gRPC share a connection where there
 // is one caller, so that the call alone is timed.
 func (i *inside) drive(ctx context.Context, doc *report.Document, name string, vus int) (trial.Cell, error) {
-	spec := i.spec
-	if vus == 1 && strings.HasPrefix(spec.URL, "grpc") {
-		spec.Connections = "shared:1"
+	target := i.spec.target()
+	if vus == 1 && strings.HasPrefix(target.URL(), "grpc") {
+		target = target.With("connections", "shared:1")
 	}
 	opener, err := newOpener()
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	arm := ofServer(spec, i.command).Arm("", experiment.Options{Opener: opener})
+	arm := ofServer(target, i.command).Arm("", experiment.Options{Opener: opener})
 	plan := load.Plan{VUs: vus, Warmup: i.window / 5, Duration: i.window, Timeout: i.timeout}
 	cell, err := trial.Measure(ctx, arm, plan)
 	if err != nil {
@@ -160,9 +159,9 @@ func near(text string) bool {
 }
 
 // ofServer is the file of one target, served by the command if there is one.
-func ofServer(spec protocol.Spec, command string) *experiment.File {
-	f := &experiment.File{ID: "server", Title: spec.URL}
-	f.Target = spec
+func ofServer(target protocol.Target, command string) *experiment.File {
+	f := &experiment.File{ID: "server", Title: target.URL()}
+	f.Target = target
 	f.Arms = map[string]experiment.Arm{"": {}}
 	if command != "" {
 		f.Subjects = map[string]experiment.Subject{"server": {Command: command}}

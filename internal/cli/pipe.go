@@ -211,7 +211,7 @@ func (l *ladder) run(ctx context.Context) error {
 }
 
 func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {
-	opened, err := opener.Open(ctx, protocol.Spec{URL: s.url})
+	opened, err := opener.Open(ctx, protocol.At(s.url))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/internal/redisserver"
-	"contend/protocol"
+	"contend/protocol/wire"
 )
 
 // redisVariable is the variable of the environment in place of --redis.
@@ -50,7 +50,7 @@ func (r *redisFlags) config(cmd *cobra.Command) (redisserver.Config, error) {
 		}
 	}
 	if r.auth != "" {
-		secret, err := protocol.ReadSecret("--redis-auth", r.auth, os.LookupEnv)
+		secret, err := wire.ReadSecret("--redis-auth", r.auth, os.LookupEnv)
 		switch {
 		case err != nil:
 			errs = append(errs, err)

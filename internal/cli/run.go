@@ -8,12 +8,14 @@ import (
 	"log"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"contend/load"
 	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/setting"
 )
 
@@ -25,7 +27,7 @@ const (
 )
 
 func newRun(a *app) *cobra.Command {
-	var spec protocol.Spec
+	var spec targetFlags
 	var given setting.Values
 	var out output
 	cmd := &cobra.Command{
@@ -33,17 +35,16 @@ func newRun(a *app) *cobra.Command {
 		Short: "Drive one target with one load",
 		Long: "Drive one target with one load and report response time, service time, start lag, throughput of\n" +
 			"right answers, errors by kind, and what must not be believed.\n\n" +
-			"TARGET is http://…, https://…, http+unix://…, grpc://host:port/package.Service/Method, grpcs://…,\n" +
-			"ws://…, wss://…, guard:DESIGN or pipe:RUNG.",
+			"TARGET is one of\n  " + strings.Join(protocol.Forms(), "\n  "),
 		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
 			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
 			indent + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
 		Args:              arguments(1, "one target"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec.URL = args[0]
+			spec.url = args[0]
 			plan, err := runPlan(given)
-			opened, err := a.openFor(cmd.Context(), spec, plan, errors.Join(err, a.pins.check("", false)))
+			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
 				return err
 			}
@@ -53,10 +54,10 @@ func newRun(a *app) *cobra.Command {
 				return failed(err)
 			}
 			defer free()
-			return a.run(cmd.Context(), opened, spec.URL, plan, &out)
+			return a.run(cmd.Context(), opened, spec.url, plan, &out)
 		},
 	}
-	specFlags(cmd, &spec)
+	spec.flags(cmd)
 	given = settingFlags(cmd, setting.Of(runSettings{}))
 	a.pins.generatorFlag(cmd)
 	out.flags(cmd)
@@ -91,19 +92,19 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 // openFor opens a target for one plan, open for one whose number of VUs is not
 // known yet. Mistakes in its words are reported together with those
 // found before; only a server that cannot be reached is no mistake of usage.
-func (a *app) openFor(ctx context.Context, spec protocol.Spec, plan load.Plan, mistakes error) (load.Target, error) {
+func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := newOpener()
 	if err != nil {
 		return nil, failed(err)
 	}
 	opener.VUs, opener.Seed, opener.OwnCores = plan.VUs, plan.Seed, a.pins.ownCores()
-	opened, err := opener.Open(ctx, spec)
+	opened, err := opener.Open(ctx, target)
 	var unreachable *load.Error
 	switch {
 	case ctx.Err() != nil:
 		err = interrupted()
 	case err != nil && !errors.As(err, &unreachable):
-		err = usage(errors.Join(mistakes, err))
+		err = usage(errors.Join(mistakes, setting.FlagErrors(err)))
 	case mistakes != nil:
 		err = usage(mistakes)
 	case err != nil:
@@ -116,8 +117,8 @@ func (a *app) openFor(ctx context.Context, spec protocol.Spec, plan load.Plan, m
 	return opened, nil
 }
 
-func open(ctx context.Context, spec protocol.Spec, mistakes error) (load.Target, error) {
-	return new(app).openFor(ctx, spec, load.Plan{VUs: load.MaxVUs}, mistakes)
+func open(ctx context.Context, target protocol.Target, mistakes error) (load.Target, error) {
+	return new(app).openFor(ctx, target, load.Plan{VUs: load.MaxVUs}, mistakes)
 }
 
 func closeTarget(t load.Target) {
@@ -141,7 +142,7 @@ func newOpener() (protocol.Opener, error) {
 		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
-	return protocol.Opener{Funcs: functions(), Discard: append(me, discardCommand), Env: os.LookupEnv}, err
+	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv}}, err
 }
 
 // runSettings are what describes the load of a run.

@@ -35,9 +35,9 @@ func newSweep(a *app) *cobra.Command {
 		Args:              arguments(1, "one target"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.spec.URL = args[0]
+			s.spec.url = args[0]
 			err := errors.Join(s.check(), a.pins.check("--command", s.command != ""))
-			if err := checkServer(cmd.Context(), s.spec, s.command, err); err != nil {
+			if err := checkServer(cmd.Context(), s.spec.target(), s.command, err); err != nil {
 				return err
 			}
 			if s.rate {
@@ -53,14 +53,14 @@ func newSweep(a *app) *cobra.Command {
 
 // checkServer finds the mistakes in the words of a target before anything is
 // measured; without a command, also a server that cannot be reached.
-func checkServer(ctx context.Context, spec protocol.Spec, command string, mistakes error) error {
+func checkServer(ctx context.Context, target protocol.Target, command string, mistakes error) error {
 	if command == "" {
-		opened, err := open(ctx, spec, mistakes)
+		opened, err := open(ctx, target, mistakes)
 		closeTarget(opened)
 		return err
 	}
-	if !strings.Contains(spec.URL, "{{addr}}") {
-		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", spec.URL))
+	if !strings.Contains(target.URL(), "{{addr}}") {
+		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", target.URL()))
 	}
 	if !strings.Contains(command, "{{addr}}") && !strings.Contains(command, "{{port}}") {
 		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has neither {{addr}} nor {{port}}", command))

@@ -9,13 +9,12 @@ import (
 
 	"contend/experiment"
 	"contend/load"
-	"contend/protocol"
 	"contend/setting"
 	"contend/trial"
 )
 
 type sweepFlags struct {
-	spec    protocol.Spec
+	spec    targetFlags
 	given   setting.Values
 	command string
 	rate    bool
@@ -32,7 +31,7 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	s.given = settingFlags(cmd, slices.Concat(ofLevels(), ofRates()))
 	f.StringVar(&s.command, "command", "", "start this `command` afresh for every visit or attempt; {{addr}} is its address")
 	f.BoolVar(&s.rate, "rate", false, "find the highest arrival rate within the objectives")
-	specFlags(cmd, &s.spec)
+	s.spec.flags(cmd)
 	s.out.flags(cmd)
 }
 
@@ -76,8 +75,8 @@ func (s *sweepFlags) check() error {
 
 // file is the one arm that is swept.
 func (s *sweepFlags) file() *experiment.File {
-	f := &experiment.File{ID: "sweep", Title: s.spec.URL}
-	f.Target = s.spec
+	f := &experiment.File{ID: "sweep", Title: s.spec.url}
+	f.Target = s.spec.target()
 	f.Arms = map[string]experiment.Arm{"": {}}
 	if s.command != "" {
 		f.Subjects = map[string]experiment.Subject{"server": {Command: s.command}}

@@ -34,6 +34,8 @@ package check
 import (
 	"errors"
 	"slices"
+
+	"contend/setting"
 )
 
 // BodyLimit is the proposed limit in bytes for what is kept of a body.
@@ -87,6 +89,19 @@ func Parse(texts ...string) (*Set, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Each returns the mistakes in a list of checks that is the value of a setting.
+func Each(s setting.Setting, texts []string) error {
+	var errs []error
+	for i, text := range texts {
+		if _, err := parse(text); err != nil {
+			m := s.Wrong("is wrong: %v", err)
+			m.Index = i
+			errs = append(errs, m)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Needs returns what the answers must hold.

@@ -24,6 +24,18 @@ const (
 	Random
 )
 
+// Values returns the text forms.
+func (Order) Values() []string { return orders() }
+
+// UnmarshalText reads a text form.
+func (o *Order) UnmarshalText(text []byte) (err error) {
+	*o, err = ParseOrder(string(text))
+	return err
+}
+
+// MarshalText returns the text form.
+func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
 func orders() []string { return []string{"sequential", "per-vu", "random"} }
 
 // ParseOrder reads sequential, per-vu or random.
@@ -33,7 +45,7 @@ func ParseOrder(text string) (Order, error) {
 			return Order(i), nil
 		}
 	}
-	return 0, fmt.Errorf("data: order %q is not one of %s", text, strings.Join(orders(), ", "))
+	return 0, fmt.Errorf("allowed: %s", strings.Join(orders(), ", "))
 }
 
 // String returns what ParseOrder reads.

@@ -36,7 +36,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(test.name, func(b *testing.B) {
 			address, _ := newChatServer(b).start(b, "127.0.0.1:0", noReflection)
 			cfg := chat(address, test.method, test.data)
-			cfg.Messages, cfg.StreamPerVU = test.messages, test.held
+			cfg.Messages, cfg.Stream = test.messages, streamFor(test.held)
 			benchmarkDo(b, cfg)
 		})
 	}

@@ -11,51 +11,68 @@ import (
 	"contend/protocol/wire"
 )
 
-// A Config says what is called and how. Only URL is required.
+// A Config says what is called and how. Only URL is required. The last fields are
+// for Open.
 type Config struct {
 	// URL is grpc://host:port/package.Service/Method, or grpcs:// for TLS. A dot
 	// before Method is accepted too.
-	URL string
+	URL string `json:"target" file:"url" flag:"-"`
 	// Data is the request message as protobuf JSON; empty means {}. For a method
 	// whose client streams it may be several messages, as a JSON array or one
 	// after another, which are sent in turn.
-	Data []byte
+	Data wire.Bytes `file:"data"`
 	// Messages is how many messages an iteration sends when the client streams;
-	// 0 means each of Data's once, or one if StreamPerVU. Of a server stream it is
+	// 0 means each of Data's once, or one if Stream is PerVU. Of a server stream it is
 	// how many an iteration reads before it ends the call; 0 means all. It does
 	// not apply to unary methods.
-	Messages int
-	// StreamPerVU keeps one bidirectional stream per VU open: an iteration is
+	Messages int `file:"messages" min:"0" words:"gRPC streams: *number* of messages sent in an iteration, or read of a server's stream"`
+	// Stream PerVU keeps one bidirectional stream per VU open: an iteration is
 	// Messages messages with their answers, not a call. Nothing but the failure of
 	// an iteration ends the stream; the next iteration opens another.
-	StreamPerVU bool
+	Stream Stream `file:"stream" oneof:"per-iteration,per-vu" default:"per-iteration" words:"gRPC: *per-vu* keeps a bidirectional stream open over iterations"`
 	// Deadline is what the server is told (grpc-timeout) instead of the
 	// iteration's timeout; zero means the same. Only if there is no timeout it
-	// bounds the iteration too. It does not apply to a StreamPerVU.
-	Deadline time.Duration
+	// bounds the iteration too. It does not apply to a stream PerVU.
+	Deadline time.Duration `file:"deadline" min:"0s" words:"gRPC: what the server is told instead of the timeout"`
 	// Metadata is sent with every call. Keys are lower-case; a key that ends
 	// in -bin has binary values. No error repeats a value: it may be a secret.
 	Metadata map[string][]string
 	// ProtoFiles describe the method; without any the server is asked by
 	// reflection (v1, then v1alpha).
-	ProtoFiles []string
+	ProtoFiles []string `file:"proto" list:"repeat" words:".proto *file* that describes the gRPC method (otherwise the server is asked by reflection)"`
 	// ImportPaths are the folders in which ProtoFiles and their imports are
 	// looked up. Empty means the folders of ProtoFiles.
-	ImportPaths []string
+	ImportPaths []string `file:"import_path" list:"repeat" words:"*folder* in which .proto files are looked up"`
 	// Connections says which VUs share a connection; the zero value is per-vu.
-	Connections wire.Connections
+	Connections wire.Connections `file:"connections" default:"shared:1"`
 	// TLS is used with grpcs:// only.
 	TLS wire.TLS
 	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
-	ExpectCode int
+	ExpectCode int `file:"expect_status" min:"0" max:"16"`
 	// OwnCores says that a server on this machine does not need the cores that
 	// this process may use, so that event loops can have them all.
 	OwnCores bool
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
 	// larger one is an error of kind protocol. 0 means 4 MiB, as in every gRPC
 	// library.
-	MaxMessage int
+	MaxMessage int `file:"max_message" unit:"bytes" min:"0" max:"2147483647" words:"largest gRPC or WebSocket message that is taken, in *bytes*"`
+
+	// Header becomes Metadata; the value of a name that ends in -bin is in base64
+	// (standard alphabet, padded or not).
+	Header []wire.Field `file:"header" list:"repeat"`
+	// Engine is obeyed by whoever drives the target.
+	Engine string `file:"engine" oneof:"goroutines"`
+	wire.Common
 }
+
+// A Stream says how long a stream lasts; empty means PerIteration.
+type Stream string
+
+// The lengths of streams.
+const (
+	PerIteration Stream = "per-iteration"
+	PerVU        Stream = "per-vu"
+)
 
 const defaultMaxMessage = 4 << 20
 
@@ -75,10 +92,10 @@ func (c Config) check() error {
 	if c.MaxMessage < 0 || c.MaxMessage > math.MaxInt32 {
 		wrong("largest message %d: want 0 to %d bytes", c.MaxMessage, math.MaxInt32)
 	}
-	if c.StreamPerVU && c.Deadline > 0 {
+	if c.Stream == PerVU && c.Deadline > 0 {
 		wrong("deadline %v: a stream that outlives the iteration has none", c.Deadline)
 	}
-	if c.StreamPerVU && c.Connections.Sharing == wire.PerIteration {
+	if c.Stream == PerVU && c.Connections.Sharing == wire.PerIteration {
 		wrong("connections %v: a stream per VU outlives the iteration", c.Connections)
 	}
 	return errors.Join(append(errs, c.Connections.Check(), checkMetadata(c.Metadata))...)
@@ -89,7 +106,7 @@ func (c Config) call(m method) (call, error) {
 	kind := m.kind()
 	requests, err := m.encode(c.Data)
 	errs := []error{err}
-	if c.StreamPerVU && kind != bidirectional {
+	if c.Stream == PerVU && kind != bidirectional {
 		errs = append(errs, fmt.Errorf("a stream per VU: the method is %v: want a bidirectional stream", kind))
 	}
 	if c.Messages > 0 && kind == unary {
@@ -101,7 +118,7 @@ func (c Config) call(m method) (call, error) {
 	messages := c.Messages
 	if messages == 0 && kind.clientStreams() {
 		messages = len(requests)
-		if c.StreamPerVU {
+		if c.Stream == PerVU {
 			messages = 1
 		}
 	}

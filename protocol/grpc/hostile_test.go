@@ -110,7 +110,7 @@ func hostileCalls() []hostileCall {
 		{"Talk", func(address string) Config { return chat(address, "Talk", threeItems) }},
 		{"held", func(address string) Config {
 			cfg := chat(address, "Talk", threeItems)
-			cfg.StreamPerVU, cfg.Connections.Sharing = true, wire.PerVU
+			cfg.Stream, cfg.Connections.Sharing = PerVU, wire.PerVU
 			return cfg
 		}},
 	}

@@ -33,7 +33,7 @@ func TestRestartInRun(t *testing.T) {
 				cfg := config(address, mode)
 				if call.method != "" {
 					cfg = chat(address, call.method, `{"value": 1}`)
-					cfg.Connections.Sharing, cfg.StreamPerVU = mode, call.name == "held"
+					cfg.Connections.Sharing, cfg.Stream = mode, streamFor(call.name == "held")
 				}
 				runThroughRestart(t, open(t, cfg), stop, restart)
 			})

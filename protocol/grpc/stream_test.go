@@ -71,7 +71,7 @@ func TestStreams(t *testing.T) {
 					server.delay = delay
 					address, _ := server.start(t, "127.0.0.1:0", kind)
 					cfg := chat(address, test.method, test.data)
-					cfg.Messages, cfg.StreamPerVU, cfg.Connections.Sharing = test.messages, test.perVU, mode
+					cfg.Messages, cfg.Stream, cfg.Connections.Sharing = test.messages, streamFor(test.perVU), mode
 					if kind != noReflection {
 						cfg.ProtoFiles = nil
 					}
@@ -140,7 +140,7 @@ func TestStreamPerVU(t *testing.T) {
 	}
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
 	cfg := chat(address, "Talk", threeItems)
-	cfg.StreamPerVU, cfg.Metadata = true, map[string][]string{"authorization": {"Bearer secret"}}
+	cfg.Stream, cfg.Metadata = PerVU, map[string][]string{"authorization": {"Bearer secret"}}
 	target := open(t, cfg)
 	const vus = 3
 	for id := range vus {
@@ -170,7 +170,7 @@ func TestStreamOutlivesRun(t *testing.T) {
 	server := newChatServer(t)
 	address, _ := server.start(t, "127.0.0.1:0", noReflection)
 	cfg := chat(address, "Talk", `{"value": 1}`)
-	cfg.StreamPerVU = true
+	cfg.Stream = PerVU
 	vu := newVU(t, open(t, cfg), 0)
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -241,7 +241,7 @@ func TestStreamTooShort(t *testing.T) {
 			}
 			address, _ := server.start(t, "127.0.0.1:0", noReflection, grpc.StreamInterceptor(endsWell))
 			cfg := chat(address, test.method, `{"value": 2}`)
-			cfg.Messages, cfg.StreamPerVU = 3, test.perVU
+			cfg.Messages, cfg.Stream = 3, streamFor(test.perVU)
 			vu := newVU(t, open(t, cfg), 0)
 			for range 2 { // the next iteration opens another stream
 				out, err := vu.Do(t.Context())
@@ -333,7 +333,7 @@ func TestStreamsInRun(t *testing.T) {
 			server.delay = delay
 			address, _ := server.start(t, "127.0.0.1:0", v1Reflection)
 			cfg := chat(address, test.method, test.data)
-			cfg.ProtoFiles, cfg.Messages, cfg.StreamPerVU = nil, test.messages, test.perVU
+			cfg.ProtoFiles, cfg.Messages, cfg.Stream = nil, test.messages, streamFor(test.perVU)
 			plan := load.Plan{VUs: 4, Iterations: iterations, Timeout: time.Minute}
 			result, err := load.Run(t.Context(), "streams", open(t, cfg), plan)
 			if err != nil || result.Completed != iterations || result.Planned != iterations || result.Statuses[0] != 0 {
@@ -356,4 +356,11 @@ func TestStreamsInRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+func streamFor(perVU bool) Stream {
+	if perVU {
+		return PerVU
+	}
+	return PerIteration
 }

@@ -102,7 +102,7 @@ func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 	}
 	return &Target{
 		dialer: dialer, call: call, sharing: cfg.Connections, ownCores: cfg.OwnCores,
-		metadata: copyMetadata(cfg.Metadata), held: cfg.StreamPerVU,
+		metadata: copyMetadata(cfg.Metadata), held: cfg.Stream == PerVU,
 	}, nil
 }
 

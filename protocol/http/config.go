@@ -15,16 +15,16 @@ import (
 )
 
 // A Config says which request every iteration sends, how, and which answers
-// are right. Only URL must be set.
+// are right. Only URL must be set. What Open alone reads is marked.
 type Config struct {
 	// URL is http://host/path, https://host/path, or, for a Unix socket,
 	// http+unix:///path/of/socket:/path. It must not hold user information,
 	// because URLs are printed in reports: send an Authorization header.
-	URL string
+	URL string `json:"target" file:"url" flag:"-"`
 	// UnixSocket is the path of a socket to connect to instead of URL's host.
-	UnixSocket string
+	UnixSocket string `file:"unix_socket" words:"connect to this *socket* instead of the URL's host"`
 	// Method is the request's method; empty means GET.
-	Method string
+	Method string `file:"method" flag:"method,X" default:"GET" words:"HTTP *method*"`
 	// HTTP10 sends requests of HTTP/1.0. They ask for "Connection: Keep-Alive"
 	// unless keep-alive is off, and the connection is kept only if the answer
 	// says the same.
@@ -39,29 +39,29 @@ type Config struct {
 	// Header is sent in this order. It overrides the fields that are sent
 	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
-	Header []wire.Field
+	Header []wire.Field `file:"header" flag:"header,H" list:"repeat" words:"HTTP header field or gRPC metadata, \"*Name: value*\"; may be repeated"`
 	// Body is sent with its Content-Length in every request.
-	Body []byte
+	Body wire.Bytes `file:"data" words:"*body* to send; for gRPC the message as JSON, or several; the message of a WebSocket"`
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
-	ExpectStatus []int
+	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"right *status* codes (HTTP: 200 to 399 unless given; gRPC: 0)"`
 	// Checks are what a right answer passes besides, in the language of package
 	// protocol/check. A check of the status replaces the usual range. Where a body
 	// is checked, up to check.BodyLimit of it is kept for each virtual user.
-	Checks []string
+	Checks []string `file:"checks" flag:"check" list:"repeat" words:"*check* that a right answer passes, such as 'body contains \"ok\"'; may be repeated"`
 	// Requests are sent in turn, by weight, instead of one request.
-	Requests []Request
+	Requests Requests `file:"requests" words:"JSON *file* with a list of HTTP requests to send by weight"`
 	// Data makes templates (package protocol/data) of the URL's path and query,
 	// of the values in Header and of Body, and fills them for every iteration.
 	// Without it braces are just text.
 	Data *data.Source
 	// Auth identifies us to the server.
-	Auth Auth
+	Auth wire.Auth
 	// SameLength calls an answer wrong, by the check "length", if its body is
 	// not as long as that of the target's first answer.
 	SameLength bool
 	// DisableKeepAlive opens a connection for every iteration.
-	DisableKeepAlive bool
+	DisableKeepAlive bool `file:"no_keepalive" words:"open a new connection for every HTTP iteration"`
 	// Proxy is the host:port of a proxy that is sent the requests for an http
 	// URL instead of the URL's host.
 	Proxy string
@@ -79,6 +79,17 @@ type Config struct {
 	// is spoken over what it returns. It must return promptly once ctx is
 	// done. It may be called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
+
+	// The rest is for Open, which sets the fields above by it.
+
+	// Version chooses HTTP2, or another package.
+	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
+	// Sharing is about HTTP/2 and HTTP/3.
+	Sharing wire.Connections `file:"connections" words:"connections of gRPC, HTTP/2, HTTP/3 and WebSockets: *shared:N*, per-vu or per-iteration"`
+	// Engine is obeyed by whoever drives the target.
+	Engine string `file:"engine" oneof:"goroutines" words:"goroutines: a goroutine for each virtual user, although event loops could do it (*engine*)"`
+	data.Settings
+	wire.Common
 }
 
 // checkWays finds what is wrong with how connections are to be made.

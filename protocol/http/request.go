@@ -74,7 +74,7 @@ func (r *request) appendTo(out, scratch []byte, c *data.Cursor) (all, body []byt
 // mistake at once.
 func (c Config) compile(target string, o origin) (*request, error) {
 	method := c.method()
-	errs := []error{checkMethod(method), c.checkStatuses(), c.Auth.check(c.Header)}
+	errs := []error{checkMethod(method), c.checkStatuses(), checkAuth(c.Auth, c.Header)}
 	given := map[string]string{}
 	for _, f := range c.Header {
 		name := textproto.CanonicalMIMEHeaderKey(f.Name)
@@ -113,7 +113,7 @@ func (c Config) message(target string, given map[string]string, o origin) (*mess
 	}
 	add("Host", text(o.host))
 	add("User-Agent", text("contend"))
-	if credentials := c.Auth.value(); credentials != "" {
+	if credentials := c.Auth.Value(); credentials != "" {
 		add("Authorization", text(credentials))
 	}
 	for _, f := range c.Header {

@@ -1,8 +1,12 @@
 package http
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,20 +24,51 @@ const (
 // from the Config.
 type Request struct {
 	// Name is what results call it. It must be set and differ from the others.
-	Name string
+	Name string `json:"name" file:"name"`
 	// Weight is how often it is sent in proportion to the others, 1 to 1000;
 	// zero means 1.
-	Weight int
+	Weight int `json:"weight" file:"weight" min:"0" max:"1000"`
 	// Path is the path and query that are asked for instead of the URL's.
-	Path string
+	Path string `json:"path" file:"path"`
 	// Method and Body are those of Config.
-	Method string
-	Body   []byte
+	Method string     `json:"method" file:"method"`
+	Body   wire.Bytes `json:"data" file:"data"`
 	// Header comes after Config's, of which it replaces fields of its names.
-	Header []wire.Field
+	Header []wire.Field `json:"header" file:"header" list:"repeat"`
 	// ExpectStatus replaces Config's, and Checks come after them.
-	ExpectStatus []int
-	Checks       []string
+	ExpectStatus []int    `json:"expect_status" file:"expect_status" min:"100" max:"999"`
+	Checks       []string `json:"checks" file:"checks" list:"repeat"`
+}
+
+// Requests are the elements of a file's list. The text form is the name of a JSON
+// file that holds such a list.
+type Requests []Request
+
+// UnmarshalText reads the file.
+func (r *Requests) UnmarshalText(path []byte) error {
+	content, err := os.ReadFile(string(path))
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.DisallowUnknownFields()
+	var list []Request
+	if err := d.Decode(&list); err != nil {
+		return fmt.Errorf("%s:%d: %w", path, lineAt(content, d.InputOffset()), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s:%d: something follows the list", path, lineAt(content, d.InputOffset()))
+	}
+	if len(list) == 0 {
+		return errors.New("the list of requests is empty")
+	}
+	*r = list
+	return nil
+}
+
+// lineAt returns the line of a place in the file, from 1.
+func lineAt(content []byte, offset int64) int {
+	return 1 + bytes.Count(content[:min(int(offset), len(content))], []byte{'\n'})
 }
 
 // compileAll builds the requests and their order.

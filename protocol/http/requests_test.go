@@ -305,10 +305,10 @@ func TestNewRefusesRequests(t *testing.T) {
 		`"b"`:                              {Data: source, Body: []byte("{{b}}")},
 		`Content-Length is counted`:        {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
 		`data: order per-vu`:               {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
-		`a Bearer token and a User`:        {Auth: Auth{User: "me", Bearer: "secret"}},
-		`Auth.Bearer holds a space`:        {Auth: Auth{Bearer: "secret secret"}},
-		`Auth.User holds a colon`:          {Auth: Auth{User: "m:e", Password: "secret"}},
-		`Auth beside a Header`:             {Auth: Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
+		`a Bearer token and a User`:        {Auth: wire.Auth{User: "me", Bearer: "secret"}},
+		`Auth.Bearer holds a space`:        {Auth: wire.Auth{Bearer: "secret secret"}},
+		`Auth.User holds a colon`:          {Auth: wire.Auth{User: "m:e", Password: "secret"}},
+		`Auth beside a Header`:             {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)
@@ -322,7 +322,7 @@ func TestNewRefusesRequests(t *testing.T) {
 }
 
 func TestAuthIsSentAndNeverShown(t *testing.T) {
-	for want, auth := range map[string]Auth{
+	for want, auth := range map[string]wire.Auth{
 		"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==": {User: "Aladdin", Password: "open sesame"}, // RFC 7617, section 2
 		"Bearer mF_9.B5f-4.1JqM":             {Bearer: "mF_9.B5f-4.1JqM"},                // RFC 6750, section 2.1
 	} {
@@ -330,7 +330,7 @@ func TestAuthIsSentAndNeverShown(t *testing.T) {
 		if got := string(targetOf(t, c).requests[0].fixed); !strings.Contains(got, "\r\nAuthorization: "+want+"\r\n") {
 			t.Errorf("sent %q", got)
 		}
-		encoded, err := json.Marshal(struct{ Auth Auth }{auth})
+		encoded, err := json.Marshal(struct{ Auth wire.Auth }{auth})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,8 +44,17 @@ func ParseConnections(text string) (Connections, error) {
 	case sharing == "per-iteration" && !counted:
 		return Connections{Sharing: PerIteration}, nil
 	}
-	return Connections{}, fmt.Errorf("connections %q: want shared:N with N ≥ 1, per-vu or per-iteration", text)
+	return Connections{}, errors.New("allowed: shared:N with N ≥ 1, per-vu, per-iteration")
 }
+
+// UnmarshalText reads the text form.
+func (c *Connections) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseConnections(string(text))
+	return err
+}
+
+// MarshalText returns the text form.
+func (c Connections) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // String returns the text form.
 func (c Connections) String() string {

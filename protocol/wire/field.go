@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"contend/setting"
 )
 
 // A Field is one line of a header.
@@ -10,16 +13,34 @@ type Field struct {
 	Name, Value string
 }
 
+// UnmarshalText reads the form "Name: value".
+func (f *Field) UnmarshalText(text []byte) error {
+	name, value, ok := strings.Cut(string(text), ":")
+	f.Name, f.Value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok || f.Name == "" {
+		return errors.New("not of the form \"Name: value\"")
+	}
+	return nil
+}
+
+// MarshalText returns the form "Name: value".
+func (f Field) MarshalText() ([]byte, error) { return []byte(f.Name + ": " + f.Value), nil }
+
 // Check refuses what no header can hold. No error shows the value: it may be a
 // secret.
 func (f Field) Check() error {
 	switch {
 	case !IsToken(f.Name):
-		return fmt.Errorf("header name %q is not a token of letters, digits and !#$%%&'*+-.^_`|~", f.Name)
+		return wrong("name %q is not a token of letters, digits and !#$%%&'*+-.^_`|~", f.Name)
 	case strings.ContainsFunc(f.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return fmt.Errorf("header %s holds a line break or another control character", f.Name)
+		return wrong("%s holds a line break or another control character", f.Name)
 	}
 	return nil
+}
+
+// wrong is a mistake of a setting whose value is not shown.
+func wrong(format string, args ...any) error {
+	return &setting.Mistake{Setting: setting.Setting{Name: "header"}, Index: -1, Problem: fmt.Sprintf(format, args...)}
 }
 
 // IsToken reports whether s consists of the characters of a method or a field

@@ -11,50 +11,54 @@ import (
 )
 
 // A Config says what every iteration sends, how, and which answers are right.
-// Only URL must be set.
+// Only URL must be set. The last fields are for Open.
 type Config struct {
 	// URL is ws://host/path, or wss:// for TLS. It must not hold user
 	// information, because URLs are printed in reports: send an Authorization
 	// header.
-	URL string
+	URL string `json:"target" file:"url" flag:"-"`
 	// Header is sent with the handshake, beside the fields that it needs.
 	// A field Host overrides the URL's.
-	Header []wire.Field
+	Header []wire.Field `file:"header" list:"repeat"`
 	// Subprotocols are offered to the server, the preferred one first. The
 	// server may choose none of them.
-	Subprotocols []string
+	Subprotocols []string `file:"subprotocols" flag:"subprotocol" list:"repeat" words:"WebSocket: *name* of a subprotocol to offer; may be repeated"`
 	// Mode says what an iteration is; empty means Exchange.
-	Mode Mode
+	Mode Mode `file:"mode" oneof:"exchange,send,receive" default:"exchange" words:"WebSocket: an iteration is an *exchange*, or only send or receive"`
 	// Message is sent by every iteration that sends: text in UTF-8, or anything
 	// if Binary is set.
-	Message []byte
-	Binary  bool
+	Message wire.Bytes `file:"data"`
+	Binary  bool       `file:"binary" words:"WebSocket: messages are binary"`
 	// Match says which answer belongs to which message; empty means ByOrder.
-	Match Match
+	Match Match `file:"match" oneof:"order,id" default:"order" words:"WebSocket: answers belong to messages by *order* or by id"`
 	// IDPath is where Message, then a JSON document, has its id, in the language of
 	// package protocol/jsonpath: "$.id", "$.header['x'][0]". What stands there is
 	// replaced by 1, 2, 3 … for each connection, as a string if a string stands
 	// there. It is set if Match is ByID.
-	IDPath string
+	IDPath string `file:"id_path" words:"WebSocket: JSON *path* of the id in messages, such as $.id"`
 	// AnswerIDPath is where answers have the id; empty means IDPath.
-	AnswerIDPath string
+	AnswerIDPath string `file:"answer_id_path" words:"WebSocket: JSON *path* of the id in answers, if it differs"`
 	// Check returns the name of the check that a message received breaks, "" if
 	// it is right; nil means that all are. It must not keep the message and may
 	// be called concurrently.
 	Check func(message []byte) string
 	// Connections says which VUs share a connection; the zero value is per-vu.
-	Connections wire.Connections
+	Connections wire.Connections `file:"connections"`
 	// Compress offers permessage-deflate without context takeover (RFC 7692).
-	Compress bool
+	Compress bool `file:"compress" words:"WebSocket: offer permessage-deflate"`
 	// MaxMessage is the greatest number of bytes of a message that is received,
 	// compressed or not; 0 means 1 MiB.
-	MaxMessage int
+	MaxMessage int `file:"max_message" unit:"bytes" min:"0"`
 	// TLS applies to wss only.
 	TLS wire.TLS
 	// Dial opens a connection instead of the operating system; TLS, if any, is
 	// spoken over what it returns. It must return promptly once ctx is done. It
 	// may be called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
+
+	// Checks become Check.
+	Checks []string `file:"checks" flag:"check" list:"repeat"`
+	wire.Common
 }
 
 // A Mode says what an iteration is.

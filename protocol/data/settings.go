@@ -1,0 +1,25 @@
+package data
+
+import "contend/setting"
+
+// Settings say which rows fill the placeholders of requests.
+type Settings struct {
+	Rows     string `file:"rows" words:"CSV or JSONL *file* whose rows fill {{column}} in URL, header and body of HTTP"`
+	RowOrder Order  `file:"row_order" default:"sequential" words:"*order* of the rows: sequential, per-vu or random"`
+}
+
+// Check returns what does not go together.
+func (s *Settings) Check() error {
+	if s.RowOrder != Sequential && s.Rows == "" {
+		return setting.At(s, &s.RowOrder).Wrong("is %v, which needs rows", s.RowOrder)
+	}
+	return nil
+}
+
+// Read returns the rows, nil for none.
+func (s *Settings) Read() (*Rows, error) {
+	if s.Rows == "" {
+		return nil, nil
+	}
+	return ReadRows(s.Rows)
+}

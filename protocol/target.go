@@ -1,0 +1,176 @@
+package protocol
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/setting"
+)
+
+// A Target is what is asked for: url and the settings that its scheme knows, by
+// their names in files. It is not changed once it is made.
+type Target setting.Values
+
+// At returns the target of a URL.
+func At(url string) Target { return Target{}.With("url", url) }
+
+// With returns the target with a value in the place of an earlier one.
+func (t Target) With(name string, texts ...string) Target {
+	return Target{name: {Texts: texts}}.Over(t)
+}
+
+// Over returns the target over one below, whose settings it hides.
+func (t Target) Over(below Target) Target {
+	return Target(setting.Values(t).Over(setting.Values(below)))
+}
+
+// Get returns what is given for a setting, "" for nothing.
+func (t Target) Get(name string) string { return strings.Join(t[name].Texts, ",") }
+
+// URL returns the URL.
+func (t Target) URL() string { return t.Get("url") }
+
+// FromFlags returns the target that a command line gives: its values by flags.
+func FromFlags(given setting.Values) Target {
+	t := Target{}
+	for _, s := range Settings() {
+		if value, ok := given[s.Flag]; ok && s.Flag != "" {
+			t[s.Path] = value
+		}
+	}
+	return t
+}
+
+// Settings returns what targets can be asked for, whatever their scheme: one for
+// each name, with the words of the first configuration that has some.
+func Settings() []setting.Setting {
+	var all []setting.Setting
+	for _, f := range families {
+		for _, s := range setting.Of(f.config()) {
+			i := slices.IndexFunc(all, func(known setting.Setting) bool { return known.Path == s.Path })
+			switch {
+			case i < 0:
+				all = append(all, s)
+			case all[i].Words == "":
+				all[i].Words, all[i].Argument = s.Words, s.Argument
+			}
+		}
+	}
+	return all
+}
+
+// Validate returns every mistake that can be seen without opening anything.
+func (t Target) Validate() error {
+	_, _, err := t.decode()
+	return t.located(err)
+}
+
+// Check returns the mistakes in what is given that are such whatever the rest will
+// be: a layer may lack the URL.
+func (t Target) Check() error {
+	var errs []error
+	if _, ok := t["url"]; ok {
+		_, err := t.family()
+		errs = append(errs, err)
+	}
+	for _, s := range Settings() {
+		if value, ok := t[s.Path]; ok {
+			errs = append(errs, check(s.Path, value))
+		}
+	}
+	return t.located(errors.Join(errs...))
+}
+
+// check returns the mistakes in a value, or nil if any family takes it.
+func check(name string, value setting.Value) error {
+	var first error
+	for _, f := range families {
+		for _, s := range setting.Of(f.config()) {
+			if s.Path != name {
+				continue
+			}
+			_, err := s.Read(value, setting.InFile)
+			if err == nil {
+				return nil
+			}
+			first = cmp.Or(first, err)
+		}
+	}
+	return first
+}
+
+// decode resolves the scheme and reads its configuration. Both may be nil beside
+// an error.
+func (t Target) decode() (*family, any, error) {
+	f, err := t.family()
+	if err != nil {
+		return nil, nil, err
+	}
+	config := f.config()
+	errs := []error{setting.Fill(config, setting.Values(t), setting.InFile)}
+	for _, name := range setting.Foreign(setting.Of(config), setting.Values(t), setting.InFile) {
+		errs = append(errs, f.foreign(name))
+	}
+	if v, ok := config.(interface{ Validate() error }); ok {
+		errs = append(errs, v.Validate())
+	}
+	return f, config, errors.Join(errs...)
+}
+
+// family returns that of the URL's scheme.
+func (t Target) family() (*family, error) {
+	url := setting.Pick(Settings(), "target")[0]
+	scheme, _, found := strings.Cut(t.URL(), ":")
+	for i := range families {
+		if found && slices.Contains(families[i].schemes, scheme) {
+			return &families[i], nil
+		}
+	}
+	m := url.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
+	if found {
+		m = url.Wrong("%q has the scheme %q", t.URL(), scheme)
+		m.Meant = setting.Nearest(scheme, Schemes())
+	}
+	m.Allowed = strings.Join(Schemes(), ", ")
+	return nil, m
+}
+
+// foreign is the mistake of a name that the family does not know: what does, or
+// what is known.
+func (f *family) foreign(name string) error {
+	var schemes []string
+	for _, other := range families {
+		if slices.ContainsFunc(setting.Of(other.config()), func(s setting.Setting) bool { return s.Path == name }) {
+			schemes = append(schemes, other.schemes...)
+		}
+	}
+	if schemes == nil {
+		return setting.Unknown(name, setting.Of(f.config()), nil, setting.InFile)
+	}
+	i := slices.IndexFunc(Settings(), func(s setting.Setting) bool { return s.Path == name })
+	m := Settings()[i].Wrong("does not apply to %s", strings.Join(f.schemes, ", "))
+	m.Allowed = fmt.Sprintf("with %s", strings.Join(schemes, ", "))
+	return m
+}
+
+// located says of every mistake in an error where its value was given.
+func (t Target) located(err error) error {
+	switch e := err.(type) {
+	case *setting.Mistake:
+		m := *e
+		if value, i := t[m.Setting.Path], max(0, m.Index); m.At == (setting.Place{}) && i < len(value.Places) {
+			m.At = value.Places[i]
+		}
+		return &m
+	case interface{ Unwrap() []error }:
+		var errs []error
+		for _, one := range e.Unwrap() {
+			errs = append(errs, t.located(one))
+		}
+		return errors.Join(errs...)
+	}
+	return err
+}

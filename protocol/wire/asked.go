@@ -1,0 +1,209 @@
+package wire
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"contend/setting"
+)
+
+// Surroundings are what a target is opened in, beside what is asked for. The zero
+// value knows no environment.
+type Surroundings struct {
+	// Env looks up a variable of the environment, for secrets; nil: there is none.
+	Env func(name string) (string, bool)
+	// VUs is the most that will drive the target; the row order per-vu needs it.
+	VUs int
+	// OwnCores says that servers on this machine do not need the cores that this
+	// process may use.
+	OwnCores bool
+	// Seed feeds random rows and placeholders.
+	Seed uint64
+	// Discard is a command that reads its standard input to the end; printing
+	// pipelines write to it.
+	Discard []string
+}
+
+// Common is what every target with a network can be asked for beside
+// its own settings.
+type Common struct {
+	DataFile  string `file:"data_file" words:"*file* that holds the body"`
+	BasicAuth Secret `file:"basic_auth" words:"where user:password stands: env:NAME or file:PATH (*place*)"`
+	Bearer    Secret `file:"bearer" words:"where a bearer token stands: env:NAME or file:PATH (*place*)"`
+	CAFile    string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
+	Insecure  bool   `file:"insecure" words:"accept any certificate"`
+	CertFile  string `file:"cert_file" words:"*file* with our certificate in PEM form"`
+	KeyFile   string `file:"key_file" words:"*file* with its key in PEM form"`
+}
+
+// Check returns what does not go together, beside a body that is given or not.
+func (c *Common) Check(body Bytes) error {
+	var errs []error
+	if c.DataFile != "" && len(body) > 0 {
+		errs = append(errs, setting.At(c, &c.DataFile).Wrong("is set beside data: give one of them"))
+	}
+	if c.BasicAuth != "" && c.Bearer != "" {
+		errs = append(errs, setting.At(c, &c.Bearer).Wrong("is set beside basic_auth: give one of them"))
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		errs = append(errs, setting.At(c, &c.CertFile).Wrong("and key_file go together"))
+	}
+	return errors.Join(errs...)
+}
+
+// A Material is what files and secrets hold.
+type Material struct {
+	Body []byte // of DataFile
+	Auth Auth
+	TLS  TLS
+}
+
+// Read reads all of it, and reports every mistake.
+func (c *Common) Read(env func(string) (string, bool)) (Material, error) {
+	m := Material{TLS: TLS{Insecure: c.Insecure}}
+	var errs []error
+	for _, file := range []struct {
+		path *string
+		into *[]byte
+	}{{&c.DataFile, &m.Body}, {&c.CAFile, &m.TLS.CA}, {&c.CertFile, &m.TLS.Certificate}, {&c.KeyFile, &m.TLS.Key}} {
+		if *file.path == "" {
+			continue
+		}
+		content, err := os.ReadFile(*file.path)
+		if err != nil {
+			errs = append(errs, setting.At(c, file.path).Wrong("cannot be read: %v", err))
+		}
+		*file.into = content
+	}
+	secret := func(s *Secret) string {
+		if *s == "" || s.Check() != nil {
+			return ""
+		}
+		text, err := s.read(env)
+		if err != nil {
+			errs = append(errs, setting.At(c, s).Wrong("cannot be read: %v", err))
+		}
+		return text
+	}
+	pair := secret(&c.BasicAuth)
+	m.Auth.Bearer = secret(&c.Bearer)
+	var isPair bool
+	if m.Auth.User, m.Auth.Password, isPair = strings.Cut(pair, ":"); pair != "" && !isPair {
+		errs = append(errs, setting.At(c, &c.BasicAuth).Wrong("is wrong: what stands at %s is not user:password", c.BasicAuth))
+	}
+	return m, errors.Join(errs...)
+}
+
+// CanRead returns the mistakes of Read.
+func (c *Common) CanRead(env func(string) (string, bool)) error {
+	_, err := c.Read(env)
+	return err
+}
+
+// A Secret says where a secret stands: env:NAME or file:PATH.
+type Secret string
+
+// Check refuses another form without showing it: it may be the secret itself.
+func (s Secret) Check() error {
+	kind, rest, _ := strings.Cut(string(s), ":")
+	if s == "" || rest != "" && (kind == "env" || kind == "file") {
+		return nil
+	}
+	return &setting.Mistake{Index: -1, Problem: "is not of the form env:NAME or file:PATH"}
+}
+
+// ReadSecret finds what place, env:NAME or file:PATH, stands for, without the space
+// around it in a file. env looks a variable up; nil means that there are none. The
+// error begins with name, and shows neither the secret nor a place of another form,
+// which may be the secret itself.
+func ReadSecret(name, place string, env func(string) (string, bool)) (string, error) {
+	s := Secret(place)
+	err := s.Check()
+	text := ""
+	switch {
+	case place == "":
+		err = errors.New("is empty")
+	case err == nil:
+		if text, err = s.read(env); err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %w", name, err)
+	}
+	return text, nil
+}
+
+func (s Secret) read(env func(string) (string, bool)) (string, error) {
+	kind, rest, _ := strings.Cut(string(s), ":")
+	if kind == "env" {
+		if env != nil {
+			if value, ok := env(rest); ok && value != "" {
+				return value, nil
+			}
+		}
+		return "", fmt.Errorf("the environment has no %s", rest)
+	}
+	content, err := os.ReadFile(rest)
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(content))
+	if secret == "" {
+		return "", fmt.Errorf("%s is empty", rest)
+	}
+	return secret, nil
+}
+
+// Bytes are bytes that are given as text.
+type Bytes []byte
+
+// UnmarshalText takes the text as it is.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	*b = append(Bytes{}, text...)
+	return nil
+}
+
+// MarshalText returns the text.
+func (b Bytes) MarshalText() ([]byte, error) { return b, nil }
+
+// Auth is what a client identifies itself with. Neither errors nor any form of
+// printing show it. The zero value is nothing.
+type Auth struct {
+	// User and Password are those of Basic authentication (RFC 7617).
+	User, Password string
+	// Bearer is a token (RFC 6750), instead of a user.
+	Bearer string
+}
+
+// Format prints that something is set, but not what, whatever the verb.
+func (a Auth) Format(f fmt.State, _ rune) {
+	if a != (Auth{}) {
+		_, _ = f.Write([]byte("(hidden)"))
+	}
+}
+
+// MarshalText hides the same from encoders.
+func (a Auth) MarshalText() ([]byte, error) { return []byte(fmt.Sprint(a)), nil }
+
+// Value returns the value of an Authorization field, "" for none.
+func (a Auth) Value() string {
+	switch {
+	case a.Bearer != "":
+		return "Bearer " + a.Bearer
+	case a.User != "" || a.Password != "":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.User+":"+a.Password))
+	}
+	return ""
+}
+
+// Fields returns the header field of that name, or none.
+func (a Auth) Fields() []Field {
+	if a.Value() == "" {
+		return nil
+	}
+	return []Field{{Name: "Authorization", Value: a.Value()}}
+}
