@@ -10,6 +10,9 @@ var (
 	NothingSucceeded = kind(Kind{Code: "nothing_succeeded",
 		When:   "no right answer arrived; the run exits with 1",
 		Advice: "read the errors by kind"})
+	Miscounted = kind(Kind{Code: "miscounted",
+		When:   "what became of the iterations (right, wrong, no answer, dropped, unfinished: each is counted where it happens) does not add up to what was planned; no verdict",
+		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
 	Errors = kind(Kind{Code: "errors", Warns: 0.001, Refuses: 0.001,
 		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})

@@ -26,6 +26,9 @@ func (r *Result) judge() []finding.Warning {
 	if r.Stopped == Interrupted {
 		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", r.Duration.Round(time.Millisecond))
 	}
+	if known := r.Accounted(); known != r.Planned {
+		warn(finding.Miscounted, "%d iterations were planned, but what became of them adds up to %d", r.Planned, known)
+	}
 	if r.Completed == 0 {
 		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)

@@ -183,10 +183,10 @@ func (p *Pacer) Length() time.Duration {
 	return sum
 }
 
-// Planned returns how many arrivals of the given seed are due in [from, to).
-func (p *Pacer) Planned(seed uint64, from, to time.Duration) int64 {
-	var n int64
-	for s := p.Schedule(seed); ; {
+// Planned returns how many arrivals of the given seed are due in [from, to), up
+// to a limit; 0: none.
+func (p *Pacer) Planned(seed uint64, from, to time.Duration, limit int64) (n int64) {
+	for s := p.Schedule(seed); limit == 0 || n < limit; {
 		due := s.Next()
 		if due >= to {
 			return n
@@ -195,6 +195,7 @@ func (p *Pacer) Planned(seed uint64, from, to time.Duration) int64 {
 			n++
 		}
 	}
+	return limit
 }
 
 // Schedule starts the sequence of due times of a seed. Evenly spaced arrivals

@@ -63,7 +63,7 @@ func TestPlannedArrivals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Planned(1, tt.from, tt.to); got != tt.want {
+		if got := p.Planned(1, tt.from, tt.to, 0); got != tt.want {
 			t.Errorf("%s plans %d arrivals in [%v, %v), want %d", tt.pacer, got, tt.from, tt.to, tt.want)
 		}
 	}

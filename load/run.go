@@ -22,7 +22,7 @@ type run struct {
 	// baton is the right to take the next arrival of an open model. The VU that
 	// holds it waits for the due time itself, passes the baton on and starts:
 	// no hand-over lies between due time and start.
-	baton chan *Schedule
+	baton chan *arrivals
 	timer Waiter
 	kind  Timer
 
@@ -37,7 +37,8 @@ type run struct {
 
 // Run waits abandonAfter for VUs that ignore the end of the run before it
 // returns without them, and a session waits stuckAfter for them before it is
-// driven again.
+// driven again. Event loops heed it: one that does not within stuckAfter is
+// broken.
 const (
 	abandonAfter = 500 * time.Millisecond
 	stuckAfter   = 10 * time.Second
@@ -70,12 +71,12 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	}
 	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
-	for _, shard := range r.shards {
-		shard.close()
-	}
+	r.close()
 	stop()
-	if !watch.finished && !waitFor(done, abandonAfter) {
-		s.pending = done
+	if !watch.finished && !waitFor(done, s.patience()) {
+		if s.pending = done; len(s.loops) > 0 {
+			return nil, fmt.Errorf("load: an event loop has not stopped within %v", stuckAfter)
+		}
 	} else if r.loopErr != nil {
 		return nil, r.loopErr
 	}
@@ -108,12 +109,13 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	}
 	if loops > 0 {
 		for _, s := range r.shards {
-			s.arrivals, s.sharing = plan.Pacer.Schedule(plan.Seed), min(loops, plan.VUs)
+			turn, turns := s.part.Index, min(loops, plan.VUs)
+			s.arrivals = &arrivals{schedule: plan.Pacer.Schedule(plan.Seed), turn: turn, turns: turns, over: turn >= turns}
 		}
 		return r
 	}
-	r.baton = make(chan *Schedule, 1)
-	r.baton <- plan.Pacer.Schedule(plan.Seed)
+	r.baton = make(chan *arrivals, 1)
+	r.baton <- &arrivals{schedule: plan.Pacer.Schedule(plan.Seed), turns: 1}
 	r.timer, r.kind = NewWaiter(ctx, plan.Timer)
 	return r
 }
@@ -162,58 +164,50 @@ func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
 	var free time.Duration
 	for ctx.Err() == nil {
 		it, ok := s.Next(free)
-		if !ok || r.plan.Think > 0 && !think.Wait(it.Due-r.elapsed()) {
+		if !ok || r.plan.Think > 0 && !think.Wait(it.Due-r.elapsed()) || !s.Begin(&it, r.elapsed()) {
 			return
 		}
-		if free, ok = r.iterate(ctx, vu, s, it); !ok {
-			return
-		}
+		free = r.iterate(ctx, vu, s, &it)
 	}
 }
 
 // driveOpen: due = the pacer's time, whichever VU is free.
 func (r *run) driveOpen(ctx context.Context, vu VU, s *Shard) {
 	for {
-		it, ok := r.nextArrival(ctx)
+		it, ok := r.beginNext(ctx, s)
 		if !ok {
 			return
 		}
-		r.iterate(ctx, vu, s, it)
+		it.Start = r.elapsed() // the baton is passed on
+		r.iterate(ctx, vu, s, &it)
 	}
 }
 
-// nextArrival waits for the baton and then for the next due time. It returns
-// false when there is none, or when the measured window has ended meanwhile:
-// what was due and not started is dropped.
-func (r *run) nextArrival(ctx context.Context) (Iteration, bool) {
-	var schedule *Schedule
+// beginNext waits for the baton and for the next arrival, and begins it. It
+// returns false when there is none, or when the measured window has ended
+// meanwhile.
+func (r *run) beginNext(ctx context.Context, s *Shard) (Iteration, bool) {
+	var a *arrivals
 	select {
-	case schedule = <-r.baton:
+	case a = <-r.baton:
 	case <-ctx.Done():
 		return Iteration{}, false
 	}
-	var it Iteration
-	due := schedule.Next()
-	ok := due != maxDue
-	if ok {
-		it, ok = r.limited(min(due, r.plan.windowEnd()))
+	it, ok := r.next(a)
+	if ok && r.timer.Wait(it.Due-r.elapsed()) && s.Begin(&it, r.elapsed()) {
+		a.pop()
+	} else {
+		a.over, ok = true, false
 	}
-	ok = ok && r.timer.Wait(it.Due-r.elapsed()) && r.elapsed() < r.plan.windowEnd()
-	if !ok {
-		schedule = (&Pacer{stages: []stage{{}}}).Schedule(0) // no further arrival for the others
-	}
-	r.baton <- schedule
+	r.baton <- a
 	return it, ok
 }
 
-func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it Iteration) (end time.Duration, ok bool) {
-	if !s.Begin(&it, r.elapsed()) {
-		return 0, false
-	}
+func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it *Iteration) (end time.Duration) {
 	out, err := vu.Do(ctx)
 	end = r.elapsed()
-	s.Finish(&it, end, &out, err)
-	return end, true
+	s.Finish(it, end, &out, err)
+	return end
 }
 
 // watched is what the watching goroutine learned.
@@ -235,6 +229,9 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	meter := startStallMeter(r.parallel, r.threads)
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
+	}
+	if opened == contextDone {
+		r.close() // nothing begins after the end
 	}
 	w.stalled = meter.stop()
 	w.spent = r.edge(WindowCloses).sub(before)
@@ -295,6 +292,13 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
+// close closes the shards; it may be called again.
+func (r *run) close() {
+	for _, s := range r.shards {
+		s.close()
+	}
+}
+
 // result adds up the shards, which are closed. What is derived is still missing.
 func (r *run) result(w watched) *Result {
 	sum := &Result{
@@ -302,13 +306,9 @@ func (r *run) result(w watched) *Result {
 		Counts: r.shards[0].counts, // its histograms are not needed twice: not copied
 		Cost:   w.cost(), Stopped: r.stopReason(w),
 	}
-	var begun int64
-	var last time.Duration
-	for i, s := range r.shards {
-		if i > 0 {
-			sum.Counts.Add(&s.counts)
-		}
-		begun += s.begun.Load()
+	last := r.shards[0].last
+	for _, s := range r.shards[1:] {
+		sum.Counts.Add(&s.counts)
 		last = max(last, s.last)
 	}
 	end := w.closedAt
@@ -317,20 +317,29 @@ func (r *run) result(w watched) *Result {
 	}
 	sum.Duration = max(0, end-r.plan.Warmup)
 	sum.trimSeries()
-	sum.Planned = begun
-	if r.plan.Pacer != nil {
-		sum.Planned = max(begun, min(r.plan.Pacer.Planned(r.plan.Seed, r.plan.Warmup, end), limit(r.plan.Iterations)))
+	if w.finished {
+		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
 	}
-	sum.Dropped = sum.Planned - begun
-	sum.Unfinished = begun - sum.Completed - sum.Failed - sum.ErroredTotal()
+	if r.plan.Pacer != nil {
+		end = min(end+1, r.plan.windowEnd()) // an arrival may have begun at its very end
+		sum.Planned = r.plan.Pacer.Planned(r.plan.Seed, r.plan.Warmup, end, r.plan.Iterations)
+		sum.Dropped = r.drop(r.arrivals(), end)
+	}
 	return sum
 }
 
-func limit(iterations int64) int64 {
-	if iterations == 0 {
-		return math.MaxInt64
+// arrivals returns all those that there are, from drivers that have ended.
+func (r *run) arrivals() []*arrivals {
+	if r.baton != nil {
+		return []*arrivals{<-r.baton} // whoever has it passes it on at the end
 	}
-	return iterations
+	var all []*arrivals
+	for _, s := range r.shards {
+		if s.arrivals.turn < s.arrivals.turns {
+			all = append(all, s.arrivals)
+		}
+	}
+	return all
 }
 
 func (r *run) stopReason(w watched) StopReason {

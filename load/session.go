@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // A Session is a set of VUs made once and driven by any number of runs, one
@@ -76,6 +77,14 @@ func firstOf(errs []error, last error) error {
 		}
 	}
 	return last
+}
+
+// patience is how long a run waits for its drivers to heed its end.
+func (s *Session) patience() time.Duration {
+	if len(s.loops) > 0 {
+		return stuckAfter
+	}
+	return abandonAfter
 }
 
 // Close closes the VUs that can be closed.

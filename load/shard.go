@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,13 +16,12 @@ type Shard struct {
 	part LoopPart
 	// arrivals are those of the open model that fall to this shard, where an
 	// event loop drives it; the VUs of goroutines take theirs from run.baton.
-	arrivals *Schedule
-	sharing  int // shards that share the arrivals
-	arrival  int // index of the next one among all
+	arrivals *arrivals
 
-	begun  atomic.Int64
-	closed atomic.Bool // nothing is begun or recorded any more; set under mu
+	begun  atomic.Int64 // below 0 when nothing may begin any more
 	mu     sync.Mutex
+	closed bool // nothing is recorded any more
+	ended  int64
 	last   time.Duration // latest completion
 	counts Counts
 	_      [64]byte // keeps neighbours off this cache line
@@ -49,58 +49,39 @@ func (s *Shard) Timeout() time.Duration { return s.run.plan.Timeout }
 // Next returns the next iteration, to be begun when it is due, or false when
 // there will be none. In the closed model it is that of the VU that became free
 // at the given time (0: at the start), due after the think time. In the open
-// model it is the next arrival that falls to this shard, for whichever VU is free.
+// model it is the next arrival that falls to this shard, for whichever VU is
+// free, and has to be begun before Next is called again.
 func (s *Shard) Next(free time.Duration) (Iteration, bool) {
-	plan := &s.run.plan
-	if plan.Pacer == nil {
-		due := free
-		if free > 0 {
-			due += plan.Think
-		}
-		return s.run.limited(min(due, plan.windowEnd()))
+	r := s.run
+	if r.plan.Pacer != nil {
+		return r.next(s.arrivals)
 	}
-	due := s.nextArrival()
-	if due == maxDue {
-		return Iteration{}, false
+	due := free
+	if free > 0 {
+		due += r.plan.Think
 	}
-	return s.run.limited(min(due, plan.windowEnd()))
-}
-
-// nextArrival returns the due time of the next arrival that falls to the shard:
-// they are dealt out by turns among the shards that have VUs.
-func (s *Shard) nextArrival() time.Duration {
-	if s.part.Index >= s.sharing {
-		return maxDue
-	}
-	for ; s.arrival%s.sharing != s.part.Index; s.arrival++ {
-		if s.arrivals.Next() == maxDue {
-			return maxDue
-		}
-	}
-	s.arrival++
-	return s.arrivals.Next()
-}
-
-// limited makes an iteration, unless it would be one more than the plan allows.
-func (r *run) limited(due time.Duration) (Iteration, bool) {
-	it := Iteration{Due: due, counted: due >= r.plan.Warmup}
-	return it, !it.counted || due >= r.plan.windowEnd() || r.left.Add(-1) >= 0
+	it := r.iteration(due)
+	return it, !it.counted || r.reserve()
 }
 
 // Begin starts an iteration that is due. It returns false when the measured
 // window has ended, or the run: then nothing more is to be started.
 func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
-	end := s.run.plan.windowEnd()
-	if s.closed.Load() || it.Due >= end || s.run.plan.Pacer != nil && now >= end {
+	r := s.run
+	end := r.plan.windowEnd()
+	if it.Due >= end || r.plan.Pacer != nil && now >= end {
 		if now >= end {
-			s.run.edge(WindowCloses)
+			r.edge(WindowCloses)
 		}
 		return false
 	}
-	s.run.pass(now)
+	if it.counted && s.begun.Add(1) < 0 || !it.counted && s.begun.Load() < 0 {
+		return false
+	}
+	r.pass(now)
 	it.Start = now
-	if it.counted {
-		s.begun.Add(1)
+	if s.arrivals != nil {
+		s.arrivals.pop()
 	}
 	return true
 }
@@ -112,9 +93,10 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed.Load() {
+	if s.closed {
 		return
 	}
+	s.ended++
 	s.last = max(s.last, end)
 	opens := s.run.plan.Warmup
 	s.counts.Record(Iteration{Due: it.Due - opens, Start: it.Start - opens}, end-opens, out, err)
@@ -125,10 +107,17 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 }
 
+// close ends the shard: nothing begins or is recorded any more. What was begun is
+// planned, unless a pacer plans, and what is in flight unfinished.
 func (s *Shard) close() {
 	s.mu.Lock()
-	s.closed.Store(true)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.counts.Planned = s.begun.Add(math.MinInt64) - math.MinInt64
+	s.counts.Unfinished = s.counts.Planned - s.ended
 }
 
 func (s *Shard) progress(p *Progress) {

@@ -41,6 +41,8 @@ func refuseAt(c Cell, m Metric, maxErrors float64) *finding.Warning {
 func (c Cell) incomplete(maxErrors float64) *finding.Warning {
 	wrong := c.Failed + c.ErroredTotal()
 	switch {
+	case c.Accounted() != c.Planned:
+		return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", c.Planned, c.Accounted())
 	case c.Completed == 0:
 		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", c.Failed, c.ErroredTotal())
 	case float64(wrong) > maxErrors*float64(c.Planned):

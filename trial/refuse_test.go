@@ -37,6 +37,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"healthy", func(*Cell) {}, Throughput, ""},
 		{"nothing succeeded", func(c *Cell) { c.Completed, c.Ops, c.Failed = 0, 0, 1000 }, Throughput, "errors"},
+		{"one lost", func(c *Cell) { c.Completed = 999 }, Throughput, "miscounted"},
 		{"1 % errors", func(c *Cell) { c.Completed, c.Failed = 990, 10 }, Throughput, "errors"},
 		{"0.1 % errors", func(c *Cell) { c.Completed, c.Failed = 999, 1 }, Throughput, ""},
 		{"open model, 2 % missing", func(c *Cell) { c.Model, c.Planned, c.Dropped = load.OpenModel, 1020, 20 }, Throughput, "rate_missed"},

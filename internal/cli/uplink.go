@@ -87,7 +87,7 @@ func (l *uplinkLoad) config(cmd *cobra.Command, mode string) (gen.Config, error)
 			return c, fmt.Errorf("--rate: %w", err)
 		}
 		c.Pacer = pacer
-		c.N = ifUnset(cmd, "uplinks", c.N, pacer.Planned(c.Seed, 0, 10*time.Second))
+		c.N = ifUnset(cmd, "uplinks", c.N, pacer.Planned(c.Seed, 0, 10*time.Second, 0))
 	}
 	if c.Mode != gen.Rate && l.rate != "" {
 		return c, fmt.Errorf("--rate is %q, but mode %s keeps none", l.rate, c.Mode)
