@@ -55,7 +55,7 @@ func Lookup(name string) (Design, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return Design{}, fmt.Errorf("pipeline: no design %q; there are %s", name, strings.Join(names, ", "))
+	return Design{}, fmt.Errorf("pipeline: design is %q; allowed: %s", name, strings.Join(names, ", "))
 }
 
 func (d Design) is(name string) bool { return strings.EqualFold(d.Name, name) }

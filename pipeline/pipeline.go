@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -84,21 +85,14 @@ func (d Design) checkField(field string, value, least, most int) error {
 	case value >= least && value <= most:
 		return nil
 	case least == most:
-		return fmt.Errorf("pipeline: %s %d: %s takes exactly %d", field, value, d.Name, least)
+		return fmt.Errorf("pipeline: %s is %d; allowed with %s: %d", field, value, d.Name, least)
 	}
-	return fmt.Errorf("pipeline: %s %d: %s takes %d to %d", field, value, d.Name, least, most)
+	return fmt.Errorf("pipeline: %s is %d; allowed with %s: %d to %d", field, value, d.Name, least, most)
 }
 
 func (c Config) withDefaults() Config {
-	if c.Batch == 0 {
-		c.Batch = DefaultBatch
-	}
-	if c.Producers == 0 {
-		c.Producers = 1
-	}
-	if c.Consumers == 0 {
-		c.Consumers = 1
-	}
+	c.Batch = cmp.Or(c.Batch, DefaultBatch)
+	c.Producers, c.Consumers = cmp.Or(c.Producers, 1), cmp.Or(c.Consumers, 1)
 	return c
 }
 

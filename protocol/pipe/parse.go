@@ -17,7 +17,7 @@ import (
 func Parse(text string) (c Config, err error) {
 	c.Rung, err = setting.FillURL(&c, "pipe", text)
 	if c.Rung != "" {
-		err = errors.Join(err, c.validate())
+		err = errors.Join(err, c.possible())
 	}
 	if err != nil {
 		return Config{}, fmt.Errorf("pipe: %w", err)

@@ -30,7 +30,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"spsc", `pipe: target is "spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe://spsc", `pipe: target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:", `pipe: target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:ring", `pipe: pipeline: no design "ring"; there are chan, chan-batch, spsc, mpsc, mpmc`},
+		{"pipe:ring", `pipe: pipeline: design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`},
 		{"pipe:chan?bufer=1", `pipe: setting is "bufer"; allowed: buffer, batch, producers, consumers, items, print`},
 		{"pipe:chan?a=%zz", `pipe: target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
 invalid URL escape "%zz"`},
@@ -38,7 +38,7 @@ invalid URL escape "%zz"`},
 		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `pipe: buffer is given 2 times
 items is -1; allowed: 0 to 1099511627775
 print is "perhaps"; allowed: true, false
-pipeline: consumers 2: spsc takes exactly 1`},
+pipeline: consumers is 2; allowed with spsc: 1`},
 		{"pipe:chan?batch=1e3", `pipe: batch is "1e3"; allowed: a whole number`},
 	}
 	for _, tt := range tests {

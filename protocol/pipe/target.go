@@ -58,12 +58,15 @@ func (c Config) Validate() error {
 }
 
 // validate checks what a URL can say.
-func (c Config) validate() error {
+func (c Config) validate() error { return errors.Join(c.possible(), setting.Check(c)) }
+
+// possible checks what depends on the design.
+func (c Config) possible() error {
 	design, err := pipeline.Lookup(c.Rung)
-	if err == nil {
-		err = design.Check(c.pipeline(design))
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, setting.Check(c))
+	return design.Check(c.pipeline(design))
 }
 
 func (c Config) pipeline(design pipeline.Design) pipeline.Config {
