@@ -8,11 +8,10 @@ import (
 // mutexCounter spells out what mutexed[int64] would do, because a call through
 // a function value costs as much as the critical section of a counter.
 type mutexCounter struct {
-	_      pad
-	mu     sync.Mutex
-	closed bool
-	value  int64
-	_      pad
+	_ pad
+	lock[sync.Mutex, *sync.Mutex]
+	value int64
+	_     pad
 }
 
 func newMutexCounter() Counter { return new(mutexCounter) }
@@ -31,19 +30,11 @@ func (c *mutexCounter) Add(ctx context.Context, n int64) (int64, error) {
 
 func (c *mutexCounter) Load(ctx context.Context) (int64, error) { return c.Add(ctx, 0) }
 
-func (c *mutexCounter) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	return nil
-}
-
 type mutexed[S any] struct {
-	_      pad
-	mu     sync.Mutex
-	closed bool
-	state  S
-	_      pad
+	_ pad
+	lock[sync.Mutex, *sync.Mutex]
+	state S
+	_     pad
 }
 
 func (m *mutexed[S]) Do(ctx context.Context, f func(*S)) error {
@@ -56,10 +47,19 @@ func (m *mutexed[S]) Do(ctx context.Context, f func(*S)) error {
 	return nil
 }
 
-func (m *mutexed[S]) Close() error {
-	m.mu.Lock()
-	m.closed = true
-	m.mu.Unlock()
+// A lock of type L protects closed and what stands beside it.
+type lock[L any, P interface {
+	*L
+	sync.Locker
+}] struct {
+	mu     L
+	closed bool
+}
+
+func (l *lock[L, P]) Close() error {
+	P(&l.mu).Lock()
+	defer P(&l.mu).Unlock()
+	l.closed = true
 	return nil
 }
 

@@ -6,11 +6,10 @@ import (
 )
 
 type rwMutexCounter struct {
-	_      pad
-	mu     sync.RWMutex
-	closed bool
-	value  int64
-	_      pad
+	_ pad
+	lock[sync.RWMutex, *sync.RWMutex]
+	value int64
+	_     pad
 }
 
 func newRWMutexCounter() Counter { return new(rwMutexCounter) }
@@ -38,19 +37,11 @@ func (c *rwMutexCounter) Load(ctx context.Context) (int64, error) {
 	return value, nil
 }
 
-func (c *rwMutexCounter) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	return nil
-}
-
 type rwMutexed[S any] struct {
-	_      pad
-	mu     sync.RWMutex
-	closed bool
-	state  S
-	_      pad
+	_ pad
+	lock[sync.RWMutex, *sync.RWMutex]
+	state S
+	_     pad
 }
 
 func (m *rwMutexed[S]) Do(ctx context.Context, f func(*S)) error {
@@ -60,12 +51,5 @@ func (m *rwMutexed[S]) Do(ctx context.Context, f func(*S)) error {
 		return err
 	}
 	f(&m.state)
-	return nil
-}
-
-func (m *rwMutexed[S]) Close() error {
-	m.mu.Lock()
-	m.closed = true
-	m.mu.Unlock()
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"time"
 )
 
 // Without process groups only the process itself is ended, and at once.
@@ -29,14 +28,6 @@ func (s *Subject) reap() error {
 	s.reaped = true
 	return err
 }
-
-type census struct{}
-
-func sampleTree(int) (Sample, census, time.Time, error) {
-	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
-}
-
-func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }
 
 type guardian struct{}
 

@@ -3,11 +3,9 @@
 package subject
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 )
 
 func isolate(cmd *exec.Cmd) {
@@ -30,11 +28,3 @@ func (s *Subject) reap() error {
 	s.reaped = true
 	return err
 }
-
-type census struct{}
-
-func sampleTree(int) (Sample, census, time.Time, error) {
-	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
-}
-
-func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }

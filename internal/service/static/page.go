@@ -26,7 +26,7 @@ const (
 // compress. A size from 0 to MaxPage is allowed.
 func NewPage(size int64, text bool) (Page, error) {
 	if size < 0 || size > MaxPage {
-		return Page{}, fmt.Errorf("static: size of the page is %d bytes: want 0 to %d", size, MaxPage)
+		return Page{}, fmt.Errorf("static: size is %d bytes; allowed: 0 to %d", size, MaxPage)
 	}
 	p := Page{body: make([]byte, 0, size), contentType: typeOf("page.html")}
 	random := uint64(1)

@@ -16,6 +16,7 @@
 package redis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,7 +65,7 @@ func lookup(name string) (plan, error) {
 			names = append(names, p.Name)
 		}
 	}
-	return plan{}, fmt.Errorf("design %q: want %s", name, strings.Join(names, ", "))
+	return plan{}, fmt.Errorf("design is %q; allowed: %s", name, strings.Join(names, ", "))
 }
 
 // A plan is how a design is built.
@@ -126,17 +127,12 @@ func (cfg Config) complete() (Config, plan, error) {
 		mistakes = append(mistakes, err)
 	}
 	if strings.ContainsAny(cfg.Key, "{}") {
-		mistakes = append(mistakes, fmt.Errorf("key %q: want one without braces", cfg.Key))
+		mistakes = append(mistakes, fmt.Errorf("key is %q; allowed: any without braces", cfg.Key))
 	}
 	if cfg.Timeout < 0 {
-		mistakes = append(mistakes, fmt.Errorf("timeout %v: want more than 0, or 0 for %v", cfg.Timeout, defaultTimeout))
+		mistakes = append(mistakes, fmt.Errorf("timeout is %v; allowed: 0 and more", cfg.Timeout))
 	}
-	if cfg.Key == "" {
-		cfg.Key = defaultKey
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
-	}
+	cfg.Key, cfg.Timeout = cmp.Or(cfg.Key, defaultKey), cmp.Or(cfg.Timeout, defaultTimeout)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package subject
+
+import (
+	"errors"
+	"time"
+)
+
+type census struct{}
+
+func sampleTree(int) (Sample, census, time.Time, error) {
+	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
+}
+
+func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }
