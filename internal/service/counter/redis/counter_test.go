@@ -39,7 +39,7 @@ func TestLookup(t *testing.T) {
 
 func TestOpenNamesEveryMistake(t *testing.T) {
 	_, err := Open(Config{Design: "redis", Key: "a{b}", Timeout: -1})
-	for _, want := range []string{"redis: ", "no server", `design "redis"`, `key "a{b}"`, "timeout -1ns"} {
+	for _, want := range []string{"redis: ", "no server", `design is "redis"`, `key is "a{b}"`, "timeout is -1ns"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %s in it", err, want)
 		}
