@@ -86,7 +86,7 @@ const (
 // glossary ones head terms that are not code.
 var (
 	selfEvident = []string{"", "means", "meaning", "meaning here", "says", "when"}
-	glossary    = []string{"term", "figure", "metric", "looks for"}
+	glossary    = []string{"term", "figure", "metric", "metric of times", "of times", "looks for"}
 )
 
 var code = regexp.MustCompile("`([^`]+)`")

@@ -17,8 +17,8 @@ import (
 
 	"contend/docs"
 	"contend/finding"
+	"contend/metric"
 	"contend/report"
-	"contend/trial"
 )
 
 // Whatever a report can print has an explanation: every code of a warning or
@@ -26,7 +26,7 @@ import (
 func TestEverythingIsExplained(t *testing.T) {
 	index := docs.Read()
 	for what, terms := range map[string][]string{
-		"warning or refusal": codes(), "verdict": verdicts(t), "metric": metrics(t), "key": keys(reflect.TypeFor[report.Document]()),
+		"warning or refusal": codes(), "verdict": verdicts(t), "metric": metrics(), "key": keys(reflect.TypeFor[report.Document]()),
 	} {
 		if len(terms) < 7 {
 			t.Errorf("only found %d of kind %s: %q", len(terms), what, terms)
@@ -107,28 +107,13 @@ func codes() []string {
 	return list
 }
 
-// metrics are those that trial lists when it is asked for another.
-func metrics(t *testing.T) []string {
-	text := trial.Metric("nonsense").Check().Error()
-	_, list, _ := strings.Cut(text, " is not one of ")
-	list, pattern, ok := strings.Cut(list, ", or ")
-	var which, what string
-	if parts := regexp.MustCompile(`^\{(.*)\}_\{(.*)\}_ns$`).FindStringSubmatch(pattern); ok && parts != nil {
-		which, what = parts[1], parts[2]
-	} else {
-		t.Fatalf("metrics are listed in another form: %s", text)
+// metrics are all metrics, by name and in words.
+func metrics() []string {
+	names := metric.Names()
+	for _, name := range names {
+		names = append(names, metric.Name(name).Words())
 	}
-	names := strings.Split(list, ", ")
-	for w := range strings.SplitSeq(which, ",") {
-		for s := range strings.SplitSeq(what, ",") {
-			names = append(names, w+"_"+s+"_ns")
-		}
-	}
-	words := make([]string, len(names))
-	for i, name := range names {
-		words[i] = report.Name(trial.Metric(name))
-	}
-	return append(names, words...)
+	return names
 }
 
 // keys are the JSON keys of a type and of all types in it.

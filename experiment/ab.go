@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -217,7 +218,7 @@ func (c *clients) row(server string) []string {
 	}
 	row := []string{server, strconv.Itoa(c.vus)}
 	perSec := func(r clientRun) float64 { return r.perSec }
-	row = append(row, report.Count(of(c.ours, perSec)), report.Count(of(c.abs, perSec)), c.ratio())
+	row = append(row, metric.Number(of(c.ours, perSec)), metric.Number(of(c.abs, perSec)), c.ratio())
 	const ms = 1e6
 	for _, figure := range []func(clientRun) float64{
 		func(r clientRun) float64 { return r.mean * ms },
@@ -225,14 +226,14 @@ func (c *clients) row(server string) []string {
 		func(r clientRun) float64 { return float64(r.generatorCPU) / float64(max(1, r.completed)) },
 		func(r clientRun) float64 { return float64(r.serverCPU) / float64(max(1, r.completed)) },
 	} {
-		row = append(row, report.Duration(of(c.ours, figure)), report.Duration(of(c.abs, figure)))
+		row = append(row, metric.Duration(of(c.ours, figure)), metric.Duration(of(c.abs, figure)))
 	}
 	var failed [2]int64
 	for i := range c.ours {
 		failed[0] += c.ours[i].failed
 		failed[1] += c.abs[i].failed
 	}
-	return append(row, report.Count(float64(failed[0])), report.Count(float64(failed[1])))
+	return append(row, metric.Number(float64(failed[0])), metric.Number(float64(failed[1])))
 }
 
 // ratio compares the throughputs round by round.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/trial"
+	"contend/metric"
 )
 
 const layered = `id: layered
@@ -38,7 +38,7 @@ func TestEffectiveParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []trial.Metric{trial.WallPerOp}
+	own := []metric.Name{metric.WallPerOp}
 	for _, c := range []struct {
 		profile     string
 		part        int

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"contend/metric"
 	"contend/protocol"
-	"contend/trial"
 )
 
 // Every embedded file is valid: otherwise Embedded panics.
@@ -95,7 +95,7 @@ func TestPublishedValues(t *testing.T) {
 	for _, c := range []struct {
 		id, arm string
 		vus     int
-		metric  trial.Metric
+		metric  metric.Name
 		want    float64
 	}{
 		{"grpc-guard", "inputq", 10, "throughput_per_s", 4532.286646},

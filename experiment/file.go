@@ -6,8 +6,8 @@ package experiment
 import (
 	"time"
 
+	"contend/metric"
 	"contend/protocol"
-	"contend/trial"
 )
 
 // A File describes one experiment. docs/experiment-file.md explains each field
@@ -122,7 +122,7 @@ type Compare struct {
 	// Baseline is the arm that all others are compared with.
 	Baseline string `yaml:"baseline,omitempty"`
 	// Metrics to compare; the first is the primary one.
-	Metrics []trial.Metric `yaml:"metrics,omitempty"`
+	Metrics []metric.Name `yaml:"metrics,omitempty"`
 	// Margin is the largest difference that does not matter.
 	Margin Percent `yaml:"margin,omitempty"`
 	// Precision, if given, makes Rounds the most that are run: see trial.Design.
@@ -179,7 +179,7 @@ type Row []string
 
 // A Note says whether metrics of theirs may be set beside ours.
 type Note struct {
-	Metrics    []trial.Metric `yaml:"metrics,omitempty"` // or names of Extra; empty: all
-	Comparable bool           `yaml:"comparable"`
-	Because    string         `yaml:"because"`
+	Metrics    []metric.Name `yaml:"metrics,omitempty"` // or names of Extra; empty: all
+	Comparable bool          `yaml:"comparable"`
+	Because    string        `yaml:"because"`
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"contend/metric"
 	"contend/pipeline"
 	"contend/protocol/pipe"
 	"contend/report"
@@ -28,8 +29,8 @@ func (r *runner) guarantees(context.Context) ([]report.Analysis, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Rows = append(a.Rows, []string{d.Name, string(d.Order), report.Count(float64(d.MaxProducers)),
-			report.Count(float64(d.MaxConsumers)), d.Unpublished})
+		a.Rows = append(a.Rows, []string{d.Name, string(d.Order), metric.Number(float64(d.MaxProducers)),
+			metric.Number(float64(d.MaxConsumers)), d.Unpublished})
 	}
 	return []report.Analysis{a}, nil
 }

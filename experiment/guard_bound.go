@@ -9,6 +9,7 @@ import (
 
 	"contend/guard"
 	"contend/load"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -110,7 +111,7 @@ type bound struct {
 func (r *runner) measured(p Part, candidate string, vus int) stat.Effect {
 	place := report.Place{Experiment: r.file.ID, Part: p.Name}
 	for _, c := range r.doc.Comparisons {
-		if c.Place == place && c.Candidate == candidate && c.Concurrency == vus && c.Metric == trial.Throughput {
+		if c.Place == place && c.Candidate == candidate && c.Concurrency == vus && c.Metric == metric.Throughput {
 			return c.Effect
 		}
 	}
@@ -118,8 +119,8 @@ func (r *runner) measured(p Part, candidate string, vus int) stat.Effect {
 }
 
 func (b bound) row(name string, c GuardCost) []string {
-	return []string{name, fmt.Sprint(b.Callers()), report.Duration(float64(c.CPU)), report.Duration(float64(c.Call)),
-		report.Count(float64(time.Second) / float64(c.Wall))}
+	return []string{name, fmt.Sprint(b.Callers()), metric.Duration(float64(c.CPU)), metric.Duration(float64(c.Call)),
+		metric.Number(float64(time.Second) / float64(c.Wall))}
 }
 
 func (b bound) sentences(candidate, baseline string) []string {
@@ -127,7 +128,7 @@ func (b bound) sentences(candidate, baseline string) []string {
 	share := math.Abs(b.Throughput(b.base, b.cand))
 	list := []string{fmt.Sprintf(
 		"Throughput: %s costs %s more CPU per call than %s, of %s that a call costs %s: at most %.1f %%, if it costs there what it costs in process.",
-		candidate, report.Duration(float64(b.cand.CPU-b.base.CPU)), baseline, report.Duration(perCall), whose, 100*share)}
+		candidate, metric.Duration(float64(b.cand.CPU-b.base.CPU)), baseline, metric.Duration(perCall), whose, 100*share)}
 	if m := b.measured; m.Bounded() && (m.High < 1-share || m.Low > 1+share) {
 		list = append(list, fmt.Sprintf(
 			"Measured were %+.1f %% [%+.1f, %+.1f], which is more: behind the network %s costs more than in process, as when its hand-overs wake goroutines while both cores are busy.",
@@ -135,7 +136,7 @@ func (b bound) sentences(candidate, baseline string) []string {
 	}
 	list = append(list, fmt.Sprintf(
 		"Latency: one caller waits %s longer in %s than in %s, of a service time of %s: at most %.2f %%.",
-		report.Duration(float64(b.cand.Call-b.base.Call)), candidate, baseline, report.Duration(float64(b.Alone)),
+		metric.Duration(float64(b.cand.Call-b.base.Call)), candidate, baseline, metric.Duration(float64(b.Alone)),
 		100*math.Abs(b.Latency(b.base, b.cand))))
 	for _, g := range []struct {
 		name string

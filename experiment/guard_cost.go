@@ -9,6 +9,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 	"contend/trial"
 )
@@ -127,7 +128,7 @@ func (c GuardedCall) Callers() int { return max(1, int(math.Round(c.InFlight()))
 // that is this one, and otherwise all that the generator left of as many cores:
 // as it is when CPU is the limit.
 func (c GuardedCall) CPU() (perCall float64, whose string) {
-	server, known := trial.ServerCPUPerOp.Of(c.Busy)
+	server, known := metric.ServerCPUPerOp.Of(c.Busy.Result)
 	ops := float64(c.Busy.Ops)
 	switch {
 	case !known && c.Near && c.Busy.MachineCPUSec > 0:
@@ -138,7 +139,7 @@ func (c GuardedCall) CPU() (perCall float64, whose string) {
 	}
 	for _, w := range c.Busy.Warnings {
 		if w.Is(finding.CPUShared) || w.Is(finding.GeneratorSaturated) {
-			generator, _ := trial.GeneratorCPUPerOp.Of(c.Busy)
+			generator, _ := metric.GeneratorCPUPerOp.Of(c.Busy.Result)
 			return server + generator, "server and generator together, which share the cores"
 		}
 	}

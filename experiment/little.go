@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
-	"contend/trial"
 )
 
 // analyses runs the analyses that the file names, in its order.
@@ -39,8 +39,8 @@ func analysisTable() map[string]func(*runner, context.Context) ([]report.Analysi
 
 // The figures that Little's law is read from: an RPC time and an iteration time.
 const (
-	callTime      trial.Metric = "exchange_mean_ns"
-	iterationTime trial.Metric = "response_mean_ns"
+	callTime      metric.Name = "exchange_mean_ns"
+	iterationTime metric.Name = "response_mean_ns"
 )
 
 // little re-reads published tables by Little's law: how many calls the server
@@ -79,7 +79,7 @@ type littleReading struct {
 }
 
 func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
-	x, ok1 := p.number(row, trial.Throughput)
+	x, ok1 := p.number(row, metric.Throughput)
 	call, ok2 := p.number(row, callTime)
 	cycle, ok3 := p.number(row, iterationTime)
 	vus, err := strconv.Atoi(p.cell(row, vusColumn))
@@ -103,8 +103,8 @@ func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
 		l.throughput[vus] = map[string]float64{}
 	}
 	l.throughput[vus][arm] = x
-	a.Rows = append(a.Rows, []string{arm, strconv.Itoa(vus), report.Count(x), report.Duration(call),
-		report.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f %%", 100*o.ShareOutside)})
+	a.Rows = append(a.Rows, []string{arm, strconv.Itoa(vus), metric.Number(x), metric.Duration(call),
+		metric.Duration(cycle), fmt.Sprintf("%.1f", o.CallsInFlight), fmt.Sprintf("%.0f %%", 100*o.ShareOutside)})
 }
 
 func (l *littleReading) sentences(rows int) []string {

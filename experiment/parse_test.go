@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/trial"
+	"contend/metric"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("load is %+v, want %+v", f.Load, want)
 	}
 	if want := (Compare{Baseline: "lock", Margin: 0.02,
-		Metrics: []trial.Metric{"throughput_per_s", "response_p99_ns"}}); !reflect.DeepEqual(f.Compare, want) {
+		Metrics: []metric.Name{"throughput_per_s", "response_p99_ns"}}); !reflect.DeepEqual(f.Compare, want) {
 		t.Errorf("compare is %+v, want %+v", f.Compare, want)
 	}
 }

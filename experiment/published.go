@@ -5,11 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"contend/metric"
 	"contend/report"
-	"contend/trial"
 )
 
 // The columns of a published table that are no metrics.
@@ -29,9 +28,9 @@ func (p Published) figures(row []string) []report.PublishedFigure {
 		if column == armColumn || column == vusColumn || row[i] == notPublished {
 			continue
 		}
-		theirs, _ := publishedValue(trial.Metric(column), row[i])
+		theirs, _ := publishedValue(metric.Name(column), row[i])
 		list = append(list, report.PublishedFigure{
-			Arm: p.cell(row, armColumn), Concurrency: vus, Metric: trial.Metric(column), Theirs: theirs,
+			Arm: p.cell(row, armColumn), Concurrency: vus, Metric: metric.Name(column), Theirs: theirs,
 		})
 	}
 	return list
@@ -46,7 +45,7 @@ func (p Published) cell(row []string, column string) string {
 }
 
 // number returns the row's figure in a column.
-func (p Published) number(row []string, column trial.Metric) (float64, bool) {
+func (p Published) number(row []string, column metric.Name) (float64, bool) {
 	text := p.cell(row, string(column))
 	if text == "" || text == notPublished {
 		return 0, false
@@ -56,11 +55,11 @@ func (p Published) number(row []string, column trial.Metric) (float64, bool) {
 }
 
 // publishedValue reads a number, or a duration where the metric is a time.
-func publishedValue(m trial.Metric, text string) (float64, error) {
+func publishedValue(m metric.Name, text string) (float64, error) {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
 		return n, nil
 	}
-	if strings.HasSuffix(string(m), "_ns") {
+	if m.Kind().Unit() == "ns" {
 		if d, err := time.ParseDuration(text); err == nil {
 			return float64(d), nil
 		}

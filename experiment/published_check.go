@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"contend/trial"
+	"contend/metric"
 )
 
 // figureForm is how figures are named that are no metrics.
@@ -69,7 +69,7 @@ func (v *validator) extra(path string, p Published) {
 
 // isOurs says whether a column has a meaning by itself.
 func isOurs(column string) bool {
-	return column == armColumn || column == vusColumn || trial.Metric(column).Check() == nil
+	return column == armColumn || column == vusColumn || metric.Name(column).Check() == nil
 }
 
 func (v *validator) columns(path string, p Published) {
@@ -82,7 +82,7 @@ func (v *validator) columns(path string, p Published) {
 			v.add(at, "%q is given twice", column)
 		}
 		if !isOurs(column) && !slices.Contains(p.Extra, column) {
-			v.add(at, "%q is neither %s, %s nor a name of extra, and %v", column, armColumn, vusColumn, trial.Metric(column).Check())
+			v.add(at, "%q is neither %s, %s nor a name of extra, and %v", column, armColumn, vusColumn, metric.Name(column).Check())
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (v *validator) row(path string, row Row, p Published) {
 				v.add(at, "%q is no number of virtual users: 1 and more, or ~", cell)
 			}
 		default:
-			if _, err := publishedValue(trial.Metric(column), cell); cell != notPublished && err != nil {
+			if _, err := publishedValue(metric.Name(column), cell); cell != notPublished && err != nil {
 				v.add(at, "%s: %v", column, err)
 			}
 		}

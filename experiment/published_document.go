@@ -9,6 +9,7 @@ import (
 
 	"contend/hist"
 	"contend/load"
+	"contend/metric"
 	"contend/report"
 	"contend/trial"
 )
@@ -39,12 +40,12 @@ func (f *File) PublishedDocument(arm string) (*report.Document, error) {
 		}
 	}
 	return nil, fmt.Errorf("experiment: %s: nothing was published for an arm %q with %s, %s and response_mean_ns",
-		f.ID, arm, vusColumn, trial.Throughput)
+		f.ID, arm, vusColumn, metric.Throughput)
 }
 
 func (f *File) publishedCell(table Published, row Row) (trial.Cell, bool) {
 	vus, err := strconv.Atoi(table.cell(row, vusColumn))
-	throughput, ok1 := table.number(row, trial.Throughput)
+	throughput, ok1 := table.number(row, metric.Throughput)
 	response, ok2 := table.number(row, "response_mean_ns")
 	if err != nil || !(ok1 && ok2 && throughput > 0 && response > 0) {
 		return trial.Cell{}, false

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/metric"
 	"contend/report"
-	"contend/trial"
 )
 
 // What is read from a published row comes out again, and the document is one
@@ -58,7 +58,7 @@ func TestPublishedDocument(t *testing.T) {
 
 // A table without levels, means or such an arm gives no document.
 func TestNoPublishedDocument(t *testing.T) {
-	columns := []string{"arm", "vus", string(trial.Throughput), "response_mean_ns"}
+	columns := []string{"arm", "vus", string(metric.Throughput), "response_mean_ns"}
 	for name, p := range map[string]Published{
 		"another arm": {Columns: columns, Rows: []Row{{"b", "1", "10", "1ms"}}},
 		"no level":    {Columns: columns, Rows: []Row{{"a", "~", "10", "1ms"}}},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/metric"
 	"contend/report"
 	"contend/trial"
 )
@@ -166,5 +167,5 @@ func (c *tripCount) cells(most float64) []string {
 		fewer = fmt.Sprintf("%.1f", most/(c.roundTrips/c.increments))
 	}
 	each := func(total float64) string { return fmt.Sprintf("%.3f", total/c.increments) }
-	return []string{report.Count(c.increments), each(c.roundTrips), each(c.commands), each(c.conflicts), fewer}
+	return []string{metric.Number(c.increments), each(c.roundTrips), each(c.commands), each(c.conflicts), fewer}
 }

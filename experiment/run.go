@@ -10,6 +10,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/probe"
 	"contend/protocol"
 	"contend/report"
@@ -241,9 +242,9 @@ const (
 )
 
 // DefaultMetrics are compared where none are named.
-func DefaultMetrics() []trial.Metric {
-	return []trial.Metric{trial.Throughput, "response_p50_ns", "response_p90_ns", "response_p99_ns", "response_p999_ns",
-		trial.ServerCPUPerOp, trial.ServerRSS, trial.Errors}
+func DefaultMetrics() []metric.Name {
+	return []metric.Name{metric.Throughput, "response_p50_ns", "response_p90_ns", "response_p99_ns", "response_p999_ns",
+		metric.ServerCPUPerOp, metric.ServerRSS, metric.Errors}
 }
 
 func (p Part) design(o Options) trial.Design {

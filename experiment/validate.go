@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -353,7 +354,7 @@ func (v *validator) analyses() {
 }
 
 func littleColumns() []string {
-	return []string{armColumn, vusColumn, string(trial.Throughput), string(callTime), string(iterationTime)}
+	return []string{armColumn, vusColumn, string(metric.Throughput), string(callTime), string(iterationTime)}
 }
 
 func (p Published) isLittles() bool {

@@ -72,7 +72,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"load:", strings.Replace(table, "title: t", "title: t, extra: [B/op]", 1) + "load:", `published[0].extra[0]: "B/op" is not allowed`},
 	{"load:", strings.Replace(table, "title: t", "title: t, extra: [allocs]", 1) + "load:", `published[0].extra[0]: "allocs" is none of the columns`},
 	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{because: b}]", 1) + "load:", "published[0].notes[0].comparable: is missing: true or false"},
-	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{metrics: [x], comparable: true, because: b}]", 1) + "load:", `published[0].notes[0].metrics[0]: metric "x" is not one of`},
+	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{metrics: [x], comparable: true, because: b}]", 1) + "load:", `published[0].notes[0].metrics[0]: metric is "x"; allowed: `},
 	{"load:", strings.Replace(table, "[[lock, 1, 5ms]]", "[]", 1) + "load:", "published[0].rows: is missing"},
 	{"load:", strings.Replace(table, "lock, 1", "lokc, 1", 1) + "load:", `published[0].rows[0][0]: "lokc" is no arm: did you mean "lock"?`},
 	{"load:", strings.Replace(table, "lock, 1", "lock, 1.5", 1) + "load:", `published[0].rows[0][1]: "1.5" is no number of virtual users`},
@@ -135,7 +135,7 @@ func TestValidateWithoutText(t *testing.T) {
 	err := f.Validate()
 	for _, want := range []string{
 		"experiment: load.vus[0]: 0 is not allowed: 1 to 1000000",
-		`experiment: compare.metrics[0]: metric "speed" is not one of`,
+		`experiment: compare.metrics[0]: metric is "speed"; allowed: `,
 		`experiment: arms.B.target.url: "./server" has no scheme, as in`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

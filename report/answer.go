@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -132,7 +133,7 @@ func whereOf(list []Comparison, label func(Comparison) string) []string {
 	for _, c := range list {
 		text := label(c)
 		if c.Rounds > 0 {
-			text += fmt.Sprintf(" (%s of %s)", percent(c.Ratio), Name(c.Metric))
+			text += fmt.Sprintf(" (%s of %s)", percent(c.Ratio), c.Metric.Words())
 		}
 		where = append(where, text)
 	}
@@ -170,7 +171,7 @@ func (d *Document) sweepLine() (line string, refused []string) {
 func best(c trial.Curve) (text string, refused []string) {
 	enough := ""
 	if c.Enough != nil {
-		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", Count(c.Enough.N.Value))
+		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", metric.Number(c.Enough.N.Value))
 	}
 	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -26,7 +27,7 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 	saturated := finding.GeneratorSaturated.Refusal("%s", "A: the generator used 97 % of the CPU it could get")
 	verdict := func(level int, v stat.Verdict, reason *finding.Warning) report.Comparison {
 		return report.Comparison{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: level, Primary: true,
-			Metric: trial.Throughput, Verdict: v, Reason: reason, Margin: 0.02, RoundLogRatios: make([]float64, 6),
+			Metric: metric.Throughput, Verdict: v, Reason: reason, Margin: 0.02, RoundLogRatios: make([]float64, 6),
 			Effect: stat.Effect{Ratio: 1.071, Low: 1.05, High: 1.09, P: 0.03, Level: 0.05, Confidence: 0.96875, Rounds: 6}}}
 	}
 	for _, tt := range []struct {

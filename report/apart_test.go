@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
 )
 
 func how() trial.Apart {
-	return trial.Apart{Metrics: []trial.Metric{trial.Throughput, "response_p90_ns"}, Margin: 0.02, Confidence: 0.95}
+	return trial.Apart{Metrics: []metric.Name{metric.Throughput, "response_p90_ns"}, Margin: 0.02, Confidence: 0.95}
 }
 
 func comparedDocument(levels ...int) *report.Document {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -61,7 +62,7 @@ func (d *Document) rounds(b *bufio.Writer, s side) {
 		fmt.Fprintf(b, "%s/vus=%d\t%d", name, c.Concurrency, c.Ops)
 		for _, m := range benchmarkUnits {
 			batches := c.Ops > c.Completed && strings.HasPrefix(string(m.metric), "response_") // times of many operations
-			if value, ok := m.metric.Of(c); ok && !batches {
+			if value, ok := m.metric.Of(c.Result); ok && !batches {
 				fmt.Fprintf(b, "\t%s %s", strconv.FormatFloat(value, 'g', 6, 64), m.unit)
 			}
 		}
@@ -72,12 +73,12 @@ func (d *Document) rounds(b *bufio.Writer, s side) {
 // benchmarkUnits names metrics as benchmarks do; benchstat takes any unit it
 // does not know for one of which less is better.
 var benchmarkUnits = []struct {
-	metric trial.Metric
+	metric metric.Name
 	unit   string
 }{
-	{trial.WallPerOp, "ns/op"}, {trial.Throughput, "ops/s"},
+	{metric.WallPerOp, "ns/op"}, {metric.Throughput, "ops/s"},
 	{"response_p50_ns", "p50-response-ns"}, {"response_p90_ns", "p90-response-ns"}, {"response_p99_ns", "p99-response-ns"},
-	{trial.ServerCPUPerOp, "server-cpu-ns/op"}, {trial.ServerRSS, "server-rss-bytes"}, {trial.Errors, "errors"},
+	{metric.ServerCPUPerOp, "server-cpu-ns/op"}, {metric.ServerRSS, "server-rss-bytes"}, {metric.Errors, "errors"},
 }
 
 // part makes a text a part of a benchmark's name, which ends at a space and is

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -59,7 +60,7 @@ func ReadCalibration(r io.Reader) (*Calibration, error) {
 		return nil, fmt.Errorf("calibration: %w", err)
 	}
 	if len(data) > maxCalibrationBytes {
-		return nil, fmt.Errorf("calibration: longer than %s", Bytes(maxCalibrationBytes))
+		return nil, fmt.Errorf("calibration: longer than %s", metric.Bytes(maxCalibrationBytes))
 	}
 	var head struct {
 		Schema string `json:"schema"`

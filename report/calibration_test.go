@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -19,7 +20,7 @@ import (
 func calibration() *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: "v0.0.0-test", Environment: document("calibrate").Environment}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Warmup: 100 * time.Millisecond, Levels: []int{10},
-		Metrics: []trial.Metric{trial.Throughput, "response_p99_ns", trial.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+		Metrics: []metric.Name{metric.Throughput, "response_p99_ns", metric.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95, Seed: 1}
 	c.PlannedRounds, c.Elapsed = 8, 2*time.Minute
 	c.Lengths = []trial.Length{
 		{Block: 20 * time.Millisecond, Pairs: 20, RoundLogRatios: []float64{0.03, -0.05}, RoundSpread: 0.05, PairSpread: 0.2},
@@ -76,7 +77,7 @@ func TestCalibrationBesideVerdicts(t *testing.T) {
 		d := document("compare")
 		d.Calibration = calibration().Quote()
 		d.Comparisons = []report.Comparison{{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: 10,
-			Metric: trial.Throughput, Primary: true, Verdict: verdict, Effect: stat.Effect{Ratio: ratio, P: 0.5, Level: 0.05, Rounds: rounds}}}}
+			Metric: metric.Throughput, Primary: true, Verdict: verdict, Effect: stat.Effect{Ratio: ratio, P: 0.5, Level: 0.05, Rounds: rounds}}}}
 		return d
 	}
 	without := compared(8, 1, stat.Inconclusive)
@@ -205,7 +206,7 @@ func FuzzReadCalibration(f *testing.F) {
 			t.Fatal(err)
 		}
 		d.Command = "compare"
-		d.Comparisons = []report.Comparison{{Comparison: trial.Comparison{Metric: trial.Throughput, Verdict: stat.Inconclusive,
+		d.Comparisons = []report.Comparison{{Comparison: trial.Comparison{Metric: metric.Throughput, Verdict: stat.Inconclusive,
 			Effect: stat.Effect{Ratio: 1, Rounds: 8}}}}
 		if err := d.Markdown(io.Discard); err != nil {
 			t.Fatal(err)

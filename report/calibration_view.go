@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -42,7 +43,7 @@ func (c *Calibration) inWords(list []Comparison) string {
 			}
 		}
 		if compared && !math.IsInf(smallest, 1) {
-			differences = append(differences, fmt.Sprintf("%s of %s", plain(smallest), Name(seen.Metric)))
+			differences = append(differences, fmt.Sprintf("%s of %s", plain(smallest), seen.Metric.Words()))
 		}
 	}
 	text := fmt.Sprintf("This machine, calibrated %s: %s", c.Environment.Started.UTC().Format("2006-01-02"), falseAlarms(c.Alarms))
@@ -57,7 +58,7 @@ func (c *Calibration) inWords(list []Comparison) string {
 
 // round says how long a round of the calibration was: 8 pairs of 50 ms.
 func (c *Calibration) round() string {
-	return plural(c.Design.Pairs, "pair") + " of " + Duration(float64(c.Design.Block))
+	return plural(c.Design.Pairs, "pair") + " of " + metric.Duration(float64(c.Design.Block))
 }
 
 func isAre(n int, noun string) string {
@@ -93,7 +94,7 @@ func (c *Calibration) write(v *view) {
 	a := c.Alarms
 	if len(c.Visible) > 0 && c.Visible[0].Smallest > 0 {
 		v.answer("On this machine %s of %s see differences of %s from %s; %s", plural(c.PlannedRounds, "round"), c.round(),
-			Name(c.Visible[0].Metric), plain(c.Visible[0].Smallest), falseAlarms(a))
+			c.Visible[0].Metric.Words(), plain(c.Visible[0].Smallest), falseAlarms(a))
 	}
 	c.lengths(v)
 	if a.Comparisons+a.Invalid == 0 {
@@ -110,7 +111,7 @@ func (c *Calibration) write(v *view) {
 		if seen.Smallest > 0 {
 			smallest = plain(seen.Smallest)
 		}
-		t.rows = append(t.rows, []string{Name(seen.Metric), Count(float64(seen.Rounds)), plain(seen.Spread), smallest, Count(float64(seen.Alarms))})
+		t.rows = append(t.rows, []string{seen.Metric.Words(), metric.Number(float64(seen.Rounds)), plain(seen.Spread), smallest, metric.Number(float64(seen.Alarms))})
 	}
 	if len(t.rows) > 0 {
 		v.say("From all of them, for each metric, and with it the smallest difference that %s find with a chance of 90 %%:", plural(c.PlannedRounds, "round"))
@@ -137,7 +138,7 @@ func (c *Calibration) refusals() string {
 }
 
 func durations(r trial.DurationRange) string {
-	return Duration(float64(r.Low)) + " … " + Duration(float64(r.High))
+	return metric.Duration(float64(r.Low)) + " … " + metric.Duration(float64(r.High))
 }
 
 // lengths shows what the study of block lengths found.
@@ -153,7 +154,7 @@ func (c *Calibration) lengths(v *view) {
 		if l.Chosen {
 			chosen = "chosen"
 		}
-		t.rows = append(t.rows, []string{Duration(float64(l.Block)), Count(float64(l.Pairs)), pair, plain(l.RoundSpread), chosen})
+		t.rows = append(t.rows, []string{metric.Duration(float64(l.Block)), metric.Number(float64(l.Pairs)), pair, plain(l.RoundSpread), chosen})
 	}
 	if rounds > 0 {
 		v.say("Lengths of a block, each in %s with the same measured time; the shortest is chosen whose rounds scatter no more than the best, as far as so many rounds can tell:",

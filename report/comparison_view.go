@@ -71,7 +71,7 @@ func comparisonRow(c trial.Comparison) []string {
 	if c.Bounded() {
 		interval = percent(c.Low) + " … " + percent(c.High)
 	}
-	return []string{c.Candidate, strconv.Itoa(c.Concurrency), Name(c.Metric),
+	return []string{c.Candidate, strconv.Itoa(c.Concurrency), c.Metric.Words(),
 		measured(c, c.CandidateValue), measured(c, c.BaselineValue), difference, interval, p, verdict}
 }
 
@@ -81,7 +81,7 @@ func measured(c trial.Comparison, value float64) string {
 	if value == 0 && c.Reason != nil {
 		return "-"
 	}
-	return Value(c.Metric, value)
+	return c.Metric.Format(value)
 }
 
 func chance(p float64) string {
@@ -107,7 +107,7 @@ func said(c Comparison, withPart bool) (verdict, about, text string) {
 	verdict = string(c.Verdict)
 	text = "no difference could be computed"
 	if c.Rounds > 0 {
-		text = fmt.Sprintf("%s of %s", percent(c.Ratio), Name(c.Metric))
+		text = fmt.Sprintf("%s of %s", percent(c.Ratio), c.Metric.Words())
 	}
 	if c.Bounded() {
 		text += fmt.Sprintf(", %s interval %s to %s", confidence(c.Level), percent(c.Low), percent(c.High))

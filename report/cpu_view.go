@@ -1,12 +1,12 @@
 package report
 
-import "contend/trial"
+import "contend/metric"
 
 // aboutCPU says once how a server's CPU figures may be read, if there are any.
 func (d *Document) aboutCPU(v *view) {
 	shown, shared := false, 0
 	for _, r := range d.Results {
-		if _, ok := trial.ServerCPUPerOp.Of(r.Cell); ok {
+		if _, ok := metric.ServerCPUPerOp.Of(r.Cell.Result); ok {
 			shown, shared = true, max(shared, r.Server.SharedCPUs)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/metric"
 	"contend/trial"
 	"contend/usl"
 )
@@ -25,7 +26,7 @@ func curve(v *view, c trial.Curve) {
 	default:
 		p := c.Fit.Peak
 		v.say("Universal Scalability Law%s: %s. Peak at %s VUs of %s; run at %d.", of, coefficients(c.Fit),
-			estimate(p.N, Count), estimate(p.Throughput, perSec), p.Optimum)
+			estimate(p.N, metric.Number), estimate(p.Throughput, perSec), p.Optimum)
 	}
 	if c.LeftOut != "" {
 		v.say("The fit leaves out %s.", c.LeftOut)
@@ -61,10 +62,10 @@ func levels(v *view, c trial.Curve) {
 		text = "With that reservation: "
 	}
 	if c.Fit == nil || c.Fit.Peak == nil {
-		text += fmt.Sprintf("The best level measured: %s VUs (%s). ", estimate(c.Best.N, Count), perSec(c.Best.Throughput))
+		text += fmt.Sprintf("The best level measured: %s VUs (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
 	}
 	v.say("%sThe smallest level within 5 %% of the best throughput: %s VUs (%s).", text,
-		estimate(c.Enough.N, Count), perSec(c.Enough.Throughput))
+		estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput))
 }
 
 // residuals shows how far the law is from what was measured: the mean of the
@@ -122,7 +123,7 @@ func coefficients(f *usl.Result) string {
 	return text
 }
 
-func perSec(x float64) string { return Count(x) + "/s" }
+func perSec(x float64) string { return metric.Number(x) + "/s" }
 
 func small(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 

@@ -8,6 +8,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -130,19 +131,19 @@ type Published struct {
 
 // A Note says whether a metric of theirs may be set beside ours.
 type Note struct {
-	Metric     trial.Metric `json:"metric,omitempty"`
-	Comparable bool         `json:"comparable"`
-	Because    string       `json:"because"`
+	Metric     metric.Name `json:"metric,omitempty"`
+	Comparable bool        `json:"comparable"`
+	Because    string      `json:"because"`
 }
 
 // A PublishedFigure is one figure of theirs and, where we measured it, ours.
 type PublishedFigure struct {
-	Arm         string       `json:"arm"`
-	Concurrency int          `json:"concurrency,omitempty"`
-	Metric      trial.Metric `json:"metric"`
-	Theirs      float64      `json:"theirs"`
-	Ours        *float64     `json:"ours,omitempty"`
-	Ratio       *float64     `json:"ratio,omitempty"` // ours ÷ theirs
+	Arm         string      `json:"arm"`
+	Concurrency int         `json:"concurrency,omitempty"`
+	Metric      metric.Name `json:"metric"`
+	Theirs      float64     `json:"theirs"`
+	Ours        *float64    `json:"ours,omitempty"`
+	Ratio       *float64    `json:"ratio,omitempty"` // ours ÷ theirs
 }
 
 // An Analysis is a reading of figures in words, with the table behind it.

@@ -6,6 +6,7 @@ import (
 
 	"contend/hist"
 	"contend/load"
+	"contend/metric"
 	"contend/report"
 	"contend/trial"
 )
@@ -190,7 +191,7 @@ func wobble(round int) int64 { return int64(round*7%5) - 2 }
 func verdicts(levels ...int) *trial.Trials {
 	t := &trial.Trials{Arms: []string{"mutex", "inputq"}, Design: trial.Design{
 		Rounds: 7, Pairs: 1, Block: time.Second, Warmup: time.Second, Levels: levels,
-		Metrics: []trial.Metric{trial.Throughput, "response_p90_ns", trial.ServerCPUPerOp},
+		Metrics: []metric.Name{metric.Throughput, "response_p90_ns", metric.ServerCPUPerOp},
 		Margin:  0.02, Confidence: 0.95, Seed: 1,
 	}}
 	for round := 1; round <= t.Design.Rounds; round++ {
@@ -222,7 +223,7 @@ func verdicts(levels ...int) *trial.Trials {
 // fewRounds cannot support a verdict; its arms are no fresh processes.
 func fewRounds() *report.Document {
 	t := &trial.Trials{Arms: []string{"a", "b"}, InProcess: true, Design: trial.Design{
-		Rounds: 2, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []trial.Metric{trial.Throughput},
+		Rounds: 2, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []metric.Name{metric.Throughput},
 		Margin: 0.02, Confidence: 0.95,
 	}}
 	for round := 1; round <= 2; round++ {

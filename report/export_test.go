@@ -8,7 +8,6 @@ var (
 	Clip    = clip
 	Width   = width
 	Escape  = escape
-	Digits  = digits
 	Percent = percent
 )
 

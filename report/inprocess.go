@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -71,7 +72,7 @@ func inProcess(v *view, results []Result) {
 	}
 	v.say("p50, p99 and p99.9 are of single operations timed at random and include the clock itself, about %s. "+
 		"Fairness is Jain's index: 1 when all callers got the same number of operations.",
-		Duration(float64(results[0].InProcess.ClockPair)))
+		metric.Duration(float64(results[0].InProcess.ClockPair)))
 	found.write(v)
 }
 
@@ -79,16 +80,16 @@ func (r Result) inProcessRow() []string {
 	p := r.InProcess
 	row := []string{p.Design, p.Class, perSec(r.ThroughputPerSec), "-", "-", "-", "-", "-",
 		strconv.FormatFloat(p.AllocsPerOp, 'f', 1, 64), strconv.FormatFloat(p.Jain, 'f', 2, 64)}
-	if wall, ok := trial.WallPerOp.Of(r.Cell); ok {
-		row[3] = Duration(wall)
+	if wall, ok := metric.WallPerOp.Of(r.Cell.Result); ok {
+		row[3] = metric.Duration(wall)
 	}
 	for i, q := range []float64{0.5, 0.99, 0.999} {
 		if p.Latency.Count() > 0 {
-			row[4+i] = Duration(float64(p.Latency.Quantile(q)))
+			row[4+i] = metric.Duration(float64(p.Latency.Quantile(q)))
 		}
 	}
-	if cpu, ok := trial.GeneratorCPUPerOp.Of(r.Cell); ok {
-		row[7] = Duration(cpu)
+	if cpu, ok := metric.GeneratorCPUPerOp.Of(r.Cell.Result); ok {
+		row[7] = metric.Duration(cpu)
 	}
 	return row
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/report"
 	"contend/trial"
 )
@@ -35,14 +36,14 @@ func counterExperiment() report.Experiment {
 			Part: "rpc", Title: "k6, a connection per iteration", Environment: "machine not stated; one run each",
 			Notes: []report.Note{
 				{Comparable: false, Because: "an iteration holds the script and connecting"},
-				{Metric: trial.Throughput, Comparable: false, Because: "theirs is the pace of a saturated generator"},
+				{Metric: metric.Throughput, Comparable: false, Because: "theirs is the pace of a saturated generator"},
 				{Metric: "service_p50_ns", Comparable: true, Because: "the same quantity, on another machine"},
 			},
 		}, {
 			Part: "handler", Title: "go test -bench", Environment: "another machine",
 			Rows: []report.PublishedFigure{
-				{Arm: "a", Metric: trial.WallPerOp, Theirs: 1162}, {Arm: "b", Metric: trial.WallPerOp, Theirs: 1670},
-				{Arm: "c", Metric: trial.WallPerOp, Theirs: 236.1}, {Arm: "a", Metric: "allocs_per_op", Theirs: 2},
+				{Arm: "a", Metric: metric.WallPerOp, Theirs: 1162}, {Arm: "b", Metric: metric.WallPerOp, Theirs: 1670},
+				{Arm: "c", Metric: metric.WallPerOp, Theirs: 236.1}, {Arm: "a", Metric: "allocs_per_op", Theirs: 2},
 			},
 		}},
 		Analyses: []report.Analysis{{
@@ -60,9 +61,9 @@ func counterExperiment() report.Experiment {
 	for _, n := range []int{10, 200} { // 200 VUs are not run
 		for i, name := range []string{"inputq", "mutex"} {
 			for _, m := range []struct {
-				metric trial.Metric
+				metric metric.Name
 				theirs float64
-			}{{trial.Throughput, 4532.28}, {"service_p50_ns", 687_390}, {"response_max_ns", 781.69e6}, {"items", 1e6}} {
+			}{{metric.Throughput, 4532.28}, {"service_p50_ns", 687_390}, {"response_max_ns", 781.69e6}, {"items", 1e6}} {
 				rpc.Rows = append(rpc.Rows, report.PublishedFigure{Arm: name, Concurrency: n, Metric: m.metric, Theirs: m.theirs * (1 + 0.05*float64(i))})
 			}
 		}

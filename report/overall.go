@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -58,12 +59,12 @@ func differing(list []trial.Comparison) string {
 		size := strings.TrimSpace(fmt.Sprintf("%.1f %%", 100*math.Abs(c.Ratio-1)))
 		switch more := c.Ratio > 1; {
 		case !slices.Contains([]stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less}, c.Verdict):
-		case c.Metric.Kind() == stat.LowerIsFaster:
-			others = append(others, fmt.Sprintf("%s %s %s", Name(c.Metric), size, either(more, "longer", "shorter")))
-		case c.Metric.Kind() == stat.HigherIsFaster:
-			speed = append(speed, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), Name(c.Metric)))
+		case c.Metric.Kind() == metric.Time:
+			others = append(others, fmt.Sprintf("%s %s %s", c.Metric.Words(), size, either(more, "longer", "shorter")))
+		case c.Metric.Kind() == metric.Rate:
+			speed = append(speed, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), c.Metric.Words()))
 		default:
-			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), Name(c.Metric)))
+			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), c.Metric.Words()))
 		}
 	}
 	text := strings.Join(speed, ", ")
@@ -89,7 +90,7 @@ func namesWith(list []trial.Comparison, verdict stat.Verdict) string {
 	var names []string
 	for _, c := range list {
 		if c.Verdict == verdict {
-			names = append(names, Name(c.Metric))
+			names = append(names, c.Metric.Words())
 		}
 	}
 	return enumerated(names)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -21,7 +22,7 @@ func published(v *view, p Published, cells []trial.Cell) {
 		t.columns = []string{"metric", "VUs", arms[0] + ": ours", "theirs", "ratio", arms[1] + ": ours", "theirs", "ratio", "comparable"}
 	}
 	var because []string
-	for _, m := range distinct(rows, func(f PublishedFigure) trial.Metric { return f.Metric }) {
+	for _, m := range distinct(rows, func(f PublishedFigure) metric.Name { return f.Metric }) {
 		of := slices.DeleteFunc(slices.Clone(rows), func(f PublishedFigure) bool { return f.Metric != m })
 		answer, reason := p.comparable(m)
 		if reason != "" {
@@ -33,7 +34,7 @@ func published(v *view, p Published, cells []trial.Cell) {
 			block = pairs(of, arms)
 		}
 		// The name of the metric stands once, as the heading of its rows.
-		block[0][0], block[0][len(block[0])-1] = Name(m), answer
+		block[0][0], block[0][len(block[0])-1] = m.Words(), answer
 		t.rows = append(t.rows, block...)
 	}
 	v.table(t)
@@ -85,7 +86,7 @@ func distinctKeys(rows []PublishedFigure) bool {
 	type key struct {
 		arm         string
 		concurrency int
-		metric      trial.Metric
+		metric      metric.Name
 	}
 	return len(distinct(rows, func(f PublishedFigure) key { return key{f.Arm, f.Concurrency, f.Metric} })) == len(rows)
 }
@@ -129,18 +130,18 @@ func vus(n int) string {
 func (f PublishedFigure) cells() []string {
 	ours, ratio := "-", "-"
 	if f.Ours != nil {
-		ours = Value(f.Metric, *f.Ours)
+		ours = f.Metric.Format(*f.Ours)
 	}
 	if f.Ratio != nil {
-		ratio = digits(*f.Ratio)
+		ratio = metric.Digits(*f.Ratio)
 	}
-	return []string{ours, Value(f.Metric, f.Theirs), ratio}
+	return []string{ours, f.Metric.Format(f.Theirs), ratio}
 }
 
 // comparable returns the answer for a metric and the reason for it. The note
 // that names the metric comes before the one that is for all.
-func (p Published) comparable(m trial.Metric) (answer, because string) {
-	for _, name := range []trial.Metric{m, ""} {
+func (p Published) comparable(m metric.Name) (answer, because string) {
+	for _, name := range []metric.Name{m, ""} {
 		for _, n := range p.Notes {
 			if n.Metric != name {
 				continue

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -44,7 +45,7 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("report: longer than %s", Bytes(maxBytes))
+		return nil, fmt.Errorf("report: longer than %s", metric.Bytes(maxBytes))
 	}
 	if err := checkHead(data); err != nil {
 		return nil, err

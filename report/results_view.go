@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -15,28 +16,32 @@ func results(v *view, cells []trial.Cell) {
 		v.head("%s", cells[0].Target)
 	}
 	t := table{columns: labels(named, "arm", "VUs")}
-	metrics := []trial.Metric{trial.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
-		trial.WallPerOp, trial.ServerCPUPerOp, trial.GeneratorCPUPerOp, trial.Errors}
-	metrics = slices.DeleteFunc(metrics, func(m trial.Metric) bool {
+	metrics := []metric.Name{metric.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
+		metric.WallPerOp, metric.ServerCPUPerOp, metric.GeneratorCPUPerOp, metric.Errors}
+	metrics = slices.DeleteFunc(metrics, func(m metric.Name) bool {
 		return !slices.ContainsFunc(cells, func(c trial.Cell) bool { return interesting(m, c) })
 	})
 	for _, m := range metrics {
-		t.columns = append(t.columns, shortName.Replace(Name(m)))
+		t.columns = append(t.columns, shortName.Replace(m.Words()))
 	}
 	for _, c := range cells {
 		row := labels(named, c.Arm, strconv.Itoa(c.Concurrency))
 		for _, m := range metrics {
-			text := "-"
-			if value, ok := m.Of(c); ok {
-				text = Value(m, value)
-			}
-			row = append(row, text)
+			row = append(row, figure(m, c))
 		}
 		t.rows = append(t.rows, row)
 	}
 	v.table(t)
 	errored(v, cells, named)
 	ofCells(cells).write(v)
+}
+
+// figure is a metric of a cell in words; - stands for one that it does not have.
+func figure(m metric.Name, c trial.Cell) string {
+	if value, ok := m.Of(c.Result); ok {
+		return m.Format(value)
+	}
+	return "-"
 }
 
 // labels leaves out the arm where there is none.
@@ -52,11 +57,11 @@ var shortName = strings.NewReplacer(" time ", " ", " per op", "/op")
 
 // interesting leaves out columns that say nothing: the time per operation where
 // an iteration is one operation, and the time of an iteration where it is many.
-func interesting(m trial.Metric, c trial.Cell) bool {
-	if batches := c.Ops > c.Completed; m == trial.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
+func interesting(m metric.Name, c trial.Cell) bool {
+	if batches := c.Ops > c.Completed; m == metric.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
 		return false
 	}
-	_, ok := m.Of(c)
+	_, ok := m.Of(c.Result)
 	return ok
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"contend/hist"
 	"contend/load"
+	"contend/metric"
 )
 
 // run writes a single result in full; of uplinks, with what belongs to them.
@@ -19,14 +19,14 @@ func run(v *view, r *load.Result, u *Uplink) {
 	}
 	v.bullet("%s", arrivals(r, u))
 	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)
-	v.bullet("throughput %s/s (right answers only)", Count(r.ThroughputPerSec))
+	v.bullet("throughput %s/s (right answers only)", metric.Number(r.ThroughputPerSec))
 	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",
-		Count(float64(r.Planned)), Count(float64(r.Completed)), Count(float64(r.Failed)), Count(float64(r.ErroredTotal())),
-		Count(float64(r.Dropped)), Count(float64(r.Unfinished)))
+		metric.Number(float64(r.Planned)), metric.Number(float64(r.Completed)), metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())),
+		metric.Number(float64(r.Dropped)), metric.Number(float64(r.Unfinished)))
 	if len(r.Statuses) > 0 {
 		v.bullet("answers by status: %s", statuses(r.Statuses))
 	}
-	v.bullet("%s in, %s out", Bytes(float64(r.BytesIn)), Bytes(float64(r.BytesOut)))
+	v.bullet("%s in, %s out", metric.Bytes(float64(r.BytesIn)), metric.Bytes(float64(r.BytesOut)))
 	v.bullet("%s", generator(r))
 	v.table(times(r))
 	v.table(requestTable(r))
@@ -56,27 +56,24 @@ func window(d time.Duration) string {
 	if d >= 100*time.Second {
 		return d.Round(time.Second).String()
 	}
-	return Duration(float64(d))
+	return metric.Duration(float64(d))
 }
 
 func times(r *load.Result) table {
-	t := table{columns: []string{"time", "mean", "min", "p50", "p90", "p95", "p99", "p99.9", "max"}}
-	for _, row := range []struct {
-		name string
-		h    *hist.Histogram
-	}{
-		{"response time", r.Response}, {"service time", r.Service}, {"start lag", r.StartLag},
-		{"connect", r.Connect}, {"first byte", r.FirstByte}, {"exchange", r.Exchange}, {"message", r.Message},
-		{"service time, failed", r.FailedService}, {"service time, errored", r.ErroredService},
-	} {
-		if row.h == nil || row.h.Count() == 0 {
+	t := table{columns: []string{"time"}}
+	for _, s := range metric.Statistics() {
+		t.columns = append(t.columns, s.Words)
+	}
+	for _, h := range metric.Histograms() {
+		recorded := h.Of(&r.Counts)
+		if recorded == nil || recorded.Count() == 0 {
 			continue
 		}
-		cells := []string{row.name, Duration(float64(row.h.Mean())), Duration(float64(row.h.Min()))}
-		for _, q := range []float64{0.5, 0.9, 0.95, 0.99, 0.999} {
-			cells = append(cells, Duration(float64(row.h.Quantile(q))))
+		row := []string{h.Words}
+		for _, s := range metric.Statistics() {
+			row = append(row, metric.Duration(float64(s.Of(recorded))))
 		}
-		t.rows = append(t.rows, append(cells, Duration(float64(row.h.Max()))))
+		t.rows = append(t.rows, row)
 	}
 	return t
 }
@@ -86,8 +83,8 @@ func requestTable(r *load.Result) table {
 	t := table{columns: []string{"request", "completed", "failed", "errored", "service mean", "p50", "p99"}}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		n := r.Requests[name]
-		t.rows = append(t.rows, []string{clean(name), Count(float64(n.Completed)), Count(float64(n.Failed)), Count(float64(n.Errored)),
-			Duration(float64(n.Service.Mean())), Duration(float64(n.Service.Quantile(0.5))), Duration(float64(n.Service.Quantile(0.99)))})
+		t.rows = append(t.rows, []string{clean(name), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed)), metric.Number(float64(n.Errored)),
+			metric.Duration(float64(n.Service.Mean())), metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
 	}
 	return t
 }
@@ -100,7 +97,7 @@ func faultTable(r *load.Result) table {
 		if f.Check == "" {
 			cause = fmt.Sprintf("status %d", f.Status)
 		}
-		t.rows = append(t.rows, []string{cause, Count(float64(f.Count)), clip(clean(f.Example), longestExample)})
+		t.rows = append(t.rows, []string{cause, metric.Number(float64(f.Count)), clip(clean(f.Example), longestExample)})
 	}
 	return t
 }
@@ -120,7 +117,7 @@ func errorTable(r *load.Result) table {
 	}
 	for _, kind := range kinds {
 		if n := r.Errored[kind]; n > 0 {
-			t.rows = append(t.rows, []string{string(kind), Count(float64(n)), clip(clean(r.Examples[kind]), longestExample)})
+			t.rows = append(t.rows, []string{string(kind), metric.Number(float64(n)), clip(clean(r.Examples[kind]), longestExample)})
 		}
 	}
 	return t
@@ -129,7 +126,7 @@ func errorTable(r *load.Result) table {
 func statuses(byStatus map[int]int64) string {
 	var list []string
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
-		list = append(list, fmt.Sprintf("%d: %s", status, Count(float64(byStatus[status]))))
+		list = append(list, fmt.Sprintf("%d: %s", status, metric.Number(float64(byStatus[status]))))
 	}
 	return strings.Join(list, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/metric"
 	"contend/probe"
 	"contend/report"
 	"contend/stat"
@@ -13,7 +14,7 @@ import (
 // The ranges are over all levels: blocks 2 to 12.3 %, rounds 1 %.
 func TestScatterIsSaid(t *testing.T) {
 	with := func(block, machine float64) report.Comparison {
-		return report.Comparison{Comparison: trial.Comparison{Baseline: "a", Candidate: "b", Primary: true, Metric: trial.Throughput,
+		return report.Comparison{Comparison: trial.Comparison{Baseline: "a", Candidate: "b", Primary: true, Metric: metric.Throughput,
 			Spread: &stat.Variance{Block: block, Round: 0.01, RoundShare: 0.5}, MachineShare: machine}}
 	}
 	d := &report.Document{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/metric"
 	"contend/probe"
 	"contend/trial"
 )
@@ -73,7 +74,7 @@ func probed(samples []probe.Sample, read func(probe.Sample) time.Duration) strin
 	if len(known) == 0 {
 		return "unknown"
 	}
-	low, high := Duration(float64(slices.Min(known))), Duration(float64(slices.Max(known)))
+	low, high := metric.Duration(float64(slices.Min(known))), metric.Duration(float64(slices.Max(known)))
 	if low != high {
 		low += " to " + high
 	}

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -85,7 +87,7 @@ func rate(perSec float64) string { return perSec4(perSec) + "/s" }
 // perSec4 keeps the four digits that rates are rounded to.
 func perSec4(x float64) string {
 	if x >= 999.5 {
-		return Count(x)
+		return metric.Number(x)
 	}
 	return fmt.Sprintf("%.4g", x)
 }
@@ -95,16 +97,12 @@ func search(v *view, s trial.Search) {
 	metrics := searchMetrics(s)
 	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
 	for _, m := range metrics {
-		t.columns = append(t.columns, shortName.Replace(Name(m)))
+		t.columns = append(t.columns, shortName.Replace(m.Words()))
 	}
 	for i, p := range s.Attempts {
 		row := []string{fmt.Sprint(i + 1), string(p.Step), rate(p.RatePerSec), string(p.Outcome), fmt.Sprint(p.Concurrency), window(p.Duration)}
 		for _, m := range metrics {
-			text := "-"
-			if value, ok := m.Of(p.Cell); ok {
-				text = Value(m, value)
-			}
-			row = append(row, text)
+			row = append(row, figure(m, p.Cell))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -124,18 +122,11 @@ func search(v *view, s trial.Search) {
 }
 
 // searchMetrics are those of the objectives, and what a miss is explained by.
-func searchMetrics(s trial.Search) []trial.Metric {
+func searchMetrics(s trial.Search) []metric.Name {
 	metrics := s.Metrics()
-	for _, m := range []trial.Metric{"response_p99_ns", "start_lag_p99_ns", trial.ServerCPUPerOp} {
-		known := false
-		for _, p := range s.Attempts {
-			_, ok := m.Of(p.Cell)
-			known = known || ok
-		}
-		for _, other := range metrics {
-			known = known && other != m
-		}
-		if known {
+	for _, m := range []metric.Name{metric.ResponseP99, "start_lag_p99_ns", metric.ServerCPUPerOp} {
+		known := slices.ContainsFunc(s.Attempts, func(p trial.Attempt) bool { return figure(m, p.Cell) != "-" })
+		if known && !slices.Contains(metrics, m) {
 			metrics = append(metrics, m)
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -46,17 +47,17 @@ func (d *Document) uplink(at Place) *Uplink {
 
 func (u *Uplink) write(v *view, r *load.Result) {
 	v.head("uplinks")
-	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", Count(float64(u.Duplicated)),
-		Count(float64(u.Reordered)), Count(float64(u.Unsolved)), clean(u.Redis))
+	v.bullet("%s duplicated, %s reordered, %s unsolved, through a Redis that was %s", metric.Number(float64(u.Duplicated)),
+		metric.Number(float64(u.Reordered)), metric.Number(float64(u.Unsolved)), clean(u.Redis))
 	v.bullet("stream of generation %s; MIC challenges of %d entries at first, %.3g on average", clean(u.Generation),
 		u.FirstChallenge, u.MeanChallenge)
 	t := table{columns: []string{"program", "CPU", "CPU per uplink"}}
 	for _, p := range u.Parts {
 		perUplink := "–"
 		if r.Completed > 0 {
-			perUplink = Duration(p.CPUSec * 1e9 / float64(r.Completed))
+			perUplink = metric.Duration(p.CPUSec * 1e9 / float64(r.Completed))
 		}
-		t.rows = append(t.rows, []string{clean(p.Name), Duration(p.CPUSec * 1e9), perUplink})
+		t.rows = append(t.rows, []string{clean(p.Name), metric.Duration(p.CPUSec * 1e9), perUplink})
 	}
 	v.table(t)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/probe"
 	"contend/setting"
 	"contend/stat"
@@ -84,7 +85,7 @@ type Alarms struct {
 
 // Visible is what can be seen of a metric.
 type Visible struct {
-	Metric Metric `json:"metric"`
+	Metric metric.Name `json:"metric"`
 	// Rounds is how many were pooled.
 	Rounds int `json:"rounds"`
 	// Spread is the standard deviation of a round's log-ratio (stat.Spread).
@@ -211,7 +212,7 @@ func (c *Calibration) Derive() {
 		return
 	}
 	c.Alarms, c.Visible = Alarms{}, nil
-	logs, raised := map[Metric][]float64{}, map[Metric]int{}
+	logs, raised := map[metric.Name][]float64{}, map[metric.Name]int{}
 	for _, found := range c.Comparisons {
 		if found.Primary {
 			c.Alarms.count(found.Verdict)

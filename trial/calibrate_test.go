@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/probe"
 	"contend/stat"
 )
@@ -148,7 +149,7 @@ func TestCalibrationFindsTheSpread(t *testing.T) {
 	if low, high := stat.Binomial(c.Alarms.Alarms, 8, 0.95); c.Alarms.Low != low || c.Alarms.High != high {
 		t.Errorf("interval %v to %v, want %v to %v", c.Alarms.Low, c.Alarms.High, low, high)
 	}
-	if len(c.Visible) == 0 || c.Visible[0].Metric != Throughput {
+	if len(c.Visible) == 0 || c.Visible[0].Metric != metric.Throughput {
 		t.Fatalf("visible: %+v", c.Visible)
 	}
 	v := c.Visible[0]
@@ -187,7 +188,7 @@ func TestDeriveCalibration(t *testing.T) {
 	c := &Calibration{Design: design(), PlannedRounds: 8}
 	for _, verdict := range []stat.Verdict{stat.Faster, stat.Slower, stat.Equivalent, stat.Inconclusive, stat.Invalid} {
 		c.Comparisons = append(c.Comparisons,
-			Comparison{Metric: Throughput, Primary: true, Verdict: verdict, RoundLogRatios: []float64{-0.01, 0.02}},
+			Comparison{Metric: metric.Throughput, Primary: true, Verdict: verdict, RoundLogRatios: []float64{-0.01, 0.02}},
 			Comparison{Metric: "response_p50_ns", Verdict: verdict, RoundLogRatios: []float64{0, 0}})
 	}
 	c.Derive()

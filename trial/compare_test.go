@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/setting"
 	"contend/stat"
 	"contend/subject"
@@ -35,7 +36,7 @@ func funcArm(name string, f load.Func) Arm {
 
 func design() Design {
 	return Design{Rounds: 6, Pairs: 2, Block: 100 * time.Millisecond,
-		Metrics: []Metric{Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+		Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
 }
 
 func compareInBubble(t *testing.T, d Design, arms ...Arm) *Trials {
@@ -56,14 +57,14 @@ func compareInBubble(t *testing.T, d Design, arms ...Arm) *Trials {
 // 256 iterations of the slower a round, of which 128 lie beyond the median.
 func TestPlantedDifferenceIsFound(t *testing.T) {
 	d := design()
-	d.Pairs, d.Metrics = 8, []Metric{Throughput, "response_p50_ns"}
+	d.Pairs, d.Metrics = 8, []metric.Name{metric.Throughput, "response_p50_ns"}
 	trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 12500*time.Microsecond))
 	for i, want := range []struct {
-		metric  Metric
+		metric  metric.Name
 		ratio   float64
 		verdict stat.Verdict
 	}{
-		{Throughput, 0.8, stat.Slower},
+		{metric.Throughput, 0.8, stat.Slower},
 		{"response_p50_ns", 1.25, stat.Slower},
 	} {
 		c := trials.Comparisons[i]
@@ -204,7 +205,7 @@ func TestErrorsForbidAVerdict(t *testing.T) {
 // A verdict that was asked for is not left out silently.
 func TestPrimaryMetricWithoutFigures(t *testing.T) {
 	d := design()
-	d.Metrics = []Metric{ServerCPUPerOp, Throughput}
+	d.Metrics = []metric.Name{metric.ServerCPUPerOp, metric.Throughput}
 	trials := compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
 	if c := trials.Comparisons[0]; !c.Primary || c.Verdict != stat.Invalid || c.Reason.Code != "no_figure" {
 		t.Errorf("%s, reason %v; want INVALID no_figure: no server was sampled", c.Verdict, c.Reason)
@@ -308,7 +309,7 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 }
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
-	err := Design{Margin: -1, Metrics: []Metric{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	err := Design{Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	if len(setting.Mistakes(err)) != 9 {
 		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
 	}
@@ -343,7 +344,7 @@ func TestSweepFindsTheKnee(t *testing.T) {
 	})
 }
 
-// Throughput rises to 8 VUs and falls beyond, 12.5 % with each doubling. From 2
+// metric.Throughput rises to 8 VUs and falls beyond, 12.5 % with each doubling. From 2
 // and 4 the sweep goes on to 8, 16 and 32, the second level that has fallen.
 func TestSweepExtendsUntilTwoLevelsFall(t *testing.T) {
 	for limit, want := range map[int][]int{0: {2, 4}, 10: {2, 4, 8, 10}, 1000: {2, 4, 8, 16, 32}} {

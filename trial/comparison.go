@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -14,7 +15,7 @@ type Comparison struct {
 	Baseline    string       `json:"baseline"`
 	Candidate   string       `json:"candidate"`
 	Concurrency int          `json:"concurrency"`
-	Metric      Metric       `json:"metric"`
+	Metric      metric.Name  `json:"metric"`
 	Primary     bool         `json:"primary,omitempty"`
 	Verdict     stat.Verdict `json:"verdict"`
 	// Reason says why the verdict is INVALID, or INCONCLUSIVE for another cause
@@ -103,8 +104,8 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c := Comparison{Baseline: t.Arms[0], Candidate: candidate, Concurrency: level,
 			Metric: m, Primary: i == 0, Margin: t.Design.Margin}
 		var has1, has2 bool
-		c.BaselineValue, has1 = m.Of(base)
-		c.CandidateValue, has2 = m.Of(cand)
+		c.BaselineValue, has1 = m.Of(base.Result)
+		c.CandidateValue, has2 = m.Of(cand.Result)
 		pairs := t.pairLogs(m, candidate, level)
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
 		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
@@ -131,12 +132,12 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 }
 
 // noFigure says that there is nothing to compare.
-func noFigure(m Metric) *finding.Warning {
+func noFigure(m metric.Name) *finding.Warning {
 	return finding.NoFigure.Refusal("%s was not measured for both arms, or was 0", m)
 }
 
 // refuse judges a cell by the design's gate for errors.
-func (t *Trials) refuse(c Cell, m Metric) *finding.Warning {
+func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
 	return refuseAt(c, m, t.Design.MaxErrors)
 }
 
@@ -175,7 +176,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning) {
 	}
 	for i := range list {
 		c := &list[i]
-		c.Verdict = stat.Decide(c.Effect, c.Margin, c.Metric.Kind())
+		c.Verdict = stat.Decide(c.Effect, c.Margin, c.Metric.Kind().Verdict())
 		if c.Reason != nil {
 			c.Verdict = stat.Invalid
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"contend/metric"
 	"contend/usl"
 )
 
@@ -21,7 +22,7 @@ func (c *Curve) Derive() {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
-		if refuse(v, Throughput) != nil {
+		if refuse(v, metric.Throughput) != nil {
 			doubtful[v.Concurrency]++
 		}
 	}

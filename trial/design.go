@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"contend/metric"
 	"contend/probe"
 	"contend/setting"
 )
@@ -30,7 +31,7 @@ type Design struct {
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
 	// significance level; the others are corrected for their number (Holm).
-	Metrics []Metric `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
+	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; 0, as in documents without it, means that of finding.Errors.
 	MaxErrors float64 `json:"max_errors,omitempty" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`

@@ -11,6 +11,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -135,7 +136,7 @@ func TestLeakingArmIsRefused(t *testing.T) {
 // beyond the median.
 func TestPercentilesNeedSamples(t *testing.T) {
 	d := design()
-	d.Metrics = []Metric{Throughput, "response_p50_ns", "response_p99_ns"}
+	d.Metrics = []metric.Name{metric.Throughput, "response_p50_ns", "response_p99_ns"}
 	trials := compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
 	if n := len(trials.Comparisons); n != 2 {
 		t.Errorf("%d comparisons, want throughput and the median", n)
@@ -143,7 +144,7 @@ func TestPercentilesNeedSamples(t *testing.T) {
 	if !finding.FewSamples.In(trials.Comparisons[0].Warnings) {
 		t.Errorf("warnings %v do not say that p99 was left out", trials.Comparisons[0].Warnings)
 	}
-	d.Metrics = []Metric{"response_p99_ns"}
+	d.Metrics = []metric.Name{"response_p99_ns"}
 	trials = compareInBubble(t, d, sleeping("a", time.Millisecond), sleeping("b", time.Millisecond))
 	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || !c.Reason.Is(finding.FewSamples) {
 		t.Errorf("%s, reason %v; want INVALID few_samples", c.Verdict, c.Reason)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"contend/metric"
 )
 
 // An Expectation is a claim about results, such as
@@ -34,7 +36,7 @@ type claim struct {
 
 type term struct {
 	arm    string
-	metric Metric // "" for a plain number
+	metric metric.Name // "" for a plain number
 	factor float64
 }
 
@@ -85,7 +87,7 @@ func parseTerm(text string) (term, error) {
 	if i := strings.LastIndexByte(text, '.'); i >= 0 {
 		t.arm, text = text[:i], text[i+1:]
 	}
-	t.metric = Metric(text)
+	t.metric = metric.Name(text)
 	return t, t.metric.Check()
 }
 
@@ -112,7 +114,7 @@ func (e *Expectation) Check(cells []Cell) {
 
 func (c claim) check(left Cell, cells []Cell) (bool, string) {
 	at := fmt.Sprintf("%s at %d VUs", left.Arm, left.Concurrency)
-	x, ok := c.left.metric.Of(left)
+	x, ok := c.left.metric.Of(left.Result)
 	if !ok {
 		return false, fmt.Sprintf("%s has no %s", at, c.left.metric)
 	}
@@ -136,7 +138,7 @@ func (t term) of(left Cell, cells []Cell) (float64, bool) {
 		}
 		cell = cells[i]
 	}
-	value, ok := t.metric.Of(cell)
+	value, ok := t.metric.Of(cell.Result)
 	return t.factor * value, ok
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/setting"
 )
 
@@ -35,9 +36,9 @@ func (d SearchDesign) objectives() ([]claim, error) {
 }
 
 // Metrics returns the metrics of the objectives.
-func (s *Search) Metrics() []Metric {
+func (s *Search) Metrics() []metric.Name {
 	claims, _ := s.Design.objectives()
-	var list []Metric
+	var list []metric.Name
 	for _, c := range claims {
 		if !slices.Contains(list, c.left.metric) {
 			list = append(list, c.left.metric)
@@ -51,8 +52,8 @@ func (d SearchDesign) samples() float64 {
 	claims, _ := d.objectives()
 	most := finding.FewSamples.Refuses
 	for _, c := range claims {
-		if _, what, ok := c.left.metric.times(); ok && quantiles[what] > 0 {
-			most = max(most, finding.FewSamples.Refuses/(1-quantiles[what]))
+		if q, ok := c.left.metric.Percentile(); ok {
+			most = max(most, finding.FewSamples.Refuses/(1-q))
 		}
 	}
 	return most
@@ -113,7 +114,7 @@ func (c Cell) couldUseAllVUs() bool {
 // misses returns why the rate was not sustained, or nil, and whether late
 // starts explain it: the service times alone would have held.
 func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
-	refusal := refuse(c, Throughput)
+	refusal := refuse(c, metric.Throughput)
 	if refusal != nil {
 		refusal.Text = strings.TrimPrefix(refusal.Text, c.Arm+": ")
 	}
@@ -122,7 +123,7 @@ func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
 	}
 	claims, _ := s.Design.objectives()
 	for _, o := range claims {
-		value, ok := o.left.metric.Of(c)
+		value, ok := o.left.metric.Of(c.Result)
 		if !ok {
 			return finding.ObjectiveMissed.Refusal("%s was not measured", o.left.metric), false
 		}
@@ -130,9 +131,9 @@ func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
 			continue
 		}
 		missed := finding.ObjectiveMissed.Refusal("%s is %s, the objective %s %s", o.left.metric, o.text(value), o.operator, o.text(o.right.factor))
-		which, what, isTime := o.left.metric.times()
-		service, measured := Metric("service_" + what + "_ns").Of(c)
-		return missed, isTime && which == "response" && measured && holds(service, o.operator, o.right.factor)
+		which, isResponse := strings.CutPrefix(string(o.left.metric), "response_")
+		service, measured := metric.Name("service_" + which).Of(c.Result)
+		return missed, isResponse && measured && holds(service, o.operator, o.right.factor)
 	}
 	if refusal.Is(finding.RateMissed) {
 		return refusal, c.Service.Mean() < 2*s.Alone.Service.Mean()
@@ -142,7 +143,7 @@ func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
 
 // text formats a value of the objective's metric.
 func (c claim) text(value float64) string {
-	if !strings.Contains(string(c.left.metric), "_ns") {
+	if c.left.metric.Kind().Unit() != "ns" {
 		return fmt.Sprintf("%.4g", value)
 	}
 	d, unit := time.Duration(value), time.Duration(1)

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/stat"
 )
 
 // pairLogs returns ln(candidate ÷ baseline) of each pair of blocks, by round,
 // for the metrics that a single block has. Pairs from stretches in which the
 // machine changed are left out, unless these are more than half of the round.
-func (t *Trials) pairLogs(m Metric, candidate string, level int) map[int][]float64 {
+func (t *Trials) pairLogs(m metric.Name, candidate string, level int) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool
@@ -71,13 +72,13 @@ func (t *Trials) blocks(candidate string, level int) []Block {
 }
 
 // value reads the metrics that a single block has.
-func (b Block) value(m Metric) (float64, bool) {
+func (b Block) value(m metric.Name) (float64, bool) {
 	switch {
-	case m == Throughput:
+	case m == metric.Throughput:
 		return b.ThroughputPerSec, true
-	case m == ServerCPUPerOp && b.Ops > 0 && b.ServerCPUSec > 0:
+	case m == metric.ServerCPUPerOp && b.Ops > 0 && b.ServerCPUSec > 0:
 		return b.ServerCPUSec / float64(b.Ops), true
-	case m == GeneratorCPUPerOp && b.Ops > 0 && b.GeneratorCPUSec > 0:
+	case m == metric.GeneratorCPUPerOp && b.Ops > 0 && b.GeneratorCPUSec > 0:
 		return b.GeneratorCPUSec / float64(b.Ops), true
 	}
 	return 0, false
@@ -87,7 +88,7 @@ func (b Block) value(m Metric) (float64, bool) {
 // Hodges–Lehmann estimate over the round's pairs where each block has the
 // figure, so that one disturbed block does not decide the round, and otherwise
 // (percentiles) the ratio of the round's merged histograms.
-func (t *Trials) logRatios(m Metric, candidate string, level int, pairs map[int][]float64) []float64 {
+func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map[int][]float64) []float64 {
 	var logs []float64
 	for n := 1; n <= t.roundsDone(); n++ {
 		if effect, err := stat.Paired(pairs[n], t.Design.Confidence); err == nil {
@@ -99,13 +100,13 @@ func (t *Trials) logRatios(m Metric, candidate string, level int, pairs map[int]
 	return logs
 }
 
-func (t *Trials) mergedLog(m Metric, candidate string, level, round int) (float64, bool) {
+func (t *Trials) mergedLog(m metric.Name, candidate string, level, round int) (float64, bool) {
 	var base, cand float64
 	for _, c := range t.Rounds {
 		if c.Round != round || c.Concurrency != level {
 			continue
 		}
-		switch value, _ := m.Of(c); c.Arm {
+		switch value, _ := m.Of(c.Result); c.Arm {
 		case t.Arms[0]:
 			base = value
 		case candidate:
@@ -134,17 +135,16 @@ func inOrder(byRound map[int][]float64) [][]float64 {
 }
 
 // fewSamples returns why a percentile must not be compared, or nil.
-func (t *Trials) fewSamples(m Metric, candidate string, level int) *finding.Warning {
-	which, what, ok := m.times()
-	q, isPercentile := quantiles[what]
-	if !ok || !isPercentile {
+func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding.Warning {
+	q, isPercentile := m.Percentile()
+	if !isPercentile {
 		return nil
 	}
 	fewest, where := math.Inf(1), Cell{}
 	for _, arm := range []string{t.Arms[0], candidate} {
 		for _, c := range t.cells(arm, level) {
-			if h := histogramOf(c.Result, which); h != nil && float64(h.Count())*(1-q) < fewest {
-				fewest, where = float64(h.Count())*(1-q), c
+			if n, ok := m.Recorded(c.Result); ok && float64(n)*(1-q) < fewest {
+				fewest, where = float64(n)*(1-q), c
 			}
 		}
 	}

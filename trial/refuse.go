@@ -5,6 +5,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -14,19 +15,19 @@ const machineFull = 0.95
 
 // Judge returns why no verdict about the metric may rest on the cell, or nil,
 // and what else must be known when reading it.
-func Judge(c Cell, m Metric) (refusal *finding.Warning, found []finding.Warning) {
+func Judge(c Cell, m metric.Name) (refusal *finding.Warning, found []finding.Warning) {
 	return refuse(c, m), findings(c)
 }
 
 // refuse is refuseAt the default gate for errors.
-func refuse(c Cell, m Metric) *finding.Warning { return refuseAt(c, m, 0) }
+func refuse(c Cell, m metric.Name) *finding.Warning { return refuseAt(c, m, 0) }
 
 // refuseAt returns why no verdict may rest on this cell, or nil. The text names
 // the arm. MaxErrors is the share of the planned iterations that may fail or
 // err; 0 stands for that of finding.Errors.
-func refuseAt(c Cell, m Metric, maxErrors float64) *finding.Warning {
+func refuseAt(c Cell, m metric.Name, maxErrors float64) *finding.Warning {
 	w := c.incomplete(cmp.Or(maxErrors, finding.Errors.Refuses))
-	for _, look := range []func(Metric) *finding.Warning{c.notTheServers, c.late, c.unsteady, c.overloaded} {
+	for _, look := range []func(metric.Name) *finding.Warning{c.notTheServers, c.late, c.unsteady, c.overloaded} {
 		if w == nil {
 			w = look(m)
 		}
@@ -54,7 +55,7 @@ func (c Cell) incomplete(maxErrors float64) *finding.Warning {
 }
 
 // notTheServers: what was measured is the generator.
-func (c Cell) notTheServers(m Metric) *finding.Warning {
+func (c Cell) notTheServers(m metric.Name) *finding.Warning {
 	use := c.cpu()
 	if use.saturated() {
 		return c.saturation(use)
@@ -63,7 +64,7 @@ func (c Cell) notTheServers(m Metric) *finding.Warning {
 		return nil
 	}
 	switch share := *c.GeneratorShare; {
-	case m.Kind() == stat.LowerIsFaster && share > finding.GeneratorShare.Refuses:
+	case m.Kind() == metric.Time && share > finding.GeneratorShare.Refuses:
 		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, so times are not the target's", 100*share)
 	case share > finding.GeneratorSaturated.Refuses && use.server < finding.ServerBusy.Warns:
 		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, and nothing shows that the server was at its limit", 100*share)
@@ -73,8 +74,8 @@ func (c Cell) notTheServers(m Metric) *finding.Warning {
 
 // late: an open model's iterations started late. In the closed model what the
 // generator does between two iterations is judged as its share of the cycle.
-func (c Cell) late(m Metric) *finding.Warning {
-	if c.Model != load.OpenModel || m.Kind() != stat.LowerIsFaster {
+func (c Cell) late(m metric.Name) *finding.Warning {
+	if c.Model != load.OpenModel || m.Kind() != metric.Time {
 		return nil
 	}
 	return c.Late()
@@ -82,15 +83,15 @@ func (c Cell) late(m Metric) *finding.Warning {
 
 // unsteady: one long run that did not stay around one level. Sums of rounds
 // have no course; they are judged by their rounds.
-func (c Cell) unsteady(m Metric) *finding.Warning {
-	if m.Kind() == stat.Amount {
+func (c Cell) unsteady(m metric.Name) *finding.Warning {
+	if m.Kind().Verdict() == stat.Amount {
 		return nil
 	}
 	return c.Unsteady()
 }
 
 // overloaded: the machine had no CPU left, and most of it went to others.
-func (c Cell) overloaded(Metric) *finding.Warning {
+func (c Cell) overloaded(metric.Name) *finding.Warning {
 	if share := c.others(); share > finding.MachineBusy.Refuses {
 		return c.crowd(share)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 )
 
@@ -36,7 +37,7 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 		others := c.Others(c.Server.CPUSec) / c.Duration.Seconds()
 		quiet = quiet || others <= float64(c.MachineCores)/10
 	}
-	refusal, found := Judge(c, Throughput)
+	refusal, found := Judge(c, metric.Throughput)
 	text := "generator %.2f s (waited %.2f s, stalled %.2f s), server %.2f s (waited %.2f s), machine %.2f s: refused %v, found %v"
 	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, refusal, found}
 	if !quiet {
@@ -47,7 +48,7 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 
 func isRefused(code string) func(Cell) bool {
 	return func(c Cell) bool {
-		refusal, _ := Judge(c, Throughput)
+		refusal, _ := Judge(c, metric.Throughput)
 		return refusal != nil && refusal.Code == code
 	}
 }
@@ -139,7 +140,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
 		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
 	}, func(c Cell) bool {
-		refusal, found := Judge(c, Throughput)
+		refusal, found := Judge(c, metric.Throughput)
 		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
 	})
 }
@@ -187,7 +188,7 @@ func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
 	if reason := refuse(c, "response_p99_ns"); reason == nil || reason.Code != "start_lag" {
 		t.Errorf("refused because of %v; start lag p99 %v, response time p99 %v", reason, c.StartLag.Quantile(0.99), c.Response.Quantile(0.99))
 	}
-	if reason := refuse(c, ServerRSS); reason != nil {
+	if reason := refuse(c, metric.ServerRSS); reason != nil {
 		t.Errorf("memory is refused because of %v", reason)
 	}
 }
@@ -198,7 +199,7 @@ func TestSlowGeneratorIsRefused(t *testing.T) {
 	t.Parallel()
 	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond,
 		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
-	for _, m := range []Metric{Throughput, "service_p50_ns"} {
+	for _, m := range []metric.Name{metric.Throughput, "service_p50_ns"} {
 		if reason := refuse(c, m); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
 			t.Errorf("%s: refused because of %v with %.2f of the cycle in the generator", m, reason, *c.GeneratorShare)
 		}
@@ -214,10 +215,10 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 	for name, x := range map[string]struct {
 		d      func(time.Duration) time.Duration
 		pacer  *load.Pacer
-		metric Metric
+		metric metric.Name
 	}{
-		"oscillating":               {swinging, nil, Throughput},
-		"leaking":                   {leaking, nil, Throughput},
+		"oscillating":               {swinging, nil, metric.Throughput},
+		"leaking":                   {leaking, nil, metric.Throughput},
 		"leaking, arrivals by plan": {leaking, load.ConstantRate(100), "response_p99_ns"},
 	} {
 		t.Run(name, func(t *testing.T) {

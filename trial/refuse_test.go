@@ -8,6 +8,7 @@ import (
 
 	"contend/hist"
 	"contend/load"
+	"contend/metric"
 )
 
 // cell makes a cell of 1000 right answers in one second on two cores.
@@ -32,57 +33,57 @@ func TestRefusals(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Cell)
-		metric Metric
+		metric metric.Name
 		want   string // code, "" for none
 	}{
-		{"healthy", func(*Cell) {}, Throughput, ""},
-		{"nothing succeeded", func(c *Cell) { c.Completed, c.Ops, c.Failed = 0, 0, 1000 }, Throughput, "errors"},
-		{"one lost", func(c *Cell) { c.Completed = 999 }, Throughput, "miscounted"},
-		{"1 % errors", func(c *Cell) { c.Completed, c.Failed = 990, 10 }, Throughput, "errors"},
-		{"0.1 % errors", func(c *Cell) { c.Completed, c.Failed = 999, 1 }, Throughput, ""},
-		{"open model, 2 % missing", func(c *Cell) { c.Model, c.Planned, c.Dropped = load.OpenModel, 1020, 20 }, Throughput, "rate_missed"},
+		{"healthy", func(*Cell) {}, metric.Throughput, ""},
+		{"nothing succeeded", func(c *Cell) { c.Completed, c.Ops, c.Failed = 0, 0, 1000 }, metric.Throughput, "errors"},
+		{"one lost", func(c *Cell) { c.Completed = 999 }, metric.Throughput, "miscounted"},
+		{"1 % errors", func(c *Cell) { c.Completed, c.Failed = 990, 10 }, metric.Throughput, "errors"},
+		{"0.1 % errors", func(c *Cell) { c.Completed, c.Failed = 999, 1 }, metric.Throughput, ""},
+		{"open model, 2 % missing", func(c *Cell) { c.Model, c.Planned, c.Dropped = load.OpenModel, 1020, 20 }, metric.Throughput, "rate_missed"},
 		// 1.7 of the 2 − 0.1 cores it could get is 89 %; the server used 0.1 of 0.3.
-		{"generator busy, server idle", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.7, 0.1 }, Throughput, "generator_saturated"},
+		{"generator busy, server idle", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.7, 0.1 }, metric.Throughput, "generator_saturated"},
 		// 1.2 of 2 − 0.75 = 96 %; 0.75 of 2 − 1.2 = 94 %: both busy is a finding.
-		{"both busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.2, 0.75 }, Throughput, ""},
-		{"server busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.6 }, Throughput, ""},
-		{"no server sampled", func(c *Cell) { c.GeneratorCPUSec, c.Server = 1.9, nil }, Throughput, ""},
+		{"both busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 1.2, 0.75 }, metric.Throughput, ""},
+		{"server busy", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.6 }, metric.Throughput, ""},
+		{"no server sampled", func(c *Cell) { c.GeneratorCPUSec, c.Server = 1.9, nil }, metric.Throughput, ""},
 		// 1000/s · 5 ms = 5 of 10 VUs busy: half of each cycle in the generator.
 		{"half the cycle in the generator", halfCycle, "response_p99_ns", "generator_saturated"},
-		{"the same for throughput", halfCycle, Throughput, ""},
+		{"the same for throughput", halfCycle, metric.Throughput, ""},
 		// Others used 2 − 0.2 − 0.4 = 1.4 of 2 s, all that there was: 70 %.
-		{"others took the cores that a side waited for", func(c *Cell) { crowded(c); c.Server.WaitedSec = 0.5 }, Throughput, "machine_busy"},
-		{"others took what both left", crowded, Throughput, ""},
+		{"others took the cores that a side waited for", func(c *Cell) { crowded(c); c.Server.WaitedSec = 0.5 }, metric.Throughput, "machine_busy"},
+		{"others took what both left", crowded, metric.Throughput, ""},
 		// 1.9 s of 2 is full; 1.8 is not.
-		{"a core is idle now and then", func(c *Cell) { crowded(c); c.Server.WaitedSec, c.MachineCPUSec = 0.5, 1.8 }, Throughput, ""},
+		{"a core is idle now and then", func(c *Cell) { crowded(c); c.Server.WaitedSec, c.MachineCPUSec = 0.5, 1.8 }, metric.Throughput, ""},
 		// 1000/s · 4 ms = 4 of 10 VUs busy: 60 % in the generator.
-		{"over half of the cycle", shortService, Throughput, "generator_saturated"},
+		{"over half of the cycle", shortService, metric.Throughput, "generator_saturated"},
 		// 1.5 of the 2 − 0.3 cores that it could get is 88 %.
-		{"over half of the cycle, server busy", func(c *Cell) { shortService(c); c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.5 }, Throughput, ""},
+		{"over half of the cycle, server busy", func(c *Cell) { shortService(c); c.GeneratorCPUSec, c.Server.CPUSec = 0.3, 1.5 }, metric.Throughput, ""},
 		// 0.28 of the 0.3 s that one event loop ran.
-		{"loop stopped 70 % of the time", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.28, 0.7 }), Throughput, "generator_saturated"},
-		{"loop stopped, and idle between", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.15, 0.7 }), Throughput, ""},
+		{"loop stopped 70 % of the time", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.28, 0.7 }), metric.Throughput, "generator_saturated"},
+		{"loop stopped, and idle between", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorStalledSec = 0.15, 0.7 }), metric.Throughput, ""},
 		// 0.36 of the 1 − 0.6 s in which it did not wait for a core.
-		{"loop waits for a core", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorWaitedSec = 0.36, 0.6 }), Throughput, "generator_saturated"},
+		{"loop waits for a core", oneLoop(func(c *Cell) { c.GeneratorCPUSec, c.GeneratorWaitedSec = 0.36, 0.6 }), metric.Throughput, "generator_saturated"},
 		// Two threads for 0.3 s are 0.6, of which the server took 0.2: 0.36 of 0.4.
-		{"goroutines stopped", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec, c.GeneratorStalledSec = 0.36, 0.2, 0.7 }, Throughput, "generator_saturated"},
-		{"CPU limit used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.27, 0.3 }, Throughput, "generator_saturated"},
-		{"CPU limit not used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.2, 0.3 }, Throughput, ""},
-		{"pinned apart, both busy", pinned(0.95, 0.9), Throughput, ""},
-		{"pinned apart, the generator busy", pinned(0.95, 0.5), Throughput, "generator_saturated"},
+		{"goroutines stopped", func(c *Cell) { c.GeneratorCPUSec, c.Server.CPUSec, c.GeneratorStalledSec = 0.36, 0.2, 0.7 }, metric.Throughput, "generator_saturated"},
+		{"CPU limit used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.27, 0.3 }, metric.Throughput, "generator_saturated"},
+		{"CPU limit not used up", func(c *Cell) { c.GeneratorCPUSec, c.GeneratorCPULimit = 0.2, 0.3 }, metric.Throughput, ""},
+		{"pinned apart, both busy", pinned(0.95, 0.9), metric.Throughput, ""},
+		{"pinned apart, the generator busy", pinned(0.95, 0.5), metric.Throughput, "generator_saturated"},
 		// Others used 2 − 0.8 = 60 %, and both sides waited longer for a core than they had one.
-		{"others took the machine", crowdedBy(0.4, 0.4, 1.2), Throughput, "machine_busy"},
+		{"others took the machine", crowdedBy(0.4, 0.4, 1.2), metric.Throughput, "machine_busy"},
 		// Others used 30 %, all of it from both sides: 0.7 of 2 − 0.7 − 0.6.
-		{"others took a part", crowdedBy(0.7, 0.7, 2), Throughput, ""},
+		{"others took a part", crowdedBy(0.7, 0.7, 2), metric.Throughput, ""},
 		// They used what neither side wanted: nobody waited.
-		{"others used the rest", crowdedBy(0.4, 0.4, 0), Throughput, ""},
+		{"others used the rest", crowdedBy(0.4, 0.4, 0), metric.Throughput, ""},
 		{"late arrivals", late(2 * time.Millisecond), "response_p99_ns", "start_lag"},
 		{"6 % late on average", late(600 * time.Microsecond), "response_p99_ns", "start_lag"},
 		{"4 % late on average", late(400 * time.Microsecond), "response_p99_ns", ""},
-		{"late arrivals, throughput", late(2 * time.Millisecond), Throughput, ""},
+		{"late arrivals, throughput", late(2 * time.Millisecond), metric.Throughput, ""},
 		{"late in the closed model", func(c *Cell) { late(2 * time.Millisecond)(c); c.Model = load.ClosedModel }, "response_p99_ns", ""},
-		{"falling from second to second", falling, Throughput, "not_steady"},
-		{"the same, memory", falling, ServerRSS, ""},
+		{"falling from second to second", falling, metric.Throughput, "not_steady"},
+		{"the same, memory", falling, metric.ServerRSS, ""},
 		{"in this process", func(c *Cell) { halfCycle(c); c.Local, c.Server = true, nil }, "response_p99_ns", ""},
 	}
 	for _, tt := range tests {
@@ -153,7 +154,7 @@ func falling(c *Cell) {
 // The gate for errors can be set: 1 % is over 0.1 % and not over 2 %.
 func TestGateForErrors(t *testing.T) {
 	c := cell(func(c *Cell) { c.Completed, c.Failed = 990, 10 })
-	if refuseAt(c, Throughput, 0.005) == nil || refuseAt(c, Throughput, 0.02) != nil {
+	if refuseAt(c, metric.Throughput, 0.005) == nil || refuseAt(c, metric.Throughput, 0.02) != nil {
 		t.Error("1 % of errors passes a gate of 0.5 %, or not one of 2 %")
 	}
 }
@@ -206,43 +207,12 @@ func TestServerViewReplacesTheGenerators(t *testing.T) {
 		}
 	}
 	// A refusal names the arm; a finding of errors does not hide that of the CPU.
-	if reason := refuse(sampled, Throughput); reason == nil || !strings.HasPrefix(reason.Text, "a: the generator used") {
+	if reason := refuse(sampled, metric.Throughput); reason == nil || !strings.HasPrefix(reason.Text, "a: the generator used") {
 		t.Errorf("refused because %v", reason)
 	}
 	both := cell(func(c *Cell) { c.Completed, c.Failed, c.GeneratorCPUSec, c.Server.CPUSec = 900, 100, 1.8, 0.15 })
 	if w := both.Warnings; len(w) < 2 || w[0].Code != "errors" || w[len(w)-1].Code != "generator_saturated" {
 		t.Errorf("warnings %v, want errors … generator_saturated", w)
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	c := cell(func(c *Cell) { c.Server.RSSBytes = 5000 })
-	tests := []struct {
-		metric Metric
-		want   float64
-	}{
-		{Throughput, 1000},
-		{ServerCPUPerOp, 400_000},    // 0.4 s ÷ 1000
-		{GeneratorCPUPerOp, 200_000}, // 0.2 s ÷ 1000
-		{WallPerOp, 1_000_000},       // 1 s ÷ 1000
-		{ServerRSS, 5000},
-		{Errors, 0},
-		{"completed", 1000},
-		{"start_lag_max_ns", 0},
-	}
-	for _, tt := range tests {
-		got, ok := tt.metric.Of(c)
-		if !ok || got != tt.want || tt.metric.Check() != nil {
-			t.Errorf("%s is %v, %v; want %v", tt.metric, got, ok, tt.want)
-		}
-	}
-	for _, m := range []Metric{"", "speed", "response_p42_ns", "latency_p99_ns", "response_p99"} {
-		if m.Check() == nil {
-			t.Errorf("metric %q was accepted", m)
-		}
-	}
-	if _, ok := Metric("exchange_p50_ns").Of(c); ok {
-		t.Error("a phase that was not measured has a value")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -26,7 +27,7 @@ func measuring(name string, completed ...int64) Job {
 }
 
 func repeating(rounds int) Design {
-	return Design{Rounds: rounds, Metrics: []Metric{Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+	return Design{Rounds: rounds, Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
 }
 
 func TestRepeatCompares(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/setting"
 )
 
@@ -186,7 +187,7 @@ func (s *Search) bound() time.Duration {
 	claims, _ := s.Design.objectives()
 	longest := 0.0
 	for _, c := range claims {
-		if _, _, isTime := c.left.metric.times(); isTime {
+		if c.left.metric.Kind() == metric.Time {
 			longest = max(longest, c.right.factor)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/setting"
 	"contend/stat"
 )
@@ -137,7 +138,7 @@ func (s *studying) round(ctx context.Context, n int) (err error) {
 func (s *studying) length(ctx context.Context, arms []Arm, i int) error {
 	trials, err := Compare(ctx, arms, s.plan, Design{
 		Rounds: 1, Pairs: PairsIn(s.Measured, s.Lengths[i]), Block: s.Lengths[i], Warmup: s.Warmup,
-		Metrics: []Metric{Throughput}, Confidence: 0.95, Seed: s.random.Uint64(),
+		Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95, Seed: s.random.Uint64(),
 	}, nil)
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ func (s *studying) length(ctx context.Context, arms []Arm, i int) error {
 	for _, c := range trials.Comparisons {
 		into := &s.lengths[i]
 		into.RoundLogRatios = append(into.RoundLogRatios, c.RoundLogRatios...)
-		for _, logs := range trials.pairLogs(Throughput, c.Candidate, c.Concurrency) {
+		for _, logs := range trials.pairLogs(metric.Throughput, c.Candidate, c.Concurrency) {
 			into.Pairs = len(logs)
 			s.pairs[i] = append(s.pairs[i], logs)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/setting"
 	"contend/usl"
 )
@@ -120,7 +121,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
-		if reason := refuse(cell, Throughput); reason.Is(finding.Errors) && len(c.Explored) > 1 {
+		if reason := refuse(cell, metric.Throughput); reason.Is(finding.Errors) && len(c.Explored) > 1 {
 			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, strings.TrimPrefix(reason.Text, c.Arm+": "))
 			return 0, false, nil
 		}

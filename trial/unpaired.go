@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -20,9 +21,9 @@ type Apart struct {
 	Baseline  Side `json:"baseline"`
 	Candidate Side `json:"candidate"`
 	// Metrics, Margin and Confidence are those of Design.
-	Metrics    []Metric `json:"metrics"`
-	Margin     float64  `json:"margin"`
-	Confidence float64  `json:"confidence"`
+	Metrics    []metric.Name `json:"metrics"`
+	Margin     float64       `json:"margin"`
+	Confidence float64       `json:"confidence"`
 	// Environments names what differs between those of the two sides, as in
 	// "cores: 2 against 4"; with anything in it there is no verdict.
 	Environments []string `json:"environments_differ,omitempty"`
@@ -122,8 +123,8 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 	for i, m := range a.Metrics {
 		c := Comparison{Baseline: sum.Arm, Candidate: candSum.Arm, Concurrency: candSum.Concurrency,
 			Metric: m, Primary: i == 0, Margin: a.Margin, RoundLogRatios: []float64{}}
-		c.BaselineValue, _ = m.Of(sum)
-		c.CandidateValue, _ = m.Of(candSum)
+		c.BaselineValue, _ = m.Of(sum.Result)
+		c.CandidateValue, _ = m.Of(candSum.Result)
 		few := t.fewSamples(m, candSum.Arm, candSum.Concurrency)
 		if few != nil && !c.Primary {
 			found = append(found, *few)
@@ -147,10 +148,10 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 	return list
 }
 
-func logs(rounds []Cell, m Metric) []float64 {
+func logs(rounds []Cell, m metric.Name) []float64 {
 	var list []float64
 	for _, c := range rounds {
-		if value, ok := m.Of(c); ok && value > 0 {
+		if value, ok := m.Of(c.Result); ok && value > 0 {
 			list = append(list, math.Log(value))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"contend/finding"
 	"contend/hist"
 	"contend/load"
+	"contend/metric"
 	"contend/stat"
 )
 
@@ -41,7 +42,7 @@ func visits(vus int, completed ...int64) []Cell {
 
 func apart(base, cand []Cell) *Apart {
 	return &Apart{Baseline: Side{"old", base}, Candidate: Side{"new", cand},
-		Metrics: []Metric{Throughput, ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95}
+		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95}
 }
 
 func TestApart(t *testing.T) {
@@ -105,7 +106,7 @@ func TestApart(t *testing.T) {
 // Of 10 000 iterations 100 lie beyond p99 and 10 beyond p99.9.
 func TestApartPercentiles(t *testing.T) {
 	a := apart(visits(10, 10000, 10010, 10020, 10000, 10000, 10005), visits(10, 10000, 10010, 10020, 10000, 10000, 10005))
-	a.Metrics = []Metric{Throughput, "response_p99_ns", "response_p999_ns"}
+	a.Metrics = []metric.Name{metric.Throughput, "response_p99_ns", "response_p999_ns"}
 	a.Derive()
 	if len(a.Comparisons) != 2 || a.Comparisons[1].Metric != "response_p99_ns" {
 		t.Errorf("%d comparisons, want 2", len(a.Comparisons))

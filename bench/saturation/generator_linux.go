@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/subject"
@@ -67,7 +68,7 @@ func report(c trial.Cell) seen {
 	if c.GeneratorShare != nil {
 		s.Share = *c.GeneratorShare
 	}
-	refusal, found := trial.Judge(c, trial.Throughput)
+	refusal, found := trial.Judge(c, metric.Throughput)
 	if refusal != nil {
 		s.Refusal, s.Text = refusal.Code, refusal.Text
 	}

@@ -23,6 +23,7 @@ import (
 	"contend/experiment"
 	"contend/internal/redisserver"
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 	"contend/trial"
 )
@@ -104,25 +105,25 @@ func (b *bench) plan(vus int) load.Plan {
 }
 
 // compare drives the arms in turn; the first is what they are compared with.
-func (b *bench) compare(ctx context.Context, vus int, metric trial.Metric, designs ...string) (*table, error) {
+func (b *bench) compare(ctx context.Context, vus int, m metric.Name, designs ...string) (*table, error) {
 	var arms []trial.Arm
 	for _, design := range designs {
 		arms = append(arms, b.arm(design))
 	}
 	trials, err := trial.Compare(ctx, arms, b.plan(vus), trial.Design{
 		Rounds: b.rounds, Pairs: b.pairs, Block: b.block, Warmup: b.block, Levels: []int{vus},
-		Metrics: []trial.Metric{metric}, Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: b.seed,
+		Metrics: []metric.Name{m}, Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: b.seed,
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return newTable(trials, metric)
+	return newTable(trials, m)
 }
 
 // busy is the row of many connections.
 func (b *bench) busy(ctx context.Context) error {
 	fmt.Fprintf(b.out, "\nbusy: %d connections over HTTP\n", connections)
-	t, err := b.compare(ctx, connections, trial.Throughput, script, combining, naive, memory)
+	t, err := b.compare(ctx, connections, metric.Throughput, script, combining, naive, memory)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -44,11 +45,11 @@ func TestArmsThatAreNoBaseline(t *testing.T) {
 		return logs
 	}
 	trials := &trial.Trials{Arms: []string{script, combining, memory}, Comparisons: []trial.Comparison{
-		{Candidate: combining, Metric: trial.Throughput, RoundLogRatios: rounds(4)},
-		{Candidate: combining, Metric: trial.Errors, RoundLogRatios: rounds(9)},
-		{Candidate: memory, Metric: trial.Throughput, RoundLogRatios: rounds(5)},
+		{Candidate: combining, Metric: metric.Throughput, RoundLogRatios: rounds(4)},
+		{Candidate: combining, Metric: metric.Errors, RoundLogRatios: rounds(9)},
+		{Candidate: memory, Metric: metric.Throughput, RoundLogRatios: rounds(5)},
 	}}
-	table, err := newTable(trials, trial.Throughput)
+	table, err := newTable(trials, metric.Throughput)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestArmsThatAreNoBaseline(t *testing.T) {
 		t.Errorf("got %q, want %q", &out, want)
 	}
 	trials.Comparisons = trials.Comparisons[:2]
-	if _, err := newTable(trials, trial.Throughput); err == nil {
+	if _, err := newTable(trials, metric.Throughput); err == nil {
 		t.Error("an arm without figures: no error")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contend/experiment"
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -14,16 +15,16 @@ import (
 // A table is a comparison of several arms, any two of which can be set against
 // each other: the blocks of a round are of one time.
 type table struct {
-	metric trial.Metric
+	metric metric.Name
 	trials *trial.Trials
 	logs   map[string][]float64 // by arm: ln(arm ÷ first arm), one for each round
 }
 
-func newTable(trials *trial.Trials, metric trial.Metric) (*table, error) {
+func newTable(trials *trial.Trials, m metric.Name) (*table, error) {
 	first := trials.Arms[0]
-	t := &table{metric: metric, trials: trials, logs: map[string][]float64{}}
+	t := &table{metric: m, trials: trials, logs: map[string][]float64{}}
 	for _, c := range trials.Comparisons {
-		if c.Metric != metric {
+		if c.Metric != m {
 			continue
 		}
 		t.logs[c.Candidate] = c.RoundLogRatios
@@ -31,7 +32,7 @@ func newTable(trials *trial.Trials, metric trial.Metric) (*table, error) {
 	}
 	for _, arm := range trials.Arms {
 		if n := len(t.logs[arm]); n == 0 || n != len(t.logs[first]) {
-			return nil, fmt.Errorf("%s: %d of %d rounds have %s", arm, n, len(t.logs[first]), metric)
+			return nil, fmt.Errorf("%s: %d of %d rounds have %s", arm, n, len(t.logs[first]), m)
 		}
 	}
 	return t, nil
@@ -44,7 +45,7 @@ func (t *table) print(w io.Writer) {
 	fmt.Fprintln(tab, "arm\t/s\tp50\tp99\tserver CPU\terrors\t")
 	for _, c := range t.trials.Results {
 		cpu := "-"
-		if each, ok := trial.ServerCPUPerOp.Of(c); ok {
+		if each, ok := metric.ServerCPUPerOp.Of(c.Result); ok {
 			cpu = short(time.Duration(each))
 		}
 		fmt.Fprintf(tab, "%s\t%.0f\t%s\t%s\t%s\t%d\t\n", c.Arm, c.ThroughputPerSec,

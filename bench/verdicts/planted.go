@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -104,7 +105,7 @@ func armOf(extra time.Duration) string {
 // noise, beside the baseline and under the load of the comparisons.
 func (b *bench) calibrate(ctx context.Context, seed uint64) (time.Duration, error) {
 	far := []time.Duration{baseBurn / 4, baseBurn / 2}
-	s := shape{rounds: 33, pairs: 10, block: 50 * time.Millisecond, warmup: 400 * time.Millisecond, precision: 0.03, metrics: []trial.Metric{trial.Throughput}}
+	s := shape{rounds: 33, pairs: 10, block: 50 * time.Millisecond, warmup: 400 * time.Millisecond, precision: 0.03, metrics: []metric.Name{metric.Throughput}}
 	t, err := b.compare(ctx, seed, s, b.burning(far...))
 	if err != nil {
 		return 0, fmt.Errorf("calibration: %w", err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/experiment"
+	"contend/metric"
 	"contend/protocol"
 	"contend/report"
 	"contend/trial"
@@ -16,7 +17,7 @@ type shape struct {
 	rounds, pairs int
 	block, warmup time.Duration
 	precision     experiment.Percent // at which it ends early; 0: never
-	metrics       []trial.Metric     // empty: those of contend compare
+	metrics       []metric.Name      // empty: those of contend compare
 }
 
 // servers are the commands that are compared, by the names of their arms. The

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -23,7 +24,7 @@ func (b *bench) record(ctx context.Context, path string) error {
 		{rounds: 60, pairs: 16, block: 100 * time.Millisecond, warmup: 100 * time.Millisecond},
 	} {
 		b.note("%d rounds with blocks of %v, from %s UTC on", s.rounds, s.block, now())
-		s.metrics = []trial.Metric{trial.Throughput, trial.ServerCPUPerOp}
+		s.metrics = []metric.Name{metric.Throughput, metric.ServerCPUPerOp}
 		trials, err := b.compare(ctx, b.seed, s, b.counters())
 		if err != nil {
 			return err

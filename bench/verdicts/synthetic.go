@@ -9,6 +9,7 @@ import (
 
 	"contend/experiment"
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -53,7 +54,7 @@ func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
 func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
 	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
 		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
-		Metrics: []trial.Metric{trial.Throughput, trial.ServerCPUPerOp},
+		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
 		Margin:  experiment.DefaultMargin, Confidence: experiment.DefaultConfidence,
 	}}
 	start := random.IntN(len(n.rounds))

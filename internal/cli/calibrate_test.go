@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"contend/experiment"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -20,10 +21,10 @@ import (
 // found is a calibration of this machine with the given number of comparisons.
 func found(comparisons int) *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
-	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Metrics: []trial.Metric{trial.Throughput}, Confidence: 0.95}
+	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
 	c.PlannedRounds = experiment.DefaultRounds
 	for range comparisons {
-		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: trial.Throughput, Primary: true, Verdict: stat.Inconclusive,
+		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: stat.Inconclusive,
 			RoundLogRatios: []float64{-0.01, 0.02, 0.01, -0.02, 0.03, -0.03}})
 	}
 	c.Derive()

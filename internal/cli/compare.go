@@ -12,6 +12,7 @@ import (
 	"contend/experiment"
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 	"contend/report"
 	"contend/stat"
@@ -78,7 +79,7 @@ func (c *compareFlags) flags(cmd *cobra.Command) {
 	f.Float64Var(&c.maxErrors, "max-errors", 100*finding.Errors.Refuses, "no verdict beyond this share of errors, in `percent`")
 	f.BoolVar(&c.duet, "duet", false, "drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)")
 	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
-	complete(cmd, "metric", defaultMetrics())
+	complete(cmd, "metric", metric.Names())
 	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
 	c.spec.flags(cmd)
 	c.out.flags(cmd)
@@ -100,7 +101,7 @@ func (c *compareFlags) file(args []string) *experiment.File {
 	f.Compare.Baseline, f.Compare.Margin = "A", experiment.Percent(c.margin/100)
 	f.Compare.Precision, f.Compare.MaxErrors = experiment.Percent(c.precision/100), experiment.Percent(c.maxErrors/100)
 	for _, m := range c.metrics {
-		f.Compare.Metrics = append(f.Compare.Metrics, trial.Metric(m))
+		f.Compare.Metrics = append(f.Compare.Metrics, metric.Name(m))
 	}
 	f.Target = c.spec.target()
 	f.Arms = map[string]experiment.Arm{}

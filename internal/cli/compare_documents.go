@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/metric"
 	"contend/report"
 	"contend/trial"
 )
@@ -41,7 +42,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 		how.Metrics = nil
 	}
 	for _, m := range c.metrics {
-		how.Metrics = append(how.Metrics, trial.Metric(m))
+		how.Metrics = append(how.Metrics, metric.Name(m))
 	}
 	if err := errors.Join(mistake, onlyStored(cmd), inFlags(how.Check())); err != nil {
 		return usage(err)
@@ -57,7 +58,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 		stored[i] = report.Stored{Name: filepath.Base(path), Document: read}
 	}
 	if len(c.metrics) == 0 && slices.ContainsFunc(stored[:], func(s report.Stored) bool { return s.Command == report.PublishedCommand }) {
-		how.Metrics = []trial.Metric{trial.Throughput, "response_mean_ns", "service_mean_ns"} // all that such a document knows
+		how.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"} // all that such a document knows
 	}
 	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
 		return usage(err)

@@ -15,6 +15,7 @@ import (
 	"contend/experiment"
 	"contend/guard"
 	"contend/load"
+	"contend/metric"
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/report"
@@ -177,8 +178,8 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at the most", "throughput", "latency"}}
 	var largest, longest int // by their effects
 	for n, cost := range costs {
-		a.Rows = append(a.Rows, []string{i.designs[n].Name, report.Duration(float64(cost.CPU)), report.Duration(float64(cost.Call)),
-			report.Count(float64(time.Second) / float64(cost.Wall)), signed(-call.Throughput(base, cost)), signed(call.Latency(base, cost))})
+		a.Rows = append(a.Rows, []string{i.designs[n].Name, metric.Duration(float64(cost.CPU)), metric.Duration(float64(cost.Call)),
+			metric.Number(float64(time.Second) / float64(cost.Wall)), signed(-call.Throughput(base, cost)), signed(call.Latency(base, cost))})
 		if math.Abs(call.Throughput(base, cost)) > math.Abs(call.Throughput(base, costs[largest])) {
 			largest = n
 		}
@@ -191,9 +192,9 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 	a.Sentence = []string{
 		fmt.Sprintf("With %d VUs the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
-		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, report.Duration(perCall), report.Duration(float64(call.Alone))),
+		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, metric.Duration(perCall), metric.Duration(float64(call.Alone))),
 		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g %% of it, if it costs there what it costs in process. %s",
-			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, trial.Throughput, known)),
+			i.designs[largest].Name, i.designs[0].Name, 100*throughput, worthwhile(throughput, metric.Throughput, known)),
 		fmt.Sprintf("Latency: %s in place of %s changes at most %.2g %% of the service time at one caller. %s",
 			i.designs[longest].Name, i.designs[0].Name, 100*latency, worthwhile(latency, "response_p50_ns", known)),
 	}
@@ -217,7 +218,7 @@ func signed(share float64) string {
 
 // worthwhile says whether a comparison can show an effect on the metric that is
 // no larger, by what the machine was seen to tell apart, if it was.
-func worthwhile(effect float64, m trial.Metric, known *report.Calibration) string {
+func worthwhile(effect float64, m metric.Name, known *report.Calibration) string {
 	smallest := math.Inf(1)
 	if known != nil {
 		for _, seen := range known.Visible {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"contend/metric"
 	"contend/report"
-	"contend/trial"
 )
 
 // The largest possible effect stands beside the smallest that the machine sees.
@@ -17,15 +17,15 @@ func TestWhetherAComparisonIsWorthRunning(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		effect float64
-		metric trial.Metric
+		metric metric.Name
 		known  *report.Calibration
 		want   string
 	}{
-		{0.01, trial.Throughput, nil, "less than the margin of 2 % which counts as equal: a comparison is not worth running"},
-		{0.03, trial.Throughput, nil, "is not known"},
-		{0.01, trial.Throughput, coarse, "in 10 rounds: a comparison cannot show it"},
-		{0.05, trial.Throughput, coarse, "in 10 rounds: a comparison can show it."},
-		{0.01, trial.Throughput, fine, "a comparison can show it, but it is less than the margin of 2 %"},
+		{0.01, metric.Throughput, nil, "less than the margin of 2 % which counts as equal: a comparison is not worth running"},
+		{0.03, metric.Throughput, nil, "is not known"},
+		{0.01, metric.Throughput, coarse, "in 10 rounds: a comparison cannot show it"},
+		{0.05, metric.Throughput, coarse, "in 10 rounds: a comparison can show it."},
+		{0.01, metric.Throughput, fine, "a comparison can show it, but it is less than the margin of 2 %"},
 		{0.03, "response_p50_ns", fine, "is not known"}, // was not calibrated
 	} {
 		if got := worthwhile(tt.effect, tt.metric, tt.known); !strings.Contains(got, tt.want) {

@@ -1,0 +1,81 @@
+package metric
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Format formats a value of the metric with its unit.
+func (n Name) Format(value float64) string {
+	switch n.Kind() {
+	case Time, Cost:
+		return Duration(value)
+	case Rate:
+		return Number(value) + "/s"
+	case Size:
+		return Bytes(value)
+	case Traffic:
+		return Bytes(value) + "/s"
+	}
+	return Number(value)
+}
+
+// Duration formats nanoseconds with three significant digits or more: 719 ns,
+// 1.63 ms, 15.4 s.
+func Duration(ns float64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
+		if math.Abs(ns) >= unit.size*0.9995 {
+			return Digits(ns/unit.size) + " " + unit.name
+		}
+	}
+	return Digits(ns) + " ns"
+}
+
+// Digits keeps three significant digits, and all digits left of the point.
+func Digits(x float64) string {
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 2, 64), "e")
+	e, err := strconv.Atoi(exponent)
+	if x == 0 || err != nil || e < -4 { // zero, not a number, or tiny
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(x, 'f', max(0, 2-e), 64)
+}
+
+// Number formats a number with thousands set apart.
+func Number(x float64) string {
+	if !(math.Abs(x) >= 999.5) {
+		if x == math.Trunc(x) {
+			return strconv.FormatFloat(x, 'f', 0, 64)
+		}
+		return Digits(x)
+	}
+	whole := strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
+	var b strings.Builder
+	if x < 0 {
+		b.WriteByte('-')
+	}
+	for i, c := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// Bytes formats an amount of bytes in decimal units.
+func Bytes(n float64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if n >= unit.size*0.9995 {
+			return Digits(n/unit.size) + " " + unit.name
+		}
+	}
+	return Number(n) + " B"
+}

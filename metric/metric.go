@@ -1,0 +1,149 @@
+// Package metric is the one table of the figures that can be compared, expected,
+// searched for and shown: each with its name, kind, words and how it is read from
+// a result. The metrics of times are every statistic of every histogram.
+package metric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/load"
+	"contend/setting"
+	"contend/stat"
+)
+
+// A Name names a metric by its path in the report document, the same in
+// comparisons, expectations, objectives and views. It ends in its unit, unless
+// that is one.
+type Name string
+
+// A Kind says in what a metric is measured and what a larger value means.
+type Kind int
+
+// The kinds of metric.
+const (
+	Count   Kind = iota // iterations
+	Rate                // operations per second
+	Time                // of an iteration or operation, in nanoseconds
+	Cost                // CPU time of an operation, in nanoseconds
+	Size                // bytes
+	Traffic             // bytes per second
+)
+
+// kinds has the unit of each kind, and the words of its verdicts: only rates and
+// times are speeds.
+var kinds = [...]struct {
+	unit  string
+	means stat.Kind
+}{
+	Count: {"", stat.Amount}, Rate: {"/s", stat.HigherIsFaster}, Time: {"ns", stat.LowerIsFaster},
+	Cost: {"ns", stat.Amount}, Size: {"B", stat.Amount}, Traffic: {"B/s", stat.Amount},
+}
+
+// Unit is the unit of the values: ns, /s, B, B/s, or "" for a number.
+func (k Kind) Unit() string { return kinds[k].unit }
+
+// Verdict says what a larger value means for the verdict of a comparison.
+func (k Kind) Verdict() stat.Kind { return kinds[k].means }
+
+// Kind returns the kind; that of a name that is not in the table, as a published
+// figure may have, follows from the unit that it ends in.
+func (n Name) Kind() Kind {
+	if row, ok := byName[n]; ok {
+		return row.Kind
+	}
+	text := string(n)
+	perSecond, inBytes := strings.HasSuffix(text, "_per_s"), strings.Contains("_"+text+"_", "_bytes_")
+	switch {
+	case perSecond && inBytes:
+		return Traffic
+	case perSecond:
+		return Rate
+	case inBytes:
+		return Size
+	case strings.HasSuffix(text, "_ns"):
+		return Time
+	case strings.HasSuffix(text, "_ns_per_op"):
+		return Cost
+	}
+	return Count
+}
+
+// Words is the metric in words, as in tables.
+func (n Name) Words() string {
+	if row, ok := byName[n]; ok {
+		return row.Words
+	}
+	text := strings.TrimSuffix(string(n), "_ns")
+	if what, ok := strings.CutSuffix(text, "_per_s"); ok {
+		text = what + "_per_second"
+	}
+	return strings.ReplaceAll(text, "_", " ")
+}
+
+// Of reads the metric from a result; false means that the result has no such
+// figure.
+func (n Name) Of(r *load.Result) (float64, bool) {
+	row, ok := byName[n]
+	if !ok {
+		return 0, false
+	}
+	return row.read(r)
+}
+
+// Recorded returns how many times a metric of times rests on; false means that
+// the metric is of another kind or that the result has no such histogram.
+func (n Name) Recorded(r *load.Result) (int64, bool) {
+	of := byName[n].histogram
+	if of == nil || of(&r.Counts) == nil {
+		return 0, false
+	}
+	return of(&r.Counts).Count(), true
+}
+
+// Percentile returns which quantile, from 0 to 1, the metric is; false means
+// that it is none.
+func (n Name) Percentile() (float64, bool) {
+	q := byName[n].quantile
+	return q, q > 0
+}
+
+// Check returns a *setting.Mistake that says what is allowed when there is no
+// such metric.
+func (n Name) Check() error {
+	if _, ok := byName[n]; ok {
+		return nil
+	}
+	m := setting.Setting{Name: "metric"}.Wrong("is %q", string(n))
+	m.Allowed, m.Meant = allowed(), setting.Nearest(string(n), Names())
+	return m
+}
+
+// Names returns the names of all metrics, sorted.
+func Names() []string {
+	var names []string
+	for name := range byName {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// allowed lists all names, those of times as a pattern.
+func allowed() string {
+	var names, times, stats []string
+	for _, row := range rows {
+		names = append(names, string(row.Name))
+	}
+	for _, h := range histograms {
+		if h.Name != "" {
+			times = append(times, h.Name)
+		}
+	}
+	for _, s := range Statistics() {
+		stats = append(stats, s.Name)
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%s, {%s}_{%s}_ns", strings.Join(names, ", "), strings.Join(times, ","), strings.Join(stats, ","))
+}

@@ -1,0 +1,158 @@
+package metric_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/hist"
+	"contend/load"
+	"contend/metric"
+	"contend/stat"
+)
+
+// recorded is a histogram of 1, 2, … 100 times the unit.
+func recorded(unit time.Duration) *hist.Histogram {
+	h := hist.New()
+	for i := range 100 {
+		h.Record(time.Duration(i+1) * unit)
+	}
+	return h
+}
+
+// result is 2 s in which 200 of 230 planned iterations did 5 operations each.
+func result() *load.Result {
+	r := &load.Result{Duration: 2 * time.Second, ThroughputPerSec: 500, Counts: load.NewCounts()}
+	r.Planned, r.Completed, r.Failed, r.Dropped, r.Unfinished, r.Ops = 230, 200, 7, 11, 3, 1000
+	r.Errored = map[load.ErrorKind]int64{load.Timeout: 4, load.Reset: 5}
+	r.BytesIn, r.BytesOut = 8000, 3000
+	r.GeneratorCPUSec, r.Server = 0.5, &load.Usage{CPUSec: 0.25, RSSBytes: 5000}
+	r.Response, r.Service, r.StartLag = recorded(100), recorded(10), recorded(1)
+	r.Connect, r.FirstByte, r.Exchange, r.Message = recorded(1000), recorded(2000), recorded(3000), recorded(4000)
+	return r
+}
+
+func TestRead(t *testing.T) {
+	want := map[metric.Name]float64{
+		"throughput_per_s":     500,
+		"server_cpu_ns_per_op": 250_000, "generator_cpu_ns_per_op": 500_000, // 0.25 s and 0.5 s ÷ 1000
+		"server_rss_bytes": 5000,
+		"wall_ns_per_op":   2_000_000, // 2 s ÷ 1000
+		"errors":           16,        // 7 + 4 + 5
+		"planned":          230, "completed": 200, "failed": 7, "errored": 9, "dropped": 11, "unfinished": 3,
+		"bytes_in": 8000, "bytes_out": 3000, "bytes_in_per_s": 4000, "bytes_out_per_s": 1500, // ÷ 2 s
+	}
+	// Of 1 to 100: their mean is 50.5, which histograms have in whole nanoseconds.
+	statistics := map[string]float64{"mean": 50.5, "min": 1, "p50": 50, "p90": 90, "p95": 95, "p99": 99, "p999": 100, "max": 100}
+	for name, unit := range map[string]float64{"response": 100, "service": 10, "start_lag": 1, "connect": 1000, "first_byte": 2000, "exchange": 3000} {
+		for s, x := range statistics {
+			want[metric.Name(name+"_"+s+"_ns")] = x * unit
+		}
+	}
+	for name, x := range want {
+		got, ok := name.Of(result())
+		if !ok || got < x*0.999-0.5 || got > x*1.001+0.5 { // percentiles are up to 0.1 % too high
+			t.Errorf("%s is %v, %v, want %v", name, got, ok, x)
+		}
+		if err := name.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	if names := metric.Names(); len(names) != len(want) || !slices.IsSorted(names) {
+		t.Errorf("%d metrics, want the %d that are tested: %q", len(names), len(want), names)
+	}
+}
+
+// What a result does not have has no value.
+func TestUnknown(t *testing.T) {
+	empty := &load.Result{Counts: load.NewCounts()}
+	known := []metric.Name{"errors", "planned", "completed", "failed", "errored", "dropped", "unfinished", "bytes_in", "bytes_out"}
+	for _, text := range metric.Names() {
+		name := metric.Name(text)
+		if _, ok := name.Of(empty); ok != slices.Contains(known, name) {
+			t.Errorf("%s of nothing: %v", name, ok)
+		}
+	}
+	r := result()
+	r.Server, r.GeneratorCPUSec = nil, 0
+	for _, name := range []metric.Name{metric.ServerCPUPerOp, metric.ServerRSS, metric.GeneratorCPUPerOp, "speed"} {
+		if value, ok := name.Of(r); ok {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for name, want := range map[metric.Name]struct {
+		unit    string
+		verdict stat.Kind
+	}{
+		metric.Throughput: {"/s", stat.HigherIsFaster}, metric.WallPerOp: {"ns", stat.LowerIsFaster},
+		metric.ServerCPUPerOp: {"ns", stat.Amount}, metric.ServerRSS: {"B", stat.Amount},
+		"bytes_in_per_s": {"B/s", stat.Amount}, metric.Errors: {"", stat.Amount},
+		"start_lag_p99_ns": {"ns", stat.LowerIsFaster},
+		// Names of published figures that are not in the table.
+		"rpc_mean_ns": {"ns", stat.LowerIsFaster}, "allocs_per_op": {"", stat.Amount}, "alloc_bytes_per_op": {"B", stat.Amount},
+	} {
+		if kind := name.Kind(); kind.Unit() != want.unit || kind.Verdict() != want.verdict {
+			t.Errorf("%s: unit %q and %v, want %q and %v", name, kind.Unit(), kind.Verdict(), want.unit, want.verdict)
+		}
+	}
+}
+
+// The row of a metric is all that there is: its name ends in its unit, it has
+// words, and these do not say the same of two.
+func TestRows(t *testing.T) {
+	words := map[string]metric.Name{}
+	for _, text := range metric.Names() {
+		name := metric.Name(text)
+		if other, taken := words[name.Words()]; taken || name.Words() == "" {
+			t.Errorf("%s is called %q, as %s is", name, name.Words(), other)
+		}
+		words[name.Words()] = name
+		ends := map[string]string{"ns": "_ns", "/s": "_per_s", "B/s": "_per_s"}[name.Kind().Unit()]
+		if !strings.HasSuffix(strings.TrimSuffix(text, "_per_op"), ends) {
+			t.Errorf("%s is in %q", name, name.Kind().Unit())
+		}
+	}
+	for _, row := range metric.Rows() {
+		if row.Means == "" {
+			t.Errorf("nothing explains %s", row.Name)
+		}
+	}
+}
+
+func TestPercentiles(t *testing.T) {
+	for name, want := range map[metric.Name]float64{"response_p50_ns": 0.5, "exchange_p999_ns": 0.999, "response_mean_ns": 0, "errors": 0, "speed": 0} {
+		if q, ok := name.Percentile(); q != want || ok != (want > 0) {
+			t.Errorf("%s is the quantile %v, %v; want %v", name, q, ok, want)
+		}
+	}
+	r := result()
+	r.Exchange = nil
+	for name, want := range map[metric.Name]int64{"response_p50_ns": 100, "connect_max_ns": 100, "exchange_p99_ns": 0, "errors": 0} {
+		if n, ok := name.Recorded(r); n != want || ok != (want > 0) {
+			t.Errorf("%s rests on %d times, %v; want %d", name, n, ok, want)
+		}
+	}
+}
+
+// An unknown name gets the one list of what is allowed, and what was meant.
+func TestCheck(t *testing.T) {
+	for _, name := range []metric.Name{"", "speed", "response_p42_ns", "latency_p99_ns", "response_p99", "_p99_ns"} {
+		if name.Check() == nil {
+			t.Errorf("metric %q was accepted", name)
+		}
+	}
+	text := metric.Name("throughput").Check().Error()
+	want := `metric is "throughput"; allowed: bytes_in, bytes_in_per_s, bytes_out, bytes_out_per_s, completed, dropped, errored, errors, failed, ` +
+		`generator_cpu_ns_per_op, planned, server_cpu_ns_per_op, server_rss_bytes, throughput_per_s, unfinished, wall_ns_per_op, ` +
+		`{response,service,start_lag,connect,first_byte,exchange}_{mean,min,p50,p90,p95,p99,p999,max}_ns`
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("error\n%s\nwant\n%s", text, want)
+	}
+	if text := metric.Name("reponse_p99_ns").Check().Error(); !strings.HasSuffix(text, ` (did you mean "response_p99_ns"?)`) {
+		t.Errorf("error\n%s", text)
+	}
+}
