@@ -78,7 +78,7 @@ var layers = map[string][]string{
 	"internal/uplink/sink":               {"hist", "load", "internal/uplink/lorawan", "internal/uplink/message", "websocket"},
 	"internal/uplink/router":             {"internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/table", "internal/uplink/queue", "internal/uplink/outbox", "internal/uplink/stream", "internal/uplink/api"},
 	"internal/uplink/demo":               {"subject", "internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/queue", "internal/uplink/api", "internal/uplink/sink"},
-	"experiment":                         {"finding", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "setting", "protocol", "protocol/pipe", "trial", "report"},
+	"experiment":                         {"finding", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "report"},
 	"internal/cli":                       {"..."},
 	"cmd/contend":                        {"internal/cli"},
 	"bench/...":                          {"..."},

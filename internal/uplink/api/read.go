@@ -93,7 +93,7 @@ func parseObject(body []byte, bad *problems) *object {
 func (o *object) read(data []byte) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, _ := dec.Token(); open != json.Delim('{') {
-		o.bad.add(o.loc, typeType, "want an object")
+		o.bad.add(o.loc, typeType, "expected an object")
 		return
 	}
 	values := make(map[string]json.RawMessage)
@@ -157,7 +157,7 @@ func (o *object) text(key string, need need, limit int, size func(string) int) *
 	var s string
 	switch {
 	case json.Unmarshal(raw, &s) != nil:
-		o.bad.add(o.at(key), typeType, "want a string")
+		o.bad.add(o.at(key), typeType, "expected a string")
 	case size(s) > limit:
 		o.bad.add(o.at(key), typeValue, "longer than %d", limit)
 	case strings.ContainsRune(s, 0):
@@ -183,7 +183,7 @@ func hex[T any](o *object, key string, need need, parse func(string) (T, error))
 	}
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		o.bad.add(o.at(key), typeType, "want a string of hexadecimal digits")
+		o.bad.add(o.at(key), typeType, "expected a string of hexadecimal digits")
 		return nil
 	}
 	v, err := parse(text)
@@ -206,7 +206,7 @@ func hexList[T any](o *object, key string, need need, parse func(string) (T, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, _ := dec.Token(); open != json.Delim('[') {
-		o.bad.add(o.at(key), typeType, "want an array of strings")
+		o.bad.add(o.at(key), typeType, "expected an array of strings")
 		return nil
 	}
 	var list []T
@@ -214,7 +214,7 @@ func hexList[T any](o *object, key string, need need, parse func(string) (T, err
 		item, _ := dec.Token()
 		text, ok := item.(string)
 		if !ok {
-			o.bad.add(o.at(key, len(list)), typeType, "want an array of strings")
+			o.bad.add(o.at(key, len(list)), typeType, "expected an array of strings")
 			return nil
 		}
 		v, err := parse(text)

@@ -49,7 +49,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("gen: mode is %.40q, allowed are %v, %v and %v", text, Flat, Batch, Rate)
+	return fmt.Errorf("gen: mode is %.40q; allowed: %v, %v, %v", text, Flat, Batch, Rate)
 }
 
 // A Config says what is generated. Mode, N and Add must be set, Batches for
@@ -120,14 +120,14 @@ func (c *Config) Validate() error {
 	case Batch:
 		most = maxBatch
 		if c.Batches < 1 || c.Batches > maxUplinks/max(1, c.N) {
-			wrong("batches is %d, allowed are 1 to %d ÷ n", c.Batches, int64(maxUplinks))
+			wrong("batches is %d; allowed: 1 to %d ÷ n", c.Batches, int64(maxUplinks))
 		}
 	case Rate:
 		if c.Pacer == nil {
 			wrong("mode rate needs a pacer")
 		}
 	default:
-		wrong("mode is %v, allowed are %v, %v and %v", c.Mode, Flat, Batch, Rate)
+		wrong("mode is %v; allowed: %v, %v, %v", c.Mode, Flat, Batch, Rate)
 	}
 	if c.Mode != Rate && c.Pacer != nil {
 		wrong("mode %v takes no pacer", c.Mode)
@@ -136,13 +136,13 @@ func (c *Config) Validate() error {
 		wrong("mode %v takes neither batches nor delay", c.Mode)
 	}
 	if c.N < 1 || c.N > most {
-		wrong("n is %d, allowed are 1 to %d", c.N, most)
+		wrong("n is %d; allowed: 1 to %d", c.N, most)
 	}
 	if c.Delay < 0 || c.Delay > time.Hour {
-		wrong("delay is %v, allowed are 0 to 1h", c.Delay)
+		wrong("delay is %v; allowed: 0 to 1h", c.Delay)
 	}
 	if c.Timer != "" && c.Timer != load.PreciseTimer && c.Timer != load.RuntimeTimer {
-		wrong("timer is %q, allowed are %q and %q", c.Timer, load.PreciseTimer, load.RuntimeTimer)
+		wrong("timer is %q; allowed: %s, %s", c.Timer, load.PreciseTimer, load.RuntimeTimer)
 	}
 	if c.Add == nil {
 		wrong("add is not set")
@@ -161,7 +161,7 @@ func (c *Config) checkNumbers() error {
 		{"frames per write", c.PerWrite, maxPerWrite},
 	} {
 		if f.value < 0 || f.value > f.most {
-			errs = append(errs, fmt.Errorf("gen: %s is %d, allowed are 0 (the default) to %d", f.name, f.value, f.most))
+			errs = append(errs, fmt.Errorf("gen: %s is %d; allowed: 0 (the default) to %d", f.name, f.value, f.most))
 		}
 	}
 	for _, f := range []struct {
@@ -171,7 +171,7 @@ func (c *Config) checkNumbers() error {
 		{"duplicates", c.Duplicates}, {"reorder", c.Reorder}, {"join requests", c.JoinRequests}, {"malformed", c.Malformed},
 	} {
 		if !(f.value >= 0 && f.value <= 1) {
-			errs = append(errs, fmt.Errorf("gen: share of %s is %v, allowed are 0 to 1", f.name, f.value))
+			errs = append(errs, fmt.Errorf("gen: share of %s is %v; allowed: 0 to 1", f.name, f.value))
 		}
 	}
 	return errors.Join(errs...)

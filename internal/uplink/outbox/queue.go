@@ -14,8 +14,8 @@ type entry struct {
 	devEUIs     []lorawan.EUI
 	lane        *device   // of the first DevEUI
 	others      []*device // of the further ones
-	order       link      // among all that wait, or those that the connection holds
-	turn        link      // among those of the lane that wait
+	order       node      // among all that wait, or those that the connection holds
+	turn        node      // among those of the lane that wait
 	conn        *Conn     // that holds it; nil: it waits
 	transaction uint64    // 0: it was never sent
 	rank        int64     // its place among those that wait
@@ -99,18 +99,18 @@ func (o *Outbox) recycle(e *entry) {
 	o.free = append(o.free, e)
 }
 
-// A link is a message's place in a list.
-type link struct {
-	prev, next *link
+// A node is a message's place in a list.
+type node struct {
+	prev, next *node
 	entry      *entry
 }
 
 // A list is a doubly linked list of messages.
 type list struct {
-	head, tail *link
+	head, tail *node
 }
 
-func (l *list) pushBack(x *link) {
+func (l *list) pushBack(x *node) {
 	x.prev, x.next = l.tail, nil
 	if l.tail != nil {
 		l.tail.next = x
@@ -120,7 +120,7 @@ func (l *list) pushBack(x *link) {
 	l.tail = x
 }
 
-func (l *list) pushFront(x *link) {
+func (l *list) pushFront(x *node) {
 	x.prev, x.next = nil, l.head
 	if l.head != nil {
 		l.head.prev = x
@@ -130,7 +130,7 @@ func (l *list) pushFront(x *link) {
 	l.head = x
 }
 
-func (l *list) remove(x *link) {
+func (l *list) remove(x *node) {
 	if x.prev != nil {
 		x.prev.next = x.next
 	} else {

@@ -30,10 +30,10 @@ func malformedEntry(s *source, o message.Origin, fields []string, p *parser) bad
 	return newBadEntry(s, o, fields, [2]string{p.bad[0].field, "malformed entry: " + p.mistakes()})
 }
 
-const kindPoisonous = "poisonous"
+const kindPoison = "poisonous"
 
-func poisonousEntry(s *source, o message.Origin, fields []string) badEntry {
-	return newBadEntry(s, o, fields, [2]string{kindPoisonous, fmt.Sprintf("delivered %d times", o.Deliveries-1)})
+func poisonEntry(s *source, o message.Origin, fields []string) badEntry {
+	return newBadEntry(s, o, fields, [2]string{kindPoison, fmt.Sprintf("delivered %d times", o.Deliveries-1)})
 }
 
 func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) badEntry {
@@ -69,8 +69,8 @@ func (in *Intake) setAside(s *source, bad []badEntry) {
 	in.mu.Lock()
 	for i, b := range bad {
 		origins[i] = message.Origin{Partition: s.index, Millis: b.id.millis, Seq: b.id.seq}
-		if b.kind() == kindPoisonous {
-			in.count.poisonous.Add(1)
+		if b.kind() == kindPoison {
+			in.count.poison.Add(1)
 		} else {
 			in.malformed[b.kind()]++
 		}

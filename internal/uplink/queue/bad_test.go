@@ -102,7 +102,7 @@ func TestPoisonousEntryIsDeliveredFiveTimes(t *testing.T) {
 		}
 		c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, false)
 		until(t, "it is set aside", func() bool { return c.in.Stats().Acked == 1 })
-		if st := c.in.Stats(); st.Poisonous != 1 || c.count() != 0 {
+		if st := c.in.Stats(); st.Poison != 1 || c.count() != 0 {
 			t.Errorf("%+v, %d handled", st, c.count())
 		}
 	})

@@ -133,9 +133,9 @@ func number(m rueidis.RedisMessage) int64 {
 	return n
 }
 
-// again reads what has to be read again: our own entries that we know nothing of,
+// reclaim reads what has to be read again: our own entries that we know nothing of,
 // since their reply was lost or we are a successor; and what the dead left.
-func (f *fetcher) again(ctx context.Context, sources []*source) error {
+func (f *fetcher) reclaim(ctx context.Context, sources []*source) error {
 	for _, s := range sources {
 		s.mu.Lock()
 		own, dead := s.recover, s.dead
@@ -220,7 +220,7 @@ func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch, m
 	f.sources, f.deliveries = []*source{s}, batch.deliveries
 	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance, millis}, batch.ids...)
 	f.begin(s.key)
-	err := f.ask(ctx, cmd, func() error { return f.wire.entries(f) })
+	err := f.ask(ctx, cmd, func() error { return f.conn.entries(f) })
 	f.end()
 	if err != nil {
 		return err

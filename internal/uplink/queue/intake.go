@@ -64,7 +64,7 @@ func (c *IntakeConfig) fill(embedded bool) error {
 	c.InFlight = orDefault(c.InFlight, defaultInFlight)
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
-		errs = append(errs, fmt.Errorf("instance %.40q: up to 100 letters, digits and -_.: are allowed", c.Instance))
+		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: 1 to 100 letters, digits and -_.:", c.Instance))
 	}
 	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 {
 		errs = append(errs, fmt.Errorf("batch %d, idle %s, lease %s, in flight %d: all must be positive",
@@ -125,16 +125,16 @@ type Intake struct {
 }
 
 type counters struct {
-	read, claimed, poisonous, lost atomic.Uint64
-	acked, unknown, trimmed        atomic.Uint64
-	forwarded, dropped, errors     atomic.Uint64
+	read, claimed, poison, lost atomic.Uint64
+	acked, unknown, trimmed     atomic.Uint64
+	forwarded, dropped, errors  atomic.Uint64
 }
 
 // Stats are counts since the start, and sizes of now.
 type Stats struct {
 	Read      uint64            // entries from Redis, redeliveries included
 	Malformed map[string]uint64 // set aside, by the first bad field
-	Poisonous uint64            // set aside, delivered too often
+	Poison    uint64            // set aside, delivered too often
 	Claimed   uint64            // read again: of dead instances, or our own of an earlier life
 	Lost      uint64            // gone from the stream before they were delivered again
 	Acked     uint64
@@ -222,7 +222,7 @@ func (in *Intake) Close(ctx context.Context) error {
 func (in *Intake) Stats() Stats {
 	c := &in.count
 	st := Stats{
-		Read: c.read.Load(), Poisonous: c.poisonous.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
+		Read: c.read.Load(), Poison: c.poison.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
 		Acked: c.acked.Load(), Unknown: c.unknown.Load(), Trimmed: c.trimmed.Load(),
 		Forwarded: c.forwarded.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()),
 	}

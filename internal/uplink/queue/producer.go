@@ -83,7 +83,7 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 		want = defaultPartitions
 	}
 	if want < 0 || want > maxPartitions {
-		return 0, fmt.Errorf("queue: %d partitions: from 1 to %d are allowed", want, maxPartitions)
+		return 0, fmt.Errorf("queue: partitions is %d; allowed: 1 to %d", want, maxPartitions)
 	}
 	if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
 		return 0, fmt.Errorf("queue: %w", err)
@@ -93,7 +93,7 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, err)
 	}
 	if n < 1 || n > maxPartitions {
-		return 0, fmt.Errorf("queue: %s in Redis is %d: from 1 to %d are allowed", keyPartitions, n, maxPartitions)
+		return 0, fmt.Errorf("queue: %s in Redis is %d; allowed: 1 to %d", keyPartitions, n, maxPartitions)
 	}
 	return int(n), nil
 }
@@ -103,7 +103,7 @@ func partitionOf(phy []byte, n int) int { return int(crc32.ChecksumIEEE(phy) % u
 
 // A writer is what one Add needs, and keeps for the next.
 type writer struct {
-	wire *wire // nil: not connected
+	conn *respConn // nil: not connected
 	enc  encoder
 	todo []addition
 }
@@ -166,21 +166,21 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 
 // write sends w.todo and leaves in it what did not arrive.
 func (p *Producer) write(ctx context.Context, w *writer) (err error) {
-	if w.wire == nil {
-		if w.wire, err = p.redis.dial(ctx); err != nil {
+	if w.conn == nil {
+		if w.conn, err = p.redis.dial(ctx); err != nil {
 			return err
 		}
 	}
-	unhurried := context.AfterFunc(ctx, w.wire.interrupt)
+	unhurried := context.AfterFunc(ctx, w.conn.interrupt)
 	broken := w.exchange(p.keys)
 	left := w.todo[:0]
 	for i, a := range w.todo {
 		reply := broken
 		if broken == nil {
-			if _, reply = w.wire.header('$'); reply == nil {
-				reply = w.wire.skipLine()
+			if _, reply = w.conn.header('$'); reply == nil {
+				reply = w.conn.skipLine()
 			}
-			if _, polite := reply.(errReply); !polite {
+			if _, answered := reply.(errReply); !answered {
 				broken = reply
 			}
 		}
@@ -193,22 +193,22 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 	}
 	w.todo = left
 	if !unhurried() || broken != nil {
-		w.wire.close()
-		w.wire = nil
+		w.conn.close()
+		w.conn = nil
 	}
 	return err
 }
 
 // exchange sends all commands of w.todo.
 func (w *writer) exchange(keys []string) error {
-	w.wire.out = w.wire.out[:0]
+	w.conn.out = w.conn.out[:0]
 	for _, a := range w.todo {
 		w.enc.reset()
 		w.enc.args = append(w.enc.args, "XADD", keys[a.partition], "*")
 		w.enc.uplink(a.uplink)
-		w.wire.command(w.enc.args)
+		w.conn.command(w.enc.args)
 	}
-	return w.wire.flush(0)
+	return w.conn.flush(0)
 }
 
 // room waits until the partitions of w.todo have some.

@@ -13,7 +13,7 @@ import (
 // customer's stream taken up, at most so much later.
 const blockFor = 200 * time.Millisecond
 
-// maxDeliveries is how often an entry is tried before it is called poisonous.
+// maxDeliveries is how often an entry is tried before it is called a poison message.
 const maxDeliveries = 5
 
 const (
@@ -50,7 +50,7 @@ type fetcher struct {
 	in   *Intake
 	set  *sourceSet
 	out  chan<- delivery
-	wire *wire
+	conn *respConn
 	args []string
 
 	// Of the source that is being read.
@@ -81,7 +81,7 @@ func (f *fetcher) run(ctx context.Context) {
 			}
 			continue
 		}
-		err := f.again(ctx, sources)
+		err := f.reclaim(ctx, sources)
 		if err == nil {
 			err = f.next(ctx, sources)
 		}
@@ -132,18 +132,18 @@ func (f *fetcher) next(ctx context.Context, sources []*source) error {
 		f.args = append(f.args, ">")
 	}
 	f.sources, f.deliveries = sources, nil
-	return f.ask(ctx, f.args, func() error { return f.wire.streams(f) })
+	return f.ask(ctx, f.args, func() error { return f.conn.streams(f) })
 }
 
 // ask sends a command on the fetcher's own connection, which it makes when there
 // is none, and gives up after an error.
 func (f *fetcher) ask(ctx context.Context, args []string, read func() error) (err error) {
-	if f.wire == nil {
-		if f.wire, err = f.in.redis.dial(ctx); err != nil {
+	if f.conn == nil {
+		if f.conn, err = f.in.redis.dial(ctx); err != nil {
 			return err
 		}
 	}
-	if err = f.wire.send(blockFor, args...); err == nil {
+	if err = f.conn.send(blockFor, args...); err == nil {
 		err = read()
 	}
 	if err != nil {
@@ -153,9 +153,9 @@ func (f *fetcher) ask(ctx context.Context, args []string, read func() error) (er
 }
 
 func (f *fetcher) hangUp() {
-	if f.wire != nil {
-		f.wire.close()
-		f.wire = nil
+	if f.conn != nil {
+		f.conn.close()
+		f.conn = nil
 	}
 }
 
@@ -188,7 +188,7 @@ func (f *fetcher) entry(id entryID, fields []string) {
 	case len(f.parser.bad) > 0:
 		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))
 	case u.Origin.Deliveries > maxDeliveries:
-		f.bad = append(f.bad, poisonousEntry(f.source, u.Origin, fields))
+		f.bad = append(f.bad, poisonEntry(f.source, u.Origin, fields))
 	default:
 		f.uplinks = append(f.uplinks, u)
 		f.memory = f.memory[1:]

@@ -67,7 +67,7 @@ func BenchmarkMessage(b *testing.B) {
 				data = append(data, message.AppendUpstream(nil, &list[i]))
 			}
 			l, _ := newFeed(nil)
-			s := &sink{config: Config{}.withDefaults(), solver: newSolver(1, 1), link: l, sum: newTally()}
+			s := &sink{config: Config{}.withDefaults(), solver: newSolver(1, 1), conn: l, recorder: newRecorder()}
 			now := time.Now()
 			for i := 0; b.Loop(); i++ {
 				s.solver.accounts[0].highest = uint32(i % len(list)) // the list begins again
@@ -76,7 +76,7 @@ func BenchmarkMessage(b *testing.B) {
 					l.out, l.answers = l.out[:0], 0
 				}
 			}
-			if s.sum.Unsolved+s.sum.Malformed > 0 {
+			if s.recorder.Unsolved+s.recorder.Malformed > 0 {
 				b.Fatal("not solved")
 			}
 		})

@@ -74,7 +74,7 @@ func (c *Config) Validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sink: "+format, args...)) }
 	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-		wrong("url is %q, wanted is ws://HOST/PATH or wss://HOST/PATH", c.URL)
+		wrong("url is %q; allowed: ws://HOST/PATH, wss://HOST/PATH", c.URL)
 	}
 	for _, f := range []struct {
 		name     string
@@ -87,7 +87,7 @@ func (c *Config) Validate() error {
 		{"pool", int64(c.Pool), 0, 1 << 20, fmt.Sprint(DefaultPool)},
 	} {
 		if f.value < f.lo || f.value > f.hi {
-			wrong("%s is %d, allowed are %d (%s) to %d", f.name, f.value, f.lo, f.zeroText, f.hi)
+			wrong("%s is %d; allowed: %d (%s) to %d", f.name, f.value, f.lo, f.zeroText, f.hi)
 		}
 	}
 	for _, f := range []struct {
@@ -95,7 +95,7 @@ func (c *Config) Validate() error {
 		value time.Duration
 	}{{"idle", c.Idle}, {"first retry", c.FirstRetry}} {
 		if f.value < 0 || f.value > 24*time.Hour {
-			wrong("%s is %v, allowed are 0 to 24h", f.name, f.value)
+			wrong("%s is %v; allowed: 0 to 24h", f.name, f.value)
 		}
 	}
 	return errors.Join(errs...)

@@ -35,12 +35,12 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"ProtocolVersion":1,"TransactionID":7,"DevEUIs":[12],"Radio":{"Frequency":1,"LoRa":{"Spreading":9,"Bandwidth":1},` +
 		`"RSSI":-1,"SNR":1},"PHYPayloadNoMIC":[64,218,27,1,38,0,1,0],"MICChallenge":[1,2]}`))
 	l, _ := newFeed(nil)
-	s := &sink{solver: newSolver(0, 1), link: l, sum: newTally()} // for all: its histograms are large
+	s := &sink{solver: newSolver(0, 1), conn: l, recorder: newRecorder()} // for all: its histograms are large
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l.out, l.answers, s.sum.Malformed = l.out[:0], 0, 0
+		l.out, l.answers, s.recorder.Malformed = l.out[:0], 0, 0
 		s.message(data, s.last)
-		if int64(l.answers)+s.sum.Malformed != 1 {
-			t.Errorf("%d answers, %d malformed", l.answers, s.sum.Malformed)
+		if int64(l.answers)+s.recorder.Malformed != 1 {
+			t.Errorf("%d answers, %d malformed", l.answers, s.recorder.Malformed)
 		}
 	})
 }

@@ -18,8 +18,8 @@ var ErrUnauthorized = errors.New("sink: unauthorized: the server refused the tok
 // dialTimeout bounds connecting and the handshake.
 const dialTimeout = 10 * time.Second
 
-// dial opens a link.
-func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*link, error) {
+// dial opens a connection.
+func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*connection, error) {
 	d := ws.Dialer{Timeout: dialTimeout, TLSConfig: c.TLS, NetDial: c.Dial}
 	target := c.URL
 	if c.Token != "" {
@@ -41,7 +41,7 @@ func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*link, error) {
 	if early != nil {
 		first, _ = early.Peek(early.Buffered())
 	}
-	l := newLink(conn, first, mask)
+	l := newConnection(conn, first, mask)
 	if early != nil {
 		ws.PutReader(early)
 	}

@@ -29,13 +29,13 @@ func (f *feed) Write(p []byte) (int, error)      { return f.written.Write(p) }
 func (f *feed) SetReadDeadline(time.Time) error  { return nil }
 func (f *feed) SetWriteDeadline(time.Time) error { return nil }
 
-func newFeed(r io.Reader) (*link, *feed) {
+func newFeed(r io.Reader) (*connection, *feed) {
 	f := &feed{Reader: r}
-	return newLink(f, nil, rand.NewChaCha8([32]byte{})), f
+	return newConnection(f, nil, rand.NewChaCha8([32]byte{})), f
 }
 
-// all returns every message that the link brings, and why it ended.
-func all(l *link) (messages []string, err error) {
+// all returns every message that the connection brings, and why it ended.
+func all(l *connection) (messages []string, err error) {
 	for {
 		m, err := l.next()
 		switch {

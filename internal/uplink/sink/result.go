@@ -57,7 +57,7 @@ type Result struct {
 }
 
 func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
-	t := &s.sum
+	t := &s.recorder
 	r := t.Result
 	r.Total = t.last - t.earliest
 	r.MeanChallenge = ratio(float64(t.entries), float64(t.Messages-t.Malformed))
@@ -90,7 +90,7 @@ func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
 // account says what became of the lost ones of the planned uplinks. The messages that
 // may have been them do not tell: as many as were unsolved have failed, and as many
 // as could not be read have errored.
-func (t *tally) account(planned, lost int64) {
+func (t *recorder) account(planned, lost int64) {
 	c := &t.counts
 	c.Planned = planned
 	c.Failed = min(lost, t.Unsolved)

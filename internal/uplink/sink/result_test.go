@@ -20,7 +20,7 @@ func TestLostByKind(t *testing.T) {
 		{7, 9, 5, 5, 0, 0}, // other copies of two were solved
 		{7, 9, 0, 0, 0, 0},
 	} {
-		s := newTally()
+		s := newRecorder()
 		s.Unsolved, s.Malformed, s.LastError = tt.unsolved, tt.malformed, "not JSON"
 		s.counts.Completed = 10
 		s.account(10+tt.lost, tt.lost)

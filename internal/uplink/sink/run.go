@@ -19,8 +19,8 @@ const (
 	// settle is how long what is late may take after the end marker, or what has
 	// come in full may take until it.
 	settle = time.Second
-	// farewell bounds the orderly end of the last connection.
-	farewell = 5 * time.Second
+	// closeTimeout bounds the orderly end of the last connection.
+	closeTimeout = 5 * time.Second
 )
 
 var (
@@ -30,14 +30,14 @@ var (
 
 // A sink is one run.
 type sink struct {
-	config Config
-	solver *solver
-	link   *link
-	up     message.Upstream
-	body   []byte
-	last   time.Time // when something came, or the beginning
-	ended  bool      // the end marker was seen
-	sum    tally
+	config   Config
+	solver   *solver
+	conn     *connection
+	up       message.Upstream
+	body     []byte
+	last     time.Time // when something came, or the beginning
+	ended    bool      // the end marker was seen
+	recorder recorder
 }
 
 // Run takes uplinks until the end marker has come, with everything that is
@@ -49,26 +49,26 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	s := &sink{config: c, solver: newSolver(c.Seed, c.Devices), sum: newTally()}
+	s := &sink{config: c, solver: newSolver(c.Seed, c.Devices), recorder: newRecorder()}
 	if c.NoAck {
 		c.Notice("WARNING: acks will not be sent")
 	}
 	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
 	cpu, _ := load.CPUTime()
 	err := s.connections(ctx)
-	if err != nil && s.sum.Connections == 0 {
+	if err != nil && s.recorder.Connections == 0 {
 		return nil, err
 	}
 	c.Notice("Waiting for running tasks")
-	if s.link != nil {
-		s.link.goodbye(farewell)
+	if s.conn != nil {
+		s.conn.closeGracefully(closeTimeout)
 	}
 	c.Notice("Test finished")
 	used, _ := load.CPUTime()
 	return s.result(ctx.Err() != nil, used-cpu), nil
 }
 
-// connections makes one connection after another until the run is over. The link
+// connections makes one connection after another until the run is over. The one
 // that is left is open.
 func (s *sink) connections(ctx context.Context) error {
 	var seed [32]byte
@@ -79,24 +79,24 @@ func (s *sink) connections(ctx context.Context) error {
 	for {
 		s.config.Notice("Connecting to " + s.config.URL)
 		began := time.Now()
-		link, err := s.config.dial(ctx, mask)
+		conn, err := s.config.dial(ctx, mask)
 		if errors.Is(err, ErrUnauthorized) {
-			s.sum.LastError = err.Error()
+			s.recorder.LastError = err.Error()
 			return err
 		}
 		if err == nil {
-			s.link = link
-			s.sum.Connections++
+			s.conn = conn
+			s.recorder.Connections++
 			s.config.Notice("Connected, waiting for load")
 			err = s.serve(ctx)
-			s.sum.counts.BytesOut += link.bytesOut
+			s.recorder.counts.BytesOut += conn.bytesOut
 			if errors.Is(err, errDone) || errors.Is(err, errQuiet) || ctx.Err() != nil {
 				return err
 			}
-			link.conn.Close()
-			s.link = nil
+			conn.Close()
+			s.conn = nil
 		}
-		s.sum.LastError = err.Error()
+		s.recorder.LastError = err.Error()
 		s.config.Notice("Connection lost: " + err.Error())
 		if !s.pause(ctx, retry.next(time.Since(began))) {
 			return err
@@ -120,7 +120,7 @@ func (s *sink) pause(ctx context.Context, delay time.Duration) bool {
 // limit returns when to stop waiting for more.
 func (s *sink) limit() time.Time {
 	wait := s.config.Idle
-	complete := s.config.Expect > 0 && s.sum.Distinct >= s.config.Expect
+	complete := s.config.Expect > 0 && s.recorder.Distinct >= s.config.Expect
 	if complete || s.ended && s.config.Expect == 0 {
 		wait = min(wait, settle)
 	}
@@ -133,7 +133,7 @@ func (s *sink) done() bool {
 	case !s.ended:
 		return false
 	case s.config.Expect > 0:
-		return s.sum.Distinct >= s.config.Expect
+		return s.recorder.Distinct >= s.config.Expect
 	}
 	if s.config.Devices > 1 { // only the first one has an end marker
 		return false
@@ -142,13 +142,13 @@ func (s *sink) done() bool {
 	return missing == 0
 }
 
-// serve reads from the link until it fails, or the run is over.
+// serve reads from the connection until it fails, or the run is over.
 func (s *sink) serve(ctx context.Context) error {
-	link := s.link
+	conn := s.conn
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		link.conn.SetDeadline(time.Unix(1, 0))
+		conn.SetDeadline(time.Unix(1, 0))
 	})
 	defer func() {
 		if !stop() {
@@ -169,7 +169,7 @@ func (s *sink) serve(ctx context.Context) error {
 		if err := s.arm(ctx, now); err != nil {
 			return err
 		}
-		err := link.fill()
+		err := conn.fill()
 		now = time.Now()
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
@@ -180,10 +180,10 @@ func (s *sink) serve(ctx context.Context) error {
 	}
 }
 
-// arm sets the link's deadlines. If ctx has ended before, they may have replaced
+// arm sets the connection's deadlines. If ctx has ended before, they may have replaced
 // those that interrupt it, so it looks.
 func (s *sink) arm(ctx context.Context, now time.Time) error {
-	if err := s.link.arm(now, s.limit()); err != nil {
+	if err := s.conn.arm(now, s.limit()); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -193,27 +193,27 @@ func (s *sink) arm(ctx context.Context, now time.Time) error {
 // answers.
 func (s *sink) work(at time.Time) error {
 	for {
-		m, err := s.link.next()
+		m, err := s.conn.next()
 		if err != nil {
 			return err
 		}
 		if m == nil {
-			return s.link.flush()
+			return s.conn.flush()
 		}
 		switch m.Op {
 		case ws.OpPing:
-			s.link.send(ws.OpPong, m.Data)
+			s.conn.send(ws.OpPong, m.Data)
 		case ws.OpClose:
 			code, reason := ws.ParseCloseFrameData(m.Data)
-			s.link.send(ws.OpClose, m.Data[:min(len(m.Data), 2)])
-			_ = s.link.flush() // the connection ends either way
+			s.conn.send(ws.OpClose, m.Data[:min(len(m.Data), 2)])
+			_ = s.conn.flush() // the connection ends either way
 			return fmt.Errorf("sink: closed by the server: %d %.100q", code, reason)
 		case ws.OpText, ws.OpBinary:
 			s.last = at
 			s.message(m.Data, at)
 		}
-		if s.link.answers >= s.config.Pool {
-			if err := s.link.flush(); err != nil {
+		if s.conn.answers >= s.config.Pool {
+			if err := s.conn.flush(); err != nil {
 				return err
 			}
 		}
@@ -222,14 +222,14 @@ func (s *sink) work(at time.Time) error {
 
 // message solves and answers one message.
 func (s *sink) message(data []byte, at time.Time) {
-	s.sum.Messages++
+	s.recorder.Messages++
 	if err := message.ParseUpstream(data, &s.up); err != nil {
-		s.sum.Malformed++
-		s.sum.LastError = err.Error()
+		s.recorder.Malformed++
+		s.recorder.LastError = err.Error()
 		return
 	}
 	found := s.solver.solve(&s.up)
-	s.sum.note(found, &s.up, len(data), at)
+	s.recorder.note(found, &s.up, len(data), at)
 	if found.finding == endMarker && !s.ended {
 		s.ended = true
 		s.config.Notice("End of test seen, terminating")
@@ -245,6 +245,6 @@ func (s *sink) message(data []byte, at time.Time) {
 		answer.Reject = message.RejectOther
 	}
 	s.body = message.AppendAnswer(s.body[:0], &answer)
-	s.link.send(ws.OpText, s.body)
-	s.link.answers++
+	s.conn.send(ws.OpText, s.body)
+	s.conn.answers++
 }

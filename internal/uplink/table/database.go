@@ -168,7 +168,7 @@ func (db *database) transaction(ctx context.Context, do func(context.Context, *s
 func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	var err error
 	for wait := 10 * time.Millisecond; wait < time.Second; wait *= 3 {
-		if err = db.once(ctx, do); !again(err) {
+		if err = db.once(ctx, do); !retryable(err) {
 			break
 		}
 		select {

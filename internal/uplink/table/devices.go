@@ -76,7 +76,7 @@ func validDevice(c Customer, d NewDevice) error {
 // validAddr says whether a customer may use an address for a device.
 func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) error {
 	if addr != nil && t.index.others(c, eui, *addr) >= MaxShared {
-		return fmt.Errorf("%w: address %v is that of %d devices, no more are allowed", ErrInvalid, *addr, MaxShared)
+		return fmt.Errorf("%w: address %v belongs to %d devices, which is the most", ErrInvalid, *addr, MaxShared)
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// again says whether a transaction may succeed if it is simply tried again: another
+// retryable says whether a transaction may succeed if it is simply tried again: another
 // one was in the way.
-func again(err error) bool {
+func retryable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		// 40: deadlock or serialization; 23: what was there or missing at the check

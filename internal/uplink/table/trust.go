@@ -19,7 +19,7 @@ func (t *Table) SaveTrust(ctx context.Context, sizes map[lorawan.EUI]int) error 
 	bySize := map[int][]lorawan.EUI{}
 	for eui, size := range sizes {
 		if size < 0 || size > math.MaxUint16 {
-			return fmt.Errorf("%w: challenge of %d entries, from 0 to 65535 are allowed", ErrInvalid, size)
+			return fmt.Errorf("%w: challenge is %d entries; allowed: 0 to 65535", ErrInvalid, size)
 		}
 		if t.Trust(eui) != size {
 			bySize[size] = append(bySize[size], eui)

@@ -21,7 +21,7 @@ type script struct {
 
 func (s script) Read(p []byte) (int, error) { return s.answer.Read(p) }
 
-// A notebook writes down what a wire reads.
+// A notebook writes down what a respConn reads.
 type notebook struct{ lines []string }
 
 func (n *notebook) begin(key string) { n.lines = append(n.lines, "begin "+key) }
@@ -40,7 +40,7 @@ func bulks(list ...string) string {
 }
 
 func TestWireReadsStreams(t *testing.T) {
-	long := strings.Repeat("x", wireBuffer)
+	long := strings.Repeat("x", respBuffer)
 	many := make([]string, 2*maxFields+2)
 	for _, test := range []struct {
 		reply string
@@ -66,11 +66,11 @@ func TestWireReadsStreams(t *testing.T) {
 		{"*99999999999999999999\r\n", nil, "the line"},
 		{"*1048577\r\n", nil, "an array of"},
 		{"*1\r\n*2\r\n" + bulks("s") + "*1\r\n*2\r\n" + bulks("no"), []string{"begin s", "end"}, `the entry "no"`},
-		{strings.Repeat("*", wireBuffer), nil, "longer"},
+		{strings.Repeat("*", respBuffer), nil, "longer"},
 	} {
-		for _, w := range []*wire{
-			{conn: script{answer: strings.NewReader(test.reply)}, buf: make([]byte, wireBuffer)},
-			{conn: script{answer: iotest.OneByteReader(strings.NewReader(test.reply))}, buf: make([]byte, wireBuffer)},
+		for _, w := range []*respConn{
+			{conn: script{answer: strings.NewReader(test.reply)}, buf: make([]byte, respBuffer)},
+			{conn: script{answer: iotest.OneByteReader(strings.NewReader(test.reply))}, buf: make([]byte, respBuffer)},
 		} {
 			var n notebook
 			err := w.streams(&n)
@@ -101,7 +101,7 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte("-ERR x\r\n"))
 	f.Add([]byte("*-1\r\n"))
 	f.Fuzz(func(t *testing.T, reply []byte) {
-		w := wire{conn: script{answer: bytes.NewReader(reply)}, buf: make([]byte, 4<<10)}
+		w := respConn{conn: script{answer: bytes.NewReader(reply)}, buf: make([]byte, 4<<10)}
 		var n notebook
 		_ = w.streams(&n)
 		if len(w.text) > 2*maxFields*maxValue || len(n.lines) > len(reply) {

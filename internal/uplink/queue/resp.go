@@ -21,15 +21,15 @@ const (
 	maxCount = 1 << 20
 	maxBulk  = 512 << 20 // bytes: Redis' own limit
 
-	wireBuffer = 64 << 10
-	wireTime   = 10 * time.Second // a reply has to begin and to end in it
+	respBuffer = 64 << 10
+	replyTime  = 10 * time.Second // a reply has to begin and to end in it
 )
 
-// A wire is a connection for what a client of general use does slowly and
+// A respConn is a connection for what a client of general use does slowly and
 // without bounds: reading many small entries that strangers wrote. It speaks
 // RESP2, keeps one piece of memory, and drops what no good entry has. One
 // goroutine at a time.
-type wire struct {
+type respConn struct {
 	conn  net.Conn
 	close func()
 	buf   []byte // unread: buf[from:to]
@@ -50,9 +50,9 @@ func errProtocol(what string, got any) error {
 	return fmt.Errorf("not the protocol of Redis: %s %v", what, got)
 }
 
-// dial opens a wire, as the URL says.
-func (r *Redis) dial(ctx context.Context) (*wire, error) {
-	ctx, cancel := context.WithTimeout(ctx, wireTime)
+// dial opens a respConn, as the URL says.
+func (r *Redis) dial(ctx context.Context) (*respConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
 	defer cancel()
 	var (
 		opt  = r.Options()
@@ -70,7 +70,7 @@ func (r *Redis) dial(ctx context.Context) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{conn: conn, buf: make([]byte, wireBuffer)}
+	w := &respConn{conn: conn, buf: make([]byte, respBuffer)}
 	w.close = r.keep(conn)
 	if err := w.greet(&opt); err != nil {
 		w.close()
@@ -79,7 +79,7 @@ func (r *Redis) dial(ctx context.Context) (*wire, error) {
 	return w, nil
 }
 
-func (w *wire) greet(opt *rueidis.ClientOption) error {
+func (w *respConn) greet(opt *rueidis.ClientOption) error {
 	if opt.Password != "" {
 		auth := []string{"AUTH", opt.Username, opt.Password}
 		if opt.Username == "" {
@@ -96,7 +96,7 @@ func (w *wire) greet(opt *rueidis.ClientOption) error {
 }
 
 // ok sends a command whose reply is a simple string.
-func (w *wire) ok(args ...string) error {
+func (w *respConn) ok(args ...string) error {
 	if err := w.send(0, args...); err != nil {
 		return err
 	}
@@ -104,15 +104,15 @@ func (w *wire) ok(args ...string) error {
 	return err
 }
 
-// send writes a command whose reply may take so long, and wireTime.
-func (w *wire) send(patience time.Duration, args ...string) error {
+// send writes a command whose reply may take so long, and replyTime.
+func (w *respConn) send(patience time.Duration, args ...string) error {
 	w.out = w.out[:0]
 	w.command(args)
 	return w.flush(patience)
 }
 
 // command adds a command to what flush writes.
-func (w *wire) command(args []string) {
+func (w *respConn) command(args []string) {
 	w.out = append(w.out, '*')
 	w.out = strconv.AppendInt(w.out, int64(len(args)), 10)
 	for _, arg := range args {
@@ -124,26 +124,26 @@ func (w *wire) command(args []string) {
 	w.out = append(w.out, "\r\n"...)
 }
 
-func (w *wire) flush(patience time.Duration) error {
-	if err := w.conn.SetDeadline(time.Now().Add(patience + wireTime)); err != nil {
+func (w *respConn) flush(patience time.Duration) error {
+	if err := w.conn.SetDeadline(time.Now().Add(patience + replyTime)); err != nil {
 		return err
 	}
 	_, err := w.conn.Write(w.out)
 	return err
 }
 
-// interrupt makes what the wire is doing fail; it is for another goroutine.
-func (w *wire) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
+// interrupt makes what the connection is doing fail; it is for another goroutine.
+func (w *respConn) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
 
 // skipLine reads a line of no interest.
-func (w *wire) skipLine() error {
+func (w *respConn) skipLine() error {
 	_, err := w.line()
 	return err
 }
 
 // streams reads the reply of an XREADGROUP: for each stream begin, entry for
 // each of its entries, and end. The fields live until entry returns.
-func (w *wire) streams(to entryReader) error {
+func (w *respConn) streams(to entryReader) error {
 	n, err := w.header('*')
 	for ; err == nil && n > 0; n-- {
 		err = w.stream(to)
@@ -151,7 +151,7 @@ func (w *wire) streams(to entryReader) error {
 	return err
 }
 
-func (w *wire) stream(to entryReader) error {
+func (w *respConn) stream(to entryReader) error {
 	if n, err := w.header('*'); err != nil {
 		return err
 	} else if n != 2 {
@@ -167,7 +167,7 @@ func (w *wire) stream(to entryReader) error {
 }
 
 // entries reads an array of entries.
-func (w *wire) entries(to entryReader) error {
+func (w *respConn) entries(to entryReader) error {
 	n, err := w.header('*')
 	for ; err == nil && n > 0; n-- {
 		err = w.entry(to)
@@ -177,7 +177,7 @@ func (w *wire) entries(to entryReader) error {
 
 // entry reads one: an identifier, and an array of names and values. Where a
 // claimed entry is gone, Redis 6 says null.
-func (w *wire) entry(to entryReader) error {
+func (w *respConn) entry(to entryReader) error {
 	n, err := w.header('*')
 	if err != nil || n < 0 {
 		return err
@@ -213,7 +213,7 @@ func (w *wire) entry(to entryReader) error {
 }
 
 // bulk appends a string to dst: of a long one only the beginning.
-func (w *wire) bulk(dst []byte) ([]byte, error) {
+func (w *respConn) bulk(dst []byte) ([]byte, error) {
 	if value, size := shortBulk(w.buf[w.from:w.to]); size > 0 {
 		w.from += size
 		return append(dst, value...), nil
@@ -238,7 +238,7 @@ func shortBulk(buf []byte) (value []byte, size int) {
 	return buf[start:end], end + 2
 }
 
-func (w *wire) anyBulk(dst []byte) ([]byte, error) {
+func (w *respConn) anyBulk(dst []byte) ([]byte, error) {
 	n, err := w.header('$')
 	if err != nil {
 		return dst, err
@@ -255,7 +255,7 @@ func (w *wire) anyBulk(dst []byte) ([]byte, error) {
 	return dst, w.skip(drop)
 }
 
-func (w *wire) skip(n int) error {
+func (w *respConn) skip(n int) error {
 	for n > 0 {
 		if err := w.need(1); err != nil {
 			return err
@@ -268,7 +268,7 @@ func (w *wire) skip(n int) error {
 }
 
 // header reads a line of the wanted kind and its number, which is −1 for null.
-func (w *wire) header(kind byte) (int, error) {
+func (w *respConn) header(kind byte) (int, error) {
 	line, err := w.line()
 	if err != nil {
 		return 0, err
@@ -299,7 +299,7 @@ func (w *wire) header(kind byte) (int, error) {
 }
 
 // line returns the next line without its end. It lives until the next read.
-func (w *wire) line() ([]byte, error) {
+func (w *respConn) line() ([]byte, error) {
 	for i := 0; ; {
 		for ; i < w.to-w.from; i++ {
 			if w.buf[w.from+i] == '\n' {
@@ -315,7 +315,7 @@ func (w *wire) line() ([]byte, error) {
 }
 
 // need makes n unread bytes stand in the buffer; n is small against it.
-func (w *wire) need(n int) error {
+func (w *respConn) need(n int) error {
 	if w.to-w.from >= n {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 	"contend/websocket"
 )
 
-// A link is one WebSocket, seen by its client: many messages come from one read,
+// A connection is one WebSocket, seen by its client: many messages come from one read,
 // and many answers go out in one write. It is used by one goroutine.
-type link struct {
-	conn     net.Conn
+type connection struct {
+	net.Conn
 	reads    time.Time // the deadline of reads
 	writes   time.Time // the deadline of writes
 	in       *websocket.Reader
@@ -35,13 +35,13 @@ const (
 	writeTimeout = time.Minute
 )
 
-func newLink(conn net.Conn, early []byte, mask *rand.ChaCha8) *link {
-	return &link{conn: conn, mask: mask,
+func newConnection(conn net.Conn, early []byte, mask *rand.ChaCha8) *connection {
+	return &connection{Conn: conn, mask: mask,
 		in: websocket.NewReader(conn, early, websocket.Config{MaxMessage: maxMessage, Buffer: readSize})}
 }
 
 // fill reads once, after what is there already.
-func (l *link) fill() error {
+func (l *connection) fill() error {
 	_, err := l.in.Fill()
 	if errors.Is(err, io.EOF) {
 		return errors.New("sink: the connection was closed without a close frame")
@@ -52,10 +52,10 @@ func (l *link) fill() error {
 // arm makes sure that reads end at the given time at the latest, and writes
 // after half the write timeout at the earliest: to move deadlines with each read
 // would cost more.
-func (l *link) arm(now, at time.Time) error {
+func (l *connection) arm(now, at time.Time) error {
 	if l.writes.Before(now.Add(writeTimeout / 2)) {
 		l.writes = now.Add(writeTimeout)
-		if err := l.conn.SetWriteDeadline(l.writes); err != nil {
+		if err := l.Conn.SetWriteDeadline(l.writes); err != nil {
 			return err
 		}
 	}
@@ -63,12 +63,12 @@ func (l *link) arm(now, at time.Time) error {
 		return nil
 	}
 	l.reads = at
-	return l.conn.SetReadDeadline(at)
+	return l.Conn.SetReadDeadline(at)
 }
 
 // next takes a message, or a control frame, out of what was read. It is nil when
 // there is no complete one. The data is valid until the next call, or fill.
-func (l *link) next() (*websocket.Message, error) {
+func (l *connection) next() (*websocket.Message, error) {
 	m, err := l.in.Next()
 	if err != nil {
 		err = fmt.Errorf("sink: %w", err)
@@ -77,32 +77,32 @@ func (l *link) next() (*websocket.Message, error) {
 }
 
 // send puts a frame into what the next flush writes; data is not kept.
-func (l *link) send(op ws.OpCode, data []byte) {
+func (l *connection) send(op ws.OpCode, data []byte) {
 	l.out = websocket.AppendMasked(l.out, op, false, data, uint32(l.mask.Uint64()))
 }
 
 // flush writes all frames.
-func (l *link) flush() error {
+func (l *connection) flush() error {
 	if len(l.out) == 0 {
 		return nil
 	}
-	n, err := l.conn.Write(l.out)
+	n, err := l.Conn.Write(l.out)
 	l.bytesOut += int64(n)
 	l.out, l.answers = l.out[:0], 0
 	return err
 }
 
-// goodbye closes the connection so that what was written arrives: it waits, for
+// closeGracefully closes the connection so that what was written arrives: it waits, for
 // patience at most, until the server has closed its side.
-func (l *link) goodbye(patience time.Duration) {
-	defer l.conn.Close()
+func (l *connection) closeGracefully(patience time.Duration) {
+	defer l.Conn.Close()
 	deadline := time.Now().Add(patience)
-	if l.conn.SetDeadline(deadline) != nil {
+	if l.Conn.SetDeadline(deadline) != nil {
 		return
 	}
 	l.send(ws.OpClose, ws.NewCloseFrameBody(ws.StatusNormalClosure, ""))
-	if _, err := l.conn.Write(l.out); err != nil {
+	if _, err := l.Conn.Write(l.out); err != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, l.conn) // until the end, or the deadline
+	_, _ = io.Copy(io.Discard, l.Conn) // until the end, or the deadline
 }

@@ -8,9 +8,9 @@ import (
 	"contend/load"
 )
 
-// A tally counts messages while they come in. Its times are offsets from the
+// A recorder counts messages while they come in. Its times are offsets from the
 // creation of the first uplink.
-type tally struct {
+type recorder struct {
 	Result
 	counts  load.Counts // of the uplinks; an iteration is a distinct one
 	done    load.Outcome
@@ -22,12 +22,12 @@ type tally struct {
 	earliest, last time.Duration // creation, reception
 }
 
-func newTally() tally {
-	return tally{counts: load.NewCounts(), Result: Result{copies: hist.New()}}
+func newRecorder() recorder {
+	return recorder{counts: load.NewCounts(), Result: Result{copies: hist.New()}}
 }
 
 // note counts a message of so many bytes.
-func (t *tally) note(s solution, u *message.Upstream, size int, at time.Time) {
+func (t *recorder) note(s solution, u *message.Upstream, size int, at time.Time) {
 	t.counts.BytesIn += int64(size)
 	t.entries += int64(len(u.Challenge))
 	t.LongestChallenge = max(t.LongestChallenge, len(u.Challenge))
@@ -55,7 +55,7 @@ func (t *tally) note(s solution, u *message.Upstream, size int, at time.Time) {
 
 // uplink counts a solved uplink of the generator. Clocks that disagree move
 // neither the beginning nor the end of the test.
-func (t *tally) uplink(s solution, size int, at time.Time) {
+func (t *recorder) uplink(s solution, size int, at time.Time) {
 	response := at.Sub(s.stamp.At)
 	plausible := response >= 0 && response < hist.Highest
 	if t.Uplinks == 0 {
