@@ -52,6 +52,7 @@ var layers = map[string][]string{
 	"protocol/grpc":                      {"load", "loop", "h2", "setting", "protocol/wire"},
 	"protocol/ws":                        {"load", "websocket", "setting", "protocol/wire", "protocol/jsonpath", "protocol/check"},
 	"protocol/roundtrip":                 {"load", "protocol/wire", "protocol/http"},
+	"protocol/tcp":                       {"load", "loop", "setting", "protocol/wire"},
 	"protocol/guard":                     {"load", "guard", "hist", "setting", "protocol/wire"},
 	"protocol/pipe":                      {"load", "pipeline", "setting", "protocol/wire"},
 	"subject":                            {"finding"},

@@ -16,6 +16,7 @@ import (
 	"contend/protocol/guard"
 	"contend/protocol/pipe"
 	"contend/protocol/roundtrip"
+	"contend/protocol/tcp"
 	"contend/protocol/wire"
 	"contend/protocol/ws"
 )
@@ -26,6 +27,7 @@ var families = []family{
 	of(roundtrip.Open, "http://host/path, https://…, http+unix:///path/of/socket:/path", "http", "https", "http+unix"),
 	of(grpc.Open, "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
 	of(ws.Open, "ws://host/path, wss://…", "ws", "wss"),
+	of(tcp.Open, "tcp://host:port", "tcp"),
 	of(guard.Open, "guard:DESIGN", "guard"),
 	of(pipe.Open, "pipe:RUNG", "pipe"),
 	{schemes: []string{"func"}, config: func() any { return new(function) }},

@@ -1,0 +1,164 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/setting"
+)
+
+// A Config says what every iteration writes and where its answer ends. URL, one of
+// Data and DataFile, and one of Until and Length must be set.
+type Config struct {
+	// URL is tcp://host:port.
+	URL string `json:"target" file:"url" flag:"-"`
+	// Data is written by every iteration. Given as text it has the escapes \r, \n,
+	// \t, \\ and \xHH; those of DataFile are bytes as they are.
+	Data     Escaped `file:"data"`
+	DataFile string  `file:"data_file"`
+	// Until is what an answer ends with, itself included; given as text it has the
+	// escapes of Data.
+	Until Escaped `file:"until" words:"TCP: *bytes* that an answer ends with, as in \\r\\n"`
+	// Length is how many bytes an answer has.
+	Length int64 `file:"length" unit:"bytes" min:"0" words:"TCP: *number* of bytes that an answer has"`
+	// MaxMessage is the longest answer that Until is looked for in, in bytes.
+	MaxMessage int `file:"max_message" unit:"bytes" default:"1MiB" min:"1"`
+	// NoKeepAlive opens a connection for every iteration.
+	NoKeepAlive bool `file:"no_keepalive"`
+	// Engine is obeyed by whoever drives the target.
+	Engine string `file:"engine" oneof:"goroutines"`
+}
+
+// Validate returns every mistake that can be seen without opening anything.
+func (c *Config) Validate() error {
+	var errs []error
+	wrong := func(field any, format string, args ...any) {
+		errs = append(errs, setting.At(c, field).Wrong(format, args...))
+	}
+	if _, err := c.address(); err != nil {
+		wrong(&c.URL, "%v", err)
+	}
+	switch {
+	case len(c.Data) == 0 && c.DataFile == "":
+		wrong(&c.Data, "is missing: give the bytes to write, or data_file")
+	case len(c.Data) > 0 && c.DataFile != "":
+		wrong(&c.DataFile, "is set beside data: give one of them")
+	}
+	switch {
+	case len(c.Until) == 0 && c.Length == 0:
+		wrong(&c.Until, "is missing: give what an answer ends with, or its length")
+	case len(c.Until) > 0 && c.Length > 0:
+		wrong(&c.Length, "is set beside until: give one of them")
+	}
+	if len(c.Until) > c.MaxMessage {
+		wrong(&c.Until, "has %d bytes, but an answer at most %d", len(c.Until), c.MaxMessage)
+	}
+	return errors.Join(errs...)
+}
+
+// CanRead returns the mistake in the file, if there is one.
+func (c *Config) CanRead(func(string) (string, bool)) error {
+	if c.DataFile == "" {
+		return nil
+	}
+	content, err := os.ReadFile(c.DataFile)
+	switch {
+	case err != nil:
+		return setting.At(c, &c.DataFile).Wrong("cannot be read: %v", err)
+	case len(content) == 0:
+		return setting.At(c, &c.DataFile).Wrong("is %q, which is empty", c.DataFile)
+	}
+	return nil
+}
+
+// address reads the URL.
+func (c *Config) address() (string, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "tcp" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("is %q; allowed: tcp://host:port", wire.HideUser(c.URL))
+	}
+	return net.JoinHostPort(u.Hostname(), u.Port()), nil
+}
+
+// Open opens what is asked for.
+func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
+	if err := errors.Join(c.Validate(), c.CanRead(nil)); err != nil {
+		return nil, err
+	}
+	if c.DataFile != "" {
+		content, err := os.ReadFile(c.DataFile)
+		if err != nil {
+			return nil, fmt.Errorf("tcp: %w", err)
+		}
+		c.Data = content
+	}
+	address, _ := c.address() // Validate has read it
+	return &Target{config: c, address: address, ownCores: around.OwnCores}, nil
+}
+
+// Escaped are bytes whose text form has the escapes \r, \n, \t, \\ and \xHH.
+// Everything else stands for itself.
+type Escaped []byte
+
+// UnmarshalText reads the text form.
+func (e *Escaped) UnmarshalText(text []byte) error {
+	*e = Escaped{}
+	for rest := string(text); rest != ""; {
+		plain, after, found := strings.Cut(rest, `\`)
+		*e = append(*e, plain...)
+		if rest = after; !found {
+			break
+		}
+		b, size := escape(rest)
+		if size == 0 {
+			return fmt.Errorf(`after a \ stands %.3q; allowed: \r, \n, \t, \\ and \xHH`, rest)
+		}
+		*e, rest = append(*e, b), rest[size:]
+	}
+	return nil
+}
+
+// escape reads what follows a backslash. Size 0 is no escape.
+func escape(text string) (b byte, size int) {
+	if text == "" {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`rnt\`, text[0]); i >= 0 {
+		return "\r\n\t\\"[i], 1
+	}
+	if text[0] != 'x' || len(text) < 3 {
+		return 0, 0
+	}
+	for _, c := range []byte(text[1:3]) {
+		digit := strings.IndexByte("0123456789abcdef", c|0x20)
+		if c < '0' || digit < 0 || digit > 9 && c < 'A' {
+			return 0, 0
+		}
+		b = b<<4 | byte(digit)
+	}
+	return b, 3
+}
+
+// MarshalText returns a text form.
+func (e Escaped) MarshalText() ([]byte, error) {
+	var out []byte
+	for _, b := range e {
+		switch {
+		case b == '\\':
+			out = append(out, `\\`...)
+		case b < ' ' || b >= 0x7f:
+			out = fmt.Appendf(out, `\x%02x`, b)
+		default:
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}

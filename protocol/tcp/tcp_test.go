@@ -1,0 +1,274 @@
+package tcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/testenv"
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+	"contend/setting"
+)
+
+// portable hides from the engine that a target can be driven by event loops.
+type portable struct{ load.Target }
+
+// overBothEngines calls test for each engine that this system has.
+func overBothEngines(t *testing.T, test func(t *testing.T, run func(Config, load.Plan) *load.Result)) {
+	t.Helper()
+	run := func(t *testing.T, engine load.Engine) func(Config, load.Plan) *load.Result {
+		return func(c Config, plan load.Plan) *load.Result {
+			if c.MaxMessage == 0 {
+				c.MaxMessage = 1 << 20
+			}
+			target, err := Open(t.Context(), c, wire.Surroundings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if engine == load.Goroutines {
+				target = portable{target}
+			}
+			r, err := load.Run(t.Context(), "test", target, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Engine != engine {
+				t.Errorf("engine %s, want %s", r.Engine, engine)
+			}
+			return r
+		}
+	}
+	t.Run("goroutines", func(t *testing.T) { test(t, run(t, load.Goroutines)) })
+	if ok, why := loop.Supported(); !ok {
+		t.Log("no event loops: ", why)
+		return
+	}
+	t.Run("event loop", func(t *testing.T) { test(t, run(t, load.EventLoop)) })
+}
+
+// echo answers each line by itself, in as many writes as pieces.
+func echo(pieces int) func(net.Conn) {
+	return func(conn net.Conn) {
+		from := bufio.NewReader(conn)
+		for {
+			line, err := from.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			for i := range pieces {
+				_, _ = conn.Write(line[i*len(line)/pieces : (i+1)*len(line)/pieces])
+				time.Sleep(time.Duration(pieces-1) * time.Millisecond) // so that they arrive apart
+			}
+		}
+	}
+}
+
+func TestExchanges(t *testing.T) {
+	for name, c := range map[string]Config{
+		"until":             {Until: Escaped("\r\n")},
+		"length":            {Length: 6},
+		"a connection each": {Until: Escaped("\r\n"), NoKeepAlive: true},
+	} {
+		for _, pieces := range []int{1, 6} {
+			t.Run(fmt.Sprintf("%s/%d", name, pieces), func(t *testing.T) {
+				overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
+					c.URL, c.Data = "tcp://"+wiretest.Listen(t, echo(pieces)), Escaped("PING\r\n")
+					r := run(c, load.Plan{VUs: 3, Iterations: 30, Timeout: 10 * time.Second})
+					if r.Completed != 30 || r.BytesIn != 30*6 || r.BytesOut != 30*6 {
+						t.Errorf("completed %d, %d bytes in, %d out, errors %v", r.Completed, r.BytesIn, r.BytesOut, r.Errored)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestOpenModel(t *testing.T) {
+	overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
+		pacer, err := load.ParsePacer("100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n")}
+		r := run(c, load.Plan{VUs: 4, Pacer: pacer, Iterations: 20, Timeout: 10 * time.Second})
+		if r.Completed != 20 || r.Model != load.OpenModel {
+			t.Errorf("completed %d in the %s model, errors %v", r.Completed, r.Model, r.Errored)
+		}
+	})
+}
+
+// A hostile server ends in errors of its kind, in time and in bounded memory.
+func TestHostile(t *testing.T) {
+	request := make([]byte, 2)
+	answer := func(text string) func(net.Conn) {
+		return func(conn net.Conn) {
+			_, _ = io.ReadFull(conn, make([]byte, len(request)))
+			_, _ = io.WriteString(conn, text)
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	}
+	for name, test := range map[string]struct {
+		address string
+		want    load.ErrorKind
+	}{
+		"endless": {wiretest.Listen(t, func(conn net.Conn) {
+			for {
+				if _, err := conn.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
+					return
+				}
+			}
+		}), load.Protocol},
+		"more than the answer": {wiretest.Listen(t, answer("a\r\nb")), load.Protocol},
+		"cut off":              {wiretest.Listen(t, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 2)) }), load.Closed},
+		"silent":               {wiretest.Listen(t, answer("a\r")), load.Timeout},
+		"nobody":               {testenv.HeldAddress(t), load.Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
+				c := Config{URL: "tcp://" + test.address, Data: Escaped(request), Until: Escaped("\r\n"), MaxMessage: 64 << 10}
+				r := run(c, load.Plan{VUs: 2, Iterations: 4, Timeout: 500 * time.Millisecond})
+				if r.Errored[test.want] != 4 {
+					t.Errorf("errors %v, want 4 of kind %s", r.Errored, test.want)
+				}
+			})
+		})
+	}
+}
+
+// An end of the context interrupts an iteration.
+func TestInterrupted(t *testing.T) {
+	target, err := Open(t.Context(), Config{URL: "tcp://" + wiretest.Listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }),
+		Data: Escaped("a"), Length: 1, MaxMessage: 1}, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := target.NewVU(t.Context(), 0)
+	defer v.(io.Closer).Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := v.Do(ctx); load.KindOf(err) != load.Cancelled {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEscapes(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "PING": "PING", `a\r\n\t\\b`: "a\r\n\t\\b", `\x00\xfF\x0a`: "\x00\xff\n", "€\n": "€\n",
+	} {
+		var e Escaped
+		if err := e.UnmarshalText([]byte(text)); err != nil || string(e) != want {
+			t.Errorf("%q: got %q, %v", text, e, err)
+		}
+	}
+	for _, text := range []string{`\`, `a\`, `\q`, `\x`, `\x1`, `\xg0`, `\x 1`, `\u0041`} {
+		var e Escaped
+		if err := e.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), `\xHH`) {
+			t.Errorf("%q: got %q, %v", text, e, err)
+		}
+	}
+}
+
+func FuzzEscapes(f *testing.F) {
+	f.Add([]byte("a\r\n\\\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, _ := Escaped(data).MarshalText()
+		var back Escaped
+		if err := back.UnmarshalText(text); err != nil || !bytes.Equal(back, data) {
+			t.Errorf("%q is %q and then %q, %v", data, text, back, err)
+		}
+	})
+}
+
+// However an answer is cut, it ends where its delimiter first does.
+func FuzzEnd(f *testing.F) {
+	f.Add([]byte("ab\r\r\nx"), []byte("\r\n"), uint8(1))
+	f.Add([]byte("aaab"), []byte("aab"), uint8(2))
+	f.Fuzz(func(t *testing.T, answer, until []byte, cut uint8) {
+		if len(until) == 0 {
+			return
+		}
+		c := conversation{config: &Config{Until: until, MaxMessage: 1 << 20}}
+		c.Start(nil, 0)
+		want := bytes.Index(answer, until)
+		for rest, at := answer, 0; len(rest) > 0; {
+			piece := rest[:min(len(rest), int(cut)+1)]
+			end, err := c.end(piece)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end >= 0 {
+				if at+end != want+len(until) {
+					t.Fatalf("%q ends in %q at %d, want %d", answer, until, at+end, want+len(until))
+				}
+				return
+			}
+			at, rest = at+len(piece), rest[len(piece):]
+		}
+		if want >= 0 {
+			t.Fatalf("%q was not found in %q", until, answer)
+		}
+	})
+}
+
+func TestMistakes(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		config Config
+		want   []string
+	}{
+		{Config{URL: "tcp://host"}, []string{`"tcp://host"; allowed: tcp://host:port`, "data is missing", "until is missing"}},
+		{Config{URL: "tcp://u:secret@host:1/path"}, []string{"allowed: tcp://host:port"}},
+		{Config{URL: "tcp://h:1", Data: Escaped("a"), DataFile: "b", Until: Escaped("a"), Length: 1}, []string{"data_file is set beside data", "length is set beside until"}},
+		{Config{URL: "tcp://h:1", Data: Escaped("a"), Until: Escaped("abc"), MaxMessage: 2}, []string{"until has 3 bytes, but an answer at most 2"}},
+		{Config{URL: "tcp://h:1", DataFile: "missing-file", Length: 1, MaxMessage: 1}, []string{"data_file cannot be read"}},
+		{Config{URL: "tcp://h:1", DataFile: empty, Length: 1, MaxMessage: 1}, []string{"which is empty"}},
+	} {
+		opened, err := Open(t.Context(), test.config, wire.Surroundings{})
+		if err == nil || opened != nil {
+			t.Errorf("%+v: opened %v, %v", test.config, opened, err)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%+v: %v does not say %q", test.config, err, want)
+			}
+		}
+	}
+	given := setting.Values{"length": {Texts: []string{"-1"}}, "data": {Texts: []string{`\q`}}}
+	if err := setting.Fill(&Config{}, given, setting.InFile); len(setting.Mistakes(err)) != 2 {
+		t.Error(err)
+	}
+}
+
+func TestNoAllocationPerIteration(t *testing.T) {
+	target, err := Open(t.Context(), Config{URL: "tcp://" + wiretest.Listen(t, echo(1)), Data: Escaped("a\n"), Until: Escaped("\n"),
+		MaxMessage: 1 << 20}, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := target.NewVU(t.Context(), 0)
+	defer v.(io.Closer).Close()
+	do := func() {
+		if _, err := v.Do(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do()
+	if n := testing.AllocsPerRun(100, do); n > 1 { // the server's, which is in this process
+		t.Errorf("%v allocations", n)
+	}
+}
