@@ -38,7 +38,7 @@ func TestTLS(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		for _, size := range []int{0, 100_000} {
 			s, c := serveTLS(t, network, echo(size))
-			again := 0 // what had to connect within an iteration: handshakes before it have a second
+			late := 0 // iterations that waited for a handshake: a new one, or one begun before the clock that took over a second
 			for _, connections := range []int{0, 2} {
 				c.Connections = connections
 				for _, plan := range []load.Plan{
@@ -48,12 +48,12 @@ func TestTLS(t *testing.T) {
 					r := run(t, c, plan)
 					clean(t, r, 200)
 					if r.Connect != nil {
-						again += int(r.Connect.Count())
+						late += int(r.Connect.Count())
 					}
 				}
 			}
-			if want := 5 + 5 + 2 + 2 + again; s.count() != want {
-				t.Errorf("%d connections, want %d", s.count(), want)
+			if least := 5 + 5 + 2 + 2; s.count() < least || s.count() > least+late {
+				t.Errorf("%d connections, want %d and at most %d more", s.count(), least, late)
 			}
 		}
 	}
