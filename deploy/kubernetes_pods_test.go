@@ -350,7 +350,9 @@ func checkJobs(c *cluster) []string {
 
 // duration is how long an experiment drives its arms.
 func duration(f *experiment.File) time.Duration {
-	block := time.Duration(2*f.Compare.Pairs) * f.Load.Duration
-	round := time.Duration(len(f.Load.VUs)*(len(f.Arms)-1)) * (2*f.Load.Warmup + block)
-	return time.Duration(f.Compare.Rounds) * round
+	p := f.Experiment("").Parts[0]
+	d := p.Design
+	block := time.Duration(2*d.Pairs) * d.Block
+	round := time.Duration(len(d.Levels)*(len(p.Arms)-1)) * (2*d.Warmup + block)
+	return time.Duration(d.Rounds) * round
 }

@@ -33,8 +33,8 @@ func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
 		a.Sentence = []string{"ab is not installed, so there is nothing beside our own client."}
 		return []report.Analysis{a}, nil
 	}
-	for _, p := range r.file.effectiveParts(r.options.Profile) {
-		if p.sweeps() {
+	for _, p := range r.Parts {
+		if p.Swept {
 			continue
 		}
 		for _, arm := range r.arms(p) {
@@ -55,8 +55,8 @@ func (r *runner) bothClients(ctx context.Context, p Part, arm trial.Arm, a *repo
 		return err
 	}
 	defer func() { err = errors.Join(err, live.Stop(context.WithoutCancel(ctx))) }()
-	for _, vus := range p.Load.VUs {
-		c := clients{live: live, vus: vus, keepAlive: p.Arms[arm.Name].Target.Over(p.Target).Get("no_keepalive") != "true"}
+	for _, vus := range p.Design.Levels {
+		c := clients{live: live, vus: vus, keepAlive: p.Arms[arm.Name].Target.Get("no_keepalive") != "true"}
 		if err := c.alternate(ctx, p); err != nil {
 			return err
 		}
@@ -83,12 +83,12 @@ type clientRun struct {
 // alternate lets the clients begin by turns. The number of requests is what our
 // client does in one block.
 func (c *clients) alternate(ctx context.Context, p Part) error {
-	trialRun, err := load.Run(ctx, c.live.Address, c.live.Target, load.Plan{VUs: c.vus, Duration: p.Load.Duration})
+	trialRun, err := load.Run(ctx, c.live.Address, c.live.Target, load.Plan{VUs: c.vus, Duration: p.Design.Block})
 	if err != nil {
 		return err
 	}
 	n := max(trialRun.Completed, 10*int64(c.vus))
-	rounds := p.design(Options{}).Rounds
+	rounds := p.Design.Rounds
 	for round := range rounds {
 		first, second := c.driveOurs, c.driveAB
 		if round%2 == 1 {
@@ -244,7 +244,7 @@ func (c *clients) ratio() string {
 			logs = append(logs, math.Log(c.ours[i].perSec/c.abs[i].perSec))
 		}
 	}
-	effect, err := stat.Paired(logs, DefaultConfidence)
+	effect, err := stat.Paired(logs, trial.NewDesign().Confidence)
 	switch {
 	case err != nil:
 		return "-"

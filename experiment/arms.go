@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os/exec"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,8 +24,8 @@ import (
 // reason.
 func (r *runner) missing(entry *report.Experiment) {
 	because := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(r.file.Subjects)) {
-		if reason := r.file.Subjects[name].cannotRun(); reason != "" {
+	for _, name := range slices.Sorted(maps.Keys(r.Experiment.Subjects)) {
+		if reason := r.Experiment.Subjects[name].cannotRun(); reason != "" {
 			r.absent[name] = true
 			because[reason] = append(because[reason], name)
 		}
@@ -54,8 +53,8 @@ func (s Subject) cannotRun() string {
 func (r *runner) names(p Part) []string {
 	names := slices.Sorted(maps.Keys(p.Arms))
 	names = slices.DeleteFunc(names, func(name string) bool { return r.absent[p.Arms[name].Subject] })
-	if i := slices.Index(names, p.Compare.Baseline); i >= 0 {
-		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Compare.Baseline)
+	if i := slices.Index(names, p.Baseline); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Baseline)
 	}
 	return names
 }
@@ -73,8 +72,8 @@ func (r *runner) arm(p Part, name string) trial.Arm {
 	opener := r.options.Opener
 	opener.VUs, opener.Seed = max(opener.VUs, p.mostVUs()), r.options.Seed
 	return trial.Arm{Name: name, Start: func(ctx context.Context, setup trial.Setup) (*trial.Live, error) {
-		live, err := r.start(ctx, setup, arm.Subject, arm.Target.Over(p.Target), opener)
-		if err == nil && live.Subject != nil && slices.Contains(r.file.Analyses, roundTripsName) {
+		live, err := r.start(ctx, setup, arm.Subject, arm.Target, opener)
+		if err == nil && live.Subject != nil && slices.Contains(r.Analyses, roundTripsName) {
 			r.trips.readAtStop(live, partArm{p.Name, name})
 		}
 		return live, err
@@ -83,18 +82,7 @@ func (r *runner) arm(p Part, name string) trial.Arm {
 
 // mostVUs returns the highest level that the part may come to.
 func (p Part) mostVUs() int {
-	return slices.Max(append([]int{p.Sweep.ExtendTo}, p.Load.VUs...))
-}
-
-// override returns base with the fields that over sets.
-func override[T any](base, over T) T {
-	into, from := reflect.ValueOf(&base).Elem(), reflect.ValueOf(over)
-	for i := range into.NumField() {
-		if field := from.Field(i); !field.IsZero() {
-			into.Field(i).Set(field)
-		}
-	}
-	return base
+	return slices.Max(append([]int{p.Sweep.ExtendTo}, p.Design.Levels...))
 }
 
 // start brings an arm to life. Arms with the same subject share its process.
@@ -232,10 +220,4 @@ func splitWords(command string) ([]string, error) {
 		words = append(words, word.String())
 	}
 	return words, nil
-}
-
-// Arm returns one arm of a valid file's first part, for use outside a
-// comparison.
-func (f *File) Arm(name string, o Options) trial.Arm {
-	return newRunner(f, o, nil).arm(f.effectiveParts(o.Profile)[0], name)
 }

@@ -39,7 +39,7 @@ parts:
 		t.Fatal(err)
 	}
 	doc := new(report.Document)
-	if err := f.Run(t.Context(), Options{Profile: "quick"}, doc); err != nil {
+	if err := f.Experiment("quick").Run(t.Context(), Options{}, doc); err != nil {
 		t.Fatal(err)
 	}
 	entry := doc.Experiments[0]

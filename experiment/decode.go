@@ -34,18 +34,26 @@ func (d *decoder) findHomes(t reflect.Type, path string) {
 		}
 		return
 	}
-	switch t.Kind() {
-	case reflect.Struct:
+	switch {
+	case isSection(t):
+		for _, name := range sectionNames(path[strings.LastIndexByte(path, '.')+1:]) {
+			d.addHome(name, path)
+		}
+	case t.Kind() == reflect.Struct:
 		for _, f := range fieldsOf(t) {
-			if known, ok := d.homes[f.name]; !ok || strings.Count(path, ".") < strings.Count(known, ".") {
-				d.homes[f.name] = path
-			}
+			d.addHome(f.name, path)
 			d.findHomes(f.Type, path+"."+f.name)
 		}
-	case reflect.Map:
+	case t.Kind() == reflect.Map:
 		d.findHomes(t.Elem(), path+".NAME")
-	case reflect.Slice:
+	case t.Kind() == reflect.Slice:
 		d.findHomes(t.Elem(), path)
+	}
+}
+
+func (d *decoder) addHome(name, path string) {
+	if known, ok := d.homes[name]; !ok || strings.Count(path, ".") < strings.Count(known, ".") {
+		d.homes[name] = path
 	}
 }
 
@@ -60,7 +68,7 @@ func (d *decoder) wrong(n ast.Node, path, format string, args ...any) {
 
 // placeOf is where a node begins: for a mapping the token is the colon after
 // the first key.
-func (d *decoder) placeOf(n ast.Node, path string) place {
+func (d *decoder) placeOf(n ast.Node, path string) setting.Place {
 	if entries, ok := entriesOf(n); ok && len(entries) > 0 {
 		n = entries[0].Key
 	}
@@ -71,17 +79,14 @@ func (d *decoder) placeOf(n ast.Node, path string) place {
 }
 
 func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
-	switch n.(type) {
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.wrong(n, path, "anchors, aliases and tags are not allowed: write the value out")
-		return
-	case nil, *ast.NullNode:
-		d.wrong(n, path, "has no value")
+	if !d.isPlain(n, path) {
 		return
 	}
 	switch kind := into.Kind(); {
 	case into.Type() == reflect.TypeFor[protocol.Target]():
 		into.Set(reflect.ValueOf(protocol.Target(d.settings(n, path, protocol.Settings()))))
+	case isSection(into.Type()):
+		d.section(n, into, path)
 	case kind == reflect.Struct:
 		d.object(n, into, path)
 	case kind == reflect.Map:
@@ -93,6 +98,19 @@ func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
 	default:
 		d.scalar(n, into, path)
 	}
+}
+
+// isPlain says whether there is a value without anything but plain YAML.
+func (d *decoder) isPlain(n ast.Node, path string) bool {
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		d.wrong(n, path, "anchors, aliases and tags are not allowed: write the value out")
+		return false
+	case nil, *ast.NullNode:
+		d.wrong(n, path, "has no value")
+		return false
+	}
+	return true
 }
 
 // entriesOf returns the entries of a mapping.
@@ -110,10 +128,10 @@ func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e *ast.MappingValueNode)) {
 	list, ok := entriesOf(n)
 	if !ok {
-		d.wrong(n, path, "is %s, allowed is a mapping of names to values", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a mapping of names to values", kindOf(n))
 		return
 	}
-	first := map[string]place{}
+	first := map[string]setting.Place{}
 	for _, e := range list {
 		at := placeOf(e.Key.GetToken())
 		key, ok := scalarText(e.Key)
@@ -123,7 +141,7 @@ func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e
 		}
 		child := strings.TrimPrefix(path+"."+key, ".")
 		if before, twice := first[key]; twice {
-			d.addAt(at, child, "is given twice, first on line %d", before.line)
+			d.addAt(at, child, "is given twice, first on line %d", before.Line)
 			continue
 		}
 		first[key], d.places[child] = at, at
@@ -137,12 +155,15 @@ type field struct {
 	name string
 }
 
-// fieldsOf returns the fields of a struct, those of inlined ones among them.
+// fieldsOf returns the fields of a struct, those of embedded ones among them,
+// under each of their names.
 func fieldsOf(t reflect.Type) []field {
 	var list []field
 	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" {
-			list = append(list, field{f, name})
+		for name := range strings.SplitSeq(f.Tag.Get("yaml"), ",") {
+			if name != "" && name != "omitempty" {
+				list = append(list, field{f, name})
+			}
 		}
 	}
 	return list
@@ -163,65 +184,19 @@ func (d *decoder) object(n ast.Node, into reflect.Value, path string) {
 	})
 }
 
-// settings reads a mapping of names of settings to values.
-func (d *decoder) settings(n ast.Node, path string, known []setting.Setting) setting.Values {
-	given := setting.Values{}
-	names := make([]string, len(known))
-	for i, s := range known {
-		names[i] = s.Path
-	}
-	d.entries(n, path, func(key, path string, e *ast.MappingValueNode) {
-		i := slices.Index(names, key)
-		if i < 0 {
-			d.unknown(key, path, names)
-		} else if value, ok := d.given(e.Value, path, known[i]); ok {
-			given[key] = value
-		}
-	})
-	return given
-}
-
-// given reads the value of a setting as text, or as lists and mappings of texts.
-func (d *decoder) given(n ast.Node, path string, s setting.Setting) (v setting.Value, ok bool) {
-	list, isList := n.(*ast.SequenceNode)
-	if fields := s.Fields(); isList && fields != nil {
-		v.Items = []setting.Values{}
-		for i, item := range list.Values {
-			child := fmt.Sprintf("%s[%d]", path, i)
-			d.places[child] = d.placeOf(item, path)
-			v.Items = append(v.Items, d.settings(item, child, fields))
-		}
-		return v, true
-	}
-	items := []ast.Node{n}
-	if isList {
-		items = list.Values
-	}
-	for i, item := range items {
-		child := path
-		if isList {
-			child = fmt.Sprintf("%s[%d]", path, i)
-		}
-		at := d.placeOf(item, path)
-		d.places[child] = at
-		var text string
-		d.scalar(item, reflect.ValueOf(&text).Elem(), child)
-		v.Texts, v.Places = append(v.Texts, text), append(v.Places, setting.Place{Line: at.line, Column: at.column})
-	}
-	return v, true
-}
-
 func (d *decoder) unknown(key, path string, names []string) {
-	text := oneOf(key, names)
-	home, ok := d.homes[key]
-	switch home = strings.TrimPrefix(home, "."); {
-	case ok && home == "":
-		text = "it belongs at the top of the file (here " + text + ")"
-	case ok:
-		text = fmt.Sprintf("it belongs in %s (here %s)", home, text)
+	near := setting.Nearest(key, names)
+	text := "; " + oneOf(key, names)
+	if home, ok := d.homes[key]; ok {
+		if home = strings.TrimPrefix(home, "."); home == "" {
+			home = "at the top of the file"
+		} else {
+			home = "in " + home
+		}
+		text = ": it belongs " + home + "; here " + oneOf("", names)
 	}
-	d.cannotRead(d.place(path), path, "there is no such field: %s", text)
-	if near := nearest(key, names); near != "" {
+	d.cannotRead(d.place(path), path, "there is no such field%s", text)
+	if near != "" {
 		d.unreadNames[near] = true
 	}
 }
@@ -245,7 +220,7 @@ func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 		return
 	}
 	if !ok {
-		d.wrong(n, path, "is %s, allowed is a list", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a list", kindOf(n))
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(list.Values), len(list.Values)))
@@ -260,7 +235,7 @@ func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) row(n ast.Node, into reflect.Value, path string) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		d.wrong(n, path, "is %s, allowed is a list with a cell for each column", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a list with a cell for each column", kindOf(n))
 		return
 	}
 	row := make(Row, len(list.Values))
@@ -279,7 +254,7 @@ func (d *decoder) row(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) scalar(n ast.Node, into reflect.Value, path string) {
 	text, ok := scalarText(n)
 	if !ok {
-		d.wrong(n, path, "is %s, allowed is a single value", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a single value", kindOf(n))
 		return
 	}
 	d.places[path] = d.placeOf(n, path)
@@ -317,47 +292,28 @@ func kindOf(n ast.Node) string {
 
 // set reads a single value by the type of what it is for.
 func set(into reflect.Value, text string) error {
-	switch p := into.Addr().Interface().(type) {
-	case *time.Duration:
+	if into.Type() == reflect.TypeFor[time.Duration]() {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("%q is no duration, allowed is a number with a unit, as in 250ms, 2s or 1m30s", text)
+			return fmt.Errorf("is %q; allowed: a duration with a unit, as in 250ms, 2s or 1m30s", text)
 		}
-		*p = d
+		into.SetInt(int64(d))
 		return nil
-	case *Percent:
-		return p.UnmarshalText([]byte(text))
 	}
 	switch into.Kind() {
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			return fmt.Errorf("is %q; allowed: a whole number", text)
 		}
 		into.SetInt(int64(n))
 	case reflect.Bool:
 		if text != "true" && text != "false" {
-			return fmt.Errorf("%q is not allowed: true or false", text)
+			return fmt.Errorf("is %q; allowed: true, false", text)
 		}
 		into.SetBool(text == "true")
 	default:
 		into.SetString(text)
 	}
 	return nil
-}
-
-// UnmarshalText reads the form 2%.
-func (p *Percent) UnmarshalText(text []byte) error {
-	number, ok := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
-	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil {
-		return fmt.Errorf("%q is no share, allowed is a number of per cent, as in 2%%", text)
-	}
-	*p = Percent(share / 100)
-	return nil
-}
-
-// MarshalText returns the form 2%.
-func (p Percent) MarshalText() ([]byte, error) {
-	return []byte(strconv.FormatFloat(100*float64(p), 'g', 12, 64) + "%"), nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"contend/setting"
 )
 
 var topLevel = regexp.MustCompile(`(?m)^[a-z]+:`)
@@ -99,7 +101,34 @@ func TestManualBeginsWithACompleteFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{10, 100}; !reflect.DeepEqual(f.effectiveParts("quick")[0].Load.VUs, want) {
-		t.Errorf("levels are %v, want %v", f.effectiveParts("quick")[0].Load.VUs, want)
+	if want := []int{10, 100}; !reflect.DeepEqual(f.Experiment("quick").Parts[0].Design.Levels, want) {
+		t.Errorf("levels are %v, want %v", f.Experiment("quick").Parts[0].Design.Levels, want)
+	}
+}
+
+// The tables of the sections of settings are derived from the settings;
+// -update writes them.
+func TestManualHasTheSettings(t *testing.T) {
+	const manual = "../docs/experiment-file.md"
+	text, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(text)
+	for _, section := range []string{"load", "compare", "sweep"} {
+		_, after, found := strings.Cut(got, "\n## "+section+"\n")
+		at := strings.Index(after, "| field |")
+		if !found || at < 0 {
+			t.Fatalf("the section %s has no table", section)
+		}
+		table, _, _ := strings.Cut(after[at:], "\n\n")
+		got = strings.Replace(got, table+"\n", setting.Table(section, settings()), 1)
+	}
+	if *update {
+		if err := os.WriteFile(manual, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if got != string(text) {
+		t.Errorf("%s has not the tables of the settings, which would be\n%s", manual, got)
 	}
 }

@@ -55,7 +55,7 @@ func measured(t *testing.T, ctx context.Context, one, other string) (*report.Doc
 		t.Fatal(err)
 	}
 	doc := new(report.Document)
-	return doc, f.Run(ctx, Options{Self: []string{os.Args[0]}}, doc)
+	return doc, f.Experiment("").Run(ctx, Options{Self: []string{os.Args[0]}}, doc)
 }
 
 func TestDocumentsAreCompared(t *testing.T) {
@@ -76,7 +76,7 @@ func TestOneDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := &report.Document{Schema: report.Schema, Command: "test"}
-	if err := f.Run(t.Context(), Options{Self: []string{os.Args[0]}}, doc); err != nil {
+	if err := f.Experiment("").Run(t.Context(), Options{Self: []string{os.Args[0]}}, doc); err != nil {
 		t.Fatal(err)
 	}
 	var stored bytes.Buffer

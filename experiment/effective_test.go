@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/metric"
+	"contend/trial"
 )
 
 const layered = `id: layered
@@ -18,7 +19,7 @@ load: {vus: [1, 2], duration: 1s, warmup: 1s}
 compare: {baseline: a, rounds: 10, margin: 1%}
 expect: [errors == 0]
 profiles:
-  quick: {load: {duration: 100ms}, compare: {rounds: 6, pairs: 1}}
+  quick: {load: {duration: 100ms, warmup: 0s}, compare: {rounds: 6, pairs: 1}}
 parts:
   - name: plain
   - name: own
@@ -38,35 +39,32 @@ func TestEffectiveParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []metric.Name{metric.WallPerOp}
 	for _, c := range []struct {
-		profile     string
-		part        int
-		wantLoad    Load
-		wantCompare Compare
+		profile string
+		part    int
+		want    func(*trial.Design) // from the file's defaults
 	}{
-		{"standard", 0, // the file's defaults, since there is no such profile
-			Load{VUs: []int{1, 2}, Duration: time.Second, Warmup: time.Second},
-			Compare{Baseline: "a", Rounds: 10, Margin: 0.01}},
-		{"quick", 0, // the file's profile over its defaults
-			Load{VUs: []int{1, 2}, Duration: 100 * time.Millisecond, Warmup: time.Second},
-			Compare{Baseline: "a", Rounds: 6, Pairs: 1, Margin: 0.01}},
-		{"standard", 1, // the part over the defaults, field by field
-			Load{VUs: []int{5}, Duration: time.Second, Warmup: time.Second},
-			Compare{Baseline: "a", Rounds: 10, Margin: 0.03, Metrics: own}},
-		{"quick", 1, // the part's profile over the file's over the part
-			Load{VUs: []int{7}, Duration: 100 * time.Millisecond, Warmup: time.Second},
-			Compare{Baseline: "a", Rounds: 8, Pairs: 1, Margin: 0.03, Metrics: own}},
-		{"published", 1,
-			Load{VUs: []int{5}, Duration: 20 * time.Second, Warmup: time.Second},
-			Compare{Baseline: "a", Rounds: 10, Margin: 0.03, Metrics: own}},
+		{"standard", 0, func(*trial.Design) {}}, // there is no such profile
+		{"quick", 0, func(d *trial.Design) { // the file's profile over its defaults
+			d.Block, d.Rounds, d.Pairs, d.Warmup = 100*time.Millisecond, 6, 1, 0
+		}},
+		{"standard", 1, func(d *trial.Design) { // the part over the defaults, field by field
+			d.Levels, d.Margin, d.Metrics = []int{5}, 0.03, []metric.Name{metric.WallPerOp}
+		}},
+		{"quick", 1, func(d *trial.Design) { // the part's profile over the file's over the part
+			d.Levels, d.Margin, d.Metrics = []int{7}, 0.03, []metric.Name{metric.WallPerOp}
+			d.Block, d.Rounds, d.Pairs, d.Warmup = 100*time.Millisecond, 8, 1, 0
+		}},
+		{"published", 1, func(d *trial.Design) {
+			d.Levels, d.Margin, d.Metrics, d.Block = []int{5}, 0.03, []metric.Name{metric.WallPerOp}, 20*time.Second
+		}},
 	} {
-		p := f.effectiveParts(c.profile)[c.part]
-		if !reflect.DeepEqual(p.Load, c.wantLoad) {
-			t.Errorf("%s %s: load is %+v, want %+v", c.profile, p.Name, p.Load, c.wantLoad)
-		}
-		if !reflect.DeepEqual(p.Compare, c.wantCompare) {
-			t.Errorf("%s %s: compare is %+v, want %+v", c.profile, p.Name, p.Compare, c.wantCompare)
+		want := trial.NewDesign()
+		want.Levels, want.Block, want.Warmup, want.Rounds, want.Margin = []int{1, 2}, time.Second, time.Second, 10, 0.01
+		c.want(&want)
+		p := f.Experiment(c.profile).Parts[c.part]
+		if !reflect.DeepEqual(p.Design, want) || p.Baseline != "a" {
+			t.Errorf("%s %s: design is %+v against %s, want %+v", c.profile, p.Name, p.Design, p.Baseline, want)
 		}
 	}
 }
@@ -76,15 +74,15 @@ func TestEffectiveArms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := f.effectiveParts("standard")
-	if want := map[string]Arm{"a": {Subject: "a"}, "b": {Subject: "b"}}; !reflect.DeepEqual(parts[0].Arms, want) {
+	parts := f.Experiment("standard").Parts
+	if want := map[string]Arm{"a": {Subject: "a", Target: f.Target}, "b": {Subject: "b", Target: f.Target}}; !reflect.DeepEqual(parts[0].Arms, want) {
 		t.Errorf("arms are %+v, want one per subject", parts[0].Arms)
 	}
 	p := parts[1]
-	if got := p.Arms["a"].Target.Over(p.Target); got.URL() != "http://{{addr}}/own" || got.Get("method") != "POST" || got.Get("data") != "y" {
+	if got := p.Arms["a"].Target; got.URL() != "http://{{addr}}/own" || got.Get("method") != "POST" || got.Get("data") != "y" {
 		t.Errorf("target of arm a is %+v: want the part's url, the file's method and the arm's data", got)
 	}
-	if got := p.Arms["c"].Target.Over(p.Target); got.Get("data") != "x" {
+	if got := p.Arms["c"].Target; got.Get("data") != "x" {
 		t.Errorf("target of arm c has data %q: want that of the file", got.Get("data"))
 	}
 	if !reflect.DeepEqual(p.Expect, []string{"c.errors == 0"}) || !reflect.DeepEqual(parts[0].Expect, []string{"errors == 0"}) {
@@ -102,7 +100,7 @@ func TestEffectivePartsLeaveTheFileAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _ := Parse("orders.yaml", []byte(orders))
-	parts := f.effectiveParts("quick")
+	parts := f.Experiment("quick").Parts
 	if len(parts) != 1 || len(parts[0].Arms) != 2 {
 		t.Errorf("parts are %+v, want one with an arm per subject", parts)
 	}

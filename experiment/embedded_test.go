@@ -1,15 +1,14 @@
 package experiment
 
 import (
-	"bytes"
+	"io/fs"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-
 	"contend/metric"
-	"contend/protocol"
+	"contend/setting"
 )
 
 // Every embedded file is valid: otherwise Embedded panics.
@@ -30,35 +29,45 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// A file can be written as YAML and read again without a loss.
-func TestRoundTrip(t *testing.T) {
-	for _, f := range Embedded() {
-		text := written(t, f)
-		again, err := Parse(f.ID+".yaml", text)
-		if err != nil {
-			t.Errorf("%v\n%s", err, text)
-			continue
-		}
-		if got := written(t, again); !bytes.Equal(got, text) {
-			t.Errorf("%s: got %s, want %s", f.ID, got, text)
-		}
-	}
-}
-
-// written is a file in YAML. What is known of the places of a target's values is lost.
-func written(t *testing.T, f *File) []byte {
-	t.Helper()
-	text, err := yaml.MarshalWithOptions(f, yaml.CustomMarshaler(func(target protocol.Target) ([]byte, error) {
-		lists := map[string][]string{}
-		for name, value := range target {
-			lists[name] = value.Texts
-		}
-		return yaml.MarshalWithOptions(lists, yaml.Flow(true))
-	}))
-	if err != nil {
+// Every setting that an embedded file gives is asked for, where it stands.
+func TestEmbeddedSettingsAreAsked(t *testing.T) {
+	names, err := fs.Glob(publishedFiles, "published/*.yaml")
+	if err != nil || len(names) == 0 {
 		t.Fatal(err)
 	}
-	return text
+	for _, name := range names {
+		text, err := publishedFiles.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, f := newMistakes(name), new(File)
+		newDecoder(m).decode(m.document(text), f)
+		asked := map[string]bool{}
+		note := func(s Setup) {
+			sets := []setting.Values{s.Asked}
+			for _, p := range s.Profiles {
+				sets = append(sets, p.Asked)
+			}
+			for _, values := range sets {
+				for path, v := range values {
+					if !strings.HasSuffix(v.Path, path) || len(v.Places) != len(v.Texts) {
+						t.Errorf("%s: %s has the path %s and %d places of %d texts", name, path, v.Path, len(v.Places), len(v.Texts))
+					}
+					asked[v.Path] = true
+				}
+			}
+		}
+		note(f.Setup)
+		for _, p := range f.Parts {
+			note(p.Setup)
+		}
+		given := regexp.MustCompile(`(^|\.)(load|compare|sweep)\.[a-z_]+$`)
+		for path := range m.places {
+			if given.MatchString(path) && !asked[path] {
+				t.Errorf("%s: %s is given and not asked for", name, path)
+			}
+		}
+	}
 }
 
 func embedded(t *testing.T, id string) *File {
@@ -82,7 +91,7 @@ func TestPublishedFigures(t *testing.T) {
 		"uplink-routing":   2*2*(4+12) + 6, // modes, and figures: totals and latencies; the pace of flat once more
 	} {
 		count := 0
-		for _, table := range embedded(t, id).published() {
+		for _, table := range published(embedded(t, id).Published) {
 			count += len(table.Rows)
 		}
 		if count != want {
@@ -112,7 +121,7 @@ func TestPublishedValues(t *testing.T) {
 		{"uplink-routing", "no-acks", 0, "response_p99_ns", 3.18e6},
 	} {
 		var found []float64
-		for _, table := range embedded(t, c.id).published() {
+		for _, table := range published(embedded(t, c.id).Published) {
 			for _, f := range table.Rows {
 				if f.Arm == c.arm && f.Concurrency == c.vus && f.Metric == c.metric {
 					found = append(found, f.Theirs)
@@ -128,7 +137,7 @@ func TestPublishedValues(t *testing.T) {
 // Each figure of a published table has a note on whether it may be compared.
 func TestEveryPublishedFigureHasANote(t *testing.T) {
 	for _, f := range Embedded() {
-		for _, table := range f.published() {
+		for _, table := range published(f.Published) {
 			for _, row := range table.Rows {
 				noted := false
 				for _, n := range table.Notes {
@@ -159,10 +168,10 @@ func TestSharedCounter(t *testing.T) {
 		"four":           {ways, managed, " --replicas 4", 80},
 	}
 	f := embedded(t, "shared-counter")
-	for _, p := range f.effectiveParts("quick") {
+	for _, p := range f.Experiment("quick").Parts {
 		w := want[p.Name]
-		if got := strings.Join(sortedKeys(p.Arms), " "); got != w.arms || !reflect.DeepEqual(p.Load.VUs, []int{w.vus}) {
-			t.Errorf("part %s has the arms %q at %v VUs, want %+v", p.Name, got, p.Load.VUs, w)
+		if got := strings.Join(sortedKeys(p.Arms), " "); got != w.arms || !reflect.DeepEqual(p.Design.Levels, []int{w.vus}) {
+			t.Errorf("part %s has the arms %q at %v VUs, want %+v", p.Name, got, p.Design.Levels, w)
 		}
 		for name, arm := range p.Arms {
 			command := "counter --http {{addr}} --guard " + name

@@ -44,42 +44,25 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if err := file.Validate(); err != nil {
-			t.Errorf("an accepted file is not valid: %v", err)
-		}
 		ready(t, file)
 	})
 }
 
 // ready does everything that comes before the first process is started.
 func ready(t *testing.T, f *File) {
-	f.published()
+	published(f.Published)
 	if f.Status == Planned {
 		return
 	}
 	for _, profile := range append(Profiles(), "") {
-		r := newRunner(f, Options{Profile: profile}, nil)
-		for _, p := range f.effectiveParts(r.options.Profile) {
-			if p.fromDocuments() {
-				if names := r.names(p); p.Compare.Baseline != "" && names[0] != p.Compare.Baseline {
-					t.Errorf("profile %q: the first arm is %q, want the baseline %q", profile, names[0], p.Compare.Baseline)
-				}
-				continue
-			}
-			if _, err := p.Load.plan(); err != nil {
-				t.Errorf("profile %q: %v", profile, err)
-			}
-			if p.sweeps() {
-				if err := p.sweepDesign(1).Validate(); err != nil {
-					t.Errorf("profile %q: %v", profile, err)
-				}
-				continue
-			}
-			if err := p.design(Options{Seed: 1}).Validate(); err != nil {
-				t.Errorf("profile %q: %v", profile, err)
-			}
-			if arms := r.arms(p); arms[0].Name != p.Compare.Baseline {
-				t.Errorf("profile %q: the first arm is %q, want the baseline %q", profile, arms[0].Name, p.Compare.Baseline)
+		e := f.Experiment(profile)
+		if err := e.Validate(); err != nil {
+			t.Errorf("profile %q: %v", profile, err)
+		}
+		r := newRunner(e, Options{Seed: 1}, nil)
+		for _, p := range e.Parts {
+			if names := r.names(p); p.Baseline != "" && !p.Swept && names[0] != p.Baseline {
+				t.Errorf("profile %q: the first arm is %q, want the baseline %q", profile, names[0], p.Baseline)
 			}
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // guarantees says what each pipeline of the experiment keeps.
 func (r *runner) guarantees(context.Context) ([]report.Analysis, error) {
 	rungs := map[string]bool{}
-	for _, p := range r.file.effectiveParts(r.options.Profile) {
+	for _, p := range r.Parts {
 		for _, arm := range p.Arms {
-			if c, err := pipe.Parse(arm.Target.Over(p.Target).URL()); err == nil {
+			if c, err := pipe.Parse(arm.Target.URL()); err == nil {
 				rungs[c.Rung] = true
 			}
 		}

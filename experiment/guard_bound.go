@@ -24,8 +24,8 @@ const callerBlock = time.Second
 // cores); on latency, extra guard time ÷ service time at one caller.
 func (r *runner) guardBound(ctx context.Context) ([]report.Analysis, error) {
 	var list []report.Analysis
-	for _, p := range r.file.effectiveParts(r.options.Profile) {
-		base := p.Arms[p.Compare.Baseline]
+	for _, p := range r.Parts {
+		base := p.Arms[p.Baseline]
 		if base.Guard == "" {
 			continue
 		}
@@ -45,7 +45,7 @@ func (r *runner) guardBound(ctx context.Context) ([]report.Analysis, error) {
 }
 
 func (r *runner) bound(ctx context.Context, p Part, candidate string) (report.Analysis, error) {
-	baseline := p.Compare.Baseline
+	baseline := p.Baseline
 	busiest, ok := r.busiest(p)
 	if !ok {
 		return report.Analysis{}, fmt.Errorf("part %q has no right answers to set the guards beside", p.Name)
@@ -75,8 +75,8 @@ func (r *runner) bound(ctx context.Context, p Part, candidate string) (report.An
 
 // busiest returns the cell of the baseline with the highest throughput.
 func (r *runner) busiest(p Part) (best trial.Cell, ok bool) {
-	for _, c := range r.doc.Cells(report.Place{Experiment: r.file.ID, Part: p.Name}) {
-		if c.Arm == p.Compare.Baseline && c.Completed > 0 && (!ok || c.ThroughputPerSec > best.ThroughputPerSec) {
+	for _, c := range r.doc.Cells(report.Place{Experiment: r.ID, Part: p.Name}) {
+		if c.Arm == p.Baseline && c.Completed > 0 && (!ok || c.ThroughputPerSec > best.ThroughputPerSec) {
 			best, ok = c, true
 		}
 	}
@@ -88,11 +88,11 @@ func (r *runner) busiest(p Part) (best trial.Cell, ok bool) {
 func (r *runner) oneCaller(ctx context.Context, p Part, arm string) (trial.Cell, error) {
 	p.Arms = maps.Clone(p.Arms)
 	a := p.Arms[arm]
-	if a.Target.Over(p.Target).Get("connections") != "" {
+	if a.Target.Get("connections") != "" {
 		a.Target = a.Target.With("connections", "shared:1")
 	}
 	p.Arms[arm] = a
-	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Timeout: p.Load.Timeout}
+	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Timeout: p.Plan.Timeout}
 	cell, err := trial.Measure(ctx, r.arm(p, arm), plan)
 	if err == nil && cell.Completed == 0 {
 		err = fmt.Errorf("no right answer with one caller (%s)", cell.Stopped)
@@ -109,7 +109,7 @@ type bound struct {
 
 // measured returns the comparison of the throughputs at one level.
 func (r *runner) measured(p Part, candidate string, vus int) stat.Effect {
-	place := report.Place{Experiment: r.file.ID, Part: p.Name}
+	place := report.Place{Experiment: r.ID, Part: p.Name}
 	for _, c := range r.doc.Comparisons {
 		if c.Place == place && c.Candidate == candidate && c.Concurrency == vus && c.Metric == metric.Throughput {
 			return c.Effect

@@ -16,7 +16,7 @@ import (
 
 // analyses runs the analyses that the file names, in its order.
 func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
-	for _, name := range r.file.Analyses {
+	for _, name := range r.Analyses {
 		list, err := analysisTable()[name](r, ctx)
 		if err != nil {
 			return fmt.Errorf("analysis %s: %w", name, err)
@@ -47,7 +47,7 @@ const (
 // really held, and where the iterations' time went.
 func (r *runner) little(context.Context) ([]report.Analysis, error) {
 	var list []report.Analysis
-	for _, p := range r.file.Published {
+	for _, p := range r.Published {
 		a := report.Analysis{
 			Name:  "little",
 			Title: "Little's law on the published figures: " + p.Title,

@@ -11,7 +11,7 @@ import (
 // The published figures of the gRPC counter, read by Little's law.
 func TestLittleOnTheGRPCCounter(t *testing.T) {
 	f := embedded(t, "grpc-guard")
-	list, err := newRunner(f, Options{}, new(report.Document)).little(context.Background())
+	list, err := newRunner(f.Experiment(""), Options{}, new(report.Document)).little(context.Background())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %d analyses, %v", len(list), err)
 	}
@@ -46,7 +46,7 @@ func TestLittleOnTheGRPCCounter(t *testing.T) {
 
 func TestLittleNeedsItsColumns(t *testing.T) {
 	f := embedded(t, "channel-pipeline")
-	if _, err := newRunner(f, Options{}, new(report.Document)).little(context.Background()); err == nil {
+	if _, err := newRunner(f.Experiment(""), Options{}, new(report.Document)).little(context.Background()); err == nil {
 		t.Error("tables without call times were read")
 	}
 }

@@ -7,25 +7,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
-)
 
-// place is where something stands in a text: line and column count from 1.
-type place struct{ line, column int }
+	"contend/setting"
+)
 
 // A mistake is one thing that is wrong with a file.
 type mistake struct {
 	path string // of the field, such as parts[1].load.vus; "" is the file
 	text string // the value, what is allowed, a hint
-	at   place
+	at   setting.Place
 }
 
 // mistakes collects what is wrong with a file, so that all of it is said at
 // once.
 type mistakes struct {
-	name string // of the text; "" for a File made in memory
-	// places says where the fields stand that the text gives; empty for a File
-	// made in memory.
-	places map[string]place
+	name string // of the text
+	// places says where the fields stand that the text gives.
+	places map[string]setting.Place
 	list   []mistake
 	// unread holds the paths, and the names, of fields whose values could not be
 	// read: nothing else is said of them, and they are not called missing.
@@ -33,7 +31,7 @@ type mistakes struct {
 }
 
 func newMistakes(name string) *mistakes {
-	return &mistakes{name: name, places: map[string]place{}, unread: map[string]bool{}, unreadNames: map[string]bool{}}
+	return &mistakes{name: name, places: map[string]setting.Place{}, unread: map[string]bool{}, unreadNames: map[string]bool{}}
 }
 
 // add notes a mistake at the place of the path, or of what encloses it.
@@ -50,7 +48,7 @@ func (m *mistakes) addOnce(path, format string, args ...any) {
 	}
 }
 
-func (m *mistakes) addAt(at place, path, format string, args ...any) {
+func (m *mistakes) addAt(at setting.Place, path, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	found := mistake{path: path, text: text, at: at}
 	if !slices.Contains(m.list, found) {
@@ -59,7 +57,7 @@ func (m *mistakes) addAt(at place, path, format string, args ...any) {
 }
 
 // cannotRead notes that the value at path was not read.
-func (m *mistakes) cannotRead(at place, path, format string, args ...any) {
+func (m *mistakes) cannotRead(at setting.Place, path, format string, args ...any) {
 	m.addAt(at, path, format, args...)
 	names := segments(path)
 	m.unread[path], m.unreadNames[names[len(names)-1]] = true, true
@@ -84,14 +82,14 @@ func (m *mistakes) given(path string) bool {
 	return ok
 }
 
-func (m *mistakes) place(path string) place {
+func (m *mistakes) place(path string) setting.Place {
 	for path != "" {
 		if at, ok := m.places[path]; ok {
 			return at
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
-	return place{1, 1}
+	return setting.Place{Line: 1, Column: 1}
 }
 
 // segments returns the names in a path, without indices.
@@ -107,73 +105,45 @@ func segments(path string) []string {
 // err returns the mistakes in the order of the text, one per line, or nil.
 func (m *mistakes) err() error {
 	slices.SortStableFunc(m.list, func(a, b mistake) int {
-		return cmp.Or(cmp.Compare(a.at.line, b.at.line), cmp.Compare(a.at.column, b.at.column))
+		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
 	})
 	errs := make([]error, len(m.list))
 	for i, found := range m.list {
-		where := "experiment"
-		if m.name != "" {
-			where = fmt.Sprintf("%s:%d:%d", m.name, found.at.line, found.at.column)
+		subject := ""
+		switch {
+		case found.path == "":
+		case strings.HasPrefix(found.text, "is ") || strings.HasPrefix(found.text, "has "):
+			subject = found.path + " "
+		default:
+			subject = found.path + ": "
 		}
-		if found.path != "" {
-			where += ": " + found.path
-		}
-		errs[i] = errors.New(where + ": " + found.text)
+		errs[i] = fmt.Errorf("%s:%d:%d: %s%s", m.name, found.at.Line, found.at.Column, subject, found.text)
 	}
 	return errors.Join(errs...)
 }
 
-// nearest returns the name that is a slip of the keyboard away from the given
-// one, or "".
-func nearest(name string, names []string) string {
-	if len(name) < 3 {
-		return "" // anything is near
-	}
-	best, bound := "", len(name)/3
-	for _, candidate := range slices.Sorted(slices.Values(names)) {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d <= bound {
-			best, bound = candidate, d-1
+// addSettings notes mistakes in settings of the field at path.
+func (m *mistakes) addSettings(path string, list []*setting.Mistake) {
+	for _, one := range list {
+		at, element := one.At, path
+		if one.Index >= 0 {
+			element = fmt.Sprintf("%s[%d]", path, one.Index)
 		}
-	}
-	return best
-}
-
-// editDistance is the smallest number of runes to insert, delete, replace or
-// swap with the next one (optimal string alignment; Damerau, "A technique for
-// computer detection and correction of spelling errors", CACM 7(3), 1964).
-func editDistance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	rows := make([][]int, len(from)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(to)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i, x := range from {
-		for j, y := range to {
-			replaced := rows[i][j]
-			if x != y {
-				replaced++
-			}
-			rows[i+1][j+1] = min(replaced, rows[i][j+1]+1, rows[i+1][j]+1)
-			if i > 0 && j > 0 && x == to[j-1] && from[i-1] == y {
-				rows[i+1][j+1] = min(rows[i+1][j+1], rows[i-1][j-1]+1)
-			}
+		if at.Line == 0 {
+			at = m.place(element)
 		}
+		m.addAt(at, element, "%s", one.Text())
 	}
-	return rows[len(from)][len(to)]
 }
 
 // oneOf lists what is allowed and, where there is one, the likely meaning.
 func oneOf(given string, allowed []string) string {
-	list := "allowed are " + strings.Join(allowed, ", ")
+	list := "allowed: " + strings.Join(allowed, ", ")
 	if len(allowed) == 0 {
 		list = "there are none"
 	}
-	if near := nearest(given, allowed); near != "" {
-		return fmt.Sprintf("did you mean %q? (%s)", near, list)
+	if near := setting.Nearest(given, allowed); near != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", list, near)
 	}
 	return list
 }

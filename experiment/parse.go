@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"contend/setting"
 )
 
 // Bounds of a file. The parser's time grows with the square of the number of
@@ -43,7 +45,7 @@ func Parse(name string, text []byte) (*File, error) {
 // mistake.
 func (m *mistakes) document(text []byte) ast.Node {
 	if len(text) > maxBytes {
-		m.add("", "the file has %d bytes, allowed are %d", len(text), maxBytes)
+		m.add("", "the file has %d bytes; allowed: %d", len(text), maxBytes)
 		return nil
 	}
 	if at, ok := badByte(text); ok {
@@ -97,19 +99,19 @@ func (m *mistakes) only(docs []*ast.DocumentNode) ast.Node {
 
 // badByte finds the first byte that is not UTF-8, or is a control character
 // other than those of white space.
-func badByte(text []byte) (place, bool) {
-	at := place{1, 1}
+func badByte(text []byte) (setting.Place, bool) {
+	at := setting.Place{Line: 1, Column: 1}
 	for i, r := range string(text) {
 		invalid := r == utf8.RuneError && text[i] != "\uFFFD"[0]
 		if invalid || r < ' ' && !strings.ContainsRune("\t\n\r", r) {
 			return at, true
 		}
-		at.column++
+		at.Column++
 		if r == '\n' {
-			at = place{at.line + 1, 1}
+			at = setting.Place{Line: at.Line + 1, Column: 1}
 		}
 	}
-	return place{}, false
+	return setting.Place{}, false
 }
 
 // tooDeep returns the token that opens one level too many, of brackets and of
@@ -137,9 +139,9 @@ func tooDeep(tokens token.Tokens) *token.Token {
 }
 
 // placeOf is where a token stands; a document without one begins at its top.
-func placeOf(t *token.Token) place {
+func placeOf(t *token.Token) setting.Place {
 	if t == nil || t.Position == nil {
-		return place{1, 1}
+		return setting.Place{Line: 1, Column: 1}
 	}
-	return place{max(1, t.Position.Line), max(1, t.Position.Column)}
+	return setting.Place{Line: max(1, t.Position.Line), Column: max(1, t.Position.Column)}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"contend/metric"
+	"contend/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -34,12 +35,11 @@ func TestParse(t *testing.T) {
 	if f.ID != "orders" || f.Target.Get("method") != "POST" || f.Target.Get("expect_status") != "201" {
 		t.Errorf("got %+v", f)
 	}
-	if want := (Load{VUs: []int{1, 10, 50}, Duration: 2 * time.Second, Warmup: time.Second}); !reflect.DeepEqual(f.Load, want) {
-		t.Errorf("load is %+v, want %+v", f.Load, want)
-	}
-	if want := (Compare{Baseline: "lock", Margin: 0.02,
-		Metrics: []metric.Name{"throughput_per_s", "response_p99_ns"}}); !reflect.DeepEqual(f.Compare, want) {
-		t.Errorf("compare is %+v, want %+v", f.Compare, want)
+	p, want := f.Experiment("").Parts[0], trial.NewDesign()
+	want.Levels, want.Block, want.Warmup = []int{1, 10, 50}, 2*time.Second, time.Second
+	want.Metrics = []metric.Name{"throughput_per_s", "response_p99_ns"}
+	if !reflect.DeepEqual(p.Design, want) || p.Baseline != "lock" || p.Swept {
+		t.Errorf("design is %+v against %s, want %+v", p.Design, p.Baseline, want)
 	}
 }
 
@@ -57,8 +57,8 @@ func TestParseReadsPlainValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(f.Load.VUs, []int{50}) || f.Load.Rate != "5000" {
-		t.Errorf("load is %+v, want a list of one level and the rate as text", f.Load)
+	if p := f.Experiment("").Parts[0]; !reflect.DeepEqual(p.Design.Levels, []int{50}) || p.Plan.Pacer.String() != "constant:5000" {
+		t.Errorf("part is %+v, want a list of one level and a constant rate", p)
 	}
 	want := []Row{{"lock", "10", "719.94µs", "~"}, {"queue", "10", "1.0", "1e3"}, {"queue", "50", "~", "7"}}
 	if !reflect.DeepEqual(f.Published[0].Rows, want) {
@@ -110,7 +110,7 @@ func TestMistypedFileHasNoFalseAlarm(t *testing.T) {
 	newDecoder(m).decode(m.document(text), f)
 	f.validate(m)
 	for _, one := range m.list {
-		found[one.at.line] = true
+		found[one.at.Line] = true
 	}
 	if !reflect.DeepEqual(found, marked) {
 		t.Errorf("mistakes were found on lines %v, they are on %v", found, marked)
@@ -121,13 +121,13 @@ func TestMistakesOfForm(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":            {"", "x.yaml:1:1: the file is empty"},
 		"only a comment":   {"# nothing\n", "x.yaml:1:1: the file is empty"},
-		"a list":           {"- a\n- b\n", "x.yaml:1:1: is a list, allowed is a mapping"},
-		"a word":           {"orders\n", "x.yaml:1:1: is a single value, allowed is a mapping"},
+		"a list":           {"- a\n- b\n", "x.yaml:1:1: is a list; allowed: a mapping"},
+		"a word":           {"orders\n", "x.yaml:1:1: is a single value; allowed: a mapping"},
 		"syntax":           {"id: a\ntitle: [b\n", "x.yaml:2:8: sequence end token ']' not found"},
 		"tab":              {"id: a\nload:\n\tvus: 1\n", "x.yaml:3:1: found character '\t' that cannot start any token"},
 		"not UTF-8":        {"id: a\ntitle: \xff\n", "x.yaml:2:8: the text is not UTF-8"},
 		"control":          {"id: a\x00\n", "x.yaml:1:6: the text is not UTF-8, or has control characters"},
-		"too large":        {"title: " + strings.Repeat("a", maxBytes), "x.yaml:1:1: the file has 65543 bytes, allowed are 65536"},
+		"too large":        {"title: " + strings.Repeat("a", maxBytes), "x.yaml:1:1: the file has 65543 bytes; allowed: 65536"},
 		"deep brackets":    {"id: " + strings.Repeat("[", maxDepth+1), "x.yaml:1:37: nested more than 32 levels deep"}, // 4 + 33
 		"deep entries":     {strings.Repeat("- ", maxDepth+1), "x.yaml:1:65: nested more than 32 levels deep"},         // 2·32 + 1
 		"two documents":    {orders + "---\nid: b\n", "x.yaml:10:1: a second document begins here"},
@@ -137,20 +137,20 @@ func TestMistakesOfForm(t *testing.T) {
 		"tag":              {orders + "analyses: !!seq [little]\n", "x.yaml:10:11: analyses: anchors, aliases and tags"},
 		"merge key":        {orders + "<<: {status: planned}\n", `x.yaml:10:1: the key "<<" is not allowed`},
 		"complex key":      {orders + "? status\n: planned\n", `x.yaml:10:1: the key "?" is not allowed`},
-		"twice":            {orders + "title: again\n", "x.yaml:10:1: title: is given twice, first on line 2"},
-		"twice in braces":  {orders + "profiles: {quick: {load: {vus: 1, vus: 2}}}\n", "profiles.quick.load.vus: is given twice, first on line 10"},
-		"no value":         {orders + "analyses:\n", "analyses: has no value"},
-		"unknown":          {orders + "analysis: little\n", `x.yaml:10:1: analysis: there is no such field: did you mean "analyses"?`},
+		"twice":            {orders + "title: again\n", "x.yaml:10:1: title is given twice, first on line 2"},
+		"twice in braces":  {orders + "profiles: {quick: {load: {vus: 1, vus: 2}}}\n", "profiles.quick.load.vus is given twice, first on line 10"},
+		"no value":         {orders + "analyses:\n", "analyses has no value"},
+		"unknown":          {orders + "analysis: little\n", `x.yaml:10:1: analysis: there is no such field; allowed: id, title`},
 		"elsewhere":        {orders + "duration: 1s\n", "x.yaml:10:1: duration: there is no such field: it belongs in load"},
 		"at the top":       {orders + "parts: [{analyses: [little]}]\n", "parts[0].analyses: there is no such field: it belongs at the top"},
-		"mapping for list": {orders + "analyses: {a: b}\n", "x.yaml:10:12: analyses: is a mapping, allowed is a list"},
-		"list for value":   {orders + "question: [why]\n", "x.yaml:10:11: question: is a list, allowed is a single value"},
-		"value for object": {orders + "profiles: quick\n", "x.yaml:10:11: profiles: is a single value, allowed is a mapping"},
-		"no number":        {orders + "profiles: {quick: {load: {vus: [1, ten]}}}\n", `x.yaml:10:36: profiles.quick.load.vus[1]: "ten" is not a whole number`},
-		"no unit":          {orders + "profiles: {quick: {load: {warmup: 2}}}\n", `load.warmup: "2" is no duration, allowed is a number with a unit`},
-		"no per cent":      {orders + "profiles: {quick: {compare: {margin: 0.02}}}\n", `compare.margin: "0.02" is no share, allowed is a number of per cent, as in 2%`},
-		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure: is "yes"; allowed: true, false`},
-		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0]: is a single value, allowed is a list with a cell for each column"},
+		"mapping for list": {orders + "analyses: {a: b}\n", "x.yaml:10:12: analyses is a mapping; allowed: a list"},
+		"list for value":   {orders + "question: [why]\n", "x.yaml:10:11: question is a list; allowed: a single value"},
+		"value for object": {orders + "profiles: quick\n", "x.yaml:10:11: profiles is a single value; allowed: a mapping"},
+		"no number":        {orders + "profiles: {quick: {load: {vus: [1, ten]}}}\n", `x.yaml:10:36: profiles.quick.load.vus[1] is "ten"; allowed: 1 to 1000000 (a whole number)`},
+		"no unit":          {orders + "profiles: {quick: {load: {warmup: 2}}}\n", `load.warmup is "2"; allowed: 0s to 720h (a duration with a unit`},
+		"no per cent":      {orders + "profiles: {quick: {compare: {margin: 0.02}}}\n", `compare.margin is "0.02"; allowed: 0% to below 100% (a number of per cent, as in 2%)`},
+		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure is "yes"; allowed: true, false`},
+		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0] is a single value; allowed: a list with a cell for each column"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.yaml", []byte(c.text))
@@ -165,50 +165,20 @@ func TestMistakesOfForm(t *testing.T) {
 func TestEveryFieldCanBeRead(t *testing.T) {
 	var walk func(path string, of reflect.Type)
 	walk = func(path string, of reflect.Type) {
-		switch kind := of.Kind(); kind {
-		case reflect.Struct:
+		switch kind := of.Kind(); {
+		case isSection(of): // whose settings package setting reads
+		case kind == reflect.Struct:
 			for _, f := range fieldsOf(of) {
 				walk(path+"."+f.name, f.Type)
 			}
-		case reflect.Slice, reflect.Map:
+		case kind == reflect.Slice || kind == reflect.Map:
 			walk(path, of.Elem())
-		case reflect.String, reflect.Int, reflect.Bool:
+		case kind == reflect.String || kind == reflect.Int || kind == reflect.Bool:
 		default:
-			if of != reflect.TypeFor[time.Duration]() && of != reflect.TypeFor[Percent]() {
+			if of != reflect.TypeFor[time.Duration]() {
 				t.Errorf("%s has the type %v, which the decoder cannot read", path, of)
 			}
 		}
 	}
 	walk("", reflect.TypeFor[File]())
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"vus", "", 3},
-		{"vsu", "vus", 1},            // two neighbours swapped
-		{"comand", "command", 1},     // one left out
-		{"durration", "duration", 1}, // one too many
-		{"warnup", "warmup", 1},      // one replaced
-		{"kitten", "sitting", 3},     // k→s, e→i, +g
-		{"µs", "ms", 1},              // runes, not bytes
-	} {
-		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != got {
-			t.Errorf("editDistance(%q, %q) = %d, want %d both ways", c.a, c.b, got, c.want)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"command", "serve", "url", "ready", "env", "dir"}
-	for given, want := range map[string]string{
-		"comand": "command", "Serve": "serve", "ulr": "url", "reddy": "ready", "": "", "timeout": "", "x": "",
-	} {
-		if got := nearest(given, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", given, got, want)
-		}
-	}
 }

@@ -49,7 +49,7 @@ func (v *validator) publishedPart(path string, p Published) {
 	case p.Part == "":
 		v.missing(path, "the part that the figures belong to: %s", oneOf("", names))
 	default:
-		v.add(path, "%q is no part: %s", p.Part, oneOf(p.Part, names))
+		v.add(path, "is %q; %s", p.Part, oneOf(p.Part, names))
 	}
 }
 
@@ -58,11 +58,11 @@ func (v *validator) extra(path string, p Published) {
 		at := fmt.Sprintf("%s.extra[%d]", path, i)
 		switch {
 		case !figureForm.MatchString(name):
-			v.add(at, "%q is not allowed: lower-case letters and digits joined by _, as in allocs_per_op", name)
+			v.add(at, "is %q; allowed: lower-case letters and digits joined by _, as in allocs_per_op", name)
 		case isOurs(name):
-			v.add(at, "%q can be a column without being named here", name)
+			v.add(at, "is %q, which can be a column without being named here", name)
 		case !slices.Contains(p.Columns, name):
-			v.add(at, "%q is none of the columns: %s", name, oneOf(name, p.Columns))
+			v.add(at, "is %q; it must be one of the columns, %s", name, oneOf(name, p.Columns))
 		}
 	}
 }
@@ -79,10 +79,10 @@ func (v *validator) columns(path string, p Published) {
 	for i, column := range p.Columns {
 		at := fmt.Sprintf("%s.columns[%d]", path, i)
 		if slices.Index(p.Columns, column) < i {
-			v.add(at, "%q is given twice", column)
+			v.add(at, "is %q for the second time", column)
 		}
 		if !isOurs(column) && !slices.Contains(p.Extra, column) {
-			v.add(at, "%q is neither %s, %s nor a name of extra, and %v", column, armColumn, vusColumn, metric.Name(column).Check())
+			v.add(at, "is %q, neither %s, %s nor a name of extra, and %v", column, armColumn, vusColumn, metric.Name(column).Check())
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (v *validator) note(path string, n Note, p Published) {
 	if n.Because == "" {
 		v.missing(path+".because", "why the figures may or may not be set beside ours")
 	}
-	if !v.given(path+".comparable") && len(v.places) > 0 {
+	if !v.given(path + ".comparable") {
 		v.missing(path+".comparable", "true or false")
 	}
 	for i, m := range n.Metrics {
@@ -106,7 +106,7 @@ func (v *validator) row(path string, row Row, p Published) {
 		return
 	}
 	if len(row) != len(p.Columns) {
-		v.add(path, "%d cells for %d columns (%s)", len(row), len(p.Columns), strings.Join(p.Columns, ", "))
+		v.add(path, "has %d cells for %d columns (%s)", len(row), len(p.Columns), strings.Join(p.Columns, ", "))
 		return
 	}
 	for i, cell := range row {
@@ -116,7 +116,7 @@ func (v *validator) row(path string, row Row, p Published) {
 			v.rowArm(at, cell, p)
 		case vusColumn:
 			if n, err := strconv.Atoi(cell); cell != notPublished && (err != nil || n < 1) {
-				v.add(at, "%q is no number of virtual users: 1 and more, or ~", cell)
+				v.add(at, "is %q; allowed: a number of virtual users, 1 and more, or ~", cell)
 			}
 		default:
 			if _, err := publishedValue(metric.Name(column), cell); cell != notPublished && err != nil {
@@ -129,12 +129,12 @@ func (v *validator) row(path string, row Row, p Published) {
 // rowArm checks that the arm is one of the part's; a planned file may have none
 // yet.
 func (v *validator) rowArm(path, arm string, p Published) {
-	for _, part := range v.file.effectiveParts("") {
+	for _, part := range v.file.Experiment("").Parts {
 		if _, ok := part.Arms[arm]; ok && part.Name == p.Part {
 			return
 		}
 		if part.Name == p.Part && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
-			v.add(path, "%q is no arm%s: %s", arm, in(part), oneOf(arm, sortedKeys(part.Arms)))
+			v.add(path, "is %q, no arm%s; %s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}
 	}

@@ -126,7 +126,7 @@ func (r *runner) roundTrips(context.Context) ([]report.Analysis, error) {
 				"Conflicts are attempts that another change came before. Times fewer: the most round trips in the part ÷ those of the arm.",
 		},
 	}
-	for _, p := range r.file.effectiveParts(r.options.Profile) {
+	for _, p := range r.Parts {
 		rows, notes := r.trips.rows(p.Name, r.names(p))
 		a.Rows, a.Sentence = append(a.Rows, rows...), append(a.Sentence, notes...)
 	}
@@ -154,7 +154,7 @@ func (t trips) rows(part string, arms []string) (rows [][]string, notes []string
 			rows = append(rows, append([]string{part, arm}, c.cells(most)...))
 		}
 		if c.unread != nil {
-			notes = append(notes, fmt.Sprintf("What %s counted could not always be read%s: %v.", arm, in(Part{Name: part}), c.unread))
+			notes = append(notes, fmt.Sprintf("What %s counted could not always be read%s: %v.", arm, ofPart(part), c.unread))
 		}
 	}
 	return rows, notes

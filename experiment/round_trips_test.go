@@ -74,7 +74,7 @@ func TestTripsAreReadAtStop(t *testing.T) {
 // fewer; the counts of two rounds add up, and a counter in memory has no row.
 func TestRoundTrips(t *testing.T) {
 	f := &File{Setup: Setup{Arms: map[string]Arm{"naive": {}, "script": {}, "memory": {}, "other": {}}}}
-	r := newRunner(f, Options{}, new(report.Document))
+	r := newRunner(f.Experiment(""), Options{}, new(report.Document))
 	r.trips.add(partArm{"", "naive"}, tripCount{increments: 100, roundTrips: 700, commands: 1000, conflicts: 25}, nil)
 	r.trips.add(partArm{"", "naive"}, tripCount{increments: 100, roundTrips: 700, commands: 1000, conflicts: 25}, nil)
 	r.trips.add(partArm{"", "script"}, tripCount{increments: 200, roundTrips: 100, commands: 200}, nil)
@@ -91,7 +91,7 @@ func TestRoundTrips(t *testing.T) {
 	if text := strings.Join(list[0].Sentence, "\n"); !strings.Contains(text, "What other counted could not always be read: gone.") {
 		t.Errorf("said is\n%s", text)
 	}
-	none, err := newRunner(f, Options{}, new(report.Document)).roundTrips(t.Context())
+	none, err := newRunner(f.Experiment(""), Options{}, new(report.Document)).roundTrips(t.Context())
 	if err != nil || len(none[0].Rows) > 0 || none[0].Sentence[0] != "No server counted a way to Redis." {
 		t.Errorf("without servers: %+v, %v", none, err)
 	}

@@ -3,8 +3,8 @@ package experiment
 import (
 	"strings"
 	"testing"
-	"time"
 
+	"contend/metric"
 	"contend/protocol"
 )
 
@@ -12,72 +12,71 @@ const table = "published: [{title: t, environment: e, columns: [arm, vus, respon
 
 // mistakesOfSense each make one mistake in a valid file by replacing a text.
 var mistakesOfSense = []struct{ old, new, want string }{
-	{"id: orders", "id: -orders", `id: "-orders" is not allowed: lower-case letters and digits`},
-	{"id: orders\n", "", "id: is missing"},
-	{"title: orders service, lock against queue\n", "", "title: is missing"},
-	{"id: orders", "id: orders\nstatus: ready", `status: "ready" is not known`},
-	{`queue: {command: "./orders -mode queue -listen {{addr}}"}`, "queue: {dir: /tmp}", "subjects.queue: is missing: one of command, serve and url"},
-	{"-mode queue", "-mode {{port.http}} {{name}}", "the placeholder {{name}} is not known: allowed are {{addr}}"},
+	{"id: orders", "id: -orders", `id is "-orders"; allowed: lower-case letters and digits, with single hyphens between them`},
+	{"id: orders\n", "", "id is missing: lower-case letters, digits and hyphens, as in orders-lock"},
+	{"title: orders service, lock against queue\n", "", "title is missing: what is compared, in a few words"},
+	{"id: orders", "id: orders\nstatus: ready", `status is "ready"; allowed: planned, or nothing for an experiment that runs`},
+	{`queue: {command: "./orders -mode queue -listen {{addr}}"}`, "queue: {dir: /tmp}", "subjects.queue is missing: one of command, serve and url"},
+	{"-mode queue", "-mode {{port.http}} {{name}}", "subjects.queue.command has the placeholder {{name}}; allowed: {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{p"},
 	{"queue -listen {{addr}}", "queue", `the command has neither {{addr}} nor {{port}}, so the arm queue cannot be reached`},
-	{`"./orders -mode queue -listen {{addr}}"`, `" "`, `subjects.queue.command: " " has no words`},
-	{"{http: /health}", "{http: health}", `ready.http: "health" is not allowed: a path such as /ready`},
-	{"{http: /health}", "{http: '/{{adr}}'}", "ready.http: the placeholder {{adr}} is not known"},
+	{`"./orders -mode queue -listen {{addr}}"`, `" "`, `subjects.queue.command is " "; allowed: at least one word`},
+	{"{http: /health}", "{http: health}", `subjects.lock.ready.http is "health"; allowed: a path such as /ready, or an http:// URL`},
+	{"{http: /health}", "{http: '/{{adr}}'}", "subjects.lock.ready.http has the placeholder {{adr}}; allowed: {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{"},
 	{`command: "./orders -mode queue -listen {{addr}}"`, "url: localhost:1, dir: x", "subjects.queue: ready, env, dir and files do not apply to url"},
-	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os: "plan9" is not known: allowed are linux, darwin, windows`},
-	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url: the placeholder {{port}} is not known: allowed are {{addr}}"},
-	{`url: "http://{{addr}}/orders", `, "", "target.url: is missing: the arm lock has no url to drive"},
-	{"method: POST", "method: POST, data_file: x", "target.data_file: is set beside data: give one of them"},
-	{"vus: [1, 10, 50], ", "", "load.vus: is missing: the levels of concurrency"},
-	{"vus: [1, 10, 50]", "vus: []", "load.vus: is missing"},
-	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0]: 1000001 is not allowed: 1 to 1000000"},
-	{"duration: 2s, ", "", "load.duration: is missing"},
-	{"duration: 2s", "duration: 0s", "load.duration: 0s is not allowed: 1ms to 720h0m0s"},
-	{"duration: 2s", "duration: 721h", "load.duration: 721h0m0s is not allowed"},
-	{"duration: 2s", "duration: 2s, timeout: -1s", "load.timeout: -1s is not allowed: 0s to"},
+	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os is "plan9"; allowed: linux, darwin, windows`},
+	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url has the placeholder {{port}}; allowed: {{addr}}, and what stands in docs/data-and-checks.md; names "},
+	{`url: "http://{{addr}}/orders", `, "", "target.url is missing: the arm lock has no url to drive"},
+	{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data: give one of them"},
+	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of virtual users; of several, each is a level that is compared by itself, as in [1"},
+	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; allowed: at least one value"},
+	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0] is 1000001; allowed: 1 to 1000000"},
+	{"duration: 2s, ", "", "load.duration is missing: measured length of a block; it is stretched to four response times where that is lon"},
+	{"duration: 2s", "duration: 0s", "load.duration is 0s; allowed: 1ms to 720h"},
+	{"duration: 2s", "duration: 721h", "load.duration is 721h; allowed: 1ms to 720h"},
+	{"duration: 2s", "duration: 2s, timeout: -1s", "load.timeout is -1s; allowed: 0s to 720h"},
 	{"duration: 2s", "duration: 2s, rate: poison:5", `kind "poison" is not one of constant`},
-	{"duration: 2s", "duration: 2s, rate: 5, think: 1s", `load.think: 1s does not go with rate "5"`},
-	{"baseline: lock, ", "", "compare.baseline: is missing: the arm that the others are compared with"},
-	{"baseline: lock", "baseline: lokc", `compare.baseline: "lokc" is no arm: did you mean "lock"?`},
-	{"margin: 2%", "margin: 0%", "compare.margin: 0% is not allowed: more than 0% and less than 100%"},
-	{"margin: 2%", "margin: NaN%", "compare.margin: NaN% is not allowed"},
-	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.rounds: 1001 is not allowed: 1 to 1000"},
-	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.pairs: -1 is not allowed: 1 to 10000"},
-	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.visits: 1001 is not allowed: 1 to 1000"},
-	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.extend_to: -1 is not allowed: 1 to 1000000"},
-	{"response_p99_ns]", "throughput_per_s]", `compare.metrics[1]: "throughput_per_s" is given twice`},
-	{"[throughput_per_s, response_p99_ns]", "[]", "compare.metrics: is missing: an empty list has no primary metric"},
-	{"0.98 * lock.", "0.98 * lok.", `expect[0]: "lok" is no arm: did you mean "lock"?`},
+	{"duration: 2s", "duration: 2s, rate: 5, think: 1s", "load.think is 1s, but arrivals of an open model do not wait: drop it or the rate"},
+	{"baseline: lock, ", "", "compare.baseline is missing: the arm that all others are compared with, as in lock"},
+	{"baseline: lock", "baseline: lokc", `compare.baseline is "lokc", no arm; allowed: lock, queue (did you mean "lock"?)`},
+	{"margin: 2%", "margin: -1%", "compare.margin is -1%; allowed: 0% to below 100%"},
+	{"margin: 2%", "margin: NaN%", "compare.margin is NaN%; allowed: 0% to below 100%"},
+	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.rounds is 1001; allowed: 1 to 1000"},
+	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.pairs is -1; allowed: 1 to 10000"},
+	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.visits is 1001; allowed: 1 to 1000"},
+	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.extend_to is -1; allowed: 0 to 1000000"},
+	{"response_p99_ns]", "throughput_per_s]", `compare.metrics[1] is "throughput_per_s", given twice`},
+	{"[throughput_per_s, response_p99_ns]", "[]", "compare.metrics is empty; allowed: at least one value"},
+	{"0.98 * lock.", "0.98 * lok.", `expect[0]: speaks of "lok", no arm; allowed: lock, queue (did you mean "lock"?)`},
 	{`"errors == 0"`, `"0 == errors"`, "expect[1]: expectation \"0 == errors\": a metric must stand on the left"},
-	{"load:", "arms: {lock: {subject: lock}}\nload:", "arms: a comparison needs at least 2 arms, or subjects in their place: there are 1"},
+	{"load:", "arms: {lock: {subject: lock}}\nload:", "arms has 1; allowed: at least 2 arms to compare, or subjects in their place"},
 	{"load:", "arms: {lock: {}, queue: {subject: queue}}\nload:", "has {{addr}}, but the arm lock names no subject"},
-	{"load:", "arms: {lock: {document: 'uplink demo \"'}, queue: {document: uplink demo}}\nload:", `arms.lock.document: "uplink demo \"" is not allowed: the words`},
+	{"load:", "arms: {lock: {document: 'uplink demo \"'}, queue: {document: uplink demo}}\nload:", `arms.lock.document is "uplink demo \""; allowed: the words of a contend command, quotes in pairs`},
 	{"load:", "arms: {lock: {document: uplink demo, subject: lock}, queue: {document: uplink demo}}\nload:", "arms.lock: subject, target and guard do not apply"},
-	{"load:", "arms: {lock: {document: uplink demo}, queue: {subject: queue}}\nload:", "arms.queue.document: is missing: the other arms have one"},
+	{"load:", "arms: {lock: {document: uplink demo}, queue: {subject: queue}}\nload:", "arms.queue.document is missing: the other arms have one, and all or none do"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {document: uplink demo}}\nsweep: {visits: 3}\nload:", "sweep: arms with a document measure by themselves"},
 	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard: guard: design is "mutx"; allowed: mutex`},
-	{"load:", "profiles: {quick: {load: {warmup: 0s}}}\nload:", "profiles.quick.load.warmup: an empty value does not override 1s"},
-	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline: "none" is no arm`},
-	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file: is set beside data"},
-	{"load:", "parts: [{name: a b}]\nload:", `parts[0].name: "a b" is not allowed`},
-	{"load:", "parts: [{name: a, expect: [x.errors == 0]}]\nload:", `parts[0].expect[0]: "x" is no arm of part a`},
+	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline is "none", no arm; allowed: lock, queue`},
+	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file is set beside data: give one of them"},
+	{"load:", "parts: [{name: a b}]\nload:", `parts[0].name is "a b"; allowed: letters and digits with . _ - between them`},
+	{"load:", "parts: [{name: a, expect: [x.errors == 0]}]\nload:", `parts[0].expect[0]: speaks of "x", no arm of part a; allowed: lock, queue`},
 	{"load:", "analyses: [little]\nload:", "analyses[0]: little reads a published table with the columns arm, vus, throughput_per_s"},
 	{"load:", "analyses: [guard_bound]\nload:", "analyses[0]: guard_bound needs a part whose baseline and another arm name different guards"},
-	{"load:", strings.Replace(table, "title: t, ", "", 1) + "load:", "published[0].title: is missing"},
-	{"load:", strings.Replace(table, "environment: e", "environment: ''", 1) + "load:", "published[0].environment: is missing"},
-	{"load:", strings.Replace(table, "title: t", "title: t, part: b", 1) + "load:", `published[0].part: "b" is no part: there are none`},
-	{"load:", "parts: [{name: a}]\n" + table + "load:", "published[0].part: is missing: the part that the figures belong to: allowed are a"},
-	{"load:", strings.Replace(table, "[arm, vus", "[arm, arm", 1) + "load:", `published[0].columns[1]: "arm" is given twice`},
-	{"load:", strings.Replace(table, "vus, resp", "allocs, resp", 1) + "load:", `published[0].columns[1]: "allocs" is neither arm, vus nor a name of extra`},
-	{"load:", strings.Replace(table, "title: t", "title: t, extra: [vus]", 1) + "load:", `published[0].extra[0]: "vus" can be a column without being named here`},
-	{"load:", strings.Replace(table, "title: t", "title: t, extra: [B/op]", 1) + "load:", `published[0].extra[0]: "B/op" is not allowed`},
-	{"load:", strings.Replace(table, "title: t", "title: t, extra: [allocs]", 1) + "load:", `published[0].extra[0]: "allocs" is none of the columns`},
-	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{because: b}]", 1) + "load:", "published[0].notes[0].comparable: is missing: true or false"},
+	{"load:", strings.Replace(table, "title: t, ", "", 1) + "load:", "published[0].title is missing: what the table shows"},
+	{"load:", strings.Replace(table, "environment: e", "environment: ''", 1) + "load:", "published[0].environment is missing: the machine and the tool that the figures come from"},
+	{"load:", strings.Replace(table, "title: t", "title: t, part: b", 1) + "load:", `published[0].part is "b"; there are none`},
+	{"load:", "parts: [{name: a}]\n" + table + "load:", "published[0].part is missing: the part that the figures belong to: allowed: a"},
+	{"load:", strings.Replace(table, "[arm, vus", "[arm, arm", 1) + "load:", `published[0].columns[1] is "arm" for the second time`},
+	{"load:", strings.Replace(table, "vus, resp", "allocs, resp", 1) + "load:", `published[0].columns[1] is "allocs", neither arm, vus nor a name of extra, and `},
+	{"load:", strings.Replace(table, "title: t", "title: t, extra: [vus]", 1) + "load:", `published[0].extra[0] is "vus", which can be a column without being named here`},
+	{"load:", strings.Replace(table, "title: t", "title: t, extra: [B/op]", 1) + "load:", `published[0].extra[0] is "B/op"; allowed: lower-case letters and digits joined by _, as in allocs_per_op`},
+	{"load:", strings.Replace(table, "title: t", "title: t, extra: [allocs]", 1) + "load:", `published[0].extra[0] is "allocs"; it must be one of the columns, allowed: arm, vus, response_p99_ns`},
+	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{because: b}]", 1) + "load:", "published[0].notes[0].comparable is missing: true or false"},
 	{"load:", strings.Replace(table, "title: t", "title: t, notes: [{metrics: [x], comparable: true, because: b}]", 1) + "load:", `published[0].notes[0].metrics[0]: metric is "x"; allowed: `},
-	{"load:", strings.Replace(table, "[[lock, 1, 5ms]]", "[]", 1) + "load:", "published[0].rows: is missing"},
-	{"load:", strings.Replace(table, "lock, 1", "lokc, 1", 1) + "load:", `published[0].rows[0][0]: "lokc" is no arm: did you mean "lock"?`},
-	{"load:", strings.Replace(table, "lock, 1", "lock, 1.5", 1) + "load:", `published[0].rows[0][1]: "1.5" is no number of virtual users`},
+	{"load:", strings.Replace(table, "[[lock, 1, 5ms]]", "[]", 1) + "load:", "published[0].rows is missing: at least one row of figures"},
+	{"load:", strings.Replace(table, "lock, 1", "lokc, 1", 1) + "load:", `published[0].rows[0][0] is "lokc", no arm; allowed: lock, queue (did you mean "lock"?)`},
+	{"load:", strings.Replace(table, "lock, 1", "lock, 1.5", 1) + "load:", `published[0].rows[0][1] is "1.5"; allowed: a number of virtual users, 1 and more, or ~`},
 	{"load:", strings.Replace(table, "5ms", "5 ms", 1) + "load:", `published[0].rows[0][2]: response_p99_ns: "5 ms" is neither a number nor a duration`},
-	{"load:", strings.Replace(table, ", 5ms", "", 1) + "load:", "published[0].rows[0]: 2 cells for 3 columns"},
+	{"load:", strings.Replace(table, ", 5ms", "", 1) + "load:", "published[0].rows[0] has 2 cells for 3 columns (arm, vus, response_p99_ns)"},
 }
 
 func TestMistakesOfSense(t *testing.T) {
@@ -120,23 +119,20 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 	}
 }
 
-// A file made in memory, as compare makes it.
-func TestValidateWithoutText(t *testing.T) {
-	f := &File{ID: "compare", Title: "b against a"}
-	f.Load = Load{VUs: []int{50}, Duration: time.Second}
-	f.Compare = Compare{Baseline: "A", Margin: 0.02}
-	f.Arms = map[string]Arm{"A": {Target: protocol.At("http://localhost:1/")}, "B": {Target: protocol.At("http://localhost:2/")}}
-	if err := f.Validate(); err != nil {
+// What a command line asks for is checked likewise, arm by arm.
+func TestValidateExperiment(t *testing.T) {
+	e := OfSubjects(protocol.At("http://{{addr}}/"), map[string]Subject{"A": {Command: "a {{addr}}"}, "B": {Command: "b {{addr}}"}})
+	if err := e.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	f.Load.VUs[0] = 0
-	f.Compare.Metrics = append(f.Compare.Metrics, "speed")
-	f.Arms["B"] = Arm{Target: protocol.At("./server")}
-	err := f.Validate()
+	e.Parts[0].Design.Levels[0] = 0
+	e.Parts[0].Design.Metrics = []metric.Name{"speed"}
+	e.Subjects["A"] = Subject{Command: "a"}
+	e.Parts[0].Arms["B"] = Arm{Target: protocol.At("./server")}
+	err := e.Validate()
 	for _, want := range []string{
-		"experiment: load.vus[0]: 0 is not allowed: 1 to 1000000",
-		`experiment: compare.metrics[0]: metric is "speed"; allowed: `,
-		`experiment: arms.B.target.url: "./server" has no scheme, as in`,
+		"levels is 0; allowed: 1 to 1000000", `metrics is "speed"`,
+		"A: the command has neither {{addr}} nor {{port}}", `B: target "./server" has no scheme`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
@@ -149,7 +145,7 @@ func TestPlannedFileNeedsLittle(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := Parse("x.yaml", []byte("id: a\ntitle: b\nstatus: planned\nload: {vus: 0}\n"))
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:4:13: load.vus[0]: 0 is not allowed") {
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:4:13: load.vus[0] is 0; allowed: 1 to") {
 		t.Errorf("got %v: what a planned file holds must be right", err)
 	}
 }

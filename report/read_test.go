@@ -131,7 +131,7 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"few-rounds", "trials[0].design.rounds", 1_000_000_000, "rounds is 1000000000"},
 		{"few-rounds", "trials[0].design.pairs", 1_000_000_000, "pairs is 1000000000"},
 		{"few-rounds", "trials[0].design.levels", make([]int, 100_000), "levels is 0"},
-		{"few-rounds", "trials[0].design.levels", []int{1, 1}, "levels has 1 twice"},
+		{"few-rounds", "trials[0].design.levels", []int{1, 1}, "levels is 1, given twice"},
 		{"few-rounds", "trials[0].design.metrics", []string{"speed"}, `metrics`},
 		{"few-rounds", "trials[0].design", nil, "trials[0] has an impossible design"},
 		{"few-rounds", "trials[0]", nil, "trials[0] has an impossible design"},

@@ -19,8 +19,10 @@ type Value struct {
 	// Items are given instead of Texts where the elements are structs with settings
 	// of their own.
 	Items []Values
-	// Places are where the texts stand in a file; none for flags.
+	// Places are where the texts stand in a file, and Path what it calls the field
+	// there, as in profiles.quick.load.vus; none for flags.
 	Places []Place
+	Path   string
 }
 
 // Over returns the values over those below, which they hide.
@@ -117,6 +119,11 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		return reflect.Value{}, errors.Join(errs...)
 	}
 	if s.List() {
+		if len(given.Texts) == 0 {
+			m := s.Wrong("is empty; allowed: at least one value")
+			m.Unreadable = true
+			return reflect.Value{}, m
+		}
 		field.Set(reflect.MakeSlice(field.Type(), len(given.Texts), len(given.Texts)))
 		for i, text := range given.Texts {
 			m := s.readOne(field.Index(i), text, form)
@@ -229,7 +236,7 @@ func (s Setting) checkRepeated(list reflect.Value, i int) *Mistake {
 	}
 	for earlier := range i {
 		if list.Index(earlier).Equal(list.Index(i)) {
-			return s.Wrong("has %s twice", s.shown(s.text(list.Index(i))))
+			return s.Wrong("is %s, given twice", s.shown(s.text(list.Index(i))))
 		}
 	}
 	return nil

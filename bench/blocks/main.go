@@ -49,18 +49,13 @@ func run(ctx context.Context, w io.Writer, contend string, s trial.Study, length
 		s.Lengths = append(s.Lengths, length)
 	}
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
-	f := &experiment.File{ID: "blocks", Title: "blocks", Subjects: map[string]experiment.Subject{"a": counter, "b": counter}}
-	f.Target = protocol.At("http://{{addr}}/status/atomic")
+	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"a": counter, "b": counter})
 	plan := load.Plan{VUs: 20, Duration: s.Measured, Timeout: 5 * time.Second}
-	f.Load = experiment.Load{VUs: []int{plan.VUs}, Duration: s.Measured}
-	f.Compare.Baseline = "a"
-	if err := f.Validate(); err != nil {
-		return err
-	}
+	e.Parts[0].Design.Levels = []int{plan.VUs}
 	paired.PrintEnvironment(w)
 	fmt.Fprintf(w, "seed %d, %d rounds, %v of each arm per round and length\n", s.Seed, s.Rounds, s.Measured)
 	o := experiment.Options{Self: []string{contend}, Seed: s.Seed}
-	found, err := s.Run(ctx, []trial.Arm{f.Arm("a", o), f.Arm("b", o)}, plan, func(p trial.Progress) {
+	found, err := s.Run(ctx, []trial.Arm{e.Arm("a", o), e.Arm("b", o)}, plan, func(p trial.Progress) {
 		fmt.Fprintf(os.Stderr, "%3.0f %%  %s\n", 100*p.Done, p.Label)
 	})
 	if err != nil {

@@ -92,12 +92,9 @@ func (b *bench) arm(design string) trial.Arm {
 	if design != memory {
 		command, path = command+" --redis-timeout 10s --redis "+b.redis.URL(), "/status"
 	}
-	f := &experiment.File{ID: "shared", Title: "shared",
-		Subjects: map[string]experiment.Subject{design: {Command: command, Ready: experiment.Ready{HTTP: "/ready"}}}}
-	f.Arms = map[string]experiment.Arm{design: {Subject: design}}
-	f.Target = protocol.At("http://{{addr}}" + path)
-	f.Target = f.Target.With("expect_status", "200")
-	return f.Arm(design, experiment.Options{Seed: b.seed})
+	subject := experiment.Subject{Command: command, Ready: experiment.Ready{HTTP: "/ready"}}
+	e := experiment.OfSubjects(protocol.At("http://{{addr}}"+path).With("expect_status", "200"), map[string]experiment.Subject{design: subject})
+	return e.Arm(design, experiment.Options{Seed: b.seed})
 }
 
 func (b *bench) plan(vus int) load.Plan {
@@ -110,10 +107,10 @@ func (b *bench) compare(ctx context.Context, vus int, m metric.Name, designs ...
 	for _, design := range designs {
 		arms = append(arms, b.arm(design))
 	}
-	trials, err := trial.Compare(ctx, arms, b.plan(vus), trial.Design{
-		Rounds: b.rounds, Pairs: b.pairs, Block: b.block, Warmup: b.block, Levels: []int{vus},
-		Metrics: []metric.Name{m}, Margin: experiment.DefaultMargin, Confidence: experiment.DefaultConfidence, Seed: b.seed,
-	}, nil)
+	d := trial.NewDesign()
+	d.Rounds, d.Pairs, d.Block, d.Warmup, d.Levels = b.rounds, b.pairs, b.block, b.block, []int{vus}
+	d.Metrics, d.Seed = []metric.Name{m}, b.seed
+	trials, err := trial.Compare(ctx, arms, b.plan(vus), d, nil)
 	if err != nil {
 		return nil, err
 	}

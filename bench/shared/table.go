@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"contend/experiment"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
@@ -88,7 +87,7 @@ func (t *table) ratio(w io.Writer, over, under string, b bar) error {
 	for i := range logs {
 		logs[i] = t.logs[over][i] - t.logs[under][i]
 	}
-	effect, err := stat.Paired(logs, experiment.DefaultConfidence)
+	effect, err := stat.Paired(logs, trial.NewDesign().Confidence)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 // subjects are the real servers that are there.
-func subjects(w io.Writer, contend string) map[string]*experiment.File {
-	files := map[string]*experiment.File{
+func subjects(w io.Writer, contend string) map[string]*experiment.Experiment {
+	files := map[string]*experiment.Experiment{
 		"counter": serving(experiment.Subject{Command: contend + " serve counter --http {{addr}}"}, "/status/atomic"),
 	}
 	if _, err := exec.LookPath("nginx"); err != nil {
@@ -34,11 +34,8 @@ func subjects(w io.Writer, contend string) map[string]*experiment.File {
 	return files
 }
 
-func serving(s experiment.Subject, path string) *experiment.File {
-	f := &experiment.File{ID: "sweep", Title: "sweep", Subjects: map[string]experiment.Subject{"server": s}}
-	f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
-	f.Target = protocol.At("http://{{addr}}" + path)
-	return f
+func serving(s experiment.Subject, path string) *experiment.Experiment {
+	return experiment.OfSubjects(protocol.At("http://{{addr}}"+path), map[string]experiment.Subject{"": s})
 }
 
 func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) error {
@@ -52,7 +49,7 @@ func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) er
 }
 
 // realServer sweeps a server adaptively and then exhaustively.
-func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *experiment.File) error {
+func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *experiment.Experiment) error {
 	arm := f.Arm("", experiment.Options{Seed: b.seed})
 	plan := load.Plan{Timeout: 5 * time.Second}
 	d := trial.SweepDesign{ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}

@@ -16,8 +16,8 @@ import (
 type shape struct {
 	rounds, pairs int
 	block, warmup time.Duration
-	precision     experiment.Percent // at which it ends early; 0: never
-	metrics       []metric.Name      // empty: those of contend compare
+	precision     float64       // at which it ends early, a share; 0: never
+	metrics       []metric.Name // empty: those of contend compare
 }
 
 // servers are the commands that are compared, by the names of their arms. The
@@ -37,18 +37,19 @@ func (b *bench) counters() servers {
 
 // compare runs one comparison as contend compare does.
 func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (*trial.Trials, error) {
-	f := &experiment.File{ID: "verdicts", Title: "verdicts", Subjects: map[string]experiment.Subject{}}
+	subjects := map[string]experiment.Subject{}
 	for name, command := range of.commands {
-		f.Subjects[name] = experiment.Subject{Command: command}
+		subjects[name] = experiment.Subject{Command: command}
 	}
-	f.Target = protocol.At(of.url)
-	f.Load = experiment.Load{VUs: []int{vus}, Duration: s.block, Warmup: s.warmup, Timeout: 5 * time.Second}
-	f.Compare = experiment.Compare{Baseline: baseline, Rounds: s.rounds, Pairs: s.pairs, Precision: s.precision, Metrics: s.metrics}
-	if err := f.Validate(); err != nil {
-		return nil, err
+	e := experiment.OfSubjects(protocol.At(of.url), subjects)
+	p := &e.Parts[0]
+	p.Baseline, p.Plan.Timeout, p.Design.Levels = baseline, 5*time.Second, []int{vus}
+	p.Design.Rounds, p.Design.Pairs, p.Design.Block, p.Design.Warmup = s.rounds, s.pairs, s.block, s.warmup
+	if p.Design.Precision = s.precision; len(s.metrics) > 0 {
+		p.Design.Metrics = s.metrics
 	}
 	doc := new(report.Document)
-	if err := f.Run(ctx, experiment.Options{Seed: seed}, doc); err != nil {
+	if err := e.Run(ctx, experiment.Options{Seed: seed}, doc); err != nil {
 		return nil, err
 	}
 	if len(doc.Trials) == 0 || len(doc.Comparisons) == 0 {
@@ -59,7 +60,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 
 // falseAlarmsOnEqualServers compares the counter with itself, alive.
 func falseAlarmsOnEqualServers(ctx context.Context, b *bench) error {
-	s := shape{rounds: experiment.DefaultRounds, pairs: 8, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond}
+	s := shape{rounds: trial.NewDesign().Rounds, pairs: 8, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond}
 	sum := newTally()
 	for i := range b.equal {
 		t, err := b.compare(ctx, b.seed+uint64(i), s, b.counters())

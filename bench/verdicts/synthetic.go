@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"contend/experiment"
 	"contend/load"
 	"contend/metric"
 	"contend/trial"
@@ -26,12 +25,12 @@ func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	sizes := []int{experiment.DefaultRounds, 2 * experiment.DefaultRounds}
+	sizes := []int{trial.NewDesign().Rounds, 2 * trial.NewDesign().Rounds}
 	sum, cpu := newTally(), newTally()
 	for i := range experiments {
 		random := rand.New(rand.NewPCG(b.seed, uint64(i)))
 		n := all[i%len(all)]
-		t, err := n.deal(random, sizes[i/len(all)%len(sizes)], experiment.DefaultPairs)
+		t, err := n.deal(random, sizes[i/len(all)%len(sizes)], trial.NewDesign().Pairs)
 		if err != nil {
 			return err
 		}
@@ -55,7 +54,7 @@ func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error)
 	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
 		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
 		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
-		Margin:  experiment.DefaultMargin, Confidence: experiment.DefaultConfidence,
+		Margin:  trial.NewDesign().Margin, Confidence: trial.NewDesign().Confidence,
 	}}
 	start := random.IntN(len(n.rounds))
 	for i := range rounds {

@@ -85,7 +85,7 @@ func (c *calibrate) run(ctx context.Context) error {
 		return failed(err)
 	}
 	defer free()
-	arms, err := c.arms(design)
+	arms, err := c.arms(design.Study.Seed)
 	if err != nil {
 		return failed(err)
 	}
@@ -118,13 +118,10 @@ func (c *calibrate) run(ctx context.Context) error {
 }
 
 // arms are the counter, twice.
-func (c *calibrate) arms(d trial.CalibrationDesign) ([]trial.Arm, error) {
+func (c *calibrate) arms(seed uint64) ([]trial.Arm, error) {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
-	f := &experiment.File{ID: "calibrate", Title: "the counter against itself",
-		Subjects: map[string]experiment.Subject{"A": counter, "B": counter}}
-	f.Target = protocol.At("http://{{addr}}/status/atomic")
-	f.Load = experiment.Load{VUs: []int{c.level}, Duration: d.Study.Measured}
-	f.Compare.Baseline = "A"
+	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"A": counter, "B": counter})
+	e.Parts[0].Design.Levels = []int{c.level}
 	opener, err := newOpener()
 	if err != nil {
 		return nil, err
@@ -134,8 +131,8 @@ func (c *calibrate) arms(d trial.CalibrationDesign) ([]trial.Arm, error) {
 		return nil, err
 	}
 	opener.OwnCores = c.pins.ownCores()
-	o := experiment.Options{Self: me, Opener: opener, Seed: d.Study.Seed, ServerCPUs: c.pins.serverCPUs()}
-	return []trial.Arm{f.Arm("A", o), f.Arm("B", o)}, f.Validate()
+	o := experiment.Options{Self: me, Opener: opener, Seed: seed, ServerCPUs: c.pins.serverCPUs()}
+	return []trial.Arm{e.Arm("A", o), e.Arm("B", o)}, nil
 }
 
 // keep stores the calibration and says where.

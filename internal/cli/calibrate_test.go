@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"contend/experiment"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -22,7 +21,7 @@ import (
 func found(comparisons int) *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
-	c.PlannedRounds = experiment.DefaultRounds
+	c.PlannedRounds = trial.NewDesign().Rounds
 	for range comparisons {
 		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: stat.Inconclusive,
 			RoundLogRatios: []float64{-0.01, 0.02, 0.01, -0.02, 0.03, -0.03}})

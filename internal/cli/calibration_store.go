@@ -64,15 +64,15 @@ func (a *app) calibrated(doc *report.Document) {
 
 // calibrated takes the length of the blocks from the calibration unless it was
 // given, and as many pairs as measure for about as long as the default.
-func (c *compareFlags) calibrated(doc *report.Document) {
-	if doc.Calibration == nil || c.given("duration") {
+func (c *compareFlags) calibrated(d *trial.Design, doc *report.Document) {
+	if _, given := c.given["duration"]; doc.Calibration == nil || given {
 		return
 	}
 	block := doc.Calibration.Design.Block
-	if !c.given("pairs") {
-		c.compare.Pairs = trial.PairsIn(time.Duration(c.compare.Pairs)*c.load.Duration, block)
+	if _, given := c.given["pairs"]; !given {
+		d.Pairs = trial.PairsIn(time.Duration(d.Pairs)*d.Block, block)
 	}
-	c.load.Duration = block
+	d.Block = block
 	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; -d sets another length.", block))
 }
 

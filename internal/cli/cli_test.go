@@ -220,23 +220,6 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestInFlags(t *testing.T) {
-	for give, want := range map[string]string{
-		"experiment: load.vus[0]: 0 is not allowed": "--concurrency: 0 is not allowed",
-		"experiment: target.data_file: x":           "--data-file: x",
-		"experiment: compare.metrics[1]: x":         "--metric: x",
-		"experiment: arms.B.target.url: x":          "B: x",
-		"experiment: subjects.A: x":                 "A: x",
-	} {
-		if got := inFlags(errors.New(give)).Error(); got != want {
-			t.Errorf("%q is %q, want %q", give, got, want)
-		}
-	}
-	if inFlags(nil) != nil {
-		t.Error("no error becomes one")
-	}
-}
-
 func TestDistinct(t *testing.T) {
 	if got := distinct([]int{3, 1, 3, 2, 1}); !slices.Equal(got, []int{3, 1, 2}) {
 		t.Errorf("got %v", got)

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
-	"contend/finding"
 	"contend/load"
-	"contend/metric"
 	"contend/protocol"
 	"contend/report"
+	"contend/setting"
 	"contend/stat"
 	"contend/trial"
 )
@@ -48,103 +45,50 @@ func newCompare(a *app) *cobra.Command {
 }
 
 type compareFlags struct {
-	spec    targetFlags
-	load    experiment.Load
-	compare experiment.Compare
-	level   int
-	// In per cent.
-	margin, precision, maxErrors float64
-
-	duet    bool
-	metrics []string
-	seed    uint64
-	out     output
-	given   func(flag string) bool
+	spec  targetFlags
+	given setting.Values
+	duet  bool
+	out   output
 }
+
+// ofComparison returns the settings of a comparison's plan.
+func ofComparison() []setting.Setting { return ofPlan("pacer", "timeout", "think") }
 
 func (c *compareFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	c.given = f.Changed
 	f.StringVar(&c.spec.url, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
-	f.IntVarP(&c.level, "concurrency", "c", defaultVUs, "`number` of virtual users")
-	f.DurationVarP(&c.load.Duration, "duration", "d", 150*time.Millisecond, "measured length of a block")
-	f.DurationVar(&c.load.Warmup, "warmup", 500*time.Millisecond, "per arm and round")
-	f.DurationVar(&c.load.Timeout, "timeout", defaultTimeout, "limit of one iteration; 0: none")
-	f.DurationVar(&c.load.Think, "think", 0, "closed model: pause of a virtual user between iterations")
-	f.StringVar(&c.load.Rate, "rate", "", "open model: arrivals per second, as `RATE`, constant:RATE or poisson:RATE")
-	f.IntVar(&c.compare.Rounds, "rounds", experiment.DefaultRounds, "rounds of fresh processes; at least 6 for a verdict")
-	f.IntVar(&c.compare.Pairs, "pairs", experiment.DefaultPairs, "pairs of blocks per round")
-	f.Float64Var(&c.margin, "margin", 100*experiment.DefaultMargin, "largest difference that does not matter, in `percent`")
-	f.Float64Var(&c.precision, "precision", 0, "stop when the interval is no wider than this to either side, in `percent`; --rounds is then the most")
-	f.Float64Var(&c.maxErrors, "max-errors", 100*finding.Errors.Refuses, "no verdict beyond this share of errors, in `percent`")
+	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofComparison()...))
 	f.BoolVar(&c.duet, "duet", false, "drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)")
-	f.StringSliceVar(&c.metrics, "metric", nil, "`metrics` to compare, the primary one first ("+strings.Join(defaultMetrics(), ",")+")")
-	complete(cmd, "metric", metric.Names())
-	f.Uint64Var(&c.seed, "seed", 1, "seed of all random choices")
 	c.spec.flags(cmd)
 	c.out.flags(cmd)
 }
 
-func defaultMetrics() []string {
-	var names []string
-	for _, m := range experiment.DefaultMetrics() {
-		names = append(names, string(m))
-	}
-	return names
-}
-
-// file turns the command line into an experiment.
-func (c *compareFlags) file(args []string) *experiment.File {
-	f := &experiment.File{ID: "compare", Title: args[1] + " against " + args[0]}
-	f.Load, f.Compare = c.load, c.compare
-	f.Load.VUs = []int{c.level}
-	f.Compare.Baseline, f.Compare.Margin = "A", experiment.Percent(c.margin/100)
-	f.Compare.Precision, f.Compare.MaxErrors = experiment.Percent(c.precision/100), experiment.Percent(c.maxErrors/100)
-	for _, m := range c.metrics {
-		f.Compare.Metrics = append(f.Compare.Metrics, metric.Name(m))
-	}
-	f.Target = c.spec.target()
-	f.Arms = map[string]experiment.Arm{}
-	for i, name := range []string{"A", "B"} {
-		if c.spec.url == "" {
-			f.Arms[name] = experiment.Arm{Target: protocol.At(args[i])}
-			continue
+// experiment is what the command line asks for, and every mistake in it.
+func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error) {
+	subjects := map[string]experiment.Subject{"A": {Command: args[0]}, "B": {Command: args[1]}}
+	e := experiment.OfSubjects(c.spec.target(), subjects)
+	e.ID, e.Title = "compare", args[1]+" against "+args[0]
+	p := &e.Parts[0]
+	p.Baseline = "A"
+	if c.spec.url == "" {
+		e.Subjects = nil
+		for i, name := range []string{"A", "B"} {
+			p.Arms[name] = experiment.Arm{Target: protocol.At(args[i]).Over(c.spec.target())}
 		}
-		if f.Subjects == nil {
-			f.Subjects = map[string]experiment.Subject{}
-		}
-		f.Subjects[name] = experiment.Subject{Command: args[i]}
-		f.Arms[name] = experiment.Arm{Subject: name}
 	}
-	return f
-}
-
-// unset refuses zeros, which an experiment file would take for its defaults.
-func (c *compareFlags) unset() error {
-	var errs []error
-	if c.compare.Rounds == 0 {
-		errs = append(errs, errors.New("--rounds is 0, allowed are 1 and more"))
-	}
-	if c.compare.Pairs == 0 {
-		errs = append(errs, errors.New("--pairs is 0, allowed are 1 and more"))
-	}
-	if c.margin == 0 {
-		errs = append(errs, errors.New("--margin is 0, allowed are more than 0 and less than 100"))
-	}
-	if c.maxErrors == 0 {
-		errs = append(errs, errors.New("--max-errors is 0, allowed are more than 0 and less than 100"))
-	}
-	return errors.Join(errs...)
+	err := errors.Join(
+		setting.Fill(&p.Plan, c.given.Only(ofComparison(), setting.InFlags), setting.InFlags),
+		setting.Fill(&p.Design, c.given, setting.InFlags))
+	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
 }
 
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error {
-	f := c.file(args)
-	if err := errors.Join(c.unset(), inFlags(f.Validate()), a.pins.check("--url", c.spec.url != "")); err != nil {
+	e, err := c.experiment(args)
+	if err := errors.Join(err, a.pins.check("--url", c.spec.url != "")); err != nil {
 		return usage(err)
 	}
-	o := experiment.Options{Seed: c.seed}
+	o := experiment.Options{Seed: e.Parts[0].Design.Seed}
 	if c.duet {
-		var err error
 		if o.Duet, err = a.pins.duet(c.spec.url != ""); err != nil {
 			return usage(err)
 		}
@@ -165,13 +109,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	defer free()
 	doc := newDocument("compare")
 	a.calibrated(doc)
-	c.calibrated(doc)
-	err = a.experiment(ctx, c.file(args), o, doc)
+	c.calibrated(&e.Parts[0].Design, doc)
+	err = a.experiment(ctx, e, o, doc)
 	return a.finish(ctx, doc, &c.out, err)
 }
 
-// experiment runs a file with progress.
-func (a *app) experiment(ctx context.Context, f *experiment.File, o experiment.Options, doc *report.Document) error {
+// experiment runs an experiment with progress.
+func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document) error {
 	opener, err := newOpener()
 	if err != nil {
 		return err
@@ -184,9 +128,9 @@ func (a *app) experiment(ctx context.Context, f *experiment.File, o experiment.O
 	o.ServerCPUs, o.Probe = a.pins.serverCPUs(), a.pins.probe
 	a.pins.describe(&doc.Environment)
 	o.Opener = opener
-	o.Observe = func(now trial.Progress) { p.show(now.Done, f.ID+": "+now.Label) }
+	o.Observe = func(now trial.Progress) { p.show(now.Done, e.ID+": "+now.Label) }
 	defer p.clear()
-	return f.Run(ctx, o, doc)
+	return e.Run(ctx, o, doc)
 }
 
 // finish writes the document and turns what happened into an exit code.

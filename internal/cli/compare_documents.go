@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/experiment"
 	"contend/metric"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -37,14 +37,10 @@ func areFiles(args []string) (bool, error) {
 
 // compareStored compares two stored documents, unless there is a mistake.
 func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, mistake error) error {
-	how := trial.Apart{Metrics: experiment.DefaultMetrics(), Margin: c.margin / 100, Confidence: experiment.DefaultConfidence}
-	if len(c.metrics) > 0 {
-		how.Metrics = nil
-	}
-	for _, m := range c.metrics {
-		how.Metrics = append(how.Metrics, metric.Name(m))
-	}
-	if err := errors.Join(mistake, onlyStored(cmd), inFlags(how.Check())); err != nil {
+	var d trial.Design
+	err := setting.Fill(&d, c.given, setting.InFlags)
+	how := trial.Apart{Metrics: d.Metrics, Margin: d.Margin, Confidence: d.Confidence}
+	if err := errors.Join(mistake, onlyStored(cmd), setting.FlagErrors(errors.Join(err, how.Check()))); err != nil {
 		return usage(err)
 	}
 	doc := newDocument("compare")
@@ -57,7 +53,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 		doc.Notes = append(doc.Notes, notes...)
 		stored[i] = report.Stored{Name: filepath.Base(path), Document: read}
 	}
-	if len(c.metrics) == 0 && slices.ContainsFunc(stored[:], func(s report.Stored) bool { return s.Command == report.PublishedCommand }) {
+	if _, given := c.given["metric"]; !given && slices.ContainsFunc(stored[:], func(s report.Stored) bool { return s.Command == report.PublishedCommand }) {
 		how.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"} // all that such a document knows
 	}
 	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
@@ -77,7 +73,7 @@ func onlyStored(cmd *cobra.Command) error {
 	if given == 0 {
 		return nil
 	}
-	return fmt.Errorf("stored documents are only read: allowed are --%s, and none of the flags about measuring", strings.Join(storedFlags, ", --"))
+	return fmt.Errorf("stored documents are only read; allowed: --%s, and none of the flags about measuring", strings.Join(storedFlags, ", --"))
 }
 
 // readStored reads a document, and notes when it does not agree with itself.

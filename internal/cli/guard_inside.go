@@ -16,7 +16,6 @@ import (
 	"contend/guard"
 	"contend/load"
 	"contend/metric"
-	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/report"
 	"contend/trial"
@@ -138,7 +137,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	arm := ofServer(target, i.command).Arm("", experiment.Options{Opener: opener})
+	arm := oneServer(target, i.command, experiment.Options{Opener: opener})
 	plan := load.Plan{VUs: vus, Warmup: i.window / 5, Duration: i.window, Timeout: i.timeout}
 	cell, err := trial.Measure(ctx, arm, plan)
 	if err != nil {
@@ -157,18 +156,6 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 func near(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && wire.IsNear("tcp", net.JoinHostPort(u.Hostname(), u.Port()))
-}
-
-// ofServer is the file of one target, served by the command if there is one.
-func ofServer(target protocol.Target, command string) *experiment.File {
-	f := &experiment.File{ID: "server", Title: target.URL()}
-	f.Target = target
-	f.Arms = map[string]experiment.Arm{"": {}}
-	if command != "" {
-		f.Subjects = map[string]experiment.Subject{"server": {Command: command}}
-		f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
-	}
-	return f
 }
 
 // analysis is the table of the designs, and what follows.
@@ -219,23 +206,23 @@ func signed(share float64) string {
 // worthwhile says whether a comparison can show an effect on the metric that is
 // no larger, by what the machine was seen to tell apart, if it was.
 func worthwhile(effect float64, m metric.Name, known *report.Calibration) string {
-	smallest := math.Inf(1)
+	smallest, planned := math.Inf(1), trial.NewDesign()
 	if known != nil {
 		for _, seen := range known.Visible {
 			if seen.Metric == m {
-				smallest = seen.In(experiment.DefaultRounds, experiment.DefaultConfidence)
+				smallest = seen.In(planned.Rounds, planned.Confidence)
 			}
 		}
 	}
-	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*experiment.DefaultMargin)
-	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, experiment.DefaultRounds); {
+	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*planned.Margin)
+	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, planned.Rounds); {
 	case !math.IsInf(smallest, 1) && effect < smallest:
 		return sees + ": a comparison cannot show it."
-	case !math.IsInf(smallest, 1) && effect < experiment.DefaultMargin:
+	case !math.IsInf(smallest, 1) && effect < planned.Margin:
 		return sees + ": a comparison can show it, but it is less than " + margin + "."
 	case !math.IsInf(smallest, 1):
 		return sees + ": a comparison can show it."
-	case effect < experiment.DefaultMargin:
+	case effect < planned.Margin:
 		return "That is less than " + margin + ": a comparison is not worth running."
 	}
 	return "Whether this machine can see that is not known."

@@ -144,7 +144,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	l.calibrated(doc)
 	var broken error
 	for _, f := range files {
-		err := l.experiment(ctx, f, experiment.Options{Profile: l.profile, Seed: l.seed}, doc)
+		err := l.experiment(ctx, f.Experiment(l.profile), experiment.Options{Seed: l.seed}, doc)
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
 		}

@@ -119,7 +119,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, vus int,
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
-	arm := s.file().Arm("", experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
+	arm := oneServer(s.spec.target(), s.command, experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
 	err = measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	return a.finish(ctx, doc, &s.out, err)

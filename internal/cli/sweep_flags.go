@@ -9,6 +9,7 @@ import (
 
 	"contend/experiment"
 	"contend/load"
+	"contend/protocol"
 	"contend/setting"
 	"contend/trial"
 )
@@ -73,14 +74,12 @@ func (s *sweepFlags) check() error {
 	return setting.FlagErrors(errors.Join(errs...))
 }
 
-// file is the one arm that is swept.
-func (s *sweepFlags) file() *experiment.File {
-	f := &experiment.File{ID: "sweep", Title: s.spec.url}
-	f.Target = s.spec.target()
-	f.Arms = map[string]experiment.Arm{"": {}}
-	if s.command != "" {
-		f.Subjects = map[string]experiment.Subject{"server": {Command: s.command}}
-		f.Arms = map[string]experiment.Arm{"": {Subject: "server"}}
+// oneServer is the arm "" of a target, served by the command if there is one.
+func oneServer(target protocol.Target, command string, o experiment.Options) trial.Arm {
+	e := &experiment.Experiment{Parts: []experiment.Part{{Arms: map[string]experiment.Arm{"": {Target: target}}}}}
+	if command != "" {
+		e.Subjects = map[string]experiment.Subject{"server": {Command: command}}
+		e.Parts[0].Arms[""] = experiment.Arm{Subject: "server", Target: target}
 	}
-	return f
+	return e.Arm("", o)
 }

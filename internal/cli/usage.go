@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,38 +117,4 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 	if err != nil {
 		panic(err) // the flag does not exist, or is registered twice
 	}
-}
-
-// fields are the forms in which the packages below name what a flag has set.
-var fields = regexp.MustCompile(`(?m)^(?:experiment: (?:target|load|compare)\.|plan: |sweep: |search: )(\w+)(?:\[\d+\])?(: | is | -?\d)`)
-
-// arms are the forms in which an experiment names the two sides of a comparison.
-var arms = regexp.MustCompile(`(?m)^experiment: (?:arms|subjects)\.([AB])(?:\.[\w.]+)?: `)
-
-// inFlags puts the names of the flags in place of those of the fields, for the
-// reader has seen only the former.
-func inFlags(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := arms.ReplaceAllString(err.Error(), "$1: ")
-	return errors.New(fields.ReplaceAllStringFunc(text, func(found string) string {
-		parts := fields.FindStringSubmatch(found)
-		return "--" + flagOf(parts[1]) + parts[2]
-	}))
-}
-
-// flagOf returns the flag of a field.
-func flagOf(field string) string {
-	switch field {
-	case "vus":
-		return "concurrency"
-	case "metrics":
-		return "metric"
-	case "level":
-		return "levels"
-	case "block", "attempt":
-		return "duration"
-	}
-	return strings.ReplaceAll(field, "_", "-")
 }

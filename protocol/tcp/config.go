@@ -78,9 +78,9 @@ func (c *Config) CanRead(func(string) (string, bool)) error {
 	return nil
 }
 
-// address reads the URL.
+// address reads the URL, in which {{addr}} may stand for a subject's host:port.
 func (c *Config) address() (string, error) {
-	u, err := url.Parse(c.URL)
+	u, err := url.Parse(strings.Replace(c.URL, "{{addr}}", "host:1", 1))
 	if err != nil || u.Scheme != "tcp" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("is %q; allowed: tcp://host:port", wire.HideUser(c.URL))

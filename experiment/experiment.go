@@ -1,0 +1,197 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/load"
+	"contend/protocol"
+	"contend/setting"
+	"contend/trial"
+)
+
+// An Experiment is what a file or a command line asks for, with every default
+// filled in: Run runs it.
+type Experiment struct {
+	ID, Title, Question, Source string
+	// Profile is that of the file which was taken; empty where it has none.
+	Profile string
+	// Planned experiments are listed and not run.
+	Planned   bool
+	Subjects  map[string]Subject
+	Parts     []Part
+	Published []Published
+	Analyses  []string
+}
+
+// A Part is a set of arms under one load.
+type Part struct {
+	Name, Title string
+	// Arms have whole targets.
+	Arms map[string]Arm
+	// Baseline is the arm that the others are compared with.
+	Baseline string
+	// Plan is that of each block, but for its VUs and its length, which are of the
+	// designs.
+	Plan   load.Plan
+	Design trial.Design
+	// Sweep is how the arms are swept where Swept is set, or where only one of them
+	// can run.
+	Sweep  trial.SweepDesign
+	Swept  bool
+	Expect []string
+}
+
+// plan is that of the first block.
+func (p Part) plan() load.Plan {
+	plan := p.Plan
+	plan.Duration = p.Design.Block
+	if len(p.Design.Levels) > 0 {
+		plan.VUs = p.Design.Levels[0]
+	}
+	return plan
+}
+
+// design is that of the part's comparison as it is run.
+func (p Part) design(o Options) trial.Design {
+	d := p.Design
+	d.Seed, d.Duet, d.Probe = o.Seed, o.Duet, o.Probe
+	return d
+}
+
+// checkSettings returns every mistake in the plan and in the design that is run.
+func (p Part) checkSettings() error {
+	if p.fromDocuments() { // which have neither load nor blocks
+		p.Design.Block = time.Second
+	}
+	plan := p.Plan
+	plan.VUs, plan.Duration = 1, time.Second // those of the design count
+	if p.Swept {
+		return errors.Join(plan.Validate(), p.Sweep.Validate())
+	}
+	return errors.Join(plan.Validate(), p.Design.Validate())
+}
+
+// Validate returns every mistake that can be seen without starting anything.
+// Those of an arm and of its subject begin with the name of the arm.
+func (e *Experiment) Validate() error {
+	var errs []error
+	for _, p := range e.Parts {
+		errs = append(errs, p.checkSettings())
+		for _, name := range sortedKeys(p.Arms) {
+			if err := p.Arms[name].Target.Validate(); err != nil && !p.fromDocuments() {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+			s, ok := e.Subjects[p.Arms[name].Subject]
+			if !ok {
+				continue
+			}
+			for _, flaw := range s.flaws() {
+				errs = append(errs, fmt.Errorf("%s: %s", name, flaw.text))
+			}
+			if s.isStarted() && !s.getsAddr() {
+				errs = append(errs, fmt.Errorf("%s: the command has neither {{addr}} nor {{port}}", name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// OfSubjects returns an experiment whose one part has an arm for each subject,
+// of the same name, all driven through one target; the plan and the design have
+// their defaults.
+func OfSubjects(target protocol.Target, subjects map[string]Subject) *Experiment {
+	p := Part{Arms: map[string]Arm{}, Design: trial.NewDesign()}
+	setting.Defaults(&p.Plan)
+	for name := range subjects {
+		p.Arms[name] = Arm{Subject: name, Target: target}
+	}
+	return &Experiment{Subjects: subjects, Parts: []Part{p}}
+}
+
+// Arm returns an arm of the first part, for use outside a comparison.
+func (e *Experiment) Arm(name string, o Options) trial.Arm {
+	return newRunner(e, o, nil).arm(e.Parts[0], name)
+}
+
+// defaultProfile is taken where none is named.
+const defaultProfile = "standard"
+
+// Experiment returns what a valid file asks for under a profile: quick, standard
+// or published; empty means standard. A part without that profile is as it
+// stands.
+func (f *File) Experiment(profile string) *Experiment {
+	if profile == "" {
+		profile = defaultProfile
+	}
+	e := &Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source, Planned: f.Status == Planned,
+		Subjects: f.Subjects, Published: f.Published, Analyses: f.Analyses}
+	has := func(s Setup) bool { return len(s.Profiles) > 0 }
+	if has(f.Setup) || slices.ContainsFunc(f.Parts, func(p FilePart) bool { return has(p.Setup) }) {
+		e.Profile = profile
+	}
+	for _, own := range f.parts() {
+		e.Parts = append(e.Parts, f.part(own, f.asked(own, profile)))
+	}
+	return e
+}
+
+// parts returns the parts of the file; without any, the file is one.
+func (f *File) parts() []FilePart {
+	if len(f.Parts) == 0 {
+		return []FilePart{{}}
+	}
+	return f.Parts
+}
+
+// asked returns what is asked of a part: what it gives over what the file gives,
+// and the profiles of both over that.
+func (f *File) asked(own FilePart, profile string) setting.Values {
+	return own.Profiles[profile].Asked.Over(f.Profiles[profile].Asked).Over(own.Asked.Over(f.Asked))
+}
+
+// part fills a part with what is asked of it. Mistakes have been found where they
+// stand.
+func (f *File) part(own FilePart, asked setting.Values) Part {
+	p := Part{Name: own.Name, Title: own.Title, Arms: map[string]Arm{}, Expect: own.Expect}
+	if own.Expect == nil {
+		p.Expect = f.Expect
+	}
+	target := own.Target.Over(f.Target)
+	for name, arm := range f.arms(own) {
+		arm.Target = arm.Target.Over(target)
+		p.Arms[name] = arm
+	}
+	var a Arrangement
+	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &a} {
+		_ = setting.Fill(into, asked, setting.InFile)
+	}
+	p.Baseline = a.Baseline
+	_, visits := asked["sweep.visits"]
+	if _, rounds := asked["compare.rounds"]; rounds && !visits {
+		p.Sweep.Visits = p.Design.Rounds // each round of a comparison visits each level once
+	}
+	p.Swept = slices.ContainsFunc(slices.Collect(maps.Keys(asked)), func(path string) bool { return strings.HasPrefix(path, "sweep.") })
+	if p.fromDocuments() { // which measure by themselves
+		p.Design.Block, p.Design.Warmup, p.Design.Levels = 0, 0, nil
+	}
+	return p
+}
+
+// arms returns those of a part, the file's, or else one for each subject.
+func (f *File) arms(own FilePart) map[string]Arm {
+	for _, arms := range []map[string]Arm{own.Arms, f.Arms} {
+		if len(arms) > 0 {
+			return arms
+		}
+	}
+	arms := map[string]Arm{}
+	for name := range f.Subjects {
+		arms[name] = Arm{Subject: name}
+	}
+	return arms
+}

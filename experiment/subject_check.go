@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A flaw is a mistake in a subject: the field below it, "" for the whole.
+type flaw struct{ field, text string }
+
+func (v *validator) subject(path, name string, s Subject) {
+	if !nameForm.MatchString(name) {
+		v.add(path, "the name is %q; %s", name, nameAllowed)
+	}
+	if s.Command+s.Serve+s.URL == "" && !v.anyUnread("command", "serve", "url") {
+		v.missing(path, "one of command, serve and url")
+	}
+	for _, f := range s.flaws() {
+		v.add(strings.TrimSuffix(path+"."+f.field, "."), "%s", f.text)
+	}
+}
+
+// flaws returns what is wrong with the fields of a subject.
+func (s Subject) flaws() []flaw {
+	c := &subjectCheck{Subject: s}
+	c.kinds()
+	c.surroundings()
+	for _, name := range sortedKeys(s.Files) {
+		c.file("files."+name, name)
+	}
+	return c.found
+}
+
+type subjectCheck struct {
+	Subject
+	found []flaw
+}
+
+func (c *subjectCheck) add(field, format string, args ...any) {
+	c.found = append(c.found, flaw{field, fmt.Sprintf(format, args...)})
+}
+
+func (c *subjectCheck) kinds() {
+	var kinds []string
+	for _, kind := range []struct{ name, value string }{{"command", c.Command}, {"serve", c.Serve}, {"url", c.URL}} {
+		if kind.value == "" {
+			continue
+		}
+		kinds = append(kinds, kind.name)
+		if kind.name == "url" {
+			continue
+		}
+		if words, err := splitWords(kind.value); err != nil {
+			c.add(kind.name, "%v", err)
+		} else if len(words) == 0 {
+			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
+		}
+		c.placeholders(kind.name, c.withoutDir(kind.value), startPlaceholder)
+	}
+	if len(kinds) > 1 {
+		c.add("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
+	}
+	if systems := []string{"linux", "darwin", "windows"}; c.OS != "" && !slices.Contains(systems, c.OS) {
+		c.add("os", "is %q; %s", c.OS, oneOf(c.OS, systems))
+	}
+}
+
+// isStarted says whether the subject is a process of ours.
+func (s Subject) isStarted() bool { return s.Command != "" || s.Serve != "" }
+
+// surroundings checks what goes with a command.
+func (c *subjectCheck) surroundings() {
+	if c.URL != "" {
+		if _, _, err := net.SplitHostPort(c.URL); err != nil {
+			c.add("url", "is %q; allowed: host:port", c.URL)
+		}
+		if !reflect.ValueOf(c.Ready).IsZero() || len(c.Env) > 0 || c.Dir != "" || len(c.Files) > 0 {
+			c.add("", "ready, env, dir and files do not apply to url: it is not started here")
+		}
+	}
+	for i, entry := range c.Env {
+		at := fmt.Sprintf("env[%d]", i)
+		if key, _, ok := strings.Cut(entry, "="); !ok || key == "" {
+			c.add(at, "is %q; allowed: KEY=VALUE", entry)
+		}
+		c.placeholders(at, c.withoutDir(entry), startPlaceholder)
+	}
+	if h := c.Ready.HTTP; h != "" {
+		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "http://") {
+			c.add("ready.http", "is %q; allowed: a path such as /ready, or an http:// URL", h)
+		}
+		c.placeholders("ready.http", h, startPlaceholder)
+	}
+	if _, err := regexp.Compile(c.Ready.Log); err != nil {
+		c.add("ready.log", "is %q; allowed: a regular expression (%v)", c.Ready.Log, err)
+	}
+}
+
+// file checks a file that goes with a command.
+func (c *subjectCheck) file(at, name string) {
+	if !filepath.IsLocal(name) {
+		c.add(at, "the path must stay below {{dir}}")
+	}
+	content := strings.ReplaceAll(c.Files[name], "{{dir}}", "")
+	for _, found := range generated.FindAllString(content, -1) {
+		if _, err := textSize(found); err != nil {
+			c.add(at, "%v", err)
+		}
+	}
+	c.placeholders(at, generated.ReplaceAllString(content, ""), filePlaceholder)
+}
+
+// withoutDir leaves out {{dir}}, which a subject with files has.
+func (s Subject) withoutDir(text string) string {
+	if len(s.Files) == 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "{{dir}}", "")
+}
+
+func (c *subjectCheck) placeholders(field, text string, p placeholders) {
+	for _, found := range p.unknown(text) {
+		c.add(field, "%s", found)
+	}
+}
+
+// A placeholders says which {{…}} a text may hold.
+type placeholders struct {
+	form    *regexp.Regexp
+	allowed string
+}
+
+var (
+	braces           = regexp.MustCompile(`\{\{.*?\}\}`)
+	startPlaceholder = placeholders{regexp.MustCompile(`^\{\{(host|(addr|port)(\.[A-Za-z0-9_-]+)?)\}\}$`),
+		"{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"}
+	filePlaceholder = placeholders{startPlaceholder.form, startPlaceholder.allowed + ", {{dir}}, {{text SIZE}}"}
+	urlPlaceholder  = placeholders{regexp.MustCompile(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`),
+		"{{addr}}, and what stands in docs/data-and-checks.md; names of columns with rows"}
+)
+
+// unknown returns a mistake for each placeholder that is not allowed.
+func (p placeholders) unknown(text string) []string {
+	var list []string
+	for _, found := range braces.FindAllString(text, -1) {
+		if !p.form.MatchString(found) {
+			list = append(list, fmt.Sprintf("has the placeholder %s; allowed: %s", found, p.allowed))
+		}
+	}
+	return list
+}
