@@ -61,9 +61,8 @@ func (s *serveCounter) serveReplicas(ctx context.Context, url string, args []str
 		return err
 	}
 	http, errHTTP := replicas.Listen("HTTP", s.HTTPAddr, s.replicas)
-	defer http.Close()
 	grpc, errGRPC := replicas.Listen("gRPC", s.GRPCAddr, s.replicas)
-	defer grpc.Close()
+	defer func() { http.Close(); grpc.Close() }() // there is one beside an error, too
 	if err := errors.Join(errHTTP, errGRPC); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (c *IntakeConfig) fill(embedded bool) error {
 	c.InFlight = orDefault(c.InFlight, defaultInFlight)
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
-		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: 1 to 100 letters, digits and -_.:", c.Instance))
+		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
 	}
 	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 {
 		errs = append(errs, fmt.Errorf("batch %d, idle %s, lease %s, in flight %d: all must be positive",
