@@ -44,8 +44,8 @@ func TestRead(t *testing.T) {
 		"bytes_in": 8000, "bytes_out": 3000, "bytes_in_per_s": 4000, "bytes_out_per_s": 1500, // ÷ 2 s
 	}
 	// Of 1 to 100: their mean is 50.5, which histograms have in whole nanoseconds.
-	statistics := map[string]float64{"mean": 50.5, "min": 1, "p50": 50, "p90": 90, "p95": 95, "p99": 99, "p999": 100, "max": 100}
-	for name, unit := range map[string]float64{"response": 100, "service": 10, "start_lag": 1, "connect": 1000, "first_byte": 2000, "exchange": 3000} {
+	statistics := map[string]float64{"mean": 50.5, "min": 1, "p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p999": 100, "max": 100}
+	for name, unit := range map[string]float64{"response": 100, "service": 10, "start_lag": 1, "connect": 1000, "first_byte": 2000, "exchange": 3000, "message": 4000} {
 		for s, x := range statistics {
 			want[metric.Name(name+"_"+s+"_ns")] = x * unit
 		}
@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 	text := metric.Name("throughput").Check().Error()
 	want := `metric is "throughput"; allowed: bytes_in, bytes_in_per_s, bytes_out, bytes_out_per_s, completed, dropped, errored, errors, failed, ` +
 		`generator_cpu_ns_per_op, planned, server_cpu_ns_per_op, server_rss_bytes, throughput_per_s, unfinished, wall_ns_per_op, ` +
-		`{response,service,start_lag,connect,first_byte,exchange}_{mean,min,p50,p90,p95,p99,p999,max}_ns`
+		`{response,service,start_lag,connect,first_byte,exchange,message}_{mean,min,p50,p75,p90,p95,p99,p999,max}_ns`
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("error\n%s\nwant\n%s", text, want)
 	}
