@@ -71,6 +71,7 @@ func TestFill(t *testing.T) {
 		want  func(*plan)
 	}{
 		"defaults":             {nil, InFile, func(*plan) {}},
+		"none is a value":      {Values{"evens": {}}, InFile, func(p *plan) { p.Evens = []even{} }},
 		"zero is a value":      {given("compare.margin", "0%"), InFile, func(p *plan) { p.Margin = 0 }},
 		"share by flag":        {given("margin", "1.5"), InFlags, func(p *plan) { p.Margin = 0.015 }},
 		"share with its %":     {given("margin", "1.5 %"), InFlags, func(p *plan) { p.Margin = 0.015 }},

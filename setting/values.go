@@ -119,7 +119,7 @@ func (s Setting) Read(given Value, form Form) (reflect.Value, error) {
 		return reflect.Value{}, errors.Join(errs...)
 	}
 	if s.List() {
-		if len(given.Texts) == 0 {
+		if len(given.Texts) == 0 && s.Default != "" { // where there is no default, it overrides an outer layer with nothing
 			m := s.Wrong("is empty; allowed: at least one value")
 			m.Unreadable = true
 			return reflect.Value{}, m

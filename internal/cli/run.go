@@ -156,6 +156,9 @@ func runPlan(given setting.Values) (load.Plan, error) {
 	var r runSettings
 	errs := []error{setting.Fill(&r, given, setting.InFlags)}
 	p := r.Plan
+	if p.Grace == 0 {
+		p.Grace = time.Nanosecond // a Plan's 0 is DefaultGrace, and none was asked for
+	}
 	_, paced := given["rate"]
 	if r.Stages != "" && paced {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
