@@ -15,14 +15,23 @@ import (
 	"contend/internal/uplink/api"
 )
 
+// variables are those of the Makefile that the environment may set, as a make does
+// for the tests that it calls.
+var variables = regexp.MustCompile(`(?m)^([A-Z]+) *\?=`)
+
 // runMake runs make in the root, as if no other make had called the tests. Programs
 // of the folder first, if it is not empty, come before those of the PATH.
 func runMake(t *testing.T, first string, args ...string) (output string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "make"), args...)
 	cmd.Dir = root
+	inherited := []string{"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS"}
+	for _, m := range variables.FindAllStringSubmatch(readFile(t, root, "Makefile"), -1) {
+		inherited = append(inherited, m[1])
+	}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return strings.HasPrefix(entry, "MAKE") || strings.HasPrefix(entry, "MFLAGS=")
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(inherited, name)
 	})
 	if first != "" {
 		cmd.Env = append(cmd.Env, "PATH="+first+":"+os.Getenv("PATH"))
