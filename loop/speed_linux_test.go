@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"runtime"
@@ -79,9 +80,13 @@ func TestNoAllocation(t *testing.T) {
 		return after.Mallocs - before.Mallocs
 	}
 	mallocs(100)
-	few, many := mallocs(100), mallocs(5100)
-	if perIteration := (float64(many) - float64(few)) / 5000; perIteration > 0.01 {
-		t.Errorf("%v allocations per iteration", perIteration)
+	least := math.Inf(1) // what else the process does on a busy machine only adds
+	for range 3 {
+		few, many := mallocs(100), mallocs(5100)
+		least = min(least, (float64(many)-float64(few))/5000)
+	}
+	if least > 0.01 {
+		t.Errorf("%v allocations per iteration", least)
 	}
 }
 
