@@ -1,10 +1,12 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
+	"contend/finding"
 	"contend/metric"
 	"contend/probe"
 	"contend/setting"
@@ -34,7 +36,7 @@ type Design struct {
 	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; 0, as in documents without it, means that of finding.Errors.
-	MaxErrors float64 `json:"max_errors,omitempty" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
+	MaxErrors float64 `json:"max_errors,omitempty" file:"compare.max_errors" default:"0.1%" unit:"percent" above:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the
@@ -60,7 +62,9 @@ func NewDesign() Design {
 
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error {
-	errs := []error{setting.Check(d)}
+	checked := d
+	checked.MaxErrors = cmp.Or(d.MaxErrors, finding.Errors.Refuses)
+	errs := []error{setting.Check(checked)}
 	if len(d.Metrics) == 0 {
 		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))
 	}
