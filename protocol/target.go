@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"contend/setting"
 )
@@ -47,11 +46,7 @@ func FromFlags(given setting.Values) Target {
 
 // Settings returns what targets can be asked for, whatever their scheme: one for
 // each name, with the words of the first configuration that has some.
-func Settings() []setting.Setting { return slices.Clone(settings()) }
-
-// settings reads the tags once: every command line with a target asks for them, and
-// they are a millisecond of each start.
-var settings = sync.OnceValue(func() []setting.Setting {
+func Settings() []setting.Setting {
 	var all []setting.Setting
 	for _, f := range families {
 		for _, s := range setting.Of(f.config()) {
@@ -65,7 +60,7 @@ var settings = sync.OnceValue(func() []setting.Setting {
 		}
 	}
 	return all
-})
+}
 
 // Validate returns every mistake that can be seen without opening anything.
 func (t Target) Validate() error {
