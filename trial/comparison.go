@@ -138,7 +138,7 @@ func noFigure(m metric.Name) *finding.Warning {
 
 // refuse judges a cell by the design's gate for errors.
 func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
-	return refuseAt(c, m, t.Design.MaxErrors)
+	return refuseAt(c, m, t.Design.maxErrors())
 }
 
 // confidence is that of the design, or where it looks before the end the one

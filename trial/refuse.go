@@ -20,13 +20,13 @@ func Judge(c Cell, m metric.Name) (refusal *finding.Warning, found []finding.War
 }
 
 // refuse is refuseAt the default gate for errors.
-func refuse(c Cell, m metric.Name) *finding.Warning { return refuseAt(c, m, 0) }
+func refuse(c Cell, m metric.Name) *finding.Warning { return refuseAt(c, m, finding.Errors.Refuses) }
 
 // refuseAt returns why no verdict may rest on this cell, or nil. The text names
 // the arm. MaxErrors is the share of the planned iterations that may fail or
-// err; 0 stands for that of finding.Errors.
+// err.
 func refuseAt(c Cell, m metric.Name, maxErrors float64) *finding.Warning {
-	w := c.incomplete(cmp.Or(maxErrors, finding.Errors.Refuses))
+	w := c.incomplete(maxErrors)
 	for _, look := range []func(metric.Name) *finding.Warning{c.notTheServers, c.late, c.unsteady, c.overloaded} {
 		if w == nil {
 			w = look(m)
