@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -290,30 +288,15 @@ func kindOf(n ast.Node) string {
 	return "a single value"
 }
 
-// set reads a single value by the type of what it is for.
+// set reads a single value: true or false, or a text.
 func set(into reflect.Value, text string) error {
-	if into.Type() == reflect.TypeFor[time.Duration]() {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return fmt.Errorf("is %q; allowed: a duration with a unit, as in 250ms, 2s or 1m30s", text)
-		}
-		into.SetInt(int64(d))
+	if into.Kind() != reflect.Bool {
+		into.SetString(text)
 		return nil
 	}
-	switch into.Kind() {
-	case reflect.Int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return fmt.Errorf("is %q; allowed: a whole number", text)
-		}
-		into.SetInt(int64(n))
-	case reflect.Bool:
-		if text != "true" && text != "false" {
-			return fmt.Errorf("is %q; allowed: true, false", text)
-		}
-		into.SetBool(text == "true")
-	default:
-		into.SetString(text)
+	if text != "true" && text != "false" {
+		return fmt.Errorf("is %q; allowed: true, false", text)
 	}
+	into.SetBool(text == "true")
 	return nil
 }
