@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"contend/finding"
+	"contend/pace"
 )
 
 // class is what a script lets become of an iteration.
@@ -149,14 +150,14 @@ func TestEveryIterationIsCountedOnce(t *testing.T) {
 		s := &script{loops: rapid.IntRange(0, 3).Draw(rt, "loops"), number: make([]int, 3)}
 		s.plan = Plan{
 			VUs: rapid.IntRange(max(1, s.loops), 5).Draw(rt, "VUs"), Duration: ms("duration", 1, 200), Warmup: ms("warm-up", 0, 1) * ms("length", 1, 50) / time.Millisecond,
-			Grace: ms("grace", 1, 20), Timer: RuntimeTimer,
+			Grace: ms("grace", 1, 20), Timer: pace.Runtime,
 		}
 		if rapid.Bool().Draw(rt, "limited") {
 			s.plan.Iterations = int64(rapid.IntRange(1, 60).Draw(rt, "iterations"))
 		}
 		gap := ms("gap", 0, 4)
 		if gap > 0 {
-			s.plan.Pacer = ConstantRate(1 / gap.Seconds())
+			s.plan.Pacer = pace.Constant(1 / gap.Seconds())
 		} else {
 			s.plan.Think = ms("think", 0, 5)
 		}
@@ -236,7 +237,7 @@ func (s *script) check(t *rapid.T, r *Result, gap, interrupted time.Duration) {
 // What a driver loses is not made up for: the result says that its counts do not
 // add up.
 func TestALostIterationIsMissed(t *testing.T) {
-	for name, pacer := range map[string]*Pacer{"closed": nil, "open": ConstantRate(100)} {
+	for name, pacer := range map[string]*pace.Pacer{"closed": nil, "open": pace.Constant(100)} {
 		for lose, want := range map[int]bool{0: false, 3: true} {
 			r, err := Run(t.Context(), "forgetful", forgetful{lose: lose}, Plan{VUs: 1, Pacer: pacer, Iterations: 10})
 			if err != nil {

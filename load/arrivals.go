@@ -1,12 +1,16 @@
 package load
 
-import "time"
+import (
+	"time"
+
+	"contend/pace"
+)
 
 // arrivals are what one driver at a time takes from a schedule: all of it, or by
 // turns with the other event loops. An arrival that was handed out remains the
 // next one until it is begun.
 type arrivals struct {
-	schedule    *Schedule
+	schedule    *pace.Schedule
 	turn, turns int
 	index       int // in the schedule, of the one behind due
 
@@ -16,11 +20,11 @@ type arrivals struct {
 	over     bool          // no further one is to begin
 }
 
-// peek returns when the next arrival is due, or maxDue if there is none.
+// peek returns when the next arrival is due, or pace.Never if there is none.
 func (a *arrivals) peek() time.Duration {
 	for ; !a.known; a.index++ {
 		a.due = a.schedule.Next()
-		a.known = a.index%a.turns == a.turn || a.due == maxDue
+		a.known = a.index%a.turns == a.turn || a.due == pace.Never
 	}
 	return a.due
 }
@@ -30,7 +34,7 @@ func (a *arrivals) pop() { a.known, a.reserved = false, false }
 
 // next hands out the next arrival, or false if there is none.
 func (r *run) next(a *arrivals) (Iteration, bool) {
-	if a.over || a.peek() == maxDue {
+	if a.over || a.peek() == pace.Never {
 		return Iteration{}, false
 	}
 	it := r.iteration(a.due)

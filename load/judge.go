@@ -126,7 +126,7 @@ const (
 // none, too short to say, a sum of several runs, or a rate that changes by plan.
 func (r *Result) Unsteady() *finding.Warning {
 	full := min(len(r.Series), int(r.Duration/time.Second))
-	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.flat() {
+	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
 		return nil
 	}
 	what, tolerance := "throughput per second", throughputTolerance

@@ -3,6 +3,8 @@ package load
 import (
 	"testing"
 	"time"
+
+	"contend/pace"
 )
 
 func TestThreeDigits(t *testing.T) {
@@ -63,13 +65,13 @@ func TestUnsteady(t *testing.T) {
 	falling := func(i int) int64 { return 1000 - 20*int64(i) }
 	quick := func(int) time.Duration { return time.Millisecond }
 	slowing := func(i int) time.Duration { return time.Duration(10+i) * time.Millisecond }
-	ramp, err := ParsePacer("ramp:900-1100/10s")
+	ramp, err := pace.Parse("ramp:900-1100/10s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
 		name   string
-		pacer  *Pacer
+		pacer  *pace.Pacer
 		series []Second
 		want   bool
 	}{
@@ -78,8 +80,8 @@ func TestUnsteady(t *testing.T) {
 		{"nine seconds", nil, series(9, falling, quick), false},
 		{"a last part of a second", nil, append(series(10, flat, quick), Second{Completed: 3}), false},
 		{"closed: response times alone", nil, series(10, flat, slowing), false},
-		{"open: slowing", ConstantRate(1000), series(10, flat, slowing), true},
-		{"open: flat", ConstantRate(1000), series(10, flat, quick), false},
+		{"open: slowing", pace.Constant(1000), series(10, flat, slowing), true},
+		{"open: flat", pace.Constant(1000), series(10, flat, quick), false},
 		{"open: a rate that changes by plan", ramp, series(10, falling, slowing), false},
 	}
 	for _, tt := range tests {

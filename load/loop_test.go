@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"contend/pace"
 )
 
 // loopTarget drives its VUs from loops in fake time: one answer after another
@@ -62,7 +64,7 @@ func TestLoopsThink(t *testing.T) {
 // Arrivals are dealt out by turns: each of two loops gets 50 of the 100 in a
 // second, 20 ms apart, and serves them in 10 ms, so nothing is late or lost.
 func TestLoopsOpenModel(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 4, Pacer: ConstantRate(100), Duration: 5 * time.Second})
+	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 4, Pacer: pace.Constant(100), Duration: 5 * time.Second})
 	if r.Planned != 500 || r.Completed != 500 || r.StartLag.Max() != 0 {
 		t.Errorf("planned %d, completed %d, start lag up to %v; want 500, 500, 0", r.Planned, r.Completed, r.StartLag.Max())
 	}
@@ -71,7 +73,7 @@ func TestLoopsOpenModel(t *testing.T) {
 // Half of the arrivals can be served at 20 ms each by the only loop that has a
 // VU: 100/s for 10 s are 1000, of which 500 start.
 func TestLoopsWithoutVUs(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 3, service: 20 * time.Millisecond}, Plan{VUs: 1, Pacer: ConstantRate(100), Duration: 10 * time.Second})
+	r := inBubble(t, loopTarget{loops: 3, service: 20 * time.Millisecond}, Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second})
 	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
 		t.Errorf("planned %d, completed %d, dropped %d; want 1000, 500, 500", r.Planned, r.Completed, r.Dropped)
 	}

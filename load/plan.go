@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"contend/pace"
 	"contend/setting"
 )
 
@@ -15,7 +16,7 @@ type Plan struct {
 	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
-	Pacer *Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE"`
+	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE"`
 	// Think is the pause of a VU between completion and the next due time.
 	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
 	// Warmup is driven before the measured window and not counted.
@@ -33,8 +34,8 @@ type Plan struct {
 	Grace time.Duration `json:"grace_ns,omitempty" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
 	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
-	// Timer waits for due times in the open model; "" means PreciseTimer.
-	Timer Timer `json:"timer,omitempty" oneof:"precise,runtime"`
+	// Timer waits for due times in the open model; "" means pace.Precise.
+	Timer pace.Timer `json:"timer,omitempty" oneof:"precise,runtime"`
 
 	// Progress, if set, is called about once a second from one goroutine.
 	Progress func(Progress) `json:"-"`
@@ -60,19 +61,6 @@ const MaxVUs = 1_000_000
 
 // DefaultGrace is the Grace of a Plan that names none.
 const DefaultGrace = time.Second
-
-// A Timer is what waits for the due times of an open model. The pause between
-// iterations of a closed model (Think) always uses the runtime's timer.
-type Timer string
-
-const (
-	// PreciseTimer is a timerfd read through the network poller on Linux
-	// (typically tens of microseconds late) and RuntimeTimer elsewhere.
-	PreciseTimer Timer = "precise"
-	// RuntimeTimer is the runtime's own, typically up to a millisecond late.
-	// It is the one that works in a testing/synctest bubble.
-	RuntimeTimer Timer = "runtime"
-)
 
 // An Edge is an end of the measured window.
 type Edge int

@@ -5,6 +5,7 @@ import (
 
 	"contend/finding"
 	"contend/hist"
+	"contend/pace"
 )
 
 // A Result is what one run of a Plan showed: what was asked for, what the
@@ -36,7 +37,7 @@ type Result struct {
 	// and not for a local target.
 	GeneratorShare *float64 `json:"generator_share,omitempty"`
 	// Timer is what waited for due times; open model only.
-	Timer Timer `json:"timer,omitempty"`
+	Timer pace.Timer `json:"timer,omitempty"`
 	// Stopped says why the run ended.
 	Stopped  StopReason        `json:"stopped"`
 	Warnings []finding.Warning `json:"warnings"`

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contend/pace"
 )
 
 // run is one execution of a plan. All its times are offsets from base.
@@ -23,8 +25,8 @@ type run struct {
 	// holds it waits for the due time itself, passes the baton on and starts:
 	// no hand-over lies between due time and start.
 	baton chan *arrivals
-	timer Waiter
-	kind  Timer
+	timer pace.Waiter
+	kind  pace.Timer
 
 	edges [2]observedEdge // of the measured window
 
@@ -91,7 +93,7 @@ func (r *run) elapsed() time.Duration { return time.Since(r.base) }
 
 // newRun prepares a run of event loops, or of goroutines if loops is 0.
 func newRun(ctx context.Context, plan Plan, loops int) *run {
-	r := &run{plan: plan, kind: PreciseTimer}
+	r := &run{plan: plan, kind: pace.Precise}
 	r.left.Store(math.MaxInt64)
 	if plan.Iterations > 0 {
 		r.left.Store(plan.Iterations)
@@ -116,7 +118,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	}
 	r.baton = make(chan *arrivals, 1)
 	r.baton <- &arrivals{schedule: plan.Pacer.Schedule(plan.Seed), turns: 1}
-	r.timer, r.kind = NewWaiter(ctx, plan.Timer)
+	r.timer, r.kind = pace.NewWaiter(ctx, plan.Timer)
 	return r
 }
 
@@ -159,7 +161,7 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 
 // driveClosed: due = previous completion + think time.
 func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
-	think := newRuntimeWaiter(ctx)
+	think, _ := pace.NewWaiter(ctx, pace.Runtime)
 	defer think.Close()
 	var free time.Duration
 	for ctx.Err() == nil {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/pace"
 	"contend/setting"
 )
 
@@ -32,7 +33,7 @@ func inBubble(t *testing.T, target Target, plan Plan) *Result {
 	t.Helper()
 	var result *Result
 	synctest.Test(t, func(t *testing.T) {
-		plan.Timer = RuntimeTimer
+		plan.Timer = pace.Runtime
 		var err error
 		result, err = Run(t.Context(), "test", target, plan)
 		if err != nil {
@@ -96,7 +97,7 @@ func TestIterations(t *testing.T) {
 }
 
 func TestOpenModelCountsAndDueTimes(t *testing.T) {
-	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 5, Pacer: ConstantRate(100),
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 5, Pacer: pace.Constant(100),
 		Warmup: time.Second, Duration: 30 * time.Second})
 	if r.Planned != 3000 || r.Completed != 3000 || r.ThroughputPerSec != 100 || r.Stopped != StoppedByDuration {
 		t.Errorf("planned %d, completed %d, %v/s, stopped by %s", r.Planned, r.Completed, r.ThroughputPerSec, r.Stopped)
@@ -110,7 +111,7 @@ func TestOpenModelCountsAndDueTimes(t *testing.T) {
 // k-th started arrival is due at 10k ms and starts at 20k ms; what has not
 // started when the window ends after 10 s is dropped.
 func TestOverflowWaitsThenDrops(t *testing.T) {
-	r := inBubble(t, sleeper(20*time.Millisecond), Plan{VUs: 1, Pacer: ConstantRate(100), Duration: 10 * time.Second})
+	r := inBubble(t, sleeper(20*time.Millisecond), Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second})
 	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
 		t.Errorf("planned %d, completed %d, dropped %d; want 1000, 500, 500", r.Planned, r.Completed, r.Dropped)
 	}
@@ -137,8 +138,8 @@ func TestOmissionIsNotCoordinated(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		base = time.Now()
-		r, err := Run(t.Context(), "freezing", freezing, Plan{VUs: 50, Pacer: ConstantRate(1000),
-			Duration: 30 * time.Second, Timer: RuntimeTimer})
+		r, err := Run(t.Context(), "freezing", freezing, Plan{VUs: 50, Pacer: pace.Constant(1000),
+			Duration: 30 * time.Second, Timer: pace.Runtime})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +293,7 @@ type broken struct{}
 func (broken) NewVU(context.Context, int) (VU, error) { return nil, errBroken }
 
 func TestPlanMistakesAllAtOnce(t *testing.T) {
-	err := Plan{Think: -1, Pacer: ConstantRate(1), Timer: "sundial"}.Validate()
+	err := Plan{Think: -1, Pacer: pace.Constant(1), Timer: "sundial"}.Validate()
 	if len(setting.Mistakes(err)) != 4 {
 		t.Errorf("mistakes: %v\nwant four: vus, duration or iterations, think, timer", err)
 	}
@@ -309,7 +310,7 @@ func TestPlanMistakesAllAtOnce(t *testing.T) {
 func TestPreciseTimer(t *testing.T) {
 	var earliest time.Duration
 	started := 0
-	plan := Plan{VUs: 4, Pacer: ConstantRate(400), Duration: time.Second, Sample: func(s Sample) {
+	plan := Plan{VUs: 4, Pacer: pace.Constant(400), Duration: time.Second, Sample: func(s Sample) {
 		earliest = min(earliest, s.Start-s.Due)
 		started++
 	}}

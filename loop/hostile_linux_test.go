@@ -10,6 +10,7 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/pace"
 )
 
 // reset makes the close of a connection a reset.
@@ -93,7 +94,7 @@ func TestRefused(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		plan := load.Plan{VUs: 3, Duration: 100 * time.Millisecond}
 		if open {
-			plan.Pacer = load.ConstantRate(1000)
+			plan.Pacer = pace.Constant(1000)
 		}
 		for _, each := range []bool{false, true} {
 			c := s.config(plain)
@@ -177,7 +178,7 @@ func TestDrain(t *testing.T) {
 		})
 		plan := load.Plan{VUs: 4, Iterations: 100}
 		if open {
-			plan.Pacer = load.ConstantRate(5000)
+			plan.Pacer = pace.Constant(5000)
 		}
 		c := s.config(plain)
 		c.Connections = 1

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/load"
+	"contend/pace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -136,7 +137,7 @@ func TestOpenModel(t *testing.T) {
 	for _, connections := range []int{0, 1} {
 		c := s.config(plain)
 		c.Connections = connections
-		plan := load.Plan{VUs: 10, Pacer: load.ConstantRate(2000), Iterations: 600}
+		plan := load.Plan{VUs: 10, Pacer: pace.Constant(2000), Iterations: 600}
 		clean(t, run(t, c, plan), 600)
 	}
 }
@@ -150,7 +151,7 @@ func TestOpenModelDrops(t *testing.T) {
 			return true
 		})
 	})
-	plan := load.Plan{VUs: 2, Pacer: load.ConstantRate(1000), Duration: 200 * time.Millisecond}
+	plan := load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 200 * time.Millisecond}
 	r := run(t, s.config(plain), plan)
 	// Two VUs do at most ⌈200/20⌉ = 10 each of the 200 planned.
 	if r.Planned != 200 || r.Completed > 20 || r.Dropped < 180 {
@@ -169,7 +170,7 @@ func TestDriveAgain(t *testing.T) {
 	for _, plan := range []load.Plan{
 		{VUs: 8, Iterations: 100},
 		{VUs: 3, Iterations: 100},
-		{VUs: 8, Iterations: 100, Pacer: load.ConstantRate(10_000)},
+		{VUs: 8, Iterations: 100, Pacer: pace.Constant(10_000)},
 		{VUs: 8, Iterations: 100, Timeout: time.Second},
 	} {
 		r, err := session.Run(t.Context(), plan)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/pace"
 )
 
 // A repeating conversation ends a slot as not processed when it is told "later
@@ -80,7 +81,7 @@ func TestRepeat(t *testing.T) {
 				})
 			})
 			repeats := 0
-			for _, pacer := range []*load.Pacer{nil, load.ConstantRate(1000)} {
+			for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
 				repeats = 0
 				r := run(t, repeatingConfig(s, &repeats), load.Plan{VUs: 1, Iterations: 12, Pacer: pacer, Timeout: 10 * time.Second})
 				if r.Completed != tt.completed || r.Errored[load.Closed] != 12-tt.completed {

@@ -13,6 +13,7 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/pace"
 )
 
 // certificates are the server's and who trusts it.
@@ -43,7 +44,7 @@ func TestTLS(t *testing.T) {
 				c.Connections = connections
 				for _, plan := range []load.Plan{
 					{VUs: 5, Iterations: 200, Timeout: testenv.Patience},
-					{VUs: 5, Iterations: 200, Pacer: load.ConstantRate(2000)},
+					{VUs: 5, Iterations: 200, Pacer: pace.Constant(2000)},
 				} {
 					r := run(t, c, plan)
 					clean(t, r, 200)

@@ -12,6 +12,7 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/pace"
 )
 
 // A counting conversation sends a fixed request and takes answers of a fixed
@@ -168,7 +169,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	s := serve(t, "tcp", func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) })
 	for _, plan := range []load.Plan{
 		{VUs: 3, Duration: time.Hour},
-		{VUs: 3, Duration: time.Hour, Pacer: load.ConstantRate(0.001)},
+		{VUs: 3, Duration: time.Hour, Pacer: pace.Constant(0.001)},
 		{VUs: 3, Duration: time.Hour, Timeout: time.Hour},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())

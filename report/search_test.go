@@ -8,6 +8,7 @@ import (
 	"contend/finding"
 	"contend/hist"
 	"contend/load"
+	"contend/pace"
 	"contend/report"
 	"contend/trial"
 )
@@ -34,8 +35,8 @@ func search(late bool) *report.Document {
 
 func openCell(n int64, slow, late bool) trial.Cell {
 	r := closedResult("http://127.0.0.1:8080/", 500, n)
-	r.Model, r.Timer, r.Stopped = load.OpenModel, load.PreciseTimer, load.StoppedByDuration
-	r.Plan.Pacer = load.ConstantRate(float64(n) / 10)
+	r.Model, r.Timer, r.Stopped = load.OpenModel, pace.Precise, load.StoppedByDuration
+	r.Plan.Pacer = pace.Constant(float64(n) / 10)
 	r.Response = spread(n, time.Millisecond, 2*time.Millisecond)
 	r.Service, r.StartLag = r.Response, spread(n, 0, 100*time.Microsecond)
 	if slow {

@@ -16,6 +16,7 @@ import (
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
+	"contend/pace"
 	"contend/protocol"
 )
 
@@ -118,7 +119,7 @@ func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
 func inFakeTime(t *testing.T, d func(at time.Duration) time.Duration, plan load.Plan) (c Cell) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		plan.Timer = load.RuntimeTimer
+		plan.Timer = pace.Runtime
 		c = measured(t, inThisProcess(d), plan)
 	})
 	return c
@@ -171,7 +172,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 
 // Two callers of 10 ms each can do 200 of the 1000 arrivals per second.
 func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
-	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: load.ConstantRate(1000), Duration: 300 * time.Millisecond})
+	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 300 * time.Millisecond})
 	if !isRefused("rate_missed")(c) {
 		t.Errorf("completed %d of %d", c.Completed, c.Planned)
 	}
@@ -180,7 +181,7 @@ func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
 // Random arrivals at 80 % of what four callers can do wait for a free one for
 // about as long as they take: no arrival is lost, but times are the callers'.
 func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
-	pacer, err := load.ParsePacer("poisson:320")
+	pacer, err := pace.Parse("poisson:320")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,12 +215,12 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 	leaking := func(at time.Duration) time.Duration { return time.Duration(5 * ms * (1 + 4*at.Seconds())) }
 	for name, x := range map[string]struct {
 		d      func(time.Duration) time.Duration
-		pacer  *load.Pacer
+		pacer  *pace.Pacer
 		metric metric.Name
 	}{
 		"oscillating":               {swinging, nil, metric.Throughput},
 		"leaking":                   {leaking, nil, metric.Throughput},
-		"leaking, arrivals by plan": {leaking, load.ConstantRate(100), "response_p99_ns"},
+		"leaking, arrivals by plan": {leaking, pace.Constant(100), "response_p99_ns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})

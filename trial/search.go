@@ -10,6 +10,7 @@ import (
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
+	"contend/pace"
 	"contend/setting"
 )
 
@@ -159,7 +160,7 @@ func (s *Search) plan(plan load.Plan, rate float64) (load.Plan, error) {
 	plan.Grace = min(max(leastGrace, graceOfSelf*s.Alone.Response.Mean(), 2*s.bound()), trialGrace)
 	plan.Seed = s.Design.Seed + uint64(len(s.Attempts))
 	var err error
-	plan.Pacer, err = load.ParsePacer(fmt.Sprintf("%s:%f", s.Design.Arrivals, rate))
+	plan.Pacer, err = pace.Parse(fmt.Sprintf("%s:%f", s.Design.Arrivals, rate))
 	return plan, err
 }
 

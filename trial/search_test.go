@@ -12,6 +12,7 @@ import (
 	"contend/finding"
 	"contend/hist"
 	"contend/load"
+	"contend/pace"
 )
 
 func searchDesign(objectives ...string) SearchDesign {
@@ -150,7 +151,7 @@ func TestSearchOverAServer(t *testing.T) {
 				d = searchDesign(tt.objective)
 			}
 			d.VUs = tt.vus
-			s, err := FindRate(t.Context(), server, load.Plan{Timer: load.RuntimeTimer, Timeout: time.Second}, d, nil)
+			s, err := FindRate(t.Context(), server, load.Plan{Timer: pace.Runtime, Timeout: time.Second}, d, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +170,7 @@ func TestInterruptedSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		s, err := FindRate(ctx, sleeping("s", 10*time.Millisecond), load.Plan{Timer: load.RuntimeTimer}, searchDesign(), nil)
+		s, err := FindRate(ctx, sleeping("s", 10*time.Millisecond), load.Plan{Timer: pace.Runtime}, searchDesign(), nil)
 		if err == nil || s.Verdict != RateUnsettled || len(s.Attempts) != 3 || s.HeldPerSec != 200 {
 			t.Errorf("%v; %s after %d attempts, held %v", err, s.Verdict, len(s.Attempts), s.HeldPerSec)
 		}

@@ -24,7 +24,7 @@ import (
 	"contend/internal/redisserver"
 	"contend/internal/uplink/demo"
 	"contend/internal/uplink/sink"
-	"contend/load"
+	"contend/pace"
 )
 
 func main() {
@@ -51,7 +51,7 @@ type row struct {
 	key, title string
 	generator  []string
 	noAck      bool
-	pacer      *load.Pacer
+	pacer      *pace.Pacer
 	expect     int64
 	figures    []figure
 	seen       []*demo.Result
@@ -67,7 +67,7 @@ type figure struct {
 }
 
 var (
-	pace = func(r *demo.Result) float64 { return r.Load.ThroughputPerSec }
+	rate = func(r *demo.Result) float64 { return r.Load.ThroughputPerSec }
 	p50  = func(r *demo.Result) float64 { return r.Load.Response.Quantile(0.5).Seconds() * 1e3 }
 	p99  = func(r *demo.Result) float64 { return r.Load.Response.Quantile(0.99).Seconds() * 1e3 }
 	mean = func(r *demo.Result) float64 { return r.Load.Response.Mean().Seconds() * 1e3 }
@@ -76,11 +76,11 @@ var (
 func rows() []*row {
 	return []*row{
 		{key: "flat", title: "flat, 100 000, with acks; published 8018/s", generator: []string{"flat", "-n", "100000"}, expect: 100_000,
-			figures: []figure{{"uplinks", pace, "/s", 80_000, true}}},
+			figures: []figure{{"uplinks", rate, "/s", 80_000, true}}},
 		{key: "no-acks", title: "flat, 100 000, no acks, trust reduction off; published 8131/s", generator: []string{"flat", "-n", "100000"}, expect: 100_000, noAck: true,
-			figures: []figure{{"uplinks", pace, "/s", 100_000, true}}},
+			figures: []figure{{"uplinks", rate, "/s", 100_000, true}}},
 		{key: "rate", title: "8000/s for 10 s, with acks; published, flat at about that pace: 0.16 ms / 169 ms", generator: []string{"rate", "-r", "8000", "-n", "80000"},
-			pacer: load.ConstantRate(8000), expect: 80_000,
+			pacer: pace.Constant(8000), expect: 80_000,
 			figures: []figure{{"response p50", p50, "ms", 1, false}, {"response p99", p99, "ms", 10, false}}},
 		{key: "batch", title: "10 batches of 10 000, 1 s apart, with acks; published 406 ms", generator: []string{"batch", "-b", "10", "-n", "10000", "-d", "1s"}, expect: 100_000,
 			figures: []figure{{"mean latency", mean, "ms", 80, false}}},

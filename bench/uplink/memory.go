@@ -9,7 +9,7 @@ import (
 	"contend/internal/redisserver"
 	"contend/internal/uplink/demo"
 	"contend/internal/uplink/sink"
-	"contend/load"
+	"contend/pace"
 	"contend/subject"
 )
 
@@ -30,7 +30,7 @@ func (b *bench) memory(ctx context.Context) error {
 	result, err := demo.Run(ctx, demo.Config{Self: []string{b.contend}, Redis: redisserver.Managed,
 		Router:    []string{"--trust-start", "16"},
 		Generator: []string{"rate", "-r", fmt.Sprint(memoryRate), "-n", fmt.Sprint(n), "--devices", fmt.Sprint(memoryDevices), "--seed", "1"},
-		Sink: sink.Config{Seed: 1, Devices: memoryDevices, Expect: n, Pacer: load.ConstantRate(memoryRate),
+		Sink: sink.Config{Seed: 1, Devices: memoryDevices, Expect: n, Pacer: pace.Constant(memoryRate),
 			Idle: 20 * time.Second},
 		Observe: func(s subject.Sample) {
 			mu.Lock()

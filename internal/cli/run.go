@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/load"
+	"contend/pace"
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/setting"
@@ -164,7 +165,7 @@ func runPlan(given setting.Values) (load.Plan, error) {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
 	} else if r.Stages != "" {
 		var err error
-		if p.Pacer, err = load.ParsePacer("steps:" + r.Stages); err != nil {
+		if p.Pacer, err = pace.Parse("steps:" + r.Stages); err != nil {
 			errs = append(errs, setting.At(&r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
-	"contend/load"
+	"contend/pace"
 	"contend/report"
 	"contend/trial"
 )
@@ -82,7 +82,7 @@ func (l *uplinkLoad) config(cmd *cobra.Command, mode string) (gen.Config, error)
 		c.Batches = ifUnset(cmd, "batches", c.Batches, 10)
 		c.Delay = ifUnset(cmd, "delay", c.Delay, time.Second)
 	case gen.Rate:
-		pacer, err := load.ParsePacer(ifUnset(cmd, "rate", l.rate, "8000"))
+		pacer, err := pace.Parse(ifUnset(cmd, "rate", l.rate, "8000"))
 		if err != nil {
 			return c, fmt.Errorf("--rate: %w", err)
 		}

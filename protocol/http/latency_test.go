@@ -9,6 +9,7 @@ import (
 
 	"contend/hist"
 	"contend/load"
+	"contend/pace"
 )
 
 // floor is what a time over a real socket may be off by on an idle machine: the
@@ -102,7 +103,7 @@ func TestBothEnginesShowAFrozenServer(t *testing.T) {
 			}
 		})
 		late := lateness()
-		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: load.ConstantRate(200), Duration: 3 * time.Second, Timeout: 10 * time.Second})
+		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: pace.Constant(200), Duration: 3 * time.Second, Timeout: 10 * time.Second})
 		allowed := floor + 2*late()
 		if lost := 600 - r.Completed; lost > int64(200*allowed.Seconds()) {
 			t.Errorf("completed %d of 600, dropped %d", r.Completed, r.Dropped)

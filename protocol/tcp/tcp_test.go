@@ -16,6 +16,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
+	"contend/pace"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 	"contend/setting"
@@ -96,7 +97,7 @@ func TestExchanges(t *testing.T) {
 
 func TestOpenModel(t *testing.T) {
 	overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
-		pacer, err := load.ParsePacer("100")
+		pacer, err := pace.Parse("100")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
-	"contend/load"
+	"contend/pace"
 )
 
 // A Mode is when uplinks are made and sent.
@@ -63,8 +63,8 @@ type Config struct {
 	Batches int64
 	Delay   time.Duration
 	// Pacer plans the uplinks of Rate; Timer waits for them, as in a load.Plan.
-	Pacer *load.Pacer
-	Timer load.Timer
+	Pacer *pace.Pacer
+	Timer pace.Timer
 
 	// Seed feeds everything random, keys too.
 	Seed uint64
@@ -141,8 +141,8 @@ func (c *Config) Validate() error {
 	if c.Delay < 0 || c.Delay > time.Hour {
 		wrong("delay is %v; allowed: 0 to 1h", c.Delay)
 	}
-	if c.Timer != "" && c.Timer != load.PreciseTimer && c.Timer != load.RuntimeTimer {
-		wrong("timer is %q; allowed: %s, %s", c.Timer, load.PreciseTimer, load.RuntimeTimer)
+	if c.Timer != "" && c.Timer != pace.Precise && c.Timer != pace.Runtime {
+		wrong("timer is %q; allowed: %s, %s", c.Timer, pace.Precise, pace.Runtime)
 	}
 	if c.Add == nil {
 		wrong("add is not set")

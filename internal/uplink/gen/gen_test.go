@@ -15,7 +15,7 @@ import (
 	"contend/hist"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
-	"contend/load"
+	"contend/pace"
 )
 
 // A heard frame is a copy of what Add got.
@@ -204,7 +204,7 @@ func TestRateStampsTheIntendedTime(t *testing.T) {
 		e := ear{delay: 25 * time.Millisecond}
 		start := time.Now()
 		r, err := Run(t.Context(), Config{
-			Mode: Rate, N: 6, Pacer: load.ConstantRate(100), Timer: load.RuntimeTimer, Add: e.add,
+			Mode: Rate, N: 6, Pacer: pace.Constant(100), Timer: pace.Runtime, Add: e.add,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -231,12 +231,12 @@ func TestRateStampsTheIntendedTime(t *testing.T) {
 
 func TestRateStopsWhenNothingMoreIsPlanned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pacer, err := load.ParsePacer("steps:10/1s,0")
+		pacer, err := pace.Parse("steps:10/1s,0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var e ear
-		r, err := Run(t.Context(), Config{Mode: Rate, N: 100, Pacer: pacer, Timer: load.RuntimeTimer, Reorder: 1, Add: e.add})
+		r, err := Run(t.Context(), Config{Mode: Rate, N: 100, Pacer: pacer, Timer: pace.Runtime, Reorder: 1, Add: e.add})
 		if err != nil || r.Uplinks != 10 || r.Entries != 11 || r.Reordered != 5 { // each pair
 			t.Errorf("result %+v, error %v", r, err)
 		}
@@ -252,7 +252,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var e ear
-		r, err := Run(ctx, Config{Mode: Rate, N: 100, Pacer: load.ConstantRate(2), Timer: load.RuntimeTimer, Add: e.add})
+		r, err := Run(ctx, Config{Mode: Rate, N: 100, Pacer: pace.Constant(2), Timer: pace.Runtime, Add: e.add})
 		if err != nil || !r.Interrupted || r.Uplinks < 10 || r.Uplinks > 11 || int64(len(e.frames)) != r.Entries { // 0, 0.5, … 5 s
 			t.Errorf("result %+v, error %v, %d frames", r, err, len(e.frames))
 		}
@@ -289,7 +289,7 @@ func TestMalformed(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	e := ear{}
-	rate := load.ConstantRate(1)
+	rate := pace.Constant(1)
 	tests := []struct {
 		config Config
 		want   []string // nil: valid

@@ -9,6 +9,7 @@ import (
 	"contend/hist"
 	"contend/internal/uplink/message"
 	"contend/load"
+	"contend/pace"
 )
 
 // A Result is what was generated, as far as it was taken.
@@ -98,7 +99,7 @@ func (r *run) flat(ctx context.Context) error {
 }
 
 func (r *run) batches(ctx context.Context) error {
-	pause, _ := load.NewWaiter(ctx, load.RuntimeTimer)
+	pause, _ := pace.NewWaiter(ctx, pace.Runtime)
 	defer pause.Close()
 	for i := range r.config.Batches {
 		if i > 0 && !pause.Wait(r.config.Delay) {
@@ -119,7 +120,7 @@ func (r *run) paced(ctx context.Context) error {
 	r.result.Pacer, r.result.StartLag = r.config.Pacer.String(), hist.New()
 	r.total = r.planned()
 	r.start = time.Now()
-	pause, _ := load.NewWaiter(ctx, r.config.Timer)
+	pause, _ := pace.NewWaiter(ctx, r.config.Timer)
 	defer pause.Close()
 	schedule := r.config.Pacer.Schedule(r.config.Seed)
 	due := schedule.Next()

@@ -21,7 +21,7 @@ import (
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
 	"contend/internal/uplink/table/tabletest"
-	"contend/load"
+	"contend/pace"
 )
 
 // Every uplink must arrive at least once, whatever fails on its way.
@@ -51,7 +51,7 @@ func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) 
 		t.Fatal(err)
 	}
 	if c.Mode == 0 {
-		c.Mode, c.N, c.Pacer = gen.Rate, many, load.ConstantRate(perSec)
+		c.Mode, c.N, c.Pacer = gen.Rate, many, pace.Constant(perSec)
 	}
 	turn := make(chan struct{}) // a fault is due, or must have passed
 	sent, turns, parts := int64(0), int64(0), 2*int64(len(faults))+1

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"contend/internal/uplink/lorawan"
-	"contend/load"
+	"contend/pace"
 )
 
 // A Config says from where and how uplinks are taken. URL must be set.
@@ -43,7 +43,7 @@ type Config struct {
 	// Expect is how many different uplinks there will be; 0: not known.
 	Expect int64
 	// Pacer is what the generator keeps to, for the result; nil: no rate.
-	Pacer *load.Pacer
+	Pacer *pace.Pacer
 
 	// NoAck leaves all messages unanswered.
 	NoAck bool

@@ -19,6 +19,7 @@ import (
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/load"
+	"contend/pace"
 	"contend/report"
 )
 
@@ -249,7 +250,7 @@ func TestTimes(t *testing.T) {
 		}
 		go func() {
 			_, err := gen.Run(t.Context(), gen.Config{
-				Mode: gen.Rate, N: 30, Pacer: load.ConstantRate(50), Timer: load.RuntimeTimer, Seed: 8, Add: add,
+				Mode: gen.Rate, N: 30, Pacer: pace.Constant(50), Timer: pace.Runtime, Seed: 8, Add: add,
 			})
 			if err != nil {
 				t.Error(err)
@@ -299,7 +300,7 @@ func TestRetryDelays(t *testing.T) {
 // from the sending, and a document can hold the result.
 func TestRateInADocument(t *testing.T) {
 	router := startRouter(t, 9, 1)
-	pacer := load.ConstantRate(2000)
+	pacer := pace.Constant(2000)
 	done := make(chan *gen.Result, 1)
 	go func() {
 		g, err := gen.Run(t.Context(), gen.Config{Mode: gen.Rate, N: 400, Seed: 9, Pacer: pacer, Add: router.add})

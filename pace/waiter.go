@@ -1,8 +1,21 @@
-package load
+package pace
 
 import (
 	"context"
 	"time"
+)
+
+// A Timer is what waits for the due times of an open model. The pause between
+// iterations of a closed model always uses Runtime.
+type Timer string
+
+const (
+	// Precise is a timerfd read through the network poller on Linux (typically
+	// tens of microseconds late) and Runtime elsewhere.
+	Precise Timer = "precise"
+	// Runtime is the timer of Go's runtime, typically up to a millisecond late. It is
+	// the one that works in a testing/synctest bubble.
+	Runtime Timer = "runtime"
 )
 
 // A Waiter lets time pass. It is used by one goroutine at a time.
@@ -13,11 +26,11 @@ type Waiter interface {
 	Close()
 }
 
-// NewWaiter returns a Waiter, and the Timer that it waits with: PreciseTimer is
-// for Linux, and the zero value asks for it.
+// NewWaiter returns a Waiter, and the Timer that it waits with: Precise, or the
+// zero value, may come out as Runtime.
 func NewWaiter(ctx context.Context, kind Timer) (Waiter, Timer) {
-	if kind == RuntimeTimer {
-		return newRuntimeWaiter(ctx), RuntimeTimer
+	if kind == Runtime {
+		return newRuntimeWaiter(ctx), Runtime
 	}
 	return newPreciseWaiter(ctx)
 }

@@ -1,9 +1,9 @@
 //go:build !linux
 
-package load
+package pace
 
 import "context"
 
 func newPreciseWaiter(ctx context.Context) (Waiter, Timer) {
-	return newRuntimeWaiter(ctx), RuntimeTimer
+	return newRuntimeWaiter(ctx), Runtime
 }

@@ -1,4 +1,4 @@
-package load
+package pace
 
 import (
 	"context"
@@ -20,11 +20,11 @@ type timerFD struct {
 func newPreciseWaiter(ctx context.Context) (Waiter, Timer) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return newRuntimeWaiter(ctx), RuntimeTimer
+		return newRuntimeWaiter(ctx), Runtime
 	}
 	t := &timerFD{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}
 	t.stop = context.AfterFunc(ctx, func() { t.file.SetReadDeadline(time.Unix(1, 0)) })
-	return t, PreciseTimer
+	return t, Precise
 }
 
 func (t *timerFD) Wait(d time.Duration) bool {

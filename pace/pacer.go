@@ -1,4 +1,5 @@
-package load
+// Package pace says when iterations are due, and waits until they are.
+package pace
 
 import (
 	"errors"
@@ -32,14 +33,14 @@ type stage struct {
 	length   time.Duration // 0: for ever (last stage only)
 }
 
-// ConstantRate paces perSec arrivals per second, evenly spaced; perSec must be
+// Constant paces perSec arrivals per second, evenly spaced; perSec must be
 // positive and finite.
-func ConstantRate(perSec float64) *Pacer {
+func Constant(perSec float64) *Pacer {
 	return &Pacer{stages: []stage{{from: perSec, to: perSec}}}
 }
 
-// ParsePacer reads the text form; a bare number is a constant rate.
-func ParsePacer(text string) (*Pacer, error) {
+// Parse reads the text form; a bare number is a constant rate.
+func Parse(text string) (*Pacer, error) {
 	kind, list, found := strings.Cut(text, ":")
 	if !found {
 		kind, list = "constant", text
@@ -122,12 +123,12 @@ func (p *Pacer) check(kind string) error {
 	return nil
 }
 
-// flat says whether the rate is the same all the time; a nil Pacer plans none.
-func (p *Pacer) flat() bool {
+// Flat says whether the rate is the same all the time; a nil Pacer plans none.
+func (p *Pacer) Flat() bool {
 	return p == nil || !slices.ContainsFunc(p.stages, func(s stage) bool { return s.from != s.to || s.from != p.stages[0].from })
 }
 
-// String returns the text form that ParsePacer reads.
+// String returns the text form that Parse reads.
 func (p *Pacer) String() string {
 	fields := make([]string, len(p.stages))
 	for i, s := range p.stages {
@@ -164,7 +165,7 @@ func (p *Pacer) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads the text form.
 func (p *Pacer) UnmarshalText(text []byte) error {
-	parsed, err := ParsePacer(string(text))
+	parsed, err := Parse(string(text))
 	if err == nil {
 		*p = *parsed
 	}
@@ -224,11 +225,11 @@ type Schedule struct {
 	start  time.Duration // of the current stage
 }
 
-// maxDue is what Next returns when no further arrival will ever be due.
-const maxDue = time.Duration(math.MaxInt64)
+// Never is when an arrival is due that will not come.
+const Never = time.Duration(math.MaxInt64)
 
 // Next returns the next due time, as an offset from the start of the run, or
-// the largest Duration when there is none.
+// Never when there is none.
 func (s *Schedule) Next() time.Duration {
 	for {
 		due, ok := s.inStage()
@@ -268,15 +269,15 @@ func (s *Schedule) inStage() (time.Duration, bool) {
 		}
 		slope = (current.to - current.from) / length
 	} else if current.from == 0 {
-		return maxDue, true
+		return Never, true
 	}
 	if y <= 0 {
 		return s.start, true
 	}
 	t := 2 * y / (current.from + math.Sqrt(current.from*current.from+2*slope*y))
 	due := float64(s.start) + t*float64(time.Second)
-	if due >= float64(maxDue) {
-		return maxDue, true
+	if due >= float64(Never) {
+		return Never, true
 	}
 	return time.Duration(math.Round(due)), true
 }

@@ -1,4 +1,4 @@
-package load
+package pace
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func TestScheduleDueTimes(t *testing.T) {
 		{"ramp:0-100/10s", 500, 10 * time.Second},           // area of the ramp: 100·10/2
 		{"ramp:0-100/10s", 600, 11 * time.Second},           // then 100 per second
 		{"ramp:100-0/10s", 375, 5 * time.Second},            // 100 t − 5 t² = 375
-		{"ramp:100-0/10s", 500, maxDue},                     // the rate is 0 from then on
+		{"ramp:100-0/10s", 500, Never},                      // the rate is 0 from then on
 		{"steps:10/1s,100/1s", 10, time.Second},             // ten in the first second
 		{"steps:10/1s,100/1s", 60, 1500 * time.Millisecond}, // 10 + 100·0.5
 		{"steps:0/5s,10", 0, 5 * time.Second},               // nothing in the first stage
@@ -32,7 +32,7 @@ func TestScheduleDueTimes(t *testing.T) {
 		{"2.5", 5, 2 * time.Second}, // a bare number is a constant rate
 	}
 	for _, tt := range tests {
-		p, err := ParsePacer(tt.pacer)
+		p, err := Parse(tt.pacer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestPlannedArrivals(t *testing.T) {
 		{"steps:10/1s,0/1s", 0, time.Minute, 10},
 	}
 	for _, tt := range tests {
-		p, err := ParsePacer(tt.pacer)
+		p, err := Parse(tt.pacer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestPlannedArrivals(t *testing.T) {
 // 100 000 ± 5·316. The gaps' coefficient of variation is 1; that of n gaps
 // varies by about 1/√n.
 func TestPoisson(t *testing.T) {
-	p, err := ParsePacer("poisson:1000")
+	p, err := Parse("poisson:1000")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,34 +135,34 @@ func TestPacerProperties(t *testing.T) {
 		if integral == 0 {
 			return // all rates 0 is refused
 		}
-		again, err := ParsePacer(p.String())
+		again, err := Parse(p.String())
 		if err != nil || again.String() != p.String() {
 			t.Errorf("%q reads back as %v, %v", p.String(), again, err)
 		}
 	})
 }
 
-func TestParsePacerMistakes(t *testing.T) {
+func TestParseMistakes(t *testing.T) {
 	for _, text := range []string{
 		"", "fast", "constant:", "constant:-5", "constant:NaN", "constant:0", "constant:5,6", "constant:1-2/1s",
 		"ramp:5", "ramp:0-5", "ramp:0-5/x", "ramp:0-5/-1s", "steps:1,2", "sine:5", "poisson:", "constant:1e99",
 	} {
-		if p, err := ParsePacer(text); err == nil {
+		if p, err := Parse(text); err == nil {
 			t.Errorf("%q was read as %v", text, p)
 		}
 	}
 }
 
-func FuzzParsePacer(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"constant:5000", "ramp:0-5000/30s", "steps:1/1s,2-3/4s", "poisson:2000", "5"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ParsePacer(text)
+		p, err := Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := ParsePacer(p.String())
+		again, err := Parse(p.String())
 		if err != nil || again.String() != p.String() {
 			t.Errorf("%q: text form %q reads back as %v, %v", text, p, again, err)
 		}
