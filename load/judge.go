@@ -16,8 +16,7 @@ const (
 	minLag          = time.Millisecond
 )
 
-// judge says what is doubtful about a result by itself; what can only be seen
-// beside the server is judged by package trial.
+// judge says what is doubtful about a result.
 func (r *Result) judge() []finding.Warning {
 	warnings := []finding.Warning{}
 	warn := func(kind finding.Kind, format string, args ...any) {
@@ -49,10 +48,10 @@ func (r *Result) judge() []finding.Warning {
 	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
 		warn(finding.GeneratorShare, "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
 	}
-	if used := r.GeneratorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local {
+	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.Late(), r.Unsteady()} {
+	for _, w := range []*finding.Warning{r.Late(), r.notSteady()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
@@ -120,11 +119,11 @@ const (
 	responseTolerance   = 0.20
 )
 
-// Unsteady returns the warning not_steady when the course of the run shows a
+// notSteady returns the warning not_steady when the course of the run shows a
 // trend, a shift or an oscillation: of the throughput in the closed model, of the
 // mean response time in the open one, where the throughput is the plan's. nil:
 // none, too short to say, a sum of several runs, or a rate that changes by plan.
-func (r *Result) Unsteady() *finding.Warning {
+func (r *Result) notSteady() *finding.Warning {
 	full := min(len(r.Series), int(r.Duration/time.Second))
 	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
 		return nil

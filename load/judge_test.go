@@ -89,7 +89,7 @@ func TestUnsteady(t *testing.T) {
 		r.Plan.Pacer, r.Series = tt.pacer, tt.series
 		r.Model = r.Plan.Model()
 		r.Duration = min(time.Duration(len(tt.series))*time.Second, 10*time.Second+time.Second/2)
-		if got := r.Unsteady() != nil; got != tt.want {
+		if got := r.notSteady() != nil; got != tt.want {
 			t.Errorf("%s: unsteady %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -64,14 +64,15 @@ const (
 )
 
 // Derive computes every figure that follows from others: the throughput, the
-// generator's share and the warnings.
+// generator's share and the warnings. Where the server was sampled, what both sides
+// used of the CPU replaces the generator's own view of it.
 func (r *Result) Derive() {
 	r.ThroughputPerSec, r.GeneratorShare = 0, nil
 	if seconds := r.Duration.Seconds(); seconds > 0 {
 		r.ThroughputPerSec = float64(r.Ops) / seconds
 		r.GeneratorShare = r.generatorShare(seconds)
 	}
-	r.Warnings = r.judge()
+	r.Warnings = append(r.judge(), r.cpuFindings()...)
 }
 
 func (r *Result) generatorShare(seconds float64) *float64 {

@@ -1,6 +1,16 @@
 package load
 
-// GeneratorUse returns the CPU that the generator used as a share of what it
+import (
+	"cmp"
+
+	"contend/finding"
+)
+
+// machineFull is the share of the CPU time of all cores from which on the
+// machine has none left.
+const machineFull = 0.95
+
+// generatorUse returns the CPU that the generator used as a share of what it
 // could get in the measured window, up to 1; 0: not known. Taken is the CPU, in
 // seconds, that the system under test used on CPUs that the generator may use.
 //
@@ -13,8 +23,8 @@ package load
 //     to do;
 //   - the CPU limit of its control group;
 //   - the CPUs that it may use, while not stalled, without what was taken and
-//     what other processes took from it (TakenByOthers).
-func (r *Result) GeneratorUse(taken float64) float64 {
+//     what other processes took from it (takenByOthers).
+func (r *Result) generatorUse(taken float64) float64 {
 	window, used := r.Duration.Seconds(), r.GeneratorCPUSec
 	if window <= 0 || used <= 0 || r.GeneratorCores == 0 {
 		return 0
@@ -24,7 +34,7 @@ func (r *Result) GeneratorUse(taken float64) float64 {
 	if r.Engine == EventLoop {
 		threads -= r.GeneratorWaitedSec
 	}
-	could := min(threads, float64(r.cpus())*running-taken-r.TakenByOthers(r.GeneratorWaitedSec, r.Others(taken)))
+	could := min(threads, float64(r.cpus())*running-taken-r.takenByOthers(r.GeneratorWaitedSec, r.Others(taken)))
 	if r.GeneratorCPULimit > 0 {
 		could = min(could, r.GeneratorCPULimit*window)
 	}
@@ -37,12 +47,12 @@ func (r *Result) Others(server float64) float64 {
 	return max(0, r.MachineCPUSec-r.GeneratorCPUSec-server)
 }
 
-// TakenByOthers returns how much of the CPU that other processes used, all in
+// takenByOthers returns how much of the CPU that other processes used, all in
 // seconds, was taken from a side whose threads waited for a core for so long.
 // While they waited somebody ran: others, the other side, or the side itself,
 // each in the proportion of the CPU that it used. The rest of what others used
 // took nothing from a side that had nothing to do then.
-func (r *Result) TakenByOthers(waited, others float64) float64 {
+func (r *Result) takenByOthers(waited, others float64) float64 {
 	if r.MachineCPUSec <= 0 {
 		return 0
 	}
@@ -64,4 +74,118 @@ func (r *Result) usableCores() int {
 		return min(r.Loops, r.GeneratorCores)
 	}
 	return r.GeneratorCores
+}
+
+// cpuUse is how much of the CPU that it could get each side used.
+type cpuUse struct {
+	generator, server float64 // shares, 0 to 1; both 0: not known
+	diluted           float64 // server ÷ (server + generator)
+	apart             bool    // on different CPUs
+}
+
+func (u cpuUse) saturated() bool {
+	return u.generator >= finding.GeneratorSaturated.Warns && u.server < finding.ServerBusy.Warns
+}
+
+// cpu returns zeros when no subject was sampled: then nothing can be said.
+func (r *Result) cpu() cpuUse {
+	if r.Server == nil || r.Duration <= 0 || r.GeneratorCPUSec == 0 || r.Server.CPUSec == 0 {
+		return cpuUse{}
+	}
+	return cpuUse{
+		generator: r.generatorUse(min(r.Server.CPUSec, r.shared())),
+		server:    r.serverUse(),
+		diluted:   r.Server.CPUSec / (r.Server.CPUSec + r.GeneratorCPUSec),
+		apart:     r.Server.CPUs > 0 && r.Server.SharedCPUs == 0,
+	}
+}
+
+// shared is the CPU time, in seconds, of the CPUs that both sides may use.
+func (r *Result) shared() float64 {
+	if r.Server.CPUs == 0 {
+		return float64(r.GeneratorCores) * r.Duration.Seconds()
+	}
+	return float64(r.Server.SharedCPUs) * r.Duration.Seconds()
+}
+
+// serverUse is what the server used of its CPUs without what the generator and
+// others took from it. A limit of its own (a quota, one thread) is not known.
+func (r *Result) serverUse() float64 {
+	cpus := cmp.Or(r.Server.CPUs, r.GeneratorCPUs, r.GeneratorCores)
+	could := float64(cpus)*r.Duration.Seconds() - min(r.GeneratorCPUSec, r.shared()) -
+		r.takenByOthers(r.Server.WaitedSec, r.Others(r.Server.CPUSec))
+	return r.Server.CPUSec / max(could, r.Server.CPUSec)
+}
+
+// crowding is the share of the CPU time used that other processes used, on a
+// machine that had none left and where at least one side was at its limit, or
+// starved. 0: elsewhere, or not known, as when the server may be one of the others.
+func (r *Result) crowding() float64 {
+	all, server := r.MachineCPUSec, 0.0
+	use := cpuUse{generator: r.generatorUse(0)}
+	switch {
+	case r.Server != nil:
+		server, use = r.Server.CPUSec, r.cpu()
+	case !r.Local:
+		return 0
+	}
+	if !r.full() || max(use.generator, use.server) < finding.ServerBusy.Warns && !r.starved() {
+		return 0
+	}
+	return r.Others(server) / all
+}
+
+// starved: a side waited for a core for longer than it had one.
+func (r *Result) starved() bool {
+	return r.GeneratorWaitedSec > r.GeneratorCPUSec || r.Server != nil && r.Server.WaitedSec > r.Server.CPUSec
+}
+
+// full: the machine had no CPU left.
+func (r *Result) full() bool {
+	return r.MachineCPUSec > 0 && r.MachineCPUSec >= machineFull*float64(r.MachineCores)*r.Duration.Seconds()
+}
+
+// Crowded returns the warning machine_busy when the machine had no CPU left and
+// others than generator and server used most of it, whether or not one of these
+// was at its limit; nil: no, or not known.
+func (r *Result) Crowded() *finding.Warning {
+	if r.Server == nil || !r.full() {
+		return nil
+	}
+	return crowd(r.Others(r.Server.CPUSec)/r.MachineCPUSec, finding.MachineBusy.Refuses)
+}
+
+// crowd returns the warning machine_busy for a share of others above the bound.
+func crowd(share, bound float64) *finding.Warning {
+	if share <= bound {
+		return nil
+	}
+	return finding.MachineBusy.Refusal("other programs used %.0f %% of the CPU time on a machine that had none left, so the figures are about what they left", 100*share)
+}
+
+func (r *Result) saturation(use cpuUse) *finding.Warning {
+	return finding.GeneratorSaturated.Refusal("the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
+		100*use.generator, 100*use.server)
+}
+
+// cpuFindings is what the CPU use of both sides, and of others, says about the
+// figures.
+func (r *Result) cpuFindings() []finding.Warning {
+	var found []finding.Warning
+	use := r.cpu()
+	busy := use.generator >= finding.CPUShared.Warns
+	switch {
+	case use.saturated():
+		found = append(found, *r.saturation(use))
+	case busy && !use.apart:
+		found = append(found, finding.CPUShared.Warning(
+			"generator and server were both busy and shared the cores: of the CPU used %.0f %% was the server's, so a change of the server's cost shows in the throughput at %.0f %% of its size",
+			100*use.diluted, 100*use.diluted))
+	case use.server >= finding.ServerBusy.Warns:
+		found = append(found, finding.ServerBusy.Warning("the server used %.0f %% of the CPU it could get, so it was at its limit", 100*use.server))
+	}
+	if w := crowd(r.crowding(), finding.MachineBusy.Warns); w != nil {
+		found = append(found, *w)
+	}
+	return found
 }

@@ -30,7 +30,7 @@ func TestGeneratorUse(t *testing.T) {
 	for _, tt := range tests {
 		r := tt.give
 		r.Duration, r.GeneratorCores = 2*time.Second, 2
-		if got := r.GeneratorUse(tt.taken); math.Abs(got-tt.want) > 1e-9 {
+		if got := r.generatorUse(tt.taken); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -39,7 +39,10 @@ type Row struct {
 // rows are the metrics that are read from a result as they are.
 var rows = []Row{
 	{Name: Throughput, Kind: Rate, Words: "throughput", Means: "operations of right answers ÷ measured window",
-		read: func(r *load.Result) (float64, bool) { return r.ThroughputPerSec, r.Completed > 0 }},
+		read: func(r *load.Result) (float64, bool) {
+			perSec, known := perSecond(r, r.Ops)
+			return perSec, known && r.Completed > 0
+		}},
 	{Name: ServerCPUPerOp, Kind: Cost, Words: "server CPU per op",
 		Means: "user and system CPU time of the server's process tree in the measured window ÷ operations. On loopback a part of its network cost is charged to the generator: for comparing arms, not an absolute",
 		read: func(r *load.Result) (float64, bool) {
@@ -100,8 +103,10 @@ func perOp(r *load.Result, seconds float64) (float64, bool) {
 }
 
 func perSecond(r *load.Result, n int64) (float64, bool) {
-	seconds := r.Duration.Seconds()
-	return float64(n) / seconds, seconds > 0
+	if r.Duration <= 0 {
+		return 0, false
+	}
+	return float64(n) / r.Duration.Seconds(), true
 }
 
 // A Histogram is one of a result's, every statistic of which is a metric.

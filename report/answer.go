@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -199,7 +200,7 @@ func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
 	found := new(findings)
 	count, text := 0, ""
 	for _, c := range cells {
-		r := c.Refusal()
+		r := cmp.Or(c.Refusal(stat.HigherIsFaster, 0), c.Refusal(stat.LowerIsFaster, 0))
 		if r == nil {
 			continue
 		}

@@ -178,10 +178,8 @@ func roundOf(t *trial.Trials, name string, level, round int, a arm) {
 	}
 	c := trial.Cell{Arm: name, Round: round, Result: r}
 	t.Rounds = append(t.Rounds, c)
-	t.Blocks = append(t.Blocks, trial.Block{
-		Arm: name, Concurrency: level, Round: round, Pair: 1, Order: len(t.Blocks) + 1, Duration: time.Second,
-		Completed: a.completed, Failed: a.failed, Ops: a.completed, GeneratorCPUSec: a.generatorSec, ServerCPUSec: c.Server.CPUSec,
-	})
+	c.Pair, c.Order = 1, len(t.Blocks)+1
+	t.Blocks = append(t.Blocks, c)
 }
 
 // wobble is the noise of a round, -2 to 2.

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"testing"
 
 	"contend/hist"
+	"contend/load"
 	"contend/report"
+	"contend/trial"
 )
 
 // The keys that other programs rely on.
@@ -87,12 +90,17 @@ func TestSchemaIsDescribed(t *testing.T) {
 	}
 	known := map[string]bool{}
 	keysOf(reflect.TypeFor[report.Document](), known)
-	data, err := json.Marshal(spread(1, hist.Highest+1, hist.Highest+1)) // saturated is set
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key := range decoded(t, data).(map[string]any) {
-		known[key] = true
+	// What writes itself: a histogram, saturated, and the row of a block.
+	block := trial.Cell{Result: closedResult("", 1, 1)}
+	block.Server = &load.Usage{CPUSec: 1}
+	for _, value := range []any{spread(1, hist.Highest+1, hist.Highest+1), trial.Blocks{block}} {
+		data, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key := range decoded(t, bytes.Trim(data, "[]")).(map[string]any) {
+			known[key] = true
+		}
 	}
 	for key := range known {
 		if !described[key] {

@@ -61,7 +61,7 @@ func repeatedChange(rounds [][]float64, tolerance float64) string {
 		}
 	}
 	effect, err := Paired(changes, 1-courseLevel)
-	if err != nil || effect.P > courseLevel || math.Abs(math.Log(effect.Ratio)) < math.Log1p(tolerance) {
+	if err != nil || effect.P > courseLevel || max(effect.Ratio, 1/effect.Ratio) < 1+tolerance {
 		return ""
 	}
 	return fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds",

@@ -37,7 +37,7 @@ func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more 
 		return 0, false
 	}
 	w := newWalsh(logRatios)
-	effect := math.Abs(math.Log(w.median()))
+	effect := math.Abs(medianOf(w.logs))
 	spread := w.spread(1 - confidence)
 	z := twoSided(confidence)
 	exclude := squared((z + distuv.UnitNormal.Quantile(power)) * spread / effect)
@@ -94,9 +94,10 @@ func Smallest(spread float64, rounds int, confidence, power float64) float64 {
 // spread/√n is the standard error of the Hodges–Lehmann estimate. With too few
 // rounds for an interval at the level, the widest one is used for what it is worth.
 func (w walsh) spread(level float64) float64 {
-	low, high, confidence := w.interval(max(1, w.depth(level)))
+	depth := max(1, w.depth(level))
+	_, _, confidence := w.interval(depth)
 	t := distuv.StudentsT{Sigma: 1, Nu: float64(w.rounds - 1)}
-	half := math.Log(high/low) / 2
+	half := (w.logs[len(w.logs)-depth] - w.logs[depth-1]) / 2
 	return half * math.Sqrt(float64(w.rounds)) / t.Quantile((1+confidence)/2)
 }
 

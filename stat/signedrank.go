@@ -18,19 +18,41 @@ const exactRounds = 200
 // Hollander, Wolfe and Chicken, section 3.1).
 type walsh struct {
 	inversion
+	logs   []float64 // of the ratios
 	rounds int
 }
 
 func newWalsh(logRatios []float64) walsh {
+	logs := walshAverages(logRatios)
+	ratios := make([]float64, len(logs))
+	for i, log := range logs {
+		ratios[i] = math.Exp(log)
+	}
 	n := len(logRatios)
-	ratios := make([]float64, 0, n*(n+1)/2)
-	for i, a := range logRatios {
-		for _, b := range logRatios[i:] {
-			ratios = append(ratios, math.Exp((a+b)/2))
+	return walsh{inversion: inversion{ratios: ratios, tail: signedRankTail(n)}, logs: logs, rounds: n}
+}
+
+// walshAverages returns the means of all pairs of values, each also paired with
+// itself, sorted.
+func walshAverages(values []float64) []float64 {
+	n := len(values)
+	means := make([]float64, 0, n*(n+1)/2)
+	for i, a := range values {
+		for _, b := range values[i:] {
+			means = append(means, (a+b)/2)
 		}
 	}
-	slices.Sort(ratios)
-	return walsh{inversion: inversion{ratios: ratios, tail: signedRankTail(n)}, rounds: n}
+	slices.Sort(means)
+	return means
+}
+
+// Center is the Hodges–Lehmann estimate of log-ratios, the logarithm of the Ratio
+// of Paired: one wild value does not decide it. 0 for none.
+func Center(logRatios []float64) float64 {
+	if len(logRatios) == 0 {
+		return 0
+	}
+	return medianOf(walshAverages(logRatios))
 }
 
 // signedRankTail returns P(W ≤ w), w = 0 … n(n+1)/4, where W is the sum of those

@@ -82,3 +82,19 @@ func TestNormalTailAgreesWithExactTail(t *testing.T) {
 		t.Error("counting does not end where it should")
 	}
 }
+
+// The logarithm of the ratio of Paired: of ln 1, ln 2 and ln 8 the Walsh averages are
+// 0, ½·ln 2, ln 2, 1½·ln 2, 2·ln 2 and 3·ln 2, so their median is 1¼·ln 2.
+func TestCenter(t *testing.T) {
+	logs := []float64{math.Log(8), 0, math.Log(2)}
+	effect, err := Paired(logs, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := Center(logs), 1.25*math.Ln2; math.Abs(got-want) > 1e-12 || math.Abs(math.Log(effect.Ratio)-want) > 1e-12 {
+		t.Errorf("center %v, ln of the ratio %v, want %v", got, math.Log(effect.Ratio), want)
+	}
+	if got := Center(nil); got != 0 {
+		t.Errorf("center of nothing is %v, want 0", got)
+	}
+}

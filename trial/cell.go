@@ -3,69 +3,32 @@ package trial
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
-	"contend/finding"
 	"contend/load"
 	"contend/subject"
 )
 
-// A Cell is what one arm showed at one level of concurrency: in one round, or
-// over all of them.
+// A Cell is what one arm showed at one level of concurrency: in one block, in one
+// round, or over all rounds.
 type Cell struct {
 	Arm string `json:"arm,omitempty"`
 	// Round counts from 1; 0 is the sum of all rounds.
 	Round int `json:"round,omitempty"`
+	// Pair, Order and Stretch say where in its round a block stands, all from 1: in
+	// which pair of its level, in what position, and between which two probes.
+	Pair    int `json:"-"`
+	Order   int `json:"-"`
+	Stretch int `json:"-"`
 	*load.Result
-}
-
-// A Block is one stretch of one arm.
-type Block struct {
-	Arm              string        `json:"arm"`
-	Concurrency      int           `json:"concurrency"`
-	Round            int           `json:"round"`   // from 1
-	Pair             int           `json:"pair"`    // from 1, within the round and level
-	Order            int           `json:"order"`   // from 1, position in the round
-	Stretch          int           `json:"stretch"` // from 1, between two probes of the round and level
-	Duration         time.Duration `json:"duration_ns"`
-	Completed        int64         `json:"completed"`
-	Failed           int64         `json:"failed"`
-	Errored          int64         `json:"errored"`
-	Ops              int64         `json:"ops"`
-	ThroughputPerSec float64       `json:"throughput_per_s"`
-	GeneratorCPUSec  float64       `json:"generator_cpu_s"`
-	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
-}
-
-func (b *Block) derive() {
-	b.ThroughputPerSec = 0
-	if seconds := b.Duration.Seconds(); seconds > 0 {
-		b.ThroughputPerSec = float64(b.Ops) / seconds
-	}
 }
 
 // MergeCells adds up cells of the same arm and level.
 func MergeCells(cells []Cell) Cell {
-	sum := Cell{Arm: cells[0].Arm}
 	results := make([]*load.Result, len(cells))
 	for i, c := range cells {
 		results[i] = c.Result
 	}
-	sum.Result = load.Merge(results...)
-	sum.Derive()
-	return sum
-}
-
-// Derive computes the figures and warnings that follow from others. Where the
-// server was sampled, what both sides used of the CPU replaces the generator's
-// own view of it.
-func (c Cell) Derive() {
-	c.Result.Derive()
-	if c.Server != nil {
-		c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool { return w.Is(finding.GeneratorBusy) })
-	}
-	c.Warnings = append(c.Warnings, c.cpuFindings()...)
+	return Cell{Arm: cells[0].Arm, Result: load.Merge(results...)}
 }
 
 // measure drives a live arm once and reads the clocks of its subject at the very

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -24,7 +23,7 @@ type Progress struct {
 type Trials struct {
 	Arms        []string     `json:"arms"` // the first is the baseline
 	Design      Design       `json:"design"`
-	Blocks      []Block      `json:"blocks"`
+	Blocks      Blocks       `json:"blocks"`
 	Rounds      []Cell       `json:"rounds"`
 	Results     []Cell       `json:"-"`
 	Comparisons []Comparison `json:"-"`
@@ -142,7 +141,7 @@ func (c *comparing) precise(rounds int) bool {
 	}
 	t.Derive()
 	return !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
-		return c.Primary && (!c.Bounded() || math.Log(c.High/c.Low)/2 > math.Log1p(t.Design.Precision))
+		return c.Primary && (!c.Bounded() || c.High/c.Low > (1+t.Design.Precision)*(1+t.Design.Precision))
 	})
 }
 

@@ -301,6 +301,13 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 	block, round := trials.Blocks[0].ThroughputPerSec, trials.Rounds[0].ThroughputPerSec
 	trials.Blocks[0].ThroughputPerSec, trials.Rounds[0].ThroughputPerSec = 1, 2
 	trials.Derive()
+	text, err := json.Marshal(trials.Blocks)
+	if err == nil {
+		err = json.Unmarshal(text, &trials.Blocks)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if trials.Blocks[0].ThroughputPerSec != block || trials.Rounds[0].ThroughputPerSec != round {
 		t.Errorf("throughputs %v and %v, want %v and %v", trials.Blocks[0].ThroughputPerSec,
 			trials.Rounds[0].ThroughputPerSec, block, round)

@@ -55,9 +55,6 @@ func (t *Trials) Derive() {
 	for _, c := range t.Rounds {
 		c.Derive()
 	}
-	for i := range t.Blocks {
-		t.Blocks[i].derive()
-	}
 	for _, level := range t.Design.Levels {
 		for _, arm := range t.Arms {
 			if cells := t.cells(arm, level); len(cells) > 0 {
@@ -97,7 +94,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 	if !ok1 || !ok2 {
 		return nil
 	}
-	found := slices.Concat(t.findings(candidate, level), findings(base, cand))
+	found := slices.Concat(t.findings(candidate, level), findingsOf(base, cand))
 	unsteady := t.notSteady(candidate, level)
 	var list []Comparison
 	for i, m := range t.Design.Metrics {
@@ -138,7 +135,22 @@ func noFigure(m metric.Name) *finding.Warning {
 
 // refuse judges a cell by the design's gate for errors.
 func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
-	return refuseAt(c, m, t.Design.maxErrors())
+	refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors)
+	if refusal == nil {
+		return nil
+	}
+	return &finding.Warning{Code: refusal.Code, Text: c.Arm + ": " + refusal.Text}
+}
+
+// findingsOf collects the warnings of two arms, each with the arm's name.
+func findingsOf(base, cand Cell) []finding.Warning {
+	var all []finding.Warning
+	for _, c := range []Cell{base, cand} {
+		for _, w := range c.Warnings {
+			all = append(all, finding.Warning{Code: w.Code, Text: c.Arm + ": " + w.Text})
+		}
+	}
+	return all
 }
 
 // confidence is that of the design, or where it looks before the end the one

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"contend/metric"
+	"contend/stat"
 	"contend/usl"
 )
 
@@ -22,7 +22,7 @@ func (c *Curve) Derive() {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
-		if refuse(v, metric.Throughput) != nil {
+		if v.Refusal(stat.HigherIsFaster, 0) != nil {
 			doubtful[v.Concurrency]++
 		}
 	}

@@ -60,13 +60,10 @@ func NewDesign() Design {
 	return d
 }
 
-// maxErrors is the share of errors that holds.
-func (d Design) maxErrors() float64 { return cmp.Or(d.MaxErrors, finding.Errors.Refuses) }
-
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error {
 	checked := d
-	checked.MaxErrors = d.maxErrors()
+	checked.MaxErrors = cmp.Or(d.MaxErrors, finding.Errors.Refuses)
 	errs := []error{setting.Check(checked)}
 	if len(d.Metrics) == 0 {
 		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))

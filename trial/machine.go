@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/probe"
 )
 
@@ -48,26 +49,27 @@ func (m *machine) state(s probe.Sample) int {
 	return len(m.known) - 1
 }
 
-func stretchOf(b Block) stretchKey { return stretchKey{b.Concurrency, b.Round, b.Stretch} }
+func stretchOf(b Cell) stretchKey { return stretchKey{b.Concurrency, b.Round, b.Stretch} }
 
 // share is the part of the variance of the blocks' throughput, in logarithms and
 // around each arm's own mean, that lies between the states of the machine
 // (η², the ratio of the sums of squares of a one-way analysis of variance); 0
 // when there was only one state.
-func (m *machine) share(blocks []Block) float64 {
+func (m *machine) share(blocks []Cell) float64 {
 	type group struct{ n, sum float64 }
 	arms := map[string]group{}
 	for _, b := range blocks {
-		if _, ok := m.states[stretchOf(b)]; ok && b.ThroughputPerSec > 0 {
+		if x, ok := m.logThroughput(b); ok {
 			g := arms[b.Arm]
-			arms[b.Arm] = group{g.n + 1, g.sum + math.Log(b.ThroughputPerSec)}
+			arms[b.Arm] = group{g.n + 1, g.sum + x}
 		}
 	}
 	states := make([]group, len(m.known))
 	all, between := 0.0, 0.0
 	for _, b := range blocks {
-		if state, ok := m.states[stretchOf(b)]; ok && b.ThroughputPerSec > 0 {
-			x := math.Log(b.ThroughputPerSec) - arms[b.Arm].sum/arms[b.Arm].n
+		if x, ok := m.logThroughput(b); ok {
+			x -= arms[b.Arm].sum / arms[b.Arm].n
+			state := m.states[stretchOf(b)]
 			states[state] = group{states[state].n + 1, states[state].sum + x}
 			all += x * x
 		}
@@ -79,6 +81,13 @@ func (m *machine) share(blocks []Block) float64 {
 		return 0
 	}
 	return between / all
+}
+
+// logThroughput is that of a block in a stretch with a state.
+func (m *machine) logThroughput(b Cell) (float64, bool) {
+	_, known := m.states[stretchOf(b)]
+	perSec, _ := metric.Throughput.Of(b.Result)
+	return math.Log(perSec), known && perSec > 0
 }
 
 // findings says at how many stretches of a level the machine changed.

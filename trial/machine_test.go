@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/load"
 	"contend/metric"
 	"contend/probe"
 )
@@ -39,24 +40,28 @@ func TestStretchesAreSortedByTheirProbes(t *testing.T) {
 	}
 }
 
+// blockOf is a block of the first round, one second long.
+func blockOf(arm string, pair, stretch int, perSec int64) Cell {
+	return Cell{Arm: arm, Round: 1, Pair: pair, Stretch: stretch, Result: &load.Result{
+		Concurrency: 1, Duration: time.Second, Counts: load.Counts{Completed: perSec, Ops: perSec}}}
+}
+
 // Stretch 1 is near at ln 2, stretch 3 far at ln 1, each with one block per arm
 // and no other noise: all of the variance lies between the states. With blocks
 // that differ by as much within a state as between, half does:
 // residuals ±½·ln 2 and ±½·ln 2 crossed, between = ½ of all.
 func TestMachineShare(t *testing.T) {
 	m := readMachine(probes(near, near, far, far))
-	block := func(stretch int, x float64) Block {
-		return Block{Arm: "a", Concurrency: 1, Round: 1, Stretch: stretch, ThroughputPerSec: x}
-	}
+	block := func(stretch int, perSec int64) Cell { return blockOf("a", 0, stretch, perSec) }
 	tests := []struct {
 		name   string
-		blocks []Block
+		blocks []Cell
 		want   float64
 	}{
-		{"all", []Block{block(1, 2), block(1, 2), block(3, 1), block(3, 1)}, 1},
-		{"none", []Block{block(1, 2), block(1, 1), block(3, 2), block(3, 1)}, 0},
-		{"half", []Block{block(1, 4), block(1, 2), block(3, 2), block(3, 1)}, 0.5},
-		{"changed stretches do not count", []Block{block(1, 2), block(3, 1), block(2, 77)}, 1},
+		{"all", []Cell{block(1, 2), block(1, 2), block(3, 1), block(3, 1)}, 1},
+		{"none", []Cell{block(1, 2), block(1, 1), block(3, 2), block(3, 1)}, 0},
+		{"half", []Cell{block(1, 4), block(1, 2), block(3, 2), block(3, 1)}, 0.5},
+		{"changed stretches do not count", []Cell{block(1, 2), block(3, 1), block(2, 77)}, 1},
 		{"no blocks", nil, 0},
 	}
 	for _, tt := range tests {
@@ -65,7 +70,7 @@ func TestMachineShare(t *testing.T) {
 		}
 	}
 	one := readMachine(probes(near, near))
-	if got := one.share([]Block{block(1, 2), block(1, 1)}); got != 0 {
+	if got := one.share([]Cell{block(1, 2), block(1, 1)}); got != 0 {
 		t.Errorf("one state explains %v", got)
 	}
 }
@@ -73,11 +78,8 @@ func TestMachineShare(t *testing.T) {
 // Pairs of a stretch in which the machine changed are left out while at least
 // half of the round remains.
 func TestPairsOfChangedStretches(t *testing.T) {
-	pair := func(n, stretch int, ratio float64) []Block {
-		return []Block{
-			{Arm: "a", Concurrency: 1, Round: 1, Pair: n, Stretch: stretch, ThroughputPerSec: 1},
-			{Arm: "b", Concurrency: 1, Round: 1, Pair: n, Stretch: stretch, ThroughputPerSec: ratio},
-		}
+	pair := func(n, stretch int, ratio int64) []Cell {
+		return []Cell{blockOf("a", n, stretch, 1), blockOf("b", n, stretch, ratio)}
 	}
 	trials := &Trials{Arms: []string{"a", "b"}, Blocks: append(pair(1, 1, 2), pair(2, 2, 4)...)}
 	trials.machine = readMachine(probes(near, near, far))

@@ -10,6 +10,7 @@ import (
 	"contend/finding"
 	"contend/metric"
 	"contend/setting"
+	"contend/stat"
 )
 
 // objectives returns the parsed objectives and every mistake in them.
@@ -93,10 +94,8 @@ func (s *Search) excuse(c Cell, lagged bool) *finding.Warning {
 			return &w
 		}
 	}
-	if c.Server != nil && c.MachineCPUSec >= machineFull*float64(c.MachineCores)*c.Duration.Seconds() {
-		if share := c.Others(c.Server.CPUSec) / c.MachineCPUSec; share > finding.MachineBusy.Refuses {
-			return c.crowd(share)
-		}
+	if crowded := c.Crowded(); crowded != nil {
+		return crowded
 	}
 	if late := c.Late(); late != nil && (lagged || !c.couldUseAllVUs()) {
 		return late
@@ -114,10 +113,7 @@ func (c Cell) couldUseAllVUs() bool {
 // misses returns why the rate was not sustained, or nil, and whether late
 // starts explain it: the service times alone would have held.
 func (s *Search) misses(c Cell) (reason *finding.Warning, lagged bool) {
-	refusal := refuse(c, metric.Throughput)
-	if refusal != nil {
-		refusal.Text = strings.TrimPrefix(refusal.Text, c.Arm+": ")
-	}
+	refusal := c.Refusal(stat.HigherIsFaster, 0)
 	if refusal.Is(finding.Errors) {
 		return refusal, false
 	}

@@ -11,16 +11,19 @@ import (
 )
 
 // pairLogs returns ln(candidate ÷ baseline) of each pair of blocks, by round,
-// for the metrics that a single block has. Pairs from stretches in which the
+// for the rates and costs, which a single block has. Pairs from stretches in which the
 // machine changed are left out, unless these are more than half of the round.
 func (t *Trials) pairLogs(m metric.Name, candidate string, level int) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool
 	}
+	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost {
+		return nil
+	}
 	rounds := map[int]map[int]pair{}
 	for _, b := range t.blocks(candidate, level) {
-		value, ok := b.value(m)
+		value, ok := m.Of(b.Result)
 		if !ok {
 			continue
 		}
@@ -61,27 +64,14 @@ func (t *Trials) pairLogs(m metric.Name, candidate string, level int) map[int][]
 }
 
 // blocks returns those of the baseline and the candidate at a level.
-func (t *Trials) blocks(candidate string, level int) []Block {
-	var list []Block
+func (t *Trials) blocks(candidate string, level int) []Cell {
+	var list []Cell
 	for _, b := range t.Blocks {
 		if b.Concurrency == level && (b.Arm == t.Arms[0] || b.Arm == candidate) {
 			list = append(list, b)
 		}
 	}
 	return list
-}
-
-// value reads the metrics that a single block has.
-func (b Block) value(m metric.Name) (float64, bool) {
-	switch {
-	case m == metric.Throughput:
-		return b.ThroughputPerSec, true
-	case m == metric.ServerCPUPerOp && b.Ops > 0 && b.ServerCPUSec > 0:
-		return b.ServerCPUSec / float64(b.Ops), true
-	case m == metric.GeneratorCPUPerOp && b.Ops > 0 && b.GeneratorCPUSec > 0:
-		return b.GeneratorCPUSec / float64(b.Ops), true
-	}
-	return 0, false
 }
 
 // logRatios returns ln(candidate ÷ baseline) of the metric, one per round: the
@@ -91,8 +81,8 @@ func (b Block) value(m metric.Name) (float64, bool) {
 func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map[int][]float64) []float64 {
 	var logs []float64
 	for n := 1; n <= t.roundsDone(); n++ {
-		if effect, err := stat.Paired(pairs[n], t.Design.Confidence); err == nil {
-			logs = append(logs, math.Log(effect.Ratio))
+		if len(pairs[n]) > 0 {
+			logs = append(logs, stat.Center(pairs[n]))
 		} else if log, ok := t.mergedLog(m, candidate, level, n); ok {
 			logs = append(logs, log)
 		}
@@ -165,7 +155,8 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 		courses := map[int][]float64{}
 		for _, b := range t.Blocks {
 			if b.Arm == arm && b.Concurrency == level {
-				courses[b.Round] = append(courses[b.Round], b.ThroughputPerSec)
+				perSec, _ := metric.Throughput.Of(b.Result)
+				courses[b.Round] = append(courses[b.Round], perSec)
 			}
 		}
 		if seen := stat.Course(inOrder(courses), steadyTolerance); len(seen) > 0 {

@@ -15,9 +15,9 @@ import (
 
 	"contend/finding"
 	"contend/load"
-	"contend/metric"
 	"contend/pace"
 	"contend/protocol"
+	"contend/stat"
 )
 
 // Each refusal is provoked for real. Who was the limit cannot be told on a
@@ -38,9 +38,8 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 		others := c.Others(c.Server.CPUSec) / c.Duration.Seconds()
 		quiet = quiet || others <= float64(c.MachineCores)/10
 	}
-	refusal, found := Judge(c, metric.Throughput)
 	text := "generator %.2f s (waited %.2f s, stalled %.2f s), server %.2f s (waited %.2f s), machine %.2f s: refused %v, found %v"
-	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, refusal, found}
+	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, c.Refusal(stat.HigherIsFaster, 0), c.Warnings}
 	if !quiet {
 		t.Skipf("the machine is busy with something else: "+text, values...)
 	}
@@ -49,7 +48,7 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 
 func isRefused(code string) func(Cell) bool {
 	return func(c Cell) bool {
-		refusal, _ := Judge(c, metric.Throughput)
+		refusal := c.Refusal(stat.HigherIsFaster, 0)
 		return refusal != nil && refusal.Code == code
 	}
 }
@@ -141,7 +140,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
 		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
 	}, func(c Cell) bool {
-		refusal, found := Judge(c, metric.Throughput)
+		refusal, found := c.Refusal(stat.HigherIsFaster, 0), c.Warnings
 		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
 	})
 }
@@ -186,10 +185,10 @@ func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 4, Pacer: pacer, Iterations: 300, Seed: 1})
-	if reason := refuse(c, "response_p99_ns"); reason == nil || reason.Code != "start_lag" {
+	if reason := c.Refusal(stat.LowerIsFaster, 0); reason == nil || reason.Code != "start_lag" {
 		t.Errorf("refused because of %v; start lag p99 %v, response time p99 %v", reason, c.StartLag.Quantile(0.99), c.Response.Quantile(0.99))
 	}
-	if reason := refuse(c, metric.ServerRSS); reason != nil {
+	if reason := c.Refusal(stat.Amount, 0); reason != nil {
 		t.Errorf("memory is refused because of %v", reason)
 	}
 }
@@ -200,9 +199,9 @@ func TestSlowGeneratorIsRefused(t *testing.T) {
 	t.Parallel()
 	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond,
 		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
-	for _, m := range []metric.Name{metric.Throughput, "service_p50_ns"} {
-		if reason := refuse(c, m); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
-			t.Errorf("%s: refused because of %v with %.2f of the cycle in the generator", m, reason, *c.GeneratorShare)
+	for _, about := range []stat.Kind{stat.HigherIsFaster, stat.LowerIsFaster} {
+		if reason := c.Refusal(about, 0); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
+			t.Errorf("%v: refused because of %v with %.2f of the cycle in the generator", about, reason, *c.GeneratorShare)
 		}
 	}
 }
@@ -214,17 +213,17 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 	}
 	leaking := func(at time.Duration) time.Duration { return time.Duration(5 * ms * (1 + 4*at.Seconds())) }
 	for name, x := range map[string]struct {
-		d      func(time.Duration) time.Duration
-		pacer  *pace.Pacer
-		metric metric.Name
+		d     func(time.Duration) time.Duration
+		pacer *pace.Pacer
+		about stat.Kind
 	}{
-		"oscillating":               {swinging, nil, metric.Throughput},
-		"leaking":                   {leaking, nil, metric.Throughput},
-		"leaking, arrivals by plan": {leaking, pace.Constant(100), "response_p99_ns"},
+		"oscillating":               {swinging, nil, stat.HigherIsFaster},
+		"leaking":                   {leaking, nil, stat.HigherIsFaster},
+		"leaking, arrivals by plan": {leaking, pace.Constant(100), stat.LowerIsFaster},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
-			refusal, found := Judge(c, x.metric)
+			refusal, found := c.Refusal(x.about, 0), c.Warnings
 			if refusal == nil || !finding.NotSteady.In(found) {
 				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)
 			}

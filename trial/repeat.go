@@ -56,12 +56,8 @@ func (t *Trials) run(ctx context.Context, job Job, round, order int) error {
 		return fmt.Errorf("%s: its concurrency is %d, where an earlier run had %d", job.Name, cell.Concurrency, level)
 	}
 	cell.Arm, cell.Round = job.Name, round
-	block := Block{Arm: job.Name, Concurrency: cell.Concurrency, Round: round, Pair: 1, Order: order, Stretch: 1,
-		Duration: cell.Duration, Completed: cell.Completed, Failed: cell.Failed, Errored: cell.ErroredTotal(),
-		Ops: cell.Ops, GeneratorCPUSec: cell.GeneratorCPUSec}
-	if cell.Server != nil {
-		block.ServerCPUSec = cell.Server.CPUSec
-	}
-	t.Rounds, t.Blocks = append(t.Rounds, cell), append(t.Blocks, block)
+	block := cell
+	block.Pair, block.Order, block.Stretch = 1, order, 1
+	t.Rounds, t.Blocks = append(t.Rounds, cell), append(t.Blocks, block.block())
 	return nil
 }

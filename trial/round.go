@@ -166,15 +166,9 @@ func (r *round) note(ctx context.Context, arm int, at place, cell Cell) error {
 		return nil
 	}
 	r.order++
-	b := Block{
-		Arm: r.arms[arm].Name, Concurrency: at.level, Round: r.number, Pair: at.pair, Order: r.order, Stretch: r.stretch,
-		Duration: cell.Duration, Completed: cell.Completed, Failed: cell.Failed, Errored: cell.ErroredTotal(),
-		Ops: cell.Ops, ThroughputPerSec: cell.ThroughputPerSec, GeneratorCPUSec: cell.GeneratorCPUSec,
-	}
-	if cell.Server != nil {
-		b.ServerCPUSec = cell.Server.CPUSec
-	}
-	r.trials.Blocks = append(r.trials.Blocks, b)
+	cell.Arm, cell.Round = r.arms[arm].Name, r.number
+	cell.Pair, cell.Order, cell.Stretch = at.pair, r.order, r.stretch
+	r.trials.Blocks = append(r.trials.Blocks, cell.block())
 	return errors.Join(r.lives[arm].diedAfter(r.arms[arm].Name, cell), ctx.Err())
 }
 

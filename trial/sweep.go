@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/finding"
 	"contend/load"
-	"contend/metric"
 	"contend/setting"
+	"contend/stat"
 	"contend/usl"
 )
 
@@ -121,8 +120,8 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
-		if reason := refuse(cell, metric.Throughput); reason.Is(finding.Errors) && len(c.Explored) > 1 {
-			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, strings.TrimPrefix(reason.Text, c.Arm+": "))
+		if reason := cell.Refusal(stat.HigherIsFaster, 0); reason.Is(finding.Errors) && len(c.Explored) > 1 {
+			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}
 		return cell.ThroughputPerSec, true, nil

@@ -116,7 +116,7 @@ func (s Side) at(level int) []Cell {
 // left out.
 func (a *Apart) compare(base, cand []Cell) []Comparison {
 	sum, candSum := MergeCells(base), MergeCells(cand)
-	found := findings(sum, candSum)
+	found := findingsOf(sum, candSum)
 	t := a.trials()
 	t.Rounds = slices.Concat(base, cand)
 	var list []Comparison
@@ -135,7 +135,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 		if !known && !c.Primary {
 			continue
 		}
-		c.Reason = cmp.Or(refuse(sum, m), refuse(candSum, m), few)
+		c.Reason = cmp.Or(t.refuse(sum, m), t.refuse(candSum, m), few)
 		if !known {
 			c.Reason = cmp.Or(c.Reason, noFigure(m))
 		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"contend/load"
-	"contend/metric"
 	"contend/protocol"
 	"contend/protocol/wire"
+	"contend/stat"
 	"contend/subject"
 	"contend/trial"
 )
@@ -68,11 +68,10 @@ func report(c trial.Cell) seen {
 	if c.GeneratorShare != nil {
 		s.Share = *c.GeneratorShare
 	}
-	refusal, found := trial.Judge(c, metric.Throughput)
-	if refusal != nil {
+	if refusal := c.Refusal(stat.HigherIsFaster, 0); refusal != nil {
 		s.Refusal, s.Text = refusal.Code, refusal.Text
 	}
-	for _, f := range found {
+	for _, f := range c.Warnings {
 		s.Findings = append(s.Findings, f.Code)
 	}
 	return s

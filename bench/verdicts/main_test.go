@@ -155,7 +155,7 @@ func TestWrittenNoiseIsRead(t *testing.T) {
 		t.Fatalf("%v, %v", all, err)
 	}
 	got, want := all[0].rounds[1][2][1], dealt.Blocks[11]
-	if got.ops != want.Ops || got.duration != want.Duration || got.serverCPU.Seconds() != want.ServerCPUSec {
+	if got.ops != want.Ops || got.duration != want.Duration || got.serverCPU.Seconds() != want.Server.CPUSec {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -49,6 +49,6 @@ func writeNoise(text *bytes.Buffer, t *trial.Trials) {
 	arms := map[string]string{t.Arms[0]: "a", t.Arms[1]: "b"}
 	for _, b := range t.Blocks {
 		fmt.Fprintf(text, "%d,%d,%d,%s,%d,%d,%d\n", t.Design.Block.Milliseconds(), b.Round, b.Pair, arms[b.Arm],
-			b.Duration.Microseconds(), b.Ops, int64(b.ServerCPUSec*1e6))
+			b.Duration.Microseconds(), b.Ops, int64(b.Server.CPUSec*1e6))
 	}
 }

@@ -83,10 +83,10 @@ func addRound(t *trial.Trials, round int, names map[string]string, pairs []pair)
 	for i, p := range pairs {
 		for j, b := range p {
 			arm := names[b.arm]
-			t.Blocks = append(t.Blocks, trial.Block{
-				Arm: arm, Concurrency: vus, Round: round, Pair: i + 1, Order: 2*i + j + 1,
-				Duration: b.duration, Completed: b.ops, Ops: b.ops, ServerCPUSec: b.serverCPU.Seconds(),
-			})
+			t.Blocks = append(t.Blocks, trial.Cell{Arm: arm, Round: round, Pair: i + 1, Order: 2*i + j + 1, Result: &load.Result{
+				Concurrency: vus, Duration: b.duration, Counts: load.Counts{Completed: b.ops, Ops: b.ops},
+				Cost: load.Cost{Server: &load.Usage{CPUSec: b.serverCPU.Seconds()}},
+			}})
 			sum := sums[arm]
 			sum.Planned, sum.Completed, sum.Ops = sum.Planned+b.ops, sum.Completed+b.ops, sum.Ops+b.ops
 			sum.Duration += b.duration

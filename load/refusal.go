@@ -1,0 +1,81 @@
+package load
+
+import (
+	"cmp"
+
+	"contend/finding"
+	"contend/stat"
+)
+
+// Refusal returns why no verdict may rest on the result, or nil: one about times
+// (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount. maxErrors is
+// the share of the planned iterations that may fail or err; 0: that of
+// finding.Errors.
+func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
+	if w := r.incomplete(cmp.Or(maxErrors, finding.Errors.Refuses)); w != nil {
+		return w
+	}
+	for _, look := range []func(stat.Kind) *finding.Warning{r.notTheServers, r.late, r.unsteady, r.overloaded} {
+		if w := look(about); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// incomplete: too many answers are wrong or missing.
+func (r *Result) incomplete(maxErrors float64) *finding.Warning {
+	wrong := r.Failed + r.ErroredTotal()
+	switch {
+	case r.Accounted() != r.Planned:
+		return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
+	case r.Completed == 0:
+		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
+	case float64(wrong) > maxErrors*float64(r.Planned):
+		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
+	case r.Model == OpenModel && float64(r.Completed) < finding.RateMissed.Refuses*float64(r.Planned):
+		return finding.RateMissed.Refusal("only %d of %d planned arrivals got a right answer", r.Completed, r.Planned)
+	}
+	return nil
+}
+
+// notTheServers: what was measured is the generator.
+func (r *Result) notTheServers(about stat.Kind) *finding.Warning {
+	use := r.cpu()
+	if use.saturated() {
+		return r.saturation(use)
+	}
+	if r.GeneratorShare == nil {
+		return nil
+	}
+	switch share := *r.GeneratorShare; {
+	case about == stat.LowerIsFaster && share > finding.GeneratorShare.Refuses:
+		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, so times are not the target's", 100*share)
+	case share > finding.GeneratorSaturated.Refuses && use.server < finding.ServerBusy.Warns:
+		return finding.GeneratorSaturated.Refusal("%.0f %% of each cycle was spent in the generator, and nothing shows that the server was at its limit", 100*share)
+	}
+	return nil
+}
+
+// late: an open model's iterations started late. In the closed model what the
+// generator does between two iterations is judged as its share of the cycle.
+func (r *Result) late(about stat.Kind) *finding.Warning {
+	if r.Model != OpenModel || about != stat.LowerIsFaster {
+		return nil
+	}
+	return r.Late()
+}
+
+// unsteady: one long run that did not stay around one level. Sums of rounds
+// have no course; they are judged by their rounds.
+func (r *Result) unsteady(about stat.Kind) *finding.Warning {
+	if about == stat.Amount {
+		return nil
+	}
+	return r.notSteady()
+}
+
+// overloaded: the machine had no CPU left, and most of it went to others.
+func (r *Result) overloaded(stat.Kind) *finding.Warning {
+	return crowd(r.crowding(), finding.MachineBusy.Refuses)
+}

@@ -1,0 +1,84 @@
+package trial
+
+import (
+	"encoding/json"
+	"time"
+
+	"contend/load"
+	"contend/metric"
+)
+
+// Blocks are the cells of single blocks, in the order in which these were driven.
+// Their results have only what their rows in the document have: the times of all
+// blocks of a round are in the cell of the round.
+type Blocks []Cell
+
+// row is a block in the document.
+type row struct {
+	Arm              string        `json:"arm"`
+	Concurrency      int           `json:"concurrency"`
+	Round            int           `json:"round"`
+	Pair             int           `json:"pair"`
+	Order            int           `json:"order"`
+	Stretch          int           `json:"stretch"`
+	Duration         time.Duration `json:"duration_ns"`
+	Completed        int64         `json:"completed"`
+	Failed           int64         `json:"failed"`
+	Errored          int64         `json:"errored"` // of all kinds
+	Ops              int64         `json:"ops"`
+	ThroughputPerSec float64       `json:"throughput_per_s"`
+	GeneratorCPUSec  float64       `json:"generator_cpu_s"`
+	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
+}
+
+func (c Cell) row() row {
+	r := row{Arm: c.Arm, Concurrency: c.Concurrency, Round: c.Round, Pair: c.Pair, Order: c.Order, Stretch: c.Stretch,
+		Duration: c.Duration, Completed: c.Completed, Failed: c.Failed, Errored: c.ErroredTotal(), Ops: c.Ops,
+		GeneratorCPUSec: c.GeneratorCPUSec}
+	r.ThroughputPerSec, _ = metric.Throughput.Of(c.Result)
+	if c.Server != nil {
+		r.ServerCPUSec = c.Server.CPUSec
+	}
+	return r
+}
+
+func (r row) cell() Cell {
+	c := Cell{Arm: r.Arm, Round: r.Round, Pair: r.Pair, Order: r.Order, Stretch: r.Stretch, Result: &load.Result{
+		Concurrency: r.Concurrency, Duration: r.Duration,
+		Counts: load.Counts{Completed: r.Completed, Failed: r.Failed, Ops: r.Ops},
+		Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec},
+	}}
+	if r.Errored > 0 {
+		c.Errored = map[load.ErrorKind]int64{"": r.Errored}
+	}
+	if r.ServerCPUSec > 0 {
+		c.Server = &load.Usage{CPUSec: r.ServerCPUSec}
+	}
+	c.ThroughputPerSec, _ = metric.Throughput.Of(c.Result)
+	return c
+}
+
+// block returns the cell as it is kept in Blocks.
+func (c Cell) block() Cell { return c.row().cell() }
+
+// MarshalJSON writes one short row for each block.
+func (b Blocks) MarshalJSON() ([]byte, error) {
+	rows := make([]row, len(b))
+	for i, c := range b {
+		rows[i] = c.row()
+	}
+	return json.Marshal(rows)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *Blocks) UnmarshalJSON(text []byte) error {
+	var rows []row
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return err
+	}
+	*b = nil
+	for _, r := range rows {
+		*b = append(*b, r.cell())
+	}
+	return nil
+}
