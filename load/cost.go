@@ -3,6 +3,8 @@ package load
 import (
 	"os"
 	"runtime"
+
+	"contend/internal/cpu"
 )
 
 // Cost is what the machine spent in the measured window, in seconds. A figure
@@ -78,12 +80,12 @@ func (u *Usage) add(o *Usage) {
 // cost is what the process and the machine used in the measured window.
 func (w watched) cost() Cost {
 	c := Cost{
-		GeneratorCPUs: cpuSet(), GeneratorCPULimit: CPULimit(os.DirFS("/")), GeneratorCores: runtime.GOMAXPROCS(0),
-		GeneratorWaitedSec: w.spent.waited.Seconds(), GeneratorStalledSec: w.stalled.Seconds(),
-		MachineCPUSec: w.spent.machine.Seconds(), MachineCores: w.spent.cores,
+		GeneratorCPUs: cpu.Allowed(), GeneratorCPULimit: cpu.Limit(os.DirFS("/")), GeneratorCores: runtime.GOMAXPROCS(0),
+		GeneratorWaitedSec: w.spent.Waited.Seconds(), GeneratorStalledSec: w.stalled.Seconds(),
+		MachineCPUSec: w.spent.Machine.Seconds(), MachineCores: w.spent.Cores,
 	}
-	if w.spent.cpuKnown {
-		c.GeneratorCPUSec = w.spent.cpu.Seconds()
+	if w.spent.Known {
+		c.GeneratorCPUSec = w.spent.Process.Seconds()
 	}
 	return c
 }

@@ -4,17 +4,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contend/internal/cpu"
 )
 
 // edge observes an end of the measured window, once: the driver that gets there
 // first does, since on a busy machine the watching goroutine may be late.
-func (r *run) edge(e Edge) spent {
+func (r *run) edge(e Edge) cpu.Spent {
 	at := &r.edges[e-WindowOpens]
 	at.once.Do(func() {
 		if r.plan.AtEdge != nil {
 			r.plan.AtEdge(e)
 		}
-		at.spent = readSpent(r.threads)
+		at.spent = cpu.Read(r.threads)
 		at.passed.Store(true)
 	})
 	return at.spent
@@ -23,7 +25,7 @@ func (r *run) edge(e Edge) spent {
 // An observedEdge is what was spent when the measured window opened or closed.
 type observedEdge struct {
 	once   sync.Once
-	spent  spent
+	spent  cpu.Spent
 	passed atomic.Bool
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"contend/internal/cpu"
 	"contend/pace"
 )
 
@@ -134,7 +135,7 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 		wg.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			r.threads[i] = threadID()
+			r.threads[i] = cpu.Thread()
 			running.Done()
 			running.Wait() // any loop may read the clocks of all
 			if err := loop.Drive(ctx, r.shards[i]); err != nil {
@@ -215,7 +216,7 @@ func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it *Iteration) (end 
 // watched is what the watching goroutine learned.
 type watched struct {
 	finished  bool          // all VUs ended by themselves
-	spent     spent         // over the measured window
+	spent     cpu.Spent     // over the measured window
 	stalled   time.Duration // likewise
 	closedAt  time.Duration // when the measured window closed
 	interrupt bool
@@ -228,15 +229,15 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	var w watched
 	opened := r.until(ctx, done, r.plan.Warmup)
 	before := r.edge(WindowOpens)
-	meter := startStallMeter(r.parallel, r.threads)
+	meter := cpu.StartStallMeter(r.parallel, r.threads)
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
 	}
 	if opened == contextDone {
 		r.close() // nothing begins after the end
 	}
-	w.stalled = meter.stop()
-	w.spent = r.edge(WindowCloses).sub(before)
+	w.stalled = meter.Stop()
+	w.spent = r.edge(WindowCloses).Since(before)
 	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.grace())

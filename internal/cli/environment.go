@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"contend/load"
+	"contend/internal/cpu"
 	"contend/report"
 )
 
@@ -15,7 +15,7 @@ import (
 func environment(started time.Time) report.Environment {
 	e := report.Environment{Started: started, OS: runtime.GOOS, Arch: runtime.GOARCH,
 		Cores: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version(),
-		CPU: cpuModel(), CPULimit: load.CPULimit(os.DirFS("/"))}
+		CPU: cpuModel(), CPULimit: cpu.Limit(os.DirFS("/"))}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		e.Kernel = strings.TrimSpace(string(text))
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"contend/guard"
+	"contend/internal/cpu"
 	"contend/internal/service/counter/redis"
-	"contend/load"
 )
 
 // A Config says where to serve and behind which guard.
@@ -245,7 +245,7 @@ func (s *Server) drain() error {
 
 func (s *Server) logEnvironment() {
 	limit := "none"
-	if cores := load.CPULimit(os.DirFS("/")); cores > 0 {
+	if cores := cpu.Limit(os.DirFS("/")); cores > 0 {
 		limit = strconv.FormatFloat(cores, 'g', 4, 64)
 	}
 	s.log.Info("environment", "cores", runtime.NumCPU(),

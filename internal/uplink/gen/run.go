@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"contend/hist"
+	"contend/internal/cpu"
 	"contend/internal/uplink/message"
-	"contend/load"
 	"contend/pace"
 )
 
@@ -53,7 +53,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		maker: newMaker(c), start: time.Now(),
 		result: &Result{Mode: c.Mode, Seed: c.Seed, WriteTime: hist.New()},
 	}
-	cpu, _ := load.CPUTime()
+	before, _ := cpu.Time()
 	err := r.generate(ctx)
 	r.result.Duration = time.Since(r.start)
 	if err == nil {
@@ -61,8 +61,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		err = r.write(ctx)
 	}
 	c.Progress(r.result.Uplinks, r.total)
-	used, _ := load.CPUTime()
-	r.result.CPUSec = (used - cpu).Seconds()
+	used, _ := cpu.Time()
+	r.result.CPUSec = (used - before).Seconds()
 	r.result.PacePerSec = float64(r.result.Uplinks) / r.result.Duration.Seconds()
 	if ctx.Err() != nil {
 		r.result.Interrupted = true

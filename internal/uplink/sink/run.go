@@ -11,8 +11,8 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/internal/cpu"
 	"contend/internal/uplink/message"
-	"contend/load"
 )
 
 const (
@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		c.Notice("WARNING: acks will not be sent")
 	}
 	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
-	cpu, _ := load.CPUTime()
+	before, _ := cpu.Time()
 	err := s.connections(ctx)
 	if err != nil && s.recorder.Connections == 0 {
 		return nil, err
@@ -64,8 +64,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		s.conn.closeGracefully(closeTimeout)
 	}
 	c.Notice("Test finished")
-	used, _ := load.CPUTime()
-	return s.result(ctx.Err() != nil, used-cpu), nil
+	used, _ := cpu.Time()
+	return s.result(ctx.Err() != nil, used-before), nil
 }
 
 // connections makes one connection after another until the run is over. The one

@@ -1,4 +1,4 @@
-package load
+package cpu
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestLost(t *testing.T) {
 		{"stopped, and waited before and after", 10, 60, 10, 20, 5, 1, 45},           // 30 missing; 60 − 10 − 5
 	}
 	for _, tt := range tests {
-		m := &stallMeter{parallel: tt.parallel}
+		m := &StallMeter{parallel: tt.parallel}
 		seen := mark{gap: time.Duration(tt.gap) * ms, cpu: time.Duration(tt.cpu) * ms,
 			waited: time.Duration(tt.waited) * ms, loop: time.Duration(tt.loop) * ms}
 		if got := m.lost(time.Duration(tt.sleep)*ms, seen); got != time.Duration(tt.want*float64(ms)) {
@@ -36,13 +36,13 @@ func TestLost(t *testing.T) {
 }
 
 func TestStallMeterInRealTime(t *testing.T) {
-	m := startStallMeter(1, nil)
+	m := StartStallMeter(1, nil)
 	if m == nil {
 		t.Fatal("no meter on Linux")
 	}
 	begun := time.Now()
 	time.Sleep(20 * time.Millisecond)
-	if got := m.stop(); got < 0 || got > time.Since(begun) {
+	if got := m.Stop(); got < 0 || got > time.Since(begun) {
 		t.Errorf("stalled %v of %v", got, time.Since(begun))
 	}
 }

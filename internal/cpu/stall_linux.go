@@ -1,4 +1,4 @@
-package load
+package cpu
 
 import (
 	"encoding/binary"
@@ -20,14 +20,14 @@ const (
 	stallTolerate = time.Millisecond // a late timer is no stall
 )
 
-// A stallMeter adds up the time in which this process could run on no core at
+// A StallMeter adds up the time in which this process could run on no core at
 // all: it was stopped, frozen, or its virtual machine was. A thread of its own
 // sleeps and sees how much later than asked it wakes. What of that the thread
 // waited for a core is no stall (the kernel tells, schedstat), but if more than
 // that is missing there was one. It began somewhere within the sleep, so half of
 // it is added; and it is no longer than the time in which the process neither
 // ran nor, as far as one event loop shows, waited for a core.
-type stallMeter struct {
+type StallMeter struct {
 	parallel float64 // threads that can run at the same time
 	thread   int     // of an event loop; 0: there is none
 	wake     int     // an eventfd that ends the sleep
@@ -35,10 +35,10 @@ type stallMeter struct {
 	stalled  time.Duration // read when done is closed
 }
 
-// startStallMeter starts a meter for a generator of so many threads that can run at
+// StartStallMeter starts a meter for a process of so many threads that can run at
 // the same time, among them those of event loops. It returns nil where there is
 // nothing to measure with, and in the fake time of a test.
-func startStallMeter(parallel int, loops []int) *stallMeter {
+func StartStallMeter(parallel int, loops []int) *StallMeter {
 	if fakeClock() {
 		return nil
 	}
@@ -46,7 +46,7 @@ func startStallMeter(parallel int, loops []int) *stallMeter {
 	if err != nil {
 		return nil
 	}
-	m := &stallMeter{parallel: float64(parallel), wake: wake, done: make(chan struct{})}
+	m := &StallMeter{parallel: float64(parallel), wake: wake, done: make(chan struct{})}
 	if len(loops) > 0 {
 		m.thread = loops[0]
 	}
@@ -63,8 +63,8 @@ func fakeClock() bool {
 	return err != nil || time.Since(time.Unix(now.Unix())).Abs() > time.Hour
 }
 
-// stop ends the meter and returns what it saw.
-func (m *stallMeter) stop() time.Duration {
+// Stop ends the meter and returns what it saw.
+func (m *StallMeter) Stop() time.Duration {
 	if m == nil {
 		return 0
 	}
@@ -76,7 +76,7 @@ func (m *stallMeter) stop() time.Duration {
 	return m.stalled
 }
 
-func (m *stallMeter) run() {
+func (m *StallMeter) run() {
 	defer close(m.done)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -100,7 +100,7 @@ func (m *stallMeter) run() {
 }
 
 // sleep returns true when the meter is to end.
-func (m *stallMeter) sleep(d time.Duration) (ended bool) {
+func (m *StallMeter) sleep(d time.Duration) (ended bool) {
 	timeout := unix.NsecToTimespec(int64(d))
 	n, _ := unix.Ppoll([]unix.PollFd{{Fd: int32(m.wake), Events: unix.POLLIN}}, &timeout, nil)
 	return n > 0
@@ -117,7 +117,7 @@ type mark struct {
 
 func takeMark(own, loop *os.File) mark {
 	m := mark{at: time.Now(), waited: readSchedstat(own), loop: readSchedstat(loop)}
-	m.cpu, _ = CPUTime()
+	m.cpu, _ = Time()
 	return m
 }
 
@@ -127,7 +127,7 @@ func (m mark) since(before mark) mark {
 }
 
 // lost returns how much of a stretch with a sleep was a stall.
-func (m *stallMeter) lost(sleep time.Duration, seen mark) time.Duration {
+func (m *StallMeter) lost(sleep time.Duration, seen mark) time.Duration {
 	late := seen.gap - sleep
 	if late-seen.waited <= stallTolerate {
 		return 0

@@ -1,15 +1,15 @@
 //go:build unix
 
-package load
+package cpu
 
 import (
 	"syscall"
 	"time"
 )
 
-// CPUTime returns the CPU time, user and system, that this process has used, if the
+// Time returns the CPU time, user and system, that this process has used, if the
 // system tells.
-func CPUTime() (time.Duration, bool) {
+func Time() (time.Duration, bool) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0, false

@@ -1,4 +1,4 @@
-package load
+package cpu
 
 import (
 	"bytes"
@@ -92,10 +92,11 @@ func readSchedstat(f *os.File) time.Duration {
 	return time.Duration(ns)
 }
 
-func threadID() int { return unix.Gettid() }
+// Thread returns the id of the calling thread.
+func Thread() int { return unix.Gettid() }
 
-// cpuSet returns the number of CPUs that this process may run on.
-func cpuSet() int {
+// Allowed returns the number of CPUs that this process may run on; 0: not known.
+func Allowed() int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return 0

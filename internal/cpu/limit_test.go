@@ -1,11 +1,11 @@
-package load
+package cpu
 
 import (
 	"testing"
 	"testing/fstest"
 )
 
-func TestCPULimit(t *testing.T) {
+func TestLimit(t *testing.T) {
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -42,7 +42,7 @@ func TestCPULimit(t *testing.T) {
 		for name, text := range tt.files {
 			root[name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := CPULimit(root); got != tt.want {
+		if got := Limit(root); got != tt.want {
 			t.Errorf("%s: %v cores, want %v", tt.name, got, tt.want)
 		}
 	}

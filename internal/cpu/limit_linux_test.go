@@ -1,4 +1,4 @@
-package load
+package cpu
 
 import (
 	"errors"
@@ -13,29 +13,29 @@ import (
 	"testing"
 )
 
-// TestLimited is the process that TestCPULimitOfARealGroup limits.
+// TestLimited is the process that TestLimitOfARealGroup limits.
 func TestLimited(t *testing.T) {
-	if os.Getenv("LOAD_TEST_LIMITED") == "" {
+	if os.Getenv("CPU_TEST_LIMITED") == "" {
 		t.Skip("only as a child")
 	}
-	fmt.Printf("limit %v gomaxprocs %d\n", CPULimit(os.DirFS("/")), runtime.GOMAXPROCS(0))
+	fmt.Printf("limit %v gomaxprocs %d\n", Limit(os.DirFS("/")), runtime.GOMAXPROCS(0))
 }
 
 // The runtime takes the limit, rounded up, but at least 2 (package runtime), so
 // this can see it follow on more than two cores only.
-func TestCPULimitOfARealGroup(t *testing.T) {
+func TestLimitOfARealGroup(t *testing.T) {
 	for _, percent := range []int{50, 150, 250} {
 		t.Run(strconv.Itoa(percent), func(t *testing.T) {
 			group := limitedGroup(t, percent)
 			child := exec.Command("sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(group, "cgroup.procs"),
 				os.Args[0], "-test.run=^TestLimited$", "-test.v")
-			child.Env = append(os.Environ(), "LOAD_TEST_LIMITED=yes", "GOMAXPROCS=")
+			child.Env = append(os.Environ(), "CPU_TEST_LIMITED=yes", "GOMAXPROCS=")
 			out, err := child.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v:\n%s", err, out)
 			}
 			want := float64(percent) / 100
-			procs := min(cpuSet(), max(2, int(math.Ceil(want))))
+			procs := min(Allowed(), max(2, int(math.Ceil(want))))
 			var limit float64
 			var got int
 			for line := range strings.Lines(string(out)) {

@@ -1,4 +1,4 @@
-package load
+package cpu
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// CPULimit returns the CPU limit of this process's control group, in cores, or 0
+// Limit returns the CPU limit of this process's control group, in cores, or 0
 // if there is none: the smallest of the group and the groups above it that can be
 // seen in a file system with this root, from cpu.max (Linux,
 // admin-guide/cgroup-v2.rst), or cpu.cfs_quota_us and cpu.cfs_period_us
 // (scheduler/sched-bwc.rst). The runtime sets GOMAXPROCS from the same files.
-func CPULimit(root fs.FS) float64 {
+func Limit(root fs.FS) float64 {
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // cgroups(7): number:controllers:path
 	limit := 0.0
 	for line := range strings.Lines(string(groups)) {
