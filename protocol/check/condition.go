@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"contend/protocol/jsonpath"
 )
@@ -122,7 +123,7 @@ func (c *check) holdsHeader(block []byte) bool {
 		}
 		block = block[min(len(line)+1, len(block)):]
 		colon := bytes.IndexByte(line, ':')
-		if colon < 0 || !equalFold(line[:colon], c.field) {
+		if colon != len(c.field) || !strings.EqualFold(string(line[:colon]), c.field) {
 			continue
 		}
 		// One line with the value is enough for == and refutes !=.
@@ -131,22 +132,6 @@ func (c *check) holdsHeader(block []byte) bool {
 		}
 	}
 	return c.operator == unequal
-}
-
-// equalFold compares ASCII; lower is in lower case.
-func equalFold(name []byte, lower string) bool {
-	if len(name) != len(lower) {
-		return false
-	}
-	for i, b := range name {
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		if b != lower[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *check) holdsJSON(document []byte) bool {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"contend/setting"
 )
 
 // ParseTemplate reads the text of a template for rows, which may be nil. The
@@ -149,7 +151,7 @@ func (p *parser) unknown(word, arguments string) error {
 		given += " " + arguments
 	}
 	hint := ""
-	if near := nearest(given, names); near != "" {
+	if near := setting.Nearest(given, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s? ", near)
 	}
 	return fmt.Errorf("%q is not known; %s(%s)", given, hint, p.rows.describe())
@@ -200,39 +202,4 @@ func (r *Rows) where(rows []int) string {
 		text += " and maybe more"
 	}
 	return text
-}
-
-// nearest returns the name that differs by a slip or two from the given one,
-// or "".
-func nearest(given string, names []string) string {
-	best, bound := "", len(given)/3+1
-	for _, name := range names {
-		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < bound {
-			best, bound = name, d
-		}
-	}
-	return best
-}
-
-// distance is the smallest number of bytes to insert, delete or replace
-// (Levenshtein, "Binary codes capable of correcting deletions, insertions and
-// reversals", 1966).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,6 +1,10 @@
 package http
 
-import "bytes"
+import (
+	"bytes"
+
+	"contend/protocol/wire"
+)
 
 // field reads one header line. It keeps only what says where the answer ends
 // and whether the connection survives it.
@@ -12,7 +16,7 @@ func (p *parser) field(line []byte) error {
 		return nil
 	}
 	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 || !isToken(line[:colon]) {
+	if colon <= 0 || !wire.IsToken(line[:colon]) {
 		return protocolError("header %.40q is not a field", line)
 	}
 	name, value := line[:colon], line[colon+1:]
@@ -92,18 +96,10 @@ func (p *parser) connection(value []byte) {
 }
 
 // trim cuts spaces and tabs off both ends.
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
-	}
-	return b
-}
+func trim(b []byte) []byte { return bytes.Trim(b, " \t") }
 
 // equalFold compares b with s, which is in lower case, regardless of the case
-// of ASCII letters.
+// of ASCII letters. Comparing headers with strings.EqualFold takes half as long again.
 func equalFold(b []byte, s string) bool {
 	if len(b) != len(s) {
 		return false
@@ -118,26 +114,6 @@ func equalFold(b []byte, s string) bool {
 	}
 	return true
 }
-
-// isToken reports whether b consists of the characters of a method or a field
-// name (RFC 9110, section 5.6.2).
-func isToken[T []byte | string](b T) bool {
-	for i := range len(b) {
-		if !tokenChars[b[i]] {
-			return false
-		}
-	}
-	return len(b) > 0
-}
-
-var tokenChars = func() (table [256]bool) {
-	const chars = "!#$%&'*+-.^_`|~0123456789" +
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	for i := range len(chars) {
-		table[chars[i]] = true
-	}
-	return table
-}()
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

@@ -223,7 +223,7 @@ func hasContent(method string) bool {
 }
 
 func checkMethod(method string) error {
-	if !isToken(method) {
+	if !wire.IsToken(method) {
 		return fmt.Errorf("http: Method %q is not a token of letters, digits and !#$%%&'*+-.^_`|~", method)
 	}
 	if method == "CONNECT" {

@@ -43,10 +43,22 @@ func wrong(format string, args ...any) error {
 	return &setting.Mistake{Setting: setting.Setting{Name: "header"}, Index: -1, Problem: fmt.Sprintf(format, args...)}
 }
 
-// IsToken reports whether s consists of the characters of a method or a field
+// IsToken reports whether text consists of the characters of a method or a field
 // name (RFC 9110, section 5.6.2).
-func IsToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
+func IsToken[T []byte | string](text T) bool {
+	for i := range len(text) {
+		if !tokenChars[text[i]] {
+			return false
+		}
+	}
+	return len(text) > 0
 }
+
+var tokenChars = func() (table [256]bool) {
+	const chars = "!#$%&'*+-.^_`|~0123456789" +
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	for i := range len(chars) {
+		table[chars[i]] = true
+	}
+	return table
+}()

@@ -3,6 +3,7 @@ package static
 import (
 	"bytes"
 	"net/http"
+	"strings"
 )
 
 // A request is the head of one, as views of the bytes that arrived.
@@ -136,20 +137,9 @@ func (r *request) field(name, value []byte) bool {
 	return true
 }
 
-// is compares with a name in lower case.
-func is(b []byte, lower string) bool {
-	if len(b) != len(lower) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
+// is compares with a name in ASCII, whatever the case.
+func is(b []byte, name string) bool {
+	return len(b) == len(name) && strings.EqualFold(string(b), name)
 }
 
 // join makes a list of a header that is repeated.
