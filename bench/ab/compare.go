@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,12 +78,9 @@ func (b *bench) measure(ctx context.Context, tool []string) (figures, error) {
 	if b.taskset != "" {
 		args = append([]string{b.taskset, "-c", "1-" + strconv.Itoa(runtime.NumCPU()-1)}, args...)
 	}
-	report, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+	report, err := paired.Output(exec.CommandContext(ctx, args[0], args[1:]...))
 	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
-		}
-		return figures{}, fmt.Errorf("%s: %w", tool[0], err)
+		return figures{}, err
 	}
 	tps := perSecond.FindSubmatch(report)
 	if tps == nil || !allRight.Match(report) {

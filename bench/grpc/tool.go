@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -114,22 +113,14 @@ export function handleSummary(data) {
 }
 `
 
-func countGHZ(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		Count                  int64
-		StatusCodeDistribution map[string]int64
-	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+var countGHZ = paired.CountJSON(func(document struct {
+	Count                  int64
+	StatusCodeDistribution map[string]int64
+}) (completed, wrong int64, err error) {
 	completed = document.StatusCodeDistribution["OK"]
 	return completed, document.Count - completed, nil
-}
+})
 
-func countK6(report []byte) (completed, wrong int64, err error) {
-	var document struct{ OK, Wrong int64 }
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+var countK6 = paired.CountJSON(func(document struct{ OK, Wrong int64 }) (completed, wrong int64, err error) {
 	return document.OK, document.Wrong, nil
-}
+})

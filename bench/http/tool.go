@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -85,24 +84,13 @@ var peerTools = map[string]func(work) paired.Tool{
 	},
 }
 
-func countFortio(report []byte) (completed, wrong int64, err error) {
-	var document struct{ RetCodes map[string]int64 }
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+var countFortio = paired.CountJSON(func(document struct{ RetCodes map[string]int64 }) (completed, wrong int64, err error) {
 	completed, wrong = split(document.RetCodes)
 	return completed, wrong, nil
-}
+})
 
 // countOha leaves out what oha itself cut off at its deadline.
-func countOha(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		StatusCodeDistribution map[string]int64
-		ErrorDistribution      map[string]int64
-	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+var countOha = paired.CountJSON(func(document struct{ StatusCodeDistribution, ErrorDistribution map[string]int64 }) (completed, wrong int64, err error) {
 	completed, wrong = split(document.StatusCodeDistribution)
 	for text, n := range document.ErrorDistribution {
 		if !strings.Contains(text, "deadline") {
@@ -110,7 +98,7 @@ func countOha(report []byte) (completed, wrong int64, err error) {
 		}
 	}
 	return completed, wrong, nil
-}
+})
 
 func split(byStatus map[string]int64) (completed, wrong int64) {
 	for status, n := range byStatus {
@@ -123,15 +111,9 @@ func split(byStatus map[string]int64) (completed, wrong int64) {
 	return completed, wrong
 }
 
-func countBombardier(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		Result struct {
-			Req2xx, Req3xx, Req4xx, Req5xx, Others int64
-		}
-	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+var countBombardier = paired.CountJSON(func(document struct {
+	Result struct{ Req2xx, Req3xx, Req4xx, Req5xx, Others int64 }
+}) (completed, wrong int64, err error) {
 	r := document.Result
 	return r.Req2xx, r.Req3xx + r.Req4xx + r.Req5xx + r.Others, nil
-}
+})

@@ -53,9 +53,9 @@ func (l limits) measure(ctx context.Context, w io.Writer) error {
 func (l limits) lag(ctx context.Context, w io.Writer, url string) error {
 	var p50, p99 []float64
 	for range l.runs {
-		out, err := exec.CommandContext(ctx, l.contend, "run", "--json", "-c", "50", "--rate", "10000", "-d", "3s", url).Output()
+		out, err := paired.Output(exec.CommandContext(ctx, l.contend, "run", "--json", "-c", "50", "--rate", "10000", "-d", "3s", url))
 		if err != nil {
-			return fmt.Errorf("contend run: %w", err)
+			return err
 		}
 		if _, wrong, err := paired.CountContend(out); err != nil || wrong > 0 {
 			return errors.Join(err, fmt.Errorf("%d wrong or missing answers", wrong))

@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"contend/bench/internal/paired"
-	"contend/stat"
 )
 
 // The bars that the detector must hold.
@@ -132,14 +131,7 @@ func (b *bench) run(ctx context.Context, w io.Writer) error {
 }
 
 func print(w io.Writer, what string, n *[2]int, holds func(float64) bool, bar string) {
-	share := float64(n[0]) / float64(n[1])
-	verdict := "held"
-	if !holds(share) {
-		verdict = "MISSED"
-	}
-	low, high := stat.Binomial(n[0], n[1], 0.95)
-	fmt.Fprintf(w, "%s in %d of %d: %.1f %%, 95 %% interval %.1f to %.1f %%; bar %s: %s\n",
-		what, n[0], n[1], 100*share, 100*low, 100*high, bar, verdict)
+	fmt.Fprintf(w, "%s in %s; bar %s: %s\n", what, paired.Counted(n[0], n[1]), bar, paired.Outcome(holds(float64(n[0])/float64(n[1]))))
 }
 
 // seen is what the generator reports.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"contend/bench/internal/paired"
 	"contend/trial"
 )
 
@@ -48,8 +49,8 @@ func (b *bench) commands(ctx context.Context) error {
 		}
 		fmt.Fprintf(b.out, " together %.4f, those in scripts included\n", each[design])
 	}
-	reached := map[bool]string{true: "reached", false: "MISSED"}[each[combining] <= 0.1*each[script]]
-	fmt.Fprintf(b.out, "  %s ÷ %s: %.4f, bar ≤ 0.1: %s\n", combining, script, each[combining]/each[script], reached)
+	share := each[combining] / each[script]
+	fmt.Fprintf(b.out, "  %s ÷ %s: %.4f, bar ≤ 0.1: %s\n", combining, script, share, paired.Outcome(share <= 0.1))
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"contend/bench/internal/paired"
@@ -29,8 +28,7 @@ import (
 )
 
 func main() {
-	b := &bench{}
-	flag.StringVar(&b.only, "only", "", "the rows to show, as in busy,commands; empty: all")
+	b := &bench{only: paired.Only()}
 	flag.IntVar(&b.rounds, "rounds", 12, "rounds of fresh servers; an interval needs at least 6")
 	flag.IntVar(&b.pairs, "pairs", 4, "blocks of each arm in a round")
 	flag.DurationVar(&b.block, "block", 500*time.Millisecond, "length of a block")
@@ -40,7 +38,7 @@ func main() {
 
 // A bench is one run of the command.
 type bench struct {
-	only          string
+	only          *string
 	rounds, pairs int
 	block         time.Duration
 	seed          uint64
@@ -64,14 +62,10 @@ const (
 
 func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) (err error) {
 	b.out, b.contend = w, s.Contend
-	rows, keys := map[string]func(context.Context) error{"busy": b.busy, "alone": b.alone, "commands": b.commands}, []string{"busy", "alone", "commands"}
-	if b.only != "" {
-		keys = strings.Split(b.only, ",")
-	}
-	for _, key := range keys {
-		if rows[key] == nil {
-			return fmt.Errorf("-only: there is no row %q: busy, alone and commands", key)
-		}
+	rows := map[string]func(context.Context) error{"busy": b.busy, "alone": b.alone, "commands": b.commands}
+	keys, err := paired.Choose("only", *b.only, []string{"busy", "alone", "commands"})
+	if err != nil {
+		return err
 	}
 	if b.redis, err = redisserver.Open(ctx, redisserver.Config{URL: redisserver.Managed}); err != nil {
 		return err

@@ -61,9 +61,5 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 }
 
 func bar(w io.Writer, reached bool, format string, args ...any) {
-	outcome := "reached"
-	if !reached {
-		outcome = "MISSED"
-	}
-	fmt.Fprintf(w, format+": %s\n", append(args, outcome)...)
+	fmt.Fprintf(w, format+": %s\n", append(args, paired.Outcome(reached))...)
 }

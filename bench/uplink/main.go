@@ -29,17 +29,21 @@ import (
 
 func main() {
 	b := &bench{}
-	flag.StringVar(&b.only, "only", "", "the rows to show, as in flat,rate; empty: all")
+	only := paired.Only()
 	flag.IntVar(&b.runs, "runs", 5, "runs of each row, in turns")
 	flag.DurationVar(&b.length, "length", 5*time.Minute, "how long the memory is watched")
 	paired.Main("uplink", func(ctx context.Context, w io.Writer, s paired.Setup) error {
 		b.out, b.contend = w, s.Contend
+		var err error
+		if b.wanted, err = paired.Choose("only", *only, keys()); err != nil {
+			return err
+		}
 		return b.run(ctx)
 	})
 }
 
 type bench struct {
-	only    string
+	wanted  []string
 	runs    int
 	length  time.Duration
 	out     io.Writer
@@ -87,9 +91,16 @@ func rows() []*row {
 	}
 }
 
-func (b *bench) wants(key string) bool {
-	return b.only == "" || slices.Contains(strings.Split(b.only, ","), key)
+// keys of the rows, in their order.
+func keys() []string {
+	list := []string{"functions"}
+	for _, r := range rows() {
+		list = append(list, r.key)
+	}
+	return append(list, "memory")
 }
+
+func (b *bench) wants(key string) bool { return slices.Contains(b.wanted, key) }
 
 func (b *bench) run(ctx context.Context) error {
 	paired.PrintEnvironment(b.out)
@@ -139,7 +150,7 @@ func (r *row) print(w io.Writer) {
 	for _, f := range r.figures {
 		got, values := r.median(f.of), r.values(f.of)
 		fmt.Fprintf(w, "  %s: %.4g %s [%.4g to %.4g], bar %s %.6g %s: %s\n", f.name, got, f.unit, slices.Min(values), slices.Max(values),
-			map[bool]string{true: "≥", false: "≤"}[f.least], f.bar, f.unit, verdict(got, f.bar, f.least))
+			map[bool]string{true: "≥", false: "≤"}[f.least], f.bar, f.unit, paired.Outcome(got == f.bar || f.least == (got >= f.bar)))
 	}
 	fmt.Fprint(w, "  CPU per uplink:")
 	all := 0.0
@@ -169,13 +180,6 @@ func (r *row) values(of func(*demo.Result) float64) []float64 {
 }
 
 func (r *row) median(of func(*demo.Result) float64) float64 { return paired.Median(r.values(of)) }
-
-func verdict(got, bar float64, least bool) string {
-	if least == (got >= bar) || got == bar {
-		return "reached"
-	}
-	return "MISSED"
-}
 
 // functions shows the figures of single functions.
 func (b *bench) functions(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/bench/internal/paired"
 	"contend/finding"
 	"contend/stat"
 	"contend/trial"
@@ -19,27 +20,17 @@ type figure struct {
 
 // show prints a figure under the key of its row.
 func (b *bench) show(key string, f figure) {
-	outcome := "MISSED"
-	if f.reached {
-		outcome = "reached"
-	}
-	fmt.Fprintf(b.out, "%s  %s: bar %s, got %s: %s\n", key, f.what, f.bar, f.got, outcome)
-}
-
-// counted writes how often something was seen, with the interval of its chance.
-func counted(hits, of int) string {
-	low, high := stat.Binomial(hits, of, 0.95)
-	return fmt.Sprintf("%d of %d (%.1f %% [%.1f, %.1f])", hits, of, 100*float64(hits)/float64(max(1, of)), 100*low, 100*high)
+	fmt.Fprintf(b.out, "%s  %s: bar %s, got %s: %s\n", key, f.what, f.bar, f.got, paired.Outcome(f.reached))
 }
 
 // atMost is reached when no larger a share was hit than that of a full run.
 func atMost(what string, hits, of int, bar, full int) figure {
-	return figure{what, fmt.Sprintf("≤ %d of %d", bar, full), counted(hits, of), of > 0 && hits*full <= bar*of}
+	return figure{what, fmt.Sprintf("≤ %d of %d", bar, full), paired.Counted(hits, of), of > 0 && hits*full <= bar*of}
 }
 
 // atLeast is the opposite of atMost.
 func atLeast(what string, hits, of int, share float64) figure {
-	return figure{what, fmt.Sprintf("≥ %.4g %%", 100*share), counted(hits, of), of > 0 && float64(hits) >= share*float64(of)}
+	return figure{what, fmt.Sprintf("≥ %.4g %%", 100*share), paired.Counted(hits, of), of > 0 && float64(hits) >= share*float64(of)}
 }
 
 // A tally counts what comparisons came to.

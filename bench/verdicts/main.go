@@ -17,9 +17,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"contend/bench/internal/paired"
@@ -32,7 +32,7 @@ func main() {
 		os.Exit(1)
 	}
 	b := &bench{progress: os.Stderr}
-	flag.StringVar(&b.only, "only", "", "the rows to show, as in a,c; empty: all")
+	b.only = paired.Only()
 	flag.IntVar(&b.equal, "equal", 100, "comparisons of equal servers in row b")
 	flag.IntVar(&b.planted, "planted", 30, "comparisons with a planted difference in row f")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
@@ -48,33 +48,26 @@ func main() {
 
 // A bench is one run of the command.
 type bench struct {
-	only           string
+	only           *string
 	equal, planted int
 	seed           uint64
 	out, progress  io.Writer
 	contend, self  string // programs
 }
 
-// A row is a group of figures that are measured together.
-type row struct {
-	key  string
-	show func(ctx context.Context, b *bench) error
-}
-
-func rows() []row {
-	return []row{
-		{"a", falseAlarmsOnRecordedNoise},
-		{"b", falseAlarmsOnEqualServers},
-		{"c", foundInSimulation},
-		{"d", coverage},
-		{"e", widths},
-		{"f", foundOnUnequalServers},
-		{"h", steadiness},
-	}
+// rows are groups of figures that are measured together, by their keys.
+var rows = map[string]func(ctx context.Context, b *bench) error{
+	"a": falseAlarmsOnRecordedNoise,
+	"b": falseAlarmsOnEqualServers,
+	"c": foundInSimulation,
+	"d": coverage,
+	"e": widths,
+	"f": foundOnUnequalServers,
+	"h": steadiness,
 }
 
 func (b *bench) run(ctx context.Context, record string) error {
-	wanted, err := choose(rows(), b.only)
+	wanted, err := paired.Choose("only", *b.only, slices.Sorted(maps.Keys(rows)))
 	if err != nil {
 		return err
 	}
@@ -83,34 +76,14 @@ func (b *bench) run(ctx context.Context, record string) error {
 	}
 	paired.PrintEnvironment(b.out)
 	fmt.Fprintf(b.out, "seed %d; brackets hold 95 %% intervals, of a count those of Clopper and Pearson\n", b.seed)
-	for _, r := range wanted {
+	for _, key := range wanted {
 		began := time.Now()
-		if err := r.show(ctx, b); err != nil {
-			return fmt.Errorf("row %s: %w", r.key, err)
+		if err := rows[key](ctx, b); err != nil {
+			return fmt.Errorf("row %s: %w", key, err)
 		}
-		b.note("row %s took %v", r.key, time.Since(began).Round(time.Second))
+		b.note("row %s took %v", key, time.Since(began).Round(time.Second))
 	}
 	return nil
-}
-
-// choose returns the rows with the keys in a list such as a,c; all for "".
-func choose(all []row, only string) ([]row, error) {
-	if only == "" {
-		return all, nil
-	}
-	var chosen []row
-	for key := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(all, func(r row) bool { return r.key == key })
-		if i < 0 {
-			var keys []string
-			for _, r := range all {
-				keys = append(keys, r.key)
-			}
-			return nil, fmt.Errorf("-only %s: %q is not one of %s", only, key, strings.Join(keys, ", "))
-		}
-		chosen = append(chosen, all[i])
-	}
-	return chosen, nil
 }
 
 // note tells the one who waits how far it is.

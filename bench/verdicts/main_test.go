@@ -178,22 +178,6 @@ func TestExtraFor(t *testing.T) {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	for only, want := range map[string]string{"": "abcdefh", "a": "a", "h,a": "ha"} {
-		chosen, err := choose(rows(), only)
-		got := ""
-		for _, r := range chosen {
-			got += r.key
-		}
-		if got != want || err != nil {
-			t.Errorf("%q: %q, %v", only, got, err)
-		}
-	}
-	if _, err := choose(rows(), "a,g"); err == nil || !strings.Contains(err.Error(), `"g" is not one of a, b`) {
-		t.Error(err)
-	}
-}
-
 func TestFigures(t *testing.T) {
 	for _, test := range []struct {
 		figure

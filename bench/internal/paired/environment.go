@@ -55,9 +55,9 @@ func Find(name string) (path string, err error) {
 	return "", exec.ErrNotFound
 }
 
-// BuildContend builds ./cmd/contend; the working directory is the project's
+// buildContend builds ./cmd/contend; the working directory is the project's
 // root.
-func BuildContend(ctx context.Context, to string) error {
+func buildContend(ctx context.Context, to string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, "./cmd/contend")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/contend (run this from the project's root): %w\n%s", err, out)

@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"contend/stat"
 	"contend/subject"
 )
 
@@ -43,11 +46,44 @@ func (s Setup) run(ctx context.Context, run func(ctx context.Context, w io.Write
 	defer os.RemoveAll(s.Dir)
 	if s.Contend == "" {
 		s.Contend = filepath.Join(s.Dir, "contend")
-		if err := BuildContend(ctx, s.Contend); err != nil {
+		if err := buildContend(ctx, s.Contend); err != nil {
 			return err
 		}
 	}
 	return run(ctx, os.Stdout, s)
+}
+
+// Only defines -only, a list of rows.
+func Only() *string {
+	return flag.String("only", "", "the rows to show, as in a,b; empty: all")
+}
+
+// Choose returns the names in a list such as a,c, which must be among all; all for "".
+func Choose(flag, list string, all []string) ([]string, error) {
+	if list == "" {
+		return all, nil
+	}
+	chosen := strings.Split(list, ",")
+	for _, name := range chosen {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("-%s is %q; allowed: %s", flag, name, strings.Join(all, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// Outcome says whether a bar was reached.
+func Outcome(reached bool) string {
+	if reached {
+		return "reached"
+	}
+	return "MISSED"
+}
+
+// Counted writes how often something was seen, with the 95 % interval of its chance.
+func Counted(hits, of int) string {
+	low, high := stat.Binomial(hits, of, 0.95)
+	return fmt.Sprintf("%d of %d (%.1f %% [%.1f, %.1f])", hits, of, 100*float64(hits)/float64(max(1, of)), 100*low, 100*high)
 }
 
 // Blocks are the flags of a comparison in blocks.

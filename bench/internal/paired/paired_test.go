@@ -95,3 +95,15 @@ func TestBars(t *testing.T) {
 		}
 	}
 }
+
+func TestChoose(t *testing.T) {
+	all := []string{"a", "b", "c"}
+	for list, want := range map[string][]string{"": all, "a": {"a"}, "c,a": {"c", "a"}} {
+		if chosen, err := Choose("only", list, all); !slices.Equal(chosen, want) || err != nil {
+			t.Errorf("%q: %q, %v", list, chosen, err)
+		}
+	}
+	if _, err := Choose("only", "a,g", all); err == nil || err.Error() != `-only is "g"; allowed: a, b, c` {
+		t.Error(err)
+	}
+}

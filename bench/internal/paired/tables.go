@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os/exec"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -78,18 +77,14 @@ func (c *Comparison) Flags() {
 
 // Print measures the rows that are asked for.
 func (c *Comparison) Print(ctx context.Context, w io.Writer, tables map[string]Table) error {
-	names := slices.Sorted(maps.Keys(tables))
-	chosen := names
-	if c.tables != "" {
-		chosen = strings.Split(c.tables, ",")
+	chosen, err := Choose("table", c.tables, slices.Sorted(maps.Keys(tables)))
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "blocks of %v, %d rounds, each begun by another tool\n", c.Length, c.Rounds)
 	PrintEnvironment(w)
 	for _, name := range chosen {
-		table, ok := tables[name]
-		if !ok {
-			return fmt.Errorf("-table is %q; allowed: %s", name, strings.Join(names, ", "))
-		}
+		table := tables[name]
 		fmt.Fprintf(w, "\n%s: %s\n", name, table.Title)
 		for _, row := range table.Rows {
 			if c.connections != 0 && row.Connections != c.connections {

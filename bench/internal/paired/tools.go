@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
@@ -37,12 +38,9 @@ type Block struct {
 // Run runs one block. Wrong or missing answers make it worthless: an error.
 func (t Tool) Run(ctx context.Context) (Block, error) {
 	cmd := exec.CommandContext(ctx, t.Path, t.Args...)
-	report, err := cmd.Output()
+	report, err := Output(cmd)
 	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
-		}
-		return Block{}, fmt.Errorf("%s: %w", t.Name, err)
+		return Block{}, err
 	}
 	completed, wrong, err := t.Count(report)
 	if err != nil {
@@ -52,6 +50,18 @@ func (t Tool) Run(ctx context.Context) (Block, error) {
 		return Block{}, fmt.Errorf("%s: %d right and %d wrong or missing answers", t.Name, completed, wrong)
 	}
 	return Block{completed, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+}
+
+// Output is that of cmd; the error has what it wrote to standard error.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	report, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w\n%s", err, exit.Stderr)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
+	}
+	return report, err
 }
 
 // version returns the module version that a Go program was built from, or the
@@ -71,16 +81,12 @@ func Contend(path string, args ...string) Tool {
 }
 
 // CountContend reads the document of contend run --json.
-func CountContend(report []byte) (completed, wrong int64, err error) {
-	var document struct {
-		Results []struct {
-			Completed, Failed int64
-			Errored           map[string]int64
-		}
+var CountContend = CountJSON(func(document struct {
+	Results []struct {
+		Completed, Failed int64
+		Errored           map[string]int64
 	}
-	if err := json.Unmarshal(report, &document); err != nil {
-		return 0, 0, err
-	}
+}) (completed, wrong int64, err error) {
 	if len(document.Results) != 1 {
 		return 0, 0, errors.New("want one result")
 	}
@@ -89,12 +95,21 @@ func CountContend(report []byte) (completed, wrong int64, err error) {
 		wrong += n
 	}
 	return document.Results[0].Completed, wrong, nil
+})
+
+// CountJSON reads reports in JSON, of which count knows the form.
+func CountJSON[T any](count func(T) (completed, wrong int64, err error)) func([]byte) (int64, int64, error) {
+	return func(report []byte) (int64, int64, error) {
+		var document T
+		if err := json.Unmarshal(report, &document); err != nil {
+			return 0, 0, err
+		}
+		return count(document)
+	}
 }
 
 // CountWrk reads the report of wrk.
-func CountWrk(report []byte) (completed, wrong int64, err error) {
-	return CountText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`)(report)
-}
+var CountWrk = CountText(`(\d+) requests in`, `Non-2xx or 3xx responses: (\d+)|Socket errors: connect (\d+)`)
 
 // CountText reads reports for people: completed has one group; wrong matches
 // only where something was wrong.
@@ -108,6 +123,3 @@ func CountText(completed, wrong string) func([]byte) (int64, int64, error) {
 		return n, int64(len(regexp.MustCompile(wrong).FindAll(report, -1))), err
 	}
 }
-
-// Seconds writes a number of seconds as most tools take it.
-func Seconds(n int) string { return strconv.Itoa(n) + "s" }
