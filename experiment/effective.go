@@ -91,7 +91,7 @@ func (v *validator) asRun(prefix string, asked setting.Values, p Part) {
 		return
 	}
 	for _, m := range setting.Mistakes(p.checkSettings()) {
-		given, ok := asked[m.Setting.Path]
+		given, ok := asked.Of(m.Setting, setting.InFile)
 		if !ok {
 			v.addSettings(prefix+m.Setting.Path, []*setting.Mistake{m})
 			continue

@@ -7,10 +7,11 @@
 // The tags of a field:
 //
 //	json     its name in plans and messages; a unit such as _ns is left out
-//	file     its path in an experiment file, as in "compare.rounds"
+//	file     its path in an experiment file, as in "compare.rounds", and after a
+//	         comma the path whose value it takes where that one is not given
 //	flag     its flag, and after a comma its letter, as in "duration,d"; "-": no
 //	         flag. Without the tag it is the last name of the path, with hyphens
-//	alias    another name of the flag, which help does not show
+//	alias    another name of the flag and its letter, which help does not show
 //	words    one line of words, in which *this* names the value
 //	default  the value unless one is given, as it is written in a file
 //	required an example of a value, which a file must give
@@ -40,11 +41,12 @@ import (
 type Setting struct {
 	// Name is what plans and messages call it.
 	Name string
-	// Path is where it stands in a file, "" for nowhere.
-	Path string
-	// Flag is its flag without the hyphens, "" for none; Short its letter and
-	// Alias its hidden name.
-	Flag, Short, Alias string
+	// Path is where it stands in a file, "" for nowhere, and Fallback the path
+	// whose value it takes where that one is not given, "" for none.
+	Path, Fallback string
+	// Flag is its flag without the hyphens, "" for none; Short its letter. Alias and
+	// AliasShort are its hidden names.
+	Flag, Short, Alias, AliasShort string
 	// Words say what it is; Argument names its value, as in "number".
 	Words, Argument string
 	// Default is the value unless one is given, as text; "" is the zero value.
@@ -131,11 +133,13 @@ func settingOf(f reflect.StructField) (Setting, bool) {
 		return Setting{}, false
 	}
 	tag := f.Tag
-	s := Setting{Path: tag.Get("file"), Default: tag.Get("default"), Alias: tag.Get("alias"), Example: tag.Get("required"),
+	s := Setting{Default: tag.Get("default"), Example: tag.Get("required"),
 		field: f, unit: tag.Get("unit"), repeat: tag.Get("list") == "repeat"}
 	if list := tag.Get("oneof"); list != "" {
 		s.oneof = strings.Split(list, ",")
 	}
+	s.Path, s.Fallback, _ = strings.Cut(tag.Get("file"), ",")
+	s.Alias, s.AliasShort, _ = strings.Cut(tag.Get("alias"), ",")
 	last := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
 	s.Flag = strings.ReplaceAll(last, "_", "-")
 	if flag, ok := tag.Lookup("flag"); ok {

@@ -39,7 +39,7 @@ type plan struct {
 	common
 	Rounds   int           `json:"rounds" file:"compare.rounds" default:"10" min:"1" max:"1000" words:"*number* of rounds"`
 	Levels   []int         `json:"levels" file:"load.vus" flag:"concurrency,c" default:"1,10" required:"[1, 10]" min:"1" words:"levels"`
-	Block    time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"150ms" min:"1ms" max:"720h" alias:"time" words:"length"`
+	Block    time.Duration `json:"block_ns" file:"compare.block,load.duration" flag:"duration,d" default:"150ms" min:"1ms" max:"720h" alias:"time" words:"length"`
 	Margin   float64       `json:"margin" file:"compare.margin" default:"2%" unit:"percent" min:"0%" below:"100%" words:"margin"`
 	Strict   float64       `json:"strict" file:"compare.strict" default:"2%" unit:"percent" above:"0%" below:"100%"`
 	Size     int           `json:"size_bytes" file:"size" unit:"bytes" min:"0" max:"1MiB"`
@@ -90,6 +90,7 @@ func TestFill(t *testing.T) {
 		"others are ignored":   {given("nothing", "1"), InFile, func(*plan) {}},
 		"a path is no flag":    {given("compare.rounds", "3"), InFlags, func(*plan) {}},
 		"a flag is no path":    {given("seed", "3"), InFile, func(*plan) {}},
+		"its own path first":   {given("load.duration", "1m30s", "compare.block", "1s"), InFile, func(p *plan) { p.Block = time.Second }},
 		"the last text counts": {given("duration", "1s,2s"), InFlags, func(p *plan) { p.Block = 2 * time.Second }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestMissingAndForeign(t *testing.T) {
 	if err := Missing(list, given("load.vus", "1")); err != nil {
 		t.Error(err)
 	}
-	if got := Foreign(list, given("size", "1", "z", "1", "mode", "x"), InFile); !reflect.DeepEqual(got, []string{"mode", "z"}) {
+	if got := Foreign(list, given("size", "1", "z", "1", "mode", "x", "load.duration", "1s"), InFile); !reflect.DeepEqual(got, []string{"mode", "z"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -266,6 +267,7 @@ func TestUsage(t *testing.T) {
 func TestTable(t *testing.T) {
 	want := "| field | meaning | allowed | default |\n| --- | --- | --- | --- |\n" +
 		"| `rounds` | number of rounds | 1 to 1000 | `10` |\n" +
+		"| `block` | length | 1ms to 720h | `150ms` |\n" +
 		"| `margin` | margin | 0% to below 100% | `2%` |\n" +
 		"| `strict` |  | more than 0% and less than 100% | `2%` |\n"
 	if got := Table("compare", Of(plan{})); got != want {

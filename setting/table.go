@@ -17,13 +17,13 @@ func Table(section string, list []Setting) string {
 			continue
 		}
 		seen[s.Path] = true
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Path[at+1:], s.Words, s.Allowed(), s.fallback())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Path[at+1:], s.Words, s.Allowed(), s.absent())
 	}
 	return b.String()
 }
 
-// fallback is what holds where the file gives nothing.
-func (s Setting) fallback() string {
+// absent is what holds where the file gives nothing.
+func (s Setting) absent() string {
 	switch {
 	case s.Example != "":
 		return "required, as in `" + s.Example + "`"

@@ -52,6 +52,20 @@ func (f Form) Name(s Setting) string {
 	return s.Path
 }
 
+// Of returns what is given for a setting.
+func (v Values) Of(s Setting, form Form) (Value, bool) {
+	names := []string{form.Name(s)}
+	if form == InFile {
+		names = append(names, s.Fallback)
+	}
+	for _, name := range names {
+		if value, ok := v[name]; ok && name != "" {
+			return value, true
+		}
+	}
+	return Value{}, false
+}
+
 // Fill sets the settings of the struct to their defaults and then to the values
 // that are given, and returns every mistake in these. A value that is not allowed
 // is set, too, so that Check finds it again; one that cannot be read is not.
@@ -62,8 +76,8 @@ func Fill(into any, given Values, form Form) error {
 	for _, s := range Of(into) {
 		field := v.FieldByIndex(s.field.Index)
 		s.fillDefault(field)
-		one, ok := given[form.Name(s)]
-		if !ok || form.Name(s) == "" {
+		one, ok := given.Of(s, form)
+		if !ok {
 			continue
 		}
 		read, err := s.Read(one, form)
@@ -272,7 +286,7 @@ func Check(structure any) error {
 func Missing(list []Setting, given Values) error {
 	var errs []error
 	for _, s := range list {
-		if _, ok := given[s.Path]; !ok && s.Example != "" {
+		if _, ok := given.Of(s, InFile); !ok && s.Example != "" {
 			errs = append(errs, s.Wrong("is missing: %s, as in %s", s.Words, s.Example))
 		}
 	}
@@ -282,7 +296,9 @@ func Missing(list []Setting, given Values) error {
 // Foreign returns the given names that none of the settings has, in order.
 func Foreign(list []Setting, given Values, form Form) []string {
 	known := func(name string) bool {
-		return slices.ContainsFunc(list, func(s Setting) bool { return form.Name(s) == name })
+		return slices.ContainsFunc(list, func(s Setting) bool {
+			return form.Name(s) == name || form == InFile && s.Fallback == name
+		})
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), known)
 }

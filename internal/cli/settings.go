@@ -23,7 +23,7 @@ func settingFlags(cmd *cobra.Command, list []setting.Setting) setting.Values {
 		}
 		add(f.Setting.Flag, f.Short)
 		if f.Alias != "" {
-			add(f.Alias, "")
+			add(f.Alias, f.AliasShort)
 		}
 	}
 	return given
