@@ -46,10 +46,9 @@ type Part struct {
 	Expect []string
 }
 
-// plan is that of the first block.
+// plan is that of the first block, but for its length.
 func (p Part) plan() load.Plan {
 	plan := p.Plan
-	plan.Duration = p.Design.Block
 	if len(p.Design.Levels) > 0 {
 		plan.VUs = p.Design.Levels[0]
 	}
@@ -65,9 +64,6 @@ func (p Part) design(o Options) trial.Design {
 
 // checkSettings returns every mistake in the plan and in the design that is run.
 func (p Part) checkSettings() error {
-	if p.fromDocuments() { // which have neither load nor blocks
-		p.Design.Block = time.Second
-	}
 	plan := p.Plan
 	plan.VUs, plan.Duration = 1, time.Second // those of the design count
 	if p.Swept {

@@ -30,7 +30,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of virtual users; of several, each is a level that is compared by itself, as in [1"},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; allowed: at least one value"},
 	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0] is 1000001; allowed: 1 to 1000000"},
-	{"duration: 2s, ", "", "load.duration is missing: measured length of a block; it is stretched to four response times where that is lon"},
+	{"margin: 2%", "block: -1s", "compare.block is -1s; allowed: 0s to 720h"},
 	{"duration: 2s", "duration: 0s", "load.duration is 0s; allowed: 1ms to 720h"},
 	{"duration: 2s", "duration: 721h", "load.duration is 721h; allowed: 1ms to 720h"},
 	{"duration: 2s", "duration: 2s, timeout: -1s", "load.timeout is -1s; allowed: 0s to 720h"},

@@ -43,7 +43,7 @@ func (d CalibrationDesign) Validate() error {
 		errs = append(errs, setting.At(&d, &d.Experiments).OutOf(d.Experiments, fmt.Sprintf("1 to %d, %d rounds in all of them", most, MaxPooled)))
 	}
 	compare := d.Compare
-	compare.Block, compare.Pairs = time.Second, 1
+	compare.Pairs = 1
 	return errors.Join(append(errs, compare.Validate())...)
 }
 

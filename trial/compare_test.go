@@ -172,6 +172,41 @@ func TestBlocksFitTheResponseTime(t *testing.T) {
 	}
 }
 
+// Without a length a block holds 200 answers of the slowest arm, and is 150 ms to
+// half of what 8 pairs of 150 ms measure, 600 ms; all pairs measure those 1.2 s.
+func TestLengthOfBlocksIsChosen(t *testing.T) {
+	for _, tt := range []struct {
+		perSec float64
+		block  time.Duration // in ms
+		pairs  int
+	}{
+		{0, 150, 8},    // not known
+		{1e6, 150, 8},  // 0.2 ms would do
+		{1000, 200, 6}, // 200 ÷ 1000
+		{400, 500, 2},  // 200 ÷ 400; 1.2 ÷ 0.5 = 2.4
+		{1, 600, 2},    // 200 s would be too long
+	} {
+		if got := (Design{Pairs: 8}).sized(tt.perSec); got.Block != tt.block*time.Millisecond || got.Pairs != tt.pairs {
+			t.Errorf("at %v/s: %d pairs of %v, want %d of %d ms", tt.perSec, got.Pairs, got.Block, tt.pairs, tt.block)
+		}
+	}
+	if got := (Design{Pairs: 8, Block: time.Second}).sized(1e6); got.Block != time.Second || got.Pairs != 8 {
+		t.Errorf("a length that was given became %d pairs of %v", got.Pairs, got.Block)
+	}
+	// 4 VUs of 10 and of 5 ms: the slower one answers 400 times a second.
+	d := design()
+	d.Block, d.Pairs, d.Warmup = 0, 8, 100*time.Millisecond
+	trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 5*time.Millisecond))
+	for _, b := range trials.Blocks {
+		if b.Duration != 500*time.Millisecond {
+			t.Fatalf("a block is %v long, want 500 ms", b.Duration)
+		}
+	}
+	if want := 6 * 2 * 2; len(trials.Blocks) != want {
+		t.Errorf("%d blocks, want %d", len(trials.Blocks), want)
+	}
+}
+
 // An iteration of 300 ms does not fit a run of 100 ms: the run is stretched to
 // 4·300 ms behind 2·300 ms, in which each of 3 VUs is due 4 times.
 func TestSettledRunsHoldIterations(t *testing.T) {
@@ -316,7 +351,7 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 }
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
-	err := Design{Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	err := Design{Block: -1, Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	if len(setting.Mistakes(err)) != 9 {
 		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
 	}

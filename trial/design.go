@@ -24,9 +24,12 @@ type Design struct {
 	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"stop when the interval of the primary metric is no wider than this to either side; rounds is then the most that are run; 0%: do not"`
 	// Pairs of blocks per round and level.
 	Pairs int `json:"pairs" file:"compare.pairs" default:"8" min:"1" max:"10000" words:"pairs of blocks per round and level"`
-	// Block is the measured length of a block. Where four response times are
-	// longer the block is stretched to them, and the pairs are as many fewer.
-	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"150ms" min:"1ms" max:"720h" required:"250ms" words:"measured length of a block; it is stretched to four response times where that is longer"`
+	// Block is the measured length of a block. 0: it is chosen for each level after
+	// the first warm-up, so that every arm answers some 200 times in it, from 150 ms
+	// to half of what the pairs measure at 150 ms. Where four response times are
+	// longer the block is stretched to them. However long, the measured time of all
+	// pairs together stays about the same.
+	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" alias:"duration,d" min:"0s" max:"720h" words:"measured *length* of a block; it is stretched to four response times where that is longer (chosen after the first warm-up)"`
 	// Warmup is driven and discarded once per round, level and arm.
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"500ms" min:"0s" max:"720h" words:"driven and discarded, per round, level and arm"`
 	// Levels of concurrency; empty means the plan's VUs.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,37 @@ const (
 	// block: cutting it off would cost its connection.
 	trialGrace = 10 * time.Second
 )
+
+// How long a block is if no length is given: so long that its begin and end, each
+// in the midst of an answer, weigh little in its count, and no longer, because
+// neighbours in time are alike. The pairs then measure as long together as the
+// design's would at shortestBlock. Conventions of this project.
+const (
+	shortestBlock = 150 * time.Millisecond
+	blockAnswers  = 200
+)
+
+// sized returns the design with a length of its blocks, where it has none, for the
+// slowest arm's right answers per second; 0: not known.
+func (d Design) sized(perSec float64) Design {
+	if d.Block > 0 {
+		return d
+	}
+	length := shortestBlock
+	if perSec > 0 {
+		most := max(shortestBlock, time.Duration(d.Pairs)*shortestBlock/2)
+		length = time.Duration(min(float64(most), max(float64(length), blockAnswers/perSec*1e9)))
+	}
+	return d.InBlocks(length)
+}
+
+// InBlocks returns the design with blocks of this length, and as many pairs, at
+// least one, as measure for about as long together as its own.
+func (d Design) InBlocks(length time.Duration) Design {
+	d.Pairs = PairsIn(time.Duration(d.Pairs)*cmp.Or(d.Block, shortestBlock), length)
+	d.Block = length
+	return d
+}
 
 // blockLength is how blocks are driven at a level.
 type blockLength struct {
@@ -52,19 +84,21 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 			}
 		}
 	}()
-	var slowest time.Duration
+	var longest time.Duration
+	slowest := math.Inf(1)
 	for _, i := range r.random.Perm(len(r.lives)) {
 		if sessions[i], err = load.Open(ctx, r.lives[i].Address, r.lives[i].Target, n); err != nil {
 			return errors.Join(r.lives[i].died(r.arms[i].Name, 1), err)
 		}
-		response, err := r.warm(ctx, i, sessions[i], n)
+		warm, err := r.warm(ctx, i, sessions[i], n)
 		if err != nil {
 			return err
 		}
-		slowest = max(slowest, response)
+		longest, slowest = max(longest, warm.Response.Quantile(0.5)), min(slowest, warm.ThroughputPerSec)
 	}
 	if _, fixed := r.blocks[n]; !fixed {
-		r.blocks[n] = lengthen(r.trials.Design.Block, slowest, r.trials.Design.Pairs)
+		d := r.trials.Design.sized(slowest)
+		r.blocks[n] = lengthen(d.Block, longest, d.Pairs)
 	}
 	return r.pairs(ctx, sessions, n)
 }

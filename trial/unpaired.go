@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"contend/finding"
 	"contend/metric"
@@ -59,7 +58,7 @@ func (a *Apart) Validate() error {
 // trials is what decides about comparisons.
 func (a *Apart) trials() *Trials {
 	return &Trials{Arms: []string{a.Baseline.Arm, a.Candidate.Arm}, Design: Design{
-		Rounds: 1, Pairs: 1, Block: time.Second, // of no consequence here
+		Rounds: 1, Pairs: 1, // of no consequence here
 		Metrics: a.Metrics, Margin: a.Margin, Confidence: a.Confidence,
 	}}
 }

@@ -37,33 +37,30 @@ type Warmup struct {
 }
 
 // warm drives an arm until its throughput is steady, for the design's warm-up
-// at least, and returns its median response time, which one disturbance does not move.
-func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (time.Duration, error) {
+// at least, and returns what its last slice showed: nothing without a warm-up.
+func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (*load.Result, error) {
 	total := r.trials.Design.Warmup
 	if total == 0 {
-		return 0, nil
+		return &load.Result{Counts: load.NewCounts()}, nil
 	}
 	w := Warmup{Arm: r.arms[arm].Name, Concurrency: level, Round: r.number, Steady: true}
 	defer func() { r.trials.Warmups = append(r.trials.Warmups, w) }()
 	slice := total / warmupSlices
 	first, err := r.slice(ctx, arm, s, level, slice)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	w.Duration = slice
 	if first.Completed < int64(fewestInSlice*level) {
 		rest, err := r.slice(ctx, arm, s, level, total-slice)
-		if err != nil {
-			return 0, err
-		}
 		w.Duration = total
-		return rest.Response.Quantile(0.5), nil
+		return rest, err
 	}
 	last := first
 	course := []float64{first.ThroughputPerSec}
 	for done := false; !done; {
 		if last, err = r.slice(ctx, arm, s, level, slice); err != nil {
-			return 0, err
+			return nil, err
 		}
 		w.Duration += slice
 		course = append(course, last.ThroughputPerSec)
@@ -72,7 +69,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 			done = w.Steady || len(course) >= warmupMost*warmupSlices
 		}
 	}
-	return last.Response.Quantile(0.5), nil
+	return last, nil
 }
 
 // slice drives an arm for a part of its warm-up.

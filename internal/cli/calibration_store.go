@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"contend/report"
 	"contend/trial"
@@ -65,15 +64,16 @@ func (a *app) calibrated(doc *report.Document) {
 // calibrated takes the length of the blocks from the calibration unless it was
 // given, and as many pairs as measure for about as long as the default.
 func (c *compareFlags) calibrated(d *trial.Design, doc *report.Document) {
-	if _, given := c.given["duration"]; doc.Calibration == nil || given {
+	if _, given := c.given["block"]; doc.Calibration == nil || given {
 		return
 	}
 	block := doc.Calibration.Design.Block
-	if _, given := c.given["pairs"]; !given {
-		d.Pairs = trial.PairsIn(time.Duration(d.Pairs)*d.Block, block)
+	sized := d.InBlocks(block)
+	if _, given := c.given["pairs"]; given {
+		sized.Pairs = d.Pairs
 	}
-	d.Block = block
-	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; -d sets another length.", block))
+	*d = sized
+	doc.Notes = append(doc.Notes, fmt.Sprintf("Blocks of %v, as calibrated; --block sets another length.", block))
 }
 
 // readCalibration takes regular files only: a pipe could keep it waiting.
