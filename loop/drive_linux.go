@@ -232,19 +232,21 @@ func (l *Loop) repeatAll() {
 }
 
 // wait returns how many events there are. It waits for one if nothing else is
-// to be done.
+// to be done; also while there is, the timer is set for what is in flight.
 func (l *Loop) wait() (int, error) {
-	if len(l.crowded) > 0 {
-		return l.poller.Poll(0)
-	}
 	due := l.nextDue()
 	if due != never {
-		if l.now = l.shard.Elapsed(); due <= l.now {
-			return l.poller.Poll(0)
-		}
+		l.now = l.shard.Elapsed()
+	}
+	idle := len(l.crowded) == 0 && due > l.now
+	if !idle {
+		due = never
 	}
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
+	}
+	if !idle {
+		return l.poller.Poll(0)
 	}
 	if l.shaking == 0 { // else goroutines need the processor
 		if n, err := l.poller.Poll(l.shortly); n != 0 || err != nil {

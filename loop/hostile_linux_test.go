@@ -1,10 +1,15 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +76,7 @@ func TestBrokenServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
 				s := serve(t, "tcp", tt.handle)
-				plan := load.Plan{VUs: 3, Duration: 120 * time.Millisecond, Timeout: 5 * time.Second}
+				plan := load.Plan{VUs: 3, Iterations: 6, Timeout: testenv.Patience}
 				if tt.want == load.Timeout {
 					plan.Timeout = 50 * time.Millisecond
 				}
@@ -80,11 +85,121 @@ func TestBrokenServers(t *testing.T) {
 				if took := time.Since(start); took > testenv.Patience {
 					t.Errorf("took %v", took)
 				}
-				if n := r.Errored[tt.want]; n == 0 || n != r.Planned {
-					t.Errorf("%d of %d are %s: %v %v", n, r.Planned, tt.want, r.Errored, r.Examples)
+				if n := r.Errored[tt.want]; n != 6 || r.Planned != 6 {
+					t.Errorf("%d of %d are %s, want 6 of 6: %v %v", n, r.Planned, tt.want, r.Errored, r.Examples)
 				}
 			})
 		})
+	}
+}
+
+// feeds count what a server has written to each connection.
+type feeds struct {
+	opened  atomic.Int64
+	written [100]atomic.Int64
+}
+
+// serve writes to a connection, whose first line is its number, without end. The kernel
+// lets it go on when a quarter of the buffer is left, which is to be more than one read.
+func (f *feeds) serve(_ int, conn net.Conn) {
+	conn.(*net.UnixConn).SetWriteBuffer(16 * readSize)
+	requests(conn, func(number string) bool {
+		n, _ := strconv.Atoi(number)
+		for block := []byte("0 1000000000000000000\n"); ; block = make([]byte, readSize/2) {
+			if _, err := conn.Write(block); err != nil {
+				return false
+			}
+			f.written[n].Add(int64(len(block)))
+		}
+	})
+}
+
+// A fed conversation does not go on before as much as it reads at a time is there.
+type fed struct {
+	*lines
+	feeds *feeds
+	n     int64
+	read  int64
+}
+
+func (c *fed) Open(out []byte) []byte {
+	c.n, c.read = c.feeds.opened.Add(1), 0
+	c.hello = fmt.Sprintln(c.n)
+	return c.lines.Open(out)
+}
+
+func (c *fed) Receive(out, in []byte, slots Slots) ([]byte, error) {
+	c.read += int64(len(in))
+	for i := 0; i < 1000 && len(in) > 0 && c.feeds.written[c.n].Load() < c.read+readSize; i++ {
+		time.Sleep(100 * time.Microsecond)
+	}
+	return c.lines.Receive(out, in, slots)
+}
+
+// Where a connection always has more to read the loop never waits, and ends what
+// takes too long all the same.
+func TestTimeoutsAmongCrowds(t *testing.T) {
+	var feeds feeds
+	s := serve(t, "unix", feeds.serve)
+	plan := load.Plan{VUs: 2, Timeout: 100 * time.Millisecond, Grace: testenv.Patience}
+	plan.Pacer, plan.Iterations = pace.Constant(20), 6 // one times out amid another's answer
+	r := run(t, s.config(func([]int) Conversation { return &fed{lines: &lines{}, feeds: &feeds} }), plan)
+	if n := r.Errored[load.Timeout]; n < 2 || n+r.Dropped != 6 {
+		t.Errorf("%d time out and %d are dropped, want 6 in all: %v", n, r.Dropped, r.Errored)
+	}
+}
+
+// A givingUp conversation gives up an answer, and tells of it when it starts again.
+type givingUp struct {
+	*lines
+	gaveUp bool
+	tell   func()
+}
+
+func (c *givingUp) Start(out []byte, slot int) []byte {
+	if c.gaveUp {
+		c.tell()
+	}
+	return c.lines.Start(out, slot)
+}
+
+func (c *givingUp) Cancel(out []byte, _ int) []byte {
+	c.gaveUp = true
+	return out
+}
+
+// Where an iteration is always due, because it fails at once, the loop never waits, and
+// ends another that takes too long all the same.
+func TestTimeoutsAmongFailures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() { // the first is silent, the second refused for ever
+		silent, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		closed, err := listener.Accept()
+		if err == nil {
+			listener.Close()
+			closed.Close()
+		}
+		io.Copy(io.Discard, silent)
+		silent.Close()
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	c := Config{Network: "unix", Address: path, New: func([]int) Conversation { return &givingUp{lines: &lines{}, tell: cancel} }}
+	plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 100 * time.Millisecond}
+	r, err := load.Run(ctx, "lines", &target{config: c}, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Errored[load.Timeout] == 0 || r.ErroredTotal() == r.Errored[load.Timeout] {
+		t.Errorf("%v: want one that timed out among failures", r.Errored)
 	}
 }
 

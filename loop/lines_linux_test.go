@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 )
 
@@ -216,7 +216,7 @@ func (s *server) config(make func([]int) Conversation) Config {
 // drive runs a plan once.
 func run(t *testing.T, c Config, plan load.Plan) *load.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	r, err := load.Run(ctx, "lines", &target{config: c}, plan)
 	if err != nil {
