@@ -78,10 +78,7 @@ func TestUnreachable(t *testing.T) {
 				if cfg.TLS = test.tls; !test.tls.IsZero() {
 					cfg.URL = "grpcs://" + test.address + methodPath
 				}
-				patience := 5 * time.Second
-				if test.want == load.Timeout {
-					patience = 100 * time.Millisecond
-				}
+				patience := untilTimeout(test.want)
 				if test.want != load.Timeout || mode == wire.PerIteration { // others wait connectWait
 					vu := newVU(t, open(t, cfg), 0)
 					vu.(load.TimeoutSetter).SetTimeout(patience)
@@ -99,6 +96,15 @@ func TestUnreachable(t *testing.T) {
 			})
 		}
 	}
+}
+
+// untilTimeout is the timeout where an error is to be of a kind: short only where it
+// is to be a timeout.
+func untilTimeout(want load.ErrorKind) time.Duration {
+	if want == load.Timeout {
+		return 100 * time.Millisecond
+	}
+	return testenv.Patience
 }
 
 // checkUnreachable is checkKind; a server that closes with something unread in
@@ -211,7 +217,7 @@ func TestFaultsInCall(t *testing.T) {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				vu := newVU(t, open(t, config(frames(t, test.answer), mode)), 0)
-				vu.(load.TimeoutSetter).SetTimeout(100 * time.Millisecond)
+				vu.(load.TimeoutSetter).SetTimeout(untilTimeout(test.want))
 				for range 3 { // the VU stays ready for the next iteration
 					_, err := vu.Do(t.Context())
 					checkKind(t, err, test.want)
@@ -230,7 +236,7 @@ func TestRestart(t *testing.T) {
 			server := newCounterServer(t)
 			address, running := server.start(t, testenv.HeldAddress(t), noReflection)
 			vu := newVU(t, open(t, config(address, mode)), 0)
-			vu.(load.TimeoutSetter).SetTimeout(5 * time.Second)
+			vu.(load.TimeoutSetter).SetTimeout(testenv.Patience)
 			if outcome, err := vu.Do(t.Context()); err != nil || outcome.Failed {
 				t.Fatalf("before: %+v, %v", outcome, err)
 			}
