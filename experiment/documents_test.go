@@ -3,13 +3,17 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"math"
+	"net"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/trial"
@@ -22,8 +26,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(measuring) == "" {
 		os.Exit(m.Run())
 	}
-	if os.Args[1] == "wait" {
-		time.Sleep(time.Minute)
+	if os.Args[1] == "wait" { // whoever listens there learns of it, and lets it wait
+		conn, err := net.Dial("tcp", os.Args[2])
+		if err == nil {
+			_, err = io.Copy(io.Discard, conn)
+		}
+		os.Stderr.WriteString(fmt.Sprintf("no longer waiting: %v\n", err))
+		os.Exit(1)
 	}
 	n, err := strconv.ParseInt(os.Args[1], 10, 64)
 	if err != nil || os.Args[2] != "--json" {
@@ -95,9 +104,28 @@ func TestCommandThatFails(t *testing.T) {
 }
 
 func TestCommandIsInterrupted(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	doc, err := measured(t, ctx, "wait", "wait")
+	began := make(chan net.Conn, 1)
+	go func() {
+		defer cancel()
+		defer close(began)
+		if conn, err := l.Accept(); err == nil {
+			began <- conn
+		}
+	}()
+	doc, err := measured(t, ctx, "wait "+l.Addr().String(), "1000")
+	l.Close()
+	conn := <-began
+	if conn == nil {
+		t.Fatalf("the command never ran: %v", err)
+	}
+	conn.Close()
 	if err == nil || doc.Experiments[0].Status != "interrupted" {
 		t.Errorf("error %v, status %s", err, doc.Experiments[0].Status)
 	}

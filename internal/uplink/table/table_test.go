@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/internal/testenv"
 	"contend/internal/uplink/lorawan"
 )
 
@@ -22,10 +23,9 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// Nobody listens at port 1.
 func TestUnreachable(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no", "such", "folder", "rows.db")
-	for _, url := range []string{"postgres://u:secret@127.0.0.1:1/x", "sqlite:" + missing} {
+	for _, url := range []string{"postgres://u:secret@" + testenv.HeldAddress(t) + "/x", "sqlite:" + missing} {
 		_, err := Open(t.Context(), Config{URL: url})
 		if !errors.Is(err, ErrUnavailable) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", url, err)
