@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 	"contend/load"
 	"contend/metric"
@@ -60,7 +61,7 @@ func (f *File) publishedCell(table Published, row Row) (trial.Cell, bool) {
 		Plan:    load.Plan{VUs: vus, Duration: window},
 		Stopped: load.StoppedByDuration,
 		Counts: load.Counts{
-			Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
+			Planned: n, Completed: n, Ops: n, Errored: map[errkind.Kind]int64{},
 			Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
 		},
 	}

@@ -5,7 +5,7 @@
 //
 // What a server sends is bounded in the memory it takes: a header by 256 KiB,
 // replies to its frames by their number between two answers. A breach of
-// HTTP/2 ends the stream or the connection with a *load.Error of kind Protocol.
+// HTTP/2 ends the stream or the connection with a *errkind.Error of kind Protocol.
 //
 // A Conn speaks with prior knowledge, does not accept pushed streams, and
 // ignores priorities.
@@ -34,7 +34,7 @@ type Streams interface {
 	// stream.
 	Data(slot int, p []byte) error
 	// End says that the slot is free again: the answer is complete, or err, which
-	// is that of Header or Data or has a *load.Error in its chain, says why there
+	// is that of Header or Data or has a *errkind.Error in its chain, says why there
 	// will be none.
 	End(slot int, err error)
 }

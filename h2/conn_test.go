@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A recorder writes down what it is told.
@@ -177,7 +177,7 @@ func TestFrames(t *testing.T) {
 				if got := strings.Join(r.events, "|"); got != test.events {
 					t.Errorf("in pieces of %d:\n%s, want\n%s", pieces, got, test.events)
 				}
-				if (err == nil) != (test.err == "") || err != nil && (!strings.Contains(err.Error(), test.err) || load.KindOf(err) != load.Protocol) {
+				if (err == nil) != (test.err == "") || err != nil && (!strings.Contains(err.Error(), test.err) || errkind.Of(err) != errkind.Protocol) {
 					t.Errorf("in pieces of %d: error %v, want %q", pieces, err, test.err)
 				}
 				if want := unhex(t, ack+test.out); err == nil && string(out) != string(want) {
@@ -207,7 +207,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
-	if _, err := one(t, &recorder{}).Receive(nil, nil); load.KindOf(err) != load.Closed {
+	if _, err := one(t, &recorder{}).Receive(nil, nil); errkind.Of(err) != errkind.Closed {
 		t.Errorf("closed: %v", err)
 	}
 }

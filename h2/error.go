@@ -4,35 +4,35 @@ import (
 	"errors"
 	"fmt"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // The errors of streams and connections that a server may cause. Those that
-// tell more are made where they occur; each is a *load.Error.
+// tell more are made where they occur; each is a *errkind.Error.
 var (
 	// ErrUnprocessed ends a stream of which the server says that it did nothing
 	// with it, by GOAWAY or REFUSED_STREAM: sending the request again is safe (RFC
 	// 9113, section 8.7).
-	ErrUnprocessed error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server did not process the request")}
+	ErrUnprocessed error = &errkind.Error{Kind: errkind.Closed, Err: errors.New("h2: the server did not process the request")}
 
 	// ErrCancelled ends a stream that the server reset because it is of no use any
 	// more, such as that of a call whose deadline has passed.
 	ErrCancelled = resetError(codeCancel)
 
-	errClosed     error = &load.Error{Kind: load.Closed, Err: errors.New("h2: the server closed the connection")}
-	errForeign    error = &load.Error{Kind: load.Protocol, Err: errors.New("h2: the server does not speak HTTP/2")}
-	errLongHeader error = &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: a header of more than %d bytes", maxHeaderBytes)}
-	errPadding    error = &load.Error{Kind: load.Protocol, Err: errors.New("h2: padding or priority longer than its frame")}
-	errFlood      error = &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: more than %d frames that want a reply, and no answer", maxReplies)}
+	errClosed     error = &errkind.Error{Kind: errkind.Closed, Err: errors.New("h2: the server closed the connection")}
+	errForeign    error = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("h2: the server does not speak HTTP/2")}
+	errLongHeader error = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("h2: a header of more than %d bytes", maxHeaderBytes)}
+	errPadding    error = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("h2: padding or priority longer than its frame")}
+	errFlood      error = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("h2: more than %d frames that want a reply, and no answer", maxReplies)}
 )
 
 func protocolError(format string, args ...any) error {
-	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("h2: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("h2: "+format, args...)}
 }
 
 // resetError is that of a stream which the server reset.
 func resetError(code uint32) error {
-	return &load.Error{Kind: load.Reset, Err: fmt.Errorf("h2: the server reset the stream: %s", codeName(code))}
+	return &errkind.Error{Kind: errkind.Reset, Err: fmt.Errorf("h2: the server reset the stream: %s", codeName(code))}
 }
 
 // codeNames are the error codes of RFC 9113, section 7.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"pgregory.net/rapid"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A server reads what a connection sends and keeps count of it by the rules of
@@ -323,7 +323,7 @@ func TestFloods(t *testing.T) {
 			}
 			out, err = c.Receive(nil, next)
 		}
-		if load.KindOf(err) != load.Protocol || sent > 20*maxReplies || cap(c.receiver.block) > 2*maxHeaderBytes {
+		if errkind.Of(err) != errkind.Protocol || sent > 20*maxReplies || cap(c.receiver.block) > 2*maxHeaderBytes {
 			t.Errorf("%s: %v, %d bytes sent, %d held", name, err, sent, cap(c.receiver.block))
 		}
 	}

@@ -21,7 +21,7 @@ type receiver struct {
 }
 
 // Receive takes bytes that arrived, in pieces of any size; in is empty when the
-// server has closed its side. After an error, which is a *load.Error, the
+// server has closed its side. After an error, which is a *errkind.Error, the
 // connection is of no use, and none of its streams is ended any more.
 func (c *Conn) Receive(out, in []byte) ([]byte, error) {
 	if len(in) == 0 {

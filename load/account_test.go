@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/errkind"
 	"contend/finding"
 	"contend/pace"
 )
@@ -228,7 +229,7 @@ func (s *script) check(t *rapid.T, r *Result, gap, interrupted time.Duration) {
 	if r.Accounted() != r.Planned {
 		t.Errorf("%d are accounted for, %d planned", r.Accounted(), r.Planned)
 	}
-	got := [classes]int64{r.Completed, r.Failed, r.Errored[Reset], r.Unfinished, r.Errored[Timeout]}
+	got := [classes]int64{r.Completed, r.Failed, r.Errored[errkind.Reset], r.Unfinished, r.Errored[errkind.Timeout]}
 	if s.plan.Warmup == 0 && got != s.ends {
 		t.Errorf("right, wrong, broken, cut off and late are %v, want %v", got, s.ends)
 	}

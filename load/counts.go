@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 )
 
@@ -20,9 +21,9 @@ type Counts struct {
 	Completed int64 `json:"completed"` // right answers
 	Failed    int64 `json:"failed"`    // wrong answers
 	// Errored counts the iterations without a valid answer, by kind.
-	Errored    map[ErrorKind]int64 `json:"errored"`
-	Dropped    int64               `json:"dropped"`    // never started
-	Unfinished int64               `json:"unfinished"` // cut off by the end
+	Errored    map[errkind.Kind]int64 `json:"errored"`
+	Dropped    int64                  `json:"dropped"`    // never started
+	Unfinished int64                  `json:"unfinished"` // cut off by the end
 	// Ops is the number of operations of the completed iterations.
 	Ops int64 `json:"ops"`
 
@@ -52,7 +53,7 @@ type Counts struct {
 	// Requests holds the shares of the named requests, if the target has several.
 	Requests map[string]*RequestResult `json:"requests,omitempty"`
 	// Examples holds the first error text of each kind.
-	Examples map[ErrorKind]string `json:"examples,omitempty"`
+	Examples map[errkind.Kind]string `json:"examples,omitempty"`
 	// Series is the course of the run: one entry for each second of the
 	// measured window, by completion. The last may be a part of a second.
 	Series []Second `json:"series,omitempty"`
@@ -88,9 +89,9 @@ type Second struct {
 // NewCounts returns counts of nothing, to be recorded into.
 func NewCounts() Counts {
 	return Counts{
-		Errored:  map[ErrorKind]int64{},
+		Errored:  map[errkind.Kind]int64{},
 		Statuses: map[int]int64{},
-		Examples: map[ErrorKind]string{},
+		Examples: map[errkind.Kind]string{},
 		Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
 	}
 }
@@ -132,7 +133,7 @@ func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error
 }
 
 func (c *Counts) errored(service time.Duration, out *Outcome, err error) {
-	kind := KindOf(err)
+	kind := errkind.Of(err)
 	c.Errored[kind]++
 	if _, known := c.Examples[kind]; !known {
 		c.Examples[kind] = clip(err.Error())

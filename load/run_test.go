@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/errkind"
 	"contend/pace"
 	"contend/setting"
 )
@@ -204,15 +205,15 @@ func TestStuckIteration(t *testing.T) {
 
 func TestTimeoutAndErrorKinds(t *testing.T) {
 	r := inBubble(t, sleeper(time.Second), Plan{VUs: 2, Duration: time.Second, Timeout: 100 * time.Millisecond})
-	if r.Errored[Timeout] != 20 || r.Completed != 0 {
+	if r.Errored[errkind.Timeout] != 20 || r.Completed != 0 {
 		t.Errorf("errored %v, completed %d; want 20 timeouts", r.Errored, r.Completed)
 	}
 	refused := Func(func(context.Context) (Outcome, error) {
 		time.Sleep(time.Millisecond)
-		return Outcome{}, &Error{Kind: KindOf(syscall.ECONNREFUSED), Err: errors.New("nobody there")}
+		return Outcome{}, &errkind.Error{Kind: errkind.Of(syscall.ECONNREFUSED), Err: errors.New("nobody there")}
 	})
 	r = inBubble(t, refused, Plan{VUs: 1, Iterations: 5})
-	if r.Errored[Refused] != 5 || r.Examples[Refused] != "nobody there" {
+	if r.Errored[errkind.Refused] != 5 || r.Examples[errkind.Refused] != "nobody there" {
 		t.Errorf("errored %v, examples %v", r.Errored, r.Examples)
 	}
 }

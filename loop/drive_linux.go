@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"contend/errkind"
 	"contend/internal/epoll"
 	"contend/load"
 )
@@ -72,7 +73,7 @@ func (l *Loop) prepare(s *load.Shard) error {
 		done:    done,
 		crowded: l.crowded,
 	}
-	l.late = &load.Error{Kind: load.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
+	l.late = &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
 	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
 		l.shortly = 10 // a nearer timer would cost more than the wait
 	}

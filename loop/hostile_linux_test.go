@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
@@ -41,16 +42,16 @@ func TestBrokenServers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		handle func(int, net.Conn)
-		want   load.ErrorKind
+		want   errkind.Kind
 	}{
-		{"never answers", hang, load.Timeout},
-		{"closes in the middle", half(func(c net.Conn) { c.Close() }), load.Closed},
-		{"resets in the middle", half(reset), load.Reset},
-		{"stops in the middle", half(func(c net.Conn) { hang(0, c) }), load.Timeout},
-		{"closes at once", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) }, load.Closed},
+		{"never answers", hang, errkind.Timeout},
+		{"closes in the middle", half(func(c net.Conn) { c.Close() }), errkind.Closed},
+		{"resets in the middle", half(reset), errkind.Reset},
+		{"stops in the middle", half(func(c net.Conn) { hang(0, c) }), errkind.Timeout},
+		{"closes at once", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) }, errkind.Closed},
 		{"garbage", func(_ int, c net.Conn) {
 			requests(c, func(string) bool { fmt.Fprintln(c, "what?"); return true })
-		}, load.Protocol},
+		}, errkind.Protocol},
 		{"endless", func(_ int, c net.Conn) {
 			requests(c, func(string) bool {
 				fmt.Fprintln(c, "0 1000000000000000000")
@@ -60,7 +61,7 @@ func TestBrokenServers(t *testing.T) {
 					}
 				}
 			})
-		}, load.Timeout},
+		}, errkind.Timeout},
 		{"one byte at a time", func(_ int, c net.Conn) {
 			requests(c, func(string) bool {
 				for range 1000 {
@@ -71,13 +72,13 @@ func TestBrokenServers(t *testing.T) {
 				}
 				return false
 			})
-		}, load.Timeout},
+		}, errkind.Timeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
 				s := serve(t, "tcp", tt.handle)
 				plan := load.Plan{VUs: 3, Iterations: 6, Timeout: testenv.Patience}
-				if tt.want == load.Timeout {
+				if tt.want == errkind.Timeout {
 					plan.Timeout = 50 * time.Millisecond
 				}
 				start := time.Now()
@@ -144,7 +145,7 @@ func TestTimeoutsAmongCrowds(t *testing.T) {
 	plan := load.Plan{VUs: 2, Timeout: 100 * time.Millisecond, Grace: testenv.Patience}
 	plan.Pacer, plan.Iterations = pace.Constant(20), 6 // one times out amid another's answer
 	r := run(t, s.config(func([]int) Conversation { return &fed{lines: &lines{}, feeds: &feeds} }), plan)
-	if n := r.Errored[load.Timeout]; n < 2 || n+r.Dropped != 6 {
+	if n := r.Errored[errkind.Timeout]; n < 2 || n+r.Dropped != 6 {
 		t.Errorf("%d time out and %d are dropped, want 6 in all: %v", n, r.Dropped, r.Errored)
 	}
 }
@@ -198,7 +199,7 @@ func TestTimeoutsAmongFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Errored[load.Timeout] == 0 || r.ErroredTotal() == r.Errored[load.Timeout] {
+	if r.Errored[errkind.Timeout] == 0 || r.ErroredTotal() == r.Errored[errkind.Timeout] {
 		t.Errorf("%v: want one that timed out among failures", r.Errored)
 	}
 }
@@ -216,14 +217,14 @@ func TestRefused(t *testing.T) {
 			c.Address, c.CloseEach = address, each
 			start := time.Now()
 			r := run(t, c, plan)
-			if n := r.Errored[load.Refused]; n == 0 || n+r.Dropped != r.Planned {
+			if n := r.Errored[errkind.Refused]; n == 0 || n+r.Dropped != r.Planned {
 				t.Errorf("%d of %d refused: %v", n, r.Planned, r.Examples)
 			}
 			if took := time.Since(start); took > testenv.Patience {
 				t.Errorf("took %v", took)
 			}
 			want := "dial tcp " + address + ": connect: connection refused"
-			if got := r.Examples[load.Refused]; got != want {
+			if got := r.Examples[errkind.Refused]; got != want {
 				t.Errorf("error is %q, want %q", got, want)
 			}
 		}
@@ -233,7 +234,7 @@ func TestRefused(t *testing.T) {
 func TestNoSocket(t *testing.T) {
 	c := Config{Network: "unix", Address: t.TempDir() + "/none", New: plain}
 	r := run(t, c, load.Plan{VUs: 1, Iterations: 3})
-	if r.Errored[load.Dial] != 3 {
+	if r.Errored[errkind.Dial] != 3 {
 		t.Errorf("errors are %v, want 3 of kind dial", r.Errored)
 	}
 }
@@ -241,7 +242,7 @@ func TestNoSocket(t *testing.T) {
 func TestUnknownName(t *testing.T) {
 	c := Config{Network: "tcp", Address: "no-such-name.invalid:1", New: plain}
 	r := run(t, c, load.Plan{VUs: 1, Iterations: 3})
-	if r.Errored[load.DNS] != 3 {
+	if r.Errored[errkind.DNS] != 3 {
 		t.Errorf("errors are %v, want 3 of kind dns", r.Errored)
 	}
 }
@@ -324,7 +325,7 @@ func TestCancel(t *testing.T) {
 	r := run(t, c, plan)
 	// Slot 0 runs into its timeout at 50, 100, 150, 200 and 250 ms; on a busy machine
 	// later, and others do, too.
-	if n := r.Errored[load.Timeout]; n < 2 || int(n) != cancelled || n != r.ErroredTotal() {
+	if n := r.Errored[errkind.Timeout]; n < 2 || int(n) != cancelled || n != r.ErroredTotal() {
 		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
 	}
 	if r.Completed < 100 || s.count() != 1 {
@@ -408,7 +409,7 @@ func TestDeafPeer(t *testing.T) {
 	})
 	c := s.config(func([]int) Conversation { return parrot{&lines{}} })
 	r := run(t, c, load.Plan{VUs: 1, Iterations: 1})
-	if r.Errored[load.Other] != 1 || !strings.Contains(r.Examples[load.Other], "does not read") {
+	if r.Errored[errkind.Other] != 1 || !strings.Contains(r.Examples[errkind.Other], "does not read") {
 		t.Errorf("%v %v", r.Errored, r.Examples)
 	}
 }
@@ -475,7 +476,7 @@ func TestOwnErrorAtEnd(t *testing.T) {
 	s := serve(t, "tcp", func(_ int, c net.Conn) { requests(c, func(string) bool { return false }) })
 	c := s.config(func([]int) Conversation { return &lines{eof: errOwn} })
 	r := run(t, c, load.Plan{VUs: 1, Iterations: 2})
-	if r.Examples[load.Other] != errOwn.Error() {
+	if r.Examples[errkind.Other] != errOwn.Error() {
 		t.Errorf("%v", r.Examples)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 )
@@ -68,7 +69,7 @@ func (c *lines) head(line string, slots Slots) error {
 		return nil
 	}
 	if _, err := fmt.Sscanf(line, "%d %d", &c.slot, &c.body); err != nil || c.slot > 99 {
-		return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("lines: %q is no answer", line)}
+		return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("lines: %q is no answer", line)}
 	}
 	slots.FirstByte(c.slot)
 	c.in = c.body + int64(len(line)) + 1

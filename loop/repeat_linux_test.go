@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/pace"
 )
@@ -21,7 +22,7 @@ type repeating struct {
 	repeats *int
 }
 
-var errNot = &load.Error{Kind: load.Closed, Err: errors.New("not processed")}
+var errNot = &errkind.Error{Kind: errkind.Closed, Err: errors.New("not processed")}
 
 func (c repeating) Repeat(out []byte, slot int) []byte {
 	*c.repeats++
@@ -84,7 +85,7 @@ func TestRepeat(t *testing.T) {
 			for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
 				repeats = 0
 				r := run(t, repeatingConfig(s, &repeats), load.Plan{VUs: 1, Iterations: 12, Pacer: pacer, Timeout: 10 * time.Second})
-				if r.Completed != tt.completed || r.Errored[load.Closed] != 12-tt.completed {
+				if r.Completed != tt.completed || r.Errored[errkind.Closed] != 12-tt.completed {
 					t.Errorf("completed %d, errors %v", r.Completed, r.Errored)
 				}
 				// The last answer may come just before a repeat.
@@ -122,7 +123,7 @@ func TestRepeatTakesItsTime(t *testing.T) {
 		if timeout == time.Minute && (r.Completed != 2 || r.Service.Quantile(0) < wait/2) {
 			t.Errorf("completed %d, the quickest in %v, want 2, %v", r.Completed, r.Service.Quantile(0), wait)
 		}
-		if r.Errored[load.Timeout] < errored {
+		if r.Errored[errkind.Timeout] < errored {
 			t.Errorf("errors %v, want %d late", r.Errored, errored)
 		}
 		s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A Secured conversation is told of each handshake of TLS on its connection,
@@ -28,15 +28,15 @@ func HandshakeError(prefix string, err error) error {
 	err = secureError(prefix+": TLS handshake", err)
 	var alert *net.OpError
 	if errors.As(err, &alert) && alert.Op == "remote error" && alert.Err.Error() == noProtocol.Error() {
-		return &load.Error{Kind: load.Protocol, Err: err}
+		return &errkind.Error{Kind: errkind.Protocol, Err: err}
 	}
 	return err
 }
 
 func secureError(prefix string, err error) error {
 	err = fmt.Errorf("%s: %w", prefix, err)
-	if load.KindOf(err) == load.Other {
-		return &load.Error{Kind: load.TLS, Err: err}
+	if errkind.Of(err) == errkind.Other {
+		return &errkind.Error{Kind: errkind.TLS, Err: err}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
@@ -75,7 +76,7 @@ func TestTLSRefusedByTheConversation(t *testing.T) {
 	_, c := serveTLS(t, "tcp", echo(10))
 	c.New = func([]int) Conversation { return choosy{&lines{}} }
 	r := run(t, c, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
-	if r.Errored[load.Other] != 10 || r.Examples[load.Other] != errOwn.Error() {
+	if r.Errored[errkind.Other] != 10 || r.Examples[errkind.Other] != errOwn.Error() {
 		t.Errorf("errors %v %v", r.Errored, r.Examples)
 	}
 }
@@ -138,7 +139,7 @@ func TestTLSRefused(t *testing.T) {
 	s, c := serveTLS(t, "tcp", echo(3))
 	s.stop()
 	r := run(t, c, load.Plan{VUs: 2, Iterations: 20, Timeout: 10 * time.Second})
-	if r.Errored[load.Refused] != 20 {
+	if r.Errored[errkind.Refused] != 20 {
 		t.Errorf("errors %v %v", r.Errored, r.Examples)
 	}
 }
@@ -147,15 +148,15 @@ func TestHandshakeErrorKinds(t *testing.T) {
 	remote := func(alert error) error { return &net.OpError{Op: "remote error", Err: alert} }
 	for _, tt := range []struct {
 		err  error
-		want load.ErrorKind
+		want errkind.Kind
 	}{
-		{remote(noProtocol), load.Protocol},
-		{remote(tls.AlertError(40)), load.TLS},
-		{errors.New("anything"), load.TLS},
-		{context.DeadlineExceeded, load.Timeout},
-		{net.ErrClosed, load.Closed},
+		{remote(noProtocol), errkind.Protocol},
+		{remote(tls.AlertError(40)), errkind.TLS},
+		{errors.New("anything"), errkind.TLS},
+		{context.DeadlineExceeded, errkind.Timeout},
+		{net.ErrClosed, errkind.Closed},
 	} {
-		if got := load.KindOf(HandshakeError("loop", tt.err)); got != tt.want {
+		if got := errkind.Of(HandshakeError("loop", tt.err)); got != tt.want {
 			t.Errorf("%v is of kind %v, want %v", tt.err, got, tt.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 	"contend/load"
 	"contend/metric"
@@ -25,7 +26,7 @@ func recorded(unit time.Duration) *hist.Histogram {
 func result() *load.Result {
 	r := &load.Result{Duration: 2 * time.Second, ThroughputPerSec: 500, Counts: load.NewCounts()}
 	r.Planned, r.Completed, r.Failed, r.Dropped, r.Unfinished, r.Ops = 230, 200, 7, 11, 3, 1000
-	r.Errored = map[load.ErrorKind]int64{load.Timeout: 4, load.Reset: 5}
+	r.Errored = map[errkind.Kind]int64{errkind.Timeout: 4, errkind.Reset: 5}
 	r.BytesIn, r.BytesOut = 8000, 3000
 	r.GeneratorCPUSec, r.Server = 0.5, &load.Usage{CPUSec: 0.25, RSSBytes: 5000}
 	r.Response, r.Service, r.StartLag = recorded(100), recorded(10), recorded(1)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
@@ -150,8 +151,8 @@ func TestOpenMistakes(t *testing.T) {
 // A gRPC server that is not there is not a mistake in the words.
 func TestUnreachableGRPC(t *testing.T) {
 	opened, err := Opener{}.Open(t.Context(), At("grpc://"+testenv.HeldAddress(t)+"/s/m"))
-	var reached *load.Error
-	if !errors.As(err, &reached) || reached.Kind != load.Refused || opened != nil {
+	var reached *errkind.Error
+	if !errors.As(err, &reached) || reached.Kind != errkind.Refused || opened != nil {
 		t.Errorf("opened %v, error %v; want kind refused", opened, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 )
 
@@ -137,17 +138,17 @@ func (r *AB) count() abCounts {
 	ended := r.Result.Completed + r.Result.Failed
 	for kind, count := range r.Result.Errored {
 		switch kind {
-		case load.DNS, load.Dial, load.PortsExhausted, load.TLS, load.Refused:
+		case errkind.DNS, errkind.Dial, errkind.PortsExhausted, errkind.TLS, errkind.Refused:
 			n.connect += count
-		case load.Reset, load.Closed, load.Timeout:
+		case errkind.Reset, errkind.Closed, errkind.Timeout:
 			n.receive += count
 		default:
 			n.exceptions += count
 		}
 	}
 	if r.Strict {
-		closed := r.Result.Errored[load.Closed] // which ab calls complete
-		n.complete = ended + closed + r.Result.Errored[load.Reset] + n.exceptions
+		closed := r.Result.Errored[errkind.Closed] // which ab calls complete
+		n.complete = ended + closed + r.Result.Errored[errkind.Reset] + n.exceptions
 		n.receive, n.length = n.receive-closed, r.OtherLength
 		n.failed = n.connect + n.receive + n.length + n.exceptions
 		return n
@@ -199,7 +200,7 @@ func (r *AB) summary(b *bytes.Buffer) {
 		}
 		abCause(b, cause, f.Count, f.Example)
 	}
-	for _, kind := range load.ErrorKinds() {
+	for _, kind := range errkind.All() {
 		if count := r.Result.Errored[kind]; count > 0 {
 			abCause(b, string(kind), count, r.Result.Examples[kind])
 		}

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/report"
 )
@@ -59,11 +60,11 @@ func abForms() map[string]*report.AB {
 			Statuses: map[int]int64{200: 320, 503: 40},
 			Faults: []load.Fault{{Status: 503, Count: 40, Example: "HTTP/1.0 503 Service\x1b Unavailable\r\nA: b\r\n\r\nbusy"},
 				{Check: "length", Count: 20}},
-			Errored:  map[load.ErrorKind]int64{load.Refused: 1, load.Closed: 16, load.Reset: 2, load.Timeout: 20, load.Protocol: 1},
-			Examples: map[load.ErrorKind]string{load.Refused: "connection refused"},
+			Errored:  map[errkind.Kind]int64{errkind.Refused: 1, errkind.Closed: 16, errkind.Reset: 2, errkind.Timeout: 20, errkind.Protocol: 1},
+			Examples: map[errkind.Kind]string{errkind.Refused: "connection refused"},
 		},
 	}
-	nothing := load.Result{Duration: time.Millisecond, Counts: load.Counts{Planned: 13, Unfinished: 2, Errored: map[load.ErrorKind]int64{load.Refused: 11}}}
+	nothing := load.Result{Duration: time.Millisecond, Counts: load.Counts{Planned: 13, Unfinished: 2, Errored: map[errkind.Kind]int64{errkind.Refused: 11}}}
 
 	forms := map[string]*report.AB{
 		"kept": form(right, 300, false), "strict": form(right, 300, true), "tls": form(right, 300, true),

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 	"contend/load"
 	"contend/metric"
@@ -43,7 +44,7 @@ func closedResult(target string, vus int, n int64) *load.Result {
 		Plan:    load.Plan{VUs: vus, Duration: window, Warmup: time.Second, Timeout: 5 * time.Second, Seed: 1},
 		Stopped: load.StoppedByDuration,
 		Counts: load.Counts{
-			Planned: n, Completed: n, Ops: n, Errored: map[load.ErrorKind]int64{},
+			Planned: n, Completed: n, Ops: n, Errored: map[errkind.Kind]int64{},
 			Response: spread(n, mean/2, mean*3/2), Service: spread(n, mean/2, mean*3/2), StartLag: spread(n, 0, 1000),
 			BytesIn: 120 * n, BytesOut: 80 * n,
 		},
@@ -61,10 +62,10 @@ func runDocument(r *load.Result) *report.Document {
 func closedRun() *report.Document {
 	r := closedResult("http://127.0.0.1:8080/status?a=1&b=2", 50, 800)
 	r.Planned, r.Failed, r.Unfinished = 880, 25, 5
-	r.Errored = map[load.ErrorKind]int64{load.Timeout: 40, load.Reset: 10}
-	r.Examples = map[load.ErrorKind]string{
-		load.Timeout: "Get \"http://127.0.0.1:8080/status\": context deadline exceeded",
-		load.Reset:   "read tcp 127.0.0.1:40000->127.0.0.1:8080: read: connection reset by peer",
+	r.Errored = map[errkind.Kind]int64{errkind.Timeout: 40, errkind.Reset: 10}
+	r.Examples = map[errkind.Kind]string{
+		errkind.Timeout: "Get \"http://127.0.0.1:8080/status\": context deadline exceeded",
+		errkind.Reset:   "read tcp 127.0.0.1:40000->127.0.0.1:8080: read: connection reset by peer",
 	}
 	r.Statuses = map[int]int64{200: 800, 503: 25}
 	r.FailedService, r.ErroredService = spread(25, 90*time.Microsecond, 400*time.Microsecond), spread(50, time.Second, 5*time.Second)
@@ -86,8 +87,8 @@ func openRun() *report.Document {
 
 func nothingSucceeded() *report.Document {
 	r := closedResult("http://127.0.0.1:1/", 1, 0)
-	r.Planned, r.Errored, r.GeneratorCPUSec = 3, map[load.ErrorKind]int64{load.Refused: 3}, 0.01
-	r.Examples = map[load.ErrorKind]string{load.Refused: "dial tcp 127.0.0.1:1: connect: connection refused"}
+	r.Planned, r.Errored, r.GeneratorCPUSec = 3, map[errkind.Kind]int64{errkind.Refused: 3}, 0.01
+	r.Examples = map[errkind.Kind]string{errkind.Refused: "dial tcp 127.0.0.1:1: connect: connection refused"}
 	r.ErroredService = spread(3, 40*time.Microsecond, 60*time.Microsecond)
 	return runDocument(r)
 }
@@ -164,7 +165,7 @@ func roundOf(t *trial.Trials, name string, level, round int, a arm) {
 		Stopped: load.StoppedByDuration,
 		Counts: load.Counts{
 			Planned: a.completed + a.failed, Completed: a.completed, Failed: a.failed, Ops: a.completed,
-			Errored: map[load.ErrorKind]int64{}, Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
+			Errored: map[errkind.Kind]int64{}, Response: hist.New(), Service: hist.New(), StartLag: hist.New(),
 		},
 		Cost: load.Cost{GeneratorCPUSec: a.generatorSec, GeneratorCores: 2,
 			Server: &load.Usage{CPUSec: a.serverNS * float64(a.completed) / 1e9, RSSBytes: 20 << 20, Threads: 8}},
@@ -272,7 +273,7 @@ func unnamed() *report.Document {
 	d := document("sweep")
 	c := sweepOf("", []int{1, 2}, []int64{6500, 9000})
 	for _, v := range c.Visits {
-		v.Target, v.Planned, v.Errored = "http://127.0.0.1:8080/", v.Completed+1, map[load.ErrorKind]int64{load.Reset: 1}
+		v.Target, v.Planned, v.Errored = "http://127.0.0.1:8080/", v.Completed+1, map[errkind.Kind]int64{errkind.Reset: 1}
 	}
 	c.Derive()
 	d.AddCurve(report.Place{}, c)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/metric"
 	"contend/report"
@@ -128,8 +129,8 @@ func TestMarkdownTable(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	hostile := "\x1b]0;title\a\x1b[2J\u202e\u009b1m|`<b>\xff %s %!d\r\nnext"
 	r := closedResult("http://host/"+hostile, 1, 10)
-	r.Planned, r.Errored = 11, map[load.ErrorKind]int64{load.ErrorKind(hostile): 1}
-	r.Examples = map[load.ErrorKind]string{load.ErrorKind(hostile): strings.Repeat(hostile, 1000)}
+	r.Planned, r.Errored = 11, map[errkind.Kind]int64{errkind.Kind(hostile): 1}
+	r.Examples = map[errkind.Kind]string{errkind.Kind(hostile): strings.Repeat(hostile, 1000)}
 	r.Stopped = load.StopReason(hostile)
 	single := runDocument(r)
 	single.Environment.CPU, single.Environment.Kernel, single.Version = hostile, hostile, hostile

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/metric"
 )
@@ -109,7 +110,7 @@ const longestExample = 120
 // version after them.
 func errorTable(r *load.Result) table {
 	t := table{columns: []string{"errored", "count", "first example"}}
-	kinds := load.ErrorKinds()
+	kinds := errkind.All()
 	for _, kind := range slices.Sorted(maps.Keys(r.Errored)) {
 		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)

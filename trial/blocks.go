@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/metric"
 )
@@ -49,7 +50,7 @@ func (r row) cell() Cell {
 		Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec},
 	}}
 	if r.Errored > 0 {
-		c.Errored = map[load.ErrorKind]int64{"": r.Errored}
+		c.Errored = map[errkind.Kind]int64{"": r.Errored}
 	}
 	if r.ServerCPUSec > 0 {
 		c.Server = &load.Usage{CPUSec: r.ServerCPUSec}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/http"
 	"contend/report"
@@ -90,12 +91,12 @@ const abMaxFailures = 10
 // users have waited for the timeout in vain.
 func (t *abTally) failed(err error) {
 	t.errored++
-	switch load.KindOf(err) {
-	case load.Timeout:
+	switch errkind.Of(err) {
+	case errkind.Timeout:
 		t.streak++
-	case load.DNS, load.Dial, load.PortsExhausted, load.Refused:
+	case errkind.DNS, errkind.Dial, errkind.PortsExhausted, errkind.Refused:
 		t.unconnected++
-	case load.Closed:
+	case errkind.Closed:
 		if t.length > 0 && !t.job.form.VariableLength {
 			t.otherLength++ // an empty one, to ab
 		}

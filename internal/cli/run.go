@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"
@@ -100,7 +101,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	}
 	opener.VUs, opener.Seed, opener.OwnCores = plan.VUs, plan.Seed, a.pins.ownCores()
 	opened, err := opener.Open(ctx, target)
-	var unreachable *load.Error
+	var unreachable *errkind.Error
 	switch {
 	case ctx.Err() != nil:
 		err = interrupted()

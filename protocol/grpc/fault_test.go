@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -55,21 +56,21 @@ func TestUnreachable(t *testing.T) {
 		name    string
 		address string
 		tls     wire.TLS
-		want    load.ErrorKind
+		want    errkind.Kind
 	}{
-		{"refused", testenv.HeldAddress(t), wire.TLS{}, load.Refused},
-		{"refused, TLS", testenv.HeldAddress(t), secure, load.Refused},
-		{"unknown name", "no-such-host.invalid:1", wire.TLS{}, load.DNS},
-		{"closes", wiretest.Listen(t, closes), wire.TLS{}, load.Closed},
-		{"closes after the preface", wiretest.Listen(t, greeted(closes)), wire.TLS{}, load.Closed},
-		{"resets", wiretest.Listen(t, greeted(reset)), wire.TLS{}, load.Reset},
-		{"garbage", wiretest.Listen(t, greeted(garbage)), wire.TLS{}, load.Protocol},
-		{"garbage, TLS", wiretest.Listen(t, greeted(garbage)), secure, load.TLS},
-		{"HTTP/1.1", httpServer(t, false), wire.TLS{}, load.Protocol},
-		{"silence", wiretest.Listen(t, silence), wire.TLS{}, load.Timeout},
-		{"silence, TLS", wiretest.Listen(t, silence), secure, load.Timeout},
-		{"TLS to a plain port", plain, secure, load.TLS},
-		{"plain to a TLS port", secured, wire.TLS{}, load.Closed},
+		{"refused", testenv.HeldAddress(t), wire.TLS{}, errkind.Refused},
+		{"refused, TLS", testenv.HeldAddress(t), secure, errkind.Refused},
+		{"unknown name", "no-such-host.invalid:1", wire.TLS{}, errkind.DNS},
+		{"closes", wiretest.Listen(t, closes), wire.TLS{}, errkind.Closed},
+		{"closes after the preface", wiretest.Listen(t, greeted(closes)), wire.TLS{}, errkind.Closed},
+		{"resets", wiretest.Listen(t, greeted(reset)), wire.TLS{}, errkind.Reset},
+		{"garbage", wiretest.Listen(t, greeted(garbage)), wire.TLS{}, errkind.Protocol},
+		{"garbage, TLS", wiretest.Listen(t, greeted(garbage)), secure, errkind.TLS},
+		{"HTTP/1.1", httpServer(t, false), wire.TLS{}, errkind.Protocol},
+		{"silence", wiretest.Listen(t, silence), wire.TLS{}, errkind.Timeout},
+		{"silence, TLS", wiretest.Listen(t, silence), secure, errkind.Timeout},
+		{"TLS to a plain port", plain, secure, errkind.TLS},
+		{"plain to a TLS port", secured, wire.TLS{}, errkind.Closed},
 	} {
 		for _, mode := range modes() {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestUnreachable(t *testing.T) {
 					cfg.URL = "grpcs://" + test.address + methodPath
 				}
 				patience := untilTimeout(test.want)
-				if test.want != load.Timeout || mode == wire.PerIteration { // others wait connectWait
+				if test.want != errkind.Timeout || mode == wire.PerIteration { // others wait connectWait
 					vu := newVU(t, open(t, cfg), 0)
 					vu.(load.TimeoutSetter).SetTimeout(patience)
 					_, err := vu.Do(t.Context())
@@ -100,8 +101,8 @@ func TestUnreachable(t *testing.T) {
 
 // untilTimeout is the timeout where an error is to be of a kind: short only where it
 // is to be a timeout.
-func untilTimeout(want load.ErrorKind) time.Duration {
-	if want == load.Timeout {
+func untilTimeout(want errkind.Kind) time.Duration {
+	if want == errkind.Timeout {
 		return 100 * time.Millisecond
 	}
 	return testenv.Patience
@@ -109,10 +110,10 @@ func untilTimeout(want load.ErrorKind) time.Duration {
 
 // checkUnreachable is checkKind; a server that closes with something unread in
 // its buffer resets, or not, as the kernel has it.
-func checkUnreachable(t *testing.T, err error, want load.ErrorKind) {
+func checkUnreachable(t *testing.T, err error, want errkind.Kind) {
 	t.Helper()
-	if want == load.Closed && load.KindOf(err) == load.Reset {
-		want = load.Reset
+	if want == errkind.Closed && errkind.Of(err) == errkind.Reset {
+		want = errkind.Reset
 	}
 	checkKind(t, err, want)
 }
@@ -122,9 +123,9 @@ func checkUnreachable(t *testing.T, err error, want load.ErrorKind) {
 func TestSilentAtStart(t *testing.T) {
 	for _, test := range []struct {
 		protos []string
-		want   load.ErrorKind
+		want   errkind.Kind
 	}{
-		{nil, load.Timeout},
+		{nil, errkind.Timeout},
 		{[]string{"testdata/counter.proto"}, ""},
 	} {
 		t.Run(strings.Join(test.protos, ""), func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestSilentAtStart(t *testing.T) {
 				defer target.Close()
 				plan := load.Plan{VUs: 1280, Duration: 50 * time.Millisecond, Timeout: 20 * time.Millisecond}
 				result, err := load.Run(t.Context(), "silent", byCalls{target}, plan)
-				if err != nil || result.Errored[load.Timeout] == 0 {
+				if err != nil || result.Errored[errkind.Timeout] == 0 {
 					t.Errorf("got %+v, %v; want timeouts", result, err)
 				}
 			}
@@ -170,7 +171,7 @@ func httpServer(t *testing.T, h2c bool) string {
 func TestNotGRPC(t *testing.T) {
 	address := httpServer(t, true)
 	_, err := newVU(t, open(t, config(address, wire.Shared)), 0).Do(t.Context())
-	checkKind(t, err, load.Protocol)
+	checkKind(t, err, errkind.Protocol)
 }
 
 // frames is a server that shakes hands and then does with each request what
@@ -200,18 +201,18 @@ func TestFaultsInCall(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		answer func(framer *http2.Framer, conn net.Conn, stream uint32)
-		want   load.ErrorKind
+		want   errkind.Kind
 	}{
-		{"connection closed", func(_ *http2.Framer, conn net.Conn, _ uint32) { conn.(*net.TCPConn).CloseWrite() }, load.Closed},
-		{"connection reset", func(_ *http2.Framer, conn net.Conn, _ uint32) { reset(conn); conn.Close() }, load.Reset},
-		{"garbage", func(_ *http2.Framer, conn net.Conn, _ uint32) { io.WriteString(conn, "no frame of any kind, and long") }, load.Protocol},
-		{"stream reset", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteRSTStream(stream, http2.ErrCodeInternal) }, load.Reset},
+		{"connection closed", func(_ *http2.Framer, conn net.Conn, _ uint32) { conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
+		{"connection reset", func(_ *http2.Framer, conn net.Conn, _ uint32) { reset(conn); conn.Close() }, errkind.Reset},
+		{"garbage", func(_ *http2.Framer, conn net.Conn, _ uint32) { io.WriteString(conn, "no frame of any kind, and long") }, errkind.Protocol},
+		{"stream reset", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteRSTStream(stream, http2.ErrCodeInternal) }, errkind.Reset},
 		{"goaway, then closed", func(f *http2.Framer, conn net.Conn, stream uint32) {
 			f.WriteGoAway(stream, http2.ErrCodeNo, nil)
 			conn.(*net.TCPConn).CloseWrite()
-		}, load.Closed},
-		{"data without status", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteData(stream, true, nil) }, load.Protocol},
-		{"silence", func(*http2.Framer, net.Conn, uint32) {}, load.Timeout},
+		}, errkind.Closed},
+		{"data without status", func(f *http2.Framer, _ net.Conn, stream uint32) { f.WriteData(stream, true, nil) }, errkind.Protocol},
+		{"silence", func(*http2.Framer, net.Conn, uint32) {}, errkind.Timeout},
 	} {
 		for _, mode := range modes() {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
@@ -245,10 +246,10 @@ func TestRestart(t *testing.T) {
 			start := time.Now()
 			for refused == 0 || time.Since(start) < 3*reconnectPause {
 				_, err := vu.Do(t.Context())
-				switch load.KindOf(err) {
-				case load.Refused:
+				switch errkind.Of(err) {
+				case errkind.Refused:
 					refused++
-				case load.Closed, load.Reset: // the first, if the loss was not noticed before
+				case errkind.Closed, errkind.Reset: // the first, if the loss was not noticed before
 				default:
 					t.Errorf("while away: %v", err)
 				}
@@ -283,11 +284,11 @@ func TestAwayAndPatient(t *testing.T) {
 	}
 	vu.(load.TimeoutSetter).SetTimeout(time.Millisecond)
 	_, err := vu.Do(t.Context())
-	if kind := load.KindOf(err); kind != load.Timeout && kind != load.Refused {
+	if kind := errkind.Of(err); kind != errkind.Timeout && kind != errkind.Refused {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = vu.Do(ctx)
-	checkKind(t, err, load.Cancelled)
+	checkKind(t, err, errkind.Cancelled)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -51,50 +52,50 @@ func (p peer) message(flag byte, length uint32, there string) error {
 var hostilePeers = []struct {
 	name   string
 	answer func(p peer)
-	want   load.ErrorKind
+	want   errkind.Kind
 }{
-	{"silence", func(peer) {}, load.Timeout},
-	{"headers only", func(p peer) { p.begin() }, load.Timeout},
-	{"half a message", func(p peer) { p.begin(); p.message(0, 10, "half") }, load.Timeout},
-	{"half a message and closed", func(p peer) { p.begin(); p.message(0, 10, "half"); p.conn.(*net.TCPConn).CloseWrite() }, load.Closed},
-	{"half a message and the end", func(p peer) { p.begin(); p.message(0, 10, "half"); p.WriteData(p.stream, true, nil) }, load.Protocol},
-	{"closed", func(p peer) { p.begin(); p.conn.(*net.TCPConn).CloseWrite() }, load.Closed},
-	{"reset", func(p peer) { p.begin(); reset(p.conn); p.conn.Close() }, load.Reset},
-	{"stream reset", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeInternal) }, load.Reset},
-	{"stream reset, out of calm", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeEnhanceYourCalm) }, load.Reset},
+	{"silence", func(peer) {}, errkind.Timeout},
+	{"headers only", func(p peer) { p.begin() }, errkind.Timeout},
+	{"half a message", func(p peer) { p.begin(); p.message(0, 10, "half") }, errkind.Timeout},
+	{"half a message and closed", func(p peer) { p.begin(); p.message(0, 10, "half"); p.conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
+	{"half a message and the end", func(p peer) { p.begin(); p.message(0, 10, "half"); p.WriteData(p.stream, true, nil) }, errkind.Protocol},
+	{"closed", func(p peer) { p.begin(); p.conn.(*net.TCPConn).CloseWrite() }, errkind.Closed},
+	{"reset", func(p peer) { p.begin(); reset(p.conn); p.conn.Close() }, errkind.Reset},
+	{"stream reset", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeInternal) }, errkind.Reset},
+	{"stream reset, out of calm", func(p peer) { p.begin(); p.WriteRSTStream(p.stream, http2.ErrCodeEnhanceYourCalm) }, errkind.Reset},
 	{"goaway in mid-stream, then closed", func(p peer) {
 		p.begin()
 		p.WriteGoAway(p.stream, http2.ErrCodeNo, nil)
 		p.conn.(*net.TCPConn).CloseWrite()
-	}, load.Closed},
-	{"goaway in mid-stream, then silence", func(p peer) { p.begin(); p.WriteGoAway(p.stream, http2.ErrCodeNo, nil) }, load.Timeout},
-	{"garbage", func(p peer) { p.begin(); io.WriteString(p.conn, strings.Repeat("no frame of any kind", 100)) }, load.Protocol},
-	{"too large", func(p peer) { p.begin(); p.message(0, 5<<20, "") }, load.Protocol},
-	{"larger than anything", func(p peer) { p.begin(); p.message(0, 1<<32-1, "") }, load.Protocol},
-	{"compressed by nobody knows what", func(p peer) { p.begin(); p.message(1, 4, "four") }, load.Protocol},
-	{"a status that is no number", func(p peer) { p.begin(); p.headers(true, "grpc-status", "fine") }, load.Protocol},
+	}, errkind.Closed},
+	{"goaway in mid-stream, then silence", func(p peer) { p.begin(); p.WriteGoAway(p.stream, http2.ErrCodeNo, nil) }, errkind.Timeout},
+	{"garbage", func(p peer) { p.begin(); io.WriteString(p.conn, strings.Repeat("no frame of any kind", 100)) }, errkind.Protocol},
+	{"too large", func(p peer) { p.begin(); p.message(0, 5<<20, "") }, errkind.Protocol},
+	{"larger than anything", func(p peer) { p.begin(); p.message(0, 1<<32-1, "") }, errkind.Protocol},
+	{"compressed by nobody knows what", func(p peer) { p.begin(); p.message(1, 4, "four") }, errkind.Protocol},
+	{"a status that is no number", func(p peer) { p.begin(); p.headers(true, "grpc-status", "fine") }, errkind.Protocol},
 	{"HTML", func(p peer) {
 		p.headers(false, ":status", "200", "content-type", "text/html")
 		p.WriteData(p.stream, true, []byte("<html>"))
-	}, load.Protocol},
-	{"HTTP 503", func(p peer) { p.headers(true, ":status", "503") }, load.Protocol},
+	}, errkind.Protocol},
+	{"HTTP 503", func(p peer) { p.headers(true, ":status", "503") }, errkind.Protocol},
 	{"endless headers", func(p peer) {
 		p.WriteHeaders(http2.HeadersFrameParam{StreamID: p.stream, BlockFragment: block(":status", "200")})
 		for p.WriteContinuation(p.stream, false, block("a", strings.Repeat("~", 8000))) == nil {
 		}
-	}, load.Protocol},
+	}, errkind.Protocol},
 	{"a byte at a time", func(p peer) {
 		p.begin()
 		p.message(0, 1000, "")
 		for p.WriteData(p.stream, false, []byte("x")) == nil {
 			time.Sleep(5 * time.Millisecond)
 		}
-	}, load.Timeout},
+	}, errkind.Timeout},
 	{"pings", func(p peer) {
 		for p.WritePing(false, [8]byte{}) == nil {
 			time.Sleep(time.Millisecond)
 		}
-	}, load.Timeout},
+	}, errkind.Timeout},
 }
 
 type hostileCall struct {
@@ -124,7 +125,7 @@ func TestHostile(t *testing.T) {
 				t.Parallel()
 				vu := newVU(t, open(t, call.config(hostile(t, test.answer))), 0)
 				timeout := 10 * time.Second
-				if test.want == load.Timeout {
+				if test.want == errkind.Timeout {
 					timeout = 40 * time.Millisecond
 				}
 				vu.(load.TimeoutSetter).SetTimeout(timeout)
@@ -148,7 +149,7 @@ func TestHostileRun(t *testing.T) {
 	peers := append(hostilePeers[:len(hostilePeers):len(hostilePeers)], struct {
 		name   string
 		answer func(p peer)
-		want   load.ErrorKind
+		want   errkind.Kind
 	}{"endless stream", func(p peer) {
 		p.begin()
 		for p.message(0, 2, "xx") == nil {
@@ -200,7 +201,7 @@ func TestNeverReads(t *testing.T) {
 	vu := newVU(t, open(t, cfg), 0)
 	vu.(load.TimeoutSetter).SetTimeout(50 * time.Millisecond)
 	_, err := vu.Do(t.Context())
-	checkKind(t, err, load.Timeout)
+	checkKind(t, err, errkind.Timeout)
 }
 
 // A stream that the server drains with GOAWAY is finished; the next call goes

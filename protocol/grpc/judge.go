@@ -11,13 +11,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"contend/errkind"
 	"contend/load"
 )
 
 // judge tells a status that the server sent (an answer) from one that grpc-go
 // made up because there was none (an error).
 func (c *caller) judge(ctx context.Context, l *link, err error) (load.Outcome, error) {
-	var known *load.Error
+	var known *errkind.Error
 	if errors.As(err, &known) {
 		return load.Outcome{}, err
 	}
@@ -29,20 +30,20 @@ func (c *caller) judge(ctx context.Context, l *link, err error) (load.Outcome, e
 		if c.apart { // the server's status, or its reset of the stream, which stands for it
 			return c.answer(st.Code(), st.Message()), nil
 		}
-		return load.Outcome{}, &load.Error{Kind: load.Timeout, Err: err}
+		return load.Outcome{}, &errkind.Error{Kind: errkind.Timeout, Err: err}
 	}
 	if c.trailersOnly() {
 		return c.answer(st.Code(), st.Message()), nil
 	}
 	if kind, local := madeUp(st, l); local {
-		return load.Outcome{}, &load.Error{Kind: kind, Err: err}
+		return load.Outcome{}, &errkind.Error{Kind: kind, Err: err}
 	}
 	return c.answer(st.Code(), st.Message()), nil
 }
 
 // ended is the error of an iteration whose context is done.
 func ended(ctx context.Context, err error) error {
-	return &load.Error{Kind: load.KindOf(ctx.Err()), Err: err}
+	return &errkind.Error{Kind: errkind.Of(ctx.Err()), Err: err}
 }
 
 // trailersOnly reports that the server sent a status and nothing else. Such an
@@ -54,23 +55,23 @@ func (c *caller) trailersOnly() bool { return len(c.trailer.Get("content-type"))
 // madeUp reports that grpc-go made the status up, and its kind. It goes by the
 // texts of grpc-go 1.85, which has no other way to say it; the tests provoke
 // each group. It decides only where trailersOnly did not.
-func madeUp(st *status.Status, l *link) (load.ErrorKind, bool) {
+func madeUp(st *status.Status, l *link) (errkind.Kind, bool) {
 	text := st.Message()
 	switch {
 	case isRefusal(st.Err()):
-		return load.KindOf(l.refused(st.Err())), true
+		return errkind.Of(l.refused(st.Err())), true
 	case st.Code() == codes.Unavailable && hasAnyPrefix(text,
 		"error reading from server: ", "closing transport due to: ", "transport is closing", "the connection is draining",
 		"the stream is rejected because server is draining", "closing connection since the server is not reading",
 		"received goaway", "no active streams left"):
 		return lossKind(text), true
 	case strings.HasPrefix(text, "stream terminated by RST_STREAM"):
-		return load.Reset, true
+		return errkind.Reset, true
 	case hasAnyPrefix(text,
 		"unexpected HTTP status code received from server", "malformed header: ", "transport: malformed ", "transport: received ",
 		"protocol error: ", "a HEADERS frame cannot appear", "peer header list size exceeded", "server closed the stream without sending trailers",
 		"cardinality violation: ", "grpc: ", "unexpected EOF", "received invalid frame", "header list size to send violates"):
-		return load.Protocol, true
+		return errkind.Protocol, true
 	}
 	return "", false
 }
@@ -83,20 +84,20 @@ func isRefusal(err error) bool {
 }
 
 // lossKind is the kind of an established connection's loss.
-func lossKind(text string) load.ErrorKind {
+func lossKind(text string) errkind.Kind {
 	cause, reading := strings.CutPrefix(text, "error reading from server: ")
 	if !reading {
-		return load.Closed
+		return errkind.Closed
 	}
 	if strings.HasPrefix(cause, "remote error: tls: ") {
-		return load.TLS
+		return errkind.TLS
 	}
 	for _, known := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
 		if strings.HasSuffix(cause, known.Error()) {
-			return load.KindOf(known)
+			return errkind.Of(known)
 		}
 	}
-	return load.Protocol // what was read is not HTTP/2
+	return errkind.Protocol // what was read is not HTTP/2
 }
 
 func hasAnyPrefix(text string, prefixes ...string) bool {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 
-	"contend/load"
+	"contend/errkind"
 	"contend/protocol/wire"
 )
 
@@ -139,12 +139,12 @@ func (l *link) connect(ctx context.Context) error {
 	}
 }
 
-// refused returns why the last attempt to connect failed, as a *load.Error.
+// refused returns why the last attempt to connect failed, as a *errkind.Error.
 func (l *link) refused(fallback error) error {
 	if err := l.refusal.Load(); err != nil {
-		return &load.Error{Kind: load.KindOf(*err), Err: *err}
+		return &errkind.Error{Kind: errkind.Of(*err), Err: *err}
 	}
-	return &load.Error{Kind: load.Dial, Err: fallback}
+	return &errkind.Error{Kind: errkind.Dial, Err: fallback}
 }
 
 // nextFailure returns the attempt that the next failure to connect will end.

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"contend/errkind"
 	"contend/h2"
 	"contend/load"
 	"contend/loop"
@@ -127,14 +128,14 @@ func isGRPC(contentType []byte) bool {
 }
 
 func foreign(format string, args ...any) error {
-	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("grpc: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("grpc: "+format, args...)}
 }
 
 var (
-	errExceeded = &load.Error{Kind: load.Timeout, Err: errors.New("grpc: the server ended the call at its deadline")}
-	errNoStatus = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended without trailers")}
-	errCut      = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: the answer ended within a message")}
-	errEmpty    = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: an OK without a message")}
-	errMany     = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: more than one message in the answer to a unary call")}
-	errPacked   = &load.Error{Kind: load.Protocol, Err: errors.New("grpc: a compressed message, which was not asked for")}
+	errExceeded = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("grpc: the server ended the call at its deadline")}
+	errNoStatus = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: the answer ended without trailers")}
+	errCut      = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: the answer ended within a message")}
+	errEmpty    = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: an OK without a message")}
+	errMany     = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: more than one message in the answer to a unary call")}
+	errPacked   = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: a compressed message, which was not asked for")}
 )

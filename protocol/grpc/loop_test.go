@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
@@ -27,7 +28,7 @@ type portable struct{ load.Target }
 // An account is what a run counted.
 type account struct {
 	Completed, Failed int64
-	Errored           map[load.ErrorKind]int64
+	Errored           map[errkind.Kind]int64
 	Statuses          map[int]int64
 	BytesIn, BytesOut int64
 }
@@ -37,7 +38,7 @@ func accountOf(r *load.Result) account {
 		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
 		BytesIn: r.BytesIn, BytesOut: r.BytesOut,
 	}
-	maps.DeleteFunc(a.Errored, func(_ load.ErrorKind, n int64) bool { return n == 0 })
+	maps.DeleteFunc(a.Errored, func(_ errkind.Kind, n int64) bool { return n == 0 })
 	return a
 }
 
@@ -127,9 +128,9 @@ func TestLoopCodes(t *testing.T) {
 				want.Failed = 6
 			}
 			if code == codes.DeadlineExceeded { // that of the call's own deadline
-				want = account{Errored: map[load.ErrorKind]int64{load.Timeout: 6}}
+				want = account{Errored: map[errkind.Kind]int64{errkind.Timeout: 6}}
 			}
-			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[load.Timeout] != want.Errored[load.Timeout] {
+			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[errkind.Timeout] != want.Errored[errkind.Timeout] {
 				t.Errorf("%v where %v is right: %+v", code, expect, got)
 			}
 		}
@@ -214,7 +215,7 @@ func TestLoopTimeout(t *testing.T) {
 	got := overBoth(t, cfg, plan)
 	mu.Lock()
 	defer mu.Unlock()
-	if got.Completed != 5 || got.Errored[load.Timeout] != 5 || told != 20 {
+	if got.Completed != 5 || got.Errored[errkind.Timeout] != 5 || told != 20 {
 		t.Errorf("%+v, the server was told %d times", got, told)
 	}
 }
@@ -226,7 +227,7 @@ func TestLoopHostile(t *testing.T) {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				plan := iterations(1, 3)
-				if test.want == load.Timeout {
+				if test.want == errkind.Timeout {
 					plan.Timeout = 40 * time.Millisecond
 				}
 				result := runOver(t, config(hostile(t, test.answer), mode), load.EventLoop, plan)
@@ -284,7 +285,7 @@ func TestLoopOddities(t *testing.T) {
 
 func TestLoopNotGRPC(t *testing.T) {
 	got := overBoth(t, config(httpServer(t, true), wire.PerVU), iterations(2, 4))
-	if got.Errored[load.Protocol] != 4 {
+	if got.Errored[errkind.Protocol] != 4 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -317,11 +318,11 @@ func TestLoopRestart(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 			defer cancel()
 			stages := []struct {
-				kind load.ErrorKind // of the sample that begins the stage, "" for a right answer
+				kind errkind.Kind // of the sample that begins the stage, "" for a right answer
 				act  func()
 			}{
 				{"", running.Stop},
-				{load.Refused, func() { server.start(t, address, noReflection) }},
+				{errkind.Refused, func() { server.start(t, address, noReflection) }},
 				{"", cancel},
 			}
 			begun := make(chan int, len(stages))
@@ -331,9 +332,9 @@ func TestLoopRestart(t *testing.T) {
 			plan.Sample = func(s load.Sample) {
 				mu.Lock()
 				defer mu.Unlock()
-				kind := load.ErrorKind("")
+				kind := errkind.Kind("")
 				if s.Err != nil {
-					kind = load.KindOf(s.Err)
+					kind = errkind.Of(s.Err)
 				}
 				if next < len(stages) && kind == stages[next].kind {
 					begun <- next

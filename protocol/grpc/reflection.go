@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // The two versions of the reflection service have the same messages, so one
@@ -191,7 +191,7 @@ func reflectionError(ctx context.Context, l *link, err error) error {
 		return ended(ctx, fmt.Errorf("reflection: %w", err))
 	}
 	if kind, local := madeUp(status.Convert(err), l); local {
-		return &load.Error{Kind: kind, Err: fmt.Errorf("reflection: %w", err)}
+		return &errkind.Error{Kind: kind, Err: fmt.Errorf("reflection: %w", err)}
 	}
 	return fmt.Errorf("reflection: %w", err)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -80,7 +81,7 @@ func runThroughRestart(t *testing.T, target *Target, stop, restart func()) {
 		t.Errorf("completed %d, %d after the return, errored %v", result.Completed, vus.after.Load(), result.Errored)
 	}
 	for kind := range result.Errored {
-		if kind != load.Refused && kind != load.Closed && kind != load.Reset {
+		if kind != errkind.Refused && kind != errkind.Closed && kind != errkind.Reset {
 			t.Errorf("errored: %v: %s", kind, result.Examples[kind])
 		}
 	}

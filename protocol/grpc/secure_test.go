@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -53,7 +54,7 @@ func TestMutualTLS(t *testing.T) {
 			vu.(load.TimeoutSetter).SetTimeout(10 * time.Second)
 			_, err = vu.Do(t.Context())
 			// The alert comes after the handshake, and is lost if we write first.
-			if kind := load.KindOf(err); kind != load.TLS && kind != load.Reset {
+			if kind := errkind.Of(err); kind != errkind.TLS && kind != errkind.Reset {
 				t.Errorf("%s, %v: error %v of kind %s", method, cfg.Connections, err, kind)
 			}
 		}
@@ -108,8 +109,8 @@ func TestMaxMessage(t *testing.T) {
 	cfg := chat(address, "Talk", fmt.Sprintf(`{"text": %q}`, strings.Repeat("x", 1000)))
 	for _, test := range []struct {
 		limit int
-		want  load.ErrorKind
-	}{{1003, ""}, {1002, load.Protocol}, {0, ""}} {
+		want  errkind.Kind
+	}{{1003, ""}, {1002, errkind.Protocol}, {0, ""}} {
 		cfg.MaxMessage = test.limit
 		out, err := newVU(t, open(t, cfg), 0).Do(t.Context())
 		if test.want != "" {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -285,13 +286,13 @@ func TestDeadline(t *testing.T) {
 		name              string
 		timeout, deadline time.Duration
 		told              time.Duration
-		want              load.ErrorKind // "": the server's DEADLINE_EXCEEDED is the answer
+		want              errkind.Kind // "": the server's DEADLINE_EXCEEDED is the answer
 	}{
-		{"timeout", short, 0, short, load.Timeout},
-		{"deadline alone", 0, short, short, load.Timeout},
-		{"the same", short, short, short, load.Timeout},
+		{"timeout", short, 0, short, errkind.Timeout},
+		{"deadline alone", 0, short, short, errkind.Timeout},
+		{"the same", short, short, short, errkind.Timeout},
 		{"deadline first", long, short, short, ""},
-		{"timeout first", short, long, long, load.Timeout},
+		{"timeout first", short, long, long, errkind.Timeout},
 	} {
 		for _, method := range []string{"Collect", "List", "Talk"} {
 			t.Run(test.name+"/"+method, func(t *testing.T) {

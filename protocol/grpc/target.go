@@ -9,7 +9,7 @@
 //     Outcome.Failed says that it is not the expected one, and Outcome.Detail is
 //     then its message;
 //   - everything else (no connection, timeout, connection lost, an answer that
-//     is not gRPC) is an error of a load.ErrorKind.
+//     is not gRPC) is an error of a errkind.Kind.
 //
 // An iteration is one call, whatever it streams, and one operation. Bytes are
 // those of the encoded messages. Phases.FirstByte is the time from sending the
@@ -76,7 +76,7 @@ const connectWait = 2 * time.Second
 // New finds the method and encodes the messages. With ProtoFiles it needs no
 // server: one that is not there, or not yet, is counted by the iterations.
 // Without them the server is asked, for at most 2 s; an error whose chain holds
-// a *load.Error says why it could not be reached. Any other error is a mistake
+// a *errkind.Error says why it could not be reached. Any other error is a mistake
 // in cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
 	t, err := newTarget(ctx, cfg)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -211,12 +212,12 @@ func TestTLS(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		tls  wire.TLS
-		want load.ErrorKind
+		want errkind.Kind
 	}{
 		{"own authority", wire.TLS{CA: authority}, ""},
 		{"insecure", wire.TLS{Insecure: true}, ""},
-		{"unknown authority", wire.TLS{}, load.TLS},
-		{"other name", wire.TLS{CA: authority, ServerName: "elsewhere"}, load.TLS},
+		{"unknown authority", wire.TLS{}, errkind.TLS},
+		{"other name", wire.TLS{CA: authority, ServerName: "elsewhere"}, errkind.TLS},
 	} {
 		for _, mode := range modes() {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
@@ -241,11 +242,11 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func checkKind(t *testing.T, err error, want load.ErrorKind) {
+func checkKind(t *testing.T, err error, want errkind.Kind) {
 	t.Helper()
-	var own *load.Error
+	var own *errkind.Error
 	if !errors.As(err, &own) || own.Kind != want {
-		t.Errorf("error %v of kind %q, want %q", err, load.KindOf(err), want)
+		t.Errorf("error %v of kind %q, want %q", err, errkind.Of(err), want)
 	}
 }
 
@@ -271,7 +272,7 @@ func TestTimeout(t *testing.T) {
 			vu.(load.TimeoutSetter).SetTimeout(timeout)
 			start := time.Now()
 			_, err := vu.Do(t.Context())
-			checkKind(t, err, load.Timeout)
+			checkKind(t, err, errkind.Timeout)
 			if took := time.Since(start); took < timeout || took > testenv.Patience {
 				t.Errorf("returned after %v", took)
 			}
@@ -299,7 +300,7 @@ func TestCancel(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)
 			_, err := vu.Do(ctx)
-			checkKind(t, err, load.Cancelled)
+			checkKind(t, err, errkind.Cancelled)
 		})
 	}
 }

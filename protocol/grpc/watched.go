@@ -11,12 +11,12 @@ import (
 
 	"google.golang.org/grpc/credentials"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 var (
-	errSilent  = &load.Error{Kind: load.Timeout, Err: errors.New("the server accepted and did not answer")}
-	errForeign = &load.Error{Kind: load.Protocol, Err: errors.New("the server does not speak HTTP/2")}
+	errSilent  = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("the server accepted and did not answer")}
+	errForeign = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("the server does not speak HTTP/2")}
 )
 
 // watched are transport credentials that report to a link how the handshake
@@ -29,7 +29,7 @@ type watched struct {
 func (w *watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if err != nil {
-		w.link.failed(&load.Error{Kind: handshakeKind(err), Err: err})
+		w.link.failed(&errkind.Error{Kind: handshakeKind(err), Err: err})
 		return nil, nil, err
 	}
 	return &watchedConn{Conn: conn, link: w.link}, info, nil
@@ -39,12 +39,12 @@ func (w *watched) Clone() credentials.TransportCredentials {
 	return &watched{TransportCredentials: w.TransportCredentials.Clone(), link: w.link}
 }
 
-func handshakeKind(err error) load.ErrorKind {
-	switch kind := load.KindOf(err); kind {
-	case load.Timeout, load.Cancelled:
+func handshakeKind(err error) errkind.Kind {
+	switch kind := errkind.Of(err); kind {
+	case errkind.Timeout, errkind.Cancelled:
 		return kind
 	default:
-		return load.TLS
+		return errkind.TLS
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *watchedConn) fail(err error) {
 	case err == nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded):
 	case c.seen.Load() == establishedNow || c.failed.Swap(true):
 	case isAlert(err):
-		c.link.failed(&load.Error{Kind: load.TLS, Err: err})
+		c.link.failed(&errkind.Error{Kind: errkind.TLS, Err: err})
 	default:
 		c.link.failed(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/errkind"
 	designs "contend/guard"
 	"contend/load"
 	"contend/protocol/guard"
@@ -146,8 +147,8 @@ func TestDoOnAClosedGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		target.Close()
-		if _, err := vu.Do(t.Context()); load.KindOf(err) != load.Closed {
-			t.Errorf("%s: error %v of kind %s, want %s", k, err, load.KindOf(err), load.Closed)
+		if _, err := vu.Do(t.Context()); errkind.Of(err) != errkind.Closed {
+			t.Errorf("%s: error %v of kind %s, want %s", k, err, errkind.Of(err), errkind.Closed)
 		}
 		if _, err := target.Stats(t.Context()); err == nil {
 			t.Errorf("%s: Stats after Close: no error", k)

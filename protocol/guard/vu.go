@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"contend/errkind"
 	"contend/guard"
 	"contend/load"
 )
@@ -86,7 +87,7 @@ func (v *vu) gap() int { return v.random.IntN(2*v.sampled - 1) }
 
 func failure(err error) error {
 	if errors.Is(err, guard.ErrClosed) {
-		return &load.Error{Kind: load.Closed, Err: err}
+		return &errkind.Error{Kind: errkind.Closed, Err: err}
 	}
 	return err
 }

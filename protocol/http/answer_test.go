@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -138,14 +139,14 @@ func TestTLSSaysWhatItIsTold(t *testing.T) {
 		})
 	}
 	t.Run("no certificate", func(t *testing.T) {
-		checkHostile(t, Config{URL: asks.URL, TLS: wire.TLS{Insecure: true}}, load.TLS, load.Reset)
+		checkHostile(t, Config{URL: asks.URL, TLS: wire.TLS{Insecure: true}}, errkind.TLS, errkind.Reset)
 	})
 	t.Run("wrong name without telling it", func(t *testing.T) {
-		checkHostile(t, Config{URL: plain.URL, TLS: wire.TLS{CA: pemOf(plain), ServerName: "other.invalid", NoSNI: true}}, load.TLS)
+		checkHostile(t, Config{URL: plain.URL, TLS: wire.TLS{CA: pemOf(plain), ServerName: "other.invalid", NoSNI: true}}, errkind.TLS)
 	})
 	t.Run("version that the server has not", func(t *testing.T) {
 		old := serveTLS(t, &tls.Config{MaxVersion: tls.VersionTLS12})
-		checkHostile(t, Config{URL: old.URL, TLS: wire.TLS{Insecure: true, MinVersion: tls.VersionTLS13}}, load.TLS)
+		checkHostile(t, Config{URL: old.URL, TLS: wire.TLS{Insecure: true, MinVersion: tls.VersionTLS13}}, errkind.TLS)
 	})
 }
 

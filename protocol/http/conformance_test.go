@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
@@ -80,7 +81,7 @@ func runOver(t testing.TB, target load.Target, engine load.Engine, plan load.Pla
 // An account is what a run counted.
 type account struct {
 	Completed, Failed         int64
-	Errored                   map[load.ErrorKind]int64
+	Errored                   map[errkind.Kind]int64
 	Statuses                  map[int]int64
 	BytesIn, BytesOut, BodyIn int64
 	FirstBytes                int64 // of completed iterations
@@ -154,8 +155,8 @@ type conformance struct {
 	network  string // "" means tcp4
 	plan     load.Plan
 	status   int
-	body     int            // bytes
-	errored  load.ErrorKind // instead of an answer
+	body     int          // bytes
+	errored  errkind.Kind // instead of an answer
 	failed   bool
 	reusable bool
 }
@@ -183,7 +184,7 @@ func (test conformance) check(t *testing.T, run runner) {
 	plan := test.plan
 	plan.VUs, plan.Iterations, plan.Timeout = 3, n, 5*time.Second
 	got := accountOf(run(t, c, plan))
-	want := account{Errored: map[load.ErrorKind]int64{}, Statuses: map[int]int64{}}
+	want := account{Errored: map[errkind.Kind]int64{}, Statuses: map[int]int64{}}
 	switch {
 	case test.errored != "":
 		want.Errored[test.errored] = n
@@ -284,7 +285,7 @@ func TestBothEnginesConform(t *testing.T) {
 		{name: "gzip", script: &script{answer: fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(gz), gz)},
 			status: 200, body: len(gz), reusable: true},
 		{name: "header just short enough", script: &script{answer: long(maxHeaderBytes)}, status: 200, body: 2, reusable: true},
-		{name: "header just too long", script: &script{answer: long(maxHeaderBytes + 1), close: true}, errored: load.Protocol},
+		{name: "header just too long", script: &script{answer: long(maxHeaderBytes + 1), close: true}, errored: errkind.Protocol},
 		{name: "says close", script: &script{answer: ok + "Connection: close\r\n\r\nok"}, status: 200, body: 2},
 		{name: "says close and half-closes", script: &script{answer: ok + "Connection: close\r\n\r\nok", halfClose: true}, status: 200, body: 2},
 		{name: "half-closes until the end", script: &script{answer: "HTTP/1.1 200 OK\r\n\r\nbody", halfClose: true}, status: 200, body: 4},
@@ -386,7 +387,7 @@ func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
 		var once sync.Once
 		plan := load.Plan{VUs: 4, Duration: testenv.Patience, Timeout: testenv.Patience, Think: time.Millisecond}
 		plan.Sample = func(s load.Sample) {
-			if load.KindOf(s.Err) == load.Refused {
+			if errkind.Of(s.Err) == errkind.Refused {
 				once.Do(func() { close(refused) })
 			}
 		}
@@ -407,7 +408,7 @@ func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := r.Planned - r.Completed - r.ErroredTotal() - r.Unfinished
-		if served.Load() < 50 || r.Errored[load.Refused] < 1 || last != 0 || served.Load() < r.Completed {
+		if served.Load() < 50 || r.Errored[errkind.Refused] < 1 || last != 0 || served.Load() < r.Completed {
 			t.Errorf("completed %d, errored %v, served %d, missing %d", r.Completed, r.Errored, served.Load(), last)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/errkind"
 	"contend/load"
 )
 
@@ -147,21 +148,21 @@ func TestConversationRefuses(t *testing.T) {
 	const length = "HTTP/1.1 200 OK\r\nContent-Length: "
 	for _, test := range []struct {
 		name, data string
-		want       load.ErrorKind
+		want       errkind.Kind
 	}{
-		{"nothing", "", load.Closed},
-		{"half a header", length, load.Closed},
-		{"half a body", length + "9\r\n\r\nabc", load.Closed},
-		{"too much", length + "2\r\n\r\nabc", load.Protocol},
-		{"garbage", "SSH-2.0-OpenSSH_9.2\r\n", load.Protocol},
+		{"nothing", "", errkind.Closed},
+		{"half a header", length, errkind.Closed},
+		{"half a body", length + "9\r\n\r\nabc", errkind.Closed},
+		{"too much", length + "2\r\n\r\nabc", errkind.Protocol},
+		{"garbage", "SSH-2.0-OpenSSH_9.2\r\n", errkind.Protocol},
 	} {
 		got := newFakeLoop(t, Config{}).converse([]byte(test.data), false, 1000)
-		if got.Ended || load.KindOf(got.Err) != test.want {
+		if got.Ended || errkind.Of(got.Err) != test.want {
 			t.Errorf("%s: %+v, want %s", test.name, got, test.want)
 		}
 	}
 	l := newFakeLoop(t, Config{})
-	if _, err := l.c.Receive(nil, []byte("HTTP/1.1 408"), l); load.KindOf(err) != load.Protocol {
+	if _, err := l.c.Receive(nil, []byte("HTTP/1.1 408"), l); errkind.Of(err) != errkind.Protocol {
 		t.Errorf("unasked bytes: %v", err)
 	}
 	if _, err := l.c.Receive(nil, nil, l); err != nil {
@@ -242,7 +243,7 @@ func sameTalk(whole, pieces talk, sent int) bool {
 	case pieces.Ended: // and what follows the answer came in a piece of its own
 		return sent > int(pieces.Outcome.BytesIn)
 	}
-	return load.KindOf(whole.Err) == load.KindOf(pieces.Err) && errors.Is(whole.Err, io.EOF) == errors.Is(pieces.Err, io.EOF)
+	return errkind.Of(whole.Err) == errkind.Of(pieces.Err) && errors.Is(whole.Err, io.EOF) == errors.Is(pieces.Err, io.EOF)
 }
 
 // BenchmarkConversation is what an iteration costs without the kernel.

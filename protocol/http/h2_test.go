@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/data"
@@ -112,7 +113,7 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 	t.Run("short", func(t *testing.T) {
 		plan := load.Plan{VUs: 2, Iterations: 6, Duration: 20 * time.Second, Timeout: 10 * time.Second}
 		result := runLoop(t, Config{URL: url + "/short", HTTP2: true, Connections: 1, TLS: secure}, plan)
-		if result.Errored[load.Reset]+result.Errored[load.Protocol] != 6 {
+		if result.Errored[errkind.Reset]+result.Errored[errkind.Protocol] != 6 {
 			t.Errorf("errored %v, completed %d", result.Errored, result.Completed)
 		}
 	})

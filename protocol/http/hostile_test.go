@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
@@ -68,42 +69,42 @@ const ok200 = "HTTP/1.1 200 OK\r\n"
 var hostile = []struct {
 	name  string
 	serve func(net.Conn)
-	want  []load.ErrorKind // the kernel may say one or the other
+	want  []errkind.Kind // the kernel may say one or the other
 }{
-	{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
-	{"closes without an answer", afterRequest(func(net.Conn) {}), []load.ErrorKind{load.Closed}},
-	{"resets without an answer", afterRequest(reset), []load.ErrorKind{load.Reset}},
-	{"shuts down its side", afterRequest(func(c net.Conn) { closeWrite(c); hang(c) }), []load.ErrorKind{load.Closed}},
-	{"shuts down its side at once", func(c net.Conn) { closeWrite(c); hang(c) }, []load.ErrorKind{load.Closed}},
-	{"never answers", hang, []load.ErrorKind{load.Timeout}},
+	{"closes at once", func(net.Conn) {}, []errkind.Kind{errkind.Closed, errkind.Reset}},
+	{"closes without an answer", afterRequest(func(net.Conn) {}), []errkind.Kind{errkind.Closed}},
+	{"resets without an answer", afterRequest(reset), []errkind.Kind{errkind.Reset}},
+	{"shuts down its side", afterRequest(func(c net.Conn) { closeWrite(c); hang(c) }), []errkind.Kind{errkind.Closed}},
+	{"shuts down its side at once", func(c net.Conn) { closeWrite(c); hang(c) }, []errkind.Kind{errkind.Closed}},
+	{"never answers", hang, []errkind.Kind{errkind.Timeout}},
 	{"resets in the body", afterRequest(func(c net.Conn) {
 		_, _ = io.WriteString(c, ok200+"Content-Length: 100\r\n\r\nabc")
 		time.Sleep(20 * time.Millisecond)
 		reset(c)
-	}), []load.ErrorKind{load.Reset}},
-	{"closes in the header", say(0, ok200+"Content-"), []load.ErrorKind{load.Closed}},
-	{"closes in the body", say(0, ok200+"Content-Length: 100\r\n\r\nabc"), []load.ErrorKind{load.Closed}},
-	{"closes in a chunk", say(0, ok200+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc"), []load.ErrorKind{load.Closed}},
-	{"sends more than announced", say(0, ok200+"Content-Length: 2\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
-	{"announces two lengths", say(0, ok200+"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), []load.ErrorKind{load.Protocol}},
-	{"endless header", endless(ok200, strings.Repeat("X: "+strings.Repeat("y", 995)+"\r\n", 20), 0), []load.ErrorKind{load.Protocol}},
-	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 20_000), 0), []load.ErrorKind{load.Protocol}},
-	{"endless interim answers", endless("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000), 0), []load.ErrorKind{load.Protocol}},
-	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 20_000), time.Millisecond), []load.ErrorKind{load.Timeout}},
-	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("5\r\nhello\r\n", 1000), time.Millisecond), []load.ErrorKind{load.Timeout}},
-	{"garbage", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},
-	{"garbage without end", say(0, strings.Repeat("\xaa", 5000)), []load.ErrorKind{load.Protocol}},
-	{"speaks TLS", say(0, "\x15\x03\x01\x00\x02\x02\x46"), []load.ErrorKind{load.Protocol}},
-	{"dribbles", say(20*time.Millisecond, strings.Split(ok200+"Content-Length: 1\r\n\r\nx", "")...), []load.ErrorKind{load.Timeout}},
-	{"dribbles its body", say(20*time.Millisecond, strings.Split("HTTP/1.1 200\r\n\r\n"+strings.Repeat("x", 99), "")...), []load.ErrorKind{load.Timeout}},
+	}), []errkind.Kind{errkind.Reset}},
+	{"closes in the header", say(0, ok200+"Content-"), []errkind.Kind{errkind.Closed}},
+	{"closes in the body", say(0, ok200+"Content-Length: 100\r\n\r\nabc"), []errkind.Kind{errkind.Closed}},
+	{"closes in a chunk", say(0, ok200+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc"), []errkind.Kind{errkind.Closed}},
+	{"sends more than announced", say(0, ok200+"Content-Length: 2\r\n\r\nabc"), []errkind.Kind{errkind.Protocol}},
+	{"announces two lengths", say(0, ok200+"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), []errkind.Kind{errkind.Protocol}},
+	{"endless header", endless(ok200, strings.Repeat("X: "+strings.Repeat("y", 995)+"\r\n", 20), 0), []errkind.Kind{errkind.Protocol}},
+	{"endless line", endless(ok200+"X: ", strings.Repeat("y", 20_000), 0), []errkind.Kind{errkind.Protocol}},
+	{"endless interim answers", endless("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000), 0), []errkind.Kind{errkind.Protocol}},
+	{"endless body", endless(ok200+"\r\n", strings.Repeat("x", 20_000), time.Millisecond), []errkind.Kind{errkind.Timeout}},
+	{"endless chunks", endless(ok200+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("5\r\nhello\r\n", 1000), time.Millisecond), []errkind.Kind{errkind.Timeout}},
+	{"garbage", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []errkind.Kind{errkind.Protocol}},
+	{"garbage without end", say(0, strings.Repeat("\xaa", 5000)), []errkind.Kind{errkind.Protocol}},
+	{"speaks TLS", say(0, "\x15\x03\x01\x00\x02\x02\x46"), []errkind.Kind{errkind.Protocol}},
+	{"dribbles", say(20*time.Millisecond, strings.Split(ok200+"Content-Length: 1\r\n\r\nx", "")...), []errkind.Kind{errkind.Timeout}},
+	{"dribbles its body", say(20*time.Millisecond, strings.Split("HTTP/1.1 200\r\n\r\n"+strings.Repeat("x", 99), "")...), []errkind.Kind{errkind.Timeout}},
 }
 
 const hostileTimeout = 100 * time.Millisecond
 
 // timeoutFor returns the timeout of iterations that end in an error of one of
 // the kinds: on a busy machine the others must have time to show themselves.
-func timeoutFor(kinds []load.ErrorKind) time.Duration {
-	if slices.Contains(kinds, load.Timeout) {
+func timeoutFor(kinds []errkind.Kind) time.Duration {
+	if slices.Contains(kinds, errkind.Timeout) {
 		return hostileTimeout
 	}
 	return time.Minute
@@ -111,7 +112,7 @@ func timeoutFor(kinds []load.ErrorKind) time.Duration {
 
 // checkHostile does some iterations and wants an error of one of the kinds
 // from each.
-func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
 	v := newTestVU(t, c)
 	v.SetTimeout(timeoutFor(kinds))
@@ -122,13 +123,13 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if err == nil {
 			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
 		}
-		if !slices.Contains(kinds, load.KindOf(err)) {
-			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		if !slices.Contains(kinds, errkind.Of(err)) {
+			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
 		}
 		if !reflect.DeepEqual(out, load.Outcome{}) {
 			t.Errorf("outcome %+v beside an error", out)
 		}
-		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
 			t.Errorf("timed out after %v already", took)
 		}
 	}
@@ -145,7 +146,7 @@ func runners() []runner {
 // checkHostileRuns does a few iterations with both engines, with keep-alive and
 // without, all at the same time, and wants an error of one of the kinds from
 // each.
-func checkHostileRuns(t *testing.T, c Config, kinds ...load.ErrorKind) {
+func checkHostileRuns(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
 	plan := load.Plan{VUs: 2, Iterations: 6, Timeout: timeoutFor(kinds)}
 	var wg sync.WaitGroup
@@ -206,10 +207,10 @@ func TestARunOfFullSizeEndsInTime(t *testing.T) {
 func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 	for _, test := range []struct {
 		name, url string
-		want      []load.ErrorKind
+		want      []errkind.Kind
 	}{
-		{"refused", "http://" + testenv.HeldAddress(t), []load.ErrorKind{load.Refused}},
-		{"no such socket", "http+unix:///no/such/socket:/", []load.ErrorKind{load.Dial}},
+		{"refused", "http://" + testenv.HeldAddress(t), []errkind.Kind{errkind.Refused}},
+		{"no such socket", "http+unix:///no/such/socket:/", []errkind.Kind{errkind.Dial}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +221,7 @@ func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 	t.Run("no such name", func(t *testing.T) {
 		t.Parallel()
 		c := Config{URL: "http://name.invalid/"}
-		checkHostile(t, c, load.DNS, load.Timeout)
+		checkHostile(t, c, errkind.DNS, errkind.Timeout)
 		if loops, why := targetOf(t, c).Loops(10); loops != 0 {
 			t.Errorf("%d loops, %s", loops, why)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 const (
@@ -340,5 +340,5 @@ func (p *parser) section() string {
 }
 
 func protocolError(format string, args ...any) error {
-	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("http: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("http: "+format, args...)}
 }

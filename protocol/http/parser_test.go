@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A reading is all that a parser says about one answer.
@@ -182,7 +182,7 @@ func TestParserRefuses(t *testing.T) {
 	} {
 		for _, cuts := range [][]int{nil, {len(data) / 2}, {len(data) - 1}} {
 			got := read(false, data, cuts...)
-			if load.KindOf(got.Err) != load.Protocol {
+			if errkind.Of(got.Err) != errkind.Protocol {
 				t.Errorf("%.60q cut at %v: got %+v, want an error of kind protocol", data, cuts, got)
 			}
 		}

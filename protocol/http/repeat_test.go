@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"contend/errkind"
 	"contend/h2"
 	"contend/load"
 	"contend/loop"
@@ -79,14 +80,14 @@ func TestARequestIsRepeatedTwice(t *testing.T) {
 	}
 	url := "http://" + wiretest.Listen(t, leaving(0, false))
 	r := runLoop(t, Config{URL: url, HTTP2: true}, load.Plan{VUs: 2, Iterations: 10, Timeout: 10 * time.Second})
-	if r.Errored[load.Closed] != 10 || !strings.Contains(r.Examples[load.Closed], "REFUSED_STREAM") {
+	if r.Errored[errkind.Closed] != 10 || !strings.Contains(r.Examples[errkind.Closed], "REFUSED_STREAM") {
 		t.Errorf("completed %d, errors %v %v", r.Completed, r.Errored, r.Examples)
 	}
 }
 
 func TestAnUnprocessedErrorKeepsItsKind(t *testing.T) {
 	err := error(&loop.Unprocessed{Err: h2.ErrUnprocessed})
-	if load.KindOf(err) != load.Closed || !errors.Is(err, h2.ErrUnprocessed) || err.Error() != h2.ErrUnprocessed.Error() {
-		t.Errorf("%v is of kind %v", err, load.KindOf(err))
+	if errkind.Of(err) != errkind.Closed || !errors.Is(err, h2.ErrUnprocessed) || err.Error() != h2.ErrUnprocessed.Error() {
+		t.Errorf("%v is of kind %v", err, errkind.Of(err))
 	}
 }

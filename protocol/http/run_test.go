@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
@@ -47,7 +48,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 
 func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 	r := run(t, "http://"+testenv.HeldAddress(t), load.Plan{VUs: 4, Iterations: 200, Timeout: 10 * time.Second})
-	if r.Completed != 0 || r.Errored[load.Refused] != 200 {
+	if r.Completed != 0 || r.Errored[errkind.Refused] != 200 {
 		t.Errorf("completed %d, errored %v; want 0, 200 refused", r.Completed, r.Errored)
 	}
 }
@@ -57,7 +58,7 @@ func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 	url := "http://" + wiretest.Listen(t, hang)
 	for _, timeout := range []time.Duration{0, 100 * time.Millisecond, time.Minute} {
 		r := run(t, url, load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
-		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[load.Timeout]+r.Unfinished {
+		if r.Completed != 0 || r.Planned == 0 || r.Planned != r.Errored[errkind.Timeout]+r.Unfinished {
 			t.Errorf("timeout %v: planned %d, completed %d, errored %v, unfinished %d",
 				timeout, r.Planned, r.Completed, r.Errored, r.Unfinished)
 		}

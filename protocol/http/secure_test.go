@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -79,7 +80,7 @@ func TestBrokenRecords(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		mangle func(conn net.Conn, record []byte) error
-		want   []load.ErrorKind
+		want   []errkind.Kind
 	}{
 		{"one byte is wrong", func(c net.Conn, r []byte) error {
 			r = bytes.Clone(r)
@@ -87,34 +88,34 @@ func TestBrokenRecords(t *testing.T) {
 			_, err := c.Write(r)
 			hang(c)
 			return err
-		}, []load.ErrorKind{load.TLS}},
+		}, []errkind.Kind{errkind.TLS}},
 		{"garbage between records", func(c net.Conn, _ []byte) error {
 			_, err := c.Write(bytes.Repeat([]byte("garbage"), 1000))
 			hang(c)
 			return err
-		}, []load.ErrorKind{load.TLS}},
+		}, []errkind.Kind{errkind.TLS}},
 		{"closes in a record", func(c net.Conn, r []byte) error {
 			_, _ = c.Write(r[:len(r)/2])
 			return io.ErrClosedPipe
-		}, []load.ErrorKind{load.Closed}},
+		}, []errkind.Kind{errkind.Closed}},
 		{"closes in a record's header", func(c net.Conn, r []byte) error {
 			_, _ = c.Write(r[:3])
 			return io.ErrClosedPipe
-		}, []load.ErrorKind{load.Closed}},
+		}, []errkind.Kind{errkind.Closed}},
 		{"resets in a record", func(c net.Conn, r []byte) error {
 			_, _ = c.Write(r[:len(r)/2])
 			time.Sleep(10 * time.Millisecond)
 			reset(c)
 			return io.ErrClosedPipe
-		}, []load.ErrorKind{load.Reset}},
+		}, []errkind.Kind{errkind.Reset}},
 		{"stops in a record", func(c net.Conn, r []byte) error {
 			_, _ = c.Write(r[:len(r)/2])
 			hang(c)
 			return io.ErrClosedPipe
-		}, []load.ErrorKind{load.Timeout}},
+		}, []errkind.Kind{errkind.Timeout}},
 		{"a byte at a time, too slowly", func(c net.Conn, r []byte) error {
 			return dribble(c, r, 10*time.Millisecond)
-		}, []load.ErrorKind{load.Timeout}},
+		}, []errkind.Kind{errkind.Timeout}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +164,7 @@ func TestHandshakesWithoutEnd(t *testing.T) {
 					r := run(t, Config{URL: "https://" + wiretest.Listen(t, serve), TLS: anyTLS},
 						load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 50 * time.Millisecond})
 					took := time.Since(start)
-					if r.Completed > 0 || r.Planned != r.Unfinished+r.Errored[load.Timeout] || (timeout > 0) != (r.Errored[load.Timeout] > 0) {
+					if r.Completed > 0 || r.Planned != r.Unfinished+r.Errored[errkind.Timeout] || (timeout > 0) != (r.Errored[errkind.Timeout] > 0) {
 						t.Errorf("completed %d, planned %d, unfinished %d, errors %v", r.Completed, r.Planned, r.Unfinished, r.Errored)
 					}
 					if took > earlyDialTimeout+testenv.Patience {
@@ -203,7 +204,7 @@ func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
 				hang(tls.Server(conn, &tls.Config{Certificates: server.TLS.Certificates, NextProtos: protocols}))
 			})
 			r := runLoop(t, Config{URL: "https://" + address, TLS: anyTLS, HTTP2: true}, load.Plan{VUs: 2, Iterations: 6, Timeout: 10 * time.Second})
-			if r.Errored[load.Protocol] != 6 {
+			if r.Errored[errkind.Protocol] != 6 {
 				t.Errorf("errors %v %v", r.Errored, r.Examples)
 			}
 		})
@@ -222,21 +223,21 @@ func TestTLSErrors(t *testing.T) {
 	plain := start(echoMethod, (*httptest.Server).Start)
 	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
 	t.Run("TLS to a plain port", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, load.TLS)
+		checkHostileRuns(t, Config{URL: "https://127.0.0.1:" + plainPort, TLS: anyTLS}, errkind.TLS)
 	})
-	t.Run("unknown authority", func(t *testing.T) { checkHostileRuns(t, Config{URL: secure.URL}, load.TLS) })
+	t.Run("unknown authority", func(t *testing.T) { checkHostileRuns(t, Config{URL: secure.URL}, errkind.TLS) })
 	t.Run("wrong name", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: secure.URL, TLS: wire.TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, load.TLS)
+		checkHostileRuns(t, Config{URL: secure.URL, TLS: wire.TLS{CA: pemOf(secure), ServerName: "other.invalid"}}, errkind.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
 		t.Parallel()
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, hang), TLS: anyTLS}, load.Timeout)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, hang), TLS: anyTLS}, errkind.Timeout)
 	})
 	t.Run("closes", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, load.Closed)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, afterRequest(func(net.Conn) {})), TLS: anyTLS}, errkind.Closed)
 	})
 	t.Run("garbage", func(t *testing.T) {
-		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+		checkHostileRuns(t, Config{URL: "https://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, errkind.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
 		overBothEngines(t, func(t *testing.T, run runner) {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A slowServer answers over net.Pipe after a delay that the request's path
@@ -80,7 +80,7 @@ func TestTimeoutIsAtMostATenthLate(t *testing.T) {
 				start := time.Now()
 				_, err := v.Do(t.Context())
 				took := time.Since(start)
-				if load.KindOf(err) != load.Timeout || took < timeout || took > timeout+timeout/10 {
+				if errkind.Of(err) != errkind.Timeout || took < timeout || took > timeout+timeout/10 {
 					t.Errorf("timeout %v: %v after %v", timeout, err, took)
 				}
 			}
@@ -118,21 +118,21 @@ func TestContextInterruptsABlockedIterationAtOnce(t *testing.T) {
 		v.SetTimeout(time.Hour)
 		for _, test := range []struct {
 			make func() (context.Context, context.CancelFunc)
-			want load.ErrorKind
+			want errkind.Kind
 		}{
 			{func() (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(time.Second, cancel)
 				return ctx, cancel
-			}, load.Cancelled},
+			}, errkind.Cancelled},
 			{func() (context.Context, context.CancelFunc) {
 				return context.WithTimeout(t.Context(), time.Second)
-			}, load.Timeout},
+			}, errkind.Timeout},
 		} {
 			ctx, cancel := test.make()
 			start := time.Now()
 			_, err := v.Do(ctx)
-			if took := time.Since(start); load.KindOf(err) != test.want || took != time.Second {
+			if took := time.Since(start); errkind.Of(err) != test.want || took != time.Second {
 				t.Errorf("%v after %v, want kind %s after 1s", err, took, test.want)
 			}
 			cancel()
@@ -159,7 +159,7 @@ func TestADialThatHangsDelaysTheStartOnce(t *testing.T) {
 			v.SetTimeout(2 * time.Second)
 			start = time.Now()
 			_, err = v.Do(t.Context())
-			if took := time.Since(start); load.KindOf(err) != load.Timeout || took != 2*time.Second {
+			if took := time.Since(start); errkind.Of(err) != errkind.Timeout || took != 2*time.Second {
 				t.Errorf("Do of %d: %v after %v", id, err, took)
 			}
 			if err := v.Close(); err != nil {

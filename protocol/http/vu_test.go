@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
@@ -234,7 +235,7 @@ func TestDoWatchesEachContextOnce(t *testing.T) {
 			}
 		}
 		cancel()
-		if _, err := v.Do(ctx); load.KindOf(err) != load.Cancelled {
+		if _, err := v.Do(ctx); errkind.Of(err) != errkind.Cancelled {
 			t.Fatalf("cancelled: error %v", err)
 		}
 		if _, err := v.Do(context.Background()); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/pipeline"
 )
@@ -102,8 +103,8 @@ func TestPrinting(t *testing.T) {
 func TestPrintingToAProcessThatQuits(t *testing.T) {
 	v := newVU(t, Config{Rung: "chan", Print: true, Discard: process("quits")})
 	for range 2 {
-		if _, err := v.Do(t.Context()); load.KindOf(err) != load.Reset {
-			t.Errorf("%v is of kind %s, want %s", err, load.KindOf(err), load.Reset)
+		if _, err := v.Do(t.Context()); errkind.Of(err) != errkind.Reset {
+			t.Errorf("%v is of kind %s, want %s", err, errkind.Of(err), errkind.Reset)
 		}
 	}
 	if err := v.Close(); err != nil {
@@ -118,8 +119,8 @@ func TestPrintingToAProcessThatStalls(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err := v.Do(ctx)
 		cancel()
-		if load.KindOf(err) != load.Timeout {
-			t.Errorf("%v is of kind %s, want %s", err, load.KindOf(err), load.Timeout)
+		if errkind.Of(err) != errkind.Timeout {
+			t.Errorf("%v is of kind %s, want %s", err, errkind.Of(err), errkind.Timeout)
 		}
 	}
 	if err := v.paper.process.Process.Kill(); err != nil {

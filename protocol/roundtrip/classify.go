@@ -9,7 +9,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // classify gives an error of the libraries its kind. While dialing, what is
@@ -20,19 +20,19 @@ func classify(err error, dialing bool) error {
 		kind = kindOfHTTP2(err)
 	}
 	if kind == "" {
-		kind = load.KindOf(err)
+		kind = errkind.Of(err)
 	}
-	if kind == load.Other && dialing {
-		kind = load.TLS
-	} else if kind == load.Other {
-		kind = load.Protocol
+	if kind == errkind.Other && dialing {
+		kind = errkind.TLS
+	} else if kind == errkind.Other {
+		kind = errkind.Protocol
 	}
-	return &load.Error{Kind: kind, Err: err}
+	return &errkind.Error{Kind: kind, Err: err}
 }
 
 // kindOfQUIC returns the kind of an error of quic-go, or "". All of them say
 // too that the connection is closed.
-func kindOfQUIC(err error) load.ErrorKind {
+func kindOfQUIC(err error) errkind.Kind {
 	var (
 		transport *quic.TransportError
 		stream    *quic.StreamError
@@ -43,23 +43,23 @@ func kindOfQUIC(err error) load.ErrorKind {
 	)
 	switch {
 	case errors.As(err, &transport) && transport.ErrorCode.IsCryptoError():
-		return load.TLS
+		return errkind.TLS
 	case errors.As(err, &transport) && transport.ErrorCode == quic.ConnectionRefused:
-		return load.Refused
+		return errkind.Refused
 	case errors.As(err, &transport) && transport.ErrorCode == quic.ApplicationErrorErrorCode:
-		return load.Closed // the server's, during the handshake
+		return errkind.Closed // the server's, during the handshake
 	case errors.As(err, &transport) && transport.ErrorCode != quic.NoError:
-		return load.Protocol
+		return errkind.Protocol
 	case errors.As(err, &handshake):
-		return load.Timeout
+		return errkind.Timeout
 	case errors.As(err, &reset):
-		return load.Reset
+		return errkind.Reset
 	case errors.As(err, &version):
-		return load.Protocol
+		return errkind.Protocol
 	case errors.As(err, &local) && !local.Remote:
-		return load.Protocol
+		return errkind.Protocol
 	case errors.As(err, &stream) && stream.Remote:
-		return load.Reset
+		return errkind.Reset
 	}
 	return ""
 }
@@ -77,7 +77,7 @@ func (streamError) Error() string { return "http2: stream error" }
 
 // kindOfHTTP2 returns the kind of an error of net/http's HTTP/2, or "". Where
 // there is no type it goes by the texts of Go 1.26; the tests provoke each.
-func kindOfHTTP2(err error) load.ErrorKind {
+func kindOfHTTP2(err error) errkind.Kind {
 	var (
 		stream streamError
 		alert  *net.OpError
@@ -86,14 +86,14 @@ func kindOfHTTP2(err error) load.ErrorKind {
 	text := err.Error()
 	switch {
 	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == "received from peer":
-		return load.Reset
+		return errkind.Reset
 	case errors.As(err, &stream):
-		return load.Protocol
+		return errkind.Protocol
 	case errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error"), errors.As(err, &record):
-		return load.TLS
+		return errkind.TLS
 	case strings.Contains(text, "GOAWAY"), strings.Contains(text, "client connection lost"),
 		strings.Contains(text, "connection closed"), strings.Contains(text, "client conn not usable"), strings.Contains(text, "could not be established"):
-		return load.Closed
+		return errkind.Closed
 	}
 	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -25,7 +26,7 @@ const hostileTimeout = 250 * time.Millisecond
 
 // checkHostile does some iterations and wants an error of one of the kinds
 // from each, in time.
-func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
 	v := newTestVU(t, c)
 	v.SetTimeout(hostileTimeout)
@@ -36,8 +37,8 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if err == nil {
 			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
 		}
-		if !slices.Contains(kinds, load.KindOf(err)) {
-			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		if !slices.Contains(kinds, errkind.Of(err)) {
+			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
 		}
 		if !reflect.DeepEqual(out, load.Outcome{}) {
 			t.Errorf("outcome %+v beside an error", out)
@@ -45,7 +46,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if limit := hostileTimeout + testenv.Patience; took > limit {
 			t.Errorf("took %v, allowed %v: %v", took, limit, err)
 		}
-		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
 			t.Errorf("timed out after %v already", took)
 		}
 	}
@@ -55,35 +56,35 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 var badHandlers = []struct {
 	name   string
 	handle http.HandlerFunc
-	want   []load.ErrorKind
+	want   []errkind.Kind
 }{
-	{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []load.ErrorKind{load.Timeout}},
-	{"resets without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []load.ErrorKind{load.Reset}},
+	{"never answers", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, []errkind.Kind{errkind.Timeout}},
+	{"resets without an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, []errkind.Kind{errkind.Reset}},
 	{"resets in the body", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "abc")
 		_ = http.NewResponseController(w).Flush()
 		time.Sleep(10 * time.Millisecond)
 		panic(http.ErrAbortHandler)
-	}, []load.ErrorKind{load.Reset}},
+	}, []errkind.Kind{errkind.Reset}},
 	{"endless body", func(w http.ResponseWriter, _ *http.Request) {
 		for more := bytes.Repeat([]byte("x"), 5000); ; {
 			if _, err := w.Write(more); err != nil {
 				return
 			}
 		}
-	}, []load.ErrorKind{load.Timeout}},
+	}, []errkind.Kind{errkind.Timeout}},
 	{"dribbles its body", func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, "x")
 			_ = http.NewResponseController(w).Flush()
 			time.Sleep(20 * time.Millisecond)
 		}
-	}, []load.ErrorKind{load.Timeout}},
+	}, []errkind.Kind{errkind.Timeout}},
 	{"long header", func(w http.ResponseWriter, _ *http.Request) {
 		for i := range 100 {
 			w.Header().Add("X", strings.Repeat("y", 1000)+string(rune('a'+i%26)))
 		}
-	}, []load.ErrorKind{load.Protocol}},
+	}, []errkind.Kind{errkind.Protocol}},
 }
 
 func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
@@ -108,8 +109,8 @@ func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
 			scheme = "http://"
 		}
 		t.Run(w.name, func(t *testing.T) {
-			checkHostile(t, Config{URL: scheme + address, Version: w.version, TLS: w.trust()}, load.Refused)
-			checkHostile(t, Config{URL: scheme + "name.invalid", Version: w.version, TLS: w.trust()}, load.DNS, load.Timeout)
+			checkHostile(t, Config{URL: scheme + address, Version: w.version, TLS: w.trust()}, errkind.Refused)
+			checkHostile(t, Config{URL: scheme + "name.invalid", Version: w.version, TLS: w.trust()}, errkind.DNS, errkind.Timeout)
 		})
 	}
 }
@@ -169,47 +170,47 @@ func TestHostileServersOfHTTP2(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		serve func(net.Conn)
-		want  []load.ErrorKind
+		want  []errkind.Kind
 	}{
-		{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
-		{"closes without an answer", func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) }, []load.ErrorKind{load.Closed, load.Reset}},
+		{"closes at once", func(net.Conn) {}, []errkind.Kind{errkind.Closed, errkind.Reset}},
+		{"closes without an answer", func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) }, []errkind.Kind{errkind.Closed, errkind.Reset}},
 		{"resets", func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 4096))
 			_ = c.(*net.TCPConn).SetLinger(0)
-		}, []load.ErrorKind{load.Reset, load.Closed}},
-		{"never answers", hang, []load.ErrorKind{load.Timeout}},
-		{"garbage", say(0, strings.Repeat("\xaa", 5000)), []load.ErrorKind{load.Protocol, load.Closed}},
-		{"promises a frame", say(0, "\x00\x01\x02 garbage"), []load.ErrorKind{load.Timeout}},
-		{"speaks HTTP/1.1", say(0, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), []load.ErrorKind{load.Protocol, load.Closed}},
-		{"endless pings", endless, []load.ErrorKind{load.Timeout, load.Protocol, load.Closed}},
-		{"dribbles", say(20*time.Millisecond, strings.Split("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88", "")...), []load.ErrorKind{load.Timeout}},
-		{"goes away", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) }), []load.ErrorKind{load.Closed}},
+		}, []errkind.Kind{errkind.Reset, errkind.Closed}},
+		{"never answers", hang, []errkind.Kind{errkind.Timeout}},
+		{"garbage", say(0, strings.Repeat("\xaa", 5000)), []errkind.Kind{errkind.Protocol, errkind.Closed}},
+		{"promises a frame", say(0, "\x00\x01\x02 garbage"), []errkind.Kind{errkind.Timeout}},
+		{"speaks HTTP/1.1", say(0, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), []errkind.Kind{errkind.Protocol, errkind.Closed}},
+		{"endless pings", endless, []errkind.Kind{errkind.Timeout, errkind.Protocol, errkind.Closed}},
+		{"dribbles", say(20*time.Millisecond, strings.Split("\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88", "")...), []errkind.Kind{errkind.Timeout}},
+		{"goes away", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) }), []errkind.Kind{errkind.Closed}},
 		{"goes away in anger", frames(func(f *http2.Framer, _ func(...string) []byte) {
 			_ = f.WriteGoAway(1, http2.ErrCodeEnhanceYourCalm, nil)
-		}), []load.ErrorKind{load.Closed, load.Timeout}},
-		{"resets the stream", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) }), []load.ErrorKind{load.Reset}},
+		}), []errkind.Kind{errkind.Closed, errkind.Timeout}},
+		{"resets the stream", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteRSTStream(1, http2.ErrCodeRefusedStream) }), []errkind.Kind{errkind.Reset}},
 		{"no status", frames(func(f *http2.Framer, h func(...string) []byte) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h("x", "y"), EndHeaders: true, EndStream: true})
-		}), []load.ErrorKind{load.Protocol}},
-		{"data before its header", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteData(1, true, []byte("x")) }), []load.ErrorKind{load.Protocol}},
+		}), []errkind.Kind{errkind.Protocol}},
+		{"data before its header", frames(func(f *http2.Framer, _ func(...string) []byte) { _ = f.WriteData(1, true, []byte("x")) }), []errkind.Kind{errkind.Protocol}},
 		{"less than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "5"), EndHeaders: true})
 			_ = f.WriteData(1, true, []byte("abc"))
-		}), []load.ErrorKind{load.Closed, load.Protocol}},
+		}), []errkind.Kind{errkind.Closed, errkind.Protocol}},
 		{"more than announced", frames(func(f *http2.Framer, h func(...string) []byte) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200", "content-length", "2"), EndHeaders: true})
 			_ = f.WriteData(1, true, []byte("abc"))
-		}), []load.ErrorKind{load.Protocol}},
+		}), []errkind.Kind{errkind.Protocol}},
 		{"endless interim answers", frames(func(f *http2.Framer, h func(...string) []byte) {
 			for f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "103"), EndHeaders: true}) == nil {
 			}
-		}), []load.ErrorKind{load.Protocol, load.Timeout}},
+		}), []errkind.Kind{errkind.Protocol, errkind.Timeout}},
 		{"endless continuations", frames(func(f *http2.Framer, h func(...string) []byte) {
 			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h(":status", "200")})
 			for err == nil {
 				err = f.WriteContinuation(1, false, h("x", strings.Repeat("y", 10000)))
 			}
-		}), []load.ErrorKind{load.Protocol, load.Closed}},
+		}), []errkind.Kind{errkind.Protocol, errkind.Closed}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: 2}, test.want...)
@@ -237,7 +238,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 					}
 				}
 			}()
-			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: wire.TLS{Insecure: true}}, load.Timeout)
+			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: wire.TLS{Insecure: true}}, errkind.Timeout)
 			conn.Close()
 			<-done
 		})
@@ -256,28 +257,28 @@ func TestTLS(t *testing.T) {
 			}
 		}
 		c.TLS = wire.TLS{}
-		checkHostile(t, c, load.TLS)
+		checkHostile(t, c, errkind.TLS)
 		c.TLS = wire.TLS{CA: ca, ServerName: "other.invalid"}
-		checkHostile(t, c, load.TLS)
+		checkHostile(t, c, errkind.TLS)
 	}
 	anyTLS := wire.TLS{Insecure: true}
 	t.Run("TLS to a plain port", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.Start()
 		defer s.Close()
-		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: 2, TLS: anyTLS}, load.TLS)
+		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: 2, TLS: anyTLS}, errkind.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
 		c := ways[1].config(t, ok)
-		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, load.Protocol, load.Closed, load.Reset)
+		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, errkind.Protocol, errkind.Closed, errkind.Reset)
 	})
 	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: 2, TLS: anyTLS}, load.Timeout)
+		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: 2, TLS: anyTLS}, errkind.Timeout)
 	})
 	t.Run("HTTP/1.1 only", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.StartTLS()
 		defer s.Close()
-		checkHostile(t, Config{URL: s.URL, Version: 2, TLS: anyTLS}, load.TLS, load.Protocol)
+		checkHostile(t, Config{URL: s.URL, Version: 2, TLS: anyTLS}, errkind.TLS, errkind.Protocol)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -122,7 +123,7 @@ func TestADelayIsMeasuredExactly(t *testing.T) {
 		}
 		v.SetTimeout(delay)
 		start := time.Now()
-		if _, err := v.Do(t.Context()); load.KindOf(err) != load.Timeout || time.Since(start) != delay {
+		if _, err := v.Do(t.Context()); errkind.Of(err) != errkind.Timeout || time.Since(start) != delay {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		time.Sleep(time.Second) // the handler ends

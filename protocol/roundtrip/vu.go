@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -40,7 +41,7 @@ var _ interface {
 	io.Closer
 } = (*vu)(nil)
 
-var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("roundtrip: timeout")}
+var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("roundtrip: timeout")}
 
 // SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }

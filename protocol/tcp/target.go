@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/loop"
 	"contend/protocol/wire"
@@ -142,7 +143,7 @@ func (c *conversation) checkLength(n int64) error {
 }
 
 func protocolError(format string, args ...any) error {
-	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("tcp: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("tcp: "+format, args...)}
 }
 
 // readBuffer is how much one read takes.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
@@ -121,7 +122,7 @@ func TestHostile(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		address string
-		want    load.ErrorKind
+		want    errkind.Kind
 	}{
 		"endless": {wiretest.Listen(t, func(conn net.Conn) {
 			for {
@@ -129,11 +130,11 @@ func TestHostile(t *testing.T) {
 					return
 				}
 			}
-		}), load.Protocol},
-		"more than the answer": {wiretest.Listen(t, answer("a\r\nb")), load.Protocol},
-		"cut off":              {wiretest.Listen(t, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 2)) }), load.Closed},
-		"silent":               {wiretest.Listen(t, answer("a\r")), load.Timeout},
-		"nobody":               {testenv.HeldAddress(t), load.Refused},
+		}), errkind.Protocol},
+		"more than the answer": {wiretest.Listen(t, answer("a\r\nb")), errkind.Protocol},
+		"cut off":              {wiretest.Listen(t, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 2)) }), errkind.Closed},
+		"silent":               {wiretest.Listen(t, answer("a\r")), errkind.Timeout},
+		"nobody":               {testenv.HeldAddress(t), errkind.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
@@ -158,7 +159,7 @@ func TestInterrupted(t *testing.T) {
 	defer v.(io.Closer).Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err := v.Do(ctx); load.KindOf(err) != load.Cancelled {
+	if _, err := v.Do(ctx); errkind.Of(err) != errkind.Cancelled {
 		t.Errorf("got %v", err)
 	}
 }

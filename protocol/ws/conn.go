@@ -11,6 +11,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/websocket"
 )
@@ -237,7 +238,7 @@ func (c *conn) closedByPeer(data []byte) error {
 		return protocolError("close: %w", err)
 	}
 	c.goodbye(code)
-	return &load.Error{Kind: load.Closed, Err: fmt.Errorf("ws: closed by the server: %d %.100q", code, reason)}
+	return &errkind.Error{Kind: errkind.Closed, Err: fmt.Errorf("ws: closed by the server: %d %.100q", code, reason)}
 }
 
 // goodbye sends a close of the code if nobody is writing, and lets nobody write
@@ -292,7 +293,7 @@ func (c *conn) giveUp(k *call, err error) {
 	k.settle(err)
 	config := c.target.config
 	if config.Mode == Exchange && config.Match == ByOrder {
-		c.failLocked(&load.Error{Kind: load.Closed, Err: errors.New("ws: closed, because the wait for an earlier answer was given up")})
+		c.failLocked(&errkind.Error{Kind: errkind.Closed, Err: errors.New("ws: closed, because the wait for an earlier answer was given up")})
 	}
 }
 

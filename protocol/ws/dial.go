@@ -13,7 +13,7 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A refusal is the answer of a server that did not open a WebSocket.
@@ -145,8 +145,8 @@ func (s *limitedStream) Read(p []byte) (int, error) {
 // handshakeError is of kind Protocol unless the network or the clock failed.
 func handshakeError(err error) error {
 	err = streamError(fmt.Errorf("ws: handshake: %w", err))
-	if load.KindOf(err) == load.Other {
-		return &load.Error{Kind: load.Protocol, Err: err}
+	if errkind.Of(err) == errkind.Other {
+		return &errkind.Error{Kind: errkind.Protocol, Err: err}
 	}
 	return err
 }
@@ -154,8 +154,8 @@ func handshakeError(err error) error {
 // tlsError is of kind TLS unless the network or the clock failed.
 func tlsError(err error) error {
 	err = fmt.Errorf("ws: TLS handshake: %w", err)
-	if load.KindOf(err) == load.Other {
-		return &load.Error{Kind: load.TLS, Err: err}
+	if errkind.Of(err) == errkind.Other {
+		return &errkind.Error{Kind: errkind.TLS, Err: err}
 	}
 	return err
 }
@@ -165,7 +165,7 @@ func tlsError(err error) error {
 func streamError(err error) error {
 	var alert *net.OpError
 	if errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error") {
-		return &load.Error{Kind: load.TLS, Err: err}
+		return &errkind.Error{Kind: errkind.TLS, Err: err}
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire/wiretest"
@@ -21,45 +22,45 @@ import (
 type hostileServer struct {
 	name  string
 	serve func(net.Conn)
-	want  []load.ErrorKind // the kernel may say one or the other
+	want  []errkind.Kind // the kernel may say one or the other
 }
 
 // Frames of a server begin with: FIN and opcode (0x81 is a whole text, 0x01
 // its first part, 0x00 a further one), and a length up to 125, or 126 and two
 // bytes, or 127 and eight.
 var hostile = []hostileServer{
-	{"closes at once", func(net.Conn) {}, []load.ErrorKind{load.Closed, load.Reset}},
-	{"resets at once", reset, []load.ErrorKind{load.Reset, load.Closed}},
-	{"never shakes hands", hang, []load.ErrorKind{load.Timeout}},
-	{"garbage instead of a handshake", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []load.ErrorKind{load.Protocol}},
-	{"wrong accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"), []load.ErrorKind{load.Protocol}},
-	{"no accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), []load.ErrorKind{load.Protocol}},
-	{"endless header", endless("HTTP/1.1 101 Go\r\n", strings.Repeat("X: y\r\n", 1000)), []load.ErrorKind{load.Protocol}},
-	{"endless line", endless("HTTP/1.1 101 Go\r\nX: ", strings.Repeat("y", 5000)), []load.ErrorKind{load.Protocol}},
-	{"dribbles its handshake", say(50*time.Millisecond, strings.Split("HTTP/1.1 101 Go\r\nUpgrade: websocket", "")...), []load.ErrorKind{load.Timeout}},
+	{"closes at once", func(net.Conn) {}, []errkind.Kind{errkind.Closed, errkind.Reset}},
+	{"resets at once", reset, []errkind.Kind{errkind.Reset, errkind.Closed}},
+	{"never shakes hands", hang, []errkind.Kind{errkind.Timeout}},
+	{"garbage instead of a handshake", say(0, "\x00\x01\x02 garbage \xff\xfe\r\n\r\n"), []errkind.Kind{errkind.Protocol}},
+	{"wrong accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"), []errkind.Kind{errkind.Protocol}},
+	{"no accept", say(0, "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), []errkind.Kind{errkind.Protocol}},
+	{"endless header", endless("HTTP/1.1 101 Go\r\n", strings.Repeat("X: y\r\n", 1000)), []errkind.Kind{errkind.Protocol}},
+	{"endless line", endless("HTTP/1.1 101 Go\r\nX: ", strings.Repeat("y", 5000)), []errkind.Kind{errkind.Protocol}},
+	{"dribbles its handshake", say(50*time.Millisecond, strings.Split("HTTP/1.1 101 Go\r\nUpgrade: websocket", "")...), []errkind.Kind{errkind.Timeout}},
 
-	{"closes without an answer", afterMessage(func(net.Conn) {}), []load.ErrorKind{load.Closed}},
-	{"closes after the handshake", upgraded(func(net.Conn) {}), []load.ErrorKind{load.Closed, load.Reset}},
-	{"shuts down its side", afterMessage(func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }), []load.ErrorKind{load.Closed}},
-	{"resets without an answer", afterMessage(reset), []load.ErrorKind{load.Reset}},
-	{"never answers", upgraded(hang), []load.ErrorKind{load.Timeout}},
+	{"closes without an answer", afterMessage(func(net.Conn) {}), []errkind.Kind{errkind.Closed}},
+	{"closes after the handshake", upgraded(func(net.Conn) {}), []errkind.Kind{errkind.Closed, errkind.Reset}},
+	{"shuts down its side", afterMessage(func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite(); hang(c) }), []errkind.Kind{errkind.Closed}},
+	{"resets without an answer", afterMessage(reset), []errkind.Kind{errkind.Reset}},
+	{"never answers", upgraded(hang), []errkind.Kind{errkind.Timeout}},
 	{"resets in mid-message", afterMessage(func(c net.Conn) {
 		say := []byte("\x81\x05he")
 		_, _ = c.Write(say)
 		time.Sleep(20 * time.Millisecond)
 		reset(c)
-	}), []load.ErrorKind{load.Reset}},
-	{"closes in mid-message", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x05he")) }), []load.ErrorKind{load.Closed}},
-	{"closes in a header", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x7e\x01")) }), []load.ErrorKind{load.Closed}},
-	{"says goodbye", afterMessage(say(0, "\x88\x02\x03\xe9")), []load.ErrorKind{load.Closed}},
-	{"half a close code", afterMessage(say(0, "\x88\x01\x03")), []load.ErrorKind{load.Protocol}},
-	{"close code 1005", afterMessage(say(0, "\x88\x02\x03\xed")), []load.ErrorKind{load.Protocol}},
-	{"garbage frames", afterMessage(say(0, strings.Repeat("\xaa", 5000))), []load.ErrorKind{load.Protocol}},
-	{"speaks HTTP", afterMessage(say(0, "HTTP/1.1 200 OK\r\n\r\n")), []load.ErrorKind{load.Protocol}},
-	{"compressed unasked", afterMessage(say(0, "\xc1\x00")), []load.ErrorKind{load.Protocol}},
-	{"endless continuations", afterMessage(endless("\x01\x00", strings.Repeat("\x00\x7d"+strings.Repeat("x", 125), 50))), []load.ErrorKind{load.Protocol}},
-	{"endless pings", afterMessage(endless("", strings.Repeat("\x89\x01x", 2000))), []load.ErrorKind{load.Timeout}},
-	{"dribbles", afterMessage(say(50*time.Millisecond, strings.Split("\x81\x7d"+strings.Repeat("x", 125), "")...)), []load.ErrorKind{load.Timeout}},
+	}), []errkind.Kind{errkind.Reset}},
+	{"closes in mid-message", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x05he")) }), []errkind.Kind{errkind.Closed}},
+	{"closes in a header", afterMessage(func(c net.Conn) { _, _ = c.Write([]byte("\x81\x7e\x01")) }), []errkind.Kind{errkind.Closed}},
+	{"says goodbye", afterMessage(say(0, "\x88\x02\x03\xe9")), []errkind.Kind{errkind.Closed}},
+	{"half a close code", afterMessage(say(0, "\x88\x01\x03")), []errkind.Kind{errkind.Protocol}},
+	{"close code 1005", afterMessage(say(0, "\x88\x02\x03\xed")), []errkind.Kind{errkind.Protocol}},
+	{"garbage frames", afterMessage(say(0, strings.Repeat("\xaa", 5000))), []errkind.Kind{errkind.Protocol}},
+	{"speaks HTTP", afterMessage(say(0, "HTTP/1.1 200 OK\r\n\r\n")), []errkind.Kind{errkind.Protocol}},
+	{"compressed unasked", afterMessage(say(0, "\xc1\x00")), []errkind.Kind{errkind.Protocol}},
+	{"endless continuations", afterMessage(endless("\x01\x00", strings.Repeat("\x00\x7d"+strings.Repeat("x", 125), 50))), []errkind.Kind{errkind.Protocol}},
+	{"endless pings", afterMessage(endless("", strings.Repeat("\x89\x01x", 2000))), []errkind.Kind{errkind.Timeout}},
+	{"dribbles", afterMessage(say(50*time.Millisecond, strings.Split("\x81\x7d"+strings.Repeat("x", 125), "")...)), []errkind.Kind{errkind.Timeout}},
 }
 
 const (
@@ -69,7 +70,7 @@ const (
 
 // checkHostile does some iterations and wants an error of one of the kinds
 // from each, in time.
-func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
+func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
 	c.Message, c.MaxMessage = []byte("hello"), maxMessage
 	v := newTestVU(t, newTarget(t, c))
@@ -81,8 +82,8 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if err == nil {
 			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
 		}
-		if !slices.Contains(kinds, load.KindOf(err)) {
-			t.Errorf("kind %s, want %v: %v", load.KindOf(err), kinds, err)
+		if !slices.Contains(kinds, errkind.Of(err)) {
+			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
 		}
 		if !reflect.DeepEqual(out, load.Outcome{}) {
 			t.Errorf("outcome %+v beside an error", out)
@@ -90,7 +91,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 		if limit := hostileTimeout + testenv.Patience; took > limit {
 			t.Errorf("took %v, allowed %v: %v", took, limit, err)
 		}
-		if load.KindOf(err) == load.Timeout && took < hostileTimeout {
+		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
 			t.Errorf("timed out after %v already", took)
 		}
 	}
@@ -99,7 +100,7 @@ func checkHostile(t *testing.T, c Config, kinds ...load.ErrorKind) {
 func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
 	tests := slices.Clone(hostile)
 	for _, m := range websockettest.Server.Mistakes(maxMessage) {
-		tests = append(tests, hostileServer{m.Name, afterMessage(say(0, string(m.Bytes))), []load.ErrorKind{load.Protocol}})
+		tests = append(tests, hostileServer{m.Name, afterMessage(say(0, string(m.Bytes))), []errkind.Kind{errkind.Protocol}})
 	}
 	for _, test := range tests {
 		for _, connections := range everyConnections[:3] {
@@ -112,8 +113,8 @@ func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {
 }
 
 func TestNobodyIsAnErrorOfItsKind(t *testing.T) {
-	checkHostile(t, Config{URL: "ws://" + testenv.HeldAddress(t)}, load.Refused)
-	checkHostile(t, Config{URL: "ws://name.invalid/"}, load.DNS, load.Timeout)
+	checkHostile(t, Config{URL: "ws://" + testenv.HeldAddress(t)}, errkind.Refused)
+	checkHostile(t, Config{URL: "ws://name.invalid/"}, errkind.DNS, errkind.Timeout)
 }
 
 func TestARefusedHandshakeIsAFailedOutcome(t *testing.T) {
@@ -144,7 +145,7 @@ func TestAServerThatDoesNotReadIsATimeout(t *testing.T) {
 				defer cancel()
 				start := time.Now()
 				_, err := v.Do(ctx)
-				if load.KindOf(err) != load.Timeout || time.Since(start) > testenv.Patience {
+				if errkind.Of(err) != errkind.Timeout || time.Since(start) > testenv.Patience {
 					t.Errorf("got %v after %v", err, time.Since(start))
 				}
 			})
@@ -162,7 +163,7 @@ func TestACompressedBombIsTooLong(t *testing.T) {
 		}
 	})
 	target := newTarget(t, Config{URL: "ws://" + addr, Compress: true, Mode: Receive})
-	if _, err := newTestVU(t, target).Do(context.Background()); load.KindOf(err) != load.Protocol {
+	if _, err := newTestVU(t, target).Do(context.Background()); errkind.Of(err) != errkind.Protocol {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // A deaf connection has nothing to say and takes everything.
@@ -36,7 +36,7 @@ func FuzzMessages(f *testing.F) {
 		for {
 			m, err := c.next()
 			if err != nil {
-				if kind := load.KindOf(err); kind != load.Closed && kind != load.Protocol {
+				if kind := errkind.Of(err); kind != errkind.Closed && kind != errkind.Protocol {
 					t.Errorf("%v is of kind %s", err, kind)
 				}
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
+	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
@@ -123,8 +124,8 @@ func TestReceiveCountsMessages(t *testing.T) {
 			r := run(t, target, load.Plan{VUs: 4, Iterations: 400, Timeout: 10 * time.Second})
 			// 400 messages are four connections' worth. A close that comes while
 			// somebody waits is an error, one that comes between is none.
-			closed := r.Errored[load.Closed]
-			if r.Completed+closed != 400 || r.Errored[load.Closed] > 4*4 {
+			closed := r.Errored[errkind.Closed]
+			if r.Completed+closed != 400 || r.Errored[errkind.Closed] > 4*4 {
 				t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
 			}
 		})
@@ -154,7 +155,7 @@ func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 	for _, connections := range everyConnections {
 		target := newTarget(t, Config{URL: "ws://" + testenv.HeldAddress(t), Connections: connections})
 		r := run(t, target, load.Plan{VUs: 4, Iterations: 100, Timeout: 10 * time.Second})
-		if r.Completed != 0 || r.Errored[load.Refused] != 100 {
+		if r.Completed != 0 || r.Errored[errkind.Refused] != 100 {
 			t.Errorf("%v: completed %d, errored %v; want 0, 100 refused", connections, r.Completed, r.Errored)
 		}
 	}
@@ -169,7 +170,7 @@ func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 					target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, serve), Connections: connections})
 					r := run(t, target, load.Plan{VUs: 4, Duration: 200 * time.Millisecond, Timeout: timeout, Grace: 100 * time.Millisecond})
 					// The answers' order is lost with the first timeout.
-					errored := r.Errored[load.Timeout] + r.Errored[load.Closed]
+					errored := r.Errored[errkind.Timeout] + r.Errored[errkind.Closed]
 					if r.Completed != 0 || r.Planned == 0 || r.Planned != errored+r.Unfinished {
 						t.Errorf("planned %d, completed %d, errored %v, unfinished %d", r.Planned, r.Completed, r.Errored, r.Unfinished)
 					}
@@ -224,7 +225,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 				t.Fatal(runErr)
 			}
 			sum := r.Completed + r.Failed + r.ErroredTotal() + r.Dropped + r.Unfinished
-			if sum != r.Planned || answered.Load() < 300 || r.Errored[load.Refused] == 0 {
+			if sum != r.Planned || answered.Load() < 300 || r.Errored[errkind.Refused] == 0 {
 				t.Errorf("planned %d, accounted for %d, %d answers, errored %v", r.Planned, sum, answered.Load(), r.Errored)
 			}
 			if lost := answered.Load() - r.Completed; lost < 0 || lost > 8 { // on their way when killed, or at the end

@@ -44,6 +44,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/jsonpath"
 	"contend/protocol/wire"
@@ -115,7 +116,7 @@ func (t *Target) now() time.Duration { return time.Since(t.epoch) }
 
 // protocolError says that the peer broke the protocol.
 func protocolError(format string, args ...any) error {
-	return &load.Error{Kind: load.Protocol, Err: fmt.Errorf("ws: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("ws: "+format, args...)}
 }
 
 func tooLong(limit int) error { return protocolError("a message has more than %d bytes", limit) }

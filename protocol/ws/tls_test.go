@@ -14,7 +14,7 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"contend/load"
+	"contend/errkind"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -58,23 +58,23 @@ func TestTLS(t *testing.T) {
 	}
 	anyTLS := wire.TLS{Insecure: true}
 	t.Run("TLS to a plain port", func(t *testing.T) {
-		checkHostile(t, Config{URL: strings.Replace(plain.URL, "http", "wss", 1), TLS: anyTLS}, load.TLS)
+		checkHostile(t, Config{URL: strings.Replace(plain.URL, "http", "wss", 1), TLS: anyTLS}, errkind.TLS)
 	})
-	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: url}, load.TLS) })
+	t.Run("unknown authority", func(t *testing.T) { checkHostile(t, Config{URL: url}, errkind.TLS) })
 	t.Run("wrong name", func(t *testing.T) {
-		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, load.TLS)
+		checkHostile(t, Config{URL: url, TLS: wire.TLS{CA: ca, ServerName: "other.invalid"}}, errkind.TLS)
 	})
 	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, hang), TLS: anyTLS}, load.Timeout)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, hang), TLS: anyTLS}, errkind.Timeout)
 	})
 	t.Run("closes", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, func(net.Conn) {}), TLS: anyTLS}, load.Closed, load.Reset)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, func(net.Conn) {}), TLS: anyTLS}, errkind.Closed, errkind.Reset)
 	})
 	t.Run("garbage", func(t *testing.T) {
-		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, load.TLS)
+		checkHostile(t, Config{URL: "wss://" + wiretest.Listen(t, say(0, "garbage\r\n\r\n")), TLS: anyTLS}, errkind.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) { // which answers in HTTP/1.0
-		checkHostile(t, Config{URL: strings.Replace(secure.URL, "https", "ws", 1)}, load.Protocol)
+		checkHostile(t, Config{URL: strings.Replace(secure.URL, "https", "ws", 1)}, errkind.Protocol)
 	})
 }
 
@@ -93,5 +93,5 @@ func TestClientCertificate(t *testing.T) {
 	if out, err := newTestVU(t, newTarget(t, Config{URL: url, TLS: identity})).Do(context.Background()); err != nil {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	checkHostile(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}, load.TLS)
+	checkHostile(t, Config{URL: url, TLS: wire.TLS{Insecure: true}}, errkind.TLS)
 }

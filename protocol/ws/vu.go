@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 	"contend/protocol/wire"
 )
@@ -44,7 +45,7 @@ func (v *vu) SetTimeout(d time.Duration) {
 	}
 }
 
-var errTimeout = &load.Error{Kind: load.Timeout, Err: errors.New("ws: timeout")}
+var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("ws: timeout")}
 
 // Do does one exchange.
 func (v *vu) Do(ctx context.Context) (load.Outcome, error) {

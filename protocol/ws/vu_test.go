@@ -17,7 +17,7 @@ import (
 	"github.com/gobwas/ws/wsutil"
 	xws "golang.org/x/net/websocket"
 
-	"contend/load"
+	"contend/errkind"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -70,7 +70,7 @@ func TestTimeoutIsExact(t *testing.T) {
 		defer v.Close()
 		v.SetTimeout(time.Second)
 		start := time.Now()
-		if _, err := v.Do(t.Context()); load.KindOf(err) != load.Timeout || time.Since(start) != time.Second {
+		if _, err := v.Do(t.Context()); errkind.Of(err) != errkind.Timeout || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
@@ -142,7 +142,7 @@ func TestMaxMessageIsTheGreatestLength(t *testing.T) {
 		target := newTarget(t, Config{URL: "ws://" + wiretest.Listen(t, answering(echo)), Message: message, Check: contains(string(message[:min(length, 1<<20)]))})
 		out, err := newTestVU(t, target).Do(context.Background())
 		if length > 1<<20 {
-			if load.KindOf(err) != load.Protocol {
+			if errkind.Of(err) != errkind.Protocol {
 				t.Errorf("%d bytes: got %+v, %v", length, out, err)
 			}
 		} else if err != nil || out.Failed || out.BodyIn != int64(length) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gobwas/ws"
 	"go.uber.org/goleak"
 
+	"contend/errkind"
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
@@ -164,7 +165,7 @@ func TestNobodyThere(t *testing.T) {
 			}
 		},
 	})
-	if load.KindOf(err) != load.Refused || tries < 1 {
+	if errkind.Of(err) != errkind.Refused || tries < 1 {
 		t.Errorf("error %v after %d tries", err, tries)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 	"contend/load"
 )
@@ -96,7 +97,7 @@ func (t *recorder) account(planned, lost int64) {
 	c.Failed = min(lost, t.Unsolved)
 	lost -= c.Failed
 	if n := min(lost, t.Malformed); n > 0 {
-		c.Errored[load.Protocol], c.Examples[load.Protocol] = n, t.LastError
+		c.Errored[errkind.Protocol], c.Examples[errkind.Protocol] = n, t.LastError
 		lost -= n
 	}
 	c.Unfinished = lost

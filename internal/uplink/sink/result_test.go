@@ -3,7 +3,7 @@ package sink
 import (
 	"testing"
 
-	"contend/load"
+	"contend/errkind"
 )
 
 // What was lost is told by kind, as far as the messages that may have been it go.
@@ -25,10 +25,10 @@ func TestLostByKind(t *testing.T) {
 		s.counts.Completed = 10
 		s.account(10+tt.lost, tt.lost)
 		c := &s.counts
-		if c.Failed != tt.failed || c.Errored[load.Protocol] != tt.errored || c.Unfinished != tt.unfinished || c.Accounted() != c.Planned {
+		if c.Failed != tt.failed || c.Errored[errkind.Protocol] != tt.errored || c.Unfinished != tt.unfinished || c.Accounted() != c.Planned {
 			t.Errorf("%+v: failed %d, errored %v, unfinished %d of %d", tt, c.Failed, c.Errored, c.Unfinished, c.Planned)
 		}
-		if (tt.errored > 0) != (c.Examples[load.Protocol] == "not JSON") {
+		if (tt.errored > 0) != (c.Examples[errkind.Protocol] == "not JSON") {
 			t.Errorf("%+v: example %q", tt, c.Examples)
 		}
 	}

@@ -1,4 +1,4 @@
-package load
+package errkind
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-func TestKindOf(t *testing.T) {
+func TestOf(t *testing.T) {
 	tests := []struct {
 		err  error
-		want ErrorKind
+		want Kind
 	}{
 		{&Error{Kind: Protocol, Err: io.EOF}, Protocol}, // who made it knows best
 		{context.Canceled, Cancelled},
@@ -39,10 +39,10 @@ func TestKindOf(t *testing.T) {
 		{errors.New("something"), Other},
 	}
 	for _, tt := range tests {
-		if got := KindOf(fmt.Errorf("wrapped: %w", tt.err)); got != tt.want {
+		if got := Of(fmt.Errorf("wrapped: %w", tt.err)); got != tt.want {
 			t.Errorf("%v is of kind %s, want %s", tt.err, got, tt.want)
 		}
-		if !slices.Contains(ErrorKinds(), tt.want) {
+		if !slices.Contains(All(), tt.want) {
 			t.Errorf("kind %s is not listed", tt.want)
 		}
 	}

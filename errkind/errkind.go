@@ -1,4 +1,5 @@
-package load
+// Package errkind tells why an iteration got no valid answer.
+package errkind
 
 import (
 	"context"
@@ -11,33 +12,33 @@ import (
 	"syscall"
 )
 
-// An ErrorKind is one of the closed set of reasons why an iteration got no
-// valid answer.
-type ErrorKind string
+// A Kind is one of the closed set of reasons why an iteration got no valid
+// answer.
+type Kind string
 
 // The error kinds.
 const (
-	DNS            ErrorKind = "dns"             // the name did not resolve
-	Dial           ErrorKind = "dial"            // no connection, for another reason than those below
-	PortsExhausted ErrorKind = "ports_exhausted" // no local port or address left
-	TLS            ErrorKind = "tls"             // handshake or certificate
-	Timeout        ErrorKind = "timeout"         // the plan's timeout ran out
-	Refused        ErrorKind = "refused"         // connection refused
-	Reset          ErrorKind = "reset"           // connection reset by the peer
-	Closed         ErrorKind = "closed"          // connection closed before a complete answer
-	Protocol       ErrorKind = "protocol"        // the answer was not of the protocol
-	Cancelled      ErrorKind = "cancelled"       // the run was cancelled
-	Other          ErrorKind = "other"           // anything else
+	DNS            Kind = "dns"             // the name did not resolve
+	Dial           Kind = "dial"            // no connection, for another reason than those below
+	PortsExhausted Kind = "ports_exhausted" // no local port or address left
+	TLS            Kind = "tls"             // handshake or certificate
+	Timeout        Kind = "timeout"         // the plan's timeout ran out
+	Refused        Kind = "refused"         // connection refused
+	Reset          Kind = "reset"           // connection reset by the peer
+	Closed         Kind = "closed"          // connection closed before a complete answer
+	Protocol       Kind = "protocol"        // the answer was not of the protocol
+	Cancelled      Kind = "cancelled"       // the run was cancelled
+	Other          Kind = "other"           // anything else
 )
 
-// ErrorKinds returns all kinds in the order in which reports list them.
-func ErrorKinds() []ErrorKind {
-	return []ErrorKind{DNS, Dial, PortsExhausted, TLS, Timeout, Refused, Reset, Closed, Protocol, Cancelled, Other}
+// All returns all kinds in the order in which reports list them.
+func All() []Kind {
+	return []Kind{DNS, Dial, PortsExhausted, TLS, Timeout, Refused, Reset, Closed, Protocol, Cancelled, Other}
 }
 
 // An Error is an error whose kind its maker knows.
 type Error struct {
-	Kind ErrorKind
+	Kind Kind
 	Err  error
 }
 
@@ -47,9 +48,9 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf classifies any error. An *Error in its chain decides; otherwise the
+// Of classifies any error. An *Error in its chain decides; otherwise the
 // operating system's and the standard library's errors are recognised.
-func KindOf(err error) ErrorKind {
+func Of(err error) Kind {
 	var own *Error
 	if errors.As(err, &own) {
 		return own.Kind
@@ -64,7 +65,7 @@ func KindOf(err error) ErrorKind {
 
 var sentinelKinds = []struct {
 	err  error
-	kind ErrorKind
+	kind Kind
 }{
 	{context.Canceled, Cancelled},
 	{context.DeadlineExceeded, Timeout},
@@ -81,7 +82,7 @@ var sentinelKinds = []struct {
 	{io.ErrClosedPipe, Closed},
 }
 
-func kindByType(err error) ErrorKind {
+func kindByType(err error) Kind {
 	var (
 		dns       *net.DNSError
 		alert     tls.AlertError
