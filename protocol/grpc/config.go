@@ -1,14 +1,15 @@
 package grpc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A Config says what is called and how. Only URL is required. The last fields are
@@ -78,27 +79,15 @@ const defaultMaxMessage = 4 << 20
 
 // check returns every mistake that can be seen before the method is known.
 func (c Config) check() error {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.ExpectCode < int(codes.OK) || c.ExpectCode > int(codes.Unauthenticated) {
-		wrong("expected code %d: want 0 (OK) to 16 (Unauthenticated)", c.ExpectCode)
-	}
-	if c.Messages < 0 {
-		wrong("messages %d: want 0 or more", c.Messages)
-	}
-	if c.Deadline < 0 {
-		wrong("deadline %v: want 0 or more", c.Deadline)
-	}
-	if c.MaxMessage < 0 || c.MaxMessage > math.MaxInt32 {
-		wrong("largest message %d: want 0 to %d bytes", c.MaxMessage, math.MaxInt32)
-	}
+	c.Stream = cmp.Or(c.Stream, PerIteration)
+	errs := []error{setting.Check(c), checkMetadata(c.Metadata)}
 	if c.Stream == PerVU && c.Deadline > 0 {
-		wrong("deadline %v: a stream that outlives the iteration has none", c.Deadline)
+		errs = append(errs, fmt.Errorf("deadline %v: a stream that outlives the iteration has none", c.Deadline))
 	}
 	if c.Stream == PerVU && c.Connections.Sharing == wire.PerIteration {
-		wrong("connections %v: a stream per VU outlives the iteration", c.Connections)
+		errs = append(errs, fmt.Errorf("connections %v: a stream per VU outlives the iteration", c.Connections))
 	}
-	return errors.Join(append(errs, c.Connections.Check(), checkMetadata(c.Metadata))...)
+	return errors.Join(errs...)
 }
 
 // call turns the method and the configuration into what an iteration does.

@@ -15,7 +15,7 @@ func BenchmarkRun(b *testing.B) {
 		for _, connections := range everyConnections[:3] {
 			b.Run(fmt.Sprintf("%s/%v", w.name, connections), func(b *testing.B) {
 				c := w.config(b, func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "hello") })
-				c.Connections = connections
+				c.Sharing = connections
 				b.ReportAllocs()
 				r := run(b, c, load.Plan{VUs: 10, Iterations: int64(b.N), Timeout: 1e10})
 				if r.Completed != int64(b.N) {

@@ -1,6 +1,7 @@
 package roundtrip
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -9,64 +10,39 @@ import (
 
 	"github.com/quic-go/quic-go/http3"
 
+	ours "contend/protocol/http"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
-// A Config says which request every iteration sends, how, and which answers
-// are right. URL and Version must be set.
-type Config struct {
-	// URL is https://host/path or, for Version 2 only, http://host/path, whose
-	// server must know that it is spoken to in HTTP/2 (h2c with prior
-	// knowledge). It must not hold user information, because URLs are printed in
-	// reports: send an Authorization header.
-	URL string
-	// Version of HTTP: 2, or 3 for HTTP over QUIC.
-	Version int
-	// Method is the request's method; empty means GET.
-	Method string
-	// Header is sent with every request. It overrides User-Agent, and a field
-	// Host the URL's. Names are sent in lower case.
-	Header []wire.Field
-	// Body is sent with its Content-Length in every request.
-	Body []byte
-	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
-	// 200 to 399. Redirects are reported and not followed.
-	ExpectStatus []int
-	// Connections says which VUs share a connection; the zero value is per-vu.
-	Connections wire.Connections
-	// TLS applies to https only.
-	TLS wire.TLS
-}
+// A Config is that of package http, whose Version must be 2 or 3. What needs more
+// of a request or an answer than NeedsRequests allows is left out.
+type Config = ours.Config
 
 // check finds what is wrong with the fields that stand for themselves.
-func (c Config) check() error {
-	errs := []error{wire.Named("roundtrip", c.Connections.Check())}
-	if c.Version != 2 && c.Version != 3 {
-		errs = append(errs, fmt.Errorf("roundtrip: Version %d is not 2 or 3", c.Version))
+func check(c Config) error {
+	err := wire.Named("roundtrip", setting.Check(c))
+	if c.Version == "1.1" {
+		err = errors.Join(err, errors.New("roundtrip: http is 1.1; allowed: 2, 3"))
 	}
-	for _, status := range c.ExpectStatus {
-		if status < 100 || status > 999 {
-			errs = append(errs, fmt.Errorf("roundtrip: ExpectStatus %d is not in 100 to 999", status))
-		}
-	}
-	return errors.Join(errs...)
+	return err
 }
 
-// origin reads the URL.
-func (c Config) origin() (wire.Origin, error) {
+// readURL returns what the URL says.
+func readURL(c Config) (wire.Origin, error) {
 	o, err := wire.ParseURL(c.URL, "http", "https")
-	if err == nil && !o.Secure && c.Version == 3 {
+	if err == nil && !o.Secure && c.Version == "3" {
 		return wire.Origin{}, fmt.Errorf("URL %q: HTTP/3 needs https", o.URL)
 	}
 	return o, err
 }
 
-// tls returns nil for an origin that is not secure.
-func (c Config) tls(o wire.Origin) (*tls.Config, error) {
+// secured returns nil for an origin that is not secure.
+func secured(c Config, o wire.Origin) (*tls.Config, error) {
 	if c.TLS.NoSNI {
 		return nil, errors.New("TLS.NoSNI is not possible: the library names the host")
 	}
-	if c.Version == 3 {
+	if c.Version == "3" {
 		return o.TLS(c.TLS, http3.NextProtoH3)
 	}
 	return o.TLS(c.TLS, "h2")
@@ -76,14 +52,11 @@ func (c Config) tls(o wire.Origin) (*tls.Config, error) {
 // 8.2.2), and the one that is made from the body.
 var ownedFields = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Content-Length"}
 
-// request builds the request without its body.
-func (c Config) request(o wire.Origin) (*http.Request, error) {
+// build builds the request without its body.
+func build(c Config, o wire.Origin) (*http.Request, error) {
 	request := &http.Request{
-		Method: c.Method, URL: o.URL, Host: o.URL.Host, ContentLength: int64(len(c.Body)),
+		Method: cmp.Or(c.Method, http.MethodGet), URL: o.URL, Host: o.URL.Host, ContentLength: int64(len(c.Body)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"User-Agent": {"contend"}},
-	}
-	if request.Method == "" {
-		request.Method = http.MethodGet
 	}
 	var errs []error
 	if !wire.IsToken(request.Method) {
@@ -92,12 +65,9 @@ func (c Config) request(o wire.Origin) (*http.Request, error) {
 	fields := http.Header{}
 	for _, f := range c.Header {
 		name := http.CanonicalHeaderKey(f.Name)
-		err := f.Check()
 		switch {
-		case err != nil:
-			errs = append(errs, wire.Named("roundtrip", err))
 		case slices.Contains(ownedFields, name):
-			errs = append(errs, fmt.Errorf("roundtrip: Header %q is not possible in HTTP/%d", f.Name, c.Version))
+			errs = append(errs, fmt.Errorf("roundtrip: Header %q is not possible in HTTP/%s", f.Name, c.Version))
 		case name == "Host":
 			request.Host = f.Value
 		default:

@@ -95,7 +95,7 @@ func TestBadHandlersAreErrorsOfTheirKindInTime(t *testing.T) {
 			}
 			t.Parallel()
 			c := w.config(t, test.handle)
-			c.Connections = connections
+			c.Sharing = connections
 			t.Run(test.name, func(t *testing.T) { checkHostile(t, c, test.want...) })
 		})
 	}
@@ -213,7 +213,7 @@ func TestHostileServersOfHTTP2(t *testing.T) {
 		}), []errkind.Kind{errkind.Protocol, errkind.Closed}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: 2}, test.want...)
+			checkHostile(t, Config{URL: "http://" + wiretest.Listen(t, test.serve), Version: "2"}, test.want...)
 		})
 	}
 }
@@ -238,7 +238,7 @@ func TestHostileServersOfQUIC(t *testing.T) {
 					}
 				}
 			}()
-			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: 3, TLS: wire.TLS{Insecure: true}}, errkind.Timeout)
+			checkHostile(t, Config{URL: "https://" + conn.LocalAddr().String(), Version: "3", TLS: wire.TLS{Insecure: true}}, errkind.Timeout)
 			conn.Close()
 			<-done
 		})
@@ -266,19 +266,19 @@ func TestTLS(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.Start()
 		defer s.Close()
-		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: 2, TLS: anyTLS}, errkind.TLS)
+		checkHostile(t, Config{URL: strings.Replace(s.URL, "http", "https", 1), Version: "2", TLS: anyTLS}, errkind.TLS)
 	})
 	t.Run("plain to a TLS port", func(t *testing.T) {
 		c := ways[1].config(t, ok)
-		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: 2}, errkind.Protocol, errkind.Closed, errkind.Reset)
+		checkHostile(t, Config{URL: strings.Replace(c.URL, "https", "http", 1), Version: "2"}, errkind.Protocol, errkind.Closed, errkind.Reset)
 	})
 	t.Run("silent", func(t *testing.T) {
-		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: 2, TLS: anyTLS}, errkind.Timeout)
+		checkHostile(t, Config{URL: "https://" + wiretest.Listen(t, hang), Version: "2", TLS: anyTLS}, errkind.Timeout)
 	})
 	t.Run("HTTP/1.1 only", func(t *testing.T) {
 		s := newServer(http.HandlerFunc(ok))
 		s.StartTLS()
 		defer s.Close()
-		checkHostile(t, Config{URL: s.URL, Version: 2, TLS: anyTLS}, errkind.TLS, errkind.Protocol)
+		checkHostile(t, Config{URL: s.URL, Version: "2", TLS: anyTLS}, errkind.TLS, errkind.Protocol)
 	})
 }

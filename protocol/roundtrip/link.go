@@ -21,7 +21,7 @@ type link interface {
 
 // open opens a connection.
 func (t *Target) open(ctx context.Context) (link, error) {
-	if t.config.Version == 3 {
+	if t.config.Version == "3" {
 		l, err := t.openUDP(ctx)
 		if err != nil {
 			return nil, dialError(err)

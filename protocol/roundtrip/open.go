@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"contend/load"
 	"contend/protocol/http"
@@ -13,7 +12,7 @@ import (
 
 // Open opens what is asked for, if it is valid: by package http where that speaks
 // the version.
-func Open(ctx context.Context, c http.Config, around wire.Surroundings) (load.Target, error) {
+func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target, error) {
 	speaks, why := c.Speaks()
 	switch {
 	case speaks:
@@ -25,15 +24,11 @@ func Open(ctx context.Context, c http.Config, around wire.Surroundings) (load.Ta
 	if err != nil {
 		return nil, err
 	}
-	own := Config{
-		URL: c.URL, Method: c.Method, Body: c.Body, ExpectStatus: c.ExpectStatus, TLS: m.TLS,
-		Connections: c.Sharing, Header: slices.Concat(c.Header, m.Auth.Fields()),
-	}
 	if c.DataFile != "" {
-		own.Body = m.Body
+		c.Body = m.Body
 	}
-	own.Version, _ = strconv.Atoi(c.Version)
-	t, err := New(own)
+	c.TLS, c.Header = m.TLS, slices.Concat(c.Header, m.Auth.Fields())
+	t, err := New(c)
 	if err != nil {
 		return nil, err // and no pointer that looks like a target
 	}

@@ -22,7 +22,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 		var asked, wrong atomic.Int64
 		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
-			if r.ProtoMajor != w.version {
+			if r.Proto != "HTTP/"+w.version+".0" {
 				wrong.Add(1)
 			}
 			if asked.Add(1)%4 == 0 {
@@ -30,7 +30,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 			}
 			_, _ = io.WriteString(rw, "12345")
 		})
-		c.Connections = connections
+		c.Sharing = connections
 		r := run(t, c, load.Plan{VUs: 8, Iterations: 200, Timeout: 10 * time.Second})
 		if asked.Load() != 200 || wrong.Load() != 0 || r.Completed != 150 || r.Failed != 50 || len(r.Errored) != 0 || r.BodyIn != 5*200 {
 			t.Errorf("server: %d, %d of another version; completed %d, failed %d, errored %v, %d bytes; want 200, 0; 150, 50, none, 1000",
@@ -83,7 +83,7 @@ func TestAKnownDelayIsMeasured(t *testing.T) {
 	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 		const delay = 20 * time.Millisecond
 		c := w.config(t, func(http.ResponseWriter, *http.Request) { time.Sleep(delay) })
-		c.Connections = connections
+		c.Sharing = connections
 		r := run(t, c, load.Plan{VUs: 4, Iterations: 40, Timeout: 10 * time.Second})
 		if r.Completed != 40 || r.Service.Min() < delay {
 			t.Errorf("completed %d, the fastest took %v", r.Completed, r.Service.Min())
@@ -106,7 +106,7 @@ func TestADelayIsMeasuredExactly(t *testing.T) {
 		})}
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(pipes) })
-		target, err := New(Config{URL: "http://pipe/", Version: 2})
+		target, err := New(Config{URL: "http://pipe/", Version: "2"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 					stop = serveQUIC(conn, handler)
 				}
 			})
-			c := Config{URL: "https://" + address, Version: 3, TLS: wire.TLS{Insecure: true}, Connections: connections}
+			c := Config{URL: "https://" + address, Version: "3", TLS: wire.TLS{Insecure: true}, Sharing: connections}
 			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
 			restart.Wait()
 			if err != nil {

@@ -32,14 +32,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A way is one of the ways to speak.
 type way struct {
 	name    string
-	version int
+	version string
 	start   func(t testing.TB, handler http.Handler) (url string, stop func())
 }
 
 var ways = []way{
-	{"h2c", 2, startPlain},
-	{"h2", 2, startSecure},
-	{"h3", 3, startQUIC},
+	{"h2c", "2", startPlain},
+	{"h2", "2", startSecure},
+	{"h3", "3", startQUIC},
 }
 
 func (w way) config(t testing.TB, handler http.HandlerFunc) Config {

@@ -70,13 +70,13 @@ const maxHeader = 64 << 10
 // New checks the whole of c and reports every mistake in it at once. It does
 // not connect.
 func New(c Config) (*Target, error) {
-	o, originErr := c.origin()
-	errs := []error{wire.Named("roundtrip", originErr), c.check()}
+	o, originErr := readURL(c)
+	errs := []error{wire.Named("roundtrip", originErr), check(c)}
 	t := &Target{config: c, origin: o, epoch: time.Now(), dial: (&net.Dialer{KeepAlive: -1}).DialContext}
 	if originErr == nil {
 		var requestErr, tlsErr error
-		t.request, requestErr = c.request(o)
-		t.tls, tlsErr = c.tls(o)
+		t.request, requestErr = build(c, o)
+		t.tls, tlsErr = secured(c, o)
 		errs = append(errs, requestErr, wire.Named("roundtrip", tlsErr))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -84,13 +84,13 @@ func New(c Config) (*Target, error) {
 	}
 	t.config.Body, t.config.ExpectStatus = slices.Clone(c.Body), slices.Clone(c.ExpectStatus)
 	t.prepare()
-	t.slots = wire.NewSlots(c.Connections, t.open)
+	t.slots = wire.NewSlots(c.Sharing, t.open)
 	return t, nil
 }
 
 // prepare makes the library's side of the version.
 func (t *Target) prepare() {
-	if t.config.Version == 3 {
+	if t.config.Version == "3" {
 		t.udp = &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"contend/errkind"
@@ -110,7 +111,7 @@ func (v *vu) do(l *life) (load.Outcome, error) {
 	connected := v.target.now()
 	out, err := v.exchange(l, conn)
 	out.Phases.Connect, out.Phases.Exchange = connected-start, v.target.now()-connected
-	if v.target.config.Connections.Sharing == wire.PerIteration {
+	if v.target.config.Sharing.Sharing == wire.PerIteration {
 		v.slot.Close()
 	}
 	return out, err
@@ -131,7 +132,7 @@ func (v *vu) exchange(l *life, conn link) (load.Outcome, error) {
 		return v.fail(err)
 	}
 	firstByte := v.target.now()
-	if response.ProtoMajor != v.target.config.Version {
+	if strconv.Itoa(response.ProtoMajor) != v.target.config.Version {
 		response.Body.Close()
 		return v.fail(fmt.Errorf("the server answered in %s", response.Proto))
 	}

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A Config says what every iteration sends, how, and which answers are right.
@@ -84,31 +86,16 @@ const defaultMaxMessage = 1 << 20
 
 // withDefaults fills in what is empty.
 func (c Config) withDefaults() Config {
-	if c.Mode == "" {
-		c.Mode = Exchange
-	}
-	if c.Match == "" {
-		c.Match = ByOrder
-	}
-	if c.AnswerIDPath == "" {
-		c.AnswerIDPath = c.IDPath
-	}
-	if c.MaxMessage == 0 {
-		c.MaxMessage = defaultMaxMessage
-	}
+	c.Mode, c.Match = cmp.Or(c.Mode, Exchange), cmp.Or(c.Match, ByOrder)
+	c.AnswerIDPath, c.MaxMessage = cmp.Or(c.AnswerIDPath, c.IDPath), cmp.Or(c.MaxMessage, defaultMaxMessage)
 	return c
 }
 
 // check finds what is wrong with the fields that stand for themselves. The
 // defaults are filled in.
 func (c Config) check() error {
-	errs := []error{wire.Named("ws", c.Connections.Check())}
-	if c.Mode != Exchange && c.Mode != Send && c.Mode != Receive {
-		errs = append(errs, fmt.Errorf("ws: Mode %q is not %s, %s or %s", c.Mode, Exchange, Send, Receive))
-	}
+	errs := []error{wire.Named("ws", setting.Check(c))}
 	switch {
-	case c.Match != ByOrder && c.Match != ByID:
-		errs = append(errs, fmt.Errorf("ws: Match %q is not %s or %s", c.Match, ByOrder, ByID))
 	case c.Match == ByID && c.Mode != Exchange:
 		errs = append(errs, fmt.Errorf("ws: Match %q does not apply to the mode %s", c.Match, c.Mode))
 	case c.Match == ByID && c.IDPath == "":
@@ -121,9 +108,6 @@ func (c Config) check() error {
 	}
 	if c.Mode == Send && c.Check != nil {
 		errs = append(errs, fmt.Errorf("ws: Check does not apply to the mode %s", Send))
-	}
-	if c.MaxMessage < 1 {
-		errs = append(errs, fmt.Errorf("ws: MaxMessage %d is not 1 byte or more", c.MaxMessage))
 	}
 	return errors.Join(errs...)
 }
@@ -150,10 +134,7 @@ func (c Config) header() (host string, lines []byte, err error) {
 	var errs []error
 	for _, f := range c.Header {
 		name := strings.ToLower(f.Name)
-		err := f.Check()
 		switch {
-		case err != nil:
-			errs = append(errs, wire.Named("ws", err))
 		case strings.Contains(reserved, ","+name+","):
 			errs = append(errs, fmt.Errorf("ws: Header %q is the handshake's own", f.Name))
 		case name == "host":

@@ -22,7 +22,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "ws://me:secret@host:x/"}, []string{`URL "ws://…@host:x/": not a URL`}},
 		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not wss"}},
 		{Config{URL: "wss://h/", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
-		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`Mode "shout"`, `Match "luck"`, "MaxMessage -1"}},
+		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`mode is "shout"; allowed: exchange, send, receive`, `match is "luck"; allowed: order, id`, "max_message is -1"}},
 		{Config{URL: "ws://h/", Match: ByID}, []string{"IDPath is empty"}},
 		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`Match "id" does not apply to the mode send`}},
 		{Config{URL: "ws://h/", IDPath: "$.id"}, []string{`needs Match "id"`}},
