@@ -136,20 +136,11 @@ func list[T lorawan.EUI | lorawan.DevAddr](values []T) string {
 // signed is how an EUI is stored.
 func signed(e lorawan.EUI) int64 { return int64(e) }
 
-func signedOrNull(e *lorawan.EUI) *int64 {
-	if e == nil {
+func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
+	if v == nil {
 		return nil
 	}
-	n := signed(*e)
-	return &n
-}
-
-func numberOrNull(a *lorawan.DevAddr) *int64 {
-	if a == nil {
-		return nil
-	}
-	n := int64(*a)
-	return &n
+	return new(int64(*v))
 }
 
 // transaction runs do in a transaction, again if that may help: do must start anew

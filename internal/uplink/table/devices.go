@@ -54,7 +54,7 @@ func (t *Table) Insert(ctx context.Context, c Customer, d NewDevice) (Device, er
 	w := write{euis: []lorawan.EUI{d.DevEUI}, missing: ErrDeviceExists, statement: `
 		INSERT INTO devices (dev_eui, customer, join_eui, active, details, created)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (dev_eui) DO NOTHING RETURNING ` + columns,
-		args: []any{signed(d.DevEUI), string(c), signedOrNull(d.JoinEUI), numberOrNull(d.DevAddr), d.Details, now()},
+		args: []any{signed(d.DevEUI), string(c), orNull(d.JoinEUI), orNull(d.DevAddr), d.Details, now()},
 	}
 	return t.one(ctx, w)
 }
@@ -104,7 +104,7 @@ func (t *Table) Update(ctx context.Context, c Customer, eui, join lorawan.EUI, u
 			active = COALESCE(CAST($4 AS BIGINT), active),
 			target = NULLIF(COALESCE(CAST($5 AS BIGINT), target), CAST($4 AS BIGINT))
 		WHERE customer = $1 AND dev_eui = $2 AND join_eui = $3 RETURNING ` + columns,
-		args: []any{string(c), signed(eui), signed(join), numberOrNull(u.Active), numberOrNull(u.Target)},
+		args: []any{string(c), signed(eui), signed(join), orNull(u.Active), orNull(u.Target)},
 	})
 }
 
@@ -163,26 +163,11 @@ func (t *Table) Drop(ctx context.Context, c Customer, euis []lorawan.EUI) (n int
 const chunkRows = 2000
 
 func (t *Table) drop(ctx context.Context, c Customer, euis []lorawan.EUI) (int, error) {
-	w := write{euis: euis, statement: `
+	gone, err := t.write(ctx, write{euis: euis, drops: true, statement: `
 		DELETE FROM devices WHERE customer = $1 AND dev_eui IN ` + t.db.set("$2") + ` RETURNING ` + columns,
 		args: []any{string(c), list(euis)},
-	}
-	release, err := t.turns.take(ctx, turnsOf(euis...))
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	gone, err := t.write(ctx, w)
-	if err != nil {
-		return 0, err
-	}
-	dropped := make([]lorawan.EUI, len(gone))
-	for i := range gone {
-		dropped[i] = gone[i].DevEUI
-	}
-	t.groups.forget(dropped)
-	t.index.removeAll(dropped)
-	return len(gone), nil
+	})
+	return len(gone), err
 }
 
 // DropAll removes all devices that the customer has when it begins, and returns
@@ -201,15 +186,11 @@ type write struct {
 	statement string
 	args      []any
 	missing   error // what it means if no row comes back
+	drops     bool  // the rows that come back are gone
 }
 
 // one writes a single device.
 func (t *Table) one(ctx context.Context, w write) (Device, error) {
-	release, err := t.turns.take(ctx, turnsOf(w.euis...))
-	if err != nil {
-		return Device{}, err
-	}
-	defer release()
 	rows, err := t.write(ctx, w)
 	if err != nil {
 		return Device{}, err
@@ -217,15 +198,20 @@ func (t *Table) one(ctx context.Context, w write) (Device, error) {
 	if len(rows) == 0 {
 		return Device{}, w.missing
 	}
-	t.show(rows)
 	return rows[0].device(), nil
 }
 
-// write runs a statement and tells the other instances. If nobody knows whether it
-// was carried out, the devices are read again as soon as possible.
+// write runs a statement in its turn, tells the other instances and shows the outcome
+// in memory. If nobody knows whether it was carried out, the devices are read again as
+// soon as possible.
 func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
+	release, err := t.turns.take(ctx, turnsOf(w.euis...))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	var rows []entry
-	err := t.db.transaction(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = t.db.transaction(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if rows, err = queryEntries(ctx, tx, w.statement, w.args...); err != nil {
 			return err
 		}
@@ -236,6 +222,15 @@ func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 			t.doubt(change{euis: w.euis})
 		}
 		return nil, err
+	}
+	if w.drops {
+		gone := make([]lorawan.EUI, len(rows))
+		for i := range rows {
+			gone[i] = rows[i].DevEUI
+		}
+		t.hide(gone)
+	} else {
+		t.show(rows)
 	}
 	return rows, nil
 }

@@ -106,8 +106,7 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 		left[found[i].DevEUI] = true
 	}
 	gone := slices.DeleteFunc(slices.Clone(euis), func(eui lorawan.EUI) bool { return left[eui] })
-	t.index.removeAll(gone)
-	t.groups.forget(gone)
+	t.hide(gone)
 	t.show(found)
 	return nil
 }
@@ -115,6 +114,12 @@ func (t *Table) refreshDevices(ctx context.Context, euis []lorawan.EUI) error {
 // show puts rows in memory. A device that was dropped meanwhile and came again is in
 // no group.
 func (t *Table) show(rows []entry) { t.groups.forget(t.index.putAll(rows)) }
+
+// hide takes devices out of memory.
+func (t *Table) hide(gone []lorawan.EUI) {
+	t.groups.forget(gone)
+	t.index.removeAll(gone)
+}
 
 // reload reads everything again, while look-ups and writes go on.
 func (t *Table) reload(ctx context.Context) error {
