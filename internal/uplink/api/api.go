@@ -147,10 +147,10 @@ func (a *api) admit(w http.ResponseWriter, r *http.Request, route route) (custom
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return "", unauthorized()
 	case route.handle == nil: // the empty one
-		return "", noSuchCall()
+		return "", unknown(http.StatusNotFound, "there is no such call; openapi.yaml in this place describes those that there are")
 	case route.method != r.Method && !(read(route.method) && read(r.Method)):
 		w.Header().Set("Allow", route.method)
-		return "", wrongMethod(route.method)
+		return "", unknown(http.StatusMethodNotAllowed, "this call is a %s", route.method)
 	}
 	select {
 	case a.turn(customer) <- struct{}{}:

@@ -59,18 +59,13 @@ func unauthorized() *failure {
 		text: "the bearer token is missing, unknown or expired"}
 }
 
-func noSuchCall() *failure {
-	return &failure{status: http.StatusNotFound, code: codeUnknown,
-		text: "there is no such call; openapi.yaml in this place describes those that there are"}
-}
-
-func wrongMethod(want string) *failure {
-	return &failure{status: http.StatusMethodNotAllowed, code: codeUnknown, text: "this call is a " + want}
+// unknown is a failure for which customers know no code.
+func unknown(status int, format string, args ...any) *failure {
+	return &failure{status: status, code: codeUnknown, text: fmt.Sprintf(format, args...)}
 }
 
 func tooManyCalls() *failure {
-	return &failure{status: http.StatusTooManyRequests, code: codeUnknown,
-		text: fmt.Sprintf("more than %d calls at once", maxCalls)}
+	return unknown(http.StatusTooManyRequests, "more than %d calls at once", maxCalls)
 }
 
 func invalid(where string, problems []problem) *failure {
@@ -84,34 +79,38 @@ func tooLarge(limit int64) *failure {
 		detail: []problem{{Loc: []any{"body"}, Msg: text, Type: typeValue}}}
 }
 
-// failureOf turns what a handler returned into an answer. It says nothing about
-// the rows of other customers: their devices are not found, as those that do not
-// exist, and to have one inserted tells no more than that it is taken.
+// failures are what the table's errors mean. They say nothing about the rows of
+// other customers: their devices are not found, as those that do not exist, and to
+// have one inserted tells no more than that it is taken.
+var failures = []struct {
+	err  error
+	told failure
+}{
+	{table.ErrDeviceExists, failure{status: http.StatusConflict, code: codeDeviceExists, text: "the device exists already"}},
+	{table.ErrDeviceLimit, failure{status: http.StatusForbidden, code: codeDeviceLimit, text: "no further device is allowed"}},
+	{table.ErrDeviceNotFound, failure{status: http.StatusNotFound, code: codeNoDevice, text: "no such device in the routing table"}},
+	{table.ErrGroupExists, failure{status: http.StatusConflict, code: codeGroupExists, text: "the group exists already"}},
+	{table.ErrGroupNotFound, failure{status: http.StatusNotFound, code: codeNoGroup, text: "no such group"}},
+	{table.ErrGroupContains, failure{status: http.StatusConflict, code: codeGroupContains, text: "the group contains the device already"}},
+}
+
+// failureOf turns what a handler returned into an answer.
 func failureOf(err error, about string) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	f := &failure{}
+	f := &failure{status: http.StatusInternalServerError, code: codeUnknown, text: "internal error", cause: err}
 	switch {
-	case errors.Is(err, table.ErrDeviceExists):
-		f.status, f.code, f.text = http.StatusConflict, codeDeviceExists, "the device exists already"
-	case errors.Is(err, table.ErrDeviceLimit):
-		f.status, f.code, f.text = http.StatusForbidden, codeDeviceLimit, "no further device is allowed"
-	case errors.Is(err, table.ErrDeviceNotFound):
-		f.status, f.code, f.text = http.StatusNotFound, codeNoDevice, "no such device in the routing table"
-	case errors.Is(err, table.ErrGroupExists):
-		f.status, f.code, f.text = http.StatusConflict, codeGroupExists, "the group exists already"
-	case errors.Is(err, table.ErrGroupNotFound):
-		f.status, f.code, f.text = http.StatusNotFound, codeNoGroup, "no such group"
-	case errors.Is(err, table.ErrGroupContains):
-		f.status, f.code, f.text = http.StatusConflict, codeGroupContains, "the group contains the device already"
 	case errors.Is(err, table.ErrInvalid):
-		f.status, f.code, f.text, f.cause = http.StatusUnprocessableEntity, codeValidation, "a value cannot be stored", err
+		f.status, f.code, f.text = http.StatusUnprocessableEntity, codeValidation, "a value cannot be stored"
 	case errors.Is(err, table.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		f.status, f.code, f.cause = http.StatusServiceUnavailable, codeUnknown, err
+		f.status = http.StatusServiceUnavailable
 		f.text = "the database cannot be reached, and what was to be written may be lost; try again later"
-	default:
-		f.status, f.code, f.text, f.cause = http.StatusInternalServerError, codeUnknown, "internal error", err
+	}
+	for _, known := range failures {
+		if errors.Is(err, known.err) {
+			*f = known.told
+		}
 	}
 	if about != "" {
 		f.text += ": " + about

@@ -53,11 +53,10 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *fai
 		return nil, tooLarge(limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, &failure{status: http.StatusRequestTimeout, code: codeUnknown,
-			text: fmt.Sprintf("the body did not arrive within %s", bodyTimeout)}
+		return nil, unknown(http.StatusRequestTimeout, "the body did not arrive within %s", bodyTimeout)
 	}
 	if err != nil {
-		return nil, &failure{status: http.StatusBadRequest, code: codeUnknown, text: "the body cannot be read"}
+		return nil, unknown(http.StatusBadRequest, "the body cannot be read")
 	}
 	return body, nil
 }

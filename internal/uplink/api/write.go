@@ -1,9 +1,9 @@
 package api
 
 import (
+	"encoding"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"time"
 
 	"contend/internal/uplink/lorawan"
@@ -74,13 +74,13 @@ func appendDevice(dst []byte, d *table.Device) []byte {
 	dst = append(dst, `{"CreatedAt":"`...)
 	dst = d.Created.UTC().AppendFormat(dst, timeForm)
 	dst = append(dst, `","DevEUI":`...)
-	dst = appendHex(dst, &d.DevEUI, 16)
+	dst = appendID(dst, &d.DevEUI)
 	dst = append(dst, `,"JoinEUI":`...)
-	dst = appendHex(dst, d.JoinEUI, 16)
+	dst = appendID(dst, d.JoinEUI)
 	dst = append(dst, `,"ActiveDevAddr":`...)
-	dst = appendHex(dst, d.Active, 8)
+	dst = appendID(dst, d.Active)
 	dst = append(dst, `,"TargetDevAddr":`...)
-	dst = appendHex(dst, d.Target, 8)
+	dst = appendID(dst, d.Target)
 	dst = append(dst, `,"Details":`...)
 	if d.Details == nil {
 		return append(dst, "null}"...)
@@ -89,16 +89,13 @@ func appendDevice(dst []byte, d *table.Device) []byte {
 	return append(append(dst, details...), '}')
 }
 
-// appendHex appends digits hexadecimal digits in quotes, or null.
-func appendHex[T lorawan.EUI | lorawan.DevAddr](dst []byte, v *T, digits int) []byte {
-	if v == nil {
+// appendID appends an identifier in quotes, or null.
+func appendID[T encoding.TextAppender](dst []byte, id *T) []byte {
+	if id == nil {
 		return append(dst, "null"...)
 	}
-	var b [16]byte
-	text := strconv.AppendUint(b[:0], uint64(*v), 16)
-	dst = append(dst, '"')
-	dst = append(dst, "0000000000000000"[:digits-len(text)]...)
-	return append(append(dst, text...), '"')
+	dst, _ = (*id).AppendText(append(dst, '"')) // never fails
+	return append(dst, '"')
 }
 
 // group is a table.Group as JSON.
