@@ -19,8 +19,7 @@ func (c ResultCode) String() string {
 
 // begin starts a message; every one of them has these two members.
 func begin(dst []byte, transaction uint64) []byte {
-	dst = append(dst, `{"ProtocolVersion":1,"TransactionID":`...)
-	return strconv.AppendUint(dst, transaction, 10)
+	return appendUint(dst, `{"ProtocolVersion":1,"TransactionID":`, transaction)
 }
 
 // AppendUpstream appends an Upstream. Customers' clients give up
@@ -31,71 +30,66 @@ func AppendUpstream(dst []byte, u *Upstream) []byte {
 	if u.Outdated {
 		dst = append(dst, `,"Outdated":true`...)
 	}
-	dst = append(dst, `,"DevEUIs":`...)
-	dst = appendArray(dst, u.DevEUIs)
+	dst = appendArray(dst, `,"DevEUIs":`, u.DevEUIs)
 	dst = append(dst, `,"Radio":`...)
 	dst = appendRadio(dst, &u.Radio)
-	dst = append(dst, `,"RSSI":`...)
-	dst = appendFloat32(dst, u.Radio.RSSI)
-	dst = append(dst, `,"SNR":`...)
-	dst = appendFloat32(dst, u.Radio.SNR)
-	dst = append(dst, `},"PHYPayloadNoMIC":`...)
-	dst = appendArray(dst, u.PHYNoMIC)
-	dst = append(dst, `,"MICChallenge":`...)
-	dst = appendArray(dst, u.Challenge)
+	dst = appendFloat32(dst, `,"RSSI":`, u.Radio.RSSI)
+	dst = appendFloat32(dst, `,"SNR":`, u.Radio.SNR)
+	dst = appendArray(dst, `},"PHYPayloadNoMIC":`, u.PHYNoMIC)
+	dst = appendArray(dst, `,"MICChallenge":`, u.Challenge)
 	if p := u.Position; p.known() {
 		dst = appendPosition(dst, p)
 	}
 	return append(dst, '}')
 }
 
+// The functions below append a member: what stands before its value, and that.
+
+func appendUint(dst []byte, before string, n uint64) []byte {
+	return strconv.AppendUint(append(dst, before...), n, 10)
+}
+
+func appendFloat(dst []byte, before string, f float64, bits int) []byte {
+	return strconv.AppendFloat(append(dst, before...), f, 'g', -1, bits)
+}
+
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-func appendFloat32(dst []byte, f float32) []byte {
+func appendFloat32(dst []byte, before string, f float32) []byte {
 	if !finite(float64(f)) {
 		f = 0
 	}
-	return strconv.AppendFloat(dst, float64(f), 'g', -1, 32)
+	return appendFloat(dst, before, float64(f), 32)
 }
 
 func appendPosition(dst []byte, p *Position) []byte {
-	dst = append(dst, `,"GPS":{"Lat":`...)
-	dst = strconv.AppendFloat(dst, p.Latitude, 'g', -1, 64)
-	dst = append(dst, `,"Lng":`...)
-	dst = strconv.AppendFloat(dst, p.Longitude, 'g', -1, 64)
+	dst = appendFloat(dst, `,"GPS":{"Lat":`, p.Latitude, 64)
+	dst = appendFloat(dst, `,"Lng":`, p.Longitude, 64)
 	if p.HasAltitude && finite(p.Altitude) {
-		dst = append(dst, `,"Alt":`...)
-		dst = strconv.AppendFloat(dst, p.Altitude, 'g', -1, 64)
+		dst = appendFloat(dst, `,"Alt":`, p.Altitude, 64)
 	}
 	return append(dst, '}')
 }
 
 // appendRadio appends a Radio without its closing brace.
 func appendRadio(dst []byte, r *Radio) []byte {
-	dst = append(dst, `{"Frequency":`...)
-	dst = strconv.AppendUint(dst, uint64(r.Frequency), 10)
+	dst = appendUint(dst, `{"Frequency":`, uint64(r.Frequency))
 	switch r.Modulation {
 	case FSK:
-		dst = append(dst, `,"FSK":{"FrequencyDeviation":`...)
-		dst = strconv.AppendUint(dst, uint64(r.FrequencyDeviation), 10)
-		dst = append(dst, `,"BitRate":`...)
-		dst = strconv.AppendUint(dst, uint64(r.BitRate), 10)
+		dst = appendUint(dst, `,"FSK":{"FrequencyDeviation":`, uint64(r.FrequencyDeviation))
+		dst = appendUint(dst, `,"BitRate":`, uint64(r.BitRate))
 	case FHSS:
-		dst = append(dst, `,"FHSS":{"Ocw":`...)
-		dst = strconv.AppendUint(dst, uint64(r.ChannelWidth), 10)
-		dst = append(dst, `,"CodingRate":`...)
-		dst = appendText(dst, r.CodingRate)
+		dst = appendUint(dst, `,"FHSS":{"Ocw":`, uint64(r.ChannelWidth))
+		dst = appendText(dst, `,"CodingRate":`, r.CodingRate)
 	default:
-		dst = append(dst, `,"LoRa":{"Spreading":`...)
-		dst = strconv.AppendUint(dst, uint64(r.Spreading), 10)
-		dst = append(dst, `,"Bandwidth":`...)
-		dst = strconv.AppendUint(dst, uint64(r.Bandwidth), 10)
+		dst = appendUint(dst, `,"LoRa":{"Spreading":`, uint64(r.Spreading))
+		dst = appendUint(dst, `,"Bandwidth":`, uint64(r.Bandwidth))
 	}
 	return append(dst, '}')
 }
 
-func appendArray[T ~uint8 | ~uint32 | ~uint64](dst []byte, values []T) []byte {
-	dst = append(dst, '[')
+func appendArray[T ~uint8 | ~uint32 | ~uint64](dst []byte, before string, values []T) []byte {
+	dst = append(append(dst, before...), '[')
 	for i, v := range values {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -120,7 +114,8 @@ func appendByte(dst []byte, v byte) []byte {
 	return append(dst, '0'+v)
 }
 
-func appendText(dst []byte, text string) []byte {
+func appendText(dst []byte, before, text string) []byte {
+	dst = append(dst, before...)
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			quoted, _ := json.Marshal(text) // no string fails
@@ -136,21 +131,17 @@ func appendText(dst []byte, text string) []byte {
 func AppendAnswer(dst []byte, a *Answer) []byte {
 	dst = begin(dst, a.Transaction)
 	if a.Reject == RejectNone {
-		dst = append(dst, `,"DevEUI":`...)
-		dst = strconv.AppendUint(dst, uint64(a.DevEUI), 10)
-		dst = append(dst, `,"MIC":`...)
-		dst = strconv.AppendUint(dst, uint64(a.MIC), 10)
+		dst = appendUint(dst, `,"DevEUI":`, uint64(a.DevEUI))
+		dst = appendUint(dst, `,"MIC":`, uint64(a.MIC))
 		return append(dst, '}')
 	}
 	code := "Other"
 	if a.Reject == MICFailed {
 		code = "MICFailed"
 	}
-	dst = append(dst, `,"ResultCode":`...)
-	dst = appendText(dst, code)
+	dst = appendText(dst, `,"ResultCode":`, code)
 	if a.Text != "" {
-		dst = append(dst, `,"ResultMessage":`...)
-		dst = appendText(dst, a.Text)
+		dst = appendText(dst, `,"ResultMessage":`, a.Text)
 	}
 	return append(dst, '}')
 }
@@ -158,19 +149,15 @@ func AppendAnswer(dst []byte, a *Answer) []byte {
 // AppendDownstreamAck appends a DownstreamAck.
 func AppendDownstreamAck(dst []byte, a *DownstreamAck) []byte {
 	dst = begin(dst, a.Transaction)
-	dst = append(dst, `,"MailboxID":`...)
-	dst = strconv.AppendUint(dst, a.Mailbox, 10)
+	dst = appendUint(dst, `,"MailboxID":`, a.Mailbox)
 	return append(dst, '}')
 }
 
 // AppendDownstreamResult appends a DownstreamResult.
 func AppendDownstreamResult(dst []byte, r *DownstreamResult) []byte {
 	dst = begin(dst, r.Transaction)
-	dst = append(dst, `,"MailboxID":`...)
-	dst = strconv.AppendUint(dst, r.Mailbox, 10)
-	dst = append(dst, `,"ResultCode":`...)
-	dst = appendText(dst, r.Code.String())
-	dst = append(dst, `,"ResultMessage":`...)
-	dst = appendText(dst, r.Text)
+	dst = appendUint(dst, `,"MailboxID":`, r.Mailbox)
+	dst = appendText(dst, `,"ResultCode":`, r.Code.String())
+	dst = appendText(dst, `,"ResultMessage":`, r.Text)
 	return append(dst, '}')
 }

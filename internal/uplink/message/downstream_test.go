@@ -96,7 +96,7 @@ func appendDownstream(dst []byte, d *Downstream) []byte {
 	dst = append(dst, '}')
 	dst = appendTiming(dst, &d.Window)
 	dst = append(dst, `},"PHYPayload":`...)
-	dst = appendArray(dst, d.PHY)
+	dst = appendArray(dst, "", d.PHY)
 	return append(dst, '}')
 }
 
@@ -107,7 +107,7 @@ func appendTiming(dst []byte, w *Window) []byte {
 		return strconv.AppendUint(dst, uint64(w.Delay), 10)
 	case len(w.TMMS) > 0:
 		dst = append(dst, `,"TMMS":`...)
-		return appendArray(dst, w.TMMS)
+		return appendArray(dst, "", w.TMMS)
 	default:
 		dst = append(dst, `,"Deadline":`...)
 		return strconv.AppendUint(dst, w.Deadline, 10)

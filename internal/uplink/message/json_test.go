@@ -88,8 +88,8 @@ func TestAppendArray(t *testing.T) {
 		got  []byte
 		want any
 	}{
-		{appendArray(nil, frame), all},
-		{appendArray(nil, numbers), numbers},
+		{appendArray(nil, "", frame), all},
+		{appendArray(nil, "", numbers), numbers},
 	} {
 		if want, err := json.Marshal(tt.want); err != nil || string(tt.got) != string(want) {
 			t.Errorf("%s, want %s", tt.got, want)

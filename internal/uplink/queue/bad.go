@@ -84,10 +84,5 @@ func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	for i, b := range bad {
 		cmds[i] = in.redis.client.B().Arbitrary("XADD").Args(b.args...).Build()
 	}
-	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
-		if err := reply.Error(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return in.redis.doAll(ctx, cmds)
 }

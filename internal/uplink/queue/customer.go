@@ -36,10 +36,8 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 		e.uplink(u)
 		cmds = append(cmds, in.redis.client.B().Arbitrary("XADD").Args(e.args...).Build())
 	}
-	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
-		if err := reply.Error(); err != nil {
-			return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
-		}
+	if err := in.redis.doAll(ctx, cmds); err != nil {
+		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
 	in.count.forwarded.Add(uint64(room))
 	in.count.dropped.Add(uint64(len(uplinks) - room))
@@ -89,7 +87,7 @@ func (in *Intake) customer(name string) *source {
 	defer in.mu.Unlock()
 	s := in.customers[name]
 	if s == nil {
-		s = newSource(keyCustomer+name, -1-len(in.byIndex), nil)
+		s = newSource(keyCustomer+name, -1-len(in.byIndex))
 		in.customers[name] = s
 		in.byIndex = append(in.byIndex, s)
 	}

@@ -44,7 +44,7 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	if d.Target != nil {
 		e.addr("target", *d.Target)
 	}
-	e.bytes(fieldPHY, d.PHY)
+	e.field(fieldPHY, append(e.buf, d.PHY...))
 	e.window(&d.Window)
 	if err := r.client.Do(ctx, r.client.B().Arbitrary("XADD").Args(e.args...).Build()).Error(); err != nil {
 		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
@@ -58,14 +58,14 @@ func (e *encoder) window(w *message.Window) {
 	case w.Delay != 0:
 		e.uint("delay", uint64(w.Delay))
 	case len(w.TMMS) > 0:
-		start := len(e.buf)
+		buf := e.buf
 		for i, t := range w.TMMS {
 			if i > 0 {
-				e.buf = append(e.buf, ',')
+				buf = append(buf, ',')
 			}
-			e.buf = strconv.AppendUint(e.buf, t, 10)
+			buf = strconv.AppendUint(buf, t, 10)
 		}
-		e.field("tmms", start)
+		e.field("tmms", buf)
 	default:
 		e.uint("deadline", w.Deadline)
 	}

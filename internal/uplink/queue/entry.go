@@ -57,9 +57,9 @@ func (e *encoder) reset() { e.buf, e.args = e.buf[:0], e.args[:0] }
 
 func (e *encoder) uplink(u *message.Uplink) {
 	e.args = append(e.args, fieldVersion, version)
-	e.bytes(fieldPHY, u.PHY)
+	e.field(fieldPHY, append(e.buf, u.PHY...))
 	e.eui(fieldGateway, u.Gateway)
-	e.int(fieldTime, u.Received.UnixNano())
+	e.field(fieldTime, strconv.AppendInt(e.buf, u.Received.UnixNano(), 10))
 	e.radio(&u.Radio)
 	e.float(fieldRSSI, float64(u.Radio.RSSI), 32)
 	e.float(fieldSNR, float64(u.Radio.SNR), 32)
@@ -90,54 +90,38 @@ func (e *encoder) radio(r *message.Radio) {
 	}
 }
 
-// field adds the value that stands in buf from start on.
-func (e *encoder) field(name string, start int) {
-	value := e.buf[start:]
-	e.args = append(e.args, name, unsafe.String(unsafe.SliceData(value), len(value)))
+// field adds a value, by which buf became so much longer.
+func (e *encoder) field(name string, buf []byte) {
+	e.args = append(e.args, name)
+	e.value(buf)
 }
 
-func (e *encoder) bytes(name string, value []byte) {
-	start := len(e.buf)
-	e.buf = append(e.buf, value...)
-	e.field(name, start)
+// value adds an argument, by which buf became so much longer.
+func (e *encoder) value(buf []byte) {
+	value := buf[len(e.buf):]
+	e.buf = buf
+	e.args = append(e.args, unsafe.String(unsafe.SliceData(value), len(value)))
 }
 
 func (e *encoder) uint(name string, value uint64) {
-	start := len(e.buf)
-	e.buf = strconv.AppendUint(e.buf, value, 10)
-	e.field(name, start)
-}
-
-func (e *encoder) int(name string, value int64) {
-	start := len(e.buf)
-	e.buf = strconv.AppendInt(e.buf, value, 10)
-	e.field(name, start)
+	e.field(name, strconv.AppendUint(e.buf, value, 10))
 }
 
 func (e *encoder) float(name string, value float64, bits int) {
-	start := len(e.buf)
-	e.buf = strconv.AppendFloat(e.buf, value, 'g', -1, bits)
-	e.field(name, start)
+	e.field(name, strconv.AppendFloat(e.buf, value, 'g', -1, bits))
 }
 
 func (e *encoder) eui(name string, value lorawan.EUI) {
-	start := len(e.buf)
-	e.buf, _ = value.AppendText(e.buf) // never fails
-	e.field(name, start)
+	buf, _ := value.AppendText(e.buf) // never fails
+	e.field(name, buf)
 }
 
 func (e *encoder) addr(name string, value lorawan.DevAddr) {
-	start := len(e.buf)
-	e.buf, _ = value.AppendText(e.buf)
-	e.field(name, start)
+	buf, _ := value.AppendText(e.buf)
+	e.field(name, buf)
 }
 
 // id adds an entry's identifier as an argument without a name.
 func (e *encoder) id(id entryID) {
-	start := len(e.buf)
-	e.buf = strconv.AppendUint(e.buf, id.millis, 10)
-	e.buf = append(e.buf, '-')
-	e.buf = strconv.AppendUint(e.buf, id.seq, 10)
-	value := e.buf[start:]
-	e.args = append(e.args, unsafe.String(unsafe.SliceData(value), len(value)))
+	e.value(strconv.AppendUint(append(strconv.AppendUint(e.buf, id.millis, 10), '-'), id.seq, 10))
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -55,13 +56,13 @@ func (c *IntakeConfig) fill(embedded bool) error {
 	if c.Instance == "" {
 		c.Instance = newNonce()
 	}
-	c.Batch = orDefault(c.Batch, defaultBatch)
-	c.Idle = orDefault(c.Idle, defaultIdle)
-	c.Lease = orDefault(c.Lease, defaultLease)
+	c.Batch = cmp.Or(c.Batch, defaultBatch)
+	c.Idle = cmp.Or(c.Idle, defaultIdle)
+	c.Lease = cmp.Or(c.Lease, defaultLease)
 	if c.InFlight == 0 && embedded {
 		c.InFlight = defaultEmbeddedInFlight
 	}
-	c.InFlight = orDefault(c.InFlight, defaultInFlight)
+	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
 		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
@@ -74,14 +75,6 @@ func (c *IntakeConfig) fill(embedded bool) error {
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
-
-func orDefault[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
-}
 
 func newNonce() string {
 	var b [8]byte
@@ -170,7 +163,7 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 		absent: map[string]time.Time{},
 	}
 	for i := range n {
-		in.parts = append(in.parts, newSource(keyUplinks+strconv.Itoa(i), i, nil))
+		in.parts = append(in.parts, newSource(keyUplinks+strconv.Itoa(i), i))
 	}
 	in.holder.init()
 	if err := in.join(ctx); err != nil {

@@ -107,10 +107,8 @@ func (in *Intake) leave(ctx context.Context) error {
 	for i := range in.parts {
 		cmds = append(cmds, r.script(scriptDelete, keyLease+strconv.Itoa(i), in.owner()))
 	}
-	for _, reply := range r.client.DoMulti(ctx, cmds...) {
-		if err := reply.Error(); err != nil {
-			return fmt.Errorf("queue: leaving: %w", err)
-		}
+	if err := r.doAll(ctx, cmds); err != nil {
+		return fmt.Errorf("queue: leaving: %w", err)
 	}
 	return in.announce(ctx)
 }
@@ -308,10 +306,8 @@ func (in *Intake) release(ctx context.Context, others []*source) error {
 	if len(cmds) == 0 {
 		return nil
 	}
-	for _, reply := range in.redis.client.DoMulti(ctx, cmds...) {
-		if err := reply.Error(); err != nil {
-			return err // the lease ends by itself
-		}
+	if err := in.redis.doAll(ctx, cmds); err != nil {
+		return err // the lease ends by itself
 	}
 	return in.announce(ctx)
 }

@@ -178,7 +178,7 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 		reply := broken
 		if broken == nil {
 			if _, reply = w.conn.header('$'); reply == nil {
-				reply = w.conn.skipLine()
+				_, reply = w.conn.line() // of no interest
 			}
 			if _, answered := reply.(errReply); !answered {
 				broken = reply

@@ -111,6 +111,16 @@ func (r *Redis) do(ctx context.Context, args ...string) rueidis.RedisResult {
 	return r.client.Do(ctx, r.cmd(args...))
 }
 
+// doAll sends commands together and returns the first error among the replies.
+func (r *Redis) doAll(ctx context.Context, cmds []rueidis.Completed) error {
+	for _, reply := range r.client.DoMulti(ctx, cmds...) {
+		if err := reply.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // refused tells whether Redis itself, and not the way to it, said no, and would
 // say it again.
 func refused(err error) bool {

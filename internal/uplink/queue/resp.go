@@ -135,12 +135,6 @@ func (w *respConn) flush(patience time.Duration) error {
 // interrupt makes what the connection is doing fail; it is for another goroutine.
 func (w *respConn) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
 
-// skipLine reads a line of no interest.
-func (w *respConn) skipLine() error {
-	_, err := w.line()
-	return err
-}
-
 // streams reads the reply of an XREADGROUP: for each stream begin, entry for
 // each of its entries, and end. The fields live until entry returns.
 func (w *respConn) streams(to entryReader) error {

@@ -73,8 +73,8 @@ type source struct {
 	pending, lag int64
 }
 
-func newSource(key string, index int, handle func([]*message.Uplink)) *source {
-	return &source{key: key, index: index, handle: handle, flying: map[entryID]bool{}}
+func newSource(key string, index int) *source {
+	return &source{key: key, index: index, flying: map[entryID]bool{}}
 }
 
 // take notes entries as delivered to us.
