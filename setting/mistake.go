@@ -62,6 +62,11 @@ func (s Setting) Wrong(format string, args ...any) *Mistake {
 	return &Mistake{Setting: s, Index: -1, Problem: fmt.Sprintf(format, args...)}
 }
 
+// NotAllowed is the mistake in a text that a type returns which reads itself.
+func NotAllowed(text, allowed string) *Mistake {
+	return &Mistake{Index: -1, Problem: fmt.Sprintf("is %q", text), Allowed: allowed}
+}
+
 // OutOf is the mistake that the value is not allowed.
 func (s Setting) OutOf(value any, allowed string) *Mistake {
 	m := s.Wrong("is %s", s.shown(s.Text(value)))

@@ -207,7 +207,7 @@ func (s Setting) readOne(into reflect.Value, text string, form Form) *Mistake {
 		}
 		return m
 	} else if err != nil {
-		m := s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
+		m := s.because(text, err)
 		m.Unreadable = true
 		return m
 	}
@@ -229,17 +229,21 @@ func (s Setting) check(v reflect.Value) *Mistake {
 	if !checks || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
+	if err := checker.Check(); err != nil {
+		return s.because(text, err)
+	}
+	return nil
+}
+
+// because is the mistake that the type of the value found.
+func (s Setting) because(text string, err error) *Mistake {
 	var known *Mistake
-	switch err := checker.Check(); {
-	case err == nil:
-		return nil
-	case errors.As(err, &known):
+	if errors.As(err, &known) {
 		m := *known
 		m.Setting = s
 		return &m
-	default:
-		return s.Wrong("is %q: %v", text, err)
 	}
+	return s.Wrong("is %q: %s", text, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // checkRepeated returns what is wrong with an element that stands in the list

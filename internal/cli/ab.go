@@ -31,8 +31,9 @@ func newAB(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.version {
-				_, err := io.WriteString(a.Out, abBanner(f.html))
+			f.read()
+			if f.Version {
+				_, err := io.WriteString(a.Out, abBanner(f.HTML))
 				return err
 			}
 			job, err := f.job(args)
@@ -128,7 +129,7 @@ func (job *abJob) heartbeat() int64 {
 
 // greet writes what ab writes before it begins.
 func (job *abJob) greet(w io.Writer, progress bool) {
-	if job.out.json {
+	if job.out.JSON {
 		return
 	}
 	io.WriteString(w, abBanner(job.html))
@@ -149,11 +150,11 @@ func (job *abJob) greet(w io.Writer, progress bool) {
 func (a *app) abReport(job *abJob, tally *abTally, doc *report.Document) error {
 	form := tally.form(doc.Results[0].Result)
 	err := job.files(form, tally)
-	if job.out.json {
+	if job.out.JSON {
 		return errors.Join(err, job.out.write(a, doc))
 	}
-	if job.out.file != "" {
-		err = errors.Join(err, writeFile(job.out.file, doc))
+	if job.out.File != "" {
+		err = errors.Join(err, writeFile(job.out.File, doc))
 	}
 	if tally.every > 0 {
 		fmt.Fprintf(a.Err, "Finished %d requests\n", tally.done)

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -19,111 +18,91 @@ import (
 	"contend/protocol/http"
 	"contend/protocol/wire"
 	"contend/report"
+	"contend/setting"
 )
 
-// The defaults and limits of ab 2.3, except the last, which is a plan's.
-const (
-	abTimeout        = 30 // seconds
-	abTimedRequests  = 50000
-	abMaxConcurrency = 200000
-	abMaxSeconds     = 30 * 24 * 3600
-)
+// abTimedRequests is how many requests -t allows.
+const abTimedRequests = "50000"
 
 // abFlags are the flags of ab, which are one letter each; the long names are
-// ours.
+// ours. Defaults and limits are those of ab 2.3, but for the last limit of time.
 type abFlags struct {
-	requests, timeLimit, timeout int
-	concurrency, window          int
-	verbosity                    int
-	local, proxy                 string
-	postFile, putFile, mediaType string
-	cookies, headers             []string
-	method, auth, proxyAuth      string
-	head, keepAlive, version     bool
-	html, strict, quiet, patient bool
-	variable, noTable, noSpread  bool
-	gnuplot, csv                 string
-	markup                       report.ABMarkup
-	tls                          abTLS
-	out                          output
+	own *options
+	abLoad
+	abRequest
+	abTLS
+	abForm
 
-	errs []error // of numbers, so that all are said at once
+	errs []error // so that all are said at once
+}
+
+type abLoad struct {
+	Requests    int    `flag:"requests,n" default:"1" min:"1" max:"2147483647" words:"*number* of requests"`
+	Concurrency int    `flag:"concurrency,c" default:"1" min:"1" max:"200000" words:"*number* of requests at a time"`
+	TimeLimit   int    `flag:"time-limit,t" min:"1" max:"2592000" words:"*seconds* to spend at most; implies -n 50000, so give -n after it for more"`
+	Timeout     int    `flag:"timeout,s" default:"30" min:"1" max:"2592000" words:"*seconds* to wait for each answer"`
+	Window      int    `flag:"window-size,b" min:"0" max:"2147483647" words:"*bytes* of the TCP send and receive buffers (the system's)"`
+	Local       string `flag:"bind,B" words:"IP *address* to connect from"`
+	KeepAlive   bool   `flag:"keep-alive,k" words:"keep connections alive (HTTP/1.0 with Keep-Alive)"`
+	Patient     bool   `flag:"receive-errors,r" words:"go on where nothing answers; without it 10 failures before the first answer end the test"`
+}
+
+type abRequest struct {
+	Head      bool     `flag:"head,i" words:"use HEAD instead of GET"`
+	Method    string   `flag:"method,m" words:"use this *method*"`
+	PostFile  string   `flag:"post-file,p" words:"*file* that holds the body of a POST"`
+	PutFile   string   `flag:"put-file,u" words:"*file* that holds the body of a PUT"`
+	MediaType string   `flag:"content-type,T" default:"text/plain" words:"Content-Type of -p and -u"`
+	Cookies   []string `flag:"cookie,C" list:"repeat" words:"*name=value* of a cookie; may be repeated"`
+	Headers   []string `flag:"header,H" list:"repeat" words:"\"*Name: value*\" to send; may be repeated"`
+	Auth      string   `flag:"auth,A" words:"*user:password* for basic authentication"`
+	ProxyAuth string   `flag:"proxy-auth,P" words:"*user:password* for basic authentication at the proxy"`
+	Proxy     string   `flag:"proxy,X" words:"*host[:port]* of a proxy for an http URL"`
+}
+
+type abForm struct {
+	Variable  bool   `flag:"variable-length,l" words:"answers may differ in length"`
+	Gnuplot   string `flag:"gnuplot,g" words:"write every request's times to this *file*"`
+	CSV       string `flag:"csv,e" words:"write the percentages served to this *file*"`
+	NoTable   bool   `flag:"no-percentages,d" words:"leave out the table of percentages served"`
+	NoSpread  bool   `flag:"no-spread,S" words:"leave out deviations, medians and the warnings beside them"`
+	Quiet     bool   `flag:"quiet,q" words:"leave out the progress on standard error"`
+	Verbosity int    `flag:"verbosity,v" words:"*level* 0 or 1"`
+	HTML      bool   `flag:"html,w" words:"write the report as an HTML table"`
+	Table     string `flag:"table-attributes,x" words:"*attributes* of the HTML table"`
+	Row       string `flag:"row-attributes,y" words:"*attributes* of its rows"`
+	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its cells"`
+	Strict    bool   `flag:"strict-ab" words:"print whole milliseconds and count as ab does"`
+	Version   bool   `flag:"version,V" words:"print the version"`
+	output
 }
 
 func (f *abFlags) register(cmd *cobra.Command) {
-	*f = abFlags{requests: 1, concurrency: 1, timeout: abTimeout, markup: report.ABMarkup{Cell: "bgcolor=white"}}
 	cmd.Flags().SortFlags = false
-	f.loadFlags(cmd)
-	f.requestFlags(cmd)
-	f.tls.flags(cmd)
-	f.reportFlags(cmd)
+	f.own = optionsOf(cmd, &f.abLoad, &f.abRequest, &f.abTLS, &f.abForm)
+	limit := cmd.Flags().Lookup("time-limit")
+	limit.Value = abTimeLimit{limit.Value.(setting.Flag), f.own}
 }
 
-func (f *abFlags) loadFlags(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.FuncP("requests", "n", "`number` of requests (1)", f.number("n", &f.requests, 1, math.MaxInt32))
-	set.FuncP("concurrency", "c", "`number` of requests at a time (1)", f.number("c", &f.concurrency, 1, abMaxConcurrency))
-	set.FuncP("time-limit", "t", "`seconds` to spend at most; implies -n 50000, so give -n after it for more", func(text string) error {
-		f.requests = abTimedRequests
-		return f.number("t", &f.timeLimit, 1, abMaxSeconds)(text)
-	})
-	set.FuncP("timeout", "s", "`seconds` to wait for each answer (30)", f.number("s", &f.timeout, 1, abMaxSeconds))
-	set.FuncP("window-size", "b", "`bytes` of the TCP send and receive buffers (the system's)", f.number("b", &f.window, 0, math.MaxInt32))
-	set.StringVarP(&f.local, "bind", "B", "", "IP `address` to connect from")
-	set.BoolVarP(&f.keepAlive, "keep-alive", "k", false, "keep connections alive (HTTP/1.0 with Keep-Alive)")
-	set.BoolVarP(&f.patient, "receive-errors", "r", false, "go on where nothing answers; without it 10 failures before the first answer end the test")
+// abTimeLimit is -t, which overrides an earlier -n.
+type abTimeLimit struct {
+	setting.Flag
+	own *options
 }
 
-func (f *abFlags) requestFlags(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.BoolVarP(&f.head, "head", "i", false, "use HEAD instead of GET")
-	set.StringVarP(&f.method, "method", "m", "", "use this `method`")
-	set.StringVarP(&f.postFile, "post-file", "p", "", "`file` that holds the body of a POST")
-	set.StringVarP(&f.putFile, "put-file", "u", "", "`file` that holds the body of a PUT")
-	set.StringVarP(&f.mediaType, "content-type", "T", "text/plain", "Content-Type of -p and -u")
-	set.StringArrayVarP(&f.cookies, "cookie", "C", nil, "`name=value` of a cookie; may be repeated")
-	set.StringArrayVarP(&f.headers, "header", "H", nil, "\"`Name: value`\" to send; may be repeated")
-	set.StringVarP(&f.auth, "auth", "A", "", "`user:password` for basic authentication")
-	set.StringVarP(&f.proxyAuth, "proxy-auth", "P", "", "`user:password` for basic authentication at the proxy")
-	set.StringVarP(&f.proxy, "proxy", "X", "", "`host[:port]` of a proxy for an http URL")
+func (t abTimeLimit) Set(text string) error {
+	t.own.given["requests"] = setting.Value{Texts: []string{abTimedRequests}}
+	return t.Flag.Set(text)
 }
 
-func (f *abFlags) reportFlags(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.BoolVarP(&f.variable, "variable-length", "l", false, "answers may differ in length")
-	set.StringVarP(&f.gnuplot, "gnuplot", "g", "", "write every request's times to this `file`")
-	set.StringVarP(&f.csv, "csv", "e", "", "write the percentages served to this `file`")
-	set.BoolVarP(&f.noTable, "no-percentages", "d", false, "leave out the table of percentages served")
-	set.BoolVarP(&f.noSpread, "no-spread", "S", false, "leave out deviations, medians and the warnings beside them")
-	set.BoolVarP(&f.quiet, "quiet", "q", false, "leave out the progress on standard error")
-	set.FuncP("verbosity", "v", "`level` 0 or 1 (0)", f.number("v", &f.verbosity, math.MinInt32, math.MaxInt32))
-	set.BoolVarP(&f.html, "html", "w", false, "write the report as an HTML table")
-	set.FuncP("table-attributes", "x", "`attributes` of the HTML table", f.markupOf(&f.markup.Table))
-	set.FuncP("row-attributes", "y", "`attributes` of its rows", f.markupOf(&f.markup.Row))
-	set.FuncP("cell-attributes", "z", "`attributes` of its cells", f.markupOf(&f.markup.Cell))
-	set.BoolVar(&f.strict, "strict-ab", false, "print whole milliseconds and count as ab does")
-	set.BoolVarP(&f.version, "version", "V", false, "print the version")
-	f.out.flags(cmd)
-}
-
-// number parses a flag of ab. A mistake is kept for later.
-func (f *abFlags) number(flag string, to *int, low, high int) func(string) error {
-	return func(text string) error {
-		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || n < low || n > high {
-			f.wrong("-%s is %q, allowed are %d to %d", flag, text, low, high)
-			return nil
+// read reads the flags, whose mistakes it calls by their letters.
+func (f *abFlags) read() {
+	for _, s := range f.own.into {
+		for _, m := range setting.Mistakes(setting.Fill(s, f.own.given, setting.InFlags)) {
+			f.wrong("-%s %s", m.Setting.Short, m.Text())
 		}
-		*to = n
-		return nil
 	}
-}
-
-func (f *abFlags) markupOf(to *string) func(string) error {
-	return func(text string) error {
-		f.html, *to = true, text
-		return nil
-	}
+	f.HTML = f.HTML || f.own.has("table-attributes") || f.own.has("row-attributes") || f.own.has("cell-attributes")
 }
 
 func (f *abFlags) wrong(format string, args ...any) {
@@ -132,12 +111,12 @@ func (f *abFlags) wrong(format string, args ...any) {
 
 // job turns the flags into a job, or into every mistake in them.
 func (f *abFlags) job(args []string) (*abJob, error) {
-	job := &abJob{markup: f.markup, out: f.out, html: f.html, quiet: f.quiet, patient: f.patient,
-		gnuplot: f.gnuplot, csv: f.csv}
-	job.form = report.AB{VariableLength: f.variable, KeepAlive: f.keepAlive, HasBody: f.postFile+f.putFile != "",
-		HidePercentages: f.noTable, HideSpread: f.noSpread, Strict: f.strict}
-	job.plan = load.Plan{VUs: f.concurrency, Iterations: int64(f.requests), Timeout: time.Duration(f.timeout) * time.Second,
-		Duration: time.Duration(f.timeLimit) * time.Second}
+	job := &abJob{markup: report.ABMarkup{Table: f.Table, Row: f.Row, Cell: f.Cell}, out: f.output, html: f.HTML, quiet: f.Quiet, patient: f.Patient,
+		gnuplot: f.Gnuplot, csv: f.CSV}
+	job.form = report.AB{VariableLength: f.Variable, KeepAlive: f.KeepAlive, HasBody: f.PostFile+f.PutFile != "",
+		HidePercentages: f.NoTable, HideSpread: f.NoSpread, Strict: f.Strict}
+	job.plan = load.Plan{VUs: f.Concurrency, Iterations: int64(f.Requests), Timeout: time.Duration(f.Timeout) * time.Second,
+		Duration: time.Duration(f.TimeLimit) * time.Second}
 	f.combinations()
 	address := f.address(args)
 	job.config = f.request()
@@ -148,17 +127,17 @@ func (f *abFlags) job(args []string) (*abJob, error) {
 
 // combinations finds what does not go together.
 func (f *abFlags) combinations() {
-	if f.concurrency > f.requests {
-		f.wrong("-c is %d, more than the %d requests of -n", f.concurrency, f.requests)
+	if f.Concurrency > max(1, f.Requests) {
+		f.wrong("-c is %d, more than the %d requests of -n", f.Concurrency, f.Requests)
 	}
-	if f.verbosity > 1 {
-		f.wrong("-v is %d: levels above 1 print headers and handshakes amid the measurement, which would change it (curl -v shows them)", f.verbosity)
+	if f.Verbosity > 1 {
+		f.wrong("-v is %d: levels above 1 print headers and handshakes amid the measurement, which would change it (curl -v shows them)", f.Verbosity)
 	}
 	var methods []string
 	for _, m := range []struct {
 		flag string
 		set  bool
-	}{{"-i", f.head}, {"-p", f.postFile != ""}, {"-u", f.putFile != ""}} {
+	}{{"-i", f.Head}, {"-p", f.PostFile != ""}, {"-u", f.PutFile != ""}} {
 		if m.set {
 			methods = append(methods, m.flag)
 		}
@@ -196,24 +175,24 @@ func (f *abFlags) address(args []string) *url.URL {
 
 // request builds what is sent, except to where.
 func (f *abFlags) request() http.Config {
-	c := http.Config{HTTP10: true, DisableKeepAlive: !f.keepAlive, SameLength: !f.variable,
-		LocalAddress: f.local, SocketBuffer: f.window, Method: f.method}
+	c := http.Config{HTTP10: true, DisableKeepAlive: !f.KeepAlive, SameLength: !f.Variable,
+		LocalAddress: f.Local, SocketBuffer: f.Window, Method: f.Method}
 	for status := 200; status < 300; status++ {
 		c.ExpectStatus = append(c.ExpectStatus, status)
 	}
 	add := func(name, value string) { c.Header = append(c.Header, wire.Field{Name: name, Value: value}) }
-	if len(f.cookies) > 0 {
-		add("Cookie", strings.Join(f.cookies, "; "))
+	if len(f.Cookies) > 0 {
+		add("Cookie", strings.Join(f.Cookies, "; "))
 	}
-	if f.auth != "" {
-		add("Authorization", basic(f.auth))
+	if f.Auth != "" {
+		add("Authorization", basic(f.Auth))
 	}
-	if f.proxyAuth != "" {
-		add("Proxy-Authorization", basic(f.proxyAuth))
+	if f.ProxyAuth != "" {
+		add("Proxy-Authorization", basic(f.ProxyAuth))
 	}
 	f.body(&c)
 	f.addHeaders(&c)
-	f.errs = append(f.errs, f.tls.config(&c.TLS)...)
+	f.errs = append(f.errs, f.abTLS.config(&c.TLS)...)
 	return c
 }
 
@@ -224,11 +203,11 @@ func basic(credentials string) string {
 func (f *abFlags) body(c *http.Config) {
 	method, flag, path := "", "", ""
 	switch {
-	case f.postFile != "":
-		method, flag, path = "POST", "-p", f.postFile
-	case f.putFile != "":
-		method, flag, path = "PUT", "-u", f.putFile
-	case f.head:
+	case f.PostFile != "":
+		method, flag, path = "POST", "-p", f.PostFile
+	case f.PutFile != "":
+		method, flag, path = "PUT", "-u", f.PutFile
+	case f.Head:
 		method = "HEAD"
 	}
 	if c.Method == "" { // -m wins
@@ -241,7 +220,7 @@ func (f *abFlags) body(c *http.Config) {
 	if c.Body, err = os.ReadFile(path); err != nil {
 		f.wrong("%s: %w", flag, err)
 	}
-	c.Header = append(c.Header, wire.Field{Name: "Content-Type", Value: f.mediaType})
+	c.Header = append(c.Header, wire.Field{Name: "Content-Type", Value: f.MediaType})
 }
 
 // abAgent names the form first, since servers may know it, and who it is.
@@ -250,7 +229,7 @@ const abAgent = "ApacheBench/2.3 (contend)"
 // addHeaders adds those of -H, and what ab sends where -H does not say it.
 func (f *abFlags) addHeaders(c *http.Config) {
 	given := map[string]bool{}
-	for _, text := range f.headers {
+	for _, text := range f.Headers {
 		name, value, ok := strings.Cut(text, ":")
 		if !ok {
 			f.wrong("-H %q is not of the form \"Name: value\"", text)
@@ -276,16 +255,16 @@ func (f *abFlags) place(job *abJob, u *url.URL) {
 		port = map[bool]string{false: "80", true: "443"}[secure]
 	}
 	job.form.Port, _ = strconv.Atoi(port)
-	if f.proxy != "" {
-		job.through = f.proxy
-		if _, _, err := net.SplitHostPort(f.proxy); err != nil {
-			job.through = net.JoinHostPort(f.proxy, "80")
+	if f.Proxy != "" {
+		job.through = f.Proxy
+		if _, _, err := net.SplitHostPort(f.Proxy); err != nil {
+			job.through = net.JoinHostPort(f.Proxy, "80")
 		}
 		job.config.Proxy = job.through
 	}
 	if !secure {
 		job.config.TLS = wire.TLS{}
-		for _, flag := range f.tls.given() {
+		for _, flag := range f.abTLS.given() {
 			job.warnings = append(job.warnings, flag+" has no effect on an http URL")
 		}
 		return
@@ -297,7 +276,7 @@ func (f *abFlags) place(job *abJob, u *url.URL) {
 			job.config.TLS.ServerName = name
 		}
 	}
-	if _, err := netip.ParseAddr(name); err != nil && !f.tls.noSNI {
+	if _, err := netip.ParseAddr(name); err != nil && !f.NoSNI {
 		job.form.ServerName = name
 	}
 }

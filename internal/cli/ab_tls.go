@@ -7,30 +7,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"contend/protocol/wire"
 )
 
 // abTLS are the flags of ab that concern https. Like ab, it trusts any
 // certificate.
 type abTLS struct {
-	protocol, ciphers, certificate string
-	noSNI                          bool
-}
-
-func (f *abTLS) flags(cmd *cobra.Command) {
-	set := cmd.Flags()
-	set.StringVarP(&f.protocol, "protocol", "f", "", "TLS `protocol`: TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL")
-	set.StringVarP(&f.ciphers, "ciphers", "Z", "", "`suites` that may be chosen up to TLS 1.2, in OpenSSL's names, separated by colons")
-	set.StringVarP(&f.certificate, "certificate", "E", "", "PEM `file` with our certificates and their private key")
-	set.BoolVarP(&f.noSNI, "no-sni", "I", false, "do not name the host in the TLS handshake")
+	Protocol    string `flag:"protocol,f" words:"TLS *protocol*: TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL"`
+	Ciphers     string `flag:"ciphers,Z" words:"*suites* that may be chosen up to TLS 1.2, in OpenSSL's names, separated by colons"`
+	Certificate string `flag:"certificate,E" words:"PEM *file* with our certificates and their private key"`
+	NoSNI       bool   `flag:"no-sni,I" words:"do not name the host in the TLS handshake"`
 }
 
 // given returns the flags that are set.
 func (f *abTLS) given() []string {
 	var list []string
-	for flag, set := range map[string]bool{"-f": f.protocol != "", "-Z": f.ciphers != "", "-E": f.certificate != "", "-I": f.noSNI} {
+	for flag, set := range map[string]bool{"-f": f.Protocol != "", "-Z": f.Ciphers != "", "-E": f.Certificate != "", "-I": f.NoSNI} {
 		if set {
 			list = append(list, flag)
 		}
@@ -42,25 +34,25 @@ func (f *abTLS) given() []string {
 func (f *abTLS) config(c *wire.TLS) []error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	c.Insecure, c.NoSNI = true, f.noSNI
-	switch versions, known := abProtocols[strings.ToUpper(f.protocol)]; {
+	c.Insecure, c.NoSNI = true, f.NoSNI
+	switch versions, known := abProtocols[strings.ToUpper(f.Protocol)]; {
 	case known:
 		c.MinVersion, c.MaxVersion = versions[0], versions[1]
-	case strings.HasPrefix(strings.ToUpper(f.protocol), "SSL"):
-		wrong("-f %s is not possible: it is broken (RFC 6176, RFC 7568), and no longer spoken; allowed are TLS1, TLS1.1, TLS1.2, TLS1.3 and ALL", f.protocol)
+	case strings.HasPrefix(strings.ToUpper(f.Protocol), "SSL"):
+		wrong("-f is %q, which is broken (RFC 6176, RFC 7568) and no longer spoken; allowed: TLS1, TLS1.1, TLS1.2, TLS1.3, ALL", f.Protocol)
 	default:
-		wrong("-f is %q, allowed are TLS1, TLS1.1, TLS1.2, TLS1.3 and ALL", f.protocol)
+		wrong("-f is %q; allowed: TLS1, TLS1.1, TLS1.2, TLS1.3, ALL", f.Protocol)
 	}
-	for name := range strings.FieldsFuncSeq(f.ciphers, func(r rune) bool { return r == ':' || r == ',' || r == ' ' }) {
+	for name := range strings.FieldsFuncSeq(f.Ciphers, func(r rune) bool { return r == ':' || r == ',' || r == ' ' }) {
 		id, known := abCiphers[name]
 		if !known {
-			wrong("-Z %s is not a suite of TLS 1.0 to 1.2 that can be spoken here; those that can: %s", name, strings.Join(abCipherNames(), ":"))
+			wrong("-Z has %q, no suite of TLS 1.0 to 1.2 that is spoken here; allowed: %s", name, strings.Join(abCipherNames(), ":"))
 			continue
 		}
 		c.CipherSuites = append(c.CipherSuites, id)
 	}
-	if f.certificate != "" {
-		pem, err := os.ReadFile(f.certificate)
+	if f.Certificate != "" {
+		pem, err := os.ReadFile(f.Certificate)
 		if err != nil {
 			wrong("-E: %w", err)
 		}

@@ -34,65 +34,63 @@ func newCalibrate(a *app) *cobra.Command {
 			return c.run(cmd.Context())
 		},
 	}
-	f := cmd.Flags()
-	f.IntVarP(&c.level, "concurrency", "c", calibrationVUs, "`number` of virtual users")
-	c.given = settingFlags(cmd, append(setting.Of(trial.Study{}), setting.Of(trial.CalibrationDesign{})...))
-	c.pins.flags(cmd)
-	f.StringVar(&c.store, "store", "", "`file` to store the calibration in, instead of the one that other commands read")
-	c.out.flags(cmd)
+	c.own = optionsOf(cmd, &c.calibrateOptions, &c.design.Study, &c.design, &c.pins)
 	return cmd
 }
 
 type calibrate struct {
 	*app
-	given setting.Values
-	level int
-	store string
-	out   output
+	own *options
+	calibrateOptions
+	design trial.CalibrationDesign
 }
 
-const (
-	// counterWarmup is little, and enough for the counter.
-	counterWarmup = 100 * time.Millisecond
-	// calibrationVUs is so few that the server, which is very lean, rather than the
-	// generator is the limit: with 20 on two cores one event loop was, and every
-	// comparison was refused.
-	calibrationVUs = 4
-)
+// The default of Level is so few that the server, which is very lean, rather than
+// the generator is the limit: with 20 on two cores one event loop was, and every
+// comparison was refused.
+type calibrateOptions struct {
+	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of virtual users"`
+	Store string `flag:"store" words:"*file* to store the calibration in, instead of the one that other commands read"`
+	output
+}
 
-// design is that of the calibration, whose comparisons are like those of compare
-// but for the length of the rounds: many short ones say more in two minutes.
-func (c *calibrate) design() (trial.CalibrationDesign, error) {
-	var d trial.CalibrationDesign
-	err := errors.Join(setting.Fill(&d.Study, c.given, setting.InFlags), setting.Fill(&d, c.given, setting.InFlags))
+// counterWarmup is little, and enough for the counter.
+const counterWarmup = 100 * time.Millisecond
+
+// complete fills the design, whose comparisons are like those of compare but for
+// the length of the rounds: many short ones say more in two minutes.
+func (c *calibrate) complete() error {
+	err := c.own.read()
+	d := &c.design
 	slices.Sort(d.Study.Lengths)
 	d.Study.Warmup = counterWarmup
 	d.Compare = trial.NewDesign()
 	d.PlannedRounds = d.Compare.Rounds
-	d.Compare.Rounds, d.Compare.Warmup, d.Compare.Levels = d.Study.Rounds, counterWarmup, []int{c.level}
+	d.Compare.Rounds, d.Compare.Warmup, d.Compare.Levels = d.Study.Rounds, counterWarmup, []int{c.Level}
 	d.Compare.Seed, d.Compare.Probe = d.Study.Seed, c.pins.probe
-	return d, errors.Join(err, d.Validate())
+	return setting.FlagErrors(errors.Join(err, d.Validate()))
 }
 
 func (c *calibrate) run(ctx context.Context) error {
-	design, err := c.design()
-	plan := load.Plan{VUs: c.level, Duration: design.Study.Measured, Timeout: defaultTimeout}
-	if err := errors.Join(setting.FlagErrors(errors.Join(plan.Validate(), err)), c.pins.check("", true)); err != nil {
+	if err := errors.Join(c.complete(), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
+	var plan load.Plan
+	setting.Defaults(&plan)
+	plan.VUs, plan.Duration = c.Level, c.design.Study.Measured
 	free, err := c.pins.apply(c.Err)
 	if err != nil {
 		return failed(err)
 	}
 	defer free()
-	arms, err := c.arms(design.Study.Seed)
+	arms, err := c.arms(c.design.Study.Seed)
 	if err != nil {
 		return failed(err)
 	}
 	doc := newDocument("calibrate")
 	c.pins.describe(&doc.Environment)
 	p := newProgress(c.Err)
-	found, err := trial.Calibrate(ctx, arms, plan, design, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	found, err := trial.Calibrate(ctx, arms, plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if found != nil {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
@@ -105,7 +103,7 @@ func (c *calibrate) run(ctx context.Context) error {
 	case err == nil:
 		err = c.keep(doc)
 	}
-	writeErr := c.out.write(c.app, doc)
+	writeErr := c.output.write(c.app, doc)
 	switch err = errors.Join(err, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
 		return interrupted()
@@ -121,7 +119,7 @@ func (c *calibrate) run(ctx context.Context) error {
 func (c *calibrate) arms(seed uint64) ([]trial.Arm, error) {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"A": counter, "B": counter})
-	e.Parts[0].Design.Levels = []int{c.level}
+	e.Parts[0].Design.Levels = []int{c.Level}
 	opener, err := newOpener()
 	if err != nil {
 		return nil, err
@@ -137,7 +135,7 @@ func (c *calibrate) arms(seed uint64) ([]trial.Arm, error) {
 
 // keep stores the calibration and says where.
 func (c *calibrate) keep(doc *report.Document) error {
-	path, err := c.store, error(nil)
+	path, err := c.Store, error(nil)
 	if path == "" {
 		path, err = calibrationFile()
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -217,12 +216,6 @@ func TestMessage(t *testing.T) {
 		if got := errorText(&exitError{tt.code, tt.err}); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
-	}
-}
-
-func TestDistinct(t *testing.T) {
-	if got := distinct([]int{3, 1, 3, 2, 1}); !slices.Equal(got, []int{3, 1, 2}) {
-		t.Errorf("got %v", got)
 	}
 }
 

@@ -33,35 +33,35 @@ func newCompare(a *app) *cobra.Command {
 		Args:              arguments(2, "two targets or documents, or with --url two commands"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if stored, err := areFiles(args); c.spec.url == "" && (stored || err != nil) {
-				return a.compareStored(cmd, c, args, err)
+			mistakes := c.own.read()
+			c.spec.url = c.URL
+			if stored, err := areFiles(args); c.URL == "" && (stored || err != nil) {
+				return a.compareStored(cmd, c, args, errors.Join(mistakes, err))
 			}
-			return a.compare(cmd.Context(), c, args)
+			return a.compare(cmd.Context(), c, args, mistakes)
 		},
 	}
-	c.flags(cmd)
-	a.pins.flags(cmd)
+	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofComparison()...))
+	c.spec.flags(cmd)
+	c.own = optionsOf(cmd, &c.compareOptions, &a.pins)
 	return cmd
 }
 
 type compareFlags struct {
 	spec  targetFlags
-	given setting.Values
-	duet  bool
-	out   output
+	given setting.Values // of the load and the design
+	own   *options
+	compareOptions
+}
+
+type compareOptions struct {
+	URL  string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}}"`
+	Duet bool   `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
+	output
 }
 
 // ofComparison returns the settings of a comparison's plan.
 func ofComparison() []setting.Setting { return ofPlan("pacer", "timeout", "think") }
-
-func (c *compareFlags) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&c.spec.url, "url", "", "`URL` of the target that the commands serve, with {{addr}}")
-	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofComparison()...))
-	f.BoolVar(&c.duet, "duet", false, "drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)")
-	c.spec.flags(cmd)
-	c.out.flags(cmd)
-}
 
 // experiment is what the command line asks for, and every mistake in it.
 func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error) {
@@ -70,7 +70,7 @@ func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error)
 	e.ID, e.Title = "compare", args[1]+" against "+args[0]
 	p := &e.Parts[0]
 	p.Baseline = "A"
-	if c.spec.url == "" {
+	if c.URL == "" {
 		e.Subjects = nil
 		for i, name := range []string{"A", "B"} {
 			p.Arms[name] = experiment.Arm{Target: protocol.At(args[i]).Over(c.spec.target())}
@@ -82,18 +82,18 @@ func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error)
 	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
 }
 
-func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error {
+func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mistakes error) error {
 	e, err := c.experiment(args)
-	if err := errors.Join(err, a.pins.check("--url", c.spec.url != "")); err != nil {
+	if err := errors.Join(mistakes, err, a.pins.check("--url", c.URL != "")); err != nil {
 		return usage(err)
 	}
 	o := experiment.Options{Seed: e.Parts[0].Design.Seed}
-	if c.duet {
-		if o.Duet, err = a.pins.duet(c.spec.url != ""); err != nil {
+	if c.Duet {
+		if o.Duet, err = a.pins.duet(c.URL != ""); err != nil {
 			return usage(err)
 		}
 	}
-	if c.spec.url == "" {
+	if c.URL == "" {
 		for _, url := range args {
 			opened, err := open(ctx, c.spec.target().With("url", url), nil)
 			if err != nil {
@@ -111,7 +111,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string) error
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
 	err = a.experiment(ctx, e, o, doc)
-	return a.finish(ctx, doc, &c.out, err)
+	return a.finish(ctx, doc, &c.output, err)
 }
 
 // experiment runs an experiment with progress.

@@ -59,7 +59,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
 		return usage(err)
 	}
-	return a.finish(cmd.Context(), doc, &c.out, nil)
+	return a.finish(cmd.Context(), doc, &c.output, nil)
 }
 
 // onlyStored refuses flags about measuring.

@@ -31,7 +31,7 @@ const (
 
 func newGuard(a *app) *cobra.Command {
 	g := &guardGrid{app: a}
-	in := &inside{app: a, out: &g.out}
+	in := &inside{app: a, grid: g}
 	cmd := &cobra.Command{
 		Use:   "guard [DESIGN ...]",
 		Short: "Compare the designs that guard shared state, in process",
@@ -44,10 +44,10 @@ func newGuard(a *app) *cobra.Command {
 		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full\n" +
 			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := in.exclude(cmd); in.spec.url != "" || err != nil {
-				return in.run(cmd.Context(), errors.Join(err, in.prepare(args)))
+			if in.own.has("inside") {
+				return in.run(cmd.Context(), in.prepare(args))
 			}
-			if err := g.prepare(args, cmd.Flags().Changed("callers")); err != nil {
+			if err := errors.Join(in.needed(), g.prepare(args)); err != nil {
 				return usage(err)
 			}
 			return g.run(cmd.Context())
@@ -56,15 +56,8 @@ func newGuard(a *app) *cobra.Command {
 			return designNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	f := cmd.Flags()
-	f.StringSliceVar(&g.kinds, "kind", kindNames(), "`kinds` of operation")
-	f.IntSliceVar(&g.callers, "callers", []int{1, 2, 8, 100}, "`numbers` of calling goroutines")
-	f.BoolVar(&g.full, "full", false, "the whole grid: 1, 2, 4 … 512, 1000 callers (some minutes)")
-	f.DurationVar(&g.section, "section", 200*time.Nanosecond, "length of the critical section of the kind section")
-	f.Uint64Var(&g.seed, "seed", 1, "seed of all random choices")
-	complete(cmd, "kind", kindNames())
+	g.own = optionsOf(cmd, &g.gridOptions, &g.output)
 	in.flags(cmd)
-	g.out.flags(cmd)
 	return cmd
 }
 
@@ -76,24 +69,21 @@ func designNames() []string {
 	return names
 }
 
-func kindNames() []string {
-	var names []string
-	for _, k := range target.Kinds() {
-		names = append(names, string(k))
-	}
-	return names
-}
-
 type guardGrid struct {
 	*app
+	own *options
+	gridOptions
+	output
 	designs []guard.Design
-	kinds   []string
-	callers []int
-	full    bool
-	section time.Duration
-	seed    uint64
-	out     output
 	cells   []*guardCell
+}
+
+type gridOptions struct {
+	Kinds   []target.Kind `flag:"kind" default:"add,add-get,read-mostly,section" words:"*kinds* of operation"`
+	Callers []int         `flag:"callers" default:"1,2,8,100" min:"1" max:"100000" words:"*numbers* of calling goroutines"`
+	Full    bool          `flag:"full" words:"the whole grid: 1, 2, 4 … 512, 1000 callers (some minutes)"`
+	Section time.Duration `flag:"section" default:"200ns" above:"0s" max:"1s" words:"length of the critical section of the kind section"`
+	Seed    uint64        `flag:"seed" default:"1" words:"seed of all random choices"`
 }
 
 // guardCell is one design under one kind of operation and number of callers.
@@ -106,44 +96,46 @@ type guardCell struct {
 	mallocs uint64 // in the measured windows
 }
 
-func (g *guardGrid) prepare(names []string, callersGiven bool) error {
-	if len(names) == 0 {
-		names = designNames()
+func (g *guardGrid) prepare(names []string) error {
+	errs := []error{g.own.read()}
+	if g.Full && g.own.has("callers") {
+		errs = append(errs, errors.New("--full and --callers exclude each other"))
+	} else if g.Full {
+		g.Callers = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 	}
-	if g.full && callersGiven {
-		return errors.New("--full and --callers exclude each other")
-	}
-	if g.full {
-		g.callers = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
-	}
-	errs := []error{within("callers", g.callers, 1, 100_000)}
-	for _, name := range names {
-		d, err := guard.Lookup(name)
-		errs = append(errs, err)
-		if !slices.ContainsFunc(g.designs, func(o guard.Design) bool { return o.Name == d.Name }) {
-			g.designs = append(g.designs, d)
-		}
-	}
-	for _, kind := range g.kinds {
-		if !slices.Contains(kindNames(), kind) {
-			errs = append(errs, fmt.Errorf("--kind is %q, allowed are %s", kind, strings.Join(kindNames(), ", ")))
-		}
-	}
-	if g.section <= 0 || g.section > time.Second {
-		errs = append(errs, fmt.Errorf("--section is %v, allowed are 1ns to 1s", g.section))
-	}
-	if err := errors.Join(errs...); err != nil {
+	designs, err := lookUp(names, designNames(), guard.Lookup)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
+	g.designs = designs
 	return g.addCells()
+}
+
+// lookUp returns what the names stand for, each once; without any, all.
+func lookUp[D any](names, all []string, lookup func(string) (D, error)) (found []D, err error) {
+	if len(names) == 0 {
+		names = all
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		d, unknown := lookup(name)
+		found, err = append(found, d), errors.Join(err, unknown)
+	}
+	return found, err
 }
 
 // addCells fills the grid, but for what a design cannot do.
 func (g *guardGrid) addCells() error {
-	for _, kind := range distinct(g.kinds) {
-		for _, n := range distinct(g.callers) {
+	for _, kind := range g.Kinds {
+		for _, n := range g.Callers {
 			for _, d := range g.designs {
-				if c := g.config(d, target.Kind(kind)); possible(d, c.Kind) {
+				c := target.Config{Design: d.Name, Kind: kind, Seed: g.Seed}
+				if kind == target.Section {
+					c.Section = g.Section
+				}
+				if c.Check() == nil {
 					g.cells = append(g.cells, &guardCell{config: c, design: d, callers: n})
 				}
 			}
@@ -155,22 +147,10 @@ func (g *guardGrid) addCells() error {
 	return nil
 }
 
-func (g *guardGrid) config(d guard.Design, kind target.Kind) target.Config {
-	c := target.Config{Design: d.Name, Kind: kind, Seed: g.seed}
-	if kind == target.Section {
-		c.Section = g.section
-	}
-	return c
-}
-
-func possible(d guard.Design, kind target.Kind) bool {
-	return (kind != target.AddGet || d.NewCounter != nil) && (kind != target.Section || d.Exclusive)
-}
-
 func (g *guardGrid) run(ctx context.Context) error {
 	doc := newDocument("guard")
 	p := newProgress(g.Err)
-	random := rand.New(rand.NewPCG(g.seed, 0))
+	random := rand.New(rand.NewPCG(g.Seed, 0))
 	var err error
 	for visit := range guardVisits {
 		for i, n := range random.Perm(len(g.cells)) {
@@ -189,7 +169,7 @@ func (g *guardGrid) run(ctx context.Context) error {
 		}
 	}
 	doc.Notes = g.notes()
-	return g.finish(ctx, doc, &g.out, err)
+	return g.finish(ctx, doc, &g.output, err)
 }
 
 // visit drives the cell once with a guard of its own.

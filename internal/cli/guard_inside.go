@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,67 +20,52 @@ import (
 	"contend/metric"
 	"contend/protocol/wire"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
 // inside sets what guards cost in process beside what a call of a server costs.
 type inside struct {
 	*app
+	grid *guardGrid // of the same command without --inside
+	own  *options
+	insideOptions
 	spec    targetFlags // its URL is that of --inside
-	command string
-	vus     int
-	window  time.Duration
-	timeout time.Duration
 	designs []guard.Design
-	out     *output
+}
+
+type insideOptions struct {
+	URL     string        `flag:"inside" words:"how much the choice of a guard can change at the most inside the server of this *URL*"`
+	Command string        `flag:"command" words:"with --inside: start this *command*; {{addr}} is its address"`
+	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of virtual users"`
+	Window  time.Duration `flag:"duration,d" default:"2s" min:"10ms" max:"720h" words:"with --inside: measured length of each look at the server"`
+	Timeout time.Duration `flag:"timeout" default:"10s" min:"0s" max:"720h" words:"with --inside: limit of one iteration; 0: none"`
 }
 
 func (i *inside) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&i.spec.url, "inside", "", "how much the choice of a guard can change at the most inside the server of this `URL`")
-	f.StringVar(&i.command, "command", "", "with --inside: start this `command`; {{addr}} is its address")
-	f.IntVarP(&i.vus, "concurrency", "c", defaultVUs, "with --inside: `number` of virtual users")
-	f.DurationVarP(&i.window, "duration", "d", 2*time.Second, "with --inside: measured length of each look at the server")
-	f.DurationVar(&i.timeout, "timeout", defaultTimeout, "with --inside: limit of one iteration; 0: none")
+	i.own = optionsOf(cmd, &i.insideOptions)
 	i.spec.flags(cmd)
 }
 
-// exclude refuses the flags of the one way to call the command in the other.
-func (i *inside) exclude(cmd *cobra.Command) error {
-	wrong, text := []string{"concurrency", "duration", "timeout", "command"}, "--%s needs --inside"
-	if i.spec.url != "" {
-		wrong, text = []string{"kind", "callers", "full", "section", "seed"}, "--inside and --%s exclude each other"
-	}
+// needed refuses the flags that --inside gives a meaning.
+func (i *inside) needed() error {
 	var errs []error
-	for _, name := range wrong {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf(text, name))
-		}
-	}
-	if i.spec.url == "" && len(i.spec.given) > 0 {
-		errs = append(errs, errors.New("flags of a target need --inside"))
+	for _, flag := range slices.Sorted(maps.Keys(i.own.given.Over(i.spec.given))) {
+		errs = append(errs, fmt.Errorf("--%s needs --inside", flag))
 	}
 	return errors.Join(errs...)
 }
 
 // prepare looks the designs up; the first is what the others are compared with.
 func (i *inside) prepare(names []string) error {
-	if len(names) == 0 {
-		names = designNames()
+	errs := []error{i.own.read()}
+	for _, flag := range setting.Foreign(setting.Of(i.grid.output), i.grid.own.given, setting.InFlags) {
+		errs = append(errs, fmt.Errorf("--inside and --%s exclude each other", flag))
 	}
-	var errs []error
-	for _, name := range distinct(names) {
-		d, err := guard.Lookup(name)
-		if err == nil && d.NewCounter != nil {
-			i.designs = append(i.designs, d)
-		}
-		errs = append(errs, err)
-	}
-	errs = append(errs, within("concurrency", []int{i.vus}, 1, load.MaxVUs))
-	if i.window < 10*time.Millisecond {
-		errs = append(errs, fmt.Errorf("--duration is %v, allowed are 10ms and more", i.window))
-	}
-	err := errors.Join(errs...)
+	i.spec.url = i.URL
+	designs, err := lookUp(names, designNames(), guard.Lookup)
+	i.designs = slices.DeleteFunc(designs, func(d guard.Design) bool { return d.NewCounter == nil })
+	err = errors.Join(append(errs, i.grid.own.read(), err)...)
 	if err == nil && len(i.designs) < 2 {
 		err = errors.New("--inside compares at least 2 designs that return a value (striped does not)")
 	}
@@ -86,7 +73,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
-	if err := checkServer(ctx, i.spec.target(), i.command, mistakes); err != nil {
+	if err := checkServer(ctx, i.spec.target(), i.Command, mistakes); err != nil {
 		return err
 	}
 	doc := newDocument("guard")
@@ -95,7 +82,7 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)
 	}
-	return i.finish(ctx, doc, i.out, err)
+	return i.finish(ctx, doc, &i.grid.output, err)
 }
 
 // measure looks at the server and then at the guards.
@@ -104,7 +91,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	p := newProgress(i.Err)
 	defer p.clear()
 	p.show(0, "the server under load")
-	busy, err := i.drive(ctx, doc, "under load", i.vus)
+	busy, err := i.drive(ctx, doc, "under load", i.VUs)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +100,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean(), Near: near(i.spec.url)}
+	call := experiment.GuardedCall{Busy: busy, Alone: alone.Service.Mean(), Near: near(i.URL)}
 	var names []string
 	for _, d := range i.designs {
 		names = append(names, d.Name)
@@ -122,7 +109,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.spec.url, Status: "done",
+	return &report.Experiment{ID: "inside", Title: "What a guard can change at the most inside " + i.URL, Status: "done",
 		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs, doc.Calibration)}}, nil
 }
 
@@ -137,8 +124,8 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	arm := oneServer(target, i.command, experiment.Options{Opener: opener})
-	plan := load.Plan{VUs: vus, Warmup: i.window / 5, Duration: i.window, Timeout: i.timeout}
+	arm := oneServer(target, i.Command, experiment.Options{Opener: opener})
+	plan := load.Plan{VUs: vus, Warmup: i.Window / 5, Duration: i.Window, Timeout: i.Timeout}
 	cell, err := trial.Measure(ctx, arm, plan)
 	if err != nil {
 		return cell, err

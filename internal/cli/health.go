@@ -17,7 +17,10 @@ import (
 )
 
 func newHealth(*app) *cobra.Command {
-	var timeout time.Duration
+	var h struct {
+		Timeout time.Duration `flag:"timeout" default:"2s" above:"0s" words:"how long the answer may take"`
+	}
+	var o *options
 	cmd := &cobra.Command{
 		Use:   "health URL",
 		Short: "Ask a service whether it is well, as health checks of containers do",
@@ -27,11 +30,11 @@ func newHealth(*app) *cobra.Command {
 		Example: indent + "contend health http://localhost:8080/ready\n" + indent + "contend health grpc://localhost:50055",
 		Args:    arguments(1, "one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, err := healthCheck(args[0], timeout)
-			if err != nil {
+			ask, err := healthCheck(args[0])
+			if err := errors.Join(o.read(), err); err != nil {
 				return usage(err)
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			ctx, cancel := context.WithTimeout(cmd.Context(), h.Timeout)
 			defer cancel()
 			if err := ask(ctx); err != nil {
 				return failed(fmt.Errorf("health: %w", err))
@@ -39,29 +42,21 @@ func newHealth(*app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long the answer may take")
+	o = optionsOf(cmd, &h)
 	return cmd
 }
 
 // healthCheck returns what asks the service at a URL.
-func healthCheck(text string, timeout time.Duration) (func(context.Context) error, error) {
-	var errs []error
-	if timeout <= 0 {
-		errs = append(errs, fmt.Errorf("--timeout is %v, allowed are 1ns and more", timeout))
-	}
+func healthCheck(text string) (func(context.Context) error, error) {
 	u, err := url.Parse(text)
-	var ask func(context.Context) error
 	switch {
 	case err != nil || u.Host == "":
-		errs = append(errs, fmt.Errorf("URL %q: want http://…, https://… or grpc://host:port", text))
 	case u.Scheme == "http" || u.Scheme == "https":
-		ask = func(ctx context.Context) error { return healthyHTTP(ctx, text) }
+		return func(ctx context.Context) error { return healthyHTTP(ctx, text) }, nil
 	case u.Scheme == "grpc" && u.Port() != "" && strings.Trim(u.Path, "/") == "":
-		ask = func(ctx context.Context) error { return counter.Healthy(ctx, u.Host) }
-	default:
-		errs = append(errs, fmt.Errorf("URL %q: want http://…, https://… or grpc://host:port", text))
+		return func(ctx context.Context) error { return counter.Healthy(ctx, u.Host) }, nil
 	}
-	return ask, errors.Join(errs...)
+	return nil, fmt.Errorf("URL is %q; allowed: http://…, https://…, grpc://host:port", text)
 }
 
 // healthyHTTP returns why a GET is not answered well.

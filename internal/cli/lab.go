@@ -25,18 +25,20 @@ func newLab(a *app) *cobra.Command {
 		Short: "Rerun published experiments, or your own, on real servers",
 		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments,\n" +
 			"print our figures beside theirs, and compare ways of sharing a counter. An argument is the id\n" +
-			"of an embedded experiment or a file.",
+			"of an embedded experiment or a file. The document is written to " + defaultLabFile + ";\n" +
+			"--output names another file, or with an empty name none.",
 		Example: indent + "contend lab\n" + indent + "contend lab --list\n" +
 			indent + "contend lab grpc-guard --profile standard\n" + indent + "contend lab orders.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			mistakes := l.own.read()
 			files, err := l.files(args)
-			if profiles := experiment.Profiles(); !slices.Contains(profiles, l.profile) {
-				err = errors.Join(fmt.Errorf("--profile is %q, allowed are %s", l.profile, strings.Join(profiles, ", ")), err)
-			}
-			if err = errors.Join(err, l.pins.check("", true)); err != nil {
+			if err = errors.Join(mistakes, err, l.pins.check("", true)); err != nil {
 				return usage(err)
 			}
-			if l.list {
+			if !l.own.has("output") {
+				l.File = defaultLabFile
+			}
+			if l.List {
 				return l.writeList(files)
 			}
 			return l.run(cmd.Context(), files)
@@ -49,25 +51,28 @@ func newLab(a *app) *cobra.Command {
 			return ids, cobra.ShellCompDirectiveDefault
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVar(&l.list, "list", false, "list the experiments and run none")
-	f.StringVar(&l.profile, "profile", "quick", "`length` of the runs: quick, standard, or published (the published durations and concurrencies)")
-	f.BoolVar(&l.keepGoing, "keep-going", false, "go on with the next experiment when one fails")
-	complete(cmd, "profile", experiment.Profiles())
-	a.pins.flags(cmd)
-	f.Uint64Var(&l.seed, "seed", 1, "seed of all random choices")
-	f.BoolVar(&l.out.json, "json", false, "write the document as JSON to standard output instead of the text view")
-	f.StringVarP(&l.out.file, "output", "o", defaultLabFile, "write the JSON document to this `file`; empty: to none")
+	l.own = optionsOf(cmd, &l.labOptions, &a.pins)
 	return cmd
 }
 
 type lab struct {
 	*app
-	list, keepGoing bool
-	profile         string
-	seed            uint64
-	out             output
+	own *options
+	labOptions
 }
+
+type labOptions struct {
+	List      bool    `flag:"list" words:"list the experiments and run none"`
+	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (the published durations and concurrencies)"`
+	KeepGoing bool    `flag:"keep-going" words:"go on with the next experiment when one fails"`
+	Seed      uint64  `flag:"seed" default:"1" words:"seed of all random choices"`
+	output
+}
+
+type profile string
+
+// Values are the profiles of experiments.
+func (profile) Values() []string { return experiment.Profiles() }
 
 // files resolves the arguments; every mistake is reported at once.
 func (l *lab) files(args []string) ([]*experiment.File, error) {
@@ -144,17 +149,17 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	l.calibrated(doc)
 	var broken error
 	for _, f := range files {
-		err := l.experiment(ctx, f.Experiment(l.profile), experiment.Options{Seed: l.seed}, doc)
+		err := l.experiment(ctx, f.Experiment(string(l.Profile)), experiment.Options{Seed: l.Seed}, doc)
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
 		}
-		if ctx.Err() != nil || err != nil && !l.keepGoing {
+		if ctx.Err() != nil || err != nil && !l.KeepGoing {
 			break
 		}
 	}
-	writeErr := l.out.write(l.app, doc)
-	if l.out.file != "" && writeErr == nil {
-		fmt.Fprintf(l.Err, "The document is in %s; contend report %s shows it again.\n", l.out.file, l.out.file)
+	writeErr := l.output.write(l.app, doc)
+	if l.File != "" && writeErr == nil {
+		fmt.Fprintf(l.Err, "The document is in %s; contend report %s shows it again.\n", l.File, l.File)
 	}
 	switch broken = errors.Join(broken, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:

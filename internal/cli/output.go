@@ -8,20 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"contend/report"
 )
 
 // output is where a command's document goes.
 type output struct {
-	json bool
-	file string
-}
-
-func (o *output) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.json, "json", false, "write the document as JSON to standard output instead of the text view")
-	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the JSON document to this `file`, too")
+	JSON bool   `flag:"json" words:"write the document as JSON to standard output instead of the text view"`
+	File string `flag:"output,o" words:"write the JSON document to this *file*, too"`
 }
 
 // write writes the document to the file if one is named, and to standard
@@ -29,11 +22,11 @@ func (o *output) flags(cmd *cobra.Command) {
 // end the process.
 func (o *output) write(a *app, d *report.Document) error {
 	var err error
-	if o.file != "" {
-		err = writeFile(o.file, d)
+	if o.File != "" {
+		err = writeFile(o.File, d)
 	}
 	view := d.Text
-	if o.json {
+	if o.JSON {
 		view = d.Write
 	}
 	return errors.Join(err, view(a.Out))

@@ -9,118 +9,106 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"contend/probe"
 	"contend/report"
+	"contend/setting"
 )
 
 // pins are the CPUs that the generator, this process, and the servers that it
 // starts are held to.
 type pins struct {
-	generator, servers cpuList
+	generatorPin
+	Servers []cpuRange `flag:"server-cpus" words:"hold the servers that are started to these *CPUs* (Linux)"`
+
+	generator, servers []int // ascending; set by check
 	allowed            []int // what this process might use when it began
 	started            bool  // the servers are started here
 }
 
-// cpuList is a flag with CPUs in the form of taskset: 0,2-3.
-type cpuList struct {
-	text  string
-	given bool
-	cpus  []int // ascending; set by pins.check
+// generatorPin is all that can be asked for where no server is started.
+type generatorPin struct {
+	Generator []cpuRange `flag:"generator-cpus" words:"hold the generator to these *CPUs*, as in 0,2-3 (Linux)"`
 }
 
-func (l *cpuList) String() string { return l.text }
-func (l *cpuList) Type() string   { return "CPUs" }
+// cpuRange is an element of a list in the form of taskset: 0 or 2-3.
+type cpuRange struct{ first, last int }
 
-// Set keeps the text: check speaks of its mistakes together with all others.
-func (l *cpuList) Set(text string) error {
-	l.text, l.given = text, true
+// UnmarshalText reads the form of taskset.
+func (r *cpuRange) UnmarshalText(text []byte) error {
+	first, last, isRange := strings.Cut(string(text), "-")
+	if !isRange {
+		last = first
+	}
+	low, err := strconv.ParseUint(first, 10, 16)
+	high, err2 := strconv.ParseUint(last, 10, 16)
+	if err != nil || err2 != nil || low > high {
+		return setting.NotAllowed(string(text), "a CPU or a range of them, as in 0 or 2-3")
+	}
+	*r = cpuRange{int(low), int(high)}
 	return nil
 }
 
-// generatorFlag is for commands that start no servers, flags for those that do.
-func (p *pins) generatorFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(&p.generator, "generator-cpus", "hold the generator to these `CPUs`, as in 0,2-3 (Linux)")
+// MarshalText returns the form of taskset.
+func (r cpuRange) MarshalText() ([]byte, error) {
+	return []byte(formatCPUs(cpusOf([]cpuRange{r}))), nil
 }
 
-func (p *pins) flags(cmd *cobra.Command) {
-	p.generatorFlag(cmd)
-	cmd.Flags().Var(&p.servers, "server-cpus", "hold the servers that are started to these `CPUs` (Linux)")
+// cpusOf returns the CPUs in ascending order, each once.
+func cpusOf(ranges []cpuRange) []int {
+	var cpus []int
+	for _, r := range ranges {
+		for cpu := r.first; cpu <= r.last; cpu++ {
+			cpus = append(cpus, cpu)
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
 }
 
-// check reads the lists and returns every mistake. Servers cannot be held unless
+// check finds the CPUs and returns every mistake. Servers cannot be held unless
 // they are started, which the named flag asks for.
 func (p *pins) check(flag string, started bool) error {
-	if !p.generator.given && !p.servers.given {
+	p.generator, p.servers = cpusOf(p.Generator), cpusOf(p.Servers)
+	if len(p.generator)+len(p.servers) == 0 {
 		return nil
 	}
 	p.started = started
-	var err error
-	if p.servers.given && !started {
-		err = fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag)
+	var errs []error
+	if len(p.servers) > 0 && !started {
+		errs = append(errs, fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag))
 	}
-	allowed, failed := probe.CPUs()
-	if failed != nil {
-		return errors.Join(err, fmt.Errorf("--generator-cpus and --server-cpus: %w", failed))
+	allowed, err := probe.CPUs()
+	if err != nil {
+		return errors.Join(append(errs, fmt.Errorf("--generator-cpus and --server-cpus: %w", err))...)
 	}
 	p.allowed = allowed
-	return errors.Join(err, p.generator.parse("generator-cpus", allowed), p.servers.parse("server-cpus", allowed))
-}
-
-// parse reads the list of a flag that is given.
-func (l *cpuList) parse(flag string, allowed []int) error {
-	if !l.given {
-		return nil
-	}
-	var errs []error
-	mistake := func(entry, why string) {
-		errs = append(errs, fmt.Errorf("--%s: %q %s, allowed is a list of %s, as in 0,2-3", flag, entry, why, formatCPUs(allowed)))
-	}
-	for entry := range strings.SplitSeq(l.text, ",") {
-		first, last, isRange := strings.Cut(entry, "-")
-		if !isRange {
-			last = first
-		}
-		low, err := strconv.ParseUint(first, 10, 16)
-		high, err2 := strconv.ParseUint(last, 10, 16)
-		switch {
-		case err != nil || err2 != nil:
-			mistake(entry, "is neither a CPU nor a range")
-			continue
-		case low > high:
-			mistake(entry, "is an empty range")
-		}
-		for cpu := int(low); cpu <= int(high); cpu++ {
-			if !slices.Contains(allowed, cpu) {
-				mistake(entry, fmt.Sprintf("has CPU %d, which this process may not use", cpu))
-				break
+	for _, list := range []*[]cpuRange{&p.Generator, &p.Servers} {
+		for _, r := range *list {
+			if slices.ContainsFunc(cpusOf([]cpuRange{r}), func(cpu int) bool { return !slices.Contains(allowed, cpu) }) {
+				errs = append(errs, setting.At(p, list).OutOf(r, formatCPUs(allowed)+", which this process may use"))
 			}
-			l.cpus = append(l.cpus, cpu)
 		}
 	}
-	slices.Sort(l.cpus)
-	l.cpus = slices.Compact(l.cpus)
-	return errors.Join(errs...)
+	return setting.FlagErrors(errors.Join(errs...))
 }
 
 // apply holds this process to the generator's CPUs until it is undone. Servers
 // do not inherit that: without CPUs of their own they get all that this process
 // might use. What is odd about the sets is said on w.
 func (p *pins) apply(w io.Writer) (undo func(), err error) {
-	if !p.generator.given {
+	if len(p.generator) == 0 {
 		return func() {}, nil
 	}
-	if p.servers.given && overlap(p.generator.cpus, p.servers.cpus) {
+	if overlap(p.generator, p.servers) {
 		fmt.Fprintf(w, "contend: the generator (CPUs %s) and the servers (CPUs %s) share CPUs, and slow each other down there\n",
-			formatCPUs(p.generator.cpus), formatCPUs(p.servers.cpus))
+			formatCPUs(p.generator), formatCPUs(p.servers))
 	}
-	free, err := pinProcess(p.generator.cpus)
+	free, err := pinProcess(p.generator)
 	if err != nil {
-		return nil, fmt.Errorf("--generator-cpus %s: %w", p.generator.text, err)
+		return nil, fmt.Errorf("--generator-cpus %s: %w", formatCPUs(p.generator), err)
 	}
 	procs := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(min(procs, len(p.generator.cpus)))
+	runtime.GOMAXPROCS(min(procs, len(p.generator)))
 	return func() {
 		runtime.GOMAXPROCS(procs)
 		free()
@@ -130,37 +118,37 @@ func (p *pins) apply(w io.Writer) (undo func(), err error) {
 // serverCPUs are those that the servers which are started may use; empty: those
 // of this process.
 func (p *pins) serverCPUs() []int {
-	if p.generator.given && !p.servers.given && p.started {
+	if len(p.generator) > 0 && len(p.servers) == 0 && p.started {
 		return p.allowed
 	}
-	return p.servers.cpus
+	return p.servers
 }
 
 // ownCores reports whether the generator has its CPUs for itself: the servers
 // have others, or others are left for a server that is not ours.
 func (p *pins) ownCores() bool {
 	switch {
-	case !p.generator.given:
+	case len(p.generator) == 0:
 		return false
-	case p.servers.given:
-		return !overlap(p.generator.cpus, p.servers.cpus)
+	case len(p.servers) > 0:
+		return !overlap(p.generator, p.servers)
 	}
-	return len(p.generator.cpus) < len(p.allowed)
+	return len(p.generator) < len(p.allowed)
 }
 
 // probe looks at the machine between the CPUs of the generator and of the
 // servers. The threads of the probe need two processors of the Go runtime, which
 // a generator with one CPU does not have.
 func (p *pins) probe() probe.Sample {
-	if !p.generator.given && !p.servers.given {
+	if len(p.generator)+len(p.servers) == 0 {
 		return probe.Take()
 	}
 	if procs := runtime.GOMAXPROCS(0); procs == 1 {
 		runtime.GOMAXPROCS(2)
 		defer runtime.GOMAXPROCS(procs)
 	}
-	cpus := slices.Concat(p.generator.cpus, p.servers.cpus)
-	if !p.generator.given || !p.servers.given {
+	cpus := slices.Concat(p.generator, p.servers)
+	if len(p.generator) == 0 || len(p.servers) == 0 {
 		cpus = p.allowed // whoever has none of his own has these
 	}
 	slices.Sort(cpus)
@@ -169,7 +157,7 @@ func (p *pins) probe() probe.Sample {
 
 // describe notes the CPUs in a document.
 func (p *pins) describe(e *report.Environment) {
-	e.GeneratorCPUs, e.ServerCPUs = formatCPUs(p.generator.cpus), formatCPUs(p.serverCPUs())
+	e.GeneratorCPUs, e.ServerCPUs = formatCPUs(p.generator), formatCPUs(p.serverCPUs())
 }
 
 func overlap(a, b []int) bool {
@@ -200,7 +188,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 	if !started {
 		errs = append(errs, errors.New("--duet drives two servers that are started here, with --url and two commands"))
 	}
-	if p.generator.given || p.servers.given {
+	if len(p.generator)+len(p.servers) > 0 {
 		errs = append(errs, errors.New("--duet chooses the CPUs: leave out --generator-cpus and --server-cpus"))
 	}
 	allowed, err := probe.CPUs()
@@ -211,8 +199,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("--%w", err))
 	}
-	p.allowed, p.started = allowed, started
-	p.generator = cpuList{text: formatCPUs(generator), given: true, cpus: generator}
+	p.allowed, p.started, p.generator = allowed, started, generator
 	return [][]int{a, b}, errors.Join(errs...)
 }
 

@@ -12,10 +12,18 @@ import (
 
 	"contend/probe"
 	"contend/report"
+	"contend/setting"
 )
 
+// readCPUs reads what --server-cpus gives.
+func readCPUs(t testing.TB, text string) (pins, error) {
+	t.Helper()
+	var p pins
+	given := setting.Values{"server-cpus": {Texts: strings.Split(text, ",")}}
+	return p, fillFlags(given, &p)
+}
+
 func TestParseCPUs(t *testing.T) {
-	allowed := []int{0, 1, 2, 3, 6, 7}
 	tests := []struct {
 		text string
 		cpus []int
@@ -24,21 +32,19 @@ func TestParseCPUs(t *testing.T) {
 		{"1", []int{1}, nil},
 		{"0,2-3", []int{0, 2, 3}, nil},
 		{"3,1-2,2,0", []int{0, 1, 2, 3}, nil},
-		{"", nil, []string{`"" is neither`}},
-		{"0,", nil, []string{`"" is neither`}},
+		{"", nil, []string{`""; allowed: a CPU or a range of them, as in 0 or 2-3`}},
+		{"0,", nil, []string{`""; allowed: a CPU or a range of them, as in 0 or 2-3`}},
 		{"a,1-,-1,1-2-3, 1", nil, []string{`"a"`, `"1-"`, `"-1"`, `"1-2-3"`, `" 1"`}},
-		{"3-1", nil, []string{`"3-1" is an empty range`}},
-		{"4", nil, []string{`"4" has CPU 4, which this process may not use, allowed is a list of 0-3,6-7`}},
-		{"3-65535", nil, []string{"has CPU 4"}},
-		{"99999999999", nil, []string{"is neither a CPU nor a range"}},
-		{"9,2-1,x", nil, []string{`"9"`, `"2-1"`, `"x"`}},
+		{"3-1", nil, []string{`"3-1"; allowed: a CPU`}},
+		{"99999999999", nil, []string{"is \"99999999999\"; allowed: a CPU"}},
+		{"2-1,x", nil, []string{`"2-1"`, `"x"`}},
+		{"2,2", nil, []string{`"2", given twice`}},
 	}
 	for _, tt := range tests {
-		l := cpuList{text: tt.text, given: true}
-		err := l.parse("server-cpus", allowed)
+		p, err := readCPUs(t, tt.text)
 		if err == nil {
-			if !slices.Equal(l.cpus, tt.cpus) || tt.want != nil {
-				t.Errorf("%q: %v, want %v", tt.text, l.cpus, tt.cpus)
+			if got := cpusOf(p.Servers); !slices.Equal(got, tt.cpus) || tt.want != nil {
+				t.Errorf("%q: %v, want %v", tt.text, got, tt.cpus)
 			}
 			continue
 		}
@@ -48,27 +54,43 @@ func TestParseCPUs(t *testing.T) {
 			continue
 		}
 		for i, line := range lines {
-			if !strings.HasPrefix(line, "--server-cpus: ") || !strings.Contains(line, tt.want[i]) {
+			if !strings.HasPrefix(line, "--server-cpus is ") || !strings.Contains(line, tt.want[i]) {
 				t.Errorf("%q: mistake %q, want %q", tt.text, line, tt.want[i])
 			}
 		}
 	}
 }
 
+func TestCPUsThatMayNotBeUsed(t *testing.T) {
+	allowed, err := probe.CPUs()
+	if err != nil {
+		t.Skip(err)
+	}
+	all := formatCPUs(allowed)
+	p := pins{Servers: []cpuRange{{allowed[0], allowed[0]}, {60000, 60000}, {allowed[0], 60001}}}
+	want := fmt.Sprintf("--server-cpus is \"60000\"; allowed: %s, which this process may use\n"+
+		"--server-cpus is \"%d-60001\"; allowed: %[1]s, which this process may use", all, allowed[0])
+	if err := p.check("", true); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // What is written is read again.
 func TestFormatCPUs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 20), 1, 10, rapid.ID).Draw(t, "cpus")
+	rapid.Check(t, func(r *rapid.T) {
+		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 20), 1, 10, rapid.ID).Draw(r, "cpus")
 		slices.Sort(cpus)
-		l := cpuList{text: formatCPUs(cpus), given: true}
-		if err := l.parse("x", cpus); err != nil || !slices.Equal(l.cpus, cpus) {
-			t.Errorf("%v is written %s and read %v, %v", cpus, l.text, l.cpus, err)
+		if p, err := readCPUs(t, formatCPUs(cpus)); err != nil || !slices.Equal(cpusOf(p.Servers), cpus) {
+			r.Errorf("%v is written %s and read %v, %v", cpus, formatCPUs(cpus), p.Servers, err)
 		}
 	})
 }
 
 func TestServersOfPins(t *testing.T) {
-	list := func(cpus ...int) cpuList { return cpuList{given: cpus != nil, cpus: cpus} }
+	list := func(cpus ...int) []int { return cpus }
+	held := func(generator, servers, allowed []int, started bool) pins {
+		return pins{generator: generator, servers: servers, allowed: allowed, started: started}
+	}
 	allowed := []int{0, 1, 2, 3}
 	tests := []struct {
 		name    string
@@ -77,13 +99,13 @@ func TestServersOfPins(t *testing.T) {
 		own     bool
 	}{
 		{"none", pins{started: true}, nil, false},
-		{"apart", pins{list(0, 1, 2), list(3), allowed, true}, []int{3}, true},
-		{"overlapping", pins{list(0, 1), list(1, 2), allowed, true}, []int{1, 2}, false},
+		{"apart", held(list(0, 1, 2), list(3), allowed, true), []int{3}, true},
+		{"overlapping", held(list(0, 1), list(1, 2), allowed, true), []int{1, 2}, false},
 		// The generator's CPUs are not inherited.
-		{"generator", pins{list(0), list(), allowed, true}, allowed, true},
-		{"generator on all", pins{list(0, 1, 2, 3), list(), allowed, true}, allowed, false},
-		{"servers", pins{list(), list(2), allowed, true}, []int{2}, false},
-		{"not our server", pins{list(0), list(), allowed, false}, nil, true},
+		{"generator", held(list(0), list(), allowed, true), allowed, true},
+		{"generator on all", held(list(0, 1, 2, 3), list(), allowed, true), allowed, false},
+		{"servers", held(list(), list(2), allowed, true), []int{2}, false},
+		{"not our server", held(list(0), list(), allowed, false), nil, true},
 	}
 	for _, tt := range tests {
 		if got := tt.p.serverCPUs(); !slices.Equal(got, tt.servers) {
@@ -102,9 +124,8 @@ func TestPins(t *testing.T) {
 	}
 	last := allowed[len(allowed)-1]
 	procs := runtime.GOMAXPROCS(0)
-	var p pins
-	p.generator.Set(fmt.Sprint(last))
-	p.servers.Set(fmt.Sprint(last))
+	only := []cpuRange{{last, last}}
+	p := pins{generatorPin: generatorPin{only}, Servers: only}
 	var notes bytes.Buffer
 	if err := p.check("", true); err != nil {
 		t.Fatal(err)
@@ -145,15 +166,11 @@ func TestDuetCPUs(t *testing.T) {
 		{"0-7", "0-3", "4-5", "6-7"}, // 8 ÷ 4 for each arm
 	}
 	for _, tt := range tests {
-		var all []int
-		for cpu := range 8 {
-			all = append(all, cpu)
-		}
-		l := cpuList{text: tt.allowed, given: true}
-		if err := l.parse("x", all); err != nil {
+		p, err := readCPUs(t, tt.allowed)
+		if err != nil {
 			t.Fatal(err)
 		}
-		generator, a, b, err := duetCPUs(l.cpus)
+		generator, a, b, err := duetCPUs(cpusOf(p.Servers))
 		if err != nil || formatCPUs(generator) != tt.generator || formatCPUs(a) != tt.a || formatCPUs(b) != tt.b {
 			t.Errorf("%s: %v, %v, %v, %v", tt.allowed, generator, a, b, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"contend/pipeline"
 	"contend/protocol"
 	"contend/protocol/pipe"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -41,15 +42,7 @@ func newPipe(a *app) *cobra.Command {
 			return rungNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	f := cmd.Flags()
-	f.IntSliceVar(&l.buffers, "buffer", []int{0, 10_000}, "buffer `sizes` in items")
-	f.IntSliceVar(&l.batches, "batch", []int{32, pipeline.DefaultBatch}, "batch `sizes`, for the rungs that batch")
-	f.StringSliceVar(&l.pairs, "workers", []string{"1:1", "4:1", "4:4"}, "`PRODUCERS:CONSUMERS`, for the rungs that take them")
-	f.IntSliceVar(&l.procs, "procs", []int{1, runtime.NumCPU()}, "GOMAXPROCS `values`")
-	f.BoolVar(&l.print, "print", true, "with the rung chan, also drive the published one that prints a line per item")
-	f.DurationVarP(&l.duration, "duration", "d", 300*time.Millisecond, "measured length of each of 3 visits")
-	f.Uint64Var(&l.seed, "seed", 1, "seed of the order")
-	l.out.flags(cmd)
+	l.own = optionsOf(cmd, &l.ladderOptions, &l.output)
 	return cmd
 }
 
@@ -63,15 +56,41 @@ func rungNames() []string {
 
 type ladder struct {
 	*app
-	designs        []pipeline.Design
-	buffers        []int
-	batches, procs []int
-	pairs          []string
-	print          bool
-	duration       time.Duration
-	seed           uint64
-	out            output
-	steps          []*step
+	own *options
+	ladderOptions
+	output
+	designs []pipeline.Design
+	steps   []*step
+}
+
+type ladderOptions struct {
+	Buffers  []int         `flag:"buffer" default:"0,10000" min:"0" max:"10000000" words:"buffer *sizes* in items"`
+	Batches  []int         `flag:"batch" default:"32,1024" min:"1" max:"1000000" words:"batch *sizes*, for the rungs that batch"`
+	Workers  []workers     `flag:"workers" default:"1:1,4:1,4:4" words:"*PRODUCERS:CONSUMERS*, for the rungs that take them"`
+	Procs    []int         `flag:"procs" min:"1" max:"1024" words:"GOMAXPROCS *values* (default 1 and the number of CPUs)"`
+	Print    bool          `flag:"print" default:"true" words:"with the rung chan, also drive the published one that prints a line per item"`
+	Duration time.Duration `flag:"duration,d" default:"300ms" min:"1ms" max:"720h" words:"measured length of each of 3 visits"`
+	Seed     uint64        `flag:"seed" default:"1" words:"seed of the order"`
+}
+
+// workers are numbers of producers and consumers.
+type workers struct{ producers, consumers int }
+
+// UnmarshalText reads the form PRODUCERS:CONSUMERS.
+func (w *workers) UnmarshalText(text []byte) error {
+	producers, consumers, _ := strings.Cut(string(text), ":")
+	p, err1 := strconv.Atoi(producers)
+	c, err2 := strconv.Atoi(consumers)
+	if err1 != nil || err2 != nil || p < 1 || c < 1 {
+		return setting.NotAllowed(string(text), "PRODUCERS:CONSUMERS, as in 1:1")
+	}
+	*w = workers{p, c}
+	return nil
+}
+
+// MarshalText returns the form PRODUCERS:CONSUMERS.
+func (w workers) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d:%d", w.producers, w.consumers), nil
 }
 
 // step is one rung with its settings.
@@ -84,40 +103,26 @@ type step struct {
 func (s *step) label() string { return fmt.Sprintf("%s, GOMAXPROCS %d", s.url, s.procs) }
 
 func (l *ladder) prepare(names []string) error {
-	if len(names) == 0 {
-		names = rungNames()
+	err := l.own.read()
+	if len(l.Procs) == 0 {
+		l.Procs = slices.Compact([]int{1, runtime.NumCPU()})
 	}
-	errs := []error{within("procs", l.procs, 1, 1024), within("buffer", l.buffers, 0, 10_000_000),
-		within("batch", l.batches, 1, 1_000_000)}
-	if l.duration < time.Millisecond {
-		errs = append(errs, fmt.Errorf("--duration is %v, allowed are 1ms and more", l.duration))
-	}
-	for _, name := range names {
-		d, err := pipeline.Lookup(name)
-		errs = append(errs, err)
-		if !slices.Contains(l.designs, d) {
-			l.designs = append(l.designs, d)
-		}
-	}
-	var workers [][2]int
-	for _, text := range l.pairs {
-		pair, err := parseWorkers(text)
-		workers, errs = append(workers, pair), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+	designs, unknown := lookUp(names, rungNames(), pipeline.Lookup)
+	if err := errors.Join(err, unknown); err != nil {
 		return err
 	}
-	return l.addLadder(distinct(workers))
+	l.designs = designs
+	return l.addLadder()
 }
 
 // addLadder adds the steps for every number of cores.
-func (l *ladder) addLadder(workers [][2]int) error {
-	for _, procs := range slices.Sorted(slices.Values(distinct(l.procs))) {
-		if l.print && slices.ContainsFunc(l.designs, func(d pipeline.Design) bool { return d.Name == "chan" }) {
+func (l *ladder) addLadder() error {
+	for _, procs := range slices.Sorted(slices.Values(l.Procs)) {
+		if l.Print && slices.ContainsFunc(l.designs, func(d pipeline.Design) bool { return d.Name == "chan" }) {
 			l.steps = append(l.steps, &step{url: fmt.Sprintf("pipe:chan?items=%d&print=true", printedItems), procs: procs})
 		}
 		for _, d := range l.designs {
-			l.addSteps(d, procs, workers)
+			l.addSteps(d, procs)
 		}
 	}
 	if len(l.steps) == 0 {
@@ -131,27 +136,16 @@ func (l *ladder) addLadder(workers [][2]int) error {
 	return errors.Join(errs...)
 }
 
-func parseWorkers(text string) (pair [2]int, err error) {
-	producers, consumers, ok := strings.Cut(text, ":")
-	var err1, err2 error
-	pair[0], err1 = strconv.Atoi(producers)
-	pair[1], err2 = strconv.Atoi(consumers)
-	if !ok || err1 != nil || err2 != nil || pair[0] < 1 || pair[1] < 1 {
-		err = fmt.Errorf("--workers is %q, allowed is PRODUCERS:CONSUMERS, as in 1:1", text)
-	}
-	return pair, err
-}
-
 // addSteps adds the settings that the design takes.
-func (l *ladder) addSteps(d pipeline.Design, procs int, workers [][2]int) {
-	batches := l.batches
+func (l *ladder) addSteps(d pipeline.Design, procs int) {
+	batches := l.Batches
 	if !d.Batched {
 		batches = []int{0}
 	}
-	for _, pair := range workers {
-		for _, buffer := range distinct(l.buffers) {
-			for _, batch := range distinct(batches) {
-				if pair[0] > d.MaxProducers || pair[1] > d.MaxConsumers || buffer < d.MinBuffer {
+	for _, pair := range l.Workers {
+		for _, buffer := range l.Buffers {
+			for _, batch := range batches {
+				if pair.producers > d.MaxProducers || pair.consumers > d.MaxConsumers || buffer < d.MinBuffer {
 					continue
 				}
 				q := url.Values{"items": {strconv.Itoa(ladderItems)}}
@@ -160,9 +154,9 @@ func (l *ladder) addSteps(d pipeline.Design, procs int, workers [][2]int) {
 						q.Set(key, strconv.Itoa(n))
 					}
 				}
-				if pair != [2]int{1, 1} {
-					q.Set("producers", strconv.Itoa(pair[0]))
-					q.Set("consumers", strconv.Itoa(pair[1]))
+				if pair != (workers{1, 1}) {
+					q.Set("producers", strconv.Itoa(pair.producers))
+					q.Set("consumers", strconv.Itoa(pair.consumers))
 				}
 				l.steps = append(l.steps, &step{url: "pipe:" + d.Name + "?" + q.Encode(), procs: procs})
 			}
@@ -187,14 +181,14 @@ func (l *ladder) run(ctx context.Context) error {
 	}
 	doc := newDocument("pipe")
 	p := newProgress(l.Err)
-	random := rand.New(rand.NewPCG(l.seed, 0))
+	random := rand.New(rand.NewPCG(l.Seed, 0))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for visit := range ladderVisits {
 		for i, n := range random.Perm(len(l.steps)) {
 			s := l.steps[n]
 			p.show(float64(visit*len(l.steps)+i)/float64(ladderVisits*len(l.steps)), s.label())
 			if err == nil && ctx.Err() == nil {
-				err = s.visit(ctx, opener, l.duration)
+				err = s.visit(ctx, opener, l.Duration)
 			}
 		}
 	}
@@ -207,7 +201,7 @@ func (l *ladder) run(ctx context.Context) error {
 	for _, d := range l.designs {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
 	}
-	return l.finish(ctx, doc, &l.out, err)
+	return l.finish(ctx, doc, &l.output, err)
 }
 
 func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {

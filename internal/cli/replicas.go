@@ -4,70 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"contend/internal/replicas"
 )
 
 // childFlags are what a replica is told by the process that has started it, beside
 // the flags of the user and the URL of the Redis in the environment.
-type childFlags struct{ replica, http, grpc int }
-
-func (c *childFlags) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	for _, flag := range []struct {
-		into *int
-		name string
-	}{{&c.replica, "replica"}, {&c.http, "http-fd"}, {&c.grpc, "grpc-fd"}} {
-		f.IntVar(flag.into, flag.name, 0, "")
-		_ = f.MarkHidden(flag.name) // it exists
-	}
+type childFlags struct {
+	Replica int `flag:"replica"`
+	HTTP    int `flag:"http-fd"`
+	GRPC    int `flag:"grpc-fd"`
 }
 
-// childArgs are the arguments of a replica, but for its sockets.
-func childArgs(cmd *cobra.Command) []string {
-	args := []string{"serve", "counter"}
-	for _, name := range append([]string{"guard", "drain-timeout"}, counterFlagNames()...) {
-		if cmd.Flags().Changed(name) && name != "redis" {
-			args = append(args, "--"+name+"="+cmd.Flags().Lookup(name).Value.String())
-		}
+// childArgs are the arguments of a replica, but for its sockets. The URL of the
+// Redis may hold a password.
+func (s *serveCounter) childArgs() []string {
+	given := maps.Clone(s.own.given)
+	for _, flag := range []string{"http", "grpc", "replicas", "redis"} {
+		delete(given, flag)
 	}
-	return args
+	return append([]string{"serve", "counter"}, flagArguments(given)...)
 }
 
 // adopt has a replica serve on its sockets until the context that it returns ends.
 func (c *childFlags) adopt(ctx context.Context, s *serveCounter) (context.Context, func(), error) {
 	var errHTTP, errGRPC error
-	s.HTTP, errHTTP = replicas.Inherited(c.http)
-	s.GRPC, errGRPC = replicas.Inherited(c.grpc)
+	s.HTTP, errHTTP = replicas.Inherited(c.HTTP)
+	s.GRPC, errGRPC = replicas.Inherited(c.GRPC)
 	if err := errors.Join(errHTTP, errGRPC); err != nil {
 		return ctx, nil, err
 	}
-	s.Logger = s.Logger.With("replica", c.replica)
+	s.Logger = s.Logger.With("replica", c.Replica)
 	s.Serving = func() { replicas.Serving(s.Out) }
 	ctx, cancel := replicas.Attach(ctx, os.Stdin)
 	return ctx, cancel, nil
 }
 
 // serveReplicas serves in child processes that share the Redis at url.
-func (s *serveCounter) serveReplicas(ctx context.Context, url string, args []string) error {
+func (s *serveCounter) serveReplicas(ctx context.Context, url string) error {
 	const margin = 5 * time.Second // beside draining
 	command, err := self()
 	if err != nil {
 		return err
 	}
-	http, errHTTP := replicas.Listen("HTTP", s.HTTPAddr, s.replicas)
-	grpc, errGRPC := replicas.Listen("gRPC", s.GRPCAddr, s.replicas)
+	http, errHTTP := replicas.Listen("HTTP", s.HTTPAddr, s.Replicas)
+	grpc, errGRPC := replicas.Listen("gRPC", s.GRPCAddr, s.Replicas)
 	defer func() { http.Close(); grpc.Close() }() // there is one beside an error, too
 	if err := errors.Join(errHTTP, errGRPC); err != nil {
 		return err
 	}
-	supervisor := replicas.Supervisor{N: s.replicas, Log: s.Logger, Patience: s.DrainTimeout + margin, Start: func(i int) (*replicas.Replica, error) {
-		cmd := exec.Command(command[0], append(command[1:], args...)...)
+	supervisor := replicas.Supervisor{N: s.Replicas, Log: s.Logger, Patience: s.DrainTimeout + margin, Start: func(i int) (*replicas.Replica, error) {
+		cmd := exec.Command(command[0], append(command[1:], s.childArgs()...)...)
 		cmd.Args = append(cmd.Args, fmt.Sprintf("--replica=%d", i+1))
 		for _, side := range []struct {
 			flag string
@@ -98,5 +89,5 @@ func (s *serveCounter) logServing(http, grpc *replicas.Sockets) {
 			attrs = append(attrs, side.name, side.Address())
 		}
 	}
-	s.Logger.Info("serving", append(attrs, "guard", s.Guard, "redis", s.Redis, "replicas", s.replicas)...)
+	s.Logger.Info("serving", append(attrs, "guard", s.Guard, "redis", s.Redis, "replicas", s.Replicas)...)
 }

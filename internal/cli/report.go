@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,11 @@ import (
 )
 
 func newReport(a *app) *cobra.Command {
-	var format, arm string
+	var r struct {
+		Format view   `flag:"format" default:"text" words:"*view*: text, markdown, json, benchfmt"`
+		Arm    string `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
+	}
+	var o *options
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a stored document again, recomputed and checked",
@@ -25,56 +28,54 @@ func newReport(a *app) *cobra.Command {
 			indent + "contend report --published mutex --format json grpc-guard",
 		Args: arguments(1, "one file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if arm != "" {
-				return a.published(args[0], arm, format)
+			mistakes := o.read()
+			if r.Arm != "" {
+				return a.published(args[0], r.Arm, r.Format, mistakes)
 			}
-			return a.report(args[0], format)
+			return a.report(args[0], r.Format, mistakes)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "`view`: "+strings.Join(formats(), ", "))
-	complete(cmd, "format", formats())
-	cmd.Flags().StringVar(&arm, "published", "", "show what the experiment FILE says was published for this `arm`")
+	o = optionsOf(cmd, &r)
 	return cmd
 }
 
-// formats are the views of a document by name.
-func formats() []string { return []string{"text", "markdown", "json", "benchfmt"} }
+// A view is a form of a document.
+type view string
 
-func viewOf(format string) (func(*report.Document, io.Writer) error, error) {
-	switch format {
-	case "text":
-		return (*report.Document).Text, nil
+// Values are the views that there are.
+func (view) Values() []string { return []string{"text", "markdown", "json", "benchfmt"} }
+
+func (v view) write(doc *report.Document, w io.Writer) error {
+	switch v {
 	case "markdown":
-		return (*report.Document).Markdown, nil
+		return doc.Markdown(w)
 	case "json":
-		return (*report.Document).Write, nil
+		return doc.Write(w)
 	case "benchfmt":
-		return (*report.Document).Benchmarks, nil
+		return doc.Benchmarks(w)
 	}
-	return nil, fmt.Errorf("--format is %q, allowed are %s", format, strings.Join(formats(), ", "))
+	return doc.Text(w)
 }
 
 // published shows what an experiment says was published for an arm.
-func (a *app) published(file, arm, format string) error {
-	view, wrong := viewOf(format)
+func (a *app) published(file, arm string, v view, mistakes error) error {
 	files, err := (&lab{app: a}).files([]string{file})
-	if err := errors.Join(wrong, err); err != nil {
+	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
 	}
 	doc, err := files[0].PublishedDocument(arm)
 	if err != nil {
 		return usage(err)
 	}
-	if err := view(doc, a.Out); err != nil {
+	if err := v.write(doc, a.Out); err != nil {
 		return failed(err)
 	}
 	return nil
 }
 
-func (a *app) report(path, format string) error {
-	view, wrong := viewOf(format)
+func (a *app) report(path string, v view, mistakes error) error {
 	f, err := os.Open(path)
-	if err := errors.Join(wrong, err); err != nil {
+	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
 	}
 	defer f.Close()
@@ -85,7 +86,7 @@ func (a *app) report(path, format string) error {
 	if err != nil {
 		err = fmt.Errorf("%s does not agree with itself; shown is what was recomputed\n%w", path, err)
 	}
-	if err := errors.Join(view(doc, a.Out), err); err != nil {
+	if err := errors.Join(v.write(doc, a.Out), err); err != nil {
 		return failed(err)
 	}
 	return nil

@@ -21,17 +21,13 @@ import (
 	"contend/setting"
 )
 
-// The defaults of a load.
-const (
-	defaultVUs      = 10
-	defaultDuration = 10 * time.Second
-	defaultTimeout  = 10 * time.Second
-)
+// defaultDuration is the measured window of a run without stages.
+const defaultDuration = 10 * time.Second
 
 func newRun(a *app) *cobra.Command {
 	var spec targetFlags
-	var given setting.Values
-	var out output
+	var r runSettings
+	var o *options
 	cmd := &cobra.Command{
 		Use:   "run TARGET",
 		Short: "Drive one target with one load",
@@ -45,7 +41,7 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
-			plan, err := runPlan(given)
+			plan, err := r.plan(o)
 			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
 				return err
@@ -56,13 +52,11 @@ func newRun(a *app) *cobra.Command {
 				return failed(err)
 			}
 			defer free()
-			return a.run(cmd.Context(), opened, spec.url, plan, &out)
+			return a.run(cmd.Context(), opened, spec.url, plan, &r.output)
 		},
 	}
 	spec.flags(cmd)
-	given = settingFlags(cmd, setting.Of(runSettings{}))
-	a.pins.generatorFlag(cmd)
-	out.flags(cmd)
+	o = optionsOf(cmd, &r, &a.pins.generatorPin)
 	return cmd
 }
 
@@ -147,30 +141,29 @@ func newOpener() (protocol.Opener, error) {
 	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv}}, err
 }
 
-// runSettings are what describes the load of a run.
+// runSettings are what a run is asked for beside its target.
 type runSettings struct {
 	load.Plan
 	Stages string `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	output
 }
 
-// runPlan turns what is given into a valid plan.
-func runPlan(given setting.Values) (load.Plan, error) {
-	var r runSettings
-	errs := []error{setting.Fill(&r, given, setting.InFlags)}
+// plan returns the plan that is asked for, and every mistake in it.
+func (r *runSettings) plan(o *options) (load.Plan, error) {
+	errs := []error{o.read()}
 	p := r.Plan
 	if p.Grace == 0 {
 		p.Grace = time.Nanosecond // a Plan's 0 is DefaultGrace, and none was asked for
 	}
-	_, paced := given["rate"]
-	if r.Stages != "" && paced {
+	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
 	} else if r.Stages != "" {
 		var err error
 		if p.Pacer, err = pace.Parse("steps:" + r.Stages); err != nil {
-			errs = append(errs, setting.At(&r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
+			errs = append(errs, setting.At(r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
 	}
-	if _, ok := given["duration"]; p.Duration == 0 && p.Iterations == 0 && !ok {
+	if p.Duration == 0 && p.Iterations == 0 && !o.has("duration") {
 		var err error
 		p.Duration, err = defaultWindow(p)
 		errs = append(errs, err)

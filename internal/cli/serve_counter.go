@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +15,8 @@ import (
 	"contend/internal/redisserver"
 	"contend/internal/service/counter"
 	"contend/internal/service/counter/redis"
+	"contend/setting"
 )
-
-// maxReplicas is the highest number of replicas on one machine.
-const maxReplicas = 64
 
 func newServeCounter(a *app) *cobra.Command {
 	s := &serveCounter{app: a}
@@ -37,34 +34,34 @@ func newServeCounter(a *app) *cobra.Command {
 		Args: arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&s.HTTPAddr, "http", "", "`address` of the HTTP service, such as :8080")
-	f.StringVar(&s.GRPCAddr, "grpc", "", "`address` of the gRPC service, such as :50055")
-	f.StringVar(&s.Guard, "guard", "", "`design` that guards the gRPC counter, in any case: mutex, inputQ, atomic, …; or shares one: redis-script, …")
-	f.DurationVar(&s.DrainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take when stopping")
-	f.IntVar(&s.replicas, "replicas", 1, "`number` of processes that serve the same addresses, with a redis- guard (Linux)")
-	s.redis.flags(cmd)
-	s.child.flags(cmd)
+	s.own = optionsOf(cmd, &s.Config, &s.counterOptions, &s.shared, &s.redisFlags, &s.child)
 	complete(cmd, "guard", guardNames())
 	return cmd
 }
 
 type serveCounter struct {
 	*app
+	own *options
 	counter.Config
-	redis    counterFlags
-	replicas int
-	child    childFlags
+	counterOptions
+	shared redis.Config
+	redisFlags
+	child childFlags
+}
+
+type counterOptions struct {
+	Replicas int    `flag:"replicas" default:"1" min:"1" max:"64" words:"*number* of processes that serve the same addresses, with a redis- guard (Linux)"`
+	RedisURL string `flag:"redis" words:"*URL* of the Redis of a redis- guard; managed: a private redis-server (default $CONTEND_REDIS; none: embedded, which keeps nothing)"`
 }
 
 func (s *serveCounter) run(cmd *cobra.Command) error {
-	place, err := s.check(cmd)
+	ctx := cmd.Context()
+	place, err := s.check(ctx)
 	if err != nil {
 		return usage(err)
 	}
 	s.Logger = slog.New(slog.NewTextHandler(s.Err, nil))
-	ctx := cmd.Context()
-	if s.child.replica > 0 {
+	if s.child.Replica > 0 {
 		var end func()
 		ctx, end, err = s.child.adopt(ctx, s)
 		if err != nil {
@@ -72,19 +69,19 @@ func (s *serveCounter) run(cmd *cobra.Command) error {
 		}
 		defer end()
 	}
-	err = s.serve(ctx, place, childArgs(cmd))
+	err = s.serve(ctx, place)
 	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
 		return failed(err)
 	}
 	return nil
 }
 
-// check says in the words of the flags what cannot be served, and returns where
-// the Redis is.
-func (s *serveCounter) check(cmd *cobra.Command) (place redisserver.Config, err error) {
-	var errs []error
+// check reads the flags, says in their words what cannot be served, and returns
+// where the Redis is.
+func (s *serveCounter) check(ctx context.Context) (place redisserver.Config, err error) {
+	errs := []error{s.own.read()}
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.HTTPAddr == "" && s.GRPCAddr == "" && s.child.replica == 0 {
+	if s.HTTPAddr == "" && s.GRPCAddr == "" && s.child.Replica == 0 {
 		wrong("neither --http nor --grpc is given: at least one is needed")
 	}
 	design, unknown := redis.Lookup(s.Guard)
@@ -95,30 +92,27 @@ func (s *serveCounter) check(cmd *cobra.Command) (place redisserver.Config, err 
 		wrong("--guard is %q; allowed: %s", s.Guard, strings.Join(guardNames(), ", "))
 	case shared:
 		s.Guard = design.Name
-		if place, err = s.redis.config(cmd); err != nil {
-			errs = append(errs, err)
-		}
+		place, err = s.redisFlags.config(ctx, s.RedisURL, s.own.has("redis"))
+		errs = append(errs, err, s.shared.Check())
 	default:
-		for _, flag := range s.redis.given(cmd) {
-			wrong("%s needs a redis- guard, --guard is %q", flag, s.Guard)
+		for _, flag := range setting.Foreign(setting.Of(s.Config, s.child), s.own.given, setting.InFlags) {
+			if flag != "replicas" {
+				wrong("--%s needs a redis- guard, --guard is %q", flag, s.Guard)
+			}
 		}
-		if s.replicas > 1 && s.replicas <= maxReplicas {
-			wrong("--replicas is %d, which needs a redis- guard: with --guard %q each would count for itself", s.replicas, s.Guard)
+		if s.Replicas > 1 {
+			wrong("--replicas is %d, which needs a redis- guard: with --guard %q each would count for itself", s.Replicas, s.Guard)
 		}
 	}
-	errs = append(errs, within("replicas", []int{s.replicas}, 1, maxReplicas))
-	if s.replicas > 1 && runtime.GOOS != "linux" {
-		wrong("--replicas is %d, but only Linux shares a port fairly", s.replicas)
+	if s.Replicas > 1 && runtime.GOOS != "linux" {
+		wrong("--replicas is %d, but only Linux shares a port fairly", s.Replicas)
 	}
-	if s.DrainTimeout <= 0 {
-		wrong("--drain-timeout is %v, allowed are 1ns and more", s.DrainTimeout)
-	}
-	return place, errors.Join(errs...)
+	return place, setting.FlagErrors(errors.Join(errs...))
 }
 
 // serve opens the Redis, if there is one, and serves in this process or in
 // replicas.
-func (s *serveCounter) serve(ctx context.Context, where redisserver.Config, args []string) (err error) {
+func (s *serveCounter) serve(ctx context.Context, where redisserver.Config) (err error) {
 	if _, unknown := redis.Lookup(s.Guard); unknown != nil {
 		return s.listen(ctx)
 	}
@@ -131,11 +125,11 @@ func (s *serveCounter) serve(ctx context.Context, where redisserver.Config, args
 	if server.Embedded() {
 		s.Logger.Warn("embedded Redis: it keeps nothing, and no other process shares it; give --redis for both")
 	}
-	if s.replicas > 1 {
-		return s.serveReplicas(ctx, server.URL(), args)
+	if s.Replicas > 1 {
+		return s.serveReplicas(ctx, server.URL())
 	}
-	shared, err := redis.Open(redis.Config{Server: server, Design: s.Guard, Key: s.redis.name,
-		Timeout: s.redis.timeout, Log: s.Logger})
+	s.shared.Server, s.shared.Design, s.shared.Log = server, s.Guard, s.Logger
+	shared, err := redis.Open(s.shared)
 	if err != nil {
 		return err
 	}

@@ -7,19 +7,19 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"contend/internal/redisserver"
 	"contend/internal/uplink/api"
 	"contend/internal/uplink/lorawan"
-	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/router"
 	"contend/internal/uplink/table"
+	"contend/setting"
 )
 
 func newServeRouter(a *app) *cobra.Command {
@@ -36,79 +36,63 @@ func newServeRouter(a *app) *cobra.Command {
 		Args: arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&s.http, "http", "127.0.0.1:8080", "`address` of the HTTP service")
-	s.redis.flags(cmd, "`URL` of the Redis with the uplinks; "+redisDefault)
-	f.StringVar(&s.db, "db", "", "`URL` of the routing table: postgres://…, sqlite:FILE or sqlite::memory:; none: the file contend.db")
-	f.StringVar(&s.tokens, "token-file", "", "`file` with a line per token: customer token [expiry]; none: a demo token, on loopback only")
-	f.StringVar(&s.instance, "instance", "", "`name` among several routers, kept over a restart; none: host and port")
-	f.IntVar(&s.partitions, "partitions", 0, "`number` of streams of the intake, where Redis has none yet (default 8)")
-	f.StringVar(&s.dedup, "dedup", "2s", "`time` within which copies of a frame are not passed on, or off")
-	f.DurationVar(&s.collect, "collect", 0, "`time` to wait for the copy with the best signal; 0: the first one is passed on")
-	f.IntVar(&s.trust.Start, "trust-start", outbox.MaxChallenge, "`entries` of a new device's MIC challenge")
-	f.BoolVar(&s.noReduction, "no-trust-reduction", false, "do not lengthen challenges because answers are missing")
-	f.IntVar(&s.deviceLimit, "device-limit", 0, "`number` of devices that a customer may have; 0: any")
-	f.IntVar(&s.devices, "demo-devices", 0, "`number` of devices of contend uplink gen that the demo customer is given at the start")
-	f.Uint64Var(&s.seed, "demo-seed", 1, "--seed of contend uplink gen")
-	f.DurationVar(&s.drain, "drain-timeout", 10*time.Second, "how long customers may take to answer when stopping")
+	s.own = optionsOf(cmd, &s.routerOptions, &s.redisFlags, &s.table, &s.router, &s.router.Dedup, &s.router.Trust)
 	return cmd
 }
 
 type serveRouter struct {
 	*app
-	http, db, tokens, instance, dedup string
-	redis                             redisFlags
-	partitions, deviceLimit, devices  int
-	seed                              uint64
-	collect, drain                    time.Duration
-	trust                             outbox.TrustConfig
-	noReduction                       bool
+	own *options
+	routerOptions
+	redisFlags
+	table  table.Config
+	router router.Config
+}
+
+type routerOptions struct {
+	HTTP        string `flag:"http" default:"127.0.0.1:8080" words:"*address* of the HTTP service"`
+	RedisURL    string `flag:"redis" words:"*URL* of the Redis with the uplinks; managed: a private redis-server (default $CONTEND_REDIS; none: embedded, which keeps nothing)"`
+	Tokens      string `flag:"token-file" words:"*file* with a line per token: customer token [expiry]; none: a demo token, on loopback only"`
+	NoReduction bool   `flag:"no-trust-reduction" words:"do not lengthen challenges because answers are missing"`
+	Devices     int    `flag:"demo-devices" min:"0" max:"16777216" words:"*number* of devices of contend uplink gen that the demo customer is given at the start"`
+	Seed        uint64 `flag:"demo-seed" default:"1" words:"--seed of contend uplink gen"`
 }
 
 func (s *serveRouter) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	dedup, err := s.check()
-	where, other := s.redis.config(cmd)
-	if err := errors.Join(err, other); err != nil {
+	where, err := s.check(ctx)
+	if err != nil {
 		return usage(err)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	err = s.serve(ctx, where, dedup, log)
+	err = s.serve(ctx, where, log)
 	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
 		return failed(err)
 	}
 	return nil
 }
 
-// check says everything that is wrong with the flags.
-func (s *serveRouter) check() (router.Dedup, error) {
-	var errs []error
-	dedup := router.Dedup{Collect: s.collect}
-	if s.dedup != "off" {
-		var err error
-		if dedup.Window, err = time.ParseDuration(s.dedup); err != nil || dedup.Window <= 0 || dedup.Window > time.Hour {
-			errs = append(errs, fmt.Errorf("--dedup is %q, allowed are off and more than 0s to 1h", s.dedup))
-		}
+// check reads the flags, and says everything that is wrong with them.
+func (s *serveRouter) check(ctx context.Context) (redisserver.Config, error) {
+	if slices.Equal(s.own.given["dedup"].Texts, []string{"off"}) {
+		s.own.given["dedup"] = setting.Value{Texts: []string{"0s"}}
 	}
-	if s.collect < 0 || s.collect > dedup.Window {
-		errs = append(errs, fmt.Errorf("--collect is %v, allowed are 0s to the time of --dedup", s.collect))
+	errs := []error{s.own.read()}
+	dedup := &s.router.Dedup
+	if dedup.Collect > dedup.Window {
+		errs = append(errs, setting.At(dedup, &dedup.Collect).OutOf(dedup.Collect, "0s to the time of --dedup"))
 	}
-	errs = append(errs, within("trust-start", []int{s.trust.Start}, outbox.MinChallenge, outbox.MaxChallenge),
-		within("partitions", []int{s.partitions}, 0, 1024), within("device-limit", []int{s.deviceLimit}, 0, 1<<31-1),
-		within("demo-devices", []int{s.devices}, 0, lorawan.MaxDemoDevices))
-	if s.devices > 0 && s.tokens != "" {
+	if s.Devices > 0 && s.Tokens != "" {
 		errs = append(errs, errors.New("--demo-devices belongs to the demo token, and does not go with --token-file"))
 	}
-	if s.drain <= 0 {
-		errs = append(errs, fmt.Errorf("--drain-timeout is %v, allowed are 1ns and more", s.drain))
-	}
-	host, _, err := net.SplitHostPort(s.http)
+	host, _, err := net.SplitHostPort(s.HTTP)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("--http is %q, allowed is host:port or :port", s.http))
-	} else if s.tokens == "" && !isLoopback(host) {
-		errs = append(errs, fmt.Errorf("--token-file is missing: %s is not loopback, and the demo token is for loopback only", s.http))
+		errs = append(errs, fmt.Errorf("--http is %q; allowed: host:port, :port", s.HTTP))
+	} else if s.Tokens == "" && !isLoopback(host) {
+		errs = append(errs, fmt.Errorf("--token-file is missing: %s is not loopback, and the demo token is for loopback only", s.HTTP))
 	}
-	return dedup, errors.Join(errs...)
+	where, err := s.redisFlags.config(ctx, s.RedisURL, s.own.has("redis"))
+	return where, setting.FlagErrors(errors.Join(append(errs, err)...))
 }
 
 func isLoopback(host string) bool {
@@ -116,7 +100,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup router.Dedup, log *slog.Logger) (err error) {
+func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, log *slog.Logger) (err error) {
 	tokens, err := s.readTokens(log)
 	if err != nil {
 		return err
@@ -130,7 +114,8 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup
 	if redis.Embedded() {
 		log.Warn("embedded Redis: it keeps nothing and is no measure of speed; give --redis for both")
 	}
-	rows, err := table.Open(ctx, table.Config{URL: s.db, DeviceLimit: s.deviceLimit, Log: log})
+	s.table.Log = log
+	rows, err := table.Open(ctx, s.table)
 	if err != nil {
 		return err
 	}
@@ -138,14 +123,14 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup
 	if err := s.insert(ctx, rows); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.http)
+	listener, err := net.Listen("tcp", s.HTTP)
 	if err != nil {
 		return err
 	}
-	s.trust.Reduce = !s.noReduction
-	r, err := router.New(ctx, router.Config{Redis: redis, Table: rows, Tokens: tokens, Listener: listener,
-		Instance: s.name(listener), Partitions: s.partitions, Dedup: dedup, Trust: s.trust,
-		DrainTimeout: s.drain, Log: log})
+	c := s.router
+	c.Redis, c.Table, c.Tokens, c.Listener, c.Instance, c.Log = redis, rows, tokens, listener, s.name(listener), log
+	c.Trust.Reduce = !s.NoReduction
+	r, err := router.New(ctx, c)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -154,8 +139,8 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, dedup
 
 // insert gives the demo customer its devices, but for those that it has.
 func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
-	for i := range s.devices {
-		d := lorawan.DemoDevice(s.seed, i)
+	for i := range s.Devices {
+		d := lorawan.DemoDevice(s.Seed, i)
 		_, err := rows.Insert(ctx, api.DemoCustomer, table.NewDevice{DevEUI: d.DevEUI, JoinEUI: &d.JoinEUI, DevAddr: &d.DevAddr})
 		if err != nil && !errors.Is(err, table.ErrDeviceExists) {
 			return fmt.Errorf("demo device %d: %w", i, err)
@@ -165,26 +150,26 @@ func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
 }
 
 func (s *serveRouter) readTokens(log *slog.Logger) (*api.Tokens, error) {
-	if s.tokens == "" {
+	if s.Tokens == "" {
 		log.Warn("anybody on this machine may use the demo token", "token", api.DemoToken)
 		return api.DemoTokens(), nil
 	}
-	file, err := os.Open(s.tokens)
+	file, err := os.Open(s.Tokens)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	tokens, err := api.ParseTokens(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.tokens, err)
+		return nil, fmt.Errorf("%s: %w", s.Tokens, err)
 	}
 	return tokens, nil
 }
 
 // name is that of this router among others, the same after a restart.
 func (s *serveRouter) name(listener net.Listener) string {
-	if s.instance != "" {
-		return s.instance
+	if s.router.Instance != "" {
+		return s.router.Instance
 	}
 	host, err := os.Hostname()
 	if err != nil {

@@ -36,18 +36,18 @@ func newSweep(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]
-			err := errors.Join(s.check(), a.pins.check("--command", s.command != ""))
-			if err := checkServer(cmd.Context(), s.spec.target(), s.command, err); err != nil {
+			err := errors.Join(s.check(), a.pins.check("--command", s.Command != ""))
+			if err := checkServer(cmd.Context(), s.spec.target(), s.Command, err); err != nil {
 				return err
 			}
-			if s.rate {
+			if s.Rate {
 				return a.findRate(cmd.Context(), s)
 			}
 			return a.sweep(cmd.Context(), s)
 		},
 	}
 	s.flags(cmd)
-	a.pins.flags(cmd)
+	s.own = optionsOf(cmd, &s.sweepOptions, &a.pins)
 	return cmd
 }
 
@@ -119,8 +119,8 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, vus int,
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
-	arm := oneServer(s.spec.target(), s.command, experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
+	arm := oneServer(s.spec.target(), s.Command, experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
 	err = measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
-	return a.finish(ctx, doc, &s.out, err)
+	return a.finish(ctx, doc, &s.output, err)
 }

@@ -15,11 +15,10 @@ import (
 )
 
 type sweepFlags struct {
-	spec    targetFlags
-	given   setting.Values
-	command string
-	rate    bool
-	out     output
+	spec  targetFlags
+	given setting.Values // of the load and of either design
+	own   *options
+	sweepOptions
 
 	// What follows from the flags: see check.
 	plan   load.Plan
@@ -27,13 +26,15 @@ type sweepFlags struct {
 	search trial.SearchDesign
 }
 
+type sweepOptions struct {
+	Command string `flag:"command" words:"start this *command* afresh for every visit or attempt; {{addr}} is its address"`
+	Rate    bool   `flag:"rate" words:"find the highest arrival rate within the objectives"`
+	output
+}
+
 func (s *sweepFlags) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
 	s.given = settingFlags(cmd, slices.Concat(ofLevels(), ofRates()))
-	f.StringVar(&s.command, "command", "", "start this `command` afresh for every visit or attempt; {{addr}} is its address")
-	f.BoolVar(&s.rate, "rate", false, "find the highest arrival rate within the objectives")
 	s.spec.flags(cmd)
-	s.out.flags(cmd)
 }
 
 // The settings of the two kinds of sweep.
@@ -51,17 +52,17 @@ func ofPlan(names ...string) []setting.Setting {
 
 // check fills the plan and the design and returns every mistake in them.
 func (s *sweepFlags) check() error {
+	errs := []error{s.own.read()}
 	own, why := ofLevels(), "needs --rate"
-	if s.rate {
+	if s.Rate {
 		own, why = ofRates(), "does not apply with --rate"
 	}
-	var errs []error
 	for _, name := range setting.Foreign(own, s.given, setting.InFlags) {
 		errs = append(errs, fmt.Errorf("--%s %s", name, why))
 	}
 	given := s.given.Only(own, setting.InFlags)
 	errs = append(errs, setting.Fill(&s.plan, given.Only(ofPlan("timeout", "think"), setting.InFlags), setting.InFlags))
-	if s.rate {
+	if s.Rate {
 		errs = append(errs, setting.Fill(&s.search, given, setting.InFlags))
 		if _, ok := given["max-attempt"]; !ok {
 			s.search.MaxAttempt = max(s.search.MaxAttempt, s.search.Attempt)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +21,8 @@ import (
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/queue"
 	"contend/internal/uplink/sink"
-	"contend/pace"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -41,73 +43,36 @@ func newUplink(a *app) *cobra.Command {
 	return cmd
 }
 
-// uplinkLoad are the flags of what is generated.
-type uplinkLoad struct {
-	gen.Config
-	rate string
+// uplinkDefaults are what is generated in each mode unless flags say otherwise.
+var uplinkDefaults = map[string]setting.Values{
+	"flat":  {"uplinks": {Texts: []string{"100000"}}},
+	"batch": {"uplinks": {Texts: []string{"10000"}}, "batches": {Texts: []string{"10"}}, "delay": {Texts: []string{"1s"}}},
+	"rate":  {"rate": {Texts: []string{"8000"}}},
 }
 
-var modes = []gen.Mode{gen.Flat, gen.Batch, gen.Rate}
-
-func (l *uplinkLoad) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Int64VarP(&l.N, "uplinks", "n", 0, "`number` of uplinks; of batch, in each batch (default 100000; batch 10000; rate ten seconds of them)")
-	f.Int64VarP(&l.Batches, "batches", "b", 0, "`number` of batches (default 10)")
-	f.DurationVarP(&l.Delay, "delay", "d", 0, "`time` between batches (default 1s)")
-	f.StringVarP(&l.rate, "rate", "r", "", "`arrivals` per second, as 8000 or poisson:8000 (default 8000)")
-	f.IntVar(&l.Devices, "devices", 1, "`number` of devices that take turns")
-	f.IntVar(&l.Gateways, "gateways", 1, "`number` of gateways that take turns")
-	f.Uint64Var(&l.Seed, "seed", 1, "seed of the devices' keys and all random choices")
-	f.Float64Var(&l.Duplicates, "duplicates", 0, "`share` of uplinks that a second gateway hears, 0 to 1")
-	f.Float64Var(&l.Reorder, "reorder", 0, "`share` that changes places with the next of its device")
-	f.Float64Var(&l.JoinRequests, "joins", 0, "`share` that a join request follows")
-	f.Float64Var(&l.Malformed, "malformed", 0, "`share` that a malformed frame follows")
-}
-
-// config returns what is generated in a mode.
-func (l *uplinkLoad) config(cmd *cobra.Command, mode string) (gen.Config, error) {
-	c := l.Config
-	for _, m := range modes {
-		if m.String() == mode {
-			c.Mode = m
-		}
+// generated fills what is generated in a mode. It returns all that is asked for.
+func generated(c *gen.Config, mode string, given setting.Values) (setting.Values, error) {
+	if err := c.Mode.UnmarshalText([]byte(mode)); err != nil {
+		return nil, err
 	}
-	if c.Mode == 0 {
-		return c, fmt.Errorf("mode %q is not one of flat, batch and rate", mode)
-	}
-	c.N = ifUnset(cmd, "uplinks", c.N, 100_000)
-	switch c.Mode {
-	case gen.Batch:
-		c.N = ifUnset(cmd, "uplinks", c.N, 10_000)
-		c.Batches = ifUnset(cmd, "batches", c.Batches, 10)
-		c.Delay = ifUnset(cmd, "delay", c.Delay, time.Second)
-	case gen.Rate:
-		pacer, err := pace.Parse(ifUnset(cmd, "rate", l.rate, "8000"))
-		if err != nil {
-			return c, fmt.Errorf("--rate: %w", err)
-		}
-		c.Pacer = pacer
-		c.N = ifUnset(cmd, "uplinks", c.N, pacer.Planned(c.Seed, 0, 10*time.Second, 0))
-	}
-	if c.Mode != gen.Rate && l.rate != "" {
-		return c, fmt.Errorf("--rate is %q, but mode %s keeps none", l.rate, c.Mode)
+	asked := given.Over(uplinkDefaults[mode])
+	err := fillFlags(asked, c)
+	if _, ok := asked["uplinks"]; !ok && c.Pacer != nil {
+		c.N = c.Pacer.Planned(c.Seed, 0, 10*time.Second, 0)
+		asked["uplinks"] = setting.Value{Texts: []string{strconv.FormatInt(c.N, 10)}}
 	}
 	c.Add = func(context.Context, []*message.Uplink) error { return nil } // of the command that runs
-	return c, c.Validate()
-}
-
-// ifUnset returns the default where a flag is not given.
-func ifUnset[T any](cmd *cobra.Command, flag string, given, otherwise T) T {
-	if cmd.Flags().Changed(flag) {
-		return given
+	if err == nil {
+		err = setting.FlagErrors(c.Validate())
 	}
-	return otherwise
+	return asked, err
 }
 
 func newUplinkGen(a *app) *cobra.Command {
-	var l uplinkLoad
+	var c gen.Config
+	var g genOptions
 	var redis redisFlags
-	var asJSON bool
+	var o *options
 	cmd := &cobra.Command{
 		Use:   "gen flat|batch|rate",
 		Short: "Write uplinks to Redis as gateways do",
@@ -119,8 +84,9 @@ func newUplinkGen(a *app) *cobra.Command {
 		Args:      arguments(1, "one mode: flat, batch or rate"),
 		ValidArgs: []string{"flat", "batch", "rate"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := l.config(cmd, args[0])
-			where, other := redis.config(cmd)
+			_, err := generated(&c, args[0], o.given)
+			err = errors.Join(fillFlags(o.given, &g, &redis), err)
+			where, other := redis.config(cmd.Context(), g.RedisURL, o.has("redis"))
 			err = errors.Join(err, other)
 			if where.URL == "" {
 				err = errors.Join(err, errors.New("--redis is missing: where the uplinks go, as redis://localhost:6379"))
@@ -128,13 +94,16 @@ func newUplinkGen(a *app) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			return a.generate(cmd.Context(), c, where, asJSON)
+			return a.generate(cmd.Context(), c, where, g.JSON)
 		},
 	}
-	l.flags(cmd)
-	redis.flags(cmd, "`URL` of the Redis that the router reads (default $"+redisVariable+")")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the account as JSON to standard output")
+	o = optionsOf(cmd, &c, &g, &redis)
 	return cmd
+}
+
+type genOptions struct {
+	RedisURL string `flag:"redis" words:"*URL* of the Redis that the router reads (default $CONTEND_REDIS)"`
+	JSON     bool   `flag:"json" words:"write the account as JSON to standard output"`
 }
 
 func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Config, asJSON bool) error {
@@ -165,6 +134,7 @@ func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Conf
 func newUplinkSink(a *app) *cobra.Command {
 	var c sink.Config
 	var out output
+	var o *options
 	cmd := &cobra.Command{
 		Use:   "sink",
 		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
@@ -174,27 +144,20 @@ func newUplinkSink(a *app) *cobra.Command {
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := o.read()
+			c.Token = cmp.Or(c.Token, api.DemoToken)
+			c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
+			if err := errors.Join(err, setting.FlagErrors(c.Validate())); err != nil {
+				return usage(err)
+			}
 			return a.sink(cmd.Context(), c, &out)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.URL, "url", "ws://127.0.0.1:8080/api/v1/stream/upstream/", "`URL` of the upstream")
-	f.StringVar(&c.Token, "token", api.DemoToken, "`token` of the customer")
-	f.BoolVar(&c.NoAck, "no-ack", false, "answer nothing")
-	f.IntVarP(&c.Pool, "pool", "p", sink.DefaultPool, "`number` of messages in processing at once")
-	f.IntVar(&c.Devices, "devices", 1, "`number` of the generator's devices")
-	f.Uint64Var(&c.Seed, "seed", 1, "seed of the generator")
-	f.Int64Var(&c.Expect, "expect", 0, "`number` of uplinks that will come; 0: not known")
-	f.DurationVar(&c.Idle, "idle", sink.DefaultIdle, "`time` without anything after which it ends")
-	out.flags(cmd)
+	o = optionsOf(cmd, &c, &out)
 	return cmd
 }
 
 func (a *app) sink(ctx context.Context, c sink.Config, out *output) error {
-	c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
-	if err := c.Validate(); err != nil {
-		return usage(err)
-	}
 	result, err := sink.Run(ctx, c)
 	if err != nil {
 		return failed(err)
@@ -212,7 +175,7 @@ func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Up
 
 // uplinkReport writes the published form, and ours.
 func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *output) error {
-	if !out.json && r.Uplinks > 0 {
+	if !out.JSON && r.Uplinks > 0 {
 		if err := r.WritePublished(a.Out); err != nil {
 			return failed(err)
 		}

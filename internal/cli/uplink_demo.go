@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +13,11 @@ import (
 	"contend/internal/uplink/demo"
 	"contend/internal/uplink/gen"
 	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/router"
 	"contend/internal/uplink/sink"
 	"contend/load"
 	"contend/report"
+	"contend/setting"
 	running "contend/subject"
 	"contend/trial"
 )
@@ -35,24 +36,25 @@ func newUplinkDemo(a *app) *cobra.Command {
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: []string{"flat", "batch", "rate"},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			given := d.given
 			if len(args) == 0 {
 				args = []string{gen.Rate.String()}
-				d.load.rate = ifUnset(cmd, "rate", d.load.rate, "2000")
-				cmd.Flags().Lookup("rate").Changed = true
+				given = given.Over(setting.Values{"rate": {Texts: []string{"2000"}}})
 			}
-			return d.run(cmd, args[0])
+			return d.run(cmd.Context(), args[0], given)
 		},
 	}
-	d.load.flags(cmd)
-	f := cmd.Flags()
-	f.StringVar(&d.redis, "redis", "", "`URL` of a Redis; managed: a private redis-server; auto: that, where installed; none: embedded")
-	f.BoolVar(&d.noAck, "no-ack", false, "answer nothing")
-	f.IntVarP(&d.pool, "pool", "p", sink.DefaultPool, "`number` of messages in processing at once")
-	f.IntVar(&d.start, "trust-start", outbox.MaxChallenge, "`entries` of the first MIC challenge")
-	f.BoolVar(&d.noReduction, "no-trust-reduction", false, "do not lengthen challenges because answers are missing")
-	f.StringVar(&d.dedup, "dedup", "2s", "`time` within which copies of a frame are not passed on, or off")
-	d.out.flags(cmd)
+	d.given = settingFlags(cmd, slices.Concat(ofGenerator(), ofSink(), ofRouter(), setting.Of(demoOptions{})))
 	return cmd
+}
+
+// The settings of each program that the demo starts.
+func ofGenerator() []setting.Setting { return setting.Of(gen.Config{}) }
+func ofSink() []setting.Setting {
+	return setting.Pick(setting.Of(sink.Config{}), "no-ack", "pool", "devices", "seed")
+}
+func ofRouter() []setting.Setting {
+	return setting.Pick(setting.Of(outbox.TrustConfig{}, routerOptions{}, router.Dedup{}), "trust-start", "no-trust-reduction", "dedup")
 }
 
 // demoIdle is how long nothing must come for the demo to be over.
@@ -60,27 +62,31 @@ const demoIdle = 15 * time.Second
 
 type uplinkDemo struct {
 	*app
-	load               uplinkLoad
-	redis, dedup       string
-	noAck, noReduction bool
-	pool, start        int
-	out                output
+	given setting.Values
+	demoOptions
 }
 
-func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
-	generated, err := d.load.config(cmd, mode)
-	config := sink.Config{NoAck: d.noAck, Pool: d.pool, Devices: d.load.Devices, Seed: d.load.Seed,
-		Expect: generated.Total(), Pacer: generated.Pacer, Idle: demoIdle}
-	if err := errors.Join(err, within("trust-start", []int{d.start}, outbox.MinChallenge, outbox.MaxChallenge)); err != nil {
+type demoOptions struct {
+	Redis string `flag:"redis" words:"*URL* of a Redis; managed: a private redis-server; auto: that, where installed; none: embedded"`
+	output
+}
+
+func (d *uplinkDemo) run(ctx context.Context, mode string, given setting.Values) error {
+	var load gen.Config
+	var config sink.Config
+	asked, err := generated(&load, mode, given)
+	of := func(list []setting.Setting) setting.Values { return asked.Only(list, setting.InFlags) }
+	if err := errors.Join(err, fillFlags(given, &d.demoOptions, &outbox.TrustConfig{}), fillFlags(of(ofSink()), &config)); err != nil {
 		return usage(err)
 	}
+	config.Expect, config.Pacer, config.Idle = load.Total(), load.Pacer, demoIdle
 	command, err := self()
 	if err != nil {
 		return failed(err)
 	}
 	p := newProgress(d.Err)
-	result, err := demo.Run(cmd.Context(), demo.Config{Self: command, Redis: d.redis, Router: d.routerArguments(),
-		Generator: d.arguments(generated), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	result, err := demo.Run(ctx, demo.Config{Self: command, Redis: d.Redis, Router: flagArguments(of(ofRouter())),
+		Generator: append([]string{mode}, flagArguments(of(ofGenerator()))...), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observe: func(used running.Sample) {
 			p.show(-1, fmt.Sprintf("uplinks are on their way; the router used %.1f s of CPU", used.CPU.Seconds()))
 		}})
@@ -88,29 +94,7 @@ func (d *uplinkDemo) run(cmd *cobra.Command, mode string) error {
 	if err != nil {
 		return failed(err)
 	}
-	return d.report(cmd.Context(), result)
-}
-
-func (d *uplinkDemo) routerArguments() []string {
-	list := []string{"--trust-start", strconv.Itoa(d.start), "--dedup", d.dedup}
-	if d.noReduction {
-		list = append(list, "--no-trust-reduction")
-	}
-	return list
-}
-
-// arguments are those of contend uplink gen.
-func (d *uplinkDemo) arguments(c gen.Config) []string {
-	list := []string{c.Mode.String(), "-n", fmt.Sprint(c.N), "--devices", fmt.Sprint(c.Devices), "--gateways", fmt.Sprint(c.Gateways),
-		"--seed", fmt.Sprint(c.Seed), "--duplicates", fmt.Sprint(c.Duplicates), "--reorder", fmt.Sprint(c.Reorder),
-		"--joins", fmt.Sprint(c.JoinRequests), "--malformed", fmt.Sprint(c.Malformed)}
-	switch c.Mode {
-	case gen.Batch:
-		list = append(list, "-b", fmt.Sprint(c.Batches), "-d", c.Delay.String())
-	case gen.Rate:
-		list = append(list, "-r", c.Pacer.String())
-	}
-	return list
+	return d.report(ctx, result)
 }
 
 func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
@@ -129,5 +113,5 @@ func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 	cell.Server, cell.GeneratorCPUSec, cell.Local = server, generator, true
 	doc := newDocument("uplink demo")
 	doc.AddUplink(cell, account(r.Result, r.Redis, parts...))
-	return d.uplinkReport(ctx, doc, r.Result, &d.out)
+	return d.uplinkReport(ctx, doc, r.Result, &d.output)
 }

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,45 +67,9 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// flagError says what a flag allows instead of how its parser failed.
+// flagError adds where the flags of a command are listed.
 func flagError(cmd *cobra.Command, err error) error {
-	var number *strconv.NumError
-	before, cause, invalid := strings.Cut(err.Error(), `" flag: `)
-	switch {
-	case !invalid:
-		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
-	case strings.HasPrefix(cause, "time: "):
-		cause = "allowed is a duration, as in 250ms, 2s or 1m30s"
-	case errors.As(err, &number) && number.Func == "ParseBool":
-		cause = "allowed are true and false"
-	case errors.As(err, &number) && number.Func == "ParseFloat":
-		cause = "allowed is a number"
-	case errors.As(err, &number):
-		cause = "allowed are whole numbers"
-	}
-	return errors.New(before + `" flag: ` + cause)
-}
-
-// within returns an error for each value of a flag that is out of bounds.
-func within(flag string, values []int, low, high int) error {
-	var errs []error
-	for _, n := range values {
-		if n < low || n > high {
-			errs = append(errs, fmt.Errorf("--%s is %d, allowed are %d to %d", flag, n, low, high))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// distinct leaves out what has been there before.
-func distinct[T comparable](values []T) []T {
-	var list []T
-	for _, v := range values {
-		if !slices.Contains(list, v) {
-			list = append(list, v)
-		}
-	}
-	return list
+	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
 }
 
 // complete offers the values of a flag to the shell.

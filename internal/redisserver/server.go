@@ -75,10 +75,10 @@ func (s *Server) validate() error {
 	opt, err := rueidis.ParseURL(s.url)
 	if err != nil {
 		// The parser quotes the URL, and with it the password.
-		return fmt.Errorf("URL %q: want redis://, rediss:// or unix://, a whole number as the database", s.Place())
+		return fmt.Errorf("URL is %q; allowed: redis://…, rediss://…, unix://…, with a whole number as the database", s.Place())
 	}
 	if s.cfg.TLS != nil && opt.TLSConfig == nil {
-		return fmt.Errorf("URL %q: TLS is configured, which needs rediss://", s.Place())
+		return fmt.Errorf("URL is %q, but TLS is configured, which needs rediss://", s.Place())
 	}
 	return nil
 }

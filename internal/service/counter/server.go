@@ -17,19 +17,21 @@ import (
 	"contend/guard"
 	"contend/internal/cpu"
 	"contend/internal/service/counter/redis"
+	"contend/setting"
 )
 
 // A Config says where to serve and behind which guard.
 type Config struct {
 	// HTTPAddr and GRPCAddr are host:port; port 0 picks a free one, the empty
 	// string turns that side off. At least one must be set.
-	HTTPAddr, GRPCAddr string
+	HTTPAddr string `flag:"http" words:"*address* of the HTTP service, such as :8080"`
+	GRPCAddr string `flag:"grpc" words:"*address* of the gRPC service, such as :50055"`
 	// HTTP and GRPC, if set, are listened on in place of the addresses. The server
 	// closes them, also if Listen fails.
 	HTTP, GRPC net.Listener
 	// Guard is the design behind gRPC, in any letter case. It must be set if
 	// gRPC is served. It must return values, so striped is refused.
-	Guard string
+	Guard string `flag:"guard" words:"*design* that guards the gRPC counter, in any case: mutex, inputQ, atomic, …; or shares one: redis-script, …"`
 	// Shared, if set, is the counter behind both sides, and Guard the name of its
 	// design. Whoever opened it closes it, after Serve.
 	Shared Shared
@@ -40,18 +42,16 @@ type Config struct {
 	Serving func()
 	// DrainTimeout is how long requests in flight may take once Serve's
 	// context is done; 0 means 10 s.
-	DrainTimeout time.Duration
+	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long requests in flight may take when stopping"`
 	// Logger gets what the server does and what goes wrong, but no line per
 	// request; nil means no log.
 	Logger *slog.Logger
 }
 
-const defaultDrainTimeout = 10 * time.Second
-
 func (c Config) validate() error {
 	var errs []error
 	if !c.hasHTTP() && !c.hasGRPC() {
-		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty: want at least one"))
+		errs = append(errs, errors.New("counter: HTTPAddr and GRPCAddr are both empty; allowed: one of them, or both"))
 	}
 	if c.hasGRPC() && c.Guard == "" {
 		errs = append(errs, fmt.Errorf("counter: Guard is missing; allowed: %s",
@@ -67,7 +67,7 @@ func (c Config) validate() error {
 		}
 	}
 	if c.DrainTimeout < 0 {
-		errs = append(errs, fmt.Errorf("counter: DrainTimeout is %v: want 0 or more", c.DrainTimeout))
+		errs = append(errs, fmt.Errorf("counter: DrainTimeout is %v; allowed: 0s and more", c.DrainTimeout))
 	}
 	return errors.Join(errs...)
 }
@@ -115,7 +115,9 @@ func Listen(cfg Config) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.drainTimeout == 0 {
-		s.drainTimeout = defaultDrainTimeout
+		var defaults Config
+		setting.Defaults(&defaults)
+		s.drainTimeout = defaults.DrainTimeout
 	}
 	if err := s.bind(cfg); err != nil {
 		s.abandon()

@@ -25,7 +25,7 @@ func TestListenRefusesBadConfig(t *testing.T) {
 			[]string{`Guard: design is "nosuch"; allowed: mutex, `}},
 		{"striped", Config{GRPCAddr: ":0", Guard: "striped"},
 			[]string{`Guard: design striped returns no value; allowed: mutex, `}},
-		{"negative timeout", Config{HTTPAddr: ":0", DrainTimeout: -1}, []string{"DrainTimeout is -1ns: want 0 or more"}},
+		{"negative timeout", Config{HTTPAddr: ":0", DrainTimeout: -1}, []string{"DrainTimeout is -1ns; allowed: 0s and more"}},
 		{"all at once", Config{Guard: "nosuch", DrainTimeout: -1},
 			[]string{"both empty", "design is", "DrainTimeout"}},
 		{"HTTP address", Config{HTTPAddr: "127.0.0.1:x"}, []string{`HTTP on "127.0.0.1:x"`}},

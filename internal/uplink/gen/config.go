@@ -12,9 +12,9 @@ import (
 	"fmt"
 	"time"
 
-	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/pace"
+	"contend/setting"
 )
 
 // A Mode is when uplinks are made and sent.
@@ -49,7 +49,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("gen: mode is %.40q; allowed: %v, %v, %v", text, Flat, Batch, Rate)
+	return fmt.Errorf("mode is %.40q; allowed: %v, %v, %v", text, Flat, Batch, Rate)
 }
 
 // A Config says what is generated. Mode, N and Add must be set, Batches for
@@ -58,30 +58,34 @@ type Config struct {
 	Mode Mode
 	// N is the number of uplinks: in all or, of Batch, in each batch. What the
 	// shares below add comes on top.
-	N int64
+	N int64 `flag:"uplinks,n" min:"1" max:"4294967295" words:"*number* of uplinks; of batch, in each batch (default 100000; batch 10000; rate ten seconds of them)"`
 	// Batches are so many, with Delay between them.
-	Batches int64
-	Delay   time.Duration
+	Batches int64         `flag:"batches,b" min:"0" max:"4294967295" words:"*number* of batches (default 10)"`
+	Delay   time.Duration `flag:"delay,d" min:"0s" max:"1h" words:"*time* between batches (default 1s)"`
 	// Pacer plans the uplinks of Rate; Timer waits for them, as in a load.Plan.
-	Pacer *pace.Pacer
-	Timer pace.Timer
+	Pacer *pace.Pacer `flag:"rate,r" words:"*arrivals* per second, as 8000 or poisson:8000 (default 8000)"`
+	Timer pace.Timer  `json:"timer" oneof:"precise,runtime"`
 
-	// Seed feeds everything random, keys too.
-	Seed uint64
 	// Devices take turns; 0 means 1. Device i is lorawan.DemoDevice(Seed, i), with
 	// counters from 0.
-	Devices int
+	Devices int `flag:"devices" default:"1" min:"0" max:"16777216" words:"*number* of devices that take turns"`
 	// Gateways take turns; 0 means 1.
-	Gateways int
+	Gateways int `flag:"gateways" default:"1" min:"0" max:"65536" words:"*number* of gateways that take turns"`
+	// Seed feeds everything random, keys too.
+	Seed uint64 `flag:"seed" default:"1" words:"seed of the devices' keys and all random choices"`
 
 	// Shares, from 0 to 1, of the uplinks that: a second gateway hears, too; have
 	// changed places with the next one of their device; are followed by a join
 	// request of their device, made with NwkSKey; are followed by a frame that is
 	// none, of ten kinds.
-	Duplicates, Reorder, JoinRequests, Malformed float64
+	Duplicates   float64 `flag:"duplicates" min:"0" max:"1" words:"*share* of uplinks that a second gateway hears, 0 to 1"`
+	Reorder      float64 `flag:"reorder" min:"0" max:"1" words:"*share* that changes places with the next of its device"`
+	JoinRequests float64 `flag:"joins" min:"0" max:"1" words:"*share* that a join request follows"`
+	Malformed    float64 `flag:"malformed" min:"0" max:"1" words:"*share* that a malformed frame follows"`
 
-	// PerWrite is how many frames Add gets at most; 0 means DefaultPerWrite.
-	PerWrite int
+	// PerWrite is how many frames Add gets at most; 0 means 128, which is enough to
+	// make the way there and back cheap, and takes less than a millisecond.
+	PerWrite int `json:"frames per write" min:"0" max:"65536"`
 	// Add takes the uplinks on their way and returns when they are. It must not
 	// keep them: they are used again.
 	Add func(ctx context.Context, uplinks []*message.Uplink) error
@@ -90,16 +94,10 @@ type Config struct {
 	Progress func(done, total int64)
 }
 
-// DefaultPerWrite is enough to make the way there and back cheap, and little
-// enough to take less than a millisecond.
-const DefaultPerWrite = 128
-
-// The bounds of a Config.
+// The bounds of a Batch.
 const (
-	maxUplinks  = 1<<32 - 1 // counters have 32 bits
-	maxGateways = 1 << 16
-	maxPerWrite = 1 << 16
-	maxBatch    = 10_000_000 // is held in memory
+	maxUplinks = 1<<32 - 1  // counters have 32 bits
+	maxBatch   = 10_000_000 // is held in memory
 )
 
 // Total returns how many different uplinks are planned.
@@ -112,76 +110,42 @@ func (c *Config) Total() int64 {
 
 // Validate returns every mistake at once.
 func (c *Config) Validate() error {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("gen: "+format, args...)) }
-	most := int64(maxUplinks)
-	switch c.Mode {
-	case Flat:
-	case Batch:
-		most = maxBatch
-		if c.Batches < 1 || c.Batches > maxUplinks/max(1, c.N) {
-			wrong("batches is %d; allowed: 1 to %d ÷ n", c.Batches, int64(maxUplinks))
-		}
-	case Rate:
-		if c.Pacer == nil {
-			wrong("mode rate needs a pacer")
-		}
-	default:
-		wrong("mode is %v; allowed: %v, %v, %v", c.Mode, Flat, Batch, Rate)
+	errs := []error{setting.Check(c)}
+	wrong := func(field any, format string, args ...any) {
+		errs = append(errs, setting.At(c, field).Wrong(format, args...))
 	}
-	if c.Mode != Rate && c.Pacer != nil {
-		wrong("mode %v takes no pacer", c.Mode)
+	if c.Mode < Flat || c.Mode > Rate {
+		errs = append(errs, fmt.Errorf("mode is %v; allowed: %v, %v, %v", c.Mode, Flat, Batch, Rate))
 	}
-	if c.Mode != Batch && (c.Batches != 0 || c.Delay != 0) {
-		wrong("mode %v takes neither batches nor delay", c.Mode)
+	switch {
+	case c.Mode != Rate && c.Pacer != nil:
+		wrong(&c.Pacer, "is %v, but mode %v keeps none", c.Pacer, c.Mode)
+	case c.Mode == Rate && c.Pacer == nil:
+		wrong(&c.Pacer, "is missing")
 	}
-	if c.N < 1 || c.N > most {
-		wrong("n is %d; allowed: 1 to %d", c.N, most)
+	switch {
+	case c.Mode != Batch && (c.Batches != 0 || c.Delay != 0):
+		wrong(&c.Batches, "and delay do not apply to mode %v", c.Mode)
+	case c.Mode == Batch && (c.Batches < 1 || c.Batches > maxUplinks/max(1, c.N)):
+		wrong(&c.Batches, "is %d; allowed: 1 to %d ÷ uplinks", c.Batches, int64(maxUplinks))
 	}
-	if c.Delay < 0 || c.Delay > time.Hour {
-		wrong("delay is %v; allowed: 0 to 1h", c.Delay)
-	}
-	if c.Timer != "" && c.Timer != pace.Precise && c.Timer != pace.Runtime {
-		wrong("timer is %q; allowed: %s, %s", c.Timer, pace.Precise, pace.Runtime)
+	if c.Mode == Batch && c.N > maxBatch {
+		wrong(&c.N, "is %d; allowed: 1 to %d", c.N, maxBatch)
 	}
 	if c.Add == nil {
-		wrong("add is not set")
+		errs = append(errs, errors.New("add is not set"))
 	}
-	return errors.Join(append(errs, c.checkNumbers())...)
-}
-
-func (c *Config) checkNumbers() error {
-	var errs []error
-	for _, f := range []struct {
-		name        string
-		value, most int
-	}{
-		{"devices", c.Devices, lorawan.MaxDemoDevices},
-		{"gateways", c.Gateways, maxGateways},
-		{"frames per write", c.PerWrite, maxPerWrite},
-	} {
-		if f.value < 0 || f.value > f.most {
-			errs = append(errs, fmt.Errorf("gen: %s is %d; allowed: 0 (the default) to %d", f.name, f.value, f.most))
-		}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("gen: %w", err)
 	}
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{
-		{"duplicates", c.Duplicates}, {"reorder", c.Reorder}, {"join requests", c.JoinRequests}, {"malformed", c.Malformed},
-	} {
-		if !(f.value >= 0 && f.value <= 1) {
-			errs = append(errs, fmt.Errorf("gen: share of %s is %v; allowed: 0 to 1", f.name, f.value))
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func (c Config) withDefaults() Config {
 	c.Devices = max(c.Devices, 1)
 	c.Gateways = max(c.Gateways, 1)
 	if c.PerWrite == 0 {
-		c.PerWrite = DefaultPerWrite
+		c.PerWrite = 128
 	}
 	if c.Progress == nil {
 		c.Progress = func(int64, int64) {}

@@ -295,16 +295,16 @@ func TestValidate(t *testing.T) {
 		want   []string // nil: valid
 	}{
 		{Config{Mode: Flat, N: 1, Add: e.add}, nil},
-		{Config{}, []string{"mode is Mode", "n is 0", "add is not set"}},
+		{Config{}, []string{"mode is Mode", "uplinks is 0", "add is not set"}},
 		{Config{Mode: 9, N: 1, Add: e.add}, []string{"mode is Mode(9)"}},
 		{Config{Mode: Batch, N: 1, Add: e.add}, []string{"batches is 0"}},
-		{Config{Mode: Rate, N: 1, Add: e.add}, []string{"needs a pacer"}},
-		{Config{Mode: Flat, N: 1, Add: e.add, Pacer: rate, Batches: 1}, []string{"takes no pacer", "neither batches nor delay"}},
-		{Config{Mode: Batch, N: 1e9, Batches: 1, Delay: -1, Add: e.add}, []string{"n is 1000000000", "delay is -1ns"}},
+		{Config{Mode: Rate, N: 1, Add: e.add}, []string{"rate is missing"}},
+		{Config{Mode: Flat, N: 1, Add: e.add, Pacer: rate, Batches: 1}, []string{"mode flat keeps none", "batches and delay do not apply to mode flat"}},
+		{Config{Mode: Batch, N: 1e9, Batches: 1, Delay: -1, Add: e.add}, []string{"uplinks is 1000000000", "delay is -1ns"}},
 		{Config{Mode: Rate, N: 1, Pacer: rate, Timer: "x", Add: e.add}, []string{`timer is "x"`}},
 		{Config{Mode: Flat, N: 1, Add: e.add, Devices: -1, Gateways: 1e6, PerWrite: -1}, []string{"devices is -1", "gateways is", "per write is -1"}},
 		{Config{Mode: Flat, N: 1, Add: e.add, Duplicates: 2, Reorder: math.NaN(), JoinRequests: -1, Malformed: 3},
-			[]string{"duplicates is 2", "reorder is NaN", "join requests is -1", "malformed is 3"}},
+			[]string{"duplicates is 2", "reorder is NaN", "joins is -1", "malformed is 3"}},
 	}
 	for i, tt := range tests {
 		err := tt.config.Validate()

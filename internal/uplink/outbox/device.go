@@ -24,7 +24,7 @@ const (
 type TrustConfig struct {
 	// Start is the length of a new device's challenge; 0: MaxChallenge. It is
 	// brought into the range from MinChallenge to MaxChallenge.
-	Start int
+	Start int `flag:"trust-start" default:"4096" min:"2" max:"4096" words:"*entries* of a new device's MIC challenge"`
 	// Reduce has a missing answer double the next challenge; the published
 	// benchmark calls it trust reduction, and has it on and off.
 	Reduce bool

@@ -14,10 +14,10 @@ type Dedup struct {
 	// Window is how long after the first copy others are taken for copies; what
 	// comes later may be a device's retransmission, which its owner wants to see.
 	// 0: no copy is suppressed.
-	Window time.Duration
+	Window time.Duration `flag:"dedup" default:"2s" min:"0s" max:"1h" words:"*time* within which copies of a frame are not passed on; 0s or off: all are"`
 	// Collect is how long copies are waited for, of which the one with the best
 	// signal-to-noise ratio is passed on; 0: the first one, at once.
-	Collect time.Duration
+	Collect time.Duration `flag:"collect" min:"0s" max:"1h" words:"*time* to wait for the copy with the best signal; 0: the first one is passed on"`
 }
 
 // seenMost is how many frames a window can hold: 24 MB or so. Beyond it the

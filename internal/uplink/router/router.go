@@ -36,9 +36,9 @@ type Config struct {
 	// Listener is where customers connect to.
 	Listener net.Listener
 	// Instance is the name of this router among those on one Redis.
-	Instance string
+	Instance string `flag:"instance" words:"*name* among several routers, kept over a restart; none: host and port"`
 	// Partitions of the intake, where it has none yet; 0: the queue's default.
-	Partitions int
+	Partitions int `flag:"partitions" min:"0" max:"1024" words:"*number* of streams of the intake, where Redis has none yet (default 8)"`
 	// Lease and Idle are how soon others take over from this instance when it is
 	// dead: its partitions, and what it had not finished; 0: the queue's defaults.
 	Lease, Idle time.Duration
@@ -47,7 +47,7 @@ type Config struct {
 	Trust outbox.TrustConfig
 	// DrainTimeout is how long customers may take, at the end, to answer what they
 	// were sent.
-	DrainTimeout time.Duration
+	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long customers may take to answer when stopping"`
 	Log          *slog.Logger
 }
 

@@ -14,6 +14,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,96 +23,64 @@ import (
 	"net/url"
 	"time"
 
-	"contend/internal/uplink/lorawan"
 	"contend/pace"
+	"contend/setting"
 )
 
 // A Config says from where and how uplinks are taken. URL must be set.
 type Config struct {
 	// URL is that of the upstream, ws or wss, as ws://127.0.0.1:8080/api/v1/stream/upstream/.
-	URL string
+	URL string `flag:"url" default:"ws://127.0.0.1:8080/api/v1/stream/upstream/" words:"*URL* of the upstream"`
 	// Token goes into the header Authorization and the query parameter access_token.
-	Token string
+	Token string `flag:"token" words:"*token* of the customer (default that of the demo)"`
 	// TLS configures wss; nil is the default.
 	TLS *tls.Config
 	// Dial, if set, makes the connections.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Seed and Devices are the generator's; Devices 0 means 1.
-	Seed    uint64
-	Devices int
+	// Devices and Seed are the generator's; Devices 0 means 1.
+	Devices int    `flag:"devices" default:"1" min:"0" max:"16777216" words:"*number* of the generator's devices"`
+	Seed    uint64 `flag:"seed" default:"1" words:"seed of the generator"`
 	// Expect is how many different uplinks there will be; 0: not known.
-	Expect int64
+	Expect int64 `flag:"expect" min:"0" max:"1099511627776" words:"*number* of uplinks that will come; 0: not known"`
 	// Pacer is what the generator keeps to, for the result; nil: no rate.
 	Pacer *pace.Pacer
 
 	// NoAck leaves all messages unanswered.
-	NoAck bool
+	NoAck bool `flag:"no-ack" words:"answer nothing"`
 	// Pool is how many messages may be in processing, that is received and not
-	// answered, at once; 0 means DefaultPool.
-	Pool int
+	// answered, at once; 0 means 10 000, as in the published runs.
+	Pool int `flag:"pool,p" default:"10000" min:"0" max:"1048576" words:"*number* of messages in processing at once"`
 	// Idle ends the run when nothing has come for so long, connected or not; 0
-	// means DefaultIdle.
-	Idle time.Duration
+	// means one minute.
+	Idle time.Duration `flag:"idle" default:"1m" min:"0s" max:"24h" words:"*time* without anything after which it ends"`
 	// FirstRetry is how long to wait before a lost connection is made again, at
 	// first; 0: at once as long as the bridges wait, that is 5 s, and then 10, 20
 	// and 30 s as long as connections live under 5 s.
-	FirstRetry time.Duration
+	FirstRetry time.Duration `json:"first retry" min:"0s" max:"24h"`
 
 	// Notice, if set, gets the lines of the published form that come before the
 	// summary, while the run goes on.
 	Notice func(line string)
 }
 
-// The defaults of a Config. The pool's size is that of the published runs.
-const (
-	DefaultPool = 10_000
-	DefaultIdle = time.Minute
-)
-
 // Validate returns every mistake at once.
 func (c *Config) Validate() error {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sink: "+format, args...)) }
-	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-		wrong("url is %q; allowed: ws://HOST/PATH, wss://HOST/PATH", c.URL)
+	err := setting.Check(c)
+	if u, wrong := url.Parse(c.URL); wrong != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
+		err = errors.Join(err, setting.At(c, &c.URL).OutOf(c.URL, "ws://HOST/PATH, wss://HOST/PATH"))
 	}
-	for _, f := range []struct {
-		name     string
-		value    int64
-		lo, hi   int64
-		zeroText string
-	}{
-		{"devices", int64(c.Devices), 0, lorawan.MaxDemoDevices, "1"},
-		{"expect", c.Expect, 0, 1 << 40, "not known"},
-		{"pool", int64(c.Pool), 0, 1 << 20, fmt.Sprint(DefaultPool)},
-	} {
-		if f.value < f.lo || f.value > f.hi {
-			wrong("%s is %d; allowed: %d (%s) to %d", f.name, f.value, f.lo, f.zeroText, f.hi)
-		}
+	if err != nil {
+		return fmt.Errorf("sink: %w", err)
 	}
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{{"idle", c.Idle}, {"first retry", c.FirstRetry}} {
-		if f.value < 0 || f.value > 24*time.Hour {
-			wrong("%s is %v; allowed: 0 to 24h", f.name, f.value)
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // withDefaults returns the configuration with its zero values replaced.
 func (c Config) withDefaults() Config {
-	if c.Devices == 0 {
-		c.Devices = 1
-	}
-	if c.Pool == 0 {
-		c.Pool = DefaultPool
-	}
-	if c.Idle == 0 {
-		c.Idle = DefaultIdle
-	}
+	var defaults Config
+	setting.Defaults(&defaults)
+	c.Devices, c.Pool, c.Idle = cmp.Or(c.Devices, defaults.Devices), cmp.Or(c.Pool, defaults.Pool), cmp.Or(c.Idle, defaults.Idle)
 	if c.Notice == nil {
 		c.Notice = func(string) {}
 	}

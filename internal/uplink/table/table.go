@@ -69,10 +69,10 @@ func (r *Row) Joins(join lorawan.EUI) bool {
 type Config struct {
 	// URL is "postgres://…" (or "postgresql://…"), "sqlite:PATH" or
 	// "sqlite::memory:". Empty: the file contend.db in the working directory.
-	URL string
+	URL string `flag:"db" words:"*URL* of the routing table: postgres://…, sqlite:FILE or sqlite::memory:; none: the file contend.db"`
 	// DeviceLimit is how many devices a customer may have; 0: any number. Inserts by
 	// several instances at the same moment may exceed it.
-	DeviceLimit int
+	DeviceLimit int          `flag:"device-limit" min:"0" max:"2147483647" words:"*number* of devices that a customer may have; 0: any"`
 	Log         *slog.Logger // nil: none
 }
 

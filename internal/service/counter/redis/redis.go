@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"contend/internal/redisserver"
+	"contend/setting"
 )
 
 // A Design is one way to share a counter.
@@ -96,24 +97,28 @@ func plans() []plan {
 	}
 }
 
-const (
-	defaultKey     = "contend:counter"
-	defaultTimeout = time.Second
-)
-
 // A Config says what is shared, and how.
 type Config struct {
 	Server *redisserver.Server
 	Design string // of Lookup
-	// Key names the counter; "" means contend:counter. It has no braces.
-	Key string
+	// Key names the counter; "" means contend:counter.
+	Key string `json:"key" flag:"redis-counter" default:"contend:counter" words:"*name* of the counter in Redis"`
 	// Timeout bounds one operation on Redis, the connecting included; 0 means 1 s.
 	// An increment under redis-combining can last twice as long, because the batch
 	// before its own may have to time out first; and one that Redis has to be told
 	// the script for, too.
-	Timeout time.Duration
+	Timeout time.Duration `json:"timeout" flag:"redis-timeout" default:"1s" min:"1ms" max:"1m" words:"how long one operation of the Redis may take"`
 	// Log hears when Redis is lost and found; nil means none.
 	Log *slog.Logger
+}
+
+// Check returns the mistakes in what has a default.
+func (cfg Config) Check() error {
+	err := setting.Check(cfg)
+	if n := len(cfg.Key); n < 1 || n > 128 || strings.ContainsFunc(cfg.Key, func(c rune) bool { return c <= ' ' || c > '~' || c == '{' || c == '}' }) {
+		err = errors.Join(err, setting.At(&cfg, &cfg.Key).OutOf(cfg.Key, "1 to 128 printable ASCII characters but spaces and braces"))
+	}
+	return err
 }
 
 // complete returns the configuration with its defaults.
@@ -126,13 +131,10 @@ func (cfg Config) complete() (Config, plan, error) {
 	if err != nil {
 		mistakes = append(mistakes, err)
 	}
-	if strings.ContainsAny(cfg.Key, "{}") {
-		mistakes = append(mistakes, fmt.Errorf("key is %q; allowed: any without braces", cfg.Key))
-	}
-	if cfg.Timeout < 0 {
-		mistakes = append(mistakes, fmt.Errorf("timeout is %v; allowed: 0 and more", cfg.Timeout))
-	}
-	cfg.Key, cfg.Timeout = cmp.Or(cfg.Key, defaultKey), cmp.Or(cfg.Timeout, defaultTimeout)
+	var defaults Config
+	setting.Defaults(&defaults)
+	cfg.Key, cfg.Timeout = cmp.Or(cfg.Key, defaults.Key), cmp.Or(cfg.Timeout, defaults.Timeout)
+	mistakes = append(mistakes, cfg.Check())
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
