@@ -22,6 +22,8 @@ func TestFormats(t *testing.T) {
 		{metric.Digits(99.96), "100"},
 		{metric.Digits(1234.5), "1234"},
 		{metric.Digits(0.00137), "0.00137"},
+		{metric.Digits(0.0001), "0.000100"},
+		{metric.Digits(0.00001), "1e-05"},
 		{metric.Digits(1e-9), "1e-09"},
 		{metric.Digits(math.Inf(1)), "+Inf"},
 		{metric.Number(999), "999"},

@@ -51,21 +51,54 @@ func TestPlannedArrivals(t *testing.T) {
 	tests := []struct {
 		pacer    string
 		from, to time.Duration
+		limit    int64
 		want     int64
 	}{
-		{"constant:5000", 0, 30 * time.Second, 150_000},
-		{"constant:10", 500 * time.Millisecond, time.Second, 5}, // 0.5 … 0.9
-		{"ramp:0-100/10s", 0, 10 * time.Second, 500},
-		{"steps:10/1s,0/1s", 0, time.Minute, 10},
+		{"constant:5000", 0, 30 * time.Second, 0, 150_000},
+		{"constant:10", 500 * time.Millisecond, time.Second, 0, 5}, // 0.5 … 0.9
+		{"ramp:0-100/10s", 0, 10 * time.Second, 0, 500},
+		{"steps:10/1s,0/1s", 0, time.Minute, 0, 10},
+		{"constant:10", time.Second, time.Hour, 7, 7}, // of 35,990
+		{"constant:10", 0, time.Second, 10, 10},
+		{"constant:10", 0, time.Second, 11, 10}, // there are no more
+		{"constant:10", 0, 0, 0, 0},
 	}
 	for _, tt := range tests {
 		p, err := Parse(tt.pacer)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Planned(1, tt.from, tt.to, 0); got != tt.want {
-			t.Errorf("%s plans %d arrivals in [%v, %v), want %d", tt.pacer, got, tt.from, tt.to, tt.want)
+		if got := p.Planned(1, tt.from, tt.to, tt.limit); got != tt.want {
+			t.Errorf("%s plans %d arrivals in [%v, %v) of at most %d, want %d", tt.pacer, got, tt.from, tt.to, tt.limit, tt.want)
 		}
+	}
+}
+
+func TestLengthAndFlat(t *testing.T) {
+	tests := []struct {
+		pacer  string
+		length time.Duration // 0: for ever
+		flat   bool
+	}{
+		{"constant:5", 0, true},
+		{"constant:5/2s", 2 * time.Second, true},
+		{"ramp:0-5/10s", 10 * time.Second, false},
+		{"steps:5/1s,5/2s", 3 * time.Second, true},
+		{"steps:5/1s,6/2s", 3 * time.Second, false},
+		{"steps:5/1s,6", 0, false},
+		{"poisson:5", 0, true},
+	}
+	for _, tt := range tests {
+		p, err := Parse(tt.pacer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Length() != tt.length || p.Flat() != tt.flat {
+			t.Errorf("%s: length %v, flat %v; want %v, %v", tt.pacer, p.Length(), p.Flat(), tt.length, tt.flat)
+		}
+	}
+	if none := (*Pacer)(nil); !none.Flat() {
+		t.Error("no pacer is not flat")
 	}
 }
 
@@ -146,9 +179,18 @@ func TestParseMistakes(t *testing.T) {
 	for _, text := range []string{
 		"", "fast", "constant:", "constant:-5", "constant:NaN", "constant:0", "constant:5,6", "constant:1-2/1s",
 		"ramp:5", "ramp:0-5", "ramp:0-5/x", "ramp:0-5/-1s", "steps:1,2", "sine:5", "poisson:", "constant:1e99",
+		"steps:fast/1s,5", "steps:-5/1s,5", "steps:NaN/1s,5", "steps:1000000001/1s,5", "steps:5/1s,fast", // another rate is no excuse
 	} {
 		if p, err := Parse(text); err == nil {
 			t.Errorf("%q was read as %v", text, p)
+		}
+	}
+}
+
+func TestParseBounds(t *testing.T) {
+	for _, text := range []string{"constant:1000000000", "steps:0/1s,5", "ramp:5-0/1ns", "poisson:0.001"} {
+		if p, err := Parse(text); err != nil || p.String() != text {
+			t.Errorf("%q was read as %v, %v", text, p, err)
 		}
 	}
 }
