@@ -78,7 +78,7 @@ func parseStage(text string) (stage, error) {
 	if timed {
 		s.length, err3 = time.ParseDuration(length)
 		if err3 != nil || s.length <= 0 {
-			err3 = fmt.Errorf("stage %q: duration %q is not a positive duration such as 30s", text, length)
+			err3 = fmt.Errorf("stage %q: duration is %q; allowed: more than 0, as in 30s", text, length)
 		}
 	} else if ramp {
 		err3 = fmt.Errorf("stage %q: a ramp needs a duration, as in %s/30s", text, rates)
@@ -89,7 +89,7 @@ func parseStage(text string) (stage, error) {
 func parseRate(text string) (float64, error) {
 	r, err := strconv.ParseFloat(text, 64)
 	if err != nil || r < 0 || r > 1e9 || math.IsNaN(r) {
-		return 0, fmt.Errorf("rate %q is not a number of arrivals per second from 0 to 1e9", text)
+		return 0, fmt.Errorf("rate is %q; allowed: 0 to 1e9 arrivals per second", text)
 	}
 	return r, nil
 }
@@ -108,7 +108,7 @@ func (p *Pacer) check(kind string) error {
 		}
 	case "steps", "poisson":
 	default:
-		return fmt.Errorf("kind %q is not one of constant, ramp, steps, poisson", kind)
+		return fmt.Errorf("kind is %q; allowed: constant, ramp, steps, poisson", kind)
 	}
 	var highest float64
 	for i, s := range p.stages {
