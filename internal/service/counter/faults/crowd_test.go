@@ -98,16 +98,22 @@ func (c *crowd) progress(what string, ok func() bool) {
 	}
 }
 
-// A caller calls one replica until it gets no answer there, then the next.
+// A caller calls the replica that is its home. Whoever is not acknowledged calls the
+// next replica, and once it is, its home again.
 type caller struct {
 	*crowd
-	id, replica int
-	door        door
-	place       *place // whither the door leads
+	id      int
+	replica int // whom it calls next
+	missed  int // calls since the last one that was acknowledged
+	door    door
+	place   *place // whither the door leads
 }
 
+func (c *caller) home() int { return c.id % len(c.replicas) }
+
 func (c *crowd) call(id int) {
-	who := &caller{crowd: c, id: id, replica: id % len(c.replicas)}
+	who := &caller{crowd: c, id: id}
+	who.replica = who.home()
 	defer who.leave()
 	lost := 0
 	for i := 0; !c.stopped.Load() && (c.work.calls == 0 || i < c.work.calls); i++ {
@@ -149,6 +155,7 @@ func (c *caller) one(call int) (guardtest.History, error) {
 		switch {
 		case said.kind == acknowledged:
 			c.acknowledged.Add(1)
+			c.goHome()
 			return guardtest.History{did}, nil
 		case said.kind == wrong:
 			return nil, said.err
@@ -193,11 +200,21 @@ func (c *caller) enter() door {
 // sharedPath is the other name of the shared counter.
 func sharedPath(r *replica) string { return "/status/" + r.design }
 
-// move goes to the next replica, after a pause that leaves it some peace.
+func (c *caller) goHome() {
+	if c.missed = 0; c.replica != c.home() {
+		c.leave()
+		c.replica = c.home()
+	}
+}
+
+// move goes to the next replica after a pause, which is twice as long after each miss:
+// else those who are refused could keep a slow machine so busy that all are refused.
 func (c *caller) move() {
+	c.place.missed.Add(1)
 	c.leave()
 	c.replica = (c.replica + 1) % len(c.replicas)
-	time.Sleep(time.Duration(10+rand.IntN(30)) * time.Millisecond)
+	time.Sleep(time.Duration(10+rand.IntN(30)) * time.Millisecond << min(c.missed, 4))
+	c.missed++
 }
 
 func (c *caller) leave() {

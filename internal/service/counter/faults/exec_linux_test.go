@@ -14,7 +14,7 @@ func dieWithParent(cmd *exec.Cmd) {
 // sent meanwhile, be it that nobody waits for the answer any more.
 func stands() []fault {
 	pid := 0
-	return []fault{{name: "a Redis that stands still", hold: operationTimeout / 4,
+	return []fault{{name: "a Redis that stands still", timeouts: 0.25,
 		begin: func(f *fleet) {
 			pid = f.redisPID()
 			_ = syscall.Kill(pid, syscall.SIGSTOP)

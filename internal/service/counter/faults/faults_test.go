@@ -42,7 +42,7 @@ func exact(t *testing.T, h guardtest.History) {
 
 func TestProxyFaults(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	f := startFleet(t, setting{design: combining})
 	f.rush(large(callerCount), size(1), weathers()...)
 	for _, x := range weathers() {
 		f.window(x)
@@ -51,7 +51,7 @@ func TestProxyFaults(t *testing.T) {
 
 func TestReplicaKilled(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true})
+	f := startFleet(t, setting{design: combining, direct: true})
 	f.rush(large(callerCount), size(1), replicaKilled(0), replicaKilled(1), replicaKilled(2))
 	for i := range f.replicas {
 		f.window(replicaKilled(i))
@@ -64,7 +64,7 @@ func TestSupervisedReplicaKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("--replicas needs Linux")
 	}
-	f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true, supervised: true})
+	f := startFleet(t, setting{design: combining, direct: true, supervised: true})
 	f.rush(large(callerCount), size(10), childKilled(), childKilled())
 	f.window(childKilled())
 }
@@ -78,7 +78,7 @@ func TestRedisRestarted(t *testing.T) {
 	}{{"no", 1}, {"always", 10}} {
 		t.Run(fsync.policy, func(t *testing.T) {
 			t.Parallel()
-			f := startFleet(t, setting{design: combining, timeout: operationTimeout, direct: true,
+			f := startFleet(t, setting{design: combining, direct: true,
 				redis: []string{"--appendfsync", fsync.policy}})
 			f.rush(large(callerCount), size(fsync.share), redisKilled(), redisKilled())
 			f.window(redisKilled())
@@ -91,7 +91,7 @@ func TestRedisStandsStill(t *testing.T) {
 	if len(stands()) == 0 {
 		t.Skip("needs the signals of Linux")
 	}
-	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	f := startFleet(t, setting{design: combining})
 	f.rush(large(callerCount), size(10), stands()...)
 	for range 3 {
 		f.window(stands()[0])
@@ -129,7 +129,7 @@ func TestDesignsUnderFaults(t *testing.T) {
 	for _, d := range designs()[1:] {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			f := startFleet(t, setting{design: d.name, timeout: operationTimeout})
+			f := startFleet(t, setting{design: d.name})
 			f.rush(large(d.callers), size(d.share), faults(1)...)
 			f.window(weathers()[0])
 			f.window(weathers()[3])
@@ -146,7 +146,7 @@ func faults(victim int) []fault {
 // acknowledged happen exactly once, whatever fails. Every design has one way to do it.
 func TestRepeatedUnderTheirKeys(t *testing.T) {
 	t.Parallel()
-	f := startFleet(t, setting{design: combining, timeout: operationTimeout})
+	f := startFleet(t, setting{design: combining})
 	repeating := large(callerCount)
 	repeating.withIDs = true
 	exact(t, f.rush(repeating, size(10),

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,12 +26,13 @@ type fleet struct {
 	redis    *redistest.Server
 	proxy    *proxy // nil: the replicas reach the Redis directly
 	replicas []*replica
+	timeout  time.Duration // of one operation on the Redis
 }
 
 // A setting is how a fleet is started.
 type setting struct {
 	design  string
-	timeout time.Duration // of one operation on the Redis
+	timeout time.Duration // of one operation on the Redis; 0: short, but enough for it
 	direct  bool          // by the socket of the Redis, past the proxy
 	// supervised: one process keeps the replicas, behind one address.
 	supervised bool
@@ -47,15 +49,46 @@ func startFleet(t testing.TB, s setting) *fleet {
 		f.proxy = startProxy(t, func() (net.Conn, error) { return net.Dial("unix", socket) })
 		url = "redis://" + f.proxy.addr()
 	}
-	args, processes := []string{"--redis", url, "--redis-timeout", s.timeout.String()}, replicaCount
+	f.timeout = cmp.Or(s.timeout, shortTimeout)
+	args, processes := []string{"--redis", url}, replicaCount
 	if s.supervised {
 		args, processes = append(args, "--replicas", strconv.Itoa(replicaCount)), 1
 	}
 	for range processes {
-		f.replicas = append(f.replicas, startReplica(t, s.design, args...))
+		f.replicas = append(f.replicas, startReplica(t, s.design, append(args, redisTimeout(f.timeout))...))
 	}
 	f.allReady()
+	for s.timeout == 0 && !f.quick(s.design) {
+		f.timeout *= 2
+		for _, r := range f.replicas {
+			r.stop()
+			r.args[len(r.args)-1] = redisTimeout(f.timeout)
+			r.start()
+		}
+		f.allReady()
+	}
 	return f
+}
+
+// shortTimeout is the timeout of one operation where things are to fail. A machine that
+// is slow or busy has twice as long, as often as it takes.
+const shortTimeout = 400 * time.Millisecond
+
+func redisTimeout(d time.Duration) string { return "--redis-timeout=" + d.String() }
+
+// quick tells whether in fair weather every call is acknowledged in half the timeout, by
+// which faults can be told from a machine that is slow.
+func (f *fleet) quick(design string) bool {
+	i := slices.IndexFunc(designs(), func(d trial) bool { return d.name == design })
+	w := large(designs()[i].callers)
+	w.calls = 3
+	c := gather(f.t, f.replicas, w)
+	slow := func(call guardtest.Call) bool { return call.End-call.Start > f.timeout/2 }
+	ok := !slices.ContainsFunc(c.await(), slow) && c.refused.Load() == 0 && c.lost.Load() == 0
+	if !ok {
+		f.t.Logf("a timeout of %v is too short here", f.timeout)
+	}
+	return ok || f.timeout > patience
 }
 
 // allReady waits until every replica says that it is ready.

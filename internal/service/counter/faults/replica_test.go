@@ -29,8 +29,9 @@ const (
 
 // A place is where a replica serves now.
 type place struct {
-	http string
-	grpc []*grpc.ClientConn
+	http   string
+	grpc   []*grpc.ClientConn
+	missed atomic.Int64 // calls that were not acknowledged
 }
 
 // A replica is a process that serves the counter. Its methods are for the

@@ -12,7 +12,9 @@ type fault struct {
 	// bites tells whether it has had an effect, given what had been counted when
 	// it began; nil: it needs none.
 	bites func(f *fleet, c *crowd, since counts) bool
-	hold  time.Duration // how long it lasts after that
+	// How long it lasts after that: hold, and so many timeouts of an operation.
+	hold     time.Duration
+	timeouts float64
 }
 
 // counts are what a fault may have changed.
@@ -38,7 +40,7 @@ func (f *fleet) strike(x fault, c *crowd) {
 		bitten := func() bool { return c.running.Load() == 0 || x.bites(f, c, since) }
 		eventually(f.t, x.name+" has an effect", bitten)
 	}
-	time.Sleep(x.hold)
+	time.Sleep(x.hold + time.Duration(x.timeouts*float64(f.timeout)))
 	x.end(f)
 	f.allReady()
 	due := c.acknowledged.Load() + int64(len(f.replicas))

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// operationTimeout is that of one operation on the Redis where things are to fail.
-const operationTimeout = 400 * time.Millisecond
-
 // weathers are the faults of a proxy.
 func weathers() []fault {
 	swallowed := func(f *fleet, c *crowd, since counts) bool { return f.counts(c).swallowed > since.swallowed }
@@ -21,13 +18,13 @@ func weathers() []fault {
 		{name: "cuts in the middle of data", hold: 300 * time.Millisecond, end: clear,
 			begin: turn(weather{jitter: time.Millisecond, cut: 0.02}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
-		{name: "half-open connections", hold: operationTimeout, end: clear, bites: swallowed,
+		{name: "half-open connections", timeouts: 1, end: clear, bites: swallowed,
 			begin: turn(weather{deafToRequests: true, deafToAnswers: true})},
-		{name: "lost requests", hold: operationTimeout / 4, end: clear, bites: swallowed,
+		{name: "lost requests", timeouts: 0.25, end: clear, bites: swallowed,
 			begin: turn(weather{deafToRequests: true})},
-		{name: "lost answers", hold: operationTimeout / 4, end: clear, bites: swallowed,
+		{name: "lost answers", timeouts: 0.25, end: clear, bites: swallowed,
 			begin: turn(weather{deafToAnswers: true})},
-		{name: "connections that nobody accepts", hold: operationTimeout, end: clear,
+		{name: "connections that nobody accepts", timeouts: 1, end: clear,
 			begin: func(f *fleet) {
 				f.proxy.become(weather{closedDoor: true})
 				f.proxy.sever(true)
@@ -47,10 +44,19 @@ func sever(reset bool) func(*fleet) {
 
 func clear(f *fleet) { f.proxy.become(weather{}) }
 
-// replicaKilled ends a replica as kill -9 does, and starts it again.
+// replicaKilled ends a replica as kill -9 does, amid calls to it, and starts it again.
 func replicaKilled(i int) fault {
+	var (
+		victim *place
+		missed int64
+	)
 	return fault{name: "a replica killed", hold: 200 * time.Millisecond,
-		begin: func(f *fleet) { f.replicas[i].kill() },
+		begin: func(f *fleet) {
+			victim = f.replicas[i].at()
+			missed = victim.missed.Load()
+			f.replicas[i].kill()
+		},
+		bites: func(*fleet, *crowd, counts) bool { return victim.missed.Load() > missed },
 		end:   func(f *fleet) { f.replicas[i].start() }}
 }
 
