@@ -90,16 +90,17 @@ func driveGuard(ctx context.Context, design string, callers int) (*load.Result, 
 		return nil, err
 	}
 	defer closeTarget(opened)
-	session, err := load.Open(ctx, design, opened, callers)
+	live := &trial.Live{Address: design, Target: opened}
+	session, err := live.Open(ctx, callers)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	result, err := trial.Settled(ctx, session, load.Plan{VUs: callers, Warmup: guardBlock / 3, Duration: guardBlock})
-	if err == nil && (result.Ops == 0 || ctx.Err() != nil) {
-		err = fmt.Errorf("guard %s was not measured: %s", design, result.Stopped)
+	cell, err := live.Settled(ctx, session, load.Plan{VUs: callers, Warmup: guardBlock / 3, Duration: guardBlock})
+	if err == nil && (cell.Ops == 0 || ctx.Err() != nil) {
+		err = fmt.Errorf("guard %s was not measured: %s", design, cell.Stopped)
 	}
-	return result, err
+	return cell.Result, err
 }
 
 // A GuardedCall is a call of a server, of which a guard is a part.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"contend/load"
@@ -18,6 +19,16 @@ type Arm struct {
 	// Start brings the arm to life: its processes are started and ready, its
 	// target is open. It is called once per round.
 	Start func(ctx context.Context, s Setup) (*Live, error)
+}
+
+// Launch brings the arm to life, and names it in errors.
+func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
+	live, err := a.Start(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("arm %s: %w", a.Name, err)
+	}
+	live.arm = a.Name
+	return live, nil
 }
 
 // A Setup is what differs from start to start of an arm and should not matter.
@@ -41,6 +52,8 @@ type Live struct {
 	Subject Subject
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
+
+	arm string // its name, of one that was launched
 }
 
 // A Subject is what trial needs of a process under test.
@@ -52,6 +65,46 @@ type Subject interface {
 }
 
 var _ Subject = (*subject.Subject)(nil)
+
+// Open opens VUs on the live arm. The error is a *DiedError where its process has
+// ended.
+func (l *Live) Open(ctx context.Context, vus int) (*load.Session, error) {
+	session, err := load.Open(ctx, l.Address, l.Target, vus)
+	if err != nil {
+		return nil, errors.Join(l.died(1), err)
+	}
+	return session, nil
+}
+
+// Drive drives the live arm once by the plan.
+func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
+	cell, err := measure(ctx, s, l, plan)
+	cell.Arm = l.arm
+	return cell, errors.Join(err, l.diedAfter(cell))
+}
+
+// Settled drives the live arm for plan.Warmup to learn its response time, and then
+// for plan.Duration or four response times, whichever is longer, behind a lead-in
+// of at least two: a run shorter than its iterations shows nothing. Without a
+// warm-up it is driven for plan.Duration.
+func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
+	plan.Grace = trialGrace
+	if plan.Warmup == 0 {
+		return l.Drive(ctx, s, plan)
+	}
+	pilot := plan
+	pilot.Warmup, pilot.Duration, pilot.AtEdge = 0, plan.Warmup, nil
+	first, err := l.Drive(ctx, s, pilot)
+	if err != nil {
+		return Cell{}, err
+	}
+	length := lengthen(plan.Duration, first.Response.Mean(), 1)
+	plan.Warmup, plan.Duration = length.leadIn, length.measured
+	return l.Drive(ctx, s, plan)
+}
+
+// End stops what Launch began, however little time ctx leaves.
+func (l *Live) End(ctx context.Context) error { return stopAll(ctx, []*Live{l}) }
 
 func (l *Live) stop(ctx context.Context) error {
 	if l == nil || l.Stop == nil {
@@ -66,7 +119,7 @@ const deathNotice = 250 * time.Millisecond
 
 // died returns an error when the arm's process has ended unasked. After
 // errors it waits for the news a little.
-func (l *Live) died(arm string, errored int64) error {
+func (l *Live) died(errored int64) error {
 	if l.Subject == nil {
 		return nil
 	}
@@ -78,18 +131,18 @@ func (l *Live) died(arm string, errored int64) error {
 	}
 	select {
 	case <-l.Subject.Done():
-		return &DiedError{Arm: arm, Err: l.Subject.Err()}
+		return &DiedError{Arm: l.arm, Err: l.Subject.Err()}
 	default:
 		return nil
 	}
 }
 
 // diedAfter is died after a run of the arm, whose result may be missing.
-func (l *Live) diedAfter(arm string, c Cell) error {
+func (l *Live) diedAfter(c Cell) error {
 	if c.Result == nil {
-		return l.died(arm, 1)
+		return l.died(1)
 	}
-	return l.died(arm, c.ErroredTotal())
+	return l.died(c.ErroredTotal())
 }
 
 // A DiedError says that a subject ended while it was under load.
@@ -113,9 +166,9 @@ const stopTimeout = 15 * time.Second
 func startAll(ctx context.Context, arms []Arm, setups []Setup, order []int) ([]*Live, error) {
 	lives := make([]*Live, len(arms))
 	for _, i := range order {
-		live, err := arms[i].Start(ctx, setups[i])
+		live, err := arms[i].Launch(ctx, setups[i])
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("arm %s: %w", arms[i].Name, err), stopAll(ctx, lives))
+			return nil, errors.Join(err, stopAll(ctx, lives))
 		}
 		lives[i] = live
 	}
@@ -132,38 +185,39 @@ func stopAll(ctx context.Context, lives []*Live) error {
 	return errors.Join(errs...)
 }
 
+// Alive starts the arms in random order, each with a random padding, and hands
+// over arms that are running: to start one of these is to get it, and it outlives
+// whoever gets it. When use returns they are stopped.
+func Alive(ctx context.Context, arms []Arm, random *rand.Rand, use func(running []Arm) error) (err error) {
+	setups := make([]Setup, len(arms))
+	for i := range setups {
+		setups[i].Padding = random.IntN(maxPadding + 1)
+	}
+	lives, err := startAll(ctx, arms, setups, random.Perm(len(arms)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopAll(ctx, lives)) }()
+	running := make([]Arm, len(arms))
+	for i, live := range lives {
+		one := *live
+		one.Stop = nil
+		running[i] = Arm{arms[i].Name, func(context.Context, Setup) (*Live, error) { return &one, nil }}
+	}
+	return use(running)
+}
+
 // Measure starts the arm, drives it once by the plan and stops it.
-func Measure(ctx context.Context, arm Arm, plan load.Plan) (Cell, error) {
-	live, err := arm.Start(ctx, Setup{})
+func Measure(ctx context.Context, arm Arm, plan load.Plan) (cell Cell, err error) {
+	live, err := arm.Launch(ctx, Setup{})
 	if err != nil {
-		return Cell{}, fmt.Errorf("arm %s: %w", arm.Name, err)
+		return Cell{}, err
 	}
-	cell, err := measureLive(ctx, arm.Name, live, plan)
-	return cell, errors.Join(err, stopAll(ctx, []*Live{live}))
-}
-
-// Settled drives a session for plan.Warmup to learn its response time, and then
-// for plan.Duration or four response times, whichever is longer, behind a
-// lead-in of at least two: a run shorter than its iterations shows nothing.
-func Settled(ctx context.Context, s *load.Session, plan load.Plan) (*load.Result, error) {
-	pilot := plan
-	pilot.Warmup, pilot.Duration, pilot.Grace, pilot.AtEdge = 0, plan.Warmup, trialGrace, nil
-	first, err := s.Run(ctx, pilot)
+	defer func() { err = errors.Join(err, live.End(ctx)) }()
+	session, err := live.Open(ctx, plan.VUs)
 	if err != nil {
-		return nil, err
-	}
-	length := lengthen(plan.Duration, first.Response.Mean(), 1)
-	plan.Warmup, plan.Duration, plan.Grace = length.leadIn, length.measured, trialGrace
-	return s.Run(ctx, plan)
-}
-
-func measureLive(ctx context.Context, arm string, live *Live, plan load.Plan) (Cell, error) {
-	session, err := load.Open(ctx, live.Address, live.Target, plan.VUs)
-	if err != nil {
-		return Cell{}, errors.Join(live.died(arm, 1), err)
+		return Cell{}, err
 	}
 	defer session.Close()
-	cell, err := measure(ctx, session, live, plan)
-	cell.Arm = arm
-	return cell, errors.Join(err, live.diedAfter(arm, cell))
+	return live.Drive(ctx, session, plan)
 }

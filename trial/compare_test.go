@@ -212,11 +212,11 @@ func TestLengthOfBlocksIsChosen(t *testing.T) {
 func TestSettledRunsHoldIterations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live, _ := sleeping("slow", 300*time.Millisecond).Start(t.Context(), Setup{})
-		s, err := load.Open(t.Context(), "slow", live.Target, 3)
+		s, err := live.Open(t.Context(), 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Settled(t.Context(), s, load.Plan{VUs: 3, Warmup: 10 * time.Millisecond, Duration: 100 * time.Millisecond})
+		r, err := live.Settled(t.Context(), s, load.Plan{VUs: 3, Warmup: 10 * time.Millisecond, Duration: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

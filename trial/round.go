@@ -87,8 +87,8 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 	var longest time.Duration
 	slowest := math.Inf(1)
 	for _, i := range r.random.Perm(len(r.lives)) {
-		if sessions[i], err = load.Open(ctx, r.lives[i].Address, r.lives[i].Target, n); err != nil {
-			return errors.Join(r.lives[i].died(r.arms[i].Name, 1), err)
+		if sessions[i], err = r.lives[i].Open(ctx, n); err != nil {
+			return err
 		}
 		warm, err := r.warm(ctx, i, sessions[i], n)
 		if err != nil {
@@ -203,7 +203,7 @@ func (r *round) note(ctx context.Context, arm int, at place, cell Cell) error {
 	cell.Arm, cell.Round = r.arms[arm].Name, r.number
 	cell.Pair, cell.Order, cell.Stretch = at.pair, r.order, r.stretch
 	r.trials.Blocks = append(r.trials.Blocks, cell.block())
-	return errors.Join(r.lives[arm].diedAfter(r.arms[arm].Name, cell), ctx.Err())
+	return errors.Join(r.lives[arm].diedAfter(cell), ctx.Err())
 }
 
 func (r *round) report(arm int, at place) {

@@ -107,31 +107,21 @@ type studying struct {
 	pairs   [][][]float64 // log-ratios by length and round
 }
 
-func (s *studying) round(ctx context.Context, n int) (err error) {
-	setups := []Setup{{Padding: s.random.IntN(maxPadding + 1)}, {Padding: s.random.IntN(maxPadding + 1)}}
-	lives, err := startAll(ctx, s.arms, setups, s.random.Perm(2))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stopAll(ctx, lives)) }()
-	arms := make([]Arm, 2)
-	for i := range arms {
-		running := *lives[i]
-		running.Stop = nil // it outlives the comparison
-		arms[i] = Arm{s.arms[i].Name, func(context.Context, Setup) (*Live, error) { return &running, nil }}
-	}
-	for done, i := range s.random.Perm(len(s.Lengths)) {
-		if s.observe != nil {
-			s.observe(Progress{
-				Done:  (float64(n) + float64(done)/float64(len(s.Lengths))) / float64(s.Rounds),
-				Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]),
-			})
+func (s *studying) round(ctx context.Context, n int) error {
+	return Alive(ctx, s.arms, s.random, func(running []Arm) error {
+		for done, i := range s.random.Perm(len(s.Lengths)) {
+			if s.observe != nil {
+				s.observe(Progress{
+					Done:  (float64(n) + float64(done)/float64(len(s.Lengths))) / float64(s.Rounds),
+					Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]),
+				})
+			}
+			if err := s.length(ctx, running, i); err != nil {
+				return err
+			}
 		}
-		if err := s.length(ctx, arms, i); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // length drives one round of blocks of one length.

@@ -102,9 +102,9 @@ type sweeping struct {
 // rests on must not be what the result rests on, and only the latter can be
 // measured in random order.
 func (s *sweeping) explore(ctx context.Context) error {
-	live, err := s.arm.Start(ctx, Setup{})
+	live, err := s.arm.Launch(ctx, Setup{})
 	if err != nil {
-		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
+		return err
 	}
 	c := s.curve
 	s.levels, err = Explore(cmp.Or(c.Design.ExtendTo, DefaultLimit), func(level int) (float64, bool, error) {
@@ -126,14 +126,14 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		return cell.ThroughputPerSec, true, nil
 	})
-	return errors.Join(err, stopAll(ctx, []*Live{live}))
+	return errors.Join(err, live.End(ctx))
 }
 
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
-	live, err := s.arm.Start(ctx, Setup{})
+	live, err := s.arm.Launch(ctx, Setup{})
 	if err != nil {
-		return fmt.Errorf("arm %s: %w", s.arm.Name, err)
+		return err
 	}
 	for _, i := range s.random.Perm(len(s.levels)) {
 		if err = s.keep(ctx, live, n, s.levels[i]); err != nil {
@@ -144,7 +144,7 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 		s.levels = append(s.levels, next)
 		err = s.keep(ctx, live, n, next)
 	}
-	return errors.Join(err, stopAll(ctx, []*Live{live}))
+	return errors.Join(err, live.End(ctx))
 }
 
 // further returns the next level beyond those of the design, or 0.
@@ -190,33 +190,17 @@ func (e *openError) Error() string { return e.err.Error() }
 func (e *openError) Unwrap() error { return e.err }
 
 func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) (Cell, error) {
-	session, err := load.Open(ctx, live.Address, live.Target, n)
+	session, err := live.Open(ctx, n)
 	if err != nil {
-		if died := live.died(s.arm.Name, 1); died != nil {
-			return Cell{}, errors.Join(died, err)
+		if _, died := errors.AsType[*DiedError](err); died {
+			return Cell{}, err
 		}
 		return Cell{}, &openError{err}
 	}
 	defer session.Close()
-	length := blockLength{measured: s.curve.Design.Block}
-	if warmup := s.curve.Design.Warmup; warmup > 0 {
-		warm, err := s.drive(ctx, session, live, blockLength{measured: warmup}, n)
-		if err != nil {
-			return Cell{}, err
-		}
-		length = lengthen(s.curve.Design.Block, warm.Response.Mean(), 1)
-	}
-	cell, err := s.drive(ctx, session, live, length, n)
-	cell.Arm, cell.Round = s.arm.Name, visit
-	return cell, err
-}
-
-func (s *sweeping) drive(ctx context.Context, session *load.Session, live *Live, length blockLength, n int) (Cell, error) {
 	plan := s.plan
-	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = n, length.leadIn, length.measured, trialGrace
-	cell, err := measure(ctx, session, live, plan)
-	if err != nil {
-		return Cell{}, err
-	}
-	return cell, errors.Join(live.diedAfter(s.arm.Name, cell), ctx.Err())
+	plan.VUs, plan.Warmup, plan.Duration = n, s.curve.Design.Warmup, s.curve.Design.Block
+	cell, err := live.Settled(ctx, session, plan)
+	cell.Round = visit
+	return cell, errors.Join(err, ctx.Err())
 }

@@ -76,11 +76,8 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, length time.Duration) (*load.Result, error) {
 	plan := r.plan
 	plan.VUs, plan.Duration, plan.Grace = level, length, trialGrace
-	cell, err := measure(ctx, s, r.lives[arm], plan)
+	cell, err := r.lives[arm].Drive(ctx, s, plan)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.lives[arm].diedAfter(r.arms[arm].Name, cell); err != nil {
 		return nil, err
 	}
 	return cell.Result, ctx.Err()

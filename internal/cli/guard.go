@@ -179,13 +179,14 @@ func (c *guardCell) visit(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	session, err := load.Open(ctx, "guard:"+c.design.Name, t, c.callers)
+	live := &trial.Live{Address: "guard:" + c.design.Name, Target: t}
+	session, err := live.Open(ctx, c.callers)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	var before, after runtime.MemStats
-	result, err := trial.Settled(ctx, session, load.Plan{VUs: c.callers, Warmup: guardWarmup, Duration: guardBlock,
+	cell, err := live.Settled(ctx, session, load.Plan{VUs: c.callers, Warmup: guardWarmup, Duration: guardBlock,
 		AtEdge: func(e load.Edge) {
 			if e == load.WindowOpens {
 				runtime.ReadMemStats(&before)
@@ -203,7 +204,7 @@ func (c *guardCell) visit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("guard %s: %w", c.design.Name, err)
 	}
-	c.results, c.stats = append(c.results, result), append(c.stats, stats)
+	c.results, c.stats = append(c.results, cell.Result), append(c.stats, stats)
 	c.mallocs += after.Mallocs - before.Mallocs
 	return nil
 }
