@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"contend/expect"
 	"contend/protocol"
 	"contend/setting"
-	"contend/trial"
 )
 
 // target checks the fields of a target where they stand; any may be unset.
@@ -123,7 +123,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 		prefix = "" // those of the file
 	}
 	for n, text := range p.Expect {
-		x, err := trial.ParseExpectation(text)
+		x, err := expect.Parse(text)
 		if err != nil {
 			continue // said where it stands
 		}

@@ -11,6 +11,7 @@ import (
 	"contend/load"
 	"contend/protocol"
 	"contend/setting"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -41,7 +42,7 @@ type Part struct {
 	Design trial.Design
 	// Sweep is how the arms are swept where Swept is set, or where only one of them
 	// can run.
-	Sweep  trial.SweepDesign
+	Sweep  sweep.Design
 	Swept  bool
 	Expect []string
 }

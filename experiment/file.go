@@ -8,6 +8,7 @@ import (
 	"contend/metric"
 	"contend/protocol"
 	"contend/setting"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -112,7 +113,7 @@ type Arrangement struct {
 
 // settings returns what can be asked for in the sections of a file.
 func settings() []setting.Setting {
-	return setting.Of(trial.Design{}, trial.SweepDesign{}, load.Plan{}, Arrangement{})
+	return setting.Of(trial.Design{}, sweep.Design{}, load.Plan{}, Arrangement{})
 }
 
 // A Profile overrides the settings that it gives. A part's profile goes before

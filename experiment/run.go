@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/load"
 	"contend/probe"
 	"contend/protocol"
 	"contend/report"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -95,7 +97,7 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 		}
 		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})
 		for _, text := range p.Expect {
-			entry.Expectations = append(entry.Expectations, trial.Expectation{Part: p.Name, Text: text})
+			entry.Expectations = append(entry.Expectations, expect.Expectation{Part: p.Name, Text: text})
 		}
 		observe := r.options.Observe
 		if observe != nil {
@@ -147,12 +149,12 @@ type sweeping struct {
 	place  report.Place
 	arms   []trial.Arm
 	plan   load.Plan
-	design trial.SweepDesign
+	design sweep.Design
 }
 
 func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progress)) error {
 	for i, arm := range s.arms {
-		curve, err := trial.Sweep(ctx, arm, s.plan, s.design, func(progress trial.Progress) {
+		curve, err := sweep.Run(ctx, arm, s.plan, s.design, func(progress trial.Progress) {
 			if observe != nil {
 				progress.Done = (float64(i) + progress.Done) / float64(len(s.arms))
 				progress.Label = arm.Name + ", " + progress.Label

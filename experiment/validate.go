@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"contend/expect"
 	"contend/metric"
-	"contend/trial"
 )
 
 // validate notes every mistake of sense. A file that is valid can be run by any
@@ -88,7 +88,7 @@ func (v *validator) setup(prefix string, s Setup) {
 		v.arm(prefix+"arms."+name, name, s.Arms[name])
 	}
 	for i, text := range s.Expect {
-		if _, err := trial.ParseExpectation(text); err != nil {
+		if _, err := expect.Parse(text); err != nil {
 			v.add(fmt.Sprintf("%sexpect[%d]", prefix, i), "%v", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"contend/finding"
 	"contend/metric"
 	"contend/stat"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -169,7 +170,7 @@ func (d *Document) sweepLine() (line string, refused []string) {
 	return strings.Join(parts, "; "), refused
 }
 
-func best(c trial.Curve) (text string, refused []string) {
+func best(c sweep.Curve) (text string, refused []string) {
 	enough := ""
 	if c.Enough != nil {
 		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", metric.Number(c.Enough.N.Value))

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"contend/calibrate"
 	"contend/metric"
-	"contend/trial"
 )
 
 // CalibrationSchema is the version of the form of a stored calibration.
@@ -19,7 +19,7 @@ type Calibration struct {
 	Schema      string      `json:"schema"`
 	Version     string      `json:"version"` // of contend
 	Environment Environment `json:"environment"`
-	trial.Calibration
+	calibrate.Calibration
 }
 
 // Quote is the calibration without its data, for the documents of other commands.
@@ -81,8 +81,8 @@ func ReadCalibration(r io.Reader) (*Calibration, error) {
 	if c.Interrupted || c.PlannedRounds < 1 || len(c.Comparisons) == 0 {
 		return nil, errors.New("calibration: it is not complete")
 	}
-	if c.Design.Block > trial.MaxLength {
-		return nil, fmt.Errorf("calibration: block is %v, at most %v is allowed", c.Design.Block, trial.MaxLength)
+	if c.Design.Block > calibrate.MaxLength {
+		return nil, fmt.Errorf("calibration: block is %v, at most %v is allowed", c.Design.Block, calibrate.MaxLength)
 	}
 	if n := len(c.Design.Metrics); n > maxCalibrationMetrics {
 		return nil, fmt.Errorf("calibration: %d metrics, at most %d are allowed", n, maxCalibrationMetrics)

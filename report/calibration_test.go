@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/calibrate"
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
@@ -22,13 +23,13 @@ func calibration() *report.Calibration {
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Warmup: 100 * time.Millisecond, Levels: []int{10},
 		Metrics: []metric.Name{metric.Throughput, "response_p99_ns", metric.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95, Seed: 1}
 	c.PlannedRounds, c.Elapsed = 8, 2*time.Minute
-	c.Lengths = []trial.Length{
+	c.Lengths = []calibrate.Length{
 		{Block: 20 * time.Millisecond, Pairs: 20, RoundLogRatios: []float64{0.03, -0.05}, RoundSpread: 0.05, PairSpread: 0.2},
 		{Block: 50 * time.Millisecond, Pairs: 8, RoundLogRatios: []float64{0.02, -0.01}, RoundSpread: 0.019, PairSpread: 0.04, Chosen: true},
 		{Block: 400 * time.Millisecond, Pairs: 1, RoundLogRatios: []float64{0.02, -0.02}, RoundSpread: 0.025},
 	}
-	c.Machine = &trial.ProbeRange{Probes: 12, RoundTrip: trial.DurationRange{Low: 75, High: 450},
-		Wakeup: trial.DurationRange{Low: 3000, High: 55_000}, Loop: trial.DurationRange{Low: 21_000, High: 23_000}}
+	c.Machine = &calibrate.ProbeRange{Probes: 12, RoundTrip: calibrate.DurationRange{Low: 75, High: 450},
+		Wakeup: calibrate.DurationRange{Low: 3000, High: 55_000}, Loop: calibrate.DurationRange{Low: 21_000, High: 23_000}}
 	verdicts := []stat.Verdict{stat.Inconclusive, stat.Slower, stat.Inconclusive, stat.Equivalent, stat.Invalid, stat.Inconclusive}
 	for i, verdict := range verdicts {
 		shift := 0.001 * float64(i)
@@ -85,7 +86,7 @@ func TestCalibrationBesideVerdicts(t *testing.T) {
 	alone := document("run")
 	alone.Calibration = calibration().Quote()
 	never := compared(8, 1, stat.Inconclusive)
-	never.Calibration.Alarms = trial.Alarms{Invalid: 3}
+	never.Calibration.Alarms = calibrate.Alarms{Invalid: 3}
 	const begin = "This machine, calibrated 2024-02-29: "
 	// Clopper and Pearson for 1 of 5: 0.5 % to 71.6 %.
 	const alarms = begin + "1 false alarm in 5 A/A comparisons (0.5–72 %)"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"contend/calibrate"
 	"contend/metric"
 	"contend/stat"
-	"contend/trial"
 )
 
 // calibration writes all of a calibration where it is what was asked for, and
@@ -69,7 +69,7 @@ func isAre(n int, noun string) string {
 }
 
 // falseAlarms says how often equal arms were told apart.
-func falseAlarms(a trial.Alarms) string {
+func falseAlarms(a calibrate.Alarms) string {
 	if a.Comparisons == 0 {
 		return "none of its A/A comparisons came to a verdict"
 	}
@@ -137,7 +137,7 @@ func (c *Calibration) refusals() string {
 	return " (" + strings.Join(slices.Sorted(maps.Keys(codes)), ", ") + ")"
 }
 
-func durations(r trial.DurationRange) string {
+func durations(r calibrate.DurationRange) string {
 	return metric.Duration(float64(r.Low)) + " … " + metric.Duration(float64(r.High))
 }
 

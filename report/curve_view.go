@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"contend/metric"
-	"contend/trial"
+	"contend/sweep"
 	"contend/usl"
 )
 
-func curve(v *view, c trial.Curve) {
+func curve(v *view, c sweep.Curve) {
 	of := ""
 	if c.Arm != "" {
 		of = " of " + c.Arm
@@ -39,7 +39,7 @@ func curve(v *view, c trial.Curve) {
 }
 
 // explored says how levels were chosen.
-func explored(v *view, c trial.Curve) {
+func explored(v *view, c sweep.Curve) {
 	if len(c.Explored) == 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func explored(v *view, c trial.Curve) {
 
 // levels names the best measured level where the law has no peak, and the
 // smallest that is enough.
-func levels(v *view, c trial.Curve) {
+func levels(v *view, c sweep.Curve) {
 	if c.Enough == nil || c.Best == nil {
 		return
 	}

@@ -6,9 +6,11 @@ package report
 import (
 	"time"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -66,7 +68,7 @@ type Comparison struct {
 // A Curve is a sweep.
 type Curve struct {
 	Place
-	trial.Curve
+	sweep.Curve
 }
 
 // Trials are the data of interleaved comparisons.
@@ -97,17 +99,17 @@ type Environment struct {
 // An Experiment is the part of the document that belongs to one experiment
 // file.
 type Experiment struct {
-	ID           string              `json:"id"`
-	Title        string              `json:"title"`
-	Question     string              `json:"question,omitempty"`
-	Source       string              `json:"source,omitempty"`
-	Status       string              `json:"status"` // done, planned, failed or interrupted
-	Profile      string              `json:"profile,omitempty"`
-	Elapsed      time.Duration       `json:"elapsed_ns,omitempty"`
-	Parts        []Part              `json:"parts,omitempty"`
-	Published    []Published         `json:"published,omitempty"`
-	Analyses     []Analysis          `json:"analyses,omitempty"`
-	Expectations []trial.Expectation `json:"expectations,omitempty"`
+	ID           string               `json:"id"`
+	Title        string               `json:"title"`
+	Question     string               `json:"question,omitempty"`
+	Source       string               `json:"source,omitempty"`
+	Status       string               `json:"status"` // done, planned, failed or interrupted
+	Profile      string               `json:"profile,omitempty"`
+	Elapsed      time.Duration        `json:"elapsed_ns,omitempty"`
+	Parts        []Part               `json:"parts,omitempty"`
+	Published    []Published          `json:"published,omitempty"`
+	Analyses     []Analysis           `json:"analyses,omitempty"`
+	Expectations []expect.Expectation `json:"expectations,omitempty"`
 	// Error says why Status is failed.
 	Error    string            `json:"error,omitempty"`
 	Warnings []finding.Warning `json:"warnings,omitempty"`
@@ -169,7 +171,7 @@ func (d *Document) addDerived(at Place, t *trial.Trials) {
 }
 
 // AddCurve takes the figures of a sweep into the document.
-func (d *Document) AddCurve(at Place, c *trial.Curve) {
+func (d *Document) AddCurve(at Place, c *sweep.Curve) {
 	d.Curves = append(d.Curves, Curve{at, *c})
 	d.addCells(at, c.Results)
 }

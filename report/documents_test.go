@@ -10,6 +10,7 @@ import (
 	"contend/metric"
 	"contend/pace"
 	"contend/report"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -243,8 +244,8 @@ func comparison() *report.Document {
 }
 
 // sweepOf measures throughputs at levels, each once.
-func sweepOf(name string, levels []int, x []int64) *trial.Curve {
-	c := &trial.Curve{Arm: name, Design: trial.SweepDesign{Levels: levels, Visits: 1, Block: time.Second, Warmup: time.Second, Seed: 1}}
+func sweepOf(name string, levels []int, x []int64) *sweep.Curve {
+	c := &sweep.Curve{Arm: name, Design: sweep.Design{Levels: levels, Visits: 1, Block: time.Second, Warmup: time.Second, Seed: 1}}
 	t := new(trial.Trials)
 	for i, n := range levels {
 		roundOf(t, name, n, 1, arm{completed: x[i], serverNS: 10_000, generatorSec: 0.2})
@@ -254,9 +255,9 @@ func sweepOf(name string, levels []int, x []int64) *trial.Curve {
 	return c
 }
 
-// sweep has the textbook's curve with a peak at 96 (α 0.0277, β 0.000104), one
+// swept has the textbook's curve with a peak at 96 (α 0.0277, β 0.000104), one
 // that still rises, and one whose visits must not be believed.
-func sweep() *report.Document {
+func swept() *report.Document {
 	d := document("sweep")
 	levels := []int{1, 18, 36, 72, 108, 144, 216}
 	d.AddCurve(report.Place{}, sweepOf("peaked", levels, []int64{6500, 99600, 165200, 185300, 182900, 177500, 170200}))
@@ -301,7 +302,7 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 		panic(err)
 	}
 	return map[string]*report.Document{"stored": stored, "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
-		"few-rounds": fewRounds(), "compared": compared, "search": search(true), "sweep": sweep, "published": published, "guards": guard}
+		"few-rounds": fewRounds(), "compared": compared, "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
 })
 
 // allDocuments are made once; tests that change one make their own.
@@ -310,7 +311,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
-		"comparison": comparison(), "unnamed": unnamed(), "search": search(false), "few-rounds": fewRounds(), "sweep": sweep(), "lab": lab(),
+		"comparison": comparison(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "lab": lab(),
 		"empty": document("run"), "stored": storedDocuments(),
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"contend/trial"
+	"contend/expect"
 )
 
 // experiment writes one experiment: our figures, the published ones beside
@@ -57,7 +57,7 @@ func (d *Document) experiment(v *view, e Experiment) {
 	}
 }
 
-func expectations(v *view, list []trial.Expectation) {
+func expectations(v *view, list []expect.Expectation) {
 	if len(list) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func expectations(v *view, list []trial.Expectation) {
 	}
 }
 
-func outcome(x trial.Expectation) string {
+func outcome(x expect.Expectation) string {
 	text := x.Text
 	if x.Part != "" {
 		text += " (" + x.Part + ")"

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"contend/errkind"
+	"contend/expect"
 	"contend/load"
 	"contend/metric"
 	"contend/report"
@@ -145,7 +146,7 @@ func TestHostileTexts(t *testing.T) {
 		Parts:        []report.Part{{Name: hostile, Title: hostile}},
 		Published:    []report.Published{{Title: hostile, Environment: hostile, Notes: []report.Note{{Because: hostile}}, Rows: []report.PublishedFigure{{Arm: hostile, Metric: metric.Name(hostile)}}}},
 		Analyses:     []report.Analysis{{Title: hostile, Columns: []string{hostile}, Rows: [][]string{{hostile}}, Sentence: []string{hostile}}},
-		Expectations: []trial.Expectation{{Text: hostile}},
+		Expectations: []expect.Expectation{{Text: hostile}},
 	}}
 	whole.Derive()
 	for _, d := range []*report.Document{single, many, whole} {

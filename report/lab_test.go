@@ -3,10 +3,10 @@ package report_test
 import (
 	"time"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
-	"contend/trial"
 )
 
 // lab has a finished experiment with everything that one can hold, a planned,
@@ -51,7 +51,7 @@ func counterExperiment() report.Experiment {
 			Rows:     [][]string{{"inputq", "10", "720 µs", "67 %"}, {"mutex", "1000", "2.27 ms", "98 %"}},
 			Sentence: []string{"The server never held more than 21.4 calls at once.", "INVALID generator_saturated: they decide nothing."},
 		}},
-		Expectations: []trial.Expectation{
+		Expectations: []expect.Expectation{
 			{Part: "rpc", Text: "unfinished == 0"}, {Part: "rpc", Text: "throughput_per_s > 10500"},
 			{Part: "handler", Text: "b.throughput_per_s >= 1.05 * a.throughput_per_s"},
 		},

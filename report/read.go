@@ -10,6 +10,7 @@ import (
 
 	"contend/load"
 	"contend/metric"
+	"contend/search"
 	"contend/trial"
 )
 
@@ -145,7 +146,7 @@ func (d *Document) complete() error {
 		p.cells(path+".visits", c.Visits)
 	}
 	for i, s := range d.Searches {
-		p.search(fmt.Sprintf("searches[%d]", i), s.Search)
+		p.search(fmt.Sprintf("searches[%d]", i), s.Result)
 	}
 	for i, t := range d.Trials {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
@@ -162,7 +163,7 @@ func (d *Document) complete() error {
 	return p.err()
 }
 
-func (p *problems) search(path string, s trial.Search) {
+func (p *problems) search(path string, s search.Result) {
 	if err := s.Design.Validate(); err != nil {
 		p.add(path, "has an impossible design: %v", err)
 	}

@@ -10,22 +10,23 @@ import (
 	"contend/load"
 	"contend/pace"
 	"contend/report"
+	"contend/search"
 	"contend/trial"
 )
 
-// search is one for the highest rate with p99 below 20 ms; rates above 1600/s miss
+// searched is one for the highest rate with p99 below 20 ms; rates above 1600/s miss
 // it because of the server, or, if late, because iterations started 25 ms late.
-func search(late bool) *report.Document {
-	s := &trial.Search{Design: trial.SearchDesign{Objectives: []string{"response_p99_ns < 20ms"}, Arrivals: trial.ConstantArrivals,
+func searched(late bool) *report.Document {
+	s := &search.Result{Design: search.Design{Objectives: []string{"response_p99_ns < 20ms"}, Arrivals: search.Constant,
 		Precision: 0.1, MaxRate: 1e6, Attempt: time.Second, MaxAttempt: time.Minute, Warmup: time.Second, Seed: 1}}
 	one := trial.Cell{Result: closedResult("http://127.0.0.1:8080/", 1, 10_000)}
 	s.Alone = &one
 	for _, a := range []struct {
-		step trial.Step
+		step search.Step
 		rate float64
-	}{{trial.Widen, 500}, {trial.Widen, 1000}, {trial.Widen, 2000}, {trial.Narrow, 1414}, {trial.Narrow, 1682}, {trial.Narrow, 1542},
-		{trial.Confirm, 1542}, {trial.Confirm, 1542}, {trial.Confirm, 1682}} {
-		s.Attempts = append(s.Attempts, trial.Attempt{Step: a.step, RatePerSec: a.rate, Cell: openCell(int64(10*a.rate), a.rate > 1600, late)})
+	}{{search.Widen, 500}, {search.Widen, 1000}, {search.Widen, 2000}, {search.Narrow, 1414}, {search.Narrow, 1682}, {search.Narrow, 1542},
+		{search.Confirm, 1542}, {search.Confirm, 1542}, {search.Confirm, 1682}} {
+		s.Attempts = append(s.Attempts, search.Attempt{Step: a.step, RatePerSec: a.rate, Cell: openCell(int64(10*a.rate), a.rate > 1600, late)})
 	}
 	s.Derive()
 	d := document("sweep")
@@ -56,17 +57,17 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 		false: "FOUND: 1,542/s is the highest rate within response_p99_ns < 20ms; at 1,682/s: response_p99_ns is ",
 		true:  "AT_LEAST: 1,542/s within response_p99_ns < 20ms; above it the generator was the limit, at 1,682/s: response_p99_ns is ",
 	} {
-		if got := firstLine(t, search(late)); !strings.HasPrefix(got, want) {
+		if got := firstLine(t, searched(late)); !strings.HasPrefix(got, want) {
 			t.Errorf("the first line is\n%s, want\n%s", got, want)
 		}
 	}
-	part := search(false)
+	part := searched(false)
 	part.Searches[0].Attempts = part.Searches[0].Attempts[:3]
 	part.Searches[0].Derive()
 	if got := firstLine(t, part); !strings.HasSuffix(got, "has not come to an end after 3 attempts; 1,000/s held; 2,000/s did not") {
 		t.Errorf("the first line is\n%s", got)
 	}
-	invalid := &report.Document{Searches: []report.Search{{Search: trial.Search{Arm: "a", Verdict: trial.RateInvalid,
+	invalid := &report.Document{Searches: []report.Search{{Result: search.Result{Arm: "a", Verdict: search.RateInvalid,
 		Reason: finding.FewSamples.Refusal("too few")}}}}
 	if got := firstLine(t, invalid); got != "INVALID few_samples: a: too few" {
 		t.Errorf("the first line is\n%s", got)
@@ -74,15 +75,15 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 }
 
 func TestImpossibleSearches(t *testing.T) {
-	for name, change := range map[string]func(*trial.Search){
-		"lacks alone":               func(s *trial.Search) { s.Alone = nil },
-		"has an impossible design":  func(s *trial.Search) { s.Design.Precision = 0 },
-		"attempts[1].rate_per_s is": func(s *trial.Search) { s.Attempts[1].RatePerSec = -1 },
-		"attempts[0].response_ns":   func(s *trial.Search) { s.Attempts[0].Response = hist.New() },
-		"alone lacks response_ns":   func(s *trial.Search) { s.Alone.Response = nil },
+	for name, change := range map[string]func(*search.Result){
+		"lacks alone":               func(s *search.Result) { s.Alone = nil },
+		"has an impossible design":  func(s *search.Result) { s.Design.Precision = 0 },
+		"attempts[1].rate_per_s is": func(s *search.Result) { s.Attempts[1].RatePerSec = -1 },
+		"attempts[0].response_ns":   func(s *search.Result) { s.Attempts[0].Response = hist.New() },
+		"alone lacks response_ns":   func(s *search.Result) { s.Alone.Response = nil },
 	} {
-		d := search(false)
-		change(&d.Searches[0].Search)
+		d := searched(false)
+		change(&d.Searches[0].Result)
 		var b strings.Builder
 		if err := d.Write(&b); err != nil {
 			t.Fatal(err)

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"contend/metric"
+	"contend/search"
 	"contend/trial"
 )
 
 // A Search is the highest arrival rate of an arm within objectives.
 type Search struct {
 	Place
-	trial.Search
+	search.Result
 }
 
 // AddSearch takes a search into the document.
-func (d *Document) AddSearch(at Place, s *trial.Search) {
+func (d *Document) AddSearch(at Place, s *search.Result) {
 	d.Searches = append(d.Searches, Search{at, *s})
 	if s.Found != nil {
 		d.addCells(at, []trial.Cell{*s.Found})
@@ -27,8 +28,8 @@ func (d *Document) AddSearch(at Place, s *trial.Search) {
 func (d *Document) searchLine() (line string, refused []string) {
 	var parts []string
 	for _, s := range d.Searches {
-		parts = append(parts, saidRate(s.Search))
-		if s.Verdict == trial.RateInvalid && s.Reason != nil {
+		parts = append(parts, saidRate(s.Result))
+		if s.Verdict == search.RateInvalid && s.Reason != nil {
 			refused = append(refused, s.Reason.Code)
 		}
 	}
@@ -36,7 +37,7 @@ func (d *Document) searchLine() (line string, refused []string) {
 }
 
 // saidRate says a search in a sentence.
-func saidRate(s trial.Search) string {
+func saidRate(s search.Result) string {
 	of := ""
 	if s.Arm != "" {
 		of = s.Arm + ": "
@@ -51,16 +52,16 @@ func saidRate(s trial.Search) string {
 	}
 	line := string(s.Verdict) + ": " + of
 	switch s.Verdict {
-	case trial.RateFound:
+	case search.RateFound:
 		return line + fmt.Sprintf("%s is the highest rate %s; at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
-	case trial.RateAtLeast:
+	case search.RateAtLeast:
 		if s.MissedPerSec == 0 {
 			return line + fmt.Sprintf("%s %s: %s", rate(s.HeldPerSec), within, why)
 		}
 		return line + fmt.Sprintf("%s %s; above it the generator was the limit, at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
-	case trial.RateMissed:
+	case search.RateMissed:
 		return line + fmt.Sprintf("even at %s it is not %s: %s", rate(s.MissedPerSec), within, why)
-	case trial.RateInvalid:
+	case search.RateInvalid:
 		code := ""
 		if s.Reason != nil {
 			code = " " + s.Reason.Code
@@ -71,7 +72,7 @@ func saidRate(s trial.Search) string {
 }
 
 // between is how far an unfinished search came.
-func between(s trial.Search) string {
+func between(s search.Result) string {
 	text := ""
 	if s.HeldPerSec > 0 {
 		text += fmt.Sprintf("; %s held", rate(s.HeldPerSec))
@@ -93,7 +94,7 @@ func perSec4(x float64) string {
 }
 
 // search writes the attempts.
-func search(v *view, s trial.Search) {
+func searched(v *view, s search.Result) {
 	metrics := searchMetrics(s)
 	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
 	for _, m := range metrics {
@@ -122,10 +123,10 @@ func search(v *view, s trial.Search) {
 }
 
 // searchMetrics are those of the objectives, and what a miss is explained by.
-func searchMetrics(s trial.Search) []metric.Name {
+func searchMetrics(s search.Result) []metric.Name {
 	metrics := s.Metrics()
 	for _, m := range []metric.Name{metric.ResponseP99, "start_lag_p99_ns", metric.ServerCPUPerOp} {
-		known := slices.ContainsFunc(s.Attempts, func(p trial.Attempt) bool { return figure(m, p.Cell) != "-" })
+		known := slices.ContainsFunc(s.Attempts, func(p search.Attempt) bool { return figure(m, p.Cell) != "-" })
 		if known && !slices.Contains(metrics, m) {
 			metrics = append(metrics, m)
 		}

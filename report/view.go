@@ -108,7 +108,7 @@ func (d *Document) place(v *view, at Place) {
 	}
 	for _, s := range d.Searches {
 		if s.Place == at {
-			search(v, s.Search)
+			searched(v, s.Result)
 		}
 	}
 }

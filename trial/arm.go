@@ -1,5 +1,5 @@
-// Package trial arranges runs into experiments: the interleaved comparison of
-// arms, and the sweep over levels of concurrency. It knows no protocol.
+// Package trial arranges runs into comparisons: arms that are alive together are
+// driven in interleaved blocks, over rounds of fresh processes. It knows no protocol.
 package trial
 
 import (
@@ -88,7 +88,7 @@ func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell
 // of at least two: a run shorter than its iterations shows nothing. Without a
 // warm-up it is driven for plan.Duration.
 func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
-	plan.Grace = trialGrace
+	plan.Grace = Grace
 	if plan.Warmup == 0 {
 		return l.Drive(ctx, s, plan)
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -354,66 +353,5 @@ func TestDesignMistakesAllAtOnce(t *testing.T) {
 	err := Design{Block: -1, Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	if len(setting.Mistakes(err)) != 9 {
 		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
-	}
-}
-
-// X(N) = N ÷ max(10 ms, N · 1 ms): a server that answers in 10 ms and takes one
-// request per millisecond saturates at 10 VUs and stays there.
-func TestSweepFindsTheKnee(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slot := make(chan struct{}, 1)
-		server := funcArm("s", func(context.Context) (load.Outcome, error) {
-			slot <- struct{}{}
-			time.Sleep(time.Millisecond)
-			<-slot
-			time.Sleep(9 * time.Millisecond)
-			return load.Outcome{}, nil
-		})
-		d := SweepDesign{Levels: []int{1, 2, 4, 8, 10, 16, 32}, Visits: 2, Block: time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
-		curve, err := Sweep(t.Context(), server, load.Plan{}, d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if curve.Enough == nil || curve.Enough.N.Value != 10 {
-			t.Errorf("the smallest level within 5 %% of the best is %v, want 10", curve.Enough)
-		}
-		if curve.Fit != nil && curve.Fit.Peak != nil {
-			t.Errorf("a peak at %v was claimed, but throughput never falls", curve.Fit.Peak.N)
-		}
-		if len(curve.Results) != len(d.Levels) || curve.Results[2].Completed == 0 {
-			t.Errorf("%d results for %d levels", len(curve.Results), len(d.Levels))
-		}
-	})
-}
-
-// metric.Throughput rises to 8 VUs and falls beyond, 12.5 % with each doubling. From 2
-// and 4 the sweep goes on to 8, 16 and 32, the second level that has fallen.
-func TestSweepExtendsUntilTwoLevelsFall(t *testing.T) {
-	for limit, want := range map[int][]int{0: {2, 4}, 10: {2, 4, 8, 10}, 1000: {2, 4, 8, 16, 32}} {
-		synctest.Test(t, func(t *testing.T) {
-			var inFlight atomic.Int64
-			server := funcArm("s", func(context.Context) (load.Outcome, error) {
-				n := float64(inFlight.Add(1))
-				defer inFlight.Add(-1)
-				rate := n * 100
-				if n > 8 {
-					rate = 800 * math.Pow(0.875, math.Log2(n/8))
-				}
-				time.Sleep(time.Duration(n / rate * float64(time.Second)))
-				return load.Outcome{}, nil
-			})
-			d := SweepDesign{Levels: []int{2, 4}, ExtendTo: limit, Visits: 2, Block: time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
-			curve, err := Sweep(t.Context(), server, load.Plan{}, d, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []int
-			for _, r := range curve.Results {
-				got = append(got, r.Concurrency)
-			}
-			if !slices.Equal(got, want) || len(curve.Visits) != 2*len(want) {
-				t.Errorf("up to %d: levels %v in %d visits, want %v twice", limit, got, len(curve.Visits), want)
-			}
-		})
 	}
 }

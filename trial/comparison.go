@@ -41,8 +41,8 @@ type Comparison struct {
 	RoundsNeeded int `json:"rounds_needed,omitempty"`
 }
 
-// power is the chance at which RoundsNeeded aims.
-const power = 0.9
+// Power is the chance at which RoundsNeeded aims.
+const Power = 0.9
 
 // Derive computes every figure that follows from the counts and histograms of
 // the rounds and blocks: theirs, Results and Comparisons.
@@ -103,7 +103,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		var has1, has2 bool
 		c.BaselineValue, has1 = m.Of(base.Result)
 		c.CandidateValue, has2 = m.Of(cand.Result)
-		pairs := t.pairLogs(m, candidate, level)
+		pairs := t.PairLogRatios(m, candidate, level)
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
 		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
 		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
@@ -193,7 +193,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning) {
 			c.Verdict = stat.Invalid
 		}
 		if c.Verdict == stat.Inconclusive {
-			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, t.confidenceOf(c, len(ps)), power)
+			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, t.confidenceOf(c, len(ps)), Power)
 		}
 		if c.Primary {
 			c.Warnings = slices.Concat(c.Warnings, found, stat.Dependence(c.RoundLogRatios))

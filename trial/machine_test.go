@@ -83,11 +83,11 @@ func TestPairsOfChangedStretches(t *testing.T) {
 	}
 	trials := &Trials{Arms: []string{"a", "b"}, Blocks: append(pair(1, 1, 2), pair(2, 2, 4)...)}
 	trials.machine = readMachine(probes(near, near, far))
-	if got := trials.pairLogs(metric.Throughput, "b", 1)[1]; len(got) != 1 || got[0] != math.Log(2) {
+	if got := trials.PairLogRatios(metric.Throughput, "b", 1)[1]; len(got) != 1 || got[0] != math.Log(2) {
 		t.Errorf("log-ratios %v, want ln 2 alone: the second pair's stretch changed", got)
 	}
 	trials.machine = readMachine(probes(near, far, near))
-	if got := trials.pairLogs(metric.Throughput, "b", 1)[1]; len(got) != 2 {
+	if got := trials.PairLogRatios(metric.Throughput, "b", 1)[1]; len(got) != 2 {
 		t.Errorf("log-ratios %v, want both: every stretch changed", got)
 	}
 }

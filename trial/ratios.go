@@ -10,10 +10,10 @@ import (
 	"contend/stat"
 )
 
-// pairLogs returns ln(candidate ÷ baseline) of each pair of blocks, by round,
+// PairLogRatios returns ln(candidate ÷ baseline) of each pair of blocks, by round,
 // for the rates and costs, which a single block has. Pairs from stretches in which the
 // machine changed are left out, unless these are more than half of the round.
-func (t *Trials) pairLogs(m metric.Name, candidate string, level int) map[int][]float64 {
+func (t *Trials) PairLogRatios(m metric.Name, candidate string, level int) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool

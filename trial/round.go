@@ -16,9 +16,9 @@ import (
 const (
 	// stretchLength is the time between two looks at the machine within a round.
 	stretchLength = 1500 * time.Millisecond
-	// trialGrace is how long an iteration in flight may take to complete after its
+	// Grace is how long an iteration in flight may take to complete after its
 	// block: cutting it off would cost its connection.
-	trialGrace = 10 * time.Second
+	Grace = 10 * time.Second
 )
 
 // How long a block is if no length is given: so long that its begin and end, each
@@ -50,6 +50,12 @@ func (d Design) InBlocks(length time.Duration) Design {
 	d.Pairs = PairsIn(time.Duration(d.Pairs)*cmp.Or(d.Block, shortestBlock), length)
 	d.Block = length
 	return d
+}
+
+// PairsIn returns how many pairs of blocks, at least 1, measure each arm for about
+// so long.
+func PairsIn(measured, block time.Duration) int {
+	return max(1, int((measured+block/2)/block))
 }
 
 // blockLength is how blocks are driven at a level.
@@ -189,7 +195,7 @@ func (c *Cell) shareGenerator(arms int) {
 
 func (r *round) blockPlan(level int) load.Plan {
 	plan, length := r.plan, r.blocks[level]
-	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, trialGrace
+	plan.VUs, plan.Warmup, plan.Duration, plan.Grace = level, length.leadIn, length.measured, Grace
 	plan.Seed = r.random.Uint64()
 	return plan
 }

@@ -75,7 +75,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 // slice drives an arm for a part of its warm-up.
 func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, length time.Duration) (*load.Result, error) {
 	plan := r.plan
-	plan.VUs, plan.Duration, plan.Grace = level, length, trialGrace
+	plan.VUs, plan.Duration, plan.Grace = level, length, Grace
 	cell, err := r.lives[arm].Drive(ctx, s, plan)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"contend/experiment"
 	"contend/load"
 	"contend/protocol"
-	"contend/trial"
+	"contend/sweep"
 	"contend/usl"
 )
 
@@ -52,13 +52,13 @@ func (b *bench) realServers(ctx context.Context, w io.Writer, s paired.Setup) er
 func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *experiment.Experiment) error {
 	arm := f.Arm("", experiment.Options{Seed: b.seed})
 	plan := load.Plan{Timeout: 5 * time.Second}
-	d := trial.SweepDesign{ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}
-	adaptive, err := trial.Sweep(ctx, arm, plan, d, nil)
+	d := sweep.Design{ExtendTo: b.limit, Visits: visits, Block: b.block, Warmup: b.block / 3, Seed: b.seed}
+	adaptive, err := sweep.Run(ctx, arm, plan, d, nil)
 	if err != nil {
 		return err
 	}
 	d.Levels, d.ExtendTo = exhaustiveLevels(highest(adaptive)), 0
-	exhaustive, err := trial.Sweep(ctx, arm, plan, d, nil)
+	exhaustive, err := sweep.Run(ctx, arm, plan, d, nil)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *exp
 		level, what = adaptive.Fit.Peak.Optimum, "optimum"
 	}
 	d.Levels, d.Visits = []int{level, int(exhaustive.Best.N.Value)}, sideBySide
-	both, err := trial.Sweep(ctx, arm, plan, d, nil)
+	both, err := sweep.Run(ctx, arm, plan, d, nil)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (b *bench) realServer(ctx context.Context, w io.Writer, name string, f *exp
 // random order: the highest of many figures of an exhaustive sweep is a lucky one.
 const sideBySide = 12
 
-func highest(c *trial.Curve) int {
+func highest(c *sweep.Curve) int {
 	most := 1
 	for _, cell := range append(slices.Clone(c.Explored), c.Results...) {
 		most = max(most, cell.Concurrency)
@@ -94,7 +94,7 @@ func highest(c *trial.Curve) int {
 }
 
 // at is the mean throughput at a level.
-func at(c *trial.Curve, level int) float64 {
+func at(c *sweep.Curve, level int) float64 {
 	for _, cell := range c.Results {
 		if cell.Concurrency == level {
 			return cell.ThroughputPerSec

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"contend/stat"
-	"contend/trial"
+	"contend/sweep"
 	"contend/usl"
 )
 
@@ -44,11 +44,11 @@ type swept struct {
 	exhaustive  int // runs
 }
 
-// sweep visits as trial.Sweep does: the levels are chosen by a visit of their
+// visitAll visits as sweep.Run does: the levels are chosen by a visit of their
 // own, and only those after it count.
-func sweep(s server, seed uint64) (w swept, err error) {
+func visitAll(s server, seed uint64) (w swept, err error) {
 	highest := 1
-	levels, err := trial.Explore(trial.DefaultLimit, func(n int) (float64, bool, error) {
+	levels, err := sweep.Explore(sweep.DefaultLimit, func(n int) (float64, bool, error) {
 		w.runs++
 		highest = max(highest, n)
 		return s.visit(n), true, nil
@@ -106,7 +106,7 @@ func simulate(servers int, seed uint64) (tally, error) {
 	t := tally{servers: servers, worst: 1}
 	for i := range servers {
 		s := randomServer(random)
-		w, err := sweep(s, seed+uint64(i))
+		w, err := visitAll(s, seed+uint64(i))
 		if err != nil {
 			return t, err
 		}

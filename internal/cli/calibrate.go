@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/calibrate"
 	"contend/experiment"
 	"contend/load"
 	"contend/protocol"
@@ -18,7 +19,7 @@ import (
 )
 
 func newCalibrate(a *app) *cobra.Command {
-	c := &calibrate{app: a}
+	c := &calibrateFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Learn which differences comparisons on this machine can see",
@@ -38,11 +39,11 @@ func newCalibrate(a *app) *cobra.Command {
 	return cmd
 }
 
-type calibrate struct {
+type calibrateFlags struct {
 	*app
 	own *options
 	calibrateOptions
-	design trial.CalibrationDesign
+	design calibrate.Design
 }
 
 // The default of Level is so few that the server, which is very lean, rather than
@@ -59,7 +60,7 @@ const counterWarmup = 100 * time.Millisecond
 
 // complete fills the design, whose comparisons are like those of compare but for
 // the length of the rounds: many short ones say more in two minutes.
-func (c *calibrate) complete() error {
+func (c *calibrateFlags) complete() error {
 	err := c.own.read()
 	d := &c.design
 	slices.Sort(d.Study.Lengths)
@@ -71,7 +72,7 @@ func (c *calibrate) complete() error {
 	return setting.FlagErrors(errors.Join(err, d.Validate()))
 }
 
-func (c *calibrate) run(ctx context.Context) error {
+func (c *calibrateFlags) run(ctx context.Context) error {
 	if err := errors.Join(c.complete(), c.pins.check("", true)); err != nil {
 		return usage(err)
 	}
@@ -90,7 +91,7 @@ func (c *calibrate) run(ctx context.Context) error {
 	doc := newDocument("calibrate")
 	c.pins.describe(&doc.Environment)
 	p := newProgress(c.Err)
-	found, err := trial.Calibrate(ctx, arms, plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	found, err := calibrate.Run(ctx, arms, plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if found != nil {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
@@ -116,7 +117,7 @@ func (c *calibrate) run(ctx context.Context) error {
 }
 
 // arms are the counter, twice.
-func (c *calibrate) arms(seed uint64) ([]trial.Arm, error) {
+func (c *calibrateFlags) arms(seed uint64) ([]trial.Arm, error) {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"A": counter, "B": counter})
 	e.Parts[0].Design.Levels = []int{c.Level}
@@ -134,7 +135,7 @@ func (c *calibrate) arms(seed uint64) ([]trial.Arm, error) {
 }
 
 // keep stores the calibration and says where.
-func (c *calibrate) keep(doc *report.Document) error {
+func (c *calibrateFlags) keep(doc *report.Document) error {
 	path, err := c.Store, error(nil)
 	if path == "" {
 		path, err = calibrationFile()

@@ -13,6 +13,8 @@ import (
 	"contend/experiment"
 	"contend/protocol"
 	"contend/report"
+	"contend/search"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -72,9 +74,9 @@ func checkServer(ctx context.Context, target protocol.Target, command string, mi
 }
 
 func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
-	vus := slices.Max(append([]int{cmp.Or(s.design.ExtendTo, trial.DefaultLimit)}, s.design.Levels...))
+	vus := slices.Max(append([]int{cmp.Or(s.design.ExtendTo, sweep.DefaultLimit)}, s.design.Levels...))
 	return a.sweeping(ctx, s, vus, func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) error {
-		curve, err := trial.Sweep(ctx, arm, s.plan, s.design, observe)
+		curve, err := sweep.Run(ctx, arm, s.plan, s.design, observe)
 		if curve != nil {
 			doc.AddCurve(report.Place{}, curve)
 		}
@@ -83,21 +85,21 @@ func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
 }
 
 func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
-	var search *trial.Search
-	err := a.sweeping(ctx, s, cmp.Or(s.search.VUs, trial.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (err error) {
-		if search, err = trial.FindRate(ctx, arm, s.plan, s.search, observe); search != nil {
-			doc.AddSearch(report.Place{}, search)
+	var found *search.Result
+	err := a.sweeping(ctx, s, cmp.Or(s.search.VUs, search.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (err error) {
+		if found, err = search.Rate(ctx, arm, s.plan, s.search, observe); found != nil {
+			doc.AddSearch(report.Place{}, found)
 		}
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case search.Alone.Completed == 0:
-		return failed(nothing(search.Alone.Result))
-	case search.Verdict == trial.RateMissed:
+	case found.Alone.Completed == 0:
+		return failed(nothing(found.Alone.Result))
+	case found.Verdict == search.RateMissed:
 		return &exitError{exitUnmet, nil}
-	case search.Verdict == trial.RateInvalid || search.Verdict == trial.RateUnsettled:
+	case found.Verdict == search.RateInvalid || found.Verdict == search.RateUnsettled:
 		return &exitError{exitUndecided, nil}
 	}
 	return nil

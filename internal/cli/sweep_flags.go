@@ -10,7 +10,9 @@ import (
 	"contend/experiment"
 	"contend/load"
 	"contend/protocol"
+	"contend/search"
 	"contend/setting"
+	"contend/sweep"
 	"contend/trial"
 )
 
@@ -22,8 +24,8 @@ type sweepFlags struct {
 
 	// What follows from the flags: see check.
 	plan   load.Plan
-	design trial.SweepDesign
-	search trial.SearchDesign
+	design sweep.Design
+	search search.Design
 }
 
 type sweepOptions struct {
@@ -39,10 +41,10 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 
 // The settings of the two kinds of sweep.
 func ofLevels() []setting.Setting {
-	return append(setting.Of(trial.SweepDesign{}), ofPlan("timeout", "think")...)
+	return append(setting.Of(sweep.Design{}), ofPlan("timeout", "think")...)
 }
 func ofRates() []setting.Setting {
-	return append(setting.Of(trial.SearchDesign{}), ofPlan("timeout")...)
+	return append(setting.Of(search.Design{}), ofPlan("timeout")...)
 }
 
 // ofPlan returns settings of a plan.

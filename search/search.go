@@ -1,4 +1,6 @@
-package trial
+// Package search finds the highest arrival rate that an arm sustains within
+// objectives.
+package search
 
 import (
 	"context"
@@ -12,10 +14,11 @@ import (
 	"contend/metric"
 	"contend/pace"
 	"contend/setting"
+	"contend/trial"
 )
 
-// A SearchDesign says how the highest arrival rate within objectives is found.
-type SearchDesign struct {
+// A Design says how the highest arrival rate within objectives is found.
+type Design struct {
 	// Objectives are upper bounds that hold at a sustainable rate, such as
 	// "response_p99_ns < 20ms". Empty: what holds for every rate, that 99 % of the
 	// arrivals get a right answer and that errors stay below their gate.
@@ -44,12 +47,12 @@ type Arrivals string
 
 // The spacings.
 const (
-	ConstantArrivals Arrivals = "constant"
-	PoissonArrivals  Arrivals = "poisson"
+	Constant Arrivals = "constant"
+	Poisson  Arrivals = "poisson"
 )
 
 // Validate returns every mistake of the design at once.
-func (d SearchDesign) Validate() error {
+func (d Design) Validate() error {
 	_, err := d.objectives()
 	errs := []error{setting.Check(d), err}
 	if d.MaxAttempt < d.Attempt {
@@ -58,17 +61,17 @@ func (d SearchDesign) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A Search is the highest arrival rate of one arm within objectives. What
+// A Result is the highest arrival rate of one arm within objectives. What
 // follows from Design, Alone and Attempts is recomputed by Derive.
-type Search struct {
-	Arm    string       `json:"arm"`
-	Design SearchDesign `json:"design"`
+type Result struct {
+	Arm    string `json:"arm"`
+	Design Design `json:"design"`
 	// Alone is the arm under one VU in the closed model: where the search begins,
 	// and how fast the arm is when nothing waits. nil: it was not measured.
-	Alone    *Cell     `json:"alone,omitempty"`
-	Attempts []Attempt `json:"attempts"` // in the order of measuring
+	Alone    *trial.Cell `json:"alone,omitempty"`
+	Attempts []Attempt   `json:"attempts"` // in the order of measuring
 
-	Verdict SearchVerdict `json:"verdict"`
+	Verdict Verdict `json:"verdict"`
 	// HeldPerSec is the highest rate that held, and MissedPerSec the lowest above
 	// it that did not; 0: none.
 	HeldPerSec   float64 `json:"held_per_s,omitempty"`
@@ -76,7 +79,7 @@ type Search struct {
 	// Reason says why the next rate did not hold, or why there is no rate.
 	Reason *finding.Warning `json:"reason,omitempty"`
 	// Found is the sum of the attempts at HeldPerSec that held; nil: none.
-	Found *Cell `json:"-"`
+	Found *trial.Cell `json:"-"`
 }
 
 // A Attempt is one run at one rate, in a fresh process.
@@ -84,46 +87,46 @@ type Attempt struct {
 	RatePerSec float64 `json:"rate_per_s"`
 	Step       Step    `json:"step"`
 	// Outcome follows from the cell, and Reason says why it is not Held.
-	Outcome AttemptOutcome   `json:"outcome"`
+	Outcome Outcome          `json:"outcome"`
 	Reason  *finding.Warning `json:"reason,omitempty"`
-	Cell
+	trial.Cell
 }
 
-// A SearchVerdict is what a search came to.
-type SearchVerdict string
+// A Verdict is what a search came to.
+type Verdict string
 
 // The verdicts of a search.
 const (
-	RateFound     SearchVerdict = "FOUND"     // the rate held three times, the next one up missed twice
-	RateAtLeast   SearchVerdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
-	RateMissed    SearchVerdict = "MISSED"    // even the lowest rate misses
-	RateInvalid   SearchVerdict = "INVALID"   // nothing can be said
-	RateUnsettled SearchVerdict = "UNSETTLED" // interrupted, or the attempts contradict each other
+	RateFound     Verdict = "FOUND"     // the rate held three times, the next one up missed twice
+	RateAtLeast   Verdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
+	RateMissed    Verdict = "MISSED"    // even the lowest rate misses
+	RateInvalid   Verdict = "INVALID"   // nothing can be said
+	RateUnsettled Verdict = "UNSETTLED" // interrupted, or the attempts contradict each other
 )
 
-// FindRate looks for the highest arrival rate that the arm sustains within the
+// Rate looks for the highest arrival rate that the arm sustains within the
 // objectives: doubled until an attempt misses, then bisected, then confirmed. On
 // an error, and when ctx is done, the search so far is returned with it.
-func FindRate(ctx context.Context, arm Arm, plan load.Plan, d SearchDesign, observe func(Progress)) (*Search, error) {
+func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Result, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Search{Arm: arm.Name, Design: d, Attempts: []Attempt{}}
+	s := &Result{Arm: arm.Name, Design: d, Attempts: []Attempt{}}
 	err := s.run(ctx, arm, plan, observe)
 	s.Derive()
 	return s, err
 }
 
-func (s *Search) run(ctx context.Context, arm Arm, plan load.Plan, observe func(Progress)) error {
+func (s *Result) run(ctx context.Context, arm trial.Arm, plan load.Plan, observe func(trial.Progress)) error {
 	show := func(format string, args ...any) {
 		if observe != nil {
-			observe(Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
+			observe(trial.Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
 		}
 	}
 	show("one virtual user")
 	alone := plan
-	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, min(s.Design.Attempt, time.Second), trialGrace
-	cell, err := Measure(ctx, arm, alone)
+	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, min(s.Design.Attempt, time.Second), trial.Grace
+	cell, err := trial.Measure(ctx, arm, alone)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (s *Search) run(ctx context.Context, arm Arm, plan load.Plan, observe func(
 		if err != nil {
 			return err
 		}
-		cell, err := Measure(ctx, arm, planned)
+		cell, err := trial.Measure(ctx, arm, planned)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
@@ -155,9 +158,9 @@ const (
 )
 
 // plan is that of an attempt.
-func (s *Search) plan(plan load.Plan, rate float64) (load.Plan, error) {
+func (s *Result) plan(plan load.Plan, rate float64) (load.Plan, error) {
 	plan.VUs, plan.Warmup, plan.Duration = s.vus(rate), s.Design.Warmup, s.length(rate)
-	plan.Grace = min(max(leastGrace, graceOfSelf*s.Alone.Response.Mean(), 2*s.bound()), trialGrace)
+	plan.Grace = min(max(leastGrace, graceOfSelf*s.Alone.Response.Mean(), 2*s.bound()), trial.Grace)
 	plan.Seed = s.Design.Seed + uint64(len(s.Attempts))
 	var err error
 	plan.Pacer, err = pace.Parse(fmt.Sprintf("%s:%f", s.Design.Arrivals, rate))
@@ -175,7 +178,7 @@ const (
 // vus returns twice as many VUs as can be in flight where the objectives are
 // just met, and four times as many as where nothing waits: when all are in use
 // then the server was the limit (Little's law).
-func (s *Search) vus(rate float64) int {
+func (s *Result) vus(rate float64) int {
 	if s.Design.VUs > 0 {
 		return s.Design.VUs
 	}
@@ -184,19 +187,19 @@ func (s *Search) vus(rate float64) int {
 }
 
 // bound returns the largest time that an objective allows, or 0.
-func (s *Search) bound() time.Duration {
-	claims, _ := s.Design.objectives()
+func (s *Result) bound() time.Duration {
+	bounds, _ := s.Design.objectives()
 	longest := 0.0
-	for _, c := range claims {
-		if c.left.metric.Kind() == metric.Time {
-			longest = max(longest, c.right.factor)
+	for _, b := range bounds {
+		if b.Metric.Kind() == metric.Time {
+			longest = max(longest, b.Value)
 		}
 	}
-	return time.Duration(min(longest, float64(trialGrace)))
+	return time.Duration(min(longest, float64(trial.Grace)))
 }
 
 // length returns how long an attempt at the rate is measured.
-func (s *Search) length(rate float64) time.Duration {
+func (s *Result) length(rate float64) time.Duration {
 	needed := time.Duration(math.Ceil(s.Design.samples() / rate * float64(time.Second)))
 	return min(max(s.Design.Attempt, needed), s.Design.MaxAttempt)
 }

@@ -1,31 +1,20 @@
-package trial
+package expect
 
 import (
 	"testing"
 	"time"
 
 	"contend/load"
+	"contend/trial"
 )
 
-// cell makes a cell of 1000 right answers in one second on two cores.
-func cell(change func(*Cell)) Cell {
-	c := Cell{Arm: "a", Result: &load.Result{
-		Model: load.ClosedModel, Concurrency: 10, Duration: time.Second, Counts: load.NewCounts(),
-		Cost: load.Cost{GeneratorCores: 2, GeneratorCPUSec: 0.2, Server: &load.Usage{CPUSec: 0.4}},
-	}}
-	c.Planned, c.Completed, c.Ops = 1000, 1000, 1000
-	c.Service.RecordN(10*time.Millisecond, 1000) // 1000/s · 10 ms = 10 VUs busy: the generator takes nothing
-	c.Response.RecordN(10*time.Millisecond, 1000)
-	c.StartLag.RecordN(0, 1000)
-	change(&c)
-	c.Derive()
-	return c
+// cell has so many right answers, and as many operations, in a second.
+func cell(arm string, n int64) trial.Cell {
+	return trial.Cell{Arm: arm, Result: &load.Result{Duration: time.Second, Counts: load.Counts{Planned: n, Completed: n, Ops: n}}}
 }
 
 func TestExpectations(t *testing.T) {
-	fast, slow := cell(func(*Cell) {}), cell(func(c *Cell) { c.Ops, c.Completed, c.Planned = 500, 500, 500 })
-	fast.Arm, slow.Arm = "fast", "slow"
-	cells := []Cell{fast, slow}
+	cells := []trial.Cell{cell("fast", 1000), cell("slow", 500)}
 	tests := []struct {
 		text string
 		held bool
@@ -40,7 +29,7 @@ func TestExpectations(t *testing.T) {
 		{"connect_p50_ns < 1e9", false},
 	}
 	for _, tt := range tests {
-		x, err := ParseExpectation(tt.text)
+		x, err := Parse(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +38,19 @@ func TestExpectations(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors"} {
-		if _, err := ParseExpectation(text); err == nil {
+		if _, err := Parse(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	b, err := ParseBound("response_p99_ns < 20ms")
+	if err != nil || b != (Bound{"response_p99_ns", "<", 20e6}) || !b.Holds(19e6) || b.Holds(20e6) {
+		t.Errorf("%v, %v", b, err)
+	}
+	for _, text := range []string{"a.errors < 3", "errors < completed", "errors < a.errors", "errors", "speed < 3"} {
+		if _, err := ParseBound(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}

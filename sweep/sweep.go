@@ -1,4 +1,6 @@
-package trial
+// Package sweep drives an arm at several levels of concurrency and finds the
+// smallest that is enough.
+package sweep
 
 import (
 	"cmp"
@@ -13,11 +15,12 @@ import (
 	"contend/load"
 	"contend/setting"
 	"contend/stat"
+	"contend/trial"
 	"contend/usl"
 )
 
-// A SweepDesign says how an arm is swept over levels of concurrency.
-type SweepDesign struct {
+// A Design says how an arm is swept over levels of concurrency.
+type Design struct {
 	// Levels of concurrency. Empty: they are chosen (Explore).
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"levels" min:"1" max:"1000000" words:"*levels* of concurrency (chosen around the peak)"`
 	// ExtendTo allows further levels: the highest is doubled, up to ExtendTo,
@@ -37,7 +40,7 @@ type SweepDesign struct {
 }
 
 // Validate returns every mistake of the design at once.
-func (d SweepDesign) Validate() error { return setting.Check(d) }
+func (d Design) Validate() error { return setting.Check(d) }
 
 // enough is the shortfall from the best throughput at which more concurrency is
 // hardly worth having.
@@ -46,18 +49,18 @@ const enough = 0.05
 // A Curve is the throughput of one arm over levels of concurrency. Every
 // figure can be recomputed by Derive from Design and Visits.
 type Curve struct {
-	Arm    string      `json:"arm"`
-	Design SweepDesign `json:"design"`
+	Arm    string `json:"arm"`
+	Design Design `json:"design"`
 	// Explored are the cells that the levels were chosen by, in ascending order;
 	// no other figure rests on them. Empty where the levels were given.
-	Explored []Cell `json:"explored,omitempty"`
+	Explored []trial.Cell `json:"explored,omitempty"`
 	// Ceiling says why no level above those explored was tried, if it was neither
 	// the limit nor the throughput.
 	Ceiling string `json:"ceiling,omitempty"`
 	// Visits has one cell per level and visit (its Round).
-	Visits []Cell `json:"visits"`
+	Visits []trial.Cell `json:"visits"`
 	// Results has one cell per level: the sum of its visits.
-	Results []Cell `json:"-"`
+	Results []trial.Cell `json:"-"`
 	// Fit is the Universal Scalability Law; nil when NoFit says why there is none.
 	Fit   *usl.Result `json:"fit,omitempty"`
 	NoFit string      `json:"no_fit,omitempty"`
@@ -70,9 +73,9 @@ type Curve struct {
 	Enough *usl.Knee `json:"enough,omitempty"`
 }
 
-// Sweep drives the arm at every level, Visits times in random order. On an
+// Run drives the arm at every level, Visits times in random order. On an
 // error, and when ctx is done, the curve so far is returned with it.
-func Sweep(ctx context.Context, arm Arm, plan load.Plan, d SweepDesign, observe func(Progress)) (*Curve, error) {
+func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Curve, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -90,9 +93,9 @@ func Sweep(ctx context.Context, arm Arm, plan load.Plan, d SweepDesign, observe 
 }
 
 type sweeping struct {
-	arm     Arm
+	arm     trial.Arm
 	plan    load.Plan
-	observe func(Progress)
+	observe func(trial.Progress)
 	random  *rand.Rand
 	curve   *Curve
 	levels  []int // those of the design, and the further ones of the first visit
@@ -102,7 +105,7 @@ type sweeping struct {
 // rests on must not be what the result rests on, and only the latter can be
 // measured in random order.
 func (s *sweeping) explore(ctx context.Context) error {
-	live, err := s.arm.Launch(ctx, Setup{})
+	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
-	live, err := s.arm.Launch(ctx, Setup{})
+	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return err
 	}
@@ -154,8 +157,8 @@ func (s *sweeping) further(visit int) int {
 		return 0
 	}
 	cells := slices.Clone(s.curve.Visits)
-	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
-	best := slices.MaxFunc(cells, func(a, b Cell) int { return cmp.Compare(a.ThroughputPerSec, b.ThroughputPerSec) })
+	slices.SortFunc(cells, func(a, b trial.Cell) int { return cmp.Compare(a.Concurrency, b.Concurrency) })
+	best := slices.MaxFunc(cells, func(a, b trial.Cell) int { return cmp.Compare(a.ThroughputPerSec, b.ThroughputPerSec) })
 	if last := len(cells) - 1; last > 1 && best.Concurrency < cells[last-1].Concurrency {
 		return 0
 	}
@@ -170,11 +173,11 @@ func (s *sweeping) report(label string, level int) {
 	if explored := len(s.curve.Explored); explored > 0 {
 		done, all = done+explored, all+max(minLevels, explored)
 	}
-	s.observe(Progress{Done: float64(done) / float64(all), Label: fmt.Sprintf("%s, %d VUs", label, level)})
+	s.observe(trial.Progress{Done: float64(done) / float64(all), Label: fmt.Sprintf("%s, %d VUs", label, level)})
 }
 
 // keep measures a level for the curve.
-func (s *sweeping) keep(ctx context.Context, live *Live, visit, n int) error {
+func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, n int) error {
 	s.report(fmt.Sprintf("visit %d of %d", visit, s.curve.Design.Visits), n)
 	cell, err := s.level(ctx, live, visit, n)
 	if err == nil {
@@ -189,13 +192,13 @@ type openError struct{ err error }
 func (e *openError) Error() string { return e.err.Error() }
 func (e *openError) Unwrap() error { return e.err }
 
-func (s *sweeping) level(ctx context.Context, live *Live, visit, n int) (Cell, error) {
+func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (trial.Cell, error) {
 	session, err := live.Open(ctx, n)
 	if err != nil {
-		if _, died := errors.AsType[*DiedError](err); died {
-			return Cell{}, err
+		if _, died := errors.AsType[*trial.DiedError](err); died {
+			return trial.Cell{}, err
 		}
-		return Cell{}, &openError{err}
+		return trial.Cell{}, &openError{err}
 	}
 	defer session.Close()
 	plan := s.plan

@@ -1,4 +1,5 @@
-package trial
+// Package expect has claims about results, which hold or do not.
+package expect
 
 import (
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"contend/metric"
+	"contend/trial"
 )
 
 // An Expectation is a claim about results, such as
@@ -29,6 +31,26 @@ type Expectation struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// A Bound is a claim about one metric of whatever is measured, such as
+// response_p99_ns < 20ms.
+type Bound struct {
+	Metric   metric.Name
+	Operator string // one of >= <= == != > <
+	Value    float64
+}
+
+// ParseBound returns an error when the text is not METRIC OPERATOR NUMBER.
+func ParseBound(text string) (Bound, error) {
+	c, err := parse(text)
+	if err == nil && (c.left.arm != "" || c.right.arm != "" || c.right.metric != "") {
+		err = fmt.Errorf("%q; allowed: one metric and a bound", text)
+	}
+	return Bound{c.left.metric, c.operator, c.right.factor}, err
+}
+
+// Holds says whether a value keeps within the bound.
+func (b Bound) Holds(value float64) bool { return holds(value, b.Operator, b.Value) }
+
 type claim struct {
 	left, right term
 	operator    string
@@ -42,28 +64,31 @@ type term struct {
 
 var claimForm = regexp.MustCompile(`^(\S+)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
 
-// ParseExpectation returns an error when the text is no claim or names an
+// Parse returns an error when the text is no claim or names an
 // unknown metric.
-func ParseExpectation(text string) (Expectation, error) {
-	_, err := parseClaim(text)
+func Parse(text string) (Expectation, error) {
+	_, err := parse(text)
+	if err != nil {
+		err = fmt.Errorf("expectation %w", err)
+	}
 	return Expectation{Text: text}, err
 }
 
-func parseClaim(text string) (claim, error) {
+func parse(text string) (claim, error) {
 	parts := claimForm.FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return claim{}, fmt.Errorf("expectation %q is not of the form METRIC >= NUMBER, with one of >= <= == != > <", text)
+		return claim{}, fmt.Errorf("%q is not of the form METRIC >= NUMBER, with one of >= <= == != > <", text)
 	}
 	c := claim{operator: parts[2]}
 	var err error
 	if c.left, err = parseTerm(parts[1]); err != nil {
-		return claim{}, fmt.Errorf("expectation %q: %w", text, err)
+		return claim{}, fmt.Errorf("%q: %w", text, err)
 	}
 	if c.left.metric == "" {
-		return claim{}, fmt.Errorf("expectation %q: a metric must stand on the left", text)
+		return claim{}, fmt.Errorf("%q: a metric must stand on the left", text)
 	}
 	if c.right, err = parseTerm(parts[3]); err != nil {
-		return claim{}, fmt.Errorf("expectation %q: %w", text, err)
+		return claim{}, fmt.Errorf("%q: %w", text, err)
 	}
 	return c, nil
 }
@@ -93,11 +118,11 @@ func parseTerm(text string) (term, error) {
 
 // Check decides whether the claim holds for the cells. Figures that are missing
 // break it: what was not measured was not met.
-func (e *Expectation) Check(cells []Cell) {
+func (e *Expectation) Check(cells []trial.Cell) {
 	e.Held, e.Detail = false, "nothing was measured"
-	c, err := parseClaim(e.Text)
+	c, err := parse(e.Text)
 	if err != nil {
-		e.Detail = err.Error()
+		e.Detail = "expectation " + err.Error()
 		return
 	}
 	for _, left := range cells {
@@ -112,7 +137,7 @@ func (e *Expectation) Check(cells []Cell) {
 	}
 }
 
-func (c claim) check(left Cell, cells []Cell) (bool, string) {
+func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	at := fmt.Sprintf("%s at %d VUs", left.Arm, left.Concurrency)
 	x, ok := c.left.metric.Of(left.Result)
 	if !ok {
@@ -126,13 +151,13 @@ func (c claim) check(left Cell, cells []Cell) (bool, string) {
 }
 
 // of reads the term at the level of the cell on the left.
-func (t term) of(left Cell, cells []Cell) (float64, bool) {
+func (t term) of(left trial.Cell, cells []trial.Cell) (float64, bool) {
 	if t.metric == "" {
 		return t.factor, true
 	}
 	cell := left
 	if t.arm != "" {
-		i := slices.IndexFunc(cells, func(c Cell) bool { return c.Arm == t.arm && c.Concurrency == left.Concurrency })
+		i := slices.IndexFunc(cells, func(c trial.Cell) bool { return c.Arm == t.arm && c.Concurrency == left.Concurrency })
 		if i < 0 {
 			return 0, false
 		}
@@ -160,7 +185,7 @@ func holds(x float64, operator string, y float64) bool {
 
 // Arms returns the names of the arms that the expectation mentions.
 func (e Expectation) Arms() []string {
-	c, _ := parseClaim(e.Text)
+	c, _ := parse(e.Text)
 	var arms []string
 	for _, arm := range []string{c.left.arm, c.right.arm} {
 		if arm != "" {

@@ -1,4 +1,4 @@
-package trial
+package calibrate
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"contend/metric"
 	"contend/setting"
 	"contend/stat"
+	"contend/trial"
 )
 
 // A Study compares lengths of blocks: two equal arms are driven in blocks of
@@ -76,7 +77,7 @@ type Length struct {
 // Run drives the study. Both arms of a round serve all of its lengths, so that
 // what differs from process to process is in every length alike. On an error,
 // and when ctx is done, the lengths so far are returned with it.
-func (s Study) Run(ctx context.Context, arms []Arm, plan load.Plan, observe func(Progress)) ([]Length, error) {
+func (s Study) Run(ctx context.Context, arms []trial.Arm, plan load.Plan, observe func(trial.Progress)) ([]Length, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -99,19 +100,19 @@ func (s Study) Run(ctx context.Context, arms []Arm, plan load.Plan, observe func
 
 type studying struct {
 	Study
-	arms    []Arm
+	arms    []trial.Arm
 	plan    load.Plan
-	observe func(Progress)
+	observe func(trial.Progress)
 	random  *rand.Rand
 	lengths []Length
 	pairs   [][][]float64 // log-ratios by length and round
 }
 
 func (s *studying) round(ctx context.Context, n int) error {
-	return Alive(ctx, s.arms, s.random, func(running []Arm) error {
+	return trial.Alive(ctx, s.arms, s.random, func(running []trial.Arm) error {
 		for done, i := range s.random.Perm(len(s.Lengths)) {
 			if s.observe != nil {
-				s.observe(Progress{
+				s.observe(trial.Progress{
 					Done:  (float64(n) + float64(done)/float64(len(s.Lengths))) / float64(s.Rounds),
 					Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]),
 				})
@@ -125,9 +126,9 @@ func (s *studying) round(ctx context.Context, n int) error {
 }
 
 // length drives one round of blocks of one length.
-func (s *studying) length(ctx context.Context, arms []Arm, i int) error {
-	trials, err := Compare(ctx, arms, s.plan, Design{
-		Rounds: 1, Pairs: PairsIn(s.Measured, s.Lengths[i]), Block: s.Lengths[i], Warmup: s.Warmup,
+func (s *studying) length(ctx context.Context, arms []trial.Arm, i int) error {
+	trials, err := trial.Compare(ctx, arms, s.plan, trial.Design{
+		Rounds: 1, Pairs: trial.PairsIn(s.Measured, s.Lengths[i]), Block: s.Lengths[i], Warmup: s.Warmup,
 		Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95, Seed: s.random.Uint64(),
 	}, nil)
 	if err != nil {
@@ -136,18 +137,12 @@ func (s *studying) length(ctx context.Context, arms []Arm, i int) error {
 	for _, c := range trials.Comparisons {
 		into := &s.lengths[i]
 		into.RoundLogRatios = append(into.RoundLogRatios, c.RoundLogRatios...)
-		for _, logs := range trials.pairLogs(metric.Throughput, c.Candidate, c.Concurrency) {
+		for _, logs := range trials.PairLogRatios(metric.Throughput, c.Candidate, c.Concurrency) {
 			into.Pairs = len(logs)
 			s.pairs[i] = append(s.pairs[i], logs)
 		}
 	}
 	return nil
-}
-
-// PairsIn returns how many pairs of blocks, at least 1, measure each arm for about
-// so long.
-func PairsIn(measured, block time.Duration) int {
-	return max(1, int((measured+block/2)/block))
 }
 
 // withinSpread is the absoluteSpread around the medians of groups, scaled for

@@ -1,4 +1,4 @@
-package trial
+package sweep
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"contend/stat"
+	"contend/trial"
 	"contend/usl"
 )
 
@@ -15,7 +16,7 @@ func (c *Curve) Derive() {
 	for _, e := range c.Explored {
 		e.Derive()
 	}
-	byLevel := map[int][]Cell{}
+	byLevel := map[int][]trial.Cell{}
 	doubtful := map[int]int{} // visits, by level
 	var points []usl.Point
 	for _, v := range c.Visits {
@@ -28,7 +29,7 @@ func (c *Curve) Derive() {
 	}
 	levels := slices.Sorted(maps.Keys(byLevel))
 	for _, n := range levels {
-		c.Results = append(c.Results, MergeCells(byLevel[n]))
+		c.Results = append(c.Results, trial.MergeCells(byLevel[n]))
 	}
 	if best, err := usl.WithinOfBest(points, 0, c.Design.Seed); err == nil {
 		c.Best = &best

@@ -1,4 +1,4 @@
-package trial
+package calibrate
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"contend/metric"
 	"contend/probe"
 	"contend/stat"
+	"contend/trial"
+	"contend/trial/trialtest"
 )
 
 func TestChooseLength(t *testing.T) {
@@ -94,11 +96,16 @@ func TestSpreads(t *testing.T) {
 	}
 }
 
-func calibrationDesign() CalibrationDesign {
-	d := design()
-	d.Warmup = 0
+// comparison is the design of each A/A comparison.
+func comparison() trial.Design {
+	return trial.Design{Rounds: 6, Pairs: 2, Block: 100 * time.Millisecond,
+		Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+}
+
+func design() Design {
+	d := comparison()
 	d.Probe = func() probe.Sample { return probe.Sample{RoundTrip: 100, Wakeup: 2000} }
-	return CalibrationDesign{
+	return Design{
 		Study: Study{Lengths: []time.Duration{10 * time.Millisecond, 25 * time.Millisecond}, Rounds: 3,
 			Measured: 50 * time.Millisecond, Seed: 1},
 		Experiments: 4, Compare: d, PlannedRounds: 8,
@@ -107,24 +114,24 @@ func calibrationDesign() CalibrationDesign {
 
 // uneven arms have answers of ¼ ms in the mean of all processes; the spread of
 // a process is that of each arm, so that of their log-ratio is √2 times as much.
-func uneven(name string, spread float64) Arm {
+func uneven(name string, spread float64) trial.Arm {
 	random := rand.New(rand.NewPCG(uint64(name[0]), 1))
-	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+	return trial.Arm{Name: name, Start: func(context.Context, trial.Setup) (*trial.Live, error) {
 		d := time.Duration(1e6 * math.Exp(spread*random.NormFloat64()) / 4)
-		return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
+		return &trial.Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
 			time.Sleep(d)
 			return load.Outcome{}, nil
 		})}, nil
 	}}
 }
 
-func calibrateInBubble(t *testing.T, d CalibrationDesign, arms ...Arm) *Calibration {
+func calibrateInBubble(t *testing.T, d Design, arms ...trial.Arm) *Calibration {
 	t.Helper()
 	var c *Calibration
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		last := 0.0
-		c, err = Calibrate(t.Context(), arms, load.Plan{VUs: 1}, d, func(p Progress) {
+		c, err = Run(t.Context(), arms, load.Plan{VUs: 1}, d, func(p trial.Progress) {
 			if p.Done < last || p.Done > 1 {
 				t.Errorf("progress goes from %v to %v", last, p.Done)
 			}
@@ -140,7 +147,7 @@ func calibrateInBubble(t *testing.T, d CalibrationDesign, arms ...Arm) *Calibrat
 // The spread of processes is found, and with it what can be seen: 0.05·√2 =
 // 0.071 for a round, 48 rounds.
 func TestCalibrationFindsTheSpread(t *testing.T) {
-	d := calibrationDesign()
+	d := design()
 	d.Experiments = 8
 	c := calibrateInBubble(t, d, uneven("a", 0.05), uneven("b", 0.05))
 	if c.Alarms.Comparisons != 8 || c.Alarms.Invalid != 0 || c.Alarms.Alarms > 2 || c.Interrupted || c.Elapsed <= 0 {
@@ -172,9 +179,9 @@ func TestCalibrationFindsTheSpread(t *testing.T) {
 
 // An arm that is not equal raises an alarm in every comparison.
 func TestCalibrationCountsAlarms(t *testing.T) {
-	d := calibrationDesign()
+	d := design()
 	d.Study.Lengths = d.Study.Lengths[1:]
-	c := calibrateInBubble(t, d, uneven("a", 0.01), sleeping("b", 350*time.Microsecond))
+	c := calibrateInBubble(t, d, uneven("a", 0.01), trialtest.Sleeping("b", 350*time.Microsecond))
 	if c.Lengths != nil || c.Design.Block != 25*time.Millisecond || c.Design.Pairs != 2 {
 		t.Errorf("one length was studied: %+v, %+v", c.Lengths, c.Design)
 	}
@@ -185,11 +192,11 @@ func TestCalibrationCountsAlarms(t *testing.T) {
 
 // All verdicts are counted; INVALID comparisons are none of the rounds.
 func TestDeriveCalibration(t *testing.T) {
-	c := &Calibration{Design: design(), PlannedRounds: 8}
+	c := &Calibration{Design: comparison(), PlannedRounds: 8}
 	for _, verdict := range []stat.Verdict{stat.Faster, stat.Slower, stat.Equivalent, stat.Inconclusive, stat.Invalid} {
 		c.Comparisons = append(c.Comparisons,
-			Comparison{Metric: metric.Throughput, Primary: true, Verdict: verdict, RoundLogRatios: []float64{-0.01, 0.02}},
-			Comparison{Metric: "response_p50_ns", Verdict: verdict, RoundLogRatios: []float64{0, 0}})
+			trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: verdict, RoundLogRatios: []float64{-0.01, 0.02}},
+			trial.Comparison{Metric: "response_p50_ns", Verdict: verdict, RoundLogRatios: []float64{0, 0}})
 	}
 	c.Derive()
 	low, high := stat.Binomial(2, 4, 0.95)
@@ -230,8 +237,8 @@ func TestInterruptedCalibration(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.after)
 				defer cancel()
-				d := calibrationDesign()
-				c, err := Calibrate(ctx, []Arm{uneven("a", 0.02), uneven("b", 0.02)}, load.Plan{VUs: 1}, d, nil)
+				d := design()
+				c, err := Run(ctx, []trial.Arm{uneven("a", 0.02), uneven("b", 0.02)}, load.Plan{VUs: 1}, d, nil)
 				if !errors.Is(err, context.DeadlineExceeded) || c == nil || !c.Interrupted || c.Elapsed < tt.after {
 					t.Fatalf("%+v, %v", c, err)
 				}
@@ -245,7 +252,7 @@ func TestInterruptedCalibration(t *testing.T) {
 
 func TestCalibrationMistakesAllAtOnce(t *testing.T) {
 	ms := time.Millisecond
-	d := CalibrationDesign{Study: Study{Lengths: []time.Duration{ms, ms, time.Second}, Rounds: 1, Measured: 100 * ms, Warmup: -1}}
+	d := Design{Study: Study{Lengths: []time.Duration{ms, ms, time.Second}, Rounds: 1, Measured: 100 * ms, Warmup: -1}}
 	err := d.Validate()
 	for _, want := range []string{"rounds is 1; allowed: 2 to 1000", "Warmup is -1ns", "lengths is 1s", "lengths is 1ms, given twice",
 		"experiments is 0", "planned_rounds is 0", "rounds is 0; allowed: 1 to 1000"} {
@@ -253,7 +260,7 @@ func TestCalibrationMistakesAllAtOnce(t *testing.T) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}
 	}
-	if _, err := Calibrate(t.Context(), nil, load.Plan{VUs: 1}, d, nil); err == nil {
+	if _, err := Run(t.Context(), nil, load.Plan{VUs: 1}, d, nil); err == nil {
 		t.Error("an impossible design was run")
 	}
 	if _, err := (Study{Lengths: []time.Duration{ms}, Rounds: 2, Measured: ms}).Run(t.Context(), nil, load.Plan{VUs: 1}, nil); err == nil {

@@ -1,4 +1,4 @@
-package trial
+package search
 
 import (
 	"context"
@@ -13,17 +13,19 @@ import (
 	"contend/hist"
 	"contend/load"
 	"contend/pace"
+	"contend/trial"
+	"contend/trial/trialtest"
 )
 
-func searchDesign(objectives ...string) SearchDesign {
-	return SearchDesign{Objectives: objectives, Arrivals: ConstantArrivals, Precision: 0.05, MaxRate: 1e6,
+func design(objectives ...string) Design {
+	return Design{Objectives: objectives, Arrivals: Constant, Precision: 0.05, MaxRate: 1e6,
 		Attempt: 2 * time.Second, MaxAttempt: 20 * time.Second, Warmup: 500 * time.Millisecond, Seed: 1}
 }
 
 // simulated searches with attempts whose outcomes are drawn, and says how many
 // were needed. One VU alone comes to so many iterations per second.
-func simulated(d SearchDesign, alone float64, outcome func(rate float64) AttemptOutcome) *Search {
-	one := Cell{Result: &load.Result{
+func simulated(d Design, alone float64, outcome func(rate float64) Outcome) *Result {
+	one := trial.Cell{Result: &load.Result{
 		Duration: time.Second, Model: load.ClosedModel,
 		Concurrency: 1,
 		Counts: load.Counts{
@@ -34,7 +36,7 @@ func simulated(d SearchDesign, alone float64, outcome func(rate float64) Attempt
 	for _, h := range []*hist.Histogram{one.Response, one.Service} {
 		h.RecordN(time.Millisecond, one.Completed)
 	}
-	s := &Search{Design: d, Alone: &one}
+	s := &Result{Design: d, Alone: &one}
 	for {
 		next := s.next()
 		if next.rate == 0 {
@@ -46,10 +48,10 @@ func simulated(d SearchDesign, alone float64, outcome func(rate float64) Attempt
 	}
 }
 
-func upTo(capacity float64, beyond AttemptOutcome) func(float64) AttemptOutcome {
-	return func(rate float64) AttemptOutcome {
+func upTo(capacity float64, beyond Outcome) func(float64) Outcome {
+	return func(rate float64) Outcome {
 		if rate <= capacity {
-			return AttemptHeld
+			return Held
 		}
 		return beyond
 	}
@@ -59,23 +61,23 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
 		alone, capacity float64
-		beyond          AttemptOutcome
+		beyond          Outcome
 		objectives      []string
-		verdict         SearchVerdict
+		verdict         Verdict
 		most            int // attempts
 	}{
 		// from 500: 500, 1000, … 8000 are 5 attempts; 4 to halve ln 2 below ln 1.05; 2 and 1 to confirm
-		{"found", 1000, 7000, AttemptMissed, nil, RateFound, 13},
-		{"the generator's limit", 1000, 7000, AttemptDoubted, nil, RateAtLeast, 13},
-		{"no limit", 1000, math.Inf(1), AttemptMissed, nil, RateAtLeast, 16},
+		{"found", 1000, 7000, Missed, nil, RateFound, 13},
+		{"the generator's limit", 1000, 7000, Doubted, nil, RateAtLeast, 13},
+		{"no limit", 1000, math.Inf(1), Missed, nil, RateAtLeast, 16},
 		// p99 in 20 s needs 500/s: the lowest rate that can be judged
-		{"below the lowest rate", 1000, 10, AttemptMissed, []string{"response_p99_ns < 20ms"}, RateInvalid, 3},
-		{"below any rate", 1000, 1, AttemptMissed, nil, RateMissed, 8},
-		{"below what the generator can do", 1000, 1, AttemptDoubted, nil, RateInvalid, 8},
+		{"below the lowest rate", 1000, 10, Missed, []string{"response_p99_ns < 20ms"}, RateInvalid, 3},
+		{"below any rate", 1000, 1, Missed, nil, RateMissed, 8},
+		{"below what the generator can do", 1000, 1, Doubted, nil, RateInvalid, 8},
 		// 100 answers in 20 s: 5/s
-		{"slower than one VU alone", 1000, 60, AttemptMissed, nil, RateFound, 15},
+		{"slower than one VU alone", 1000, 60, Missed, nil, RateFound, 15},
 	} {
-		s := simulated(searchDesign(tt.objectives...), tt.alone, upTo(tt.capacity, tt.beyond))
+		s := simulated(design(tt.objectives...), tt.alone, upTo(tt.capacity, tt.beyond))
 		if s.Verdict != tt.verdict || len(s.Attempts) > tt.most {
 			t.Errorf("%s: %s after %d attempts (%v to %v)", tt.name, s.Verdict, len(s.Attempts), s.HeldPerSec, s.MissedPerSec)
 		}
@@ -97,12 +99,12 @@ func TestSearchCopesWithNoise(t *testing.T) {
 	near, settled, attempts := 0, 0, 0
 	for range searches {
 		capacity := math.Exp(math.Log(50) + 6*random.Float64())
-		s := simulated(searchDesign(), 1000, func(rate float64) AttemptOutcome {
+		s := simulated(design(), 1000, func(rate float64) Outcome {
 			chance := (1.1 - rate/capacity) / 0.2
 			if random.Float64() > chance || random.Float64() < 0.05 {
-				return AttemptMissed
+				return Missed
 			}
-			return AttemptHeld
+			return Held
 		})
 		attempts += len(s.Attempts)
 		if s.Verdict == RateFound {
@@ -124,7 +126,7 @@ func TestSearchOverAServer(t *testing.T) {
 		name      string
 		objective string
 		vus       int
-		verdict   SearchVerdict
+		verdict   Verdict
 		low, high float64 // the rate found
 		reason    string
 	}{
@@ -136,7 +138,7 @@ func TestSearchOverAServer(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			lanes := make(chan struct{}, 4)
-			server := funcArm("s", func(ctx context.Context) (load.Outcome, error) {
+			server := trialtest.Arm("s", func(ctx context.Context) (load.Outcome, error) {
 				select {
 				case lanes <- struct{}{}:
 				case <-ctx.Done():
@@ -146,12 +148,12 @@ func TestSearchOverAServer(t *testing.T) {
 				<-lanes
 				return load.Outcome{}, nil
 			})
-			d := searchDesign()
+			d := design()
 			if tt.objective != "" {
-				d = searchDesign(tt.objective)
+				d = design(tt.objective)
 			}
 			d.VUs = tt.vus
-			s, err := FindRate(t.Context(), server, load.Plan{Timer: pace.Runtime, Timeout: time.Second}, d, nil)
+			s, err := Rate(t.Context(), server, load.Plan{Timer: pace.Runtime, Timeout: time.Second}, d, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +172,7 @@ func TestInterruptedSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		s, err := FindRate(ctx, sleeping("s", 10*time.Millisecond), load.Plan{Timer: pace.Runtime}, searchDesign(), nil)
+		s, err := Rate(ctx, trialtest.Sleeping("s", 10*time.Millisecond), load.Plan{Timer: pace.Runtime}, design(), nil)
 		if err == nil || s.Verdict != RateUnsettled || len(s.Attempts) != 3 || s.HeldPerSec != 200 {
 			t.Errorf("%v; %s after %d attempts, held %v", err, s.Verdict, len(s.Attempts), s.HeldPerSec)
 		}
@@ -178,19 +180,19 @@ func TestInterruptedSearch(t *testing.T) {
 }
 
 func TestSearchMistakesAllAtOnce(t *testing.T) {
-	err := SearchDesign{VUs: -1, Warmup: -1, Objectives: []string{"speed < 3", "throughput_per_s > 3", "a.errors < 3", "nonsense"}}.Validate()
+	err := Design{VUs: -1, Warmup: -1, Objectives: []string{"speed < 3", "throughput_per_s > 3", "a.errors < 3", "nonsense"}}.Validate()
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 10 {
 		t.Errorf("%d mistakes, want 10: four objectives, arrivals, vus, precision, max_rate, attempt, warmup\n%v", len(lines), err)
 	}
-	if err := searchDesign("response_p99_ns <= 20ms", "errors == 0").Validate(); err != nil {
+	if err := design("response_p99_ns <= 20ms", "errors == 0").Validate(); err != nil {
 		t.Error(err)
 	}
 }
 
 // 100 answers beyond p99 are 10,000 in all: 20 s at 500/s.
 func TestAttemptsAreLongEnough(t *testing.T) {
-	s := simulated(searchDesign("response_p99_ns < 1s"), 100, upTo(0, AttemptMissed))
+	s := simulated(design("response_p99_ns < 1s"), 100, upTo(0, Missed))
 	for rate, want := range map[float64]time.Duration{500: 20 * time.Second, 1000: 10 * time.Second, 1e6: 2 * time.Second, 10: 20 * time.Second} {
 		if got := s.length(rate); got != want {
 			t.Errorf("at %v/s: %v, want %v", rate, got, want)

@@ -1,4 +1,6 @@
-package trial
+// Package calibrate compares equal arms again and again: how long blocks should
+// be, how often a verdict is wrong, and how small a difference can be seen.
+package calibrate
 
 import (
 	"cmp"
@@ -15,18 +17,19 @@ import (
 	"contend/probe"
 	"contend/setting"
 	"contend/stat"
+	"contend/trial"
 )
 
-// A CalibrationDesign says how a machine is calibrated. All fields must be set,
+// A Design says how a machine is calibrated. All fields must be set,
 // except where said otherwise.
-type CalibrationDesign struct {
+type Design struct {
 	// Study chooses the length of the blocks. With a single length there is none.
 	Study Study
 	// Experiments is the number of A/A comparisons.
 	Experiments int `flag:"experiments" default:"10" min:"1" max:"1000" words:"*number* of comparisons of equal servers"`
 	// Compare is the design of each of them. Its Block and Pairs are not used:
 	// they follow from the study.
-	Compare Design
+	Compare trial.Design
 	// PlannedRounds is the number of rounds of the comparisons to come, for which
 	// the smallest visible differences are computed.
 	PlannedRounds int `json:"planned_rounds" default:"10" min:"1"`
@@ -37,7 +40,7 @@ type CalibrationDesign struct {
 const MaxPooled = 1000
 
 // Validate returns every mistake of the design at once.
-func (d CalibrationDesign) Validate() error {
+func (d Design) Validate() error {
 	errs := []error{d.Study.Validate(), setting.Check(d)}
 	if most := MaxPooled / max(1, d.Compare.Rounds); d.Experiments > most {
 		errs = append(errs, setting.At(&d, &d.Experiments).OutOf(d.Experiments, fmt.Sprintf("1 to %d, %d rounds in all of them", most, MaxPooled)))
@@ -53,12 +56,12 @@ type Calibration struct {
 	// Lengths are those of the study; none if the length was given.
 	Lengths []Length `json:"lengths,omitempty"`
 	// Design is that of each A/A comparison.
-	Design Design `json:"design"`
+	Design trial.Design `json:"design"`
 	// PlannedRounds is the number of rounds for which Visible is computed.
 	PlannedRounds int `json:"planned_rounds"`
 	// Comparisons are those of all A/A experiments, in the order in which they ran:
 	// the data. They are left out where the calibration is only quoted.
-	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Comparisons []trial.Comparison `json:"comparisons,omitempty"`
 	// Alarms and Visible follow from Comparisons.
 	Alarms  Alarms    `json:"false_alarms"`
 	Visible []Visible `json:"visible,omitempty"`
@@ -100,7 +103,7 @@ type Visible struct {
 // finds with a chance of 90 % if this is its primary metric (stat.Smallest);
 // +Inf when so few rounds find none.
 func (v Visible) In(rounds int, confidence float64) float64 {
-	return stat.Smallest(v.Spread, rounds, confidence, power)
+	return stat.Smallest(v.Spread, rounds, confidence, trial.Power)
 }
 
 // A ProbeRange is the lowest and highest of what probes took.
@@ -117,11 +120,11 @@ type DurationRange struct {
 	High time.Duration `json:"high"`
 }
 
-// Calibrate compares two equal arms by the plan again and again. Whatever they
+// Run compares two equal arms by the plan again and again. Whatever they
 // seem to differ in is the machine's doing, or chance. On an error, and when ctx
 // is done, the calibration so far is returned with it, and is nil before the
 // first round.
-func Calibrate(ctx context.Context, arms []Arm, plan load.Plan, d CalibrationDesign, observe func(Progress)) (*Calibration, error) {
+func Run(ctx context.Context, arms []trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Calibration, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -141,14 +144,14 @@ func Calibrate(ctx context.Context, arms []Arm, plan load.Plan, d CalibrationDes
 			return c, err
 		}
 	}
-	c.Design.Pairs = PairsIn(d.Study.Measured, c.Design.Block)
+	c.Design.Pairs = trial.PairsIn(d.Study.Measured, c.Design.Block)
 	err := c.compare(ctx, equals{arms, plan, d.Experiments}, portion(observe, d.studyShare(), 1))
 	c.Interrupted = err != nil
 	return c, err
 }
 
 // studyShare is the part of the measured time that the study takes.
-func (d CalibrationDesign) studyShare() float64 {
+func (d Design) studyShare() float64 {
 	study := float64(d.Study.Rounds * len(d.Study.Lengths))
 	if len(d.Study.Lengths) == 1 {
 		study = 0
@@ -157,11 +160,11 @@ func (d CalibrationDesign) studyShare() float64 {
 }
 
 // portion makes the progress of a part that of the whole.
-func portion(observe func(Progress), from, to float64) func(Progress) {
+func portion(observe func(trial.Progress), from, to float64) func(trial.Progress) {
 	if observe == nil {
 		return nil
 	}
-	return func(p Progress) {
+	return func(p trial.Progress) {
 		p.Done = from + p.Done*(to-from)
 		observe(p)
 	}
@@ -169,19 +172,19 @@ func portion(observe func(Progress), from, to float64) func(Progress) {
 
 // equals are equal arms, and how often they are compared.
 type equals struct {
-	arms        []Arm
+	arms        []trial.Arm
 	plan        load.Plan
 	experiments int
 }
 
-func (c *Calibration) compare(ctx context.Context, e equals, observe func(Progress)) error {
+func (c *Calibration) compare(ctx context.Context, e equals, observe func(trial.Progress)) error {
 	random := rand.New(rand.NewPCG(c.Design.Seed, 5))
 	var probes []probe.Sample
 	defer func() { c.Machine = rangeOf(probes); c.Derive() }()
 	for n := range e.experiments {
-		var tell func(Progress)
+		var tell func(trial.Progress)
 		if observe != nil {
-			tell = func(p Progress) {
+			tell = func(p trial.Progress) {
 				p.Done = (float64(n) + p.Done) / float64(e.experiments)
 				p.Label = fmt.Sprintf("A/A comparison %d of %d, %s", n+1, e.experiments, p.Label)
 				observe(p)
@@ -189,7 +192,7 @@ func (c *Calibration) compare(ctx context.Context, e equals, observe func(Progre
 		}
 		design := c.Design
 		design.Seed = random.Uint64()
-		trials, err := Compare(ctx, e.arms, e.plan, design, tell)
+		trials, err := trial.Compare(ctx, e.arms, e.plan, design, tell)
 		if trials != nil {
 			for _, p := range trials.Probes {
 				probes = append(probes, p.Sample)

@@ -1,4 +1,4 @@
-package trial
+package search
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"contend/finding"
+	"contend/trial"
 )
 
 // A Step is what an attempt is for.
@@ -50,7 +51,7 @@ func (t tally) lead() int {
 }
 
 // tallies returns the rates that were tried, in ascending order.
-func (s *Search) tallies() []tally {
+func (s *Result) tallies() []tally {
 	var list []tally
 	for _, p := range s.Attempts {
 		i := slices.IndexFunc(list, func(t tally) bool { return t.rate == p.RatePerSec })
@@ -59,9 +60,9 @@ func (s *Search) tallies() []tally {
 			list = append(list, tally{rate: p.RatePerSec})
 		}
 		switch p.Outcome {
-		case AttemptHeld:
+		case Held:
 			list[i].held++
-		case AttemptMissed:
+		case Missed:
 			list[i].missed++
 		default:
 			list[i].doubted++
@@ -93,7 +94,7 @@ type move struct {
 }
 
 // next decides the next attempt from the attempts so far alone.
-func (s *Search) next() move {
+func (s *Result) next() move {
 	list := s.tallies()
 	low, high := bracket(list)
 	to := func(rate float64, step Step) move { return move{rate, step, low.rate, high.rate} }
@@ -137,12 +138,12 @@ func contradicted(list []tally, low, high tally) float64 {
 }
 
 // lowest is the lowest rate at which an attempt of MaxAttempt has enough answers.
-func (s *Search) lowest() float64 {
+func (s *Result) lowest() float64 {
 	return min(fourDigits(s.Design.samples()/s.Design.MaxAttempt.Seconds()), s.Design.MaxRate)
 }
 
 // first is half the rate that one VU alone comes to.
-func (s *Search) first() float64 {
+func (s *Result) first() float64 {
 	return min(max(fourDigits(float64(s.Alone.Completed)/s.Alone.Duration.Seconds()/2), s.lowest()), s.Design.MaxRate)
 }
 
@@ -156,14 +157,14 @@ func fourDigits(rate float64) float64 {
 }
 
 // Derive computes the outcome of every attempt and what follows from them.
-func (s *Search) Derive() {
+func (s *Result) Derive() {
 	if s.Alone != nil {
 		s.Alone.Derive()
 	}
 	for i := range s.Attempts {
 		p := &s.Attempts[i]
 		p.Derive()
-		p.Outcome, p.Reason = AttemptDoubted, nil
+		p.Outcome, p.Reason = Doubted, nil
 		if s.Alone != nil {
 			p.Outcome, p.Reason = s.judge(p.Cell)
 		}
@@ -174,24 +175,24 @@ func (s *Search) Derive() {
 		s.Reason = s.why(high)
 	}
 	s.Verdict = s.verdict(low, high)
-	var held []Cell
+	var held []trial.Cell
 	for _, p := range s.Attempts {
-		if p.RatePerSec == low.rate && p.Outcome == AttemptHeld {
+		if p.RatePerSec == low.rate && p.Outcome == Held {
 			held = append(held, p.Cell)
 		}
 	}
 	if len(held) > 0 {
-		found := MergeCells(held)
+		found := trial.MergeCells(held)
 		s.Found = &found
 	}
 }
 
 // why returns the reason of the last attempt at a rate that did not hold: of the
 // generator, if it was that more often.
-func (s *Search) why(t tally) *finding.Warning {
-	outcome := AttemptMissed
+func (s *Result) why(t tally) *finding.Warning {
+	outcome := Missed
 	if t.doubted > t.missed {
-		outcome = AttemptDoubted
+		outcome = Doubted
 	}
 	for _, p := range slices.Backward(s.Attempts) {
 		if p.RatePerSec == t.rate && p.Outcome == outcome {
@@ -202,7 +203,7 @@ func (s *Search) why(t tally) *finding.Warning {
 }
 
 // verdict may replace the reason.
-func (s *Search) verdict(low, high tally) SearchVerdict {
+func (s *Result) verdict(low, high tally) Verdict {
 	reason := func(kind finding.Kind, format string, args ...any) {
 		s.Reason = kind.Refusal(format, args...)
 	}
