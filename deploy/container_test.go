@@ -16,6 +16,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"contend/internal/testenv"
 )
 
 // maxImage is the size that the image must not exceed, in bytes.
@@ -326,7 +328,7 @@ func TestDockerignore(t *testing.T) {
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
-		t.Skipf("git ls-files: %v", err)
+		testenv.Missing(t, fmt.Errorf("git ls-files: %w", err))
 	}
 	var patterns []string
 	for line := range strings.Lines(readFile(t, root, ".dockerignore")) {

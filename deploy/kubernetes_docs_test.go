@@ -58,7 +58,11 @@ func TestKubernetesOwnOverlay(t *testing.T) {
 func TestKubernetesCommands(t *testing.T) {
 	t.Parallel()
 	text := documentation(t)
-	for _, m := range regexp.MustCompile(`(?:-k|-f|cd) (deploy/\S+)`).FindAllStringSubmatch(text, -1) {
+	folders := regexp.MustCompile(`(?:-k|-f|cd) (deploy/\S+)`).FindAllStringSubmatch(text, -1)
+	if len(folders) < 5 {
+		t.Errorf("found only %q", folders)
+	}
+	for _, m := range folders {
 		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
 			t.Errorf("%s: %v", m[0], err)
 		}

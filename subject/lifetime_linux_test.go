@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"contend/internal/testenv"
 )
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
@@ -47,11 +49,10 @@ func gone(pid int) bool {
 // holds waits until a condition holds.
 func holds(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if condition() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("never %s", what)
 }

@@ -2,7 +2,9 @@ package counter
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -94,6 +96,9 @@ func httpOnly() Config { return Config{HTTPAddr: "127.0.0.1:0"} }
 func grpcOnly(design string) Config { return Config{GRPCAddr: "127.0.0.1:0", Guard: design} }
 
 // dial opens a plain connection that is closed at the end of the test.
+// isEnd tells whether a connection has ended, which one on which nothing comes has not.
+func isEnd(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) }
+
 func dial(t testing.TB, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr.String())
