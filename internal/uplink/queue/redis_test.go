@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"flag"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,10 @@ import (
 	"contend/internal/uplink/message"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8") // these tests wait for Redis more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for what must happen; a busy machine is slow.
 const patience = 60 * time.Second

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // rueidis sleeps before it refreshes its view of a cluster, whether closed or not.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8") // these tests wait for Redis more than they compute
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
