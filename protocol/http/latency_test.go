@@ -70,7 +70,7 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 					mu.Unlock()
 				})
 				late := lateness()
-				r := run(t, Config{URL: url}, load.Plan{VUs: 20, Duration: 1500 * time.Millisecond, Timeout: 10 * time.Second})
+				r := run(t, Config{URL: url}, load.Plan{VUs: 20, Duration: 800 * time.Millisecond, Timeout: 10 * time.Second})
 				allowed := floor + 2*late()
 				mu.Lock()
 				defer mu.Unlock()
@@ -89,29 +89,29 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 	}
 }
 
-// A server that stands still for 0.6 s of 3 s at 200/s: a fifth of the arrivals
-// wait, from 0.6 s down to nothing, so the mean is ½ · 0.6 s ÷ 5 = 60 ms and p99 is
-// 0.6 s · (1 − 5 · 1 %) = 570 ms, whatever the number of VUs.
+// A server that stands still for 0.3 s of 1.5 s at 400/s: a fifth of the arrivals
+// wait, from 0.3 s down to nothing, so the mean is ½ · 0.3 s ÷ 5 = 30 ms and p99 is
+// 0.3 s · (1 − 5 · 1 %) = 285 ms, whatever the number of VUs.
 func TestBothEnginesShowAFrozenServer(t *testing.T) {
 	t.Parallel()
 	overBothEngines(t, func(t *testing.T, run runner) {
 		t.Parallel()
 		began := sync.OnceValue(time.Now)
 		url := "http://" + serveOn(t, "tcp", "127.0.0.1:0", func(nethttp.ResponseWriter, *nethttp.Request) {
-			if at := time.Since(began()); at >= time.Second && at < 1600*time.Millisecond {
-				time.Sleep(1600*time.Millisecond - at)
+			if at := time.Since(began()); at >= 500*time.Millisecond && at < 800*time.Millisecond {
+				time.Sleep(800*time.Millisecond - at)
 			}
 		})
 		late := lateness()
-		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: pace.Constant(200), Duration: 3 * time.Second, Timeout: 10 * time.Second})
+		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: pace.Constant(400), Duration: 1500 * time.Millisecond, Timeout: 10 * time.Second})
 		allowed := floor + 2*late()
-		if lost := 600 - r.Completed; lost > int64(200*allowed.Seconds()) {
+		if lost := 600 - r.Completed; lost > int64(400*allowed.Seconds()) {
 			t.Errorf("completed %d of 600, dropped %d", r.Completed, r.Dropped)
 		}
 		for what, is := range map[string][2]time.Duration{
-			"mean": {r.Response.Mean(), 60 * time.Millisecond},
-			"p90":  {r.Response.Quantile(0.90), 300 * time.Millisecond},
-			"p99":  {r.Response.Quantile(0.99), 570 * time.Millisecond},
+			"mean": {r.Response.Mean(), 30 * time.Millisecond},
+			"p90":  {r.Response.Quantile(0.90), 150 * time.Millisecond},
+			"p99":  {r.Response.Quantile(0.99), 285 * time.Millisecond},
 		} {
 			closeTo(t, what, is[0], is[1], is[1]/10+allowed)
 		}
