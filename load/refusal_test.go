@@ -184,6 +184,27 @@ func TestCPUFindings(t *testing.T) {
 	}
 }
 
+// The figures in the words: of 1.2 + 0.8 s the server's are 40 %; the generator's 1.8 s
+// are 97 % of 2 − 0.15, the server's 0.15 s 75 % of 2 − 1.8; and 1.6 s are 94 % of
+// 2 − 0.3. Others used 2 − 1.4 of 2 s.
+func TestCPUFindingsText(t *testing.T) {
+	tests := []struct {
+		change func(*Result)
+		want   string // of the only finding, or the last
+	}{
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.8 }, "40 % was the server's, so a change of the server's cost shows in the throughput at 40 %"},
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.8, 0.15 }, "97 % of the CPU it could get and the server only 75 %"},
+		{func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.6 }, "94 % of the CPU it could get"},
+		{crowdedBy(0.7, 0.7, 2), "other programs used 30 %"},
+	}
+	for _, tt := range tests {
+		found := healthy(tt.change).cpuFindings()
+		if len(found) == 0 || !strings.Contains(found[len(found)-1].Text, tt.want) {
+			t.Errorf("found %v, want %q", found, tt.want)
+		}
+	}
+}
+
 func TestBothBusyIsAFinding(t *testing.T) {
 	r := healthy(func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.8 })
 	found := r.Warnings
