@@ -91,7 +91,7 @@ func (h *Histogram) refine(doc document) error {
 		return fmt.Errorf("count is %d, but hdr holds %d", doc.Count, h.Count())
 	}
 	if doc.Saturated < h.saturated || doc.Saturated > doc.Count {
-		return fmt.Errorf("saturated is %d, want %d to %d", doc.Saturated, h.saturated, doc.Count)
+		return fmt.Errorf("saturated is %d; allowed: %d to %d", doc.Saturated, h.saturated, doc.Count)
 	}
 	h.saturated = doc.Saturated
 	if doc.Count == 0 {
@@ -154,7 +154,7 @@ func decode(encoded string) (*Histogram, error) {
 // the header asks for, up to 50 MB of counts; 3 digits limit that to 0.5 MB.
 func checkHeader(encoded string) error {
 	if len(encoded) > maxEncoded {
-		return fmt.Errorf("%d bytes long, at most %d are allowed", len(encoded), maxEncoded)
+		return fmt.Errorf("%d bytes long; allowed: up to %d", len(encoded), maxEncoded)
 	}
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -176,7 +176,7 @@ func checkHeader(encoded string) error {
 		return fmt.Errorf("truncated in its header: %w", err)
 	}
 	if header.Digits < 0 || header.Digits > digits {
-		return fmt.Errorf("%d significant digits, at most %d are allowed", header.Digits, digits)
+		return fmt.Errorf("%d significant digits; allowed: up to %d", header.Digits, digits)
 	}
 	return nil
 }

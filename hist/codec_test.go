@@ -119,13 +119,13 @@ func TestDamagedJSONIsAnError(t *testing.T) {
 		"saturated is -1":     replace(`"hdr"`, `"saturated":-1,"hdr"`),
 		"truncated before":    []byte(`{"count":1}`),
 		"base64":              hdrDocument("?"),
-		"at most 1048576":     hdrDocument(strings.Repeat("A", 1<<20+1)),
+		"allowed: up to 1048576":     hdrDocument(strings.Repeat("A", 1<<20+1)),
 		"zlib":                hdrDocument(base64.StdEncoding.EncodeToString(make([]byte, 60))),
 		"5 significant digit": hdrDocument(pack(5, 1, math.MaxInt64, nil)),
 		"too large for 3":     hdrDocument(pack(3, math.MaxInt64, math.MaxInt64, nil)),
 		"exceeds the maximum": hdrDocument(pack(3, 1, 2, make([]byte, 1<<20))),
 		"overflows counts":    hdrDocument(pack(3, 1, 2, []byte{1, 1, 0xff, 0xff, 0xff, 0x7f, 2})),
-		"want 1 to 1":         hdrDocument(pack(0, int64(2*time.Hour), math.MaxInt64, []byte{0, 2})),
+		"allowed: 1 to 1":         hdrDocument(pack(0, int64(2*time.Hour), math.MaxInt64, []byte{0, 2})),
 	} {
 		h := record(7)
 		err := h.UnmarshalJSON(data)

@@ -142,9 +142,9 @@ func TestDamagedLogIsAnError(t *testing.T) {
 		"1,1,1\n":                          "line 1: 3 fields",
 		"# a comment\n\nnonsense\n":        "line 3: 1 fields",
 		"x,1,1," + hdr + "\n":              `parsing "x"`,
-		"1,NaN,1," + hdr + "\n":            `time "NaN"`,
-		"-1,1,1," + hdr + "\n":             `time "-1"`,
-		"1e300,1,1," + hdr + "\n":          `time "1e300"`,
+		"1,NaN,1," + hdr + "\n":            `time is "NaN"`,
+		"-1,1,1," + hdr + "\n":             `time is "-1"`,
+		"1e300,1,1," + hdr + "\n":          `time is "1e300"`,
 		"#[StartTime: soon]\n":             `parsing "soon]"`,
 		"1,1,1," + hdr[:len(hdr)/2] + "\n": "line 1",
 		"Tag=a\n":                          "1 fields",
@@ -166,8 +166,8 @@ func TestWriteLogRefuses(t *testing.T) {
 	for want, spoil := range map[string]func(*hist.Interval){
 		`tag "a,b"`:  func(i *hist.Interval) { i.Tag = "a,b" },
 		`tag " "`:    func(i *hist.Interval) { i.Tag = " " },
-		"start 0001": func(i *hist.Interval) { i.Start = time.Time{} },
-		"length -1s": func(i *hist.Interval) { i.Length = -time.Second },
+		"start is 0001": func(i *hist.Interval) { i.Start = time.Time{} },
+		"length is -1s": func(i *hist.Interval) { i.Length = -time.Second },
 	} {
 		bad := good
 		spoil(&bad)

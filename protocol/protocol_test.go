@@ -74,7 +74,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		`3:1 http: is "4"; allowed: 1.1, 2, 3`,
 		`2:1 proto: does not apply to http, https, http+unix; allowed: with grpc, grpcs`,
 		`6:1 wieght: is not known`,
-		`5:2 checks[1]: is wrong: check: "bdy exists", position 1: "bdy" is not one of`,
+		`5:2 checks[1]: is wrong: check: "bdy exists", position 1: subject is "bdy"; allowed:`,
 	}
 	var got []string
 	for _, m := range setting.Mistakes(target.Validate()) {

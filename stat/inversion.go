@@ -48,3 +48,12 @@ func (v inversion) depth(level float64) int {
 func (v inversion) interval(depth int) (low, high, confidence float64) {
 	return v.ratios[depth-1], v.ratios[len(v.ratios)-depth], 1 - 2*v.tail[depth-1]
 }
+
+// effect is what the test and its inversion say about so many rounds, without warnings.
+func (v inversion) effect(rounds int, confidence float64) Effect {
+	e := Effect{Ratio: v.median(), P: v.p(), Level: 1 - confidence, Rounds: rounds}
+	if depth := v.depth(e.Level); depth > 0 {
+		e.Low, e.High, e.Confidence = v.interval(depth)
+	}
+	return e
+}

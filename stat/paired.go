@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -70,17 +71,11 @@ func (e Effect) Bounded() bool { return e.Confidence > 0 }
 // An error means that the input is not a set of log-ratios (none, more than 2000, not
 // finite, beyond ±350) or that confidence is out of range.
 func Paired(logRatios []float64, confidence float64) (Effect, error) {
-	if err := checkLogRatios(logRatios); err != nil {
+	if err := errors.Join(checkLogRatios(logRatios), checkConfidence(confidence)); err != nil {
 		return Effect{}, err
 	}
-	if err := checkConfidence(confidence); err != nil {
-		return Effect{}, err
-	}
-	w := newWalsh(logRatios)
-	e := Effect{Ratio: w.median(), P: w.p(), Level: 1 - confidence, Rounds: len(logRatios)}
-	if depth := w.depth(e.Level); depth > 0 {
-		e.Low, e.High, e.Confidence = w.interval(depth)
-	} else {
+	e := newWalsh(logRatios).effect(len(logRatios), confidence)
+	if !e.Bounded() {
 		e.Warnings = append(e.Warnings, tooFewRounds(e.Rounds, confidence))
 	}
 	if e.Rounds > 1 && slices.Min(logRatios) == slices.Max(logRatios) {
@@ -105,14 +100,16 @@ func tooFewRounds(have int, confidence float64) finding.Warning {
 		have, 100*confidence, fewestRounds(1-confidence))
 }
 
-func checkLogRatios(logRatios []float64) error {
-	if n := len(logRatios); n == 0 || n > maxRounds {
-		return fmt.Errorf("stat: have %d rounds, want 1 to %d", n, maxRounds)
+func checkLogRatios(logRatios []float64) error { return checkLogs("log-ratio", logRatios, maxLogRatio) }
+
+// checkLogs refuses what are no logarithms, one for each round.
+func checkLogs(what string, logs []float64, most float64) error {
+	if n := len(logs); n == 0 || n > maxRounds {
+		return fmt.Errorf("stat: have %d rounds with a %s; allowed: 1 to %d", n, what, maxRounds)
 	}
-	for i, x := range logRatios {
-		if math.IsNaN(x) || math.Abs(x) > maxLogRatio {
-			return fmt.Errorf("stat: log-ratio of round %d is %g, want a number from %d to %d",
-				i+1, x, -maxLogRatio, maxLogRatio)
+	for i, x := range logs {
+		if math.IsNaN(x) || math.Abs(x) > most {
+			return fmt.Errorf("stat: %s of round %d is %g; allowed: %g to %g", what, i+1, x, -most, most)
 		}
 	}
 	return nil
@@ -120,7 +117,7 @@ func checkLogRatios(logRatios []float64) error {
 
 func checkConfidence(confidence float64) error {
 	if !(confidence > 0 && confidence < 1) {
-		return fmt.Errorf("stat: confidence is %g, want more than 0 and less than 1 (for example 0.95)", confidence)
+		return fmt.Errorf("stat: confidence is %g; allowed: above 0, below 1 (for example 0.95)", confidence)
 	}
 	return nil
 }

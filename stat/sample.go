@@ -22,11 +22,11 @@ type Sample struct {
 // NewSample copies the values. It refuses an empty set and values that are not finite.
 func NewSample(values []float64) (Sample, error) {
 	if len(values) == 0 {
-		return Sample{}, fmt.Errorf("stat: sample is empty, want at least one value")
+		return Sample{}, fmt.Errorf("stat: sample is empty; at least one value is needed")
 	}
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Sample{}, fmt.Errorf("stat: value %d of the sample is %g, want a finite number", i+1, v)
+			return Sample{}, fmt.Errorf("stat: value %d of the sample is %g; allowed: finite numbers", i+1, v)
 		}
 	}
 	sorted := slices.Clone(values)
@@ -68,7 +68,7 @@ func (s Sample) Summary(confidence float64) (Summary, error) {
 	}
 	n := len(s.sorted)
 	if n == 0 {
-		return Summary{}, fmt.Errorf("stat: sample is empty, want at least one value")
+		return Summary{}, fmt.Errorf("stat: sample is empty; at least one value is needed")
 	}
 	sum := Summary{N: n, Median: medianOf(s.sorted), Min: s.sorted[0], Max: s.sorted[n-1]}
 	sum.Mean, sum.SD = meanSD(s.sorted)

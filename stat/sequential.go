@@ -158,15 +158,15 @@ func (p *paths) reject(k, statistic int, budget float64) (largest, alarms int) {
 
 func checkLooks(looks []int, level float64) error {
 	if !(level >= 0.001 && level <= 0.5) {
-		return fmt.Errorf("stat: level is %g, want 0.001 to 0.5", level)
+		return fmt.Errorf("stat: level is %g; allowed: 0.001 to 0.5", level)
 	}
 	if len(looks) == 0 {
-		return fmt.Errorf("stat: there is no look, want at least one")
+		return fmt.Errorf("stat: there is no look; at least one is needed")
 	}
 	previous := 0
 	for _, n := range looks {
 		if n <= previous || n > maxRounds {
-			return fmt.Errorf("stat: looks are at %v rounds, want increasing numbers from 1 to %d", looks, maxRounds)
+			return fmt.Errorf("stat: looks are at %v rounds; allowed: increasing numbers from 1 to %d", looks, maxRounds)
 		}
 		previous = n
 	}

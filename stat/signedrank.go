@@ -61,9 +61,14 @@ func Center(logRatios []float64) float64 {
 // entry is an exact binary fraction.
 func signedRankTail(n int) []float64 {
 	if n > exactRounds {
-		return normalTail(n)
+		return normalSignedRankTail(n)
 	}
 	return exactTail(n)
+}
+
+func normalSignedRankTail(n int) []float64 {
+	ranks := float64(n)
+	return normalTail(n*(n+1)/4+1, ranks*(ranks+1)/4, ranks*(ranks+1)*(2*ranks+1)/24)
 }
 
 func exactTail(n int) []float64 {
@@ -83,14 +88,12 @@ func exactTail(n int) []float64 {
 	return tail
 }
 
-// normalTail uses the mean and variance of W and a continuity correction.
-func normalTail(n int) []float64 {
-	tail := make([]float64, n*(n+1)/4+1)
-	ranks := float64(n)
-	mean := ranks * (ranks + 1) / 4
-	sd := math.Sqrt(ranks * (ranks + 1) * (2*ranks + 1) / 24)
+// normalTail approximates size entries of a distribution of whole numbers by the
+// normal one, with a continuity correction.
+func normalTail(size int, mean, variance float64) []float64 {
+	tail := make([]float64, size)
 	for w := range tail {
-		tail[w] = distuv.UnitNormal.CDF((float64(w) + 0.5 - mean) / sd)
+		tail[w] = distuv.UnitNormal.CDF((float64(w) + 0.5 - mean) / math.Sqrt(variance))
 	}
 	return tail
 }

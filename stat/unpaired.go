@@ -1,11 +1,9 @@
 package stat
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"contend/finding"
 )
@@ -46,20 +44,12 @@ const (
 // An error means that the input is not logarithms (none, more than 2000, not finite,
 // beyond ±175) or that confidence is out of range.
 func Unpaired(baseline, candidate []float64, confidence float64) (Effect, error) {
-	if err := checkLogs("baseline", baseline); err != nil {
+	if err := errors.Join(checkLogs("logarithm of the baseline", baseline, maxLogValue),
+		checkLogs("logarithm of the candidate", candidate, maxLogValue), checkConfidence(confidence)); err != nil {
 		return Effect{}, err
 	}
-	if err := checkLogs("candidate", candidate); err != nil {
-		return Effect{}, err
-	}
-	if err := checkConfidence(confidence); err != nil {
-		return Effect{}, err
-	}
-	v := newDifferences(baseline, candidate)
-	e := Effect{Ratio: v.median(), P: v.p(), Level: 1 - confidence, Rounds: min(len(baseline), len(candidate))}
-	if depth := v.depth(e.Level); depth > 0 {
-		e.Low, e.High, e.Confidence = v.interval(depth)
-	} else {
+	e := newDifferences(baseline, candidate).effect(min(len(baseline), len(candidate)), confidence)
+	if !e.Bounded() {
 		e.Warnings = append(e.Warnings, finding.TooFewRounds.Warning("%d and %d rounds cannot support an interval at %.4g %% confidence: at least %d of each are needed",
 			len(baseline), len(candidate), 100*confidence, fewestUnpaired(e.Level)))
 	}
@@ -118,15 +108,9 @@ func exactRankSumTail(m, n int) []float64 {
 	return tail
 }
 
-// normalRankSumTail uses the mean and variance of U and a continuity correction.
 func normalRankSumTail(m, n int) []float64 {
-	tail := make([]float64, m*n/2+1)
-	mean := float64(m*n) / 2
-	sd := math.Sqrt(float64(m*n) * float64(m+n+1) / 12)
-	for u := range tail {
-		tail[u] = distuv.UnitNormal.CDF((float64(u) + 0.5 - mean) / sd)
-	}
-	return tail
+	pairs := float64(m * n)
+	return normalTail(m*n/2+1, pairs/2, pairs*float64(m+n+1)/12)
 }
 
 // fewestUnpaired is the least number of rounds of each arm that can reject at the
@@ -138,19 +122,6 @@ func fewestUnpaired(level float64) int {
 		ways *= 2 * float64(2*n-1) / float64(n)
 	}
 	return n
-}
-
-func checkLogs(name string, logs []float64) error {
-	if n := len(logs); n == 0 || n > maxRounds {
-		return fmt.Errorf("stat: %s has %d rounds, want 1 to %d", name, n, maxRounds)
-	}
-	for i, x := range logs {
-		if math.IsNaN(x) || math.Abs(x) > maxLogValue {
-			return fmt.Errorf("stat: logarithm of round %d of the %s is %g, want a number from %d to %d",
-				i+1, name, x, -maxLogValue, maxLogValue)
-		}
-	}
-	return nil
 }
 
 func identical(values []float64) bool { return slices.Min(values) == slices.Max(values) }

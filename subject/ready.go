@@ -64,7 +64,7 @@ func (r Ready) validate(names []string) error {
 		return nil
 	}
 	if !strings.HasPrefix(r.HTTP, "/") && !strings.HasPrefix(r.HTTP, "http://") {
-		return fmt.Errorf("ready http %q: must begin with / or http://", r.HTTP)
+		return fmt.Errorf("ready http is %q; allowed: /PATH, http://…", r.HTTP)
 	}
 	asked, err := addressNames([]string{r.url()})
 	if err != nil {

@@ -134,7 +134,7 @@ func TestStartFails(t *testing.T) {
 			[]string{"unknown placeholder {{adr}}, {{addr.}}, allowed: {{addr}}", "{{port.NAME}}"}},
 		{"tcp of nothing", with(role("hang"), Ready{TCP: true}), []string{"ready tcp: no address"}},
 		{"http of nothing", with(role("serve", "{{addr.a}}"), Ready{HTTP: "/"}), []string{`address "" is not handed over`}},
-		{"http scheme", with(role("hang"), Ready{HTTP: "health"}), []string{`"health"`, "/ or http://"}},
+		{"http scheme", with(role("hang"), Ready{HTTP: "health"}), []string{`"health"`, "/PATH, http://"}},
 		{"log pattern", with(role("hang"), Ready{Log: "("}), []string{`ready log "("`, "missing closing )"}},
 	}
 	for _, test := range tests {

@@ -92,7 +92,7 @@ func (s *scanner) subject(c *check, word string, at int) error {
 		c.subject = jsonValue
 		return s.path(c)
 	default:
-		return s.fail(at, "%q is not one of status, size, header, body, json", word)
+		return s.fail(at, "subject is %q; allowed: status, size, header, body, json", word)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *scanner) operator(c *check) error {
 	c.operator = operator(word)
 	allowed := c.subject.operators()
 	if !slices.Contains(allowed, c.operator) {
-		return s.fail(at, "%q is not one of %s", word, strings.Trim(fmt.Sprint(allowed), "[]"))
+		return s.fail(at, "operator is %q; allowed: %s", word, strings.Trim(fmt.Sprint(allowed), "[]"))
 	}
 	return nil
 }

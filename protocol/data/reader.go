@@ -91,7 +91,7 @@ func (r *reader) csvMistake(err error) bool {
 
 func (r *reader) header(names []string) {
 	if len(names) > MaxColumns {
-		r.mistake(1, "names %d columns, more than %d", len(names), MaxColumns)
+		r.mistake(1, "names %d columns; allowed: up to %d", len(names), MaxColumns)
 		return
 	}
 	for i, name := range names {

@@ -77,7 +77,7 @@ func ParseRows(name string, content []byte) (*Rows, error) {
 	case ending == ".jsonl" || ending == ".ndjson":
 		r.jsonl(content)
 	default:
-		return nil, fmt.Errorf("data: %s: ending %q is not one of .csv, .jsonl, .ndjson", name, ending)
+		return nil, fmt.Errorf("data: %s: ending is %q; allowed: .csv, .jsonl, .ndjson", name, ending)
 	}
 	if r.mistakes == nil && len(r.rows.lines) == 0 {
 		r.mistakes = []error{fmt.Errorf("data: %s has no rows", name)}

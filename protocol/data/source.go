@@ -74,10 +74,10 @@ type Source struct {
 func (s *Source) Validate() error {
 	var errs []error
 	if s.Order < Sequential || s.Order > Random {
-		errs = append(errs, fmt.Errorf("data: order %d is not one of %s", int(s.Order), strings.Join(orders(), ", ")))
+		errs = append(errs, fmt.Errorf("data: order is %d; allowed: %s", int(s.Order), strings.Join(orders(), ", ")))
 	}
 	if s.Order == PerVU && s.Rows != nil && (s.VUs < 1 || s.VUs > s.Rows.Len()) {
-		errs = append(errs, fmt.Errorf("data: order per-vu with %d VUs and %d rows in %s: allowed are 1 to %d VUs, "+
+		errs = append(errs, fmt.Errorf("data: order per-vu with %d VUs and %d rows in %s; allowed: 1 to %d VUs, "+
 			"so that no two use the same row", s.VUs, s.Rows.Len(), s.Rows.name, s.Rows.Len()))
 	}
 	return errors.Join(errs...)
@@ -87,7 +87,7 @@ func (s *Source) Validate() error {
 // concurrently. The fields must be valid; of PerVU, vu must be below VUs.
 func (s *Source) Cursor(vu int) (*Cursor, error) {
 	if vu < 0 || s.Rows != nil && s.Order == PerVU && vu >= s.VUs {
-		return nil, fmt.Errorf("data: VU %d is not in 0 to %d", vu, s.VUs-1)
+		return nil, fmt.Errorf("data: VU is %d; allowed: 0 to %d", vu, s.VUs-1)
 	}
 	return &Cursor{
 		source:    s,

@@ -96,7 +96,7 @@ func (c Config) call(m method) (call, error) {
 	requests, err := m.encode(c.Data)
 	errs := []error{err}
 	if c.Stream == PerVU && kind != bidirectional {
-		errs = append(errs, fmt.Errorf("a stream per VU: the method is %v: want a bidirectional stream", kind))
+		errs = append(errs, fmt.Errorf("a stream per VU: the method is %v; allowed: a bidirectional stream", kind))
 	}
 	if c.Messages > 0 && kind == unary {
 		errs = append(errs, fmt.Errorf("messages %d: the method is unary", c.Messages))

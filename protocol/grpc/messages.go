@@ -20,7 +20,7 @@ func (m method) encode(data []byte) ([]*request, error) {
 		return nil, fmt.Errorf("data for %s: %w", m.Input().FullName(), err)
 	}
 	if len(texts) > 1 && !m.kind().clientStreams() {
-		return nil, fmt.Errorf("data for %s: %d messages, but the method is %v: want one", m.Input().FullName(), len(texts), m.kind())
+		return nil, fmt.Errorf("data for %s: %d messages, but the method is %v; allowed: 1", m.Input().FullName(), len(texts), m.kind())
 	}
 	var requests []*request
 	for i, text := range texts {
@@ -83,7 +83,7 @@ func splitMessages(data []byte, arrays bool) ([]json.RawMessage, error) {
 		messages = append(messages, list...)
 	}
 	if len(messages) == 0 {
-		return nil, errors.New("an empty array: want at least one message")
+		return nil, errors.New("an empty array; at least one message is needed")
 	}
 	return messages, nil
 }

@@ -23,7 +23,7 @@ func checkMetadata(values map[string][]string) error {
 		}
 		for i, value := range list {
 			if at := strings.IndexFunc(value, notPrintable); at >= 0 {
-				mistakes = append(mistakes, fmt.Errorf("metadata %s: value %d has %q at byte %d: want printable ASCII (or a key that ends in -bin)",
+				mistakes = append(mistakes, fmt.Errorf("metadata %s: value %d has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)",
 					key, i+1, []rune(value[at:])[0], at))
 			}
 		}
@@ -34,7 +34,7 @@ func checkMetadata(values map[string][]string) error {
 func checkKey(key string) error {
 	switch {
 	case key == "" || strings.ContainsFunc(key, notInKey):
-		return fmt.Errorf("metadata key %q: want lower-case letters, digits, '-', '_' and '.'", key)
+		return fmt.Errorf("metadata key is %q; allowed: lower-case letters, digits, '-', '_' and '.'", key)
 	case strings.HasPrefix(key, "grpc-"):
 		return fmt.Errorf("metadata key %q: the prefix grpc- is reserved", key)
 	case slices.Contains([]string{"content-type", "te", "user-agent"}, key):

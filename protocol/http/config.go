@@ -125,7 +125,7 @@ func (c Config) checkWays(o origin) error {
 		errs = append(errs, fmt.Errorf("http: LocalAddress %q is not an IP address", c.LocalAddress))
 	}
 	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
-		errs = append(errs, fmt.Errorf("http: SocketBuffer %d is not in 0 to %d bytes", c.SocketBuffer, maxSocketBuffer))
+		errs = append(errs, fmt.Errorf("http: SocketBuffer is %d bytes; allowed: 0 to %d", c.SocketBuffer, maxSocketBuffer))
 	}
 	return errors.Join(errs...)
 }
@@ -151,7 +151,7 @@ func (c Config) checkHTTP2() error {
 		}
 	}
 	if c.Connections < 0 {
-		errs = append(errs, fmt.Errorf("http: Connections %d is not in 0 and more", c.Connections))
+		errs = append(errs, fmt.Errorf("http: Connections is %d; allowed: 0 and more", c.Connections))
 	}
 	return errors.Join(errs...)
 }
@@ -173,7 +173,7 @@ func (c Config) checkStatuses() error {
 	var errs []error
 	for _, status := range c.ExpectStatus {
 		if status < 100 || status > 999 {
-			errs = append(errs, fmt.Errorf("http: ExpectStatus %d is not in 100 to 999", status))
+			errs = append(errs, fmt.Errorf("http: ExpectStatus is %d; allowed: 100 to 999", status))
 		}
 	}
 	return errors.Join(errs...)

@@ -29,11 +29,11 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		`header name "A b" is not a token`,
 		`header X holds a line break`,
 		`Header Transfer-Encoding: "chunked" is not possible`,
-		`ExpectStatus 99 is not in 100 to 999`,
-		`ExpectStatus 1000 is not`,
+		`ExpectStatus is 99; allowed: 100 to 999`,
+		`ExpectStatus is 1000`,
 		`Proxy "proxy" is not host:port`,
 		`LocalAddress "localhost" is not an IP address`,
-		`SocketBuffer -1 is not in 0 to`,
+		`SocketBuffer is -1 bytes; allowed: 0 to`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\ndoes not say %s", err, want)
@@ -62,9 +62,9 @@ func TestNewRefuses(t *testing.T) {
 		"Proxy does not apply":      {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
 		"SocketBuffer does not":     {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
 		"TLS.Certificate and":       {URL: "https://host/", TLS: wire.TLS{Certificate: []byte("no")}},
-		"TLS.MaxVersion 0x0999":     {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
+		"TLS.MaxVersion is 0x0999":     {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
 		"1.3 is above":              {URL: "https://host/", TLS: wire.TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
-		"TLS.CipherSuites: TLS_AES": {URL: "https://host/", TLS: wire.TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
+		"TLS.CipherSuites has TLS_AES": {URL: "https://host/", TLS: wire.TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
 	} {
 		_, err := New(c)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -144,7 +144,7 @@ func (c Config) checkRequests() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("http: "+format, args...)) }
 	if len(c.Requests) > maxRequests {
-		wrong("%d Requests, allowed are %d", len(c.Requests), maxRequests)
+		wrong("%d Requests; allowed: up to %d", len(c.Requests), maxRequests)
 	}
 	if c.SameLength && len(c.Requests) > 1 {
 		wrong("SameLength compares with the first answer, but there are several Requests")
@@ -159,7 +159,7 @@ func (c Config) checkRequests() error {
 		}
 		names[r.Name] = true
 		if r.Weight < 0 || r.Weight > maxWeight {
-			wrong("request %q: Weight %d is not in 0 to %d", r.Name, r.Weight, maxWeight)
+			wrong("request %q: Weight is %d; allowed: 0 to %d", r.Name, r.Weight, maxWeight)
 		}
 	}
 	return errors.Join(errs...)

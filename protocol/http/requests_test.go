@@ -295,11 +295,11 @@ func TestNewRefusesRequests(t *testing.T) {
 	for want, c := range map[string]Config{
 		`request 2 has no Name`:            {Requests: []Request{{Name: "a"}, {}}},
 		`request "a": Name is given twice`: {Requests: []Request{{Name: "a"}, {Name: "a"}}},
-		`Weight 1001 is not in 0 to 1000`:  {Requests: []Request{{Name: "a", Weight: 1001}}},
+		`Weight is 1001; allowed: 0 to 1000`:  {Requests: []Request{{Name: "a", Weight: 1001}}},
 		`request "a": http: Method "G T"`:  {Requests: []Request{{Name: "a", Method: "G T"}}},
 		`request "b": http: header name`:   {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
 		`Path "x" does not begin`:          {Requests: []Request{{Name: "a", Path: "x"}}},
-		`101 Requests, allowed are 100`:    {Requests: make([]Request, 101)},
+		`101 Requests; allowed: up to 100`:    {Requests: make([]Request, 101)},
 		`SameLength compares`:              {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
 		`check: "colour == red"`:           {Checks: []string{"colour == red"}},
 		`"b"`:                              {Data: source, Body: []byte("{{b}}")},

@@ -58,7 +58,7 @@ func (c *Config) Validate() error {
 		wrong(&c.Length, "is set beside until: give one of them")
 	}
 	if len(c.Until) > c.MaxMessage {
-		wrong(&c.Until, "has %d bytes, but an answer at most %d", len(c.Until), c.MaxMessage)
+		wrong(&c.Until, "has %d bytes; allowed: up to the %d of an answer", len(c.Until), c.MaxMessage)
 	}
 	return errors.Join(errs...)
 }

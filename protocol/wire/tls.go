@@ -96,7 +96,7 @@ func (t TLS) checkVersions() error {
 	var errs []error
 	for name, version := range map[string]uint16{"MinVersion": t.MinVersion, "MaxVersion": t.MaxVersion} {
 		if version != 0 && (version < tls.VersionTLS10 || version > tls.VersionTLS13) {
-			errs = append(errs, fmt.Errorf("TLS.%s %#04x is not TLS 1.0 to 1.3", name, version))
+			errs = append(errs, fmt.Errorf("TLS.%s is %#04x; allowed: TLS 1.0 to 1.3", name, version))
 		}
 	}
 	if t.MaxVersion != 0 && t.MinVersion > t.MaxVersion {
@@ -114,7 +114,7 @@ func (t TLS) checkSuites() error {
 	var errs []error
 	for _, id := range t.CipherSuites {
 		if !known[id] {
-			errs = append(errs, fmt.Errorf("TLS.CipherSuites: %s is not one of crypto/tls up to TLS 1.2",
+			errs = append(errs, fmt.Errorf("TLS.CipherSuites has %s; allowed: those of crypto/tls up to TLS 1.2",
 				tls.CipherSuiteName(id)))
 		}
 	}

@@ -68,7 +68,7 @@ func (c *IntakeConfig) fill(embedded bool) error {
 		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
 	}
 	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 {
-		errs = append(errs, fmt.Errorf("batch %d, idle %s, lease %s, in flight %d: all must be positive",
+		errs = append(errs, fmt.Errorf("batch is %d, idle %s, lease %s, in flight %d; allowed: above 0",
 			c.Batch, c.Idle, c.Lease, c.InFlight))
 	}
 	return errors.Join(errs...)
