@@ -164,8 +164,8 @@ func TestDamagedLogIsAnError(t *testing.T) {
 func TestWriteLogRefuses(t *testing.T) {
 	good := hist.Interval{Start: newYear, Length: time.Second, Histogram: record(1)}
 	for want, spoil := range map[string]func(*hist.Interval){
-		`tag "a,b"`:  func(i *hist.Interval) { i.Tag = "a,b" },
-		`tag " "`:    func(i *hist.Interval) { i.Tag = " " },
+		`tag "a,b"`:     func(i *hist.Interval) { i.Tag = "a,b" },
+		`tag " "`:       func(i *hist.Interval) { i.Tag = " " },
 		"start is 0001": func(i *hist.Interval) { i.Start = time.Time{} },
 		"length is -1s": func(i *hist.Interval) { i.Length = -time.Second },
 	} {

@@ -68,7 +68,7 @@ func TestSignedRankTailAtSixtyRounds(t *testing.T) {
 // the Edgeworth series is κ/24·|z³−3z|·φ(z) with excess kurtosis κ = −3.6/n = −0.018:
 // at most 0.00041 (z = 0.74), and below 0.00012 in the outer 5 % where verdicts are made.
 func TestNormalTailAgreesWithExactTail(t *testing.T) {
-	exact, normal := exactTail(exactRounds), normalTail(exactRounds)
+	exact, normal := exactTail(exactRounds), normalSignedRankTail(exactRounds)
 	for w := range exact {
 		tolerance := 5e-4
 		if exact[w] <= 0.05 {
@@ -78,7 +78,7 @@ func TestNormalTailAgreesWithExactTail(t *testing.T) {
 			t.Fatalf("P(W ≤ %d) is %g, approximated by %g", w, exact[w], normal[w])
 		}
 	}
-	if signedRankTail(exactRounds)[0] != exact[0] || signedRankTail(exactRounds + 1)[0] != normalTail(exactRounds + 1)[0] {
+	if signedRankTail(exactRounds)[0] != exact[0] || signedRankTail(exactRounds + 1)[0] != normalSignedRankTail(exactRounds + 1)[0] {
 		t.Error("counting does not end where it should")
 	}
 }

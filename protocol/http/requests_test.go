@@ -293,22 +293,22 @@ func TestBytesOutOfTemplatesAreWhatIsSent(t *testing.T) {
 func TestNewRefusesRequests(t *testing.T) {
 	source := &data.Source{Rows: rowsOf(t, "a\n1\n")}
 	for want, c := range map[string]Config{
-		`request 2 has no Name`:            {Requests: []Request{{Name: "a"}, {}}},
-		`request "a": Name is given twice`: {Requests: []Request{{Name: "a"}, {Name: "a"}}},
-		`Weight is 1001; allowed: 0 to 1000`:  {Requests: []Request{{Name: "a", Weight: 1001}}},
-		`request "a": http: Method "G T"`:  {Requests: []Request{{Name: "a", Method: "G T"}}},
-		`request "b": http: header name`:   {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
-		`Path "x" does not begin`:          {Requests: []Request{{Name: "a", Path: "x"}}},
-		`101 Requests; allowed: up to 100`:    {Requests: make([]Request, 101)},
-		`SameLength compares`:              {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
-		`check: "colour == red"`:           {Checks: []string{"colour == red"}},
-		`"b"`:                              {Data: source, Body: []byte("{{b}}")},
-		`Content-Length is counted`:        {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
-		`data: order per-vu`:               {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
-		`a Bearer token and a User`:        {Auth: wire.Auth{User: "me", Bearer: "secret"}},
-		`Auth.Bearer holds a space`:        {Auth: wire.Auth{Bearer: "secret secret"}},
-		`Auth.User holds a colon`:          {Auth: wire.Auth{User: "m:e", Password: "secret"}},
-		`Auth beside a Header`:             {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
+		`request 2 has no Name`:              {Requests: []Request{{Name: "a"}, {}}},
+		`request "a": Name is given twice`:   {Requests: []Request{{Name: "a"}, {Name: "a"}}},
+		`Weight is 1001; allowed: 0 to 1000`: {Requests: []Request{{Name: "a", Weight: 1001}}},
+		`request "a": http: Method "G T"`:    {Requests: []Request{{Name: "a", Method: "G T"}}},
+		`request "b": http: header name`:     {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
+		`Path "x" does not begin`:            {Requests: []Request{{Name: "a", Path: "x"}}},
+		`101 Requests; allowed: up to 100`:   {Requests: make([]Request, 101)},
+		`SameLength compares`:                {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
+		`check: "colour == red"`:             {Checks: []string{"colour == red"}},
+		`"b"`:                                {Data: source, Body: []byte("{{b}}")},
+		`Content-Length is counted`:          {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
+		`data: order per-vu`:                 {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
+		`a Bearer token and a User`:          {Auth: wire.Auth{User: "me", Bearer: "secret"}},
+		`Auth.Bearer holds a space`:          {Auth: wire.Auth{Bearer: "secret secret"}},
+		`Auth.User holds a colon`:            {Auth: wire.Auth{User: "m:e", Password: "secret"}},
+		`Auth beside a Header`:               {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)
