@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/report"
 )
 
@@ -50,7 +51,7 @@ func TestGolden(t *testing.T) {
 // What is written is read without a difference, and shown the same.
 func TestRoundTrip(t *testing.T) {
 	for name, d := range allDocuments() {
-		if raceEnabled && name == "comparison" {
+		if testenv.Race && name == "comparison" {
 			continue // 300 histograms of 34 000 buckets each; the package starts no goroutine
 		}
 		stored, text := written(t, d)

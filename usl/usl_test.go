@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/usl"
 	"pgregory.net/rapid"
 )
@@ -205,7 +206,7 @@ func TestPlateauIsNoPeak(t *testing.T) {
 // of 60 sweeps. bench/sweeps has the coverage over a thousand.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	sweeps := 60
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testenv.Race {
 		sweeps = 20
 	}
 	m := usl.Model{Alpha: 0.03, Beta: 0.0001, Gamma: 100}

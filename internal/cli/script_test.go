@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("WINDOW", window.String())
+			e.Setenv("ITEMS_WINDOW", itemsWindow().String())
 			e.Setenv("GORACE", goRace)
 			if cpus, err := probe.CPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))
@@ -72,8 +73,16 @@ func TestScripts(t *testing.T) {
 }
 
 // window is long enough for an iteration to begin in it where other programs take
-// most of the machine, and for one of a pipeline, which moves many items.
+// most of the machine.
 const window = 500 * time.Millisecond
+
+// itemsWindow is as much for an iteration of 100,000 items.
+func itemsWindow() time.Duration {
+	if testenv.Race {
+		return 4 * window
+	}
+	return window
+}
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)

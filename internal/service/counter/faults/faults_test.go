@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contend/guard/guardtest"
+	"contend/internal/testenv"
 )
 
 const combining = "redis-combining"
@@ -15,7 +16,7 @@ const combining = "redis-combining"
 // and leaves others the processors while a fault lasts.
 func large(callers int) workload {
 	w := workload{callers: callers}
-	if raceEnabled {
+	if testenv.Race {
 		w.pause = 30 * time.Millisecond
 	}
 	return w

@@ -1,5 +1,0 @@
-//go:build race
-
-package hist_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package usl_test
-
-const raceEnabled = true
