@@ -288,7 +288,13 @@ func TestInterruptedTrialKeepsItsBlocks(t *testing.T) {
 		arm := sleeping("a", time.Millisecond)
 		counted := Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
 			live, err := arm.Start(ctx, s)
-			live.Stop = func(context.Context) error { stopped++; return nil }
+			live.Stop = func(ctx context.Context) error { // has time, though the trial has none
+				stopped++
+				if until, ok := ctx.Deadline(); ctx.Err() != nil || !ok || time.Until(until) > time.Minute {
+					t.Errorf("stopped with %v until %v", ctx.Err(), until)
+				}
+				return nil
+			}
 			return live, err
 		}}
 		trials, err := Compare(ctx, []Arm{counted, sleeping("b", time.Millisecond)}, load.Plan{VUs: 1}, design(), nil)
