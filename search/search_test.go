@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,48 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 		}
 		if tt.verdict == RateAtLeast && math.IsInf(tt.capacity, 1) && s.HeldPerSec != 1e6 {
 			t.Errorf("%s: %v", tt.name, s.HeldPerSec)
+		}
+	}
+}
+
+// One VU alone comes to 1000/s, so half of that is first; 100 answers in 20 s need 5/s.
+func TestNextAttempt(t *testing.T) {
+	type tried struct {
+		rate         float64
+		held, missed int
+	}
+	tests := []struct {
+		tried []tried
+		rate  float64
+		step  Step
+	}{
+		{nil, 500, Widen},
+		{[]tried{{500, 1, 0}}, 1000, Widen},
+		{[]tried{{600_000, 1, 0}}, 1e6, Widen}, // the highest
+		{[]tried{{500, 0, 1}}, 125, Widen},
+		{[]tried{{12, 0, 1}}, 5, Widen},                                    // the lowest
+		{[]tried{{8000, 1, 0}, {9000, 0, 1}}, 8485, Narrow},                // √(8000 · 9000) = 8485.3
+		{[]tried{{1000, 1, 0}, {1051, 0, 1}}, 1025, Narrow},                // √1,051,000 = 1025.2
+		{[]tried{{1000, 1, 0}, {1050, 0, 1}}, 1000, Confirm},               // 5 % apart is near enough
+		{[]tried{{1000, 2, 0}, {1050, 0, 1}}, 1000, Confirm},               // three are needed
+		{[]tried{{1000, 3, 0}, {1050, 0, 1}}, 1050, Confirm},               //
+		{[]tried{{1000, 3, 0}, {1050, 0, 2}}, 0, ""},                       // and two
+		{[]tried{{1000, 1, 1}, {1050, 0, 1}}, 1000, Confirm},               // contradicts itself
+		{[]tried{{1000, 1, 0}, {1050, 0, 1}, {1100, 1, 0}}, 1050, Confirm}, // 1100 contradicts 1050
+		{[]tried{{1e6, 2, 0}}, 1e6, Confirm},
+		{[]tried{{1e6, 3, 0}}, 0, ""},
+		{[]tried{{5, 0, 1}}, 5, Confirm},
+		{[]tried{{5, 0, 2}}, 0, ""},
+	}
+	for _, tt := range tests {
+		s := simulated(design(), 1000, upTo(0, Missed))
+		s.Attempts = nil
+		for _, at := range tt.tried {
+			s.Attempts = append(s.Attempts, slices.Repeat([]Attempt{{RatePerSec: at.rate, Outcome: Held}}, at.held)...)
+			s.Attempts = append(s.Attempts, slices.Repeat([]Attempt{{RatePerSec: at.rate, Outcome: Missed}}, at.missed)...)
+		}
+		if got := s.next(); got.rate != tt.rate || got.step != tt.step {
+			t.Errorf("after %v: %v %q, want %v %q", tt.tried, got.rate, got.step, tt.rate, tt.step)
 		}
 	}
 }

@@ -138,6 +138,27 @@ func TestApartEffect(t *testing.T) {
 	}
 }
 
+// What is said of two that were measured apart is said of each metric.
+func TestApartOfSeveralMetrics(t *testing.T) {
+	scattered := []int64{10000, 13000, 9000, 12000, 8000, 11000}
+	for _, vus := range []int{10, 11} {
+		a := apart(visits(10, scattered...), visits(vus, scattered...))
+		a.Metrics = []metric.Name{metric.Throughput, "response_p50_ns", "service_mean_ns"}
+		a.Derive()
+		if len(a.Comparisons) != 3 {
+			t.Fatalf("%d comparisons, want 3", len(a.Comparisons))
+		}
+		for _, c := range a.Comparisons {
+			if c.RoundsNeeded != 0 || len(c.Warnings) == 0 || !c.Warnings[0].Is(finding.NotInterleaved) {
+				t.Errorf("%s: %d rounds needed, warnings %v; want 0, not_interleaved first", c.Metric, c.RoundsNeeded, c.Warnings)
+			}
+			if unlike := vus != 10; c.Verdict != stat.Inconclusive || c.Reason.Is(finding.PlansDiffer) != unlike {
+				t.Errorf("%s, %d VUs: %s %v", c.Metric, vus, c.Verdict, c.Reason)
+			}
+		}
+	}
+}
+
 // Other machines decide nothing, and what only one side has is not compared.
 func TestApartEnvironmentsAndLevels(t *testing.T) {
 	six := []int64{10000, 10010, 10020, 9990, 9980, 10005}
