@@ -53,12 +53,16 @@ func (k Kind) In(list []Warning) bool {
 // table has the kinds in the order of their declaration.
 var table []Kind
 
-// kind adds a row to the table. {warns} and {refuses} in its words stand for the
-// thresholds.
+// kind adds a row to the table.
 func kind(k Kind) Kind {
+	table = append(table, k)
+	return k
+}
+
+// filled puts the thresholds in place of {warns} and {refuses} in the words.
+func (k Kind) filled() Kind {
 	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))
 	k.When, k.Advice = fill.Replace(k.When), fill.Replace(k.Advice)
-	table = append(table, k)
 	return k
 }
 
@@ -71,7 +75,13 @@ func threshold(x float64) string {
 }
 
 // Kinds returns the table, from what spoils a figure to what only qualifies it.
-func Kinds() []Kind { return slices.Clone(table) }
+func Kinds() []Kind {
+	kinds := make([]Kind, len(table))
+	for i, k := range table {
+		kinds[i] = k.filled()
+	}
+	return kinds
+}
 
 // Advice returns, without markup, what to do about a warning of this code; ""
 // for a code that is not in the table, as another version's may be.
@@ -80,5 +90,5 @@ func Advice(code string) string {
 	if i < 0 {
 		return ""
 	}
-	return strings.ReplaceAll(table[i].Advice, "`", "")
+	return strings.ReplaceAll(table[i].filled().Advice, "`", "")
 }

@@ -56,7 +56,7 @@ func interrupted() error {
 // Main runs the command that args name and returns the exit code. When ctx is
 // done, a command ends cleanly with its partial result.
 func Main(ctx context.Context, args []string, s Streams) int {
-	root := newRoot(s)
+	root := newRoot(s, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -83,10 +83,9 @@ func errorText(exit *exitError) string {
 }
 
 // commands is the table of commands.
-func commands() []func(*app) *cobra.Command {
-	return []func(*app) *cobra.Command{
-		newRun, newAB, newSweep, newCompare, newCalibrate, newLab, newGuard, newPipe, newServe, newHealth, newUplink, newReport, newExplain, newDiscard,
-	}
+var commands = map[string]func(*app) *cobra.Command{
+	"run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "discard": newDiscard,
 }
 
 // app is what the commands share.
@@ -98,7 +97,9 @@ type app struct {
 // indent begins the lines of examples.
 const indent = "  "
 
-func newRoot(s Streams) *cobra.Command {
+// newRoot has the one command that args begin with, or all of them where they begin
+// with none: to make the flags of all takes half of a start.
+func newRoot(s Streams, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",
@@ -115,8 +116,12 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	a := &app{Streams: s}
-	for _, command := range commands() {
-		root.AddCommand(command(a))
+	if len(args) > 0 && commands[args[0]] != nil {
+		root.AddCommand(commands[args[0]](a))
+	} else {
+		for _, command := range commands {
+			root.AddCommand(command(a))
+		}
 	}
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd()

@@ -30,7 +30,7 @@ func all(t *testing.T, f func(t *testing.T, cmd *cobra.Command)) {
 			}
 		}
 	}
-	visit(newRoot(Streams{io.Discard, io.Discard}))
+	visit(newRoot(Streams{io.Discard, io.Discard}, nil))
 }
 
 // Every command explains itself with examples that parse.
@@ -70,7 +70,7 @@ func parses(line string) error {
 	if len(words) == 0 || words[0] != "contend" {
 		return errors.New("does not begin with contend")
 	}
-	root := newRoot(Streams{io.Discard, io.Discard})
+	root := newRoot(Streams{io.Discard, io.Discard}, nil)
 	cmd, args, err := root.Find(words[1:])
 	if err != nil {
 		return err
