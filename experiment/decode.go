@@ -184,14 +184,14 @@ func (d *decoder) object(n ast.Node, into reflect.Value, path string) {
 
 func (d *decoder) unknown(key, path string, names []string) {
 	near := setting.Nearest(key, names)
-	text := "; " + oneOf(key, names)
+	text := oneOf(key, names)
 	if home, ok := d.homes[key]; ok {
 		if home = strings.TrimPrefix(home, "."); home == "" {
 			home = "at the top of the file"
 		} else {
 			home = "in " + home
 		}
-		text = ": it belongs " + home + "; here " + oneOf("", names)
+		text = " here, it belongs " + home + oneOf("", names)
 	}
 	d.cannotRead(d.place(path), path, "there is no such field%s", text)
 	if near != "" {

@@ -129,7 +129,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 		}
 		for _, arm := range x.Arms() {
 			if _, ok := p.Arms[arm]; !ok && !v.anyUnread("arms", "subjects") {
-				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "speaks of %q, no arm%s; %s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
+				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "speaks of %q, no arm%s%s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
 			}
 		}
 	}
@@ -196,5 +196,5 @@ func (v *validator) baseline(prefix string, asked setting.Values, p Part) {
 	if _, known := p.Arms[p.Baseline]; !ok || known || len(p.Arms) < 2 || p.Swept || v.anyUnread("arms", "subjects") {
 		return
 	}
-	v.addOnce(given.Path, "is %q, no arm%s; %s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
+	v.addOnce(given.Path, "is %q, no arm%s%s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
 }

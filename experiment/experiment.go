@@ -80,15 +80,18 @@ func (e *Experiment) Validate() error {
 	for _, p := range e.Parts {
 		errs = append(errs, p.checkSettings())
 		for _, name := range sortedKeys(p.Arms) {
-			if err := p.Arms[name].Target.Validate(); err != nil && !p.fromDocuments() {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			for _, m := range setting.Mistakes(p.Arms[name].Target.Validate()) {
+				if m.Owner = name; !p.fromDocuments() {
+					errs = append(errs, m)
+				}
 			}
 			s, ok := e.Subjects[p.Arms[name].Subject]
 			if !ok {
 				continue
 			}
-			for _, flaw := range s.flaws() {
-				errs = append(errs, fmt.Errorf("%s: %s", name, flaw.text))
+			for _, m := range s.flaws() {
+				m.Owner = name
+				errs = append(errs, m)
 			}
 			if s.isStarted() && !s.getsAddr() {
 				errs = append(errs, fmt.Errorf("%s: the command has neither {{addr}} nor {{port}}", name))

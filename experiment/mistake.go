@@ -11,11 +11,11 @@ import (
 	"contend/setting"
 )
 
-// A mistake is one thing that is wrong with a file.
-type mistake struct {
-	path string // of the field, such as parts[1].load.vus; "" is the file
-	text string // the value, what is allowed, a hint
-	at   setting.Place
+// mistakeAt is a mistake in the field at a path such as parts[1].load.vus; "" is the
+// file.
+func mistakeAt(path, format string, args ...any) *setting.Mistake {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	return &setting.Mistake{Setting: setting.Setting{Path: path}, Index: -1, Problem: text}
 }
 
 // mistakes collects what is wrong with a file, so that all of it is said at
@@ -24,7 +24,7 @@ type mistakes struct {
 	name string // of the text
 	// places says where the fields stand that the text gives.
 	places map[string]setting.Place
-	list   []mistake
+	list   []*setting.Mistake
 	// unread holds the paths, and the names, of fields whose values could not be
 	// read: nothing else is said of them, and they are not called missing.
 	unread, unreadNames map[string]bool
@@ -43,15 +43,21 @@ func (m *mistakes) add(path, format string, args ...any) {
 
 // addOnce notes a mistake unless the path has one.
 func (m *mistakes) addOnce(path, format string, args ...any) {
-	if !slices.ContainsFunc(m.list, func(found mistake) bool { return found.path == path }) {
+	if !slices.ContainsFunc(m.list, func(found *setting.Mistake) bool { return found.Path() == path }) {
 		m.add(path, format, args...)
 	}
 }
 
 func (m *mistakes) addAt(at setting.Place, path, format string, args ...any) {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
-	found := mistake{path: path, text: text, at: at}
-	if !slices.Contains(m.list, found) {
+	m.note(at, mistakeAt(path, format, args...))
+}
+
+// note adds a mistake unless it is there.
+func (m *mistakes) note(at setting.Place, found *setting.Mistake) {
+	found.At = at
+	if !slices.ContainsFunc(m.list, func(known *setting.Mistake) bool {
+		return known.At == at && known.Path() == found.Path() && known.Text() == found.Text()
+	}) {
 		m.list = append(m.list, found)
 	}
 }
@@ -104,20 +110,20 @@ func segments(path string) []string {
 
 // err returns the mistakes in the order of the text, one per line, or nil.
 func (m *mistakes) err() error {
-	slices.SortStableFunc(m.list, func(a, b mistake) int {
-		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
+	slices.SortStableFunc(m.list, func(a, b *setting.Mistake) int {
+		return cmp.Or(cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
 	})
 	errs := make([]error, len(m.list))
 	for i, found := range m.list {
-		subject := ""
+		subject := found.Path()
 		switch {
-		case found.path == "":
-		case strings.HasPrefix(found.text, "is ") || strings.HasPrefix(found.text, "has "):
-			subject = found.path + " "
+		case subject == "":
+		case strings.HasPrefix(found.Problem, "is ") || strings.HasPrefix(found.Problem, "has "):
+			subject += " "
 		default:
-			subject = found.path + ": "
+			subject += ": "
 		}
-		errs[i] = fmt.Errorf("%s:%d:%d: %s%s", m.name, found.at.Line, found.at.Column, subject, found.text)
+		errs[i] = fmt.Errorf("%s:%d:%d: %s%s", m.name, found.At.Line, found.At.Column, subject, found.Text())
 	}
 	return errors.Join(errs...)
 }
@@ -125,27 +131,16 @@ func (m *mistakes) err() error {
 // addSettings notes mistakes in settings of the field at path.
 func (m *mistakes) addSettings(path string, list []*setting.Mistake) {
 	for _, one := range list {
-		at, element := one.At, path
-		if one.Index >= 0 {
-			element = fmt.Sprintf("%s[%d]", path, one.Index)
-		}
-		if at.Line == 0 {
-			at = m.place(element)
-		}
-		m.addAt(at, element, "%s", one.Text())
+		one.Setting.Path, one.In = path, ""
+		m.note(cmp.Or(one.At, m.place(one.Path())), one)
 	}
 }
 
-// oneOf lists what is allowed and, where there is one, the likely meaning.
+// oneOf follows a problem: what is allowed and, where there is one, the likely
+// meaning.
 func oneOf(given string, allowed []string) string {
-	list := "allowed: " + strings.Join(allowed, ", ")
-	if len(allowed) == 0 {
-		list = "there are none"
-	}
-	if near := setting.Nearest(given, allowed); near != "" {
-		return fmt.Sprintf("%s (did you mean %q?)", list, near)
-	}
-	return list
+	m := setting.Mistake{Allowed: cmp.Or(strings.Join(allowed, ", "), "none"), Meant: setting.Nearest(given, allowed)}
+	return m.Text()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

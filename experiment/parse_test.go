@@ -110,7 +110,7 @@ func TestMistypedFileHasNoFalseAlarm(t *testing.T) {
 	newDecoder(m).decode(m.document(text), f)
 	f.validate(m)
 	for _, one := range m.list {
-		found[one.at.Line] = true
+		found[one.At.Line] = true
 	}
 	if !reflect.DeepEqual(found, marked) {
 		t.Errorf("mistakes were found on lines %v, they are on %v", found, marked)
@@ -141,8 +141,8 @@ func TestMistakesOfForm(t *testing.T) {
 		"twice in braces":  {orders + "profiles: {quick: {load: {vus: 1, vus: 2}}}\n", "profiles.quick.load.vus is given twice, first on line 10"},
 		"no value":         {orders + "analyses:\n", "analyses has no value"},
 		"unknown":          {orders + "analysis: little\n", `x.yaml:10:1: analysis: there is no such field; allowed: id, title`},
-		"elsewhere":        {orders + "duration: 1s\n", "x.yaml:10:1: duration: there is no such field: it belongs in load"},
-		"at the top":       {orders + "parts: [{analyses: [little]}]\n", "parts[0].analyses: there is no such field: it belongs at the top"},
+		"elsewhere":        {orders + "duration: 1s\n", "x.yaml:10:1: duration: there is no such field here, it belongs in load"},
+		"at the top":       {orders + "parts: [{analyses: [little]}]\n", "parts[0].analyses: there is no such field here, it belongs at the top"},
 		"mapping for list": {orders + "analyses: {a: b}\n", "x.yaml:10:12: analyses is a mapping; allowed: a list"},
 		"list for value":   {orders + "question: [why]\n", "x.yaml:10:11: question is a list; allowed: a single value"},
 		"value for object": {orders + "profiles: quick\n", "x.yaml:10:11: profiles is a single value; allowed: a mapping"},

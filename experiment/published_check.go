@@ -47,9 +47,9 @@ func (v *validator) publishedPart(path string, p Published) {
 	switch {
 	case slices.Contains(names, p.Part) || p.Part == "" && len(names) == 0 || v.anyUnread("parts"):
 	case p.Part == "":
-		v.missing(path, "the part that the figures belong to: %s", oneOf("", names))
+		v.missing(path, "the part that the figures belong to%s", oneOf("", names))
 	default:
-		v.add(path, "is %q; %s", p.Part, oneOf(p.Part, names))
+		v.add(path, "is %q%s", p.Part, oneOf(p.Part, names))
 	}
 }
 
@@ -62,7 +62,7 @@ func (v *validator) extra(path string, p Published) {
 		case isOurs(name):
 			v.add(at, "is %q, which can be a column without being named here", name)
 		case !slices.Contains(p.Columns, name):
-			v.add(at, "is %q; it must be one of the columns, %s", name, oneOf(name, p.Columns))
+			v.add(at, "is %q, none of the columns%s", name, oneOf(name, p.Columns))
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (v *validator) rowArm(path, arm string, p Published) {
 			return
 		}
 		if part.Name == p.Part && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
-			v.add(path, "is %q, no arm%s; %s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
+			v.add(path, "is %q, no arm%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}
 	}

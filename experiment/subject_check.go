@@ -8,10 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-// A flaw is a mistake in a subject: the field below it, "" for the whole.
-type flaw struct{ field, text string }
+	"contend/setting"
+)
 
 func (v *validator) subject(path, name string, s Subject) {
 	if !nameForm.MatchString(name) {
@@ -21,12 +20,12 @@ func (v *validator) subject(path, name string, s Subject) {
 		v.missing(path, "one of command, serve and url")
 	}
 	for _, f := range s.flaws() {
-		v.add(strings.TrimSuffix(path+"."+f.field, "."), "%s", f.text)
+		v.addSettings(strings.TrimSuffix(path+"."+f.Path(), "."), []*setting.Mistake{f})
 	}
 }
 
-// flaws returns what is wrong with the fields of a subject.
-func (s Subject) flaws() []flaw {
+// flaws returns what is wrong with the fields of a subject, by their paths below it.
+func (s Subject) flaws() []*setting.Mistake {
 	c := &subjectCheck{Subject: s}
 	c.kinds()
 	c.surroundings()
@@ -38,11 +37,11 @@ func (s Subject) flaws() []flaw {
 
 type subjectCheck struct {
 	Subject
-	found []flaw
+	found []*setting.Mistake
 }
 
 func (c *subjectCheck) add(field, format string, args ...any) {
-	c.found = append(c.found, flaw{field, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, mistakeAt(field, format, args...))
 }
 
 func (c *subjectCheck) kinds() {
@@ -66,7 +65,7 @@ func (c *subjectCheck) kinds() {
 		c.add("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
 	}
 	if systems := []string{"linux", "darwin", "windows"}; c.OS != "" && !slices.Contains(systems, c.OS) {
-		c.add("os", "is %q; %s", c.OS, oneOf(c.OS, systems))
+		c.add("os", "is %q%s", c.OS, oneOf(c.OS, systems))
 	}
 }
 

@@ -61,7 +61,7 @@ func (v *validator) head() {
 		v.missing("title", "what is compared, in a few words")
 	}
 	if f.Status != "" && f.Status != Planned {
-		v.add("status", "is %q; %s, or nothing for an experiment that runs", f.Status, oneOf(f.Status, []string{Planned}))
+		v.add("status", "is %q%s, or nothing for an experiment that runs", f.Status, oneOf(f.Status, []string{Planned}))
 	}
 }
 
@@ -94,7 +94,7 @@ func (v *validator) setup(prefix string, s Setup) {
 	}
 	for _, name := range sortedKeys(s.Profiles) {
 		if !slices.Contains(Profiles(), name) {
-			v.add(prefix+"profiles."+name, "there is no such profile; %s", oneOf(name, Profiles()))
+			v.add(prefix+"profiles."+name, "there is no such profile%s", oneOf(name, Profiles()))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (v *validator) arm(path, name string, a Arm) {
 		v.add(path, "the name is %q; %s", name, nameAllowed)
 	}
 	if _, ok := v.file.Subjects[a.Subject]; a.Subject != "" && !ok && !v.anyUnread("subjects") {
-		v.add(path+".subject", "is %q; %s", a.Subject, oneOf(a.Subject, sortedKeys(v.file.Subjects)))
+		v.add(path+".subject", "is %q%s", a.Subject, oneOf(a.Subject, sortedKeys(v.file.Subjects)))
 	}
 	if a.Guard != "" {
 		if err := knownGuard(a.Guard); err != nil {
@@ -131,7 +131,7 @@ func (v *validator) analyses() {
 		var err error
 		switch {
 		case !slices.Contains(known, name):
-			err = fmt.Errorf("is %q; %s", name, oneOf(name, known))
+			err = fmt.Errorf("is %q%s", name, oneOf(name, known))
 		case slices.Index(v.file.Analyses, name) < i:
 			err = fmt.Errorf("%q is given twice", name)
 		case v.file.Status == Planned || len(v.list) > 0:

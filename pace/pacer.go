@@ -56,7 +56,7 @@ func Parse(text string) (*Pacer, error) {
 		errs = append(errs, p.check(kind))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("pacer %q: %w", text, err)
+		return nil, fmt.Errorf("pacer: %w", err)
 	}
 	return p, nil
 }

@@ -19,6 +19,7 @@ import (
 	"contend/protocol/tcp"
 	"contend/protocol/wire"
 	"contend/protocol/ws"
+	"contend/setting"
 )
 
 // families are the schemes by the packages that open them. What a target can be
@@ -28,9 +29,12 @@ var families = []family{
 	of(grpc.Open, "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
 	of(ws.Open, "ws://host/path, wss://…", "ws", "wss"),
 	of(tcp.Open, "tcp://host:port", "tcp"),
-	of(guard.Open, "guard:DESIGN", "guard"),
-	of(pipe.Open, "pipe:RUNG", "pipe"),
-	{schemes: []string{"func"}, config: func() any { return new(function) }},
+	ofURL(guard.Parse, func(c guard.Config, _ wire.Surroundings) (*guard.Target, error) { return guard.New(c) }, "guard:DESIGN", "guard"),
+	ofURL(pipe.Parse, func(c pipe.Config, around wire.Surroundings) (*pipe.Target, error) {
+		c.Discard = around.Discard
+		return pipe.New(c)
+	}, "pipe:RUNG", "pipe"),
+	{schemes: []string{"func"}, config: func() any { return new(address) }},
 }
 
 // A family is one package's schemes.
@@ -47,9 +51,42 @@ func of[C any](open func(context.Context, C, wire.Surroundings) (load.Target, er
 	}}
 }
 
-// A function is a target of this program.
-type function struct {
-	URL string `json:"target" file:"url" flag:"-"`
+// ofURL is a family whose targets are described by their URL alone.
+func ofURL[C any, T load.Target](parse func(string) (C, error), open func(C, wire.Surroundings) (T, error), form, scheme string) family {
+	check := func(url string) error {
+		_, err := parse(url)
+		var errs []error
+		for _, m := range setting.Mistakes(err) {
+			m.Setting.Flag = "" // it stands in the URL
+			errs = append(errs, m)
+		}
+		return errors.Join(errs...)
+	}
+	return family{form, []string{scheme}, func() any { return &address{check: check} }, func(_ context.Context, config any, around wire.Surroundings) (load.Target, error) {
+		c, err := parse(config.(*address).URL)
+		if err != nil {
+			return nil, err
+		}
+		t, err := open(c, around)
+		if err != nil {
+			return nil, err // and no pointer that looks like a target
+		}
+		return t, nil
+	}}
+}
+
+// An address is all that a target is asked for.
+type address struct {
+	URL   string                 `json:"target" file:"url" flag:"-"`
+	check func(url string) error // nil: nothing to check
+}
+
+// Validate returns the mistakes in the URL.
+func (a *address) Validate() error {
+	if a.check == nil {
+		return nil
+	}
+	return a.check(a.URL)
 }
 
 // Schemes returns the schemes that a URL can have.

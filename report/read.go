@@ -152,7 +152,7 @@ func (d *Document) complete() error {
 		p.trials(fmt.Sprintf("trials[%d]", i), t.Trials)
 	}
 	if n := len(d.Sources); n != 0 && n != 2 {
-		p.add("sources", "are %d, allowed are 2 or none", n)
+		p.add("sources", "has %d entries; allowed: 0, 2", n)
 	}
 	for i, a := range d.Apart {
 		p.apart(fmt.Sprintf("apart[%d]", i), &a.Apart)
@@ -175,7 +175,7 @@ func (p *problems) search(path string, s search.Result) {
 	for i, a := range s.Attempts {
 		p.cell(fmt.Sprintf("%s.attempts[%d]", path, i), a.Cell)
 		if !(a.RatePerSec > 0) {
-			p.add(fmt.Sprintf("%s.attempts[%d].rate_per_s", path, i), "is %v, allowed is more than 0", a.RatePerSec)
+			p.add(fmt.Sprintf("%s.attempts[%d].rate_per_s", path, i), "is %v; allowed: more than 0", a.RatePerSec)
 		}
 	}
 }
@@ -226,10 +226,10 @@ func (p *problems) cell(path string, c trial.Cell) {
 		return
 	}
 	if c.Concurrency < 1 {
-		p.add(path+".concurrency", "is %d, allowed are 1 and more", c.Concurrency)
+		p.add(path+".concurrency", "is %d; allowed: 1 and more", c.Concurrency)
 	}
 	if c.Model != load.ClosedModel && c.Model != load.OpenModel {
-		p.add(path+".model", "is %q, allowed are %q and %q", c.Model, load.ClosedModel, load.OpenModel)
+		p.add(path+".model", "is %q; allowed: %s, %s", c.Model, load.ClosedModel, load.OpenModel)
 	}
 	for _, h := range []struct {
 		key   string

@@ -11,6 +11,9 @@ import (
 type Mistake struct {
 	// Setting is the one that it is about; its zero value speaks of none.
 	Setting Setting
+	// Owner is whose setting it is where several have one of their own, as in "A", an
+	// arm; "" for nobody's.
+	Owner string
 	// In is the path to the struct of the setting, as in "requests[1].", if that is
 	// an element of another.
 	In string
@@ -32,7 +35,7 @@ type Mistake struct {
 type Place struct{ Line, Column int }
 
 // Error calls the setting by its name.
-func (m *Mistake) Error() string { return m.called(m.In + m.Setting.Name) }
+func (m *Mistake) Error() string { return m.called(m.Owner, m.In+m.Setting.Name) }
 
 // Text is the mistake without a name: the problem, what is allowed and what was
 // probably meant.
@@ -55,7 +58,13 @@ func (m *Mistake) Path() string {
 	return m.In + m.Setting.Path
 }
 
-func (m *Mistake) called(name string) string { return strings.TrimSpace(name + " " + m.Text()) }
+func (m *Mistake) called(owner, name string) string {
+	text := strings.TrimSpace(name + " " + m.Text())
+	if owner != "" {
+		text = owner + ": " + text
+	}
+	return text
+}
 
 // Wrong is a mistake in the words of the caller, which follow the name.
 func (s Setting) Wrong(format string, args ...any) *Mistake {
@@ -105,19 +114,20 @@ func Mistakes(err error) []*Mistake {
 }
 
 // FlagErrors calls the settings in an error by their flags, one mistake a line
-// and each once, though two structs have it; what has no flag keeps its name.
+// and each once, though two structs have it; what has no flag keeps its name and
+// its owner.
 func FlagErrors(err error) error {
 	var errs []error
 	said := map[string]bool{}
 	for _, m := range Mistakes(err) {
-		name := m.Setting.Name
+		owner, name := m.Owner, m.Setting.Name
 		switch {
 		case m.In != "":
-			name = "--" + m.In + name
+			owner, name = "", "--"+m.In+name
 		case m.Setting.Flag != "":
-			name = "--" + m.Setting.Flag
+			owner, name = "", "--"+m.Setting.Flag
 		}
-		text := m.called(name)
+		text := m.called(owner, name)
 		if !said[text] {
 			errs = append(errs, errors.New(text))
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 )
 
 // FillURL fills the settings of the struct from a URL of the form
@@ -25,15 +24,13 @@ func FillURL(into any, scheme, text string) (name string, err error) {
 		given[flag] = Value{Texts: texts}
 	}
 	var errs []error
-	var known []string
 	for _, s := range Of(into) {
-		known = append(known, s.Flag)
 		if n := len(query[s.Flag]); n > 1 && !s.List() {
 			errs = append(errs, s.Wrong("is given %d times", n))
 		}
 	}
 	for _, flag := range Foreign(Of(into), given, InFlags) {
-		errs = append(errs, fmt.Errorf("setting is %q; allowed: %s", flag, strings.Join(known, ", ")))
+		errs = append(errs, Unknown(flag, Of(into), given, InFlags))
 	}
 	return u.Opaque, errors.Join(append(errs, Fill(into, given, InFlags))...)
 }

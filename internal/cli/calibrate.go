@@ -79,19 +79,16 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	var plan load.Plan
 	setting.Defaults(&plan)
 	plan.VUs, plan.Duration = c.Level, c.design.Study.Measured
-	free, err := c.pins.apply(c.Err)
+	o, release, err := c.measuring()
 	if err != nil {
 		return failed(err)
 	}
-	defer free()
-	arms, err := c.arms(c.design.Study.Seed)
-	if err != nil {
-		return failed(err)
-	}
+	defer release()
+	o.Seed = c.design.Study.Seed
 	doc := newDocument("calibrate")
 	c.pins.describe(&doc.Environment)
 	p := newProgress(c.Err)
-	found, err := calibrate.Run(ctx, arms, plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	found, err := calibrate.Run(ctx, c.arms(o), plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if found != nil {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,
@@ -104,34 +101,18 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	case err == nil:
 		err = c.keep(doc)
 	}
-	writeErr := c.output.write(c.app, doc)
-	switch err = errors.Join(err, writeErr); {
-	case ctx.Err() != nil && writeErr == nil:
-		return interrupted()
-	case err != nil:
-		return failed(err)
-	case undecided:
-		return &exitError{exitUndecided, nil}
+	if err := c.written(ctx, doc, &c.output, err); err != nil || !undecided {
+		return err
 	}
-	return nil
+	return &exitError{exitUndecided, nil}
 }
 
 // arms are the counter, twice.
-func (c *calibrateFlags) arms(seed uint64) ([]trial.Arm, error) {
+func (c *calibrateFlags) arms(o experiment.Options) []trial.Arm {
 	counter := experiment.Subject{Serve: "counter --http {{addr}}"}
 	e := experiment.OfSubjects(protocol.At("http://{{addr}}/status/atomic"), map[string]experiment.Subject{"A": counter, "B": counter})
 	e.Parts[0].Design.Levels = []int{c.Level}
-	opener, err := newOpener()
-	if err != nil {
-		return nil, err
-	}
-	me, err := self()
-	if err != nil {
-		return nil, err
-	}
-	opener.OwnCores = c.pins.ownCores()
-	o := experiment.Options{Self: me, Opener: opener, Seed: seed, ServerCPUs: c.pins.serverCPUs()}
-	return []trial.Arm{e.Arm("A", o), e.Arm("B", o)}, nil
+	return []trial.Arm{e.Arm("A", o), e.Arm("B", o)}
 }
 
 // keep stores the calibration and says where.

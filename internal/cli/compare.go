@@ -87,9 +87,9 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	if err := errors.Join(mistakes, err, a.pins.check("--url", c.URL != "")); err != nil {
 		return usage(err)
 	}
-	o := experiment.Options{Seed: e.Parts[0].Design.Seed}
+	var duet [][]int
 	if c.Duet {
-		if o.Duet, err = a.pins.duet(c.URL != ""); err != nil {
+		if duet, err = a.pins.duet(c.URL != ""); err != nil {
 			return usage(err)
 		}
 	}
@@ -102,11 +102,12 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 			closeTarget(opened)
 		}
 	}
-	free, err := a.pins.apply(a.Err)
+	o, release, err := a.measuring()
 	if err != nil {
 		return failed(err)
 	}
-	defer free()
+	defer release()
+	o.Seed, o.Duet = e.Parts[0].Design.Seed, duet
 	doc := newDocument("compare")
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
@@ -114,27 +115,42 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	return a.finish(ctx, doc, &c.output, err)
 }
 
-// experiment runs an experiment with progress.
-func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document) error {
+// measuring prepares this process for driving load, and holds it to its CPUs until
+// it is released.
+func (a *app) measuring() (o experiment.Options, release func(), err error) {
 	opener, err := newOpener()
 	if err != nil {
-		return err
+		return o, nil, err
 	}
-	if o.Self, err = self(); err != nil {
-		return err
+	me, err := self()
+	if err != nil {
+		return o, nil, err
 	}
-	p := newProgress(a.Err)
 	opener.OwnCores = a.pins.ownCores()
-	o.ServerCPUs, o.Probe = a.pins.serverCPUs(), a.pins.probe
+	release, err = a.pins.apply(a.Err)
+	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe}, release, err
+}
+
+// experiment runs an experiment with progress.
+func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document) error {
+	p := newProgress(a.Err)
 	a.pins.describe(&doc.Environment)
-	o.Opener = opener
 	o.Observe = func(now trial.Progress) { p.show(now.Done, e.ID+": "+now.Label) }
 	defer p.clear()
 	return e.Run(ctx, o, doc)
 }
 
-// finish writes the document and turns what happened into an exit code.
+// finish writes the document and turns what happened, and the verdicts, into an
+// exit code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err error) error {
+	if err := a.written(ctx, doc, out, err); err != nil {
+		return err
+	}
+	return verdictError(doc)
+}
+
+// written writes the document and turns what happened into an exit code.
+func (a *app) written(ctx context.Context, doc *report.Document, out *output, err error) error {
 	writeErr := out.write(a, doc)
 	switch err = errors.Join(err, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
@@ -142,7 +158,7 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err
 	case err != nil:
 		return failed(err)
 	}
-	return verdictError(doc)
+	return nil
 }
 
 // verdictError is nil when the verdicts and expectations are good news.

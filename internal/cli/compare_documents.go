@@ -54,7 +54,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 		stored[i] = report.Stored{Name: filepath.Base(path), Document: read}
 	}
 	if _, given := c.given["metric"]; !given && slices.ContainsFunc(stored[:], func(s report.Stored) bool { return s.Command == report.PublishedCommand }) {
-		how.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"} // all that such a document knows
+		how.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"} // such a document has no others
 	}
 	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
 		return usage(err)

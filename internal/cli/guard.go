@@ -21,8 +21,7 @@ import (
 )
 
 // The grid of `contend guard`: each cell is visited several times, all cells
-// in a new random order each time, so that a mood of the machine does not fall
-// on one design.
+// in a new random order each time, so that no design gets all of a disturbance.
 const (
 	guardVisits = 3
 	guardBlock  = 80 * time.Millisecond

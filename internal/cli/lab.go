@@ -95,12 +95,12 @@ func (l *lab) files(args []string) ([]*experiment.File, error) {
 		}
 		files = append(files, f)
 	}
-	return files, errors.Join(append(errs, twice(files))...)
+	return files, errors.Join(append(errs, distinctIDs(files))...)
 }
 
-// twice returns an error when two experiments have the same id: the document
+// distinctIDs returns an error when two experiments have the same id: the document
 // could not tell their figures apart.
-func twice(files []*experiment.File) error {
+func distinctIDs(files []*experiment.File) error {
 	seen := map[string]bool{}
 	var errs []error
 	for _, f := range files {
@@ -140,16 +140,17 @@ func (l *lab) writeList(files []*experiment.File) error {
 }
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
-	free, err := l.pins.apply(l.Err)
+	o, release, err := l.measuring()
 	if err != nil {
 		return failed(err)
 	}
-	defer free()
+	defer release()
+	o.Seed = l.Seed
 	doc := newDocument("lab")
 	l.calibrated(doc)
 	var broken error
 	for _, f := range files {
-		err := l.experiment(ctx, f.Experiment(string(l.Profile)), experiment.Options{Seed: l.Seed}, doc)
+		err := l.experiment(ctx, f.Experiment(string(l.Profile)), o, doc)
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
 		}

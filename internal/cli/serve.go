@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -21,4 +22,12 @@ func newServe(a *app) *cobra.Command {
 	}
 	cmd.AddCommand(newServeCounter(a), newServeStatic(a), newServeRouter(a))
 	return cmd
+}
+
+// ended is what came of serving; being stopped while it starts is no failure.
+func ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return failed(err)
 }

@@ -69,11 +69,7 @@ func (s *serveCounter) run(cmd *cobra.Command) error {
 		}
 		defer end()
 	}
-	err = s.serve(ctx, place)
-	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
-		return failed(err)
-	}
-	return nil
+	return ended(ctx, s.serve(ctx, place))
 }
 
 // check reads the flags, says in their words what cannot be served, and returns

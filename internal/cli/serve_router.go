@@ -65,11 +65,7 @@ func (s *serveRouter) run(cmd *cobra.Command) error {
 		return usage(err)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	err = s.serve(ctx, where, log)
-	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) { // stopped while it started
-		return failed(err)
-	}
-	return nil
+	return ended(ctx, s.serve(ctx, where, log))
 }
 
 // check reads the flags, and says everything that is wrong with them.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/experiment"
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
@@ -108,20 +107,16 @@ func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
 // sweeping prepares for up to so many VUs, measures, and writes the document.
 func (a *app) sweeping(ctx context.Context, s *sweepFlags, vus int,
 	measure func(trial.Arm, *report.Document, func(trial.Progress)) error) error {
-	opener, err := newOpener()
+	o, release, err := a.measuring()
 	if err != nil {
 		return failed(err)
 	}
-	free, err := a.pins.apply(a.Err)
-	if err != nil {
-		return failed(err)
-	}
-	defer free()
-	opener.VUs, opener.OwnCores = vus, a.pins.ownCores()
+	defer release()
+	o.Opener.VUs = vus
 	p := newProgress(a.Err)
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
-	arm := oneServer(s.spec.target(), s.Command, experiment.Options{Opener: opener, ServerCPUs: a.pins.serverCPUs()})
+	arm := oneServer(s.spec.target(), s.Command, o)
 	err = measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	return a.finish(ctx, doc, &s.output, err)

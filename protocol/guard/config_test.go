@@ -37,7 +37,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"http://localhost", []string{"allowed: guard:NAME"}},
 		{"guard:mutx", []string{`design is "mutx"`, "inputq-batch"}},
 		{"guard:mutex?kind=ad", []string{`kind is "ad"; allowed: add, add-get, read-mostly, section`}},
-		{"guard:mutex?kinds=add", []string{`setting is "kinds"; allowed: kind, batch, seed, section`}},
+		{"guard:mutex?kinds=add", []string{`kinds is not known; allowed: kind, batch, seed, section (did you mean "kind"?)`}},
 		{"guard:mutex?batch=0", []string{`batch is 0; allowed: 1 to 1000000`}},
 		{"guard:mutex?batch=1000001", []string{`batch is 1000001; allowed: 1 to 1000000`}},
 		{"guard:mutex?batch=5&batch=6", []string{`batch is given 2 times`}},
@@ -49,7 +49,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"guard:striped?kind=add-get", []string{`kind is add-get, but design striped returns no value`}},
 		{"guard:atomic?kind=section", []string{`kind is section, but design atomic gives no exclusive access`}},
 		{"guard:mutx?kind=ad&batch=x&size=3&section=y",
-			[]string{`"mutx"`, `kind is "ad"`, `batch is "x"`, `setting is "size"`, `section is "y"`}},
+			[]string{`"mutx"`, `kind is "ad"`, `batch is "x"`, `size is not known`, `section is "y"`}},
 	} {
 		_, err := guard.Parse(test.give)
 		if err == nil {

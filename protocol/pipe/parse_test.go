@@ -31,7 +31,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{"pipe://spsc", `pipe: target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:", `pipe: target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
 		{"pipe:ring", `pipe: pipeline: design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`},
-		{"pipe:chan?bufer=1", `pipe: setting is "bufer"; allowed: buffer, batch, producers, consumers, items, print`},
+		{"pipe:chan?bufer=1", `pipe: bufer is not known; allowed: buffer, batch, producers, consumers, items, print (did you mean "buffer"?)`},
 		{"pipe:chan?a=%zz", `pipe: target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
 invalid URL escape "%zz"`},
 		{"pipe:chan#x", `pipe: target is "pipe:chan#x"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
