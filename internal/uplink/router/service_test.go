@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(processKey) != "" {
 		os.Exit(processMain())
 	}
+	flag.Set("test.parallel", "6") // these tests wait for processes more than they compute
 	goleak.VerifyTestMain(m)
 }
 
