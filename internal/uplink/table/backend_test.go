@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // A backend is a kind of database on which the same tests run.
@@ -41,9 +43,9 @@ func open(t testing.TB, c Config) *Table {
 // eventually waits for what other goroutines bring about.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within %v: %s", testenv.Patience, what)
 		}
 	}
 }

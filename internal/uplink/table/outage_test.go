@@ -277,8 +277,13 @@ func TestSilentConnection(t *testing.T) {
 	heard := &Table{db: table.db, config: table.config, changes: newChanges()}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
+	pid := conn.PgConn().PID()
 	go func() { ended <- heard.receive(ctx, conn, time.Millisecond) }()
-	time.Sleep(50 * time.Millisecond) // some checks; none at all would do no harm
+	eventually(t, "it is looked after", func() bool {
+		var last string
+		row := table.db.QueryRowContext(ctx, "SELECT query FROM pg_stat_activity WHERE pid = $1", pid)
+		return row.Scan(&last) == nil && strings.Contains(last, "ping")
+	})
 	insert(t, table, "a", 1, 1)
 	<-heard.changes.signal
 	if got := heard.changes.take(); len(got.euis) != 1 {
