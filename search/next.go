@@ -35,14 +35,14 @@ const (
 	downBy = 4
 )
 
-// a tally counts the attempts at one rate.
-type tally struct {
+// A triedRate counts the attempts at one rate.
+type triedRate struct {
 	rate                  float64
 	held, missed, doubted int
 }
 
 // lead is how many more attempts held than did not.
-func (t tally) lead() int {
+func (t triedRate) lead() int {
 	lead := t.held - t.missed - t.doubted
 	if lead == 0 && t.held+t.missed+t.doubted >= maxRepeats {
 		return -confirmedMissed // as often as not is not sustained
@@ -50,14 +50,14 @@ func (t tally) lead() int {
 	return lead
 }
 
-// tallies returns the rates that were tried, in ascending order.
-func (s *Result) tallies() []tally {
-	var list []tally
+// tries returns the rates that were tried, in ascending order.
+func (s *Result) tries() []triedRate {
+	var list []triedRate
 	for _, p := range s.Attempts {
-		i := slices.IndexFunc(list, func(t tally) bool { return t.rate == p.RatePerSec })
+		i := slices.IndexFunc(list, func(t triedRate) bool { return t.rate == p.RatePerSec })
 		if i < 0 {
 			i = len(list)
-			list = append(list, tally{rate: p.RatePerSec})
+			list = append(list, triedRate{rate: p.RatePerSec})
 		}
 		switch p.Outcome {
 		case Held:
@@ -68,13 +68,13 @@ func (s *Result) tallies() []tally {
 			list[i].doubted++
 		}
 	}
-	slices.SortFunc(list, func(a, b tally) int { return cmp.Compare(a.rate, b.rate) })
+	slices.SortFunc(list, func(a, b triedRate) int { return cmp.Compare(a.rate, b.rate) })
 	return list
 }
 
 // bracket returns the lowest rate that did not hold and the highest below it
 // that held; their rates are 0 where there is none.
-func bracket(list []tally) (low, high tally) {
+func bracket(list []triedRate) (low, high triedRate) {
 	for _, t := range list {
 		switch lead := t.lead(); {
 		case lead > 0:
@@ -83,10 +83,10 @@ func bracket(list []tally) (low, high tally) {
 			return low, t
 		}
 	}
-	return low, tally{}
+	return low, triedRate{}
 }
 
-// a move is the next attempt; a rate of 0 means that the search is over.
+// A move is the next attempt; a rate of 0 means that the search is over.
 type move struct {
 	rate      float64
 	step      Step
@@ -95,7 +95,7 @@ type move struct {
 
 // next decides the next attempt from the attempts so far alone.
 func (s *Result) next() move {
-	list := s.tallies()
+	list := s.tries()
 	low, high := bracket(list)
 	to := func(rate float64, step Step) move { return move{rate, step, low.rate, high.rate} }
 	if s.Alone == nil || s.Alone.Completed == 0 || len(s.Attempts) >= maxAttempts {
@@ -124,7 +124,7 @@ func (s *Result) next() move {
 
 // contradicted returns a rate to repeat because its attempts, or those of a
 // higher rate, contradict each other; or 0.
-func contradicted(list []tally, low, high tally) float64 {
+func contradicted(list []triedRate, low, high triedRate) float64 {
 	for _, t := range list {
 		within := t.rate > low.rate && (high.rate == 0 || t.rate < high.rate)
 		if t.lead() == 0 && within {
@@ -169,7 +169,7 @@ func (s *Result) Derive() {
 			p.Outcome, p.Reason = s.judge(p.Cell)
 		}
 	}
-	low, high := bracket(s.tallies())
+	low, high := bracket(s.tries())
 	s.HeldPerSec, s.MissedPerSec, s.Reason, s.Found = low.rate, high.rate, nil, nil
 	if high.rate > 0 {
 		s.Reason = s.why(high)
@@ -189,7 +189,7 @@ func (s *Result) Derive() {
 
 // why returns the reason of the last attempt at a rate that did not hold: of the
 // generator, if it was that more often.
-func (s *Result) why(t tally) *finding.Warning {
+func (s *Result) why(t triedRate) *finding.Warning {
 	outcome := Missed
 	if t.doubted > t.missed {
 		outcome = Doubted
@@ -203,7 +203,7 @@ func (s *Result) why(t tally) *finding.Warning {
 }
 
 // verdict may replace the reason.
-func (s *Result) verdict(low, high tally) Verdict {
+func (s *Result) verdict(low, high triedRate) Verdict {
 	reason := func(kind finding.Kind, format string, args ...any) {
 		s.Reason = kind.Refusal(format, args...)
 	}

@@ -60,7 +60,7 @@ func (d Design) samples() float64 {
 	return most
 }
 
-// A Outcome says whether a rate was sustained.
+// An Outcome says whether a rate was sustained.
 type Outcome string
 
 // The outcomes.

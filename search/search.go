@@ -82,7 +82,7 @@ type Result struct {
 	Found *trial.Cell `json:"-"`
 }
 
-// A Attempt is one run at one rate, in a fresh process.
+// An Attempt is one run at one rate, in a fresh process.
 type Attempt struct {
 	RatePerSec float64 `json:"rate_per_s"`
 	Step       Step    `json:"step"`

@@ -41,7 +41,7 @@ func simulated(d Design, alone float64, outcome func(rate float64) Outcome) *Res
 	for {
 		next := s.next()
 		if next.rate == 0 {
-			low, high := bracket(s.tallies())
+			low, high := bracket(s.tries())
 			s.HeldPerSec, s.MissedPerSec, s.Verdict = low.rate, high.rate, s.verdict(low, high)
 			return s
 		}
@@ -93,32 +93,32 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 
 // One VU alone comes to 1000/s, so half of that is first; 100 answers in 20 s need 5/s.
 func TestNextAttempt(t *testing.T) {
-	type tried struct {
+	type triedRate struct {
 		rate         float64
 		held, missed int
 	}
 	tests := []struct {
-		tried []tried
+		tried []triedRate
 		rate  float64
 		step  Step
 	}{
 		{nil, 500, Widen},
-		{[]tried{{500, 1, 0}}, 1000, Widen},
-		{[]tried{{600_000, 1, 0}}, 1e6, Widen}, // the highest
-		{[]tried{{500, 0, 1}}, 125, Widen},
-		{[]tried{{12, 0, 1}}, 5, Widen},                                    // the lowest
-		{[]tried{{8000, 1, 0}, {9000, 0, 1}}, 8485, Narrow},                // √(8000 · 9000) = 8485.3
-		{[]tried{{1000, 1, 0}, {1051, 0, 1}}, 1025, Narrow},                // √1,051,000 = 1025.2
-		{[]tried{{1000, 1, 0}, {1050, 0, 1}}, 1000, Confirm},               // 5 % apart is near enough
-		{[]tried{{1000, 2, 0}, {1050, 0, 1}}, 1000, Confirm},               // three are needed
-		{[]tried{{1000, 3, 0}, {1050, 0, 1}}, 1050, Confirm},               //
-		{[]tried{{1000, 3, 0}, {1050, 0, 2}}, 0, ""},                       // and two
-		{[]tried{{1000, 1, 1}, {1050, 0, 1}}, 1000, Confirm},               // contradicts itself
-		{[]tried{{1000, 1, 0}, {1050, 0, 1}, {1100, 1, 0}}, 1050, Confirm}, // 1100 contradicts 1050
-		{[]tried{{1e6, 2, 0}}, 1e6, Confirm},
-		{[]tried{{1e6, 3, 0}}, 0, ""},
-		{[]tried{{5, 0, 1}}, 5, Confirm},
-		{[]tried{{5, 0, 2}}, 0, ""},
+		{[]triedRate{{500, 1, 0}}, 1000, Widen},
+		{[]triedRate{{600_000, 1, 0}}, 1e6, Widen}, // the highest
+		{[]triedRate{{500, 0, 1}}, 125, Widen},
+		{[]triedRate{{12, 0, 1}}, 5, Widen},                                    // the lowest
+		{[]triedRate{{8000, 1, 0}, {9000, 0, 1}}, 8485, Narrow},                // √(8000 · 9000) = 8485.3
+		{[]triedRate{{1000, 1, 0}, {1051, 0, 1}}, 1025, Narrow},                // √1,051,000 = 1025.2
+		{[]triedRate{{1000, 1, 0}, {1050, 0, 1}}, 1000, Confirm},               // 5 % apart is near enough
+		{[]triedRate{{1000, 2, 0}, {1050, 0, 1}}, 1000, Confirm},               // three are needed
+		{[]triedRate{{1000, 3, 0}, {1050, 0, 1}}, 1050, Confirm},               //
+		{[]triedRate{{1000, 3, 0}, {1050, 0, 2}}, 0, ""},                       // and two
+		{[]triedRate{{1000, 1, 1}, {1050, 0, 1}}, 1000, Confirm},               // contradicts itself
+		{[]triedRate{{1000, 1, 0}, {1050, 0, 1}, {1100, 1, 0}}, 1050, Confirm}, // 1100 contradicts 1050
+		{[]triedRate{{1e6, 2, 0}}, 1e6, Confirm},
+		{[]triedRate{{1e6, 3, 0}}, 0, ""},
+		{[]triedRate{{5, 0, 1}}, 5, Confirm},
+		{[]triedRate{{5, 0, 2}}, 0, ""},
 	}
 	for _, tt := range tests {
 		s := simulated(design(), 1000, upTo(0, Missed))

@@ -116,7 +116,7 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 	r.stretch = 0
 	probed := r.probe(level)
 	for pair := 1; pair <= r.blocks[level].pairs; pair++ {
-		measured, err := r.pair(ctx, sessions, place{level, pair}, order)
+		measured, err := r.pair(ctx, sessions, position{level, pair}, order)
 		for i, cell := range measured {
 			if cell.Result != nil {
 				cells[i] = append(cells[i], cell)
@@ -142,11 +142,11 @@ func (r *round) probe(level int) time.Time {
 	return time.Now()
 }
 
-// place is where a block stands in its round.
-type place struct{ level, pair int }
+// A position is where a block stands in its round.
+type position struct{ level, pair int }
 
 // pair drives one block of every arm, by turns or at once.
-func (r *round) pair(ctx context.Context, sessions []*load.Session, at place, order []int) ([]Cell, error) {
+func (r *round) pair(ctx context.Context, sessions []*load.Session, at position, order []int) ([]Cell, error) {
 	cells := make([]Cell, len(order))
 	plans := make([]load.Plan, len(order))
 	for _, arm := range order {
@@ -169,7 +169,7 @@ func (r *round) pair(ctx context.Context, sessions []*load.Session, at place, or
 }
 
 // duet drives one block of every arm at the same time.
-func (r *round) duet(ctx context.Context, sessions []*load.Session, at place, plans []load.Plan) ([]Cell, error) {
+func (r *round) duet(ctx context.Context, sessions []*load.Session, at position, plans []load.Plan) ([]Cell, error) {
 	cells, errs := make([]Cell, len(plans)), make([]error, len(plans))
 	r.report(0, at)
 	var wg sync.WaitGroup
@@ -201,7 +201,7 @@ func (r *round) blockPlan(level int) load.Plan {
 }
 
 // note keeps a block, and finds out whether the arm lived through it.
-func (r *round) note(ctx context.Context, arm int, at place, cell Cell) error {
+func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error {
 	if cell.Result == nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (r *round) note(ctx context.Context, arm int, at place, cell Cell) error {
 	return errors.Join(r.lives[arm].diedAfter(cell), ctx.Err())
 }
 
-func (r *round) report(arm int, at place) {
+func (r *round) report(arm int, at position) {
 	if r.observe == nil {
 		return
 	}
