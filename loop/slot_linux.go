@@ -36,14 +36,12 @@ type finished struct {
 
 var _ Slots = (*link)(nil)
 
-// FirstByte implements Slots.
 func (k *link) FirstByte(slot int) {
 	if s := k.slots[slot]; s.busy && s.first == 0 {
 		s.first = k.loop.stamp()
 	}
 }
 
-// End implements Slots.
 func (k *link) End(slot int, out *load.Outcome, err error) {
 	s := k.slots[slot]
 	if !s.busy {
@@ -87,7 +85,6 @@ func (k *link) repeat(s *slot, err error) bool {
 	return true
 }
 
-// Drain implements Slots.
 func (k *link) Drain() { k.draining = true }
 
 func (s *slot) phases(end time.Duration) load.Phases {

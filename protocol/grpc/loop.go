@@ -66,7 +66,6 @@ type callLoop struct {
 	call loopCall
 }
 
-// Drive implements load.Loop.
 func (l *callLoop) Drive(ctx context.Context, s *load.Shard) error {
 	if timeout := s.Timeout(); timeout != l.call.timeout {
 		l.call.build(timeout)

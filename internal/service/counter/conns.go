@@ -19,7 +19,6 @@ type conn struct {
 	used   bool // has answered a request; for the serving goroutine only
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 && !c.active.Load() {
@@ -44,7 +43,6 @@ func newConns(ln net.Listener, p *phase) *conns {
 	return &conns{Listener: ln, phase: p, open: make(map[*conn]struct{})}
 }
 
-// Accept implements net.Listener.
 func (cs *conns) Accept() (net.Conn, error) {
 	nc, err := cs.Listener.Accept()
 	if err != nil {

@@ -57,10 +57,8 @@ func (r *requests) count(path string, code int) {
 	r.mu.Unlock()
 }
 
-// Describe implements prometheus.Collector.
 func (r *requests) Describe(ch chan<- *prometheus.Desc) { ch <- r.desc }
 
-// Collect implements prometheus.Collector.
 func (r *requests) Collect(ch chan<- prometheus.Metric) {
 	for path, route := range r.routes {
 		n, err := route.answers()
@@ -104,10 +102,8 @@ func redisTotals(s redis.Stats) []struct {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (r redisStats) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(r, ch) }
 
-// Collect implements prometheus.Collector.
 func (r redisStats) Collect(ch chan<- prometheus.Metric) {
 	for _, total := range redisTotals(r.shared.Stats()) {
 		desc := prometheus.NewDesc("contend_counter_redis_"+total.name+"_total", total.help, nil, nil)

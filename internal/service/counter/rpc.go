@@ -68,7 +68,6 @@ func newRPC(ln net.Listener, design string, s *sharing, log *slog.Logger) (*rpc,
 	return r, nil
 }
 
-// Increment implements counterpb.IncrementCounterServer.
 func (r *rpc) Increment(ctx context.Context, in *counterpb.IncrementBy) (_ *counterpb.Status, err error) {
 	defer r.recovered(&err)
 	n := in.GetValue()
@@ -210,5 +209,4 @@ type endingStream struct {
 	ctx context.Context
 }
 
-// Context implements grpc.ServerStream.
 func (s endingStream) Context() context.Context { return s.ctx }

@@ -2,8 +2,6 @@ package counter
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +30,7 @@ type tally interface {
 }
 
 // newTally returns a tally at zero behind design, whose name may be in any
-// letter case.
+// letter case, and which must return values (findDesign).
 func newTally(design string) (tally, error) {
 	d, err := guard.Lookup(design)
 	if err != nil {
@@ -44,9 +42,6 @@ func newTally(design string) (tally, error) {
 			return nil, err
 		}
 		return newExclusiveTally(e), nil
-	}
-	if d.NewCounter == nil {
-		return nil, fmt.Errorf("design %s returns no value; allowed: %s", d.Name, strings.Join(guard.Names(true), ", "))
 	}
 	return counterTally{d.NewCounter()}, nil
 }

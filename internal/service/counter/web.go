@@ -96,7 +96,6 @@ func (w *web) close() { w.handler.end() }
 // A printfLogger passes fasthttp's complaints about single connections on.
 type printfLogger struct{ log *slog.Logger }
 
-// Printf implements fasthttp.Logger.
 func (l printfLogger) Printf(format string, args ...any) {
 	l.log.Debug(fmt.Sprintf(format, args...))
 }

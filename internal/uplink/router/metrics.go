@@ -39,10 +39,8 @@ func (m *metrics) called(call string, status int) {
 // the registry then checks each collection.
 type snapshot struct{ *Router }
 
-// Describe implements prometheus.Collector.
 func (snapshot) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
 func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to := sender(ch)
 	for f := range fates {

@@ -16,6 +16,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -83,12 +84,10 @@ type Server struct {
 // New returns a Server. Authenticate is needed, Outbox and Downlink by the
 // handlers that use them.
 func New(c Config) *Server {
-	setDefault(&c.PingEvery, 30*time.Second)
-	setDefault(&c.PongTimeout, 60*time.Second)
-	setDefault(&c.WriteTimeout, 60*time.Second)
-	if c.MaxConnections == 0 {
-		c.MaxConnections = 100
-	}
+	c.PingEvery = cmp.Or(c.PingEvery, 30*time.Second)
+	c.PongTimeout = cmp.Or(c.PongTimeout, 60*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 60*time.Second)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 100)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -100,12 +99,6 @@ func New(c Config) *Server {
 		c.Closed = nobody
 	}
 	return &Server{config: c, open: make(map[*conn]struct{}), by: make(map[string]int)}
-}
-
-func setDefault(d *time.Duration, value time.Duration) {
-	if *d == 0 {
-		*d = value
-	}
 }
 
 // Upstream returns the handler of <base>/stream/upstream/. Like the others it

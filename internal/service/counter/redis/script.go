@@ -53,37 +53,33 @@ func newScript(text string) script {
 
 // script increments by one call.
 func (c *Counter) script(ctx context.Context, n int64) (Change, error) {
-	client, err := c.link.connected()
-	if err != nil {
-		return Change{}, err
-	}
-	delta := strconv.FormatInt(n, 10)
-	result := c.do(ctx, client, client.B().Evalsha().Sha1(c.plain.sha).Numkeys(1).Key(c.key).Arg(delta).Build())
-	if isNoScript(result.Error()) {
-		result = c.do(ctx, client, client.B().Eval().Script(c.plain.text).Numkeys(1).Key(c.key).Arg(delta).Build())
-	}
-	change, _, err := parse(result)
-	return change, c.judge(ctx, err, ErrIndeterminate)
+	change, _, err := c.call(ctx, c.plain, []string{c.key}, strconv.FormatInt(n, 10))
+	return change, err
 }
 
 // incrementOnce increments unless an increment with this id came before.
 func (c *Counter) incrementOnce(ctx context.Context, n int64, id string) (Change, error) {
-	client, err := c.link.connected()
-	if err != nil {
-		return Change{}, err
-	}
-	delta, kept := strconv.FormatInt(n, 10), strconv.FormatInt(remembered.Milliseconds(), 10)
-	result := c.do(ctx, client, client.B().Evalsha().Sha1(c.idempotent.sha).Numkeys(2).
-		Key(c.key, c.idPrefix+id).Arg(delta, kept).Build())
-	if isNoScript(result.Error()) {
-		result = c.do(ctx, client, client.B().Eval().Script(c.idempotent.text).Numkeys(2).
-			Key(c.key, c.idPrefix+id).Arg(delta, kept).Build())
-	}
-	change, replayed, err := parse(result)
+	change, replayed, err := c.call(ctx, c.idempotent, []string{c.key, c.idPrefix + id},
+		strconv.FormatInt(n, 10), strconv.FormatInt(remembered.Milliseconds(), 10))
 	if replayed {
 		c.tally.replayed.Add(1)
 	}
-	return change, c.judge(ctx, err, ErrIndeterminate)
+	return change, err
+}
+
+// call runs a script by its hash, or by its text where Redis does not know it yet.
+func (c *Counter) call(ctx context.Context, s script, keys []string, args ...string) (change Change, replayed bool, err error) {
+	client, err := c.link.connected()
+	if err != nil {
+		return Change{}, false, err
+	}
+	n := int64(len(keys))
+	result := c.do(ctx, client, client.B().Evalsha().Sha1(s.sha).Numkeys(n).Key(keys...).Arg(args...).Build())
+	if isNoScript(result.Error()) {
+		result = c.do(ctx, client, client.B().Eval().Script(s.text).Numkeys(n).Key(keys...).Arg(args...).Build())
+	}
+	change, replayed, err = parse(result)
+	return change, replayed, c.judge(ctx, err, ErrIndeterminate)
 }
 
 func isNoScript(err error) bool {
