@@ -21,12 +21,12 @@ type drive struct {
 	timeout time.Duration // of an iteration; 0: none
 	late    error         // ends an iteration that ran into it
 
-	queue    queue      // free VUs, in the closed model by their due times
-	flying   list       // in flight, if there is a timeout
-	inflight int        // how many
-	done     []finished // by what was read last
-	crowded  []*link    // have more to read
-	repeats  []*slot    // to be begun again when their connections allow it
+	queue    queue         // free VUs, in the closed model by their due times
+	flying   list          // in flight, if there is a timeout
+	inflight int           // how many
+	done     []finished    // by what was read last
+	crowded  []*connection // have more to read
+	repeats  []*slot       // to be begun again when their connections allow it
 
 	arrival load.Iteration // the next one of the open model,
 	pending bool           // if it has been asked for
@@ -356,7 +356,7 @@ func (l *Loop) handle(n int) {
 	}
 }
 
-func (l *Loop) serve(k *link, events uint32) {
+func (l *Loop) serve(k *connection, events uint32) {
 	if k.state == connecting {
 		if err := k.connected(); err != nil {
 			l.fail(k, err)

@@ -15,7 +15,7 @@ import (
 // A handshake opens a connection of TLS in a goroutine of its own, since it
 // waits, and may take a millisecond of CPU time.
 type handshake struct {
-	link    *link
+	link    *connection
 	address int // the index of the one in use
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -27,7 +27,7 @@ type handshake struct {
 
 // shake begins a handshake. The loop learns its end by collect. The end of its
 // iterations cuts it off, and so does the limit.
-func (k *link) shake(limit time.Duration) {
+func (k *connection) shake(limit time.Duration) {
 	l := k.loop
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	h := &handshake{link: k, address: k.address, cancel: cancel, done: make(chan struct{}), fd: -1}
@@ -51,7 +51,7 @@ func (h *handshake) run(ctx context.Context, l *Loop) {
 		return
 	}
 	defer conn.Close()
-	h.sealed = &sealed{wire: wire{Conn: conn, out: &l.sealed}}
+	h.sealed = &sealed{wire: memoryConn{Conn: conn, out: &l.sealed}}
 	h.sealed.Conn = tls.Client(&h.sealed.wire, l.config.TLS)
 	if err := h.sealed.HandshakeContext(ctx); err != nil {
 		h.err = HandshakeError("loop", err)
@@ -132,7 +132,7 @@ func (l *Loop) dismiss() {
 
 // take takes over a connection, or says why there is none. What was to be sent
 // is sent, and what came with the handshake is read at the next turn.
-func (k *link) take(h *handshake, at time.Duration) error {
+func (k *connection) take(h *handshake, at time.Duration) error {
 	l := k.loop
 	l.shaking--
 	k.handshake, k.address = nil, h.address

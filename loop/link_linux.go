@@ -20,9 +20,9 @@ const (
 	open
 )
 
-// A link is a connection, which is closed and opened any number of times, and
+// A connection is closed and opened any number of times; it has a socket and
 // the conversation on it.
-type link struct {
+type connection struct {
 	loop         *Loop
 	conversation Conversation
 	skipper      Skipper  // nil: it cannot skip
@@ -57,7 +57,7 @@ const maxPending = 4 << 20
 var errDeaf = errors.New("loop: the peer demands answers and does not read them")
 
 // dial begins to connect, at the address that was in use last.
-func (k *link) dial() error {
+func (k *connection) dial() error {
 	if k.loop.lost != nil {
 		return k.loop.lost
 	}
@@ -71,7 +71,7 @@ func (k *link) dial() error {
 
 // dialNext tries addresses until one does not fail at once. Like package net it
 // returns the first failure when all have failed.
-func (k *link) dialNext() error {
+func (k *connection) dialNext() error {
 	l := k.loop
 	for ; k.tried < len(l.addresses); k.address++ {
 		k.tried++
@@ -89,7 +89,7 @@ func (k *link) dialNext() error {
 }
 
 // dialAgain goes on with the next address after this one did not answer.
-func (k *link) dialAgain(errno unix.Errno) error {
+func (k *connection) dialAgain(errno unix.Errno) error {
 	if k.failure == nil {
 		addresses := k.loop.addresses
 		k.failure = addresses[k.address%len(addresses)].failed("connect", errno)
@@ -102,7 +102,7 @@ func (k *link) dialAgain(errno unix.Errno) error {
 
 // greet writes what is pending to a connection that was just dialled. On
 // loopback it is open by now; otherwise an event will say so.
-func (k *link) greet() error {
+func (k *connection) greet() error {
 	if k.handshake != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (k *link) greet() error {
 
 // register has the poller watch a socket. Room to write is watched only where
 // it is waited for, which spares an event.
-func (k *link) register() error {
+func (k *connection) register() error {
 	events := uint32(unix.EPOLLIN | unix.EPOLLRDHUP)
 	k.watchesOut = k.state == connecting || len(k.pending) > 0
 	if k.watchesOut {
@@ -137,7 +137,7 @@ func (k *link) register() error {
 }
 
 // opened says when the connection was there.
-func (k *link) opened(at time.Duration) {
+func (k *connection) opened(at time.Duration) {
 	k.state = open
 	for _, s := range k.slots {
 		if s.busy {
@@ -147,7 +147,7 @@ func (k *link) opened(at time.Duration) {
 }
 
 // connected handles the first event of a connection that was dialled.
-func (k *link) connected() error {
+func (k *connection) connected() error {
 	at := k.loop.shard.Elapsed()
 	value, err := unix.GetsockoptInt(k.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {
@@ -165,7 +165,7 @@ func (k *link) connected() error {
 
 // dialEarly begins to connect before there is a run. A failure is found again by
 // openEarly.
-func (k *link) dialEarly(deadline time.Time) {
+func (k *connection) dialEarly(deadline time.Time) {
 	if k.loop.config.TLS != nil {
 		k.shake(time.Until(deadline))
 	} else {
@@ -174,7 +174,7 @@ func (k *link) dialEarly(deadline time.Time) {
 }
 
 // openEarly waits until a connection that was dialled is open.
-func (k *link) openEarly(deadline time.Time) bool {
+func (k *connection) openEarly(deadline time.Time) bool {
 	if k.state != connecting {
 		return false
 	}
@@ -204,7 +204,7 @@ func (k *link) openEarly(deadline time.Time) bool {
 }
 
 // write sends b, as soon as the connection is there.
-func (k *link) write(b []byte) error {
+func (k *connection) write(b []byte) error {
 	if k.state == connecting {
 		k.pending = append(k.pending, b...)
 		return nil
@@ -217,7 +217,7 @@ func (k *link) write(b []byte) error {
 }
 
 // transmit sends b, or as much of it as there is room for and the rest later.
-func (k *link) transmit(b []byte) error {
+func (k *connection) transmit(b []byte) error {
 	if len(k.pending) > 0 {
 		k.pending = append(k.pending, b...)
 		return nil
@@ -239,7 +239,7 @@ func (k *link) transmit(b []byte) error {
 }
 
 // flush writes what is pending.
-func (k *link) flush() error {
+func (k *connection) flush() error {
 	for len(k.pending) > 0 {
 		n, errno := epoll.Send(k.fd, k.pending, 0)
 		if errno == unix.EAGAIN {
@@ -254,7 +254,7 @@ func (k *link) flush() error {
 }
 
 // close closes the socket. Slots that waited for that are free now.
-func (k *link) close() {
+func (k *connection) close() {
 	if k.state == closed {
 		return
 	}
@@ -280,7 +280,7 @@ func (k *link) close() {
 
 // park keeps a VU whose connection takes no iterations any more, until it is
 // closed. It returns false if there is no need to wait.
-func (k *link) park(s *slot) bool {
+func (k *connection) park(s *slot) bool {
 	if k.draining {
 		k.parked = append(k.parked, s)
 	}
@@ -288,7 +288,7 @@ func (k *link) park(s *slot) bool {
 }
 
 // wrap makes the error that package net would return; nil stays nil.
-func (k *link) wrap(call string, err error) error {
+func (k *connection) wrap(call string, err error) error {
 	if err == nil || err == unix.Errno(0) {
 		return nil
 	}

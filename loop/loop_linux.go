@@ -18,7 +18,7 @@ func Supported() (ok bool, why string) { return true, "" }
 type Loop struct {
 	config  Config
 	poller  poller
-	links   []link
+	links   []connection
 	slots   []slot // by VU
 	buf, in []byte // what is read; in is its part that one read fills
 	out     []byte // what is to be written next
@@ -75,7 +75,7 @@ func (l *Loop) arrange() {
 	if n == 0 || n > len(l.slots) {
 		n = len(l.slots)
 	}
-	l.links = make([]link, n)
+	l.links = make([]connection, n)
 	for i := range l.links {
 		k := &l.links[i]
 		k.loop, k.id, k.address = l, int32(i), i

@@ -14,11 +14,11 @@ import (
 // it has written, so that it never waits.
 type sealed struct {
 	*tls.Conn
-	wire wire
+	wire memoryConn
 }
 
-// A wire is what crypto/tls takes for the connection.
-type wire struct {
+// A memoryConn is what crypto/tls takes for the connection.
+type memoryConn struct {
 	net.Conn         // is closed after the handshake
 	detached bool    // which is over
 	in       []byte  // what came
@@ -32,7 +32,7 @@ type wire struct {
 // has one that is.
 var errNothing = os.ErrDeadlineExceeded.(net.Error)
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *memoryConn) Read(p []byte) (int, error) {
 	switch {
 	case !w.detached:
 		return w.Conn.Read(p)
@@ -46,7 +46,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return 0, errNothing
 }
 
-func (w *wire) Write(p []byte) (int, error) {
+func (w *memoryConn) Write(p []byte) (int, error) {
 	if !w.detached {
 		return w.Conn.Write(p)
 	}
@@ -59,7 +59,7 @@ const clearSize = 16 << 10
 
 // fetchSealed is fetch for TLS. With nothing read it still finds what came
 // together with the handshake.
-func (l *Loop) fetchSealed(k *link) (full bool, err error) {
+func (l *Loop) fetchSealed(k *connection) (full bool, err error) {
 	n, errno := epoll.Receive(k.fd, l.buf)
 	again := k.unread(errno)
 	if errno != 0 && again != errno {
@@ -75,7 +75,7 @@ func (l *Loop) fetchSealed(k *link) (full bool, err error) {
 }
 
 // unseal hands on what came, in the clear. Replies of TLS itself are sent.
-func (l *Loop) unseal(k *link, in []byte, ended bool) error {
+func (l *Loop) unseal(k *connection, in []byte, ended bool) error {
 	s := k.sealed
 	s.wire.in, s.wire.ended = in, ended
 	l.sealed = l.sealed[:0]
@@ -108,7 +108,7 @@ func (l *Loop) unseal(k *link, in []byte, ended bool) error {
 }
 
 // seal returns b as it is to be sent. It is valid until the next call.
-func (k *link) seal(b []byte) ([]byte, error) {
+func (k *connection) seal(b []byte) ([]byte, error) {
 	l := k.loop
 	l.sealed = l.sealed[:0]
 	if k.sealed == nil || len(b) == 0 {
@@ -122,7 +122,7 @@ func (k *link) seal(b []byte) ([]byte, error) {
 
 // unseat ends TLS on a connection that is being closed, and says so to the
 // peer if nothing stands before that.
-func (k *link) unseat() {
+func (k *connection) unseat() {
 	l := k.loop
 	l.sealed = l.sealed[:0]
 	if err := k.sealed.CloseWrite(); err == nil && len(k.pending) == 0 {

@@ -11,8 +11,8 @@ import (
 // A slot is a VU and its iteration. Times are offsets from the start of the
 // run.
 type slot struct {
-	link    *link
-	index   int // among the slots of the link
+	link    *connection
+	index   int // among the slots of the connection
 	it      load.Iteration
 	busy    bool // the iteration is in flight
 	dialled bool // for it the connection was opened
@@ -34,15 +34,15 @@ type finished struct {
 	err  error
 }
 
-var _ Slots = (*link)(nil)
+var _ Slots = (*connection)(nil)
 
-func (k *link) FirstByte(slot int) {
+func (k *connection) FirstByte(slot int) {
 	if s := k.slots[slot]; s.busy && s.first == 0 {
 		s.first = k.loop.stamp()
 	}
 }
 
-func (k *link) End(slot int, out *load.Outcome, err error) {
+func (k *connection) End(slot int, out *load.Outcome, err error) {
 	s := k.slots[slot]
 	if !s.busy {
 		return
@@ -64,7 +64,7 @@ func (k *link) End(slot int, out *load.Outcome, err error) {
 }
 
 // nameOf returns the name of the request of a slot.
-func (k *link) nameOf(s *slot) string {
+func (k *connection) nameOf(s *slot) string {
 	if k.namer == nil {
 		return ""
 	}
@@ -73,7 +73,7 @@ func (k *link) nameOf(s *slot) string {
 
 // repeat takes an iteration from its connection, to begin it again as soon as
 // that is possible. false: it has to end.
-func (k *link) repeat(s *slot, err error) bool {
+func (k *connection) repeat(s *slot, err error) bool {
 	var unprocessed *Unprocessed
 	if k.repeater == nil || s.repeats == maxRepeats || !errors.As(err, &unprocessed) {
 		return false
@@ -85,7 +85,7 @@ func (k *link) repeat(s *slot, err error) bool {
 	return true
 }
 
-func (k *link) Drain() { k.draining = true }
+func (k *connection) Drain() { k.draining = true }
 
 func (s *slot) phases(end time.Duration) load.Phases {
 	if s.first == 0 {
@@ -144,7 +144,7 @@ func (l *Loop) leave(s *slot) {
 }
 
 // fail closes a connection and ends what was in flight on it.
-func (l *Loop) fail(k *link, err error) {
+func (l *Loop) fail(k *connection, err error) {
 	k.close()
 	if k.inflight == 0 {
 		return

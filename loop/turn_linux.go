@@ -14,7 +14,7 @@ const readsPerTurn = 16
 // turn reads what came on a connection, records what ended by it and starts
 // what can start again. ended says that the peer's end or an error is to be
 // read too.
-func (l *Loop) turn(k *link, ended bool) {
+func (l *Loop) turn(k *connection, ended bool) {
 	l.out = l.out[:0]
 	err := l.receive(k, ended)
 	for i := range l.done {
@@ -34,7 +34,7 @@ func (l *Loop) turn(k *link, ended bool) {
 
 // receive reads until nothing is left. A read that did not fill its buffer
 // says so without another one: what comes later is another event.
-func (l *Loop) receive(k *link, ended bool) error {
+func (l *Loop) receive(k *connection, ended bool) error {
 	for range readsPerTurn {
 		full, err := l.fetch(k)
 		switch {
@@ -51,7 +51,7 @@ func (l *Loop) receive(k *link, ended bool) error {
 }
 
 // crowd gives a connection another turn after the others.
-func (l *Loop) crowd(k *link) {
+func (l *Loop) crowd(k *connection) {
 	if !k.crowded {
 		k.crowded = true
 		l.crowded = append(l.crowded, k)
@@ -59,7 +59,7 @@ func (l *Loop) crowd(k *link) {
 }
 
 // fetch reads once. full says that there may be more.
-func (l *Loop) fetch(k *link) (full bool, err error) {
+func (l *Loop) fetch(k *connection) (full bool, err error) {
 	l.stamped = false
 	if k.sealed != nil {
 		return l.fetchSealed(k)
@@ -85,7 +85,7 @@ const maxSkip = 1 << 30
 
 // skip drops bytes unseen. If that ends all that is in flight, nothing more is
 // expected.
-func (l *Loop) skip(k *link, want int64) (full bool, err error) {
+func (l *Loop) skip(k *connection, want int64) (full bool, err error) {
 	want = min(want, maxSkip)
 	n, errno := discard(k.fd, want)
 	switch {
@@ -103,7 +103,7 @@ func (l *Loop) skip(k *link, want int64) (full bool, err error) {
 }
 
 // unread makes the error of a failed read; EAGAIN stays itself.
-func (k *link) unread(errno unix.Errno) error {
+func (k *connection) unread(errno unix.Errno) error {
 	if errno == unix.EAGAIN {
 		return errno
 	}
@@ -111,11 +111,11 @@ func (k *link) unread(errno unix.Errno) error {
 }
 
 // retires reports whether a connection is to be closed now.
-func (l *Loop) retires(k *link) bool {
+func (l *Loop) retires(k *connection) bool {
 	return k.inflight == 0 && (k.draining || l.config.CloseEach)
 }
 
-func (l *Loop) retire(k *link) {
+func (l *Loop) retire(k *connection) {
 	if l.retires(k) {
 		k.close()
 	}
@@ -123,7 +123,7 @@ func (l *Loop) retire(k *link) {
 
 // proceed starts the next iterations of the VUs that became free by a turn,
 // all with one write.
-func (l *Loop) proceed(k *link) {
+func (l *Loop) proceed(k *connection) {
 	together := k.state == open
 	if len(l.done) > 0 && !l.open {
 		l.now = l.shard.Elapsed()

@@ -8,7 +8,7 @@ const (
 )
 
 // loop returns the time that the arithmetic takes on the slower of two CPUs.
-func loop(p place, deadline time.Time) time.Duration {
+func loop(p cpuPair, deadline time.Time) time.Duration {
 	var medians [2]time.Duration
 	on := func(i int) func() {
 		return func() { medians[i] = repeat(deadline) }

@@ -47,7 +47,7 @@ func TestThreadsRunWhereTheyWerePinned(t *testing.T) {
 	cpus := usable(t)
 	here, there := cpus[0], cpus[len(cpus)-1]
 	var seen [2][]int
-	place{here, there}.run(func() { seen[0] = usable(t) }, func() { seen[1] = usable(t) })
+	cpuPair{here, there}.run(func() { seen[0] = usable(t) }, func() { seen[1] = usable(t) })
 	if !slices.Equal(seen[0], []int{here}) || !slices.Equal(seen[1], []int{there}) {
 		t.Errorf("on %v, want %d and %d", seen, here, there)
 	}

@@ -34,7 +34,7 @@ func (b *baton) await(turn uint32, deadline time.Time) bool {
 }
 
 // roundTrip passes a baton there and back.
-func roundTrip(p place, deadline time.Time) time.Duration {
+func roundTrip(p cpuPair, deadline time.Time) time.Duration {
 	var b baton
 	batches := make([]time.Duration, 0, roundTripBatches)
 	p.run(func() {

@@ -29,10 +29,10 @@ func Take() Sample {
 // than those that the caller may use. Exchanges between threads need GOMAXPROCS
 // of at least 2, and the round trip two CPUs.
 func TakeOn(cpus []int) Sample {
-	p := place{-1, -1}
+	p := cpuPair{-1, -1}
 	two := runtime.NumCPU() > 1
 	if len(cpus) > 0 {
-		p = place{cpus[0], cpus[len(cpus)-1]}
+		p = cpuPair{cpus[0], cpus[len(cpus)-1]}
 		two = p[0] != p[1]
 	}
 	end := time.Now().Add(allLimit)
@@ -55,11 +55,11 @@ func deadline(end time.Time) time.Time {
 	return end
 }
 
-// A place is the CPUs of two threads; negative: any.
-type place [2]int
+// A cpuPair is the CPUs of two threads; negative: any.
+type cpuPair [2]int
 
 // run runs two functions at the same time, each on a thread of its own.
-func (p place) run(here, there func()) {
+func (p cpuPair) run(here, there func()) {
 	var both sync.WaitGroup
 	for i, f := range []func(){here, there} {
 		both.Go(func() {

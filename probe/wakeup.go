@@ -13,7 +13,7 @@ const (
 
 // wakeup returns how long after the ring of a bell the thread that sleeps on it
 // runs.
-func wakeup(p place, deadline time.Time) time.Duration {
+func wakeup(p cpuPair, deadline time.Time) time.Duration {
 	b, err := newBell()
 	if err != nil {
 		return 0

@@ -93,17 +93,17 @@ func exhaustiveLevels(highest int) []int {
 	return append(levels, highest)
 }
 
-// A tally sums up simulated sweeps.
-type tally struct {
+// Totals sum up simulated sweeps.
+type totals struct {
 	servers, good, peaks, held int
 	worst                      float64 // share of the best throughput
 	mostRuns                   float64 // share of the runs of the exhaustive sweep
 	runs, exhaustive           int
 }
 
-func simulate(servers int, seed uint64) (tally, error) {
+func simulate(servers int, seed uint64) (totals, error) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	t := tally{servers: servers, worst: 1}
+	t := totals{servers: servers, worst: 1}
 	for i := range servers {
 		s := randomServer(random)
 		w, err := visitAll(s, seed+uint64(i))
@@ -129,7 +129,7 @@ func simulate(servers int, seed uint64) (tally, error) {
 
 // coverage is the share of the intervals of the optimum that hold it, with the
 // 95 % interval of that share.
-func (t tally) coverage() (share, low, high float64) {
+func (t totals) coverage() (share, low, high float64) {
 	low, high = stat.Binomial(t.held, t.peaks, 0.95)
 	return float64(t.held) / float64(max(1, t.peaks)), low, high
 }

@@ -33,16 +33,18 @@ func atLeast(what string, hits, of int, share float64) figure {
 	return figure{what, fmt.Sprintf("≥ %.4g %%", 100*share), paired.Counted(hits, of), of > 0 && float64(hits) >= share*float64(of)}
 }
 
-// A tally counts what comparisons came to.
-type tally struct {
+// Outcomes count what comparisons came to.
+type outcomes struct {
 	verdicts map[stat.Verdict]int
 	refused  map[string]int // INVALID, by the code of the reason
 	failed   int            // no verdict at all
 }
 
-func newTally() *tally { return &tally{verdicts: map[stat.Verdict]int{}, refused: map[string]int{}} }
+func newTally() *outcomes {
+	return &outcomes{verdicts: map[stat.Verdict]int{}, refused: map[string]int{}}
+}
 
-func (t *tally) add(verdict stat.Verdict, reason *finding.Warning) {
+func (t *outcomes) add(verdict stat.Verdict, reason *finding.Warning) {
 	t.verdicts[verdict]++
 	if reason != nil {
 		t.refused[reason.Code]++
@@ -50,7 +52,7 @@ func (t *tally) add(verdict stat.Verdict, reason *finding.Warning) {
 }
 
 // addReal counts a real comparison, or its failure, and tells how it went.
-func (t *tally) addReal(b *bench, title string, c trial.Comparison, err error) {
+func (t *outcomes) addReal(b *bench, title string, c trial.Comparison, err error) {
 	if err != nil {
 		t.failed++
 		b.note("%s: failed: %v", title, err)
@@ -65,9 +67,9 @@ func (t *tally) addReal(b *bench, title string, c trial.Comparison, err error) {
 }
 
 // told is the number of FASTER and SLOWER.
-func (t *tally) told() int { return t.verdicts[stat.Faster] + t.verdicts[stat.Slower] }
+func (t *outcomes) told() int { return t.verdicts[stat.Faster] + t.verdicts[stat.Slower] }
 
-func (t *tally) total() int {
+func (t *outcomes) total() int {
 	n := 0
 	for _, count := range t.verdicts {
 		n += count
@@ -75,7 +77,7 @@ func (t *tally) total() int {
 	return n
 }
 
-func (t *tally) String() string {
+func (t *outcomes) String() string {
 	var parts []string
 	for _, v := range slices.Sorted(maps.Keys(t.verdicts)) {
 		parts = append(parts, fmt.Sprintf("%s %d", v, t.verdicts[v]))

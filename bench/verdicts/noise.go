@@ -33,8 +33,8 @@ type block struct {
 // were driven. Lines that begin with # say where and when.
 const columns = "block_ms,round,pair,arm,duration_us,ops,server_cpu_us"
 
-// place is where a block belongs.
-type place struct{ length, round, pair int64 }
+// A position is where a block belongs.
+type position struct{ length, round, pair int64 }
 
 // parseNoise reads the raw series.
 func parseNoise(from io.Reader) ([]noise, error) {
@@ -74,7 +74,7 @@ func parseNoise(from io.Reader) ([]noise, error) {
 	return s.list, nil
 }
 
-func parseBlock(fields []string) (place, block, error) {
+func parseBlock(fields []string) (position, block, error) {
 	var numbers [7]int64
 	var errs []error
 	for i, name := range strings.Split(columns, ",") {
@@ -95,18 +95,18 @@ func parseBlock(fields []string) (place, block, error) {
 		numbers[i] = n
 	}
 	micros := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-	return place{numbers[0], numbers[1], numbers[2]},
+	return position{numbers[0], numbers[1], numbers[2]},
 		block{fields[3], micros(numbers[4]), numbers[5], micros(numbers[6])}, errors.Join(errs...)
 }
 
 // series collects blocks in their order.
 type series struct {
 	list []noise
-	last place
+	last position
 	half bool // the last pair waits for its second block
 }
 
-func (s *series) add(at place, b block) error {
+func (s *series) add(at position, b block) error {
 	if s.half {
 		rounds := s.list[len(s.list)-1].rounds
 		pairs := rounds[len(rounds)-1]
@@ -123,13 +123,13 @@ func (s *series) add(at place, b block) error {
 			return fmt.Errorf("blocks of %v are in two places", length)
 		}
 		s.list = append(s.list, noise{length: length})
-		s.last = place{length: at.length}
+		s.last = position{length: at.length}
 	}
 	n := &s.list[len(s.list)-1]
-	switch next := (place{at.length, s.last.round, s.last.pair + 1}); at {
+	switch next := (position{at.length, s.last.round, s.last.pair + 1}); at {
 	case next:
 		n.rounds[len(n.rounds)-1] = append(n.rounds[len(n.rounds)-1], pair{b})
-	case place{at.length, s.last.round + 1, 1}:
+	case position{at.length, s.last.round + 1, 1}:
 		n.rounds = append(n.rounds, []pair{{b}})
 	default:
 		return fmt.Errorf("round %d, pair %d does not follow on round %d, pair %d", at.round, at.pair, s.last.round, s.last.pair)

@@ -31,7 +31,7 @@ type call struct {
 // A caller makes the calls of one VU and holds what they reuse.
 type caller struct {
 	call
-	tally
+	progress
 	// apart says that the server knows another deadline than the iteration's, or
 	// none: its DEADLINE_EXCEEDED is then an answer.
 	apart   bool
@@ -44,8 +44,8 @@ type caller struct {
 	detail  []byte
 }
 
-// A tally is what one iteration has done so far.
-type tally struct {
+// The progress of an iteration is what it has done so far.
+type progress struct {
 	// begun is when the first message was sent, lapped when the last one was sent
 	// or received.
 	begun, lapped     time.Time
@@ -59,10 +59,10 @@ type tally struct {
 
 func newCaller(c call) caller { return caller{call: c} }
 
-func (c *caller) reset() { c.tally = tally{latencies: c.latencies[:0]} }
+func (c *caller) reset() { c.progress = progress{latencies: c.latencies[:0]} }
 
 // do makes one call over l. A stream needs a ctx that is cancelled after it.
-func (c *caller) do(ctx context.Context, l *link) (load.Outcome, error) {
+func (c *caller) do(ctx context.Context, l *channel) (load.Outcome, error) {
 	c.reset()
 	c.next = 0
 	stream, err := c.open(ctx, l)
@@ -72,7 +72,7 @@ func (c *caller) do(ctx context.Context, l *link) (load.Outcome, error) {
 	return c.outcome(ctx, l, stream, err)
 }
 
-func (c *caller) outcome(ctx context.Context, l *link, stream grpc.ClientStream, err error) (load.Outcome, error) {
+func (c *caller) outcome(ctx context.Context, l *channel, stream grpc.ClientStream, err error) (load.Outcome, error) {
 	if err == nil {
 		return c.answer(codes.OK, ""), nil
 	}
@@ -84,7 +84,7 @@ func (c *caller) outcome(ctx context.Context, l *link, stream grpc.ClientStream,
 
 // open makes a unary call, or opens a stream that lives until ctx is done or it
 // ends.
-func (c *caller) open(ctx context.Context, l *link) (stream grpc.ClientStream, err error) {
+func (c *caller) open(ctx context.Context, l *channel) (stream grpc.ClientStream, err error) {
 	if c.options == nil {
 		c.options = []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}
 		if c.kind == unary { // of a stream it would be written by another goroutine
@@ -108,7 +108,7 @@ func (c *caller) open(ctx context.Context, l *link) (stream grpc.ClientStream, e
 
 // awaitConnection does as attempt when l is connected and gives up when the
 // next attempt to connect fails.
-func (c *caller) awaitConnection(ctx context.Context, l *link) (grpc.ClientStream, error) {
+func (c *caller) awaitConnection(ctx context.Context, l *channel) (grpc.ClientStream, error) {
 	next := l.nextFailure()
 	waiting, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(next.ctx, cancel)
@@ -127,7 +127,7 @@ func (c *caller) awaitConnection(ctx context.Context, l *link) (grpc.ClientStrea
 }
 
 // attempt makes a unary call and returns no stream, or opens one.
-func (c *caller) attempt(ctx context.Context, l *link, options []grpc.CallOption) (grpc.ClientStream, error) {
+func (c *caller) attempt(ctx context.Context, l *channel, options []grpc.CallOption) (grpc.ClientStream, error) {
 	if c.kind != unary {
 		return l.conn.NewStream(ctx, c.desc, c.method, options...)
 	}

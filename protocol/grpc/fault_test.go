@@ -280,7 +280,7 @@ func TestAwayAndPatient(t *testing.T) {
 	vu := newVU(t, open(t, config(address, wire.Shared)), 0)
 	running.Stop()
 	for range 2 {
-		vu.Do(t.Context()) // closed or refused; the link is down from now on
+		vu.Do(t.Context()) // closed or refused; the channel is down from now on
 	}
 	vu.(load.TimeoutSetter).SetTimeout(time.Millisecond)
 	_, err := vu.Do(t.Context())

@@ -19,8 +19,8 @@ const goodbye = 100 * time.Millisecond
 // A heldVU keeps a bidirectional stream open over its iterations.
 type heldVU struct {
 	vu
-	link  *link
-	owns  bool         // the link
+	link  *channel
+	owns  bool         // the channel
 	haste *atomic.Bool // shared by the target's VUs: do not wait for goodbye
 
 	stream grpc.ClientStream // nil: there is none
@@ -32,7 +32,7 @@ var (
 	_ io.Closer          = (*heldVU)(nil)
 )
 
-func newHeldVU(v vu, l *link, owns bool, haste *atomic.Bool) *heldVU {
+func newHeldVU(v vu, l *channel, owns bool, haste *atomic.Bool) *heldVU {
 	v.apart = true
 	return &heldVU{vu: v, link: l, owns: owns, haste: haste}
 }

@@ -17,7 +17,7 @@ import (
 
 // judge tells a status that the server sent (an answer) from one that grpc-go
 // made up because there was none (an error).
-func (c *caller) judge(ctx context.Context, l *link, err error) (load.Outcome, error) {
+func (c *caller) judge(ctx context.Context, l *channel, err error) (load.Outcome, error) {
 	var known *errkind.Error
 	if errors.As(err, &known) {
 		return load.Outcome{}, err
@@ -55,7 +55,7 @@ func (c *caller) trailersOnly() bool { return len(c.trailer.Get("content-type"))
 // madeUp reports that grpc-go made the status up, and its kind. It goes by the
 // texts of grpc-go 1.85, which has no other way to say it; the tests provoke
 // each group. It decides only where trailersOnly did not.
-func madeUp(st *status.Status, l *link) (errkind.Kind, bool) {
+func madeUp(st *status.Status, l *channel) (errkind.Kind, bool) {
 	text := st.Message()
 	switch {
 	case isRefusal(st.Err()):

@@ -37,7 +37,7 @@ const (
 	maxHeaders = 1 << 20
 )
 
-// A dialer opens links to one server.
+// A dialer opens channels to one server.
 type dialer struct {
 	hostPort string
 	security credentials.TransportCredentials
@@ -59,7 +59,7 @@ func newDialer(a address, cfg Config) (dialer, error) {
 }
 
 // open returns a connected link.
-func (d dialer) open(ctx context.Context) (*link, error) {
+func (d dialer) open(ctx context.Context) (*channel, error) {
 	l, err := d.new()
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func (d dialer) open(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// new returns a link that is not connected yet.
-func (d dialer) new() (*link, error) {
-	l := &link{}
+// new returns a channel that is not connected yet.
+func (d dialer) new() (*channel, error) {
+	l := &channel{}
 	conn, err := grpc.NewClient("passthrough:///"+d.hostPort,
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			conn, err := d.tcp.DialContext(ctx, "tcp", address)
@@ -101,9 +101,9 @@ func (d dialer) new() (*link, error) {
 	return l, err
 }
 
-// A link is one connection to the server and what became of it. grpc-go
-// reconnects it and tells callers only a text; the link keeps the error itself.
-type link struct {
+// A channel is one connection to the server and what became of it. grpc-go
+// reconnects it and tells callers only a text; the channel keeps the error itself.
+type channel struct {
 	conn *grpc.ClientConn
 	// down is true from a failed attempt to connect to the next that succeeds.
 	down atomic.Bool
@@ -120,10 +120,10 @@ type attempt struct {
 	end context.CancelCauseFunc
 }
 
-func (l *link) close() { l.conn.Close() }
+func (l *channel) close() { l.conn.Close() }
 
 // connect returns when the connection is ready or the first attempt failed.
-func (l *link) connect(ctx context.Context) error {
+func (l *channel) connect(ctx context.Context) error {
 	l.conn.Connect()
 	for {
 		state := l.conn.GetState()
@@ -140,7 +140,7 @@ func (l *link) connect(ctx context.Context) error {
 }
 
 // refused returns why the last attempt to connect failed, as a *errkind.Error.
-func (l *link) refused(fallback error) error {
+func (l *channel) refused(fallback error) error {
 	if err := l.refusal.Load(); err != nil {
 		return &errkind.Error{Kind: errkind.Of(*err), Err: *err}
 	}
@@ -148,7 +148,7 @@ func (l *link) refused(fallback error) error {
 }
 
 // nextFailure returns the attempt that the next failure to connect will end.
-func (l *link) nextFailure() *attempt {
+func (l *channel) nextFailure() *attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiting == nil {
@@ -159,7 +159,7 @@ func (l *link) nextFailure() *attempt {
 }
 
 // failed notes that an attempt to connect failed.
-func (l *link) failed(err error) {
+func (l *channel) failed(err error) {
 	l.refusal.Store(&err)
 	l.down.Store(true)
 	l.mu.Lock()
@@ -171,4 +171,4 @@ func (l *link) failed(err error) {
 }
 
 // established notes that the server speaks HTTP/2.
-func (l *link) established() { l.down.Store(false) }
+func (l *channel) established() { l.down.Store(false) }

@@ -54,13 +54,13 @@ func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName
 // A reflector asks one server over one stream.
 type reflector struct {
 	ctx    context.Context
-	link   *link
+	link   *channel
 	stream grpc.ClientStream
 	// files are the descriptors received, by file name.
 	files map[string]*descriptorpb.FileDescriptorProto
 }
 
-func askService(ctx context.Context, l *link, version string, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
+func askService(ctx context.Context, l *channel, version string, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := l.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, version)
@@ -186,7 +186,7 @@ func (r *reflector) fileSet() *descriptorpb.FileDescriptorSet {
 }
 
 // reflectionError keeps Unimplemented recognisable and gives the others a kind.
-func reflectionError(ctx context.Context, l *link, err error) error {
+func reflectionError(ctx context.Context, l *channel, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx, fmt.Errorf("reflection: %w", err))
 	}

@@ -61,7 +61,7 @@ type Target struct {
 	held     bool // streams, by their VUs
 
 	mu    sync.Mutex
-	pool  []*link // opened for the first VU: event loops have connections of their own
+	pool  []*channel // opened for the first VU: event loops have connections of their own
 	haste atomic.Bool
 	// away is when a connection was last waited for in vain, in Unix nanoseconds.
 	away atomic.Int64
@@ -107,7 +107,7 @@ func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 }
 
 // shared returns the shared link of a VU.
-func (t *Target) shared(ctx context.Context, id int) (*link, error) {
+func (t *Target) shared(ctx context.Context, id int) (*channel, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.pool) < t.sharing.Pool() {
@@ -120,9 +120,9 @@ func (t *Target) shared(ctx context.Context, id int) (*link, error) {
 	return t.pool[id%len(t.pool)], nil
 }
 
-// connect returns a link that is connected or has had its time to be. Where
+// connect returns a channel that is connected or has had its time to be. Where
 // one waited in vain, the others do not wait each in turn.
-func (t *Target) connect(ctx context.Context) (*link, error) {
+func (t *Target) connect(ctx context.Context) (*channel, error) {
 	l, err := t.dialer.new()
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (t *Target) Method() string { return t.call.method }
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	base := vu{caller: newCaller(t.call), metadata: t.metadata}
 	var (
-		l    *link
+		l    *channel
 		err  error
 		owns = t.sharing.Sharing == wire.PerVU
 	)

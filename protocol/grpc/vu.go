@@ -56,7 +56,7 @@ func (c toldContext) Deadline() (time.Time, bool) { return c.deadline, true }
 // A sharedVU calls over a connection that it shares with others.
 type sharedVU struct {
 	vu
-	link *link
+	link *channel
 }
 
 var _ load.TimeoutSetter = (*sharedVU)(nil)

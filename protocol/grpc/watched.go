@@ -19,11 +19,11 @@ var (
 	errForeign = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("the server does not speak HTTP/2")}
 )
 
-// watched are transport credentials that report to a link how the handshake
+// watched are transport credentials that report to a channel how the handshake
 // ended, and that watch the connection after it.
 type watched struct {
 	credentials.TransportCredentials
-	link *link
+	link *channel
 }
 
 func (w *watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -53,7 +53,7 @@ func handshakeKind(err error) errkind.Kind {
 // purpose: grpc-go would read its socket options, four system calls each time.
 type watchedConn struct {
 	net.Conn
-	link *link
+	link *channel
 	// seen counts the bytes read up to frameType and becomes established at
 	// the type of the first frame.
 	seen   atomic.Int32

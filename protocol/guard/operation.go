@@ -135,33 +135,33 @@ func (s *summing) run(n int) (int, error) {
 	return n, nil
 }
 
-// tally is the state of the critical sections.
-type tally struct {
+// protected is the state of the critical sections.
+type protected struct {
 	sections int64
 	noise    uint64 // keeps the compiler from dropping the work
 }
 
 type sections struct {
-	guard.Exclusive[tally]
+	guard.Exclusive[protected]
 	turns int
 }
 
 func (s sections) added(ctx context.Context) (sum int64, err error) {
-	err = s.Do(ctx, func(t *tally) { sum = t.sections })
+	err = s.Do(ctx, func(t *protected) { sum = t.sections })
 	return sum, err
 }
 
 func (s sections) operation(*rand.Rand) operation {
 	turns := s.turns
-	return &section{exclusive: s.Exclusive, body: func(t *tally) {
+	return &section{exclusive: s.Exclusive, body: func(t *protected) {
 		t.noise = burn(t.noise, turns)
 		t.sections++
 	}}
 }
 
 type section struct {
-	exclusive guard.Exclusive[tally]
-	body      func(*tally)
+	exclusive guard.Exclusive[protected]
+	body      func(*protected)
 	sum       int64
 }
 

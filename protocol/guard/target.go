@@ -109,7 +109,7 @@ type shared interface {
 func newShared(c Config) (shared, error) {
 	if c.Kind == Section {
 		turns, noise := turnsFor(c.Section)
-		e, err := guard.NewExclusive(c.Design, tally{noise: noise})
+		e, err := guard.NewExclusive(c.Design, protected{noise: noise})
 		return sections{e, turns}, err
 	}
 	design, err := guard.Lookup(c.Design)

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// A link is a connection that can carry one request after another.
-type link struct {
+// A keptConn is a connection that can carry one request after another.
+type keptConn struct {
 	net.Conn
 	raw    syscall.RawConn // of the socket below; nil if there is none (net.Pipe)
 	secure bool
@@ -15,8 +15,8 @@ type link struct {
 	raws   rawExchange
 }
 
-func newLink(conn net.Conn) *link {
-	l := &link{Conn: conn}
+func newLink(conn net.Conn) *keptConn {
+	l := &keptConn{Conn: conn}
 	wire := l.wire()
 	l.secure = wire != conn
 	if s, ok := wire.(syscall.Conn); ok {
@@ -27,7 +27,7 @@ func newLink(conn net.Conn) *link {
 }
 
 // wire returns the connection below TLS.
-func (l *link) wire() net.Conn {
+func (l *keptConn) wire() net.Conn {
 	if secure, ok := l.Conn.(*tls.Conn); ok {
 		return secure.NetConn()
 	}
@@ -35,7 +35,7 @@ func (l *link) wire() net.Conn {
 }
 
 // handshake returns what was agreed on; nil without TLS.
-func (l *link) handshake() *tls.ConnectionState {
+func (l *keptConn) handshake() *tls.ConnectionState {
 	secure, ok := l.Conn.(*tls.Conn)
 	if !ok {
 		return nil
@@ -45,7 +45,7 @@ func (l *link) handshake() *tls.ConnectionState {
 }
 
 // exchange sends request and reads the first bytes of the answer into buf.
-func (l *link) exchange(request, buf []byte) (int, error) {
+func (l *keptConn) exchange(request, buf []byte) (int, error) {
 	fresh := !l.used
 	l.used = true
 	if l.raw != nil && !l.secure && !fresh {
@@ -54,7 +54,7 @@ func (l *link) exchange(request, buf []byte) (int, error) {
 	return l.writeRead(request, buf)
 }
 
-func (l *link) writeRead(request, buf []byte) (int, error) {
+func (l *keptConn) writeRead(request, buf []byte) (int, error) {
 	if _, err := l.Write(request); err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (l *link) writeRead(request, buf []byte) (int, error) {
 //
 // Over TLS a connection that has not yet carried a request is never stale:
 // session tickets may be waiting in it.
-func (l *link) stale() bool {
+func (l *keptConn) stale() bool {
 	if l.raw == nil || l.secure && !l.used {
 		return false
 	}

@@ -6,7 +6,7 @@ type rawExchange struct{}
 
 func (*rawExchange) init() {}
 
-func (l *link) exchangeRaw(request, buf []byte) (int, error) { return l.writeRead(request, buf) }
+func (l *keptConn) exchangeRaw(request, buf []byte) (int, error) { return l.writeRead(request, buf) }
 
 // readable is not known here without waiting.
-func (*link) readable() bool { return false }
+func (*keptConn) readable() bool { return false }

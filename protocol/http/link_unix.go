@@ -27,7 +27,7 @@ func (r *rawExchange) init() { r.step = r.doStep }
 // What was readable before that is not noticed until more arrives. Only a peer
 // that has shut down its sending side and goes on reading can thereby turn the
 // error Closed into Timeout, and only on a connection that carried an answer.
-func (l *link) exchangeRaw(request, buf []byte) (int, error) {
+func (l *keptConn) exchangeRaw(request, buf []byte) (int, error) {
 	r := &l.raws
 	r.request, r.buf, r.sent, r.wrote, r.n, r.err = request, buf, false, 0, 0, nil
 	if err := l.raw.Read(r.step); err != nil {
@@ -46,7 +46,7 @@ func (l *link) exchangeRaw(request, buf []byte) (int, error) {
 }
 
 // finish sends the rest of a request that did not fit into the socket.
-func (l *link) finish(rest, buf []byte) (int, error) {
+func (l *keptConn) finish(rest, buf []byte) (int, error) {
 	if err := l.raws.err; err != nil && !errors.Is(err, syscall.EAGAIN) {
 		return 0, os.NewSyscallError("write", err)
 	}
@@ -66,7 +66,7 @@ func (r *rawExchange) doStep(fd uintptr) bool {
 }
 
 // readable reports whether a read would not have to wait.
-func (l *link) readable() bool {
+func (l *keptConn) readable() bool {
 	var one [1]byte
 	readable := true
 	err := l.raw.Read(func(fd uintptr) bool {

@@ -185,7 +185,7 @@ func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
 }
 
 // connect opens a connection and shakes hands over it if it is secure.
-func (t *Target) connect(ctx context.Context) (*link, error) {
+func (t *Target) connect(ctx context.Context) (*keptConn, error) {
 	conn, err := t.dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("http: dial: %w", err)

@@ -39,7 +39,7 @@ type vu struct {
 
 	watch wire.Watch
 	mu    sync.Mutex // guards link between Do and interrupt
-	link  *link      // nil: not connected
+	link  *keptConn  // nil: not connected
 }
 
 var _ interface {
@@ -242,7 +242,7 @@ func (v *vu) drop() { _ = v.detach().Close() }
 // abort closes the connection without waiting for the peer.
 func (v *vu) abort() { _ = v.detach().wire().Close() }
 
-func (v *vu) detach() *link {
+func (v *vu) detach() *keptConn {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	l := v.link

@@ -13,14 +13,14 @@ import (
 	"contend/protocol/wire"
 )
 
-// A link is one connection that carries requests.
-type link interface {
+// A clientConn is one connection that carries requests.
+type clientConn interface {
 	http.RoundTripper
 	wire.Conn
 }
 
 // open opens a connection.
-func (t *Target) open(ctx context.Context) (link, error) {
+func (t *Target) open(ctx context.Context) (clientConn, error) {
 	if t.config.Version == "3" {
 		l, err := t.openUDP(ctx)
 		if err != nil {
@@ -32,18 +32,18 @@ func (t *Target) open(ctx context.Context) (link, error) {
 	if err != nil {
 		return nil, dialError(err)
 	}
-	return tcpLink{conn}, nil
+	return tcpConn{conn}, nil
 }
 
-// A tcpLink is a connection of HTTP/2.
-type tcpLink struct{ *http.ClientConn }
+// A tcpConn is a connection of HTTP/2.
+type tcpConn struct{ *http.ClientConn }
 
 // IsDead reports whether the connection is of no use any more.
-func (l tcpLink) IsDead() bool { return l.Err() != nil }
+func (l tcpConn) IsDead() bool { return l.Err() != nil }
 
-// A udpLink is a connection of HTTP/3 with a socket of its own, as any client
+// A quicConn is a connection of HTTP/3 with a socket of its own, as any client
 // has one.
-type udpLink struct {
+type quicConn struct {
 	*http3.ClientConn
 	socket    socket
 	transport *quic.Transport
@@ -53,14 +53,14 @@ type udpLink struct {
 // The plan's timeout may be shorter.
 const handshakeTimeout = 10 * time.Second
 
-func (t *Target) openUDP(ctx context.Context) (*udpLink, error) {
+func (t *Target) openUDP(ctx context.Context) (*quicConn, error) {
 	// The network is asked for names, but told nothing yet: a connected socket
 	// learns that nobody listens, where quic-go's own sockets wait in vain.
 	connection, err := (&net.Dialer{}).DialContext(ctx, "udp", t.origin.Address)
 	if err != nil {
 		return nil, err
 	}
-	l := &udpLink{socket: socket{connection.(*net.UDPConn)}}
+	l := &quicConn{socket: socket{connection.(*net.UDPConn)}}
 	l.transport = &quic.Transport{Conn: l.socket}
 	conn, err := l.transport.Dial(ctx, connection.RemoteAddr(), t.tls, &quic.Config{HandshakeIdleTimeout: handshakeTimeout})
 	if err != nil {
@@ -72,17 +72,17 @@ func (t *Target) openUDP(ctx context.Context) (*udpLink, error) {
 }
 
 // IsDead reports whether the connection is of no use any more.
-func (l *udpLink) IsDead() bool { return l.Context().Err() != nil }
+func (l *quicConn) IsDead() bool { return l.Context().Err() != nil }
 
 // Close says goodbye and frees the socket.
-func (l *udpLink) Close() error {
+func (l *quicConn) Close() error {
 	_ = l.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") // it may have ended before
 	l.closeSocket()
 	return nil
 }
 
 // closeSocket ends the transport first, which then reads no more.
-func (l *udpLink) closeSocket() {
+func (l *quicConn) closeSocket() {
 	_ = l.transport.Close() // it may have failed before
 	_ = l.socket.Close()
 }

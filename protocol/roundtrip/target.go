@@ -50,7 +50,7 @@ type Target struct {
 	origin  wire.Origin
 	request *http.Request
 	epoch   time.Time
-	slots   *wire.Slots[link]
+	slots   *wire.Slots[clientConn]
 
 	tls *tls.Config
 	tcp *http.Transport

@@ -18,7 +18,7 @@ import (
 // A vu is one virtual user.
 type vu struct {
 	target  *Target
-	slot    *wire.Slot[link]
+	slot    *wire.Slot[clientConn]
 	owns    bool // the slot
 	timeout time.Duration
 	detail  []byte
@@ -118,7 +118,7 @@ func (v *vu) do(l *life) (load.Outcome, error) {
 }
 
 // exchange sends the request over a connection.
-func (v *vu) exchange(l *life, conn link) (load.Outcome, error) {
+func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 	request := l.request
 	if body := v.target.config.Body; len(body) > 0 {
 		// The library may still be reading the last one's body.

@@ -16,15 +16,15 @@ type Conn interface {
 	Close() error
 }
 
-// A place is a Conn, or zero where there is none.
-type place interface {
+// A comparableConn is a Conn, or zero where there is none.
+type comparableConn interface {
 	comparable
 	Conn
 }
 
 // Slots are the places of connections, as Connections says. Their methods may
 // be called concurrently, except Close.
-type Slots[C place] struct {
+type Slots[C comparableConn] struct {
 	sharing Sharing
 	open    func(context.Context) (C, error)
 	shared  []*Slot[C]
@@ -34,7 +34,7 @@ type Slots[C place] struct {
 }
 
 // NewSlots connects nothing yet.
-func NewSlots[C place](c Connections, open func(context.Context) (C, error)) *Slots[C] {
+func NewSlots[C comparableConn](c Connections, open func(context.Context) (C, error)) *Slots[C] {
 	s := &Slots[C]{sharing: c.Sharing, open: open}
 	for range c.Pool() {
 		s.shared = append(s.shared, &Slot[C]{open: open})
@@ -75,7 +75,7 @@ func (s *Slots[C]) Close() {
 
 // A Slot is the place of one connection, which is opened again when it has
 // failed. It may be used concurrently.
-type Slot[C place] struct {
+type Slot[C comparableConn] struct {
 	open func(context.Context) (C, error)
 
 	mu      sync.Mutex
@@ -84,7 +84,7 @@ type Slot[C place] struct {
 }
 
 // An attempt to connect has a result when done is closed.
-type attempt[C place] struct {
+type attempt[C comparableConn] struct {
 	done chan struct{}
 	conn C
 	err  error

@@ -186,7 +186,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-type panickingTally struct{ tally }
+type panickingTally struct{ guarded }
 
 func (panickingTally) increment(int64) (change, error) { panic("planted") }
 

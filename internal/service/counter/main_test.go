@@ -71,7 +71,7 @@ func (r *running) url(path string) string { return "http://" + r.HTTPAddr().Stri
 
 // A stuckTally holds every caller until release or Close.
 type stuckTally struct {
-	tally
+	guarded
 	entered chan struct{} // one token per caller
 	release chan struct{}
 }
@@ -82,13 +82,13 @@ func newStuckTally(t testing.TB, design string) *stuckTally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stuckTally{tally: inner, entered: make(chan struct{}, 1), release: make(chan struct{})}
+	return &stuckTally{guarded: inner, entered: make(chan struct{}, 1), release: make(chan struct{})}
 }
 
 func (s *stuckTally) increment(n int64) (change, error) {
 	s.entered <- struct{}{}
 	<-s.release
-	return s.tally.increment(n)
+	return s.guarded.increment(n)
 }
 
 func httpOnly() Config { return Config{HTTPAddr: "127.0.0.1:0"} }

@@ -28,7 +28,7 @@ const (
 // A statusRoute is one counting path.
 type statusRoute struct {
 	path   string
-	tally  tally // nil where the counter is shared
+	tally  guarded // nil where the counter is shared
 	stamps stamper
 	// answered counts the answers of a shared counter. A counter of its own does
 	// it by itself.

@@ -36,7 +36,7 @@ type rpc struct {
 	ln       net.Listener
 	server   *grpc.Server
 	health   *health.Server
-	tally    tally         // nil if the counter is shared
+	tally    guarded       // nil if the counter is shared
 	shared   *sharing      // nil if it is not
 	draining chan struct{} // closed when the drain begins
 	log      *slog.Logger

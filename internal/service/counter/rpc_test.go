@@ -175,7 +175,7 @@ func TestGRPCHealth(t *testing.T) {
 }
 
 func TestGRPCFaults(t *testing.T) {
-	broken := func(change func(tally) tally) func(*Server) {
+	broken := func(change func(guarded) guarded) func(*Server) {
 		return func(s *Server) {
 			r := s.sides[0].(*rpc)
 			r.tally = change(r.tally)
@@ -188,9 +188,9 @@ func TestGRPCFaults(t *testing.T) {
 		in     *counterpb.IncrementBy
 		want   codes.Code
 	}{
-		{"panic", broken(func(t tally) tally { return panickingTally{t} }), nil,
+		{"panic", broken(func(t guarded) guarded { return panickingTally{t} }), nil,
 			&counterpb.IncrementBy{Value: 1}, codes.Internal},
-		{"guard closed", broken(func(t tally) tally { _ = t.Close(); return t }), nil,
+		{"guard closed", broken(func(t guarded) guarded { _ = t.Close(); return t }), nil,
 			&counterpb.IncrementBy{Value: 1}, codes.Unavailable},
 		{"message too large", nil, nil, tooLarge(), codes.ResourceExhausted},
 	}

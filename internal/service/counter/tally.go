@@ -2,6 +2,8 @@ package counter
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,14 +16,14 @@ type change struct {
 	at    int64 // Unix time in seconds
 }
 
-// A tally is one counter behind one guard design. An error means that nothing
+// A guarded value is one counter behind one guard design. An error means that nothing
 // was changed.
 //
 // No context leads to the guard. A wait there is short and always ends with an
 // answer or with Close, whereas a context that can be done costs a queue a
 // select for every call and a lock nothing: it would be part of the difference
 // between designs.
-type tally interface {
+type guarded interface {
 	// increment adds n and returns the caller's own change.
 	increment(n int64) (change, error)
 	load() (int64, error)
@@ -30,8 +32,8 @@ type tally interface {
 }
 
 // newTally returns a tally at zero behind design, whose name may be in any
-// letter case, and which must return values (findDesign).
-func newTally(design string) (tally, error) {
+// letter case.
+func newTally(design string) (guarded, error) {
 	d, err := guard.Lookup(design)
 	if err != nil {
 		return nil, err
@@ -42,6 +44,9 @@ func newTally(design string) (tally, error) {
 			return nil, err
 		}
 		return newExclusiveTally(e), nil
+	}
+	if d.NewCounter == nil {
+		return nil, fmt.Errorf("design %s returns no value; allowed: %s", d.Name, strings.Join(guard.Names(true), ", "))
 	}
 	return counterTally{d.NewCounter()}, nil
 }

@@ -39,7 +39,7 @@ func TestTallyIsConsistentUnderEveryDesign(t *testing.T) {
 }
 
 // incrementMany checks that every time lies between the call and its answer.
-func incrementMany(t *testing.T, tally tally, n int) []change {
+func incrementMany(t *testing.T, tally guarded, n int) []change {
 	got := make([]change, n)
 	for i := range got {
 		before := time.Now().Unix()

@@ -45,11 +45,11 @@ type Counter struct {
 	closed bool         // under door
 	once   sync.Once
 
-	link  *link
-	tally tally
+	link  *connector
+	tally counters
 }
 
-type tally struct {
+type counters struct {
 	increments, commands, conflicts, replayed, indeterminate, refused atomic.Uint64
 }
 

@@ -45,9 +45,9 @@ func (p plan) connections() int {
 	return pooled
 }
 
-// A link is the way to Redis. It connects in the background, and looks every now
+// A connector is the way to Redis. It connects in the background, and looks every now
 // and then whether Redis answers.
-type link struct {
+type connector struct {
 	option   rueidis.ClientOption
 	dialOwn  func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) // of the URL, or nil
 	timeout  time.Duration
@@ -71,9 +71,9 @@ var errNoAnswerYet = errors.New("no answer yet")
 // An outage is why Redis is away.
 type outage struct{ err error }
 
-func newLink(cfg Config, p plan, key string) *link {
+func newLink(cfg Config, p plan, key string) *connector {
 	opt := cfg.Server.Options()
-	l := &link{
+	l := &connector{
 		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log,
 		oneByOne: !p.pipelining, listens: opt.Sentinel.MasterSet != "", begun: time.Now(),
 		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
@@ -112,7 +112,7 @@ func pool(opt *rueidis.ClientOption) {
 }
 
 // start waits for the first answer, but not for longer than the timeout.
-func (l *link) start() {
+func (l *connector) start() {
 	go l.watch()
 	patience := time.NewTimer(l.timeout)
 	defer patience.Stop()
@@ -122,7 +122,7 @@ func (l *link) start() {
 	}
 }
 
-func (l *link) close() {
+func (l *connector) close() {
 	close(l.stop)
 	<-l.ended
 	l.closed.Store(true)
@@ -132,21 +132,21 @@ func (l *link) close() {
 }
 
 // connected returns the client, or why there is none yet.
-func (l *link) connected() (rueidis.Client, error) {
+func (l *connector) connected() (rueidis.Client, error) {
 	if client := l.client.Load(); client != nil {
 		return *client, nil
 	}
 	return nil, unavailable(l.state.Load().err)
 }
 
-func (l *link) ready() error {
+func (l *connector) ready() error {
 	if out := l.state.Load(); out != nil {
 		return unavailable(out.err)
 	}
 	return nil
 }
 
-func (l *link) watch() {
+func (l *connector) watch() {
 	defer close(l.ended)
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -164,7 +164,7 @@ func (l *link) watch() {
 
 // look connects if need be, and asks for the counter's key, so that in a cluster the
 // node that has it answers.
-func (l *link) look() error {
+func (l *connector) look() error {
 	if l.client.Load() == nil {
 		client, err := l.newClient()
 		if err != nil {
@@ -185,7 +185,7 @@ func (l *link) look() error {
 
 // newClient connects. A client of rueidis that could not, or is closed, may still
 // refresh its view of a cluster a little later; it must not connect any more.
-func (l *link) newClient() (rueidis.Client, error) {
+func (l *connector) newClient() (rueidis.Client, error) {
 	var failed atomic.Bool
 	opt := l.option
 	opt.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
@@ -209,7 +209,7 @@ func plain(err error) error {
 }
 
 // note remembers how Redis answered, and logs what is new.
-func (l *link) note(err error) {
+func (l *connector) note(err error) {
 	before := l.state.Load()
 	isNew := before == nil || before.err == errNoAnswerYet
 	switch {
@@ -229,4 +229,4 @@ func (l *link) note(err error) {
 
 // distrust has all connections replaced: one did not answer, and those that were
 // made before may be as dead.
-func (l *link) distrust() { l.doubt.Store(int64(time.Since(l.begun))) }
+func (l *connector) distrust() { l.doubt.Store(int64(time.Since(l.begun))) }

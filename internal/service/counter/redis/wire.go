@@ -13,10 +13,10 @@ import (
 // a load balancer may close it unnoticed; the shortest time in common use is 240 s.
 const maxIdle = time.Minute
 
-// A wire is a connection that counts, and that knows what has certainly not been sent.
-type wire struct {
+// A countedConn is a connection that counts, and that knows what has certainly not been sent.
+type countedConn struct {
 	net.Conn
-	link   *link
+	link   *connector
 	born   time.Duration // after link.begun, as is used
 	used   atomic.Int64
 	writes atomic.Int32 // up to 2; the first is the greeting, which carries no command
@@ -26,7 +26,7 @@ type wire struct {
 	owed     atomic.Int64
 }
 
-func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
+func (l *connector) dial(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
 	born := time.Since(l.begun)
 	if deadline, ok := ctx.Deadline(); ok { // which may have no timer
 		var cancel context.CancelFunc
@@ -37,12 +37,12 @@ func (l *link) dial(ctx context.Context, addr string, dialer *net.Dialer, secure
 	if err != nil {
 		return nil, &unsent{cause: err}
 	}
-	w := &wire{Conn: conn, link: l, born: born}
+	w := &countedConn{Conn: conn, link: l, born: born}
 	w.used.Store(int64(born))
 	return w, nil
 }
 
-func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
+func (l *connector) connect(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
 	switch {
 	case l.dialOwn != nil:
 		return l.dialOwn(ctx, addr, dialer, secure)
@@ -52,7 +52,7 @@ func (l *link) connect(ctx context.Context, addr string, dialer *net.Dialer, sec
 	return dialer.DialContext(ctx, "tcp", addr)
 }
 
-func (w *wire) Write(p []byte) (int, error) {
+func (w *countedConn) Write(p []byte) (int, error) {
 	greeting := w.greeting()
 	if !greeting && w.isStale() {
 		return 0, w.giveUp()
@@ -74,7 +74,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *wire) isStale() bool {
+func (w *countedConn) isStale() bool {
 	if int64(w.born) < w.link.doubt.Load() {
 		return true
 	}
@@ -83,7 +83,7 @@ func (w *wire) isStale() bool {
 }
 
 // giveUp ends the connection, and with it what others wait for in a pipeline.
-func (w *wire) giveUp() error {
+func (w *countedConn) giveUp() error {
 	if w.link.oneByOne {
 		return &unsent{cause: net.ErrClosed, stale: true}
 	}
@@ -92,11 +92,11 @@ func (w *wire) giveUp() error {
 }
 
 // greeting tells whether this write is the first.
-func (w *wire) greeting() bool {
+func (w *countedConn) greeting() bool {
 	return w.writes.Load() < 2 && w.writes.Add(1) == 1
 }
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *countedConn) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if wrong := w.check(p[:n]); wrong != nil {
 		n, err = 0, wrong
@@ -108,7 +108,7 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // check looks whether there are no more answers than commands.
-func (w *wire) check(p []byte) error {
+func (w *countedConn) check(p []byte) error {
 	came, err := w.answers.feed(p)
 	if w.link.listens || err != nil {
 		return err

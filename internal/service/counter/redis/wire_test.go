@@ -10,7 +10,7 @@ import (
 )
 
 // piped is a wire whose other end takes everything.
-func piped(t *testing.T, l *link) *wire {
+func piped(t *testing.T, l *connector) *countedConn {
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -22,7 +22,7 @@ func piped(t *testing.T, l *link) *wire {
 		_ = theirs.Close()
 		<-done
 	})
-	w := &wire{Conn: ours, link: l, born: time.Since(l.begun)}
+	w := &countedConn{Conn: ours, link: l, born: time.Since(l.begun)}
 	w.used.Store(int64(w.born))
 	return w
 }
@@ -31,7 +31,7 @@ func TestWire(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		writes []string
-		before func(l *link)
+		before func(l *connector)
 		trips  uint64
 		unsent bool // the last write
 	}{
@@ -39,15 +39,15 @@ func TestWire(t *testing.T) {
 		{name: "each write after it is one", writes: []string{"HELLO", "a", "bc"}, trips: 2},
 		{name: "probes are none", trips: 0, writes: []string{"HELLO", "*1\r\n$4\r\nPING\r\n", "*2\r\n$6\r\nEXISTS\r\n$1\r\na\r\n"}},
 		{name: "unused, but not for long", writes: []string{"HELLO", "a"}, trips: 1,
-			before: func(*link) { time.Sleep(maxIdle) }},
+			before: func(*connector) { time.Sleep(maxIdle) }},
 		{name: "unused for long", writes: []string{"HELLO", "a"}, unsent: true,
-			before: func(*link) { time.Sleep(maxIdle + 1) }},
+			before: func(*connector) { time.Sleep(maxIdle + 1) }},
 		{name: "in doubt", writes: []string{"HELLO", "a"}, unsent: true,
-			before: func(l *link) { time.Sleep(time.Nanosecond); l.distrust() }},
+			before: func(l *connector) { time.Sleep(time.Nanosecond); l.distrust() }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &link{oneByOne: true, begun: time.Now()}
+				l := &connector{oneByOne: true, begun: time.Now()}
 				w := piped(t, l)
 				var err error
 				for i, text := range test.writes {
@@ -68,7 +68,7 @@ func TestWire(t *testing.T) {
 // wait for answers on the same connection.
 func TestWireOfAPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &link{begun: time.Now()}
+		l := &connector{begun: time.Now()}
 		w := piped(t, l)
 		if _, err := w.Write([]byte("HELLO")); err != nil {
 			t.Fatal(err)
