@@ -306,59 +306,112 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// A bounded conversation ends the run when enough has happened.
+type bounded struct {
+	cancelling
+	starts *atomic.Int64
+	enough func() bool
+	end    func()
+}
+
+func (c bounded) Start(out []byte, slot int) []byte {
+	if c.starts.Add(1); c.enough() {
+		c.end()
+	}
+	return c.lines.Start(out, slot)
+}
+
 // An iteration that takes too long is cancelled; the others of the connection
 // go on.
 func TestCancel(t *testing.T) {
+	var answered, starts atomic.Int64
 	s := serve(t, "tcp", func(_ int, conn net.Conn) {
 		requests(conn, func(slot string) bool {
 			if slot == "0" || slot == "cancel" {
 				return true
 			}
 			_, err := fmt.Fprintf(conn, "%s 0\n", slot)
+			answered.Add(1)
 			return err == nil
 		})
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
 	cancelled := 0
-	c := s.config(func([]int) Conversation { return cancelling{&lines{}, &cancelled} })
+	c := s.config(func([]int) Conversation {
+		enough := func() bool { return cancelled >= 2 && answered.Load() >= 100 }
+		return bounded{cancelling{&lines{}, &cancelled}, &starts, enough, cancel}
+	})
 	c.Connections = 1
-	plan := load.Plan{VUs: 3, Duration: 220 * time.Millisecond, Timeout: 50 * time.Millisecond}
-	r := run(t, c, plan)
-	// Slot 0 runs into its timeout at 50, 100, 150, 200 and 250 ms; on a busy machine
-	// later, and others do, too.
+	r, err := load.Run(ctx, "lines", &target{config: c}, load.Plan{VUs: 3, Iterations: 1 << 40, Timeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Slot 0 runs into its timeout each time; on a busy machine others do, too.
 	if n := r.Errored[errkind.Timeout]; n < 2 || int(n) != cancelled || n != r.ErroredTotal() {
 		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
 	}
-	if r.Completed < 100 || s.count() != 1 {
+	if r.Completed == 0 || s.count() != 1 {
 		t.Errorf("completed %d on %d connections", r.Completed, s.count())
 	}
 }
 
 // The server is gone for a while: the run accounts for it and recovers.
 func TestServerRestarts(t *testing.T) {
-	s := serve(t, "unix", echo(1))
+	var starts, answered, served atomic.Int64
+	answer := func(_ int, conn net.Conn) {
+		n := 0
+		requests(conn, func(slot string) bool {
+			if n++; n == 2 { // so the first answer has arrived
+				served.Add(1)
+			}
+			answered.Add(1)
+			_, err := fmt.Fprintf(conn, "%s 1\nx", slot)
+			return err == nil
+		})
+	}
+	s := serve(t, "unix", answer)
 	path := s.Addr().String()
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	reaches := func(count *atomic.Int64, n int64) {
+		for count.Load() < n && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		time.Sleep(50 * time.Millisecond)
+		defer cancel()
+		reaches(&answered, 10)
 		s.stop()
-		time.Sleep(50 * time.Millisecond)
+		served.Store(0)
+		reaches(&starts, starts.Load()+10)
 		listener, err := net.Listen("unix", path)
 		if err != nil {
 			t.Error(err)
 			return
 		}
+		defer context.AfterFunc(ctx, func() { listener.Close() })()
 		defer listener.Close()
 		for range 4 {
 			conn, err := listener.Accept()
 			if err != nil {
+				t.Error(err)
 				return
 			}
-			go echo(1)(0, conn)
+			go answer(0, conn)
 		}
-		time.Sleep(200 * time.Millisecond)
+		reaches(&served, 4)
 	}()
-	r := run(t, s.config(plain), load.Plan{VUs: 4, Duration: 200 * time.Millisecond})
+	c := s.config(func([]int) Conversation {
+		return bounded{cancelling{lines: &lines{}}, &starts, func() bool { return false }, nil}
+	})
+	r, err := load.Run(ctx, "lines", &target{config: c}, load.Plan{VUs: 4, Iterations: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
 	<-done
 	if r.Completed == 0 || r.ErroredTotal() == 0 || r.Connect == nil || r.Connect.Count() != 4 {
 		t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
