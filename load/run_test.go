@@ -175,6 +175,26 @@ func TestUnfinishedAfterGrace(t *testing.T) {
 	})
 }
 
+// Window and grace end on time, between the seconds at which progress is told, too.
+func TestPartsOfASecond(t *testing.T) {
+	never := Func(func(ctx context.Context) (Outcome, error) { <-ctx.Done(); return Outcome{}, ctx.Err() })
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var told []time.Duration
+		_, err := Run(t.Context(), "never", never, Plan{VUs: 1, Duration: 2500 * time.Millisecond, Grace: 300 * time.Millisecond,
+			Progress: func(p Progress) { told = append(told, p.Elapsed) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 2800*time.Millisecond {
+			t.Errorf("took %v, want the window of 2.5 s and the grace of 0.3 s", took)
+		}
+		if len(told) < 2 || told[0] != time.Second || told[1] != 2*time.Second {
+			t.Errorf("progress at %v, want 1 s, 2 s and at the ends", told)
+		}
+	})
+}
+
 // A VU that ignores its context cannot hold up the run; the session waits for it.
 func TestStuckIteration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,6 +53,7 @@ func TestWhatTheServerUsed(t *testing.T) {
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			arm := sleeping("a", 10*time.Millisecond)
+			start := time.Now()
 			read := &metered{samples: samples, err: tt.err, clocks: []subject.Sample{
 				{CPU: 4 * time.Second, Waited: 2 * time.Second}, {CPU: 5500 * time.Millisecond, Waited: tt.waited}}}
 			c, err := Measure(t.Context(), Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
@@ -62,6 +63,9 @@ func TestWhatTheServerUsed(t *testing.T) {
 			}}, load.Plan{VUs: 1, Duration: time.Second})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(start); took != time.Second { // without errors no news of a death is waited for
+				t.Errorf("%s: took %v, want 1 s", tt.name, took)
 			}
 			if (c.Server == nil) != (tt.want == nil) || c.Server != nil && *c.Server != *tt.want {
 				t.Errorf("%s: %+v, want %+v", tt.name, c.Server, tt.want)
