@@ -195,6 +195,19 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
+func TestTextForm(t *testing.T) {
+	var p Pacer
+	if err := p.UnmarshalText([]byte("ramp:0-5/10s")); err != nil || p.String() != "ramp:0-5/10s" {
+		t.Errorf("read as %v, %v", &p, err)
+	}
+	if err := p.UnmarshalText([]byte("fast")); err == nil || p.String() != "ramp:0-5/10s" {
+		t.Errorf("a mistake was read as %v, %v", &p, err)
+	}
+	if text, err := p.MarshalText(); err != nil || string(text) != "ramp:0-5/10s" {
+		t.Errorf("written as %q, %v", text, err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"constant:5000", "ramp:0-5000/30s", "steps:1/1s,2-3/4s", "poisson:2000", "5"} {
 		f.Add(seed)
