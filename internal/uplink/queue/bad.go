@@ -30,9 +30,11 @@ func malformedEntry(s *source, o message.Origin, fields []string, p *parser) bad
 	return newBadEntry(s, o, fields, [2]string{p.bad[0].field, "malformed entry: " + p.mistakes()})
 }
 
-const kindPoison = "poisonous"
+// kindPoison is the kind of a poison message: read again and again, and never
+// acknowledged.
+const kindPoison = "poison"
 
-func poisonEntry(s *source, o message.Origin, fields []string) badEntry {
+func poisonMessage(s *source, o message.Origin, fields []string) badEntry {
 	return newBadEntry(s, o, fields, [2]string{kindPoison, fmt.Sprintf("delivered %d times", o.Deliveries-1)})
 }
 

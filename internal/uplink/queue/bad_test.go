@@ -89,7 +89,7 @@ func TestHostileEntriesAreCutShort(t *testing.T) {
 	})
 }
 
-func TestPoisonousEntryIsDeliveredFiveTimes(t *testing.T) {
+func TestPoisonMessageIsDeliveredFiveTimes(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		produce(t, r, frames(0, 1))
 		for i := range maxDeliveries {
@@ -104,6 +104,10 @@ func TestPoisonousEntryIsDeliveredFiveTimes(t *testing.T) {
 		until(t, "it is set aside", func() bool { return c.in.Stats().Acked == 1 })
 		if st := c.in.Stats(); st.Poison != 1 || c.count() != 0 {
 			t.Errorf("%+v, %d handled", st, c.count())
+		}
+		entries, err := r.do(t.Context(), "XRANGE", keyBad, "-", "+").AsXRange()
+		if err != nil || len(entries) != 1 || entries[0].FieldValues["kind"] != "poison" || entries[0].FieldValues["reason"] != "delivered 5 times" {
+			t.Errorf("set aside: %v, %v", entries, err)
 		}
 	})
 }

@@ -127,7 +127,7 @@ type counters struct {
 type Stats struct {
 	Read      uint64            // entries from Redis, redeliveries included
 	Malformed map[string]uint64 // set aside, by the first bad field
-	Poison    uint64            // set aside, delivered too often
+	Poison    uint64            // set aside as poison messages: delivered too often
 	Claimed   uint64            // read again: of dead instances, or our own of an earlier life
 	Lost      uint64            // gone from the stream before they were delivered again
 	Acked     uint64

@@ -13,7 +13,7 @@ import (
 // customer's stream taken up, at most so much later.
 const blockFor = 200 * time.Millisecond
 
-// maxDeliveries is how often an entry is tried before it is called a poison message.
+// maxDeliveries is how often an entry is delivered before it is a poison message.
 const maxDeliveries = 5
 
 const (
@@ -188,7 +188,7 @@ func (f *fetcher) entry(id entryID, fields []string) {
 	case len(f.parser.bad) > 0:
 		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))
 	case u.Origin.Deliveries > maxDeliveries:
-		f.bad = append(f.bad, poisonEntry(f.source, u.Origin, fields))
+		f.bad = append(f.bad, poisonMessage(f.source, u.Origin, fields))
 	default:
 		f.uplinks = append(f.uplinks, u)
 		f.memory = f.memory[1:]
