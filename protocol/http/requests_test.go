@@ -21,6 +21,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/check"
 	"contend/protocol/data"
@@ -259,7 +260,7 @@ func TestBothEnginesNumberVUsAndIterations(t *testing.T) {
 		c := Config{URL: url + "?vu={{vu}}&row={{row}}", Data: &data.Source{
 			Rows: rowsOf(t, "a\n1\n2\n3\n4\n"), Order: data.PerVU, VUs: 2,
 		}}
-		r := run(t, c, load.Plan{VUs: 2, Duration: 50 * time.Millisecond, Think: time.Millisecond, Timeout: 10 * time.Second})
+		r := run(t, c, load.Plan{VUs: 2, Iterations: 200, Think: time.Millisecond, Timeout: testenv.Patience})
 		// VU 0 has the rows 1 and 3, VU 1 the others.
 		for asked := range d.entries() {
 			if !slices.Contains([]string{"GET /?vu=0&row=1  ", "GET /?vu=0&row=3  ", "GET /?vu=1&row=2  ", "GET /?vu=1&row=4  "}, asked) {
