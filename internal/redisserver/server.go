@@ -101,10 +101,14 @@ func (s *Server) Place() string {
 // Embedded tells whether this Redis lives in this process.
 func (s *Server) Embedded() bool { return s.embedded }
 
-// Options are those of a client of this Redis, for the caller to complete. RESP2
-// and no client-side cache: an embedded Redis has neither RESP3 nor a cache's messages.
+// Options are those of a client of this Redis, for the caller to complete. They have
+// a DialCtxFn. RESP2 and no client-side cache: an embedded Redis has neither RESP3 nor
+// a cache's messages.
 func (s *Server) Options() rueidis.ClientOption {
 	opt, _ := rueidis.ParseURL(s.url) // valid since Open
+	if opt.DialCtxFn == nil {         // no Unix socket
+		opt.DialCtxFn = dial
+	}
 	opt.DisableCache = true
 	opt.AlwaysRESP2 = true
 	opt.Dialer.Timeout = dialTimeout

@@ -46,6 +46,25 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestTransientReplies(t *testing.T) {
+	for reply, want := range map[string]bool{
+		"LOADING Redis is loading the dataset in memory":                                            true,
+		"OOM command not allowed when used memory":                                                  true,
+		"ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write against": true,
+		"ERR max number of clients reached":                                                         true,
+		"MOVED 1234 127.0.0.1:7000":                                                                 false,
+		"NOAUTH Authentication required.":                                                           true, // as asked for below
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                         false,
+		"ERR unknown command 'EVALSHA'":                                                             false,
+		"":                                                                                          false,
+		strings.Repeat("-: ", 1000):                                                                 false,
+	} {
+		if got := IsTransient(reply, "NOAUTH"); got != want {
+			t.Errorf("%q: %t, want %t", reply, got, want)
+		}
+	}
+}
+
 func TestOpenRefusesAWrongURLWithoutItsPassword(t *testing.T) {
 	for _, cfg := range []Config{
 		{URL: "http://u:secret@h:1"},

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -95,5 +97,28 @@ func TestPartitionsOutOfRange(t *testing.T) {
 	}
 	if _, err := NewIntake(t.Context(), r, IntakeConfig{}); err == nil {
 		t.Error("many partitions are taken")
+	}
+}
+
+func TestRefused(t *testing.T) {
+	r := openURL(t, "")
+	if err := r.do(t.Context(), "SET", "key", "text").Error(); err != nil {
+		t.Fatal(err)
+	}
+	wrongType := r.do(t.Context(), "LPOP", "key").Error()
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{wrongType, true},
+		{fmt.Errorf("adding: %w", wrongType), true},
+		{errReply("WRONGTYPE Operation against a key holding the wrong kind of value"), true},
+		{errReply("MOVED 1234 127.0.0.1:7000"), true}, // a cluster, which is not supported
+		{errReply("OOM command not allowed when used memory"), false},
+		{io.EOF, false}, // no reply
+	} {
+		if got := refused(test.err); got != test.want {
+			t.Errorf("%v: %t, want %t", test.err, got, test.want)
+		}
 	}
 }

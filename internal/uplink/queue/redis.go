@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -124,23 +123,9 @@ func (r *Redis) doAll(ctx context.Context, cmds []rueidis.Completed) error {
 // refused tells whether Redis itself, and not the way to it, said no, and would
 // say it again.
 func refused(err error) bool {
-	var (
-		reply *rueidis.RedisError
-		wired errReply
-	)
-	if !errors.As(err, &reply) && !errors.As(err, &wired) {
-		return false
-	}
-	text := string(wired)
-	if reply != nil {
-		text = reply.Error()
-	}
-	code, _, _ := strings.Cut(text, " ")
-	switch code {
-	case "LOADING", "OOM", "BUSY", "MISCONF", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS":
-		return false
-	}
-	return true
+	var reply *rueidis.RedisError
+	var own errReply
+	return (errors.As(err, &reply) || errors.As(err, &own)) && !redisserver.IsTransient(err.Error())
 }
 
 // wait sleeps unless ctx ends, and tells whether it slept.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -54,19 +53,8 @@ func errProtocol(what string, got any) error {
 func (r *Redis) dial(ctx context.Context) (*respConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTime)
 	defer cancel()
-	var (
-		opt  = r.Options()
-		conn net.Conn
-		err  error
-	)
-	switch address := opt.InitAddress[0]; {
-	case opt.DialCtxFn != nil:
-		conn, err = opt.DialCtxFn(ctx, address, &opt.Dialer, opt.TLSConfig)
-	case opt.TLSConfig != nil:
-		conn, err = (&tls.Dialer{NetDialer: &opt.Dialer, Config: opt.TLSConfig}).DialContext(ctx, "tcp", address)
-	default:
-		conn, err = opt.Dialer.DialContext(ctx, "tcp", address)
-	}
+	opt := r.Options()
+	conn, err := opt.DialCtxFn(ctx, opt.InitAddress[0], &opt.Dialer, opt.TLSConfig)
 	if err != nil {
 		return nil, err
 	}

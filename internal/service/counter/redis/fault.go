@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"contend/internal/redisserver"
 )
 
 var (
@@ -84,15 +85,8 @@ func withContext(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// isPassing tells whether Redis may answer otherwise later. Older ones put the code
-// of an error in a script into the text.
-func isPassing(text string) bool {
-	for word := range strings.FieldsSeq(text) {
-		switch strings.Trim(word, "-:") {
-		case "LOADING", "OOM", "READONLY", "CLUSTERDOWN", "MISCONF", "NOREPLICAS", "MASTERDOWN",
-			"TRYAGAIN", "BUSY", "MOVED", "ASK", "NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM":
-			return true
-		}
-	}
-	return strings.Contains(text, "max number of clients")
+// isPassing tells whether Redis may do it later: as it is, or after a node or an
+// account has changed, of which every command finds out anew.
+func isPassing(reply string) bool {
+	return redisserver.IsTransient(reply, "MOVED", "ASK", "NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM")
 }

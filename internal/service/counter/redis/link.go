@@ -49,7 +49,6 @@ func (p plan) connections() int {
 // and then whether Redis answers.
 type connector struct {
 	option   rueidis.ClientOption
-	dialOwn  func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) // of the URL, or nil
 	timeout  time.Duration
 	key      string
 	log      *slog.Logger
@@ -74,7 +73,7 @@ type outage struct{ err error }
 func newLink(cfg Config, p plan, key string) *connector {
 	opt := cfg.Server.Options()
 	l := &connector{
-		dialOwn: opt.DialCtxFn, timeout: cfg.Timeout, key: key, log: cfg.Log,
+		timeout: cfg.Timeout, key: key, log: cfg.Log,
 		oneByOne: !p.pipelining, listens: opt.Sentinel.MasterSet != "", begun: time.Now(),
 		first: make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}

@@ -33,23 +33,13 @@ func (l *connector) dial(ctx context.Context, addr string, dialer *net.Dialer, s
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	conn, err := l.connect(ctx, addr, dialer, secure)
+	conn, err := l.option.DialCtxFn(ctx, addr, dialer, secure)
 	if err != nil {
 		return nil, &unsent{cause: err}
 	}
 	w := &countedConn{Conn: conn, link: l, born: born}
 	w.used.Store(int64(born))
 	return w, nil
-}
-
-func (l *connector) connect(ctx context.Context, addr string, dialer *net.Dialer, secure *tls.Config) (net.Conn, error) {
-	switch {
-	case l.dialOwn != nil:
-		return l.dialOwn(ctx, addr, dialer, secure)
-	case secure != nil:
-		return (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", addr)
-	}
-	return dialer.DialContext(ctx, "tcp", addr)
 }
 
 func (w *countedConn) Write(p []byte) (int, error) {
