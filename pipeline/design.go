@@ -77,12 +77,12 @@ func table[T any]() []row[T] {
 	return []row[T]{
 		{Design{
 			Name: "chan", Summary: "one channel of items",
-			Order: TotalOrder, MaxProducers: MaxHandles, MaxConsumers: MaxHandles,
+			Order: TotalOrder, MaxProducers: maxHandles, MaxConsumers: maxHandles,
 			Waiting: parks, Unpublished: atOnce,
 		}, newChan[T]},
 		{Design{
 			Name: "chan-batch", Summary: "slices of items over a channel, recycled through a second one",
-			Order: ProducerOrder, MaxProducers: MaxHandles, MaxConsumers: MaxHandles, MinBuffer: 1,
+			Order: ProducerOrder, MaxProducers: maxHandles, MaxConsumers: maxHandles, MinBuffer: 1,
 			Batched: true, Waiting: pollsOrParks, Unpublished: untilBatch,
 		}, newBatch[T]},
 		{Design{
@@ -92,12 +92,12 @@ func table[T any]() []row[T] {
 		}, newRings[T]},
 		{Design{
 			Name: "mpsc", Summary: "one spsc ring per producer, visited in turn by one consumer",
-			Order: ProducerOrder, MaxProducers: MaxHandles, MaxConsumers: 1, MinBuffer: 1,
+			Order: ProducerOrder, MaxProducers: maxHandles, MaxConsumers: 1, MinBuffer: 1,
 			Batched: true, Waiting: polls, Unpublished: untilBatch,
 		}, newRings[T]},
 		{Design{
 			Name: "mpmc", Summary: "one ring of numbered slots, claimed item by item by compare-and-swap",
-			Order: TotalOrder, MaxProducers: MaxHandles, MaxConsumers: MaxHandles, MinBuffer: 1,
+			Order: TotalOrder, MaxProducers: maxHandles, MaxConsumers: maxHandles, MinBuffer: 1,
 			Waiting: polls, Unpublished: atOnce,
 		}, newSlots[T]},
 	}

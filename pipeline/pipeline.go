@@ -10,8 +10,8 @@ import (
 // DefaultBatch is the batch size used for Config.Batch zero, in items.
 const DefaultBatch = 1024
 
-// MaxHandles is the largest number of producers, and of consumers, of a pipeline.
-const MaxHandles = 256
+// maxHandles is the largest number of producers, and of consumers, of a pipeline.
+const maxHandles = 256
 
 // maxBuffer bounds Config.Buffer and Config.Batch, so that no size overflows.
 const maxBuffer = 1 << 30
@@ -31,8 +31,8 @@ type Config struct {
 	// means DefaultBatch. Rings limit it to Buffer / Producers; designs that do
 	// not batch take it as 1.
 	Batch int
-	// Producers and Consumers are the numbers of handles, up to MaxHandles. Zero
-	// means 1.
+	// Producers and Consumers are the numbers of handles, up to 256. Zero means
+	// 1.
 	Producers, Consumers int
 }
 

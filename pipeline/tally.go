@@ -17,7 +17,7 @@ const (
 const MaxItems = 1<<numberBits - 1
 
 // Item returns producer's item number n, for a Tally to check. It is the caller's
-// to keep 0 ≤ producer < MaxHandles and 1 ≤ n ≤ MaxItems.
+// to keep 0 ≤ producer < 256 and 1 ≤ n ≤ MaxItems.
 func Item(producer int, n uint64) uint64 { return uint64(producer)<<producerBits | n }
 
 // A Tally is one consumer's account of the items that it received, kept at less
@@ -26,7 +26,7 @@ func Item(producer int, n uint64) uint64 { return uint64(producer)<<producerBits
 type Tally struct {
 	count, sum, misordered uint64
 	previous               uint64
-	last                   [MaxHandles]uint64 // numbers per producer, for all but previous's
+	last                   [maxHandles]uint64 // numbers per producer, for all but previous's
 }
 
 // Add accounts for items in the order in which they were received.

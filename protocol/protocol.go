@@ -89,8 +89,8 @@ func (a *address) Validate() error {
 	return a.check(a.URL)
 }
 
-// Schemes returns the schemes that a URL can have.
-func Schemes() []string {
+// schemes returns the schemes that a URL can have.
+func schemes() []string {
 	var all []string
 	for _, f := range families {
 		all = append(all, f.schemes...)

@@ -132,9 +132,9 @@ func (t Target) family() (*family, error) {
 	m := url.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
 	if found {
 		m = url.Wrong("%q has the scheme %q", t.URL(), scheme)
-		m.Meant = setting.Nearest(scheme, Schemes())
+		m.Meant = setting.Nearest(scheme, schemes())
 	}
-	m.Allowed = strings.Join(Schemes(), ", ")
+	m.Allowed = strings.Join(schemes(), ", ")
 	return nil, m
 }
 

@@ -90,8 +90,8 @@ func (r *reader) csvMistake(err error) bool {
 }
 
 func (r *reader) header(names []string) {
-	if len(names) > MaxColumns {
-		r.mistake(1, "names %d columns; allowed: up to %d", len(names), MaxColumns)
+	if len(names) > maxColumns {
+		r.mistake(1, "names %d columns; allowed: up to %d", len(names), maxColumns)
 		return
 	}
 	for i, name := range names {
@@ -131,11 +131,11 @@ func (r *reader) room(line int, value string) bool {
 	r.cells++
 	r.text += len(value)
 	switch {
-	case r.cells > MaxCells:
-		r.mistake(line, "there are more than %d values", MaxCells)
+	case r.cells > maxCells:
+		r.mistake(line, "there are more than %d values", maxCells)
 		return false
-	case r.text > MaxTextBytes:
-		r.mistake(line, "the values are longer than %d MiB in all", MaxTextBytes>>20)
+	case r.text > maxTextBytes:
+		r.mistake(line, "the values are longer than %d MiB in all", maxTextBytes>>20)
 		return false
 	}
 	return true
@@ -165,8 +165,8 @@ func (r *reader) object(line int, o object) bool {
 	for _, name := range o.names {
 		c := r.rows.index[name]
 		if c == nil {
-			if len(r.rows.columns) == MaxColumns {
-				r.mistake(line, "there are more than %d names", MaxColumns)
+			if len(r.rows.columns) == maxColumns {
+				r.mistake(line, "there are more than %d names", maxColumns)
 				return false
 			}
 			c = r.add(name)

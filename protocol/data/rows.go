@@ -20,10 +20,10 @@ import (
 // Limits of a file. A cell is one value; a value that is text of JSON is a
 // cell beside those that it is made of, and its text counts again.
 const (
-	MaxFileBytes = 64 << 20
-	MaxCells     = 4 << 20
-	MaxTextBytes = 256 << 20
-	MaxColumns   = 1000
+	maxFileBytes = 64 << 20
+	maxCells     = 4 << 20
+	maxTextBytes = 256 << 20
+	maxColumns   = 1000
 )
 
 // Rows are the rows of a file. They are immutable and safe for concurrent use.
@@ -48,14 +48,14 @@ type column struct {
 // Every line of JSONL is an object; values in nested objects are named by
 // their path: user.id. Text stands for itself, without quotes, and everything
 // else for its JSON. Blank lines and a byte order mark are skipped, and lines
-// may end in CRLF. Files are UTF-8 and at most MaxFileBytes long.
+// may end in CRLF. Files are UTF-8 and at most 64 MiB long.
 func ReadRows(path string) (*Rows, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
@@ -68,8 +68,8 @@ func ParseRows(name string, content []byte) (*Rows, error) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	ending := strings.ToLower(filepath.Ext(name))
 	switch {
-	case len(content) > MaxFileBytes:
-		return nil, fmt.Errorf("data: %s is longer than %d MiB", name, MaxFileBytes>>20)
+	case len(content) > maxFileBytes:
+		return nil, fmt.Errorf("data: %s is longer than %d MiB", name, maxFileBytes>>20)
 	case !utf8.Valid(content):
 		r.mistake(firstInvalid(content), "is not UTF-8")
 	case ending == ".csv":

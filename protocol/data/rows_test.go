@@ -95,8 +95,8 @@ func TestParseRowsMistakes(t *testing.T) {
 		{"two of a name", "a.jsonl", `{"a.b":1,"a":{"b":2}}`, []string{`a.jsonl:1: there are two values of the name "a.b"`}},
 		{"columns", "a.csv", names(1001), []string{"a.csv:1: names 1001 columns; allowed: up to 1000"}},
 		{"many", "a.jsonl", strings.Repeat("x\n", 1000), []string{"a.jsonl:20: is not JSON", "has more mistakes"}},
-		{"values", "a.csv", names(1000) + strings.Repeat(strings.Repeat(",", 999)+"\n", data.MaxCells/1000+1), []string{"there are more than 4194304 values"}},
-		{"length", "a.csv", strings.Repeat("a", data.MaxFileBytes+1), []string{"is longer than 64 MiB"}},
+		{"values", "a.csv", names(1000) + strings.Repeat(strings.Repeat(",", 999)+"\n", 4<<20/1000+1), []string{"there are more than 4194304 values"}},
+		{"length", "a.csv", strings.Repeat("a", 64<<20+1), []string{"is longer than 64 MiB"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := data.ParseRows(tt.file, []byte(tt.give))

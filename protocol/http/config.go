@@ -29,7 +29,7 @@ type Config struct {
 	// unless keep-alive is off, and the connection is kept only if the answer
 	// says the same.
 	HTTP10 bool
-	// HTTP2 speaks HTTP/2 on event loops only (SupportsHTTP2): with prior knowledge
+	// HTTP2 speaks HTTP/2 on event loops only (loop.Supported): with prior knowledge
 	// to an http URL, and to an https URL if the server chooses it by ALPN, else
 	// each iteration ends in an error of kind Protocol.
 	HTTP2 bool
@@ -130,13 +130,9 @@ func (c Config) checkWays(o origin) error {
 	return errors.Join(errs...)
 }
 
-// SupportsHTTP2 reports whether this system has the event loops that HTTP2 needs,
-// and if not, why.
-func SupportsHTTP2() (ok bool, why string) { return loop.Supported() }
-
 func (c Config) checkHTTP2() error {
 	var errs []error
-	if ok, why := SupportsHTTP2(); !ok {
+	if ok, why := loop.Supported(); !ok {
 		errs = append(errs, fmt.Errorf("http: HTTP2 needs event loops: %s", why))
 	}
 	for _, other := range []struct {

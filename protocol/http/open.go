@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/check"
 	"contend/protocol/data"
 	"contend/protocol/wire"
@@ -51,7 +52,7 @@ func (c *Config) Speaks() (ok bool, why string) {
 	case c.Engine != "":
 		return false, "event loops are switched off"
 	}
-	return SupportsHTTP2()
+	return loop.Supported()
 }
 
 // NeedsRequests says whether requests or answers need more than to be sent and

@@ -23,6 +23,7 @@ import (
 
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/check"
 	"contend/protocol/data"
 	"contend/protocol/wire"
@@ -154,7 +155,7 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 				}
 			}
 			overBothEngines(t, check)
-			if ok, _ := SupportsHTTP2(); ok {
+			if ok, _ := loop.Supported(); ok {
 				c.HTTP2 = true
 				t.Run("HTTP/2", func(t *testing.T) { check(t, runLoop) })
 			}

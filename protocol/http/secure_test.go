@@ -15,6 +15,7 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -193,7 +194,7 @@ func TestHandshakesWithinARun(t *testing.T) {
 }
 
 func TestHTTP2WantsItsProtocolChosen(t *testing.T) {
-	if ok, why := SupportsHTTP2(); !ok {
+	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
 	for name, protocols := range map[string][]string{"another one": {"http/1.1"}, "none": nil} {

@@ -13,9 +13,9 @@ func BenchmarkRungs(b *testing.B) {
 	configs := []Config{
 		{Rung: "chan", Print: true, Discard: process("discards")},
 		{Rung: "chan"},
-		{Rung: "chan", Buffer: DefaultBuffer},
+		{Rung: "chan", Buffer: defaultBuffer},
 		{Rung: "chan-batch"}, {Rung: "spsc"}, {Rung: "mpsc"}, {Rung: "mpmc"},
-		{Rung: "chan", Buffer: DefaultBuffer, Producers: 4, Consumers: 4},
+		{Rung: "chan", Buffer: defaultBuffer, Producers: 4, Consumers: 4},
 		{Rung: "chan-batch", Producers: 4, Consumers: 4},
 		{Rung: "mpsc", Producers: 4},
 		{Rung: "mpmc", Producers: 4, Consumers: 4},
@@ -38,7 +38,7 @@ func BenchmarkRungs(b *testing.B) {
 func pairWithThirdRung(b *testing.B, c Config) {
 	candidate := newVU(b, c)
 	defer candidate.Close()
-	third := newVU(b, Config{Rung: "chan", Buffer: DefaultBuffer})
+	third := newVU(b, Config{Rung: "chan", Buffer: defaultBuffer})
 	var ratios, perItem, iteration []float64
 	for b.Loop() {
 		y, _ := timeIteration(b, third)

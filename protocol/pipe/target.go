@@ -18,15 +18,15 @@ import (
 	"contend/setting"
 )
 
-// DefaultBuffer is the buffer of the designs that need one, in items: that of the
+// defaultBuffer is the buffer of the designs that need one, in items: that of the
 // published third rung.
-const DefaultBuffer = 10_000
+const defaultBuffer = 10_000
 
 // Config says which pipeline is driven and how far. Only Rung is required.
 type Config struct {
 	// Rung is the name of a pipeline.Design, in any case.
 	Rung string
-	// Buffer is in items. Zero means none for chan, and DefaultBuffer for the
+	// Buffer is in items. Zero means none for chan, and 10 000 for the
 	// designs that need one.
 	Buffer int `flag:"buffer"`
 	// Batch is the largest number of items that a batching design publishes
@@ -71,7 +71,7 @@ func (c Config) possible() error {
 
 func (c Config) pipeline(design pipeline.Design) pipeline.Config {
 	if c.Buffer == 0 && design.MinBuffer > 0 {
-		c.Buffer = DefaultBuffer
+		c.Buffer = defaultBuffer
 	}
 	return pipeline.Config{Buffer: c.Buffer, Batch: c.Batch, Producers: c.Producers, Consumers: c.Consumers}
 }

@@ -26,8 +26,8 @@ type Connections struct {
 	N int
 }
 
-// ParseConnections reads the text form.
-func ParseConnections(text string) (Connections, error) {
+// parseConnections reads the text form.
+func parseConnections(text string) (Connections, error) {
 	sharing, count, counted := strings.Cut(text, ":")
 	n := 1
 	if counted {
@@ -49,7 +49,7 @@ func ParseConnections(text string) (Connections, error) {
 
 // UnmarshalText reads the text form.
 func (c *Connections) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseConnections(string(text))
+	*c, err = parseConnections(string(text))
 	return err
 }
 

@@ -19,7 +19,7 @@ func TestParseConnections(t *testing.T) {
 		{text: ""}, {text: "shared:0"}, {text: "shared:x"}, {text: "shared:-1"}, {text: "shared:"},
 		{text: "per-vu:1"}, {text: "per-iteration:2"}, {text: "Shared"},
 	} {
-		got, err := ParseConnections(test.text)
+		got, err := parseConnections(test.text)
 		if got != test.want || (err == nil) != (test.back != "") {
 			t.Errorf("%q: got %+v, %v", test.text, got, err)
 		}
@@ -48,11 +48,11 @@ func FuzzParseConnections(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ParseConnections(text)
+		c, err := parseConnections(text)
 		if err != nil {
 			return
 		}
-		if again, err := ParseConnections(c.String()); err != nil || again != c {
+		if again, err := parseConnections(c.String()); err != nil || again != c {
 			t.Errorf("%q is %+v, its text form %+v, %v", text, c, again, err)
 		}
 	})

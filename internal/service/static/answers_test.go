@@ -226,7 +226,7 @@ func TestPages(t *testing.T) {
 			})
 		}
 	}
-	for _, size := range []int64{-1, MaxPage + 1} {
+	for _, size := range []int64{-1, maxPage + 1} {
 		if _, err := NewPage(size, true); err == nil {
 			t.Errorf("a page of %d bytes", size)
 		}

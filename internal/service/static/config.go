@@ -20,7 +20,7 @@ type Config struct {
 	Dir string
 	// Page is what / answers if Dir is empty; see NewPage.
 	Page Page
-	// Engine is EventLoop or Goroutines; empty means the event loop where there
+	// Engine is "event_loop" or "goroutines"; empty means the event loop where there
 	// is one.
 	Engine string `flag:"engine" oneof:"event_loop,goroutines" words:"event_loop (Linux) or goroutines; empty means the first that there is"`
 	// Threads is the number of event loops; 0 means GOMAXPROCS.
@@ -43,10 +43,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// The engines.
+// The engines that there are.
 const (
-	EventLoop  = "event_loop"
-	Goroutines = "goroutines"
+	eventLoop  = "event_loop"
+	goroutines = "goroutines"
 )
 
 // Limits that are not for choosing.
@@ -68,7 +68,7 @@ func (c Config) Validate() error {
 	if c.Addr == "" {
 		err = errors.Join(err, setting.At(&c, &c.Addr).Wrong("is missing: an address such as :8080"))
 	}
-	if ok, why := eventLoops(); c.Engine == EventLoop && !ok {
+	if ok, why := eventLoops(); c.Engine == eventLoop && !ok {
 		err = errors.Join(err, setting.At(&c, &c.Engine).Wrong("is %s: %s", c.Engine, why))
 	}
 	return err
@@ -84,9 +84,9 @@ func (c Config) complete() (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("static: %w", err)
 	}
-	engine := Goroutines
+	engine := goroutines
 	if ok, _ := eventLoops(); ok {
-		engine = EventLoop
+		engine = eventLoop
 	}
 	c.Engine = cmp.Or(c.Engine, engine)
 	c.Threads = cmp.Or(c.Threads, min(runtime.GOMAXPROCS(0), 256))

@@ -24,9 +24,9 @@ const hang = testenv.Patience
 
 // onBoth runs a test with every engine of this system.
 func onBoth(t *testing.T, test func(t *testing.T, engine string)) {
-	engines := []string{Goroutines}
+	engines := []string{goroutines}
 	if ok, _ := eventLoops(); ok {
-		engines = append(engines, EventLoop)
+		engines = append(engines, eventLoop)
 	}
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {

@@ -11,8 +11,8 @@ type Page struct {
 	contentType string
 }
 
-// MaxPage is the largest page in bytes.
-const MaxPage = 1 << 30
+// maxPage is the largest page in bytes.
+const maxPage = 1 << 30
 
 const (
 	pageHead  = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Page</title></head><body>\n"
@@ -23,10 +23,10 @@ const (
 
 // NewPage makes a page of exactly size bytes, the same for the same arguments:
 // HTML with text in English words if text is set, else bytes that do not
-// compress. A size from 0 to MaxPage is allowed.
+// compress. A size from 0 to 1 GiB is allowed.
 func NewPage(size int64, text bool) (Page, error) {
-	if size < 0 || size > MaxPage {
-		return Page{}, fmt.Errorf("static: size is %d bytes; allowed: 0 to %d", size, MaxPage)
+	if size < 0 || size > maxPage {
+		return Page{}, fmt.Errorf("static: size is %d bytes; allowed: 0 to %d", size, maxPage)
 	}
 	p := Page{body: make([]byte, 0, size), contentType: typeOf("page.html")}
 	random := uint64(1)

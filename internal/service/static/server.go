@@ -70,7 +70,7 @@ func (s *Server) prepare() (err error) {
 	if s.listener, err = net.Listen(network, addr); err != nil {
 		return fmt.Errorf("static: cannot listen on %q: %w", s.config.Addr, err)
 	}
-	if s.config.Engine == EventLoop {
+	if s.config.Engine == eventLoop {
 		s.engine, err = newLoops(s)
 		return err
 	}
@@ -80,9 +80,6 @@ func (s *Server) prepare() (err error) {
 
 // Addr returns the address that is bound.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
-// Engine returns which one runs: EventLoop or Goroutines.
-func (s *Server) Engine() string { return s.config.Engine }
 
 // Serve answers requests until ctx is done, and then drains: requests in flight
 // get their answers, later connections are refused. What is still in flight
@@ -108,7 +105,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // threads is how many may serve at a time.
 func (s *Server) threads() int {
-	if s.config.Engine == EventLoop {
+	if s.config.Engine == eventLoop {
 		return s.config.Threads
 	}
 	return runtime.GOMAXPROCS(0)

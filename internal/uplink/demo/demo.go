@@ -28,7 +28,8 @@ import (
 type Config struct {
 	// Self is the command that runs contend.
 	Self []string
-	// Redis is "" for one inside the router, Auto, redisserver.Managed, or an address.
+	// Redis is "" for one inside the router, "auto" for a private redis-server where one
+	// is installed, redisserver.Managed, or an address.
 	Redis string
 	// Router holds further arguments of contend serve router.
 	Router []string
@@ -40,10 +41,6 @@ type Config struct {
 	Observe func(subject.Sample)
 	Log     *slog.Logger
 }
-
-// Auto stands for a private redis-server where one is installed, and else for an
-// embedded one.
-const Auto = "auto"
 
 // A Result is what a run showed.
 type Result struct {
@@ -97,7 +94,7 @@ func (r *run) stop(ctx context.Context) error {
 
 func (r *run) startRedis(ctx context.Context) (err error) {
 	r.name = r.Config.Redis
-	if r.name == Auto {
+	if r.name == "auto" {
 		r.name = redisserver.Managed
 		if !installed() {
 			r.name = ""

@@ -30,7 +30,7 @@ const (
 )
 
 // DemoDevice is the device number i of a load that its seed tells from others:
-// the same for whoever asks. Those with i below MaxDemoDevices have distinct DevEUIs
+// the same for whoever asks. Those with i below 2^24 have distinct DevEUIs
 // and distinct addresses; all of a seed have one JoinEUI.
 //
 // With root and tag the first 16 and the next 8 bytes of HMAC-SHA-256 with the
@@ -60,9 +60,6 @@ func demoKey(root cipher.Block, n byte, i int) (key Key) {
 	root.Encrypt(key[:], key[:])
 	return key
 }
-
-// MaxDemoDevices is how many distinct devices DemoDevice knows.
-const MaxDemoDevices = 1 << 24
 
 // maxPrepared bounds the devices whose keys DemoDevices keeps, at 1 kB each.
 const maxPrepared = 1 << 14

@@ -104,7 +104,7 @@ func TestInsertErrors(t *testing.T) {
 // Devices of one customer may share an address, up to a number.
 func TestSharedAddresses(t *testing.T) {
 	url := sqliteBackend.fresh(t)
-	fill(t, url, "a", MaxShared)
+	fill(t, url, "a", maxShared)
 	directly(t, url, "UPDATE devices SET active = 7")
 	table := open(t, Config{URL: url})
 	ctx, addr, join := t.Context(), lorawan.DevAddr(7), lorawan.EUI(1)
@@ -121,7 +121,7 @@ func TestSharedAddresses(t *testing.T) {
 	if _, err := table.Update(ctx, "a", 1, 1, Update{Active: &addr}); err != nil {
 		t.Errorf("the address that it has: %v", err)
 	}
-	if n := len(table.ByAddr(nil, addr)); n != MaxShared+2 {
+	if n := len(table.ByAddr(nil, addr)); n != maxShared+2 {
 		t.Errorf("%d rows, want those of b besides", n)
 	}
 }

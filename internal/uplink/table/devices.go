@@ -16,9 +16,9 @@ import (
 // MaxDetails bounds Device.Details, in bytes.
 const MaxDetails = 4096
 
-// MaxShared bounds the devices of one customer that have the same address: every
+// maxShared bounds the devices of one customer that have the same address: every
 // frame with it is offered for all of them. Beyond it a write fails with ErrInvalid.
-const MaxShared = 1024
+const maxShared = 1024
 
 // A Device is a row as its customer sees it.
 type Device struct {
@@ -75,8 +75,8 @@ func validDevice(c Customer, d NewDevice) error {
 
 // validAddr says whether a customer may use an address for a device.
 func (t *Table) validAddr(c Customer, eui lorawan.EUI, addr *lorawan.DevAddr) error {
-	if addr != nil && t.index.others(c, eui, *addr) >= MaxShared {
-		return fmt.Errorf("%w: address %v belongs to %d devices, which is the most", ErrInvalid, *addr, MaxShared)
+	if addr != nil && t.index.others(c, eui, *addr) >= maxShared {
+		return fmt.Errorf("%w: address %v belongs to %d devices, which is the most", ErrInvalid, *addr, maxShared)
 	}
 	return nil
 }
