@@ -51,7 +51,6 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
-	"time"
 
 	"contend/load"
 	"contend/loop"
@@ -80,9 +79,7 @@ type Target struct {
 	ownCores  bool
 	local     netip.Addr // to dial from; invalid: any
 	buffer    int        // SocketBuffer
-	// noEarlyDial is set by the first connection that failed before the clock
-	// started, lest every virtual user waits for a server that is not there.
-	noEarlyDial atomic.Bool
+	early     wire.EarlyDial
 }
 
 var _ load.Target = (*Target)(nil)
@@ -133,10 +130,6 @@ func New(c Config) (*Target, error) {
 	return t, nil
 }
 
-// earlyDialTimeout bounds connecting before the clock starts, and so what a
-// server that does not answer adds to the length of a run.
-const earlyDialTimeout = 250 * time.Millisecond
-
 // NewVU makes a virtual user and, with keep-alive, connects it. A connection
 // that fails is no error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
@@ -148,17 +141,12 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 		return nil, err
 	}
 	v := newVU(t, s)
-	if !t.keepAlive || t.noEarlyDial.Load() {
-		return v, nil
+	if t.keepAlive {
+		t.early.Try(ctx, func(ctx context.Context) (err error) {
+			v.link, err = t.connect(ctx)
+			return err
+		})
 	}
-	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
-	defer cancel()
-	l, err := t.connect(ctx)
-	if err != nil {
-		t.noEarlyDial.Store(true)
-		return v, nil
-	}
-	v.link = l
 	return v, nil
 }
 

@@ -88,21 +88,6 @@ func TestTimeoutIsAtMostATenthLate(t *testing.T) {
 	}
 }
 
-func TestTimeoutAfterManyFastIterationsIsNoShorter(t *testing.T) {
-	inBubble(t, "0s", func(t *testing.T, v *vu) {
-		v.SetTimeout(time.Second)
-		for range 1000 {
-			if _, err := v.Do(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(7 * time.Millisecond)
-			if left := v.deadline - v.lastUse; left < time.Second || left > time.Second+time.Second/10 {
-				t.Fatalf("the deadline was %v after the iteration's start", left)
-			}
-		}
-	})
-}
-
 func TestNoTimeoutWaits(t *testing.T) {
 	inBubble(t, "1000h", func(t *testing.T, v *vu) {
 		for range 2 {
@@ -149,7 +134,7 @@ func TestADialThatHangsDelaysTheStartOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, want := range []time.Duration{earlyDialTimeout, 0, 0} {
+		for id, want := range []time.Duration{250 * time.Millisecond, 0, 0} {
 			start := time.Now()
 			made, err := target.NewVU(t.Context(), id)
 			if took := time.Since(start); err != nil || took != want {

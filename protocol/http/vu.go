@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ type vu struct {
 	// Times are offsets from epoch.
 	epoch    time.Time
 	lastUse  time.Duration
-	deadline time.Duration // of the connection; see arm
+	deadline wire.Deadline
 	began    time.Duration // when the answer's first byte was read
 
 	watch wire.Watch
@@ -50,12 +49,11 @@ var _ interface {
 
 func newVU(t *Target, s *sender) *vu {
 	v := &vu{
-		target:   t,
-		sender:   s,
-		parser:   t.newParser(),
-		buf:      make([]byte, minBuffer),
-		epoch:    time.Now(),
-		deadline: unarmed,
+		target: t,
+		sender: s,
+		parser: t.newParser(),
+		buf:    make([]byte, minBuffer),
+		epoch:  time.Now(),
 	}
 	v.watch.Interrupt = v.interrupt
 	return v
@@ -64,7 +62,7 @@ func newVU(t *Target, s *sender) *vu {
 // SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) {
 	v.timeout = d
-	v.deadline = unarmed
+	v.deadline = wire.Deadline{}
 }
 
 // Do sends a request and reads the answer.
@@ -78,7 +76,7 @@ func (v *vu) Do(ctx context.Context) (out load.Outcome, err error) {
 
 func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	if v.watch.On(ctx) {
-		v.deadline = unarmed // the previous context may have left one in the past
+		v.deadline = wire.Deadline{} // the previous context may have left one in the past
 	}
 	start := time.Since(v.epoch)
 	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale() {
@@ -135,12 +133,12 @@ func (v *vu) connect(ctx context.Context) error {
 	}
 	l, err := v.target.connect(limited)
 	if err != nil {
-		return v.orCancelled(ctx, err)
+		return wire.OrCancelled(ctx, "http", err)
 	}
 	v.mu.Lock()
 	v.link = l
 	v.mu.Unlock()
-	v.deadline = unarmed
+	v.deadline = wire.Deadline{}
 	return nil
 }
 
@@ -174,21 +172,11 @@ func (v *vu) answer(in int64) load.Outcome {
 	return v.target.judge(v.sender, &v.parser, v.link, in)
 }
 
-// unarmed is the deadline of a connection that has none yet.
-const unarmed = time.Duration(math.MinInt64)
-
-// arm makes sure that the connection's deadline is at least one timeout from
-// now and at most a sixteenth more: moving it in every iteration would cost
-// more than parsing an answer does.
+// arm moves the connection's deadline for an iteration that began at now.
 func (v *vu) arm(ctx context.Context, now time.Duration) error {
-	if v.deadline != unarmed && v.deadline-now >= v.timeout {
+	at, moves := v.deadline.Next(v.epoch, now, v.timeout)
+	if !moves {
 		return nil
-	}
-	v.deadline = time.Duration(math.MaxInt64)
-	at := time.Time{}
-	if v.timeout > 0 {
-		v.deadline = now + v.timeout + v.timeout/16
-		at = v.epoch.Add(v.deadline)
 	}
 	v.mu.Lock()
 	err := ctx.Err() // if it is nil, interrupt is yet to come and overrules the deadline
@@ -225,15 +213,7 @@ func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error)
 // fail drops the connection, of which nothing is certain any more.
 func (v *vu) fail(ctx context.Context, err error) (load.Outcome, error) {
 	v.abort()
-	return load.Outcome{}, v.orCancelled(ctx, err)
-}
-
-// orCancelled returns the end of ctx, if it has ended, instead of what that led to.
-func (v *vu) orCancelled(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("http: %w", ended)
-	}
-	return err
+	return load.Outcome{}, wire.OrCancelled(ctx, "http", err)
 }
 
 // drop closes the connection in an orderly manner.

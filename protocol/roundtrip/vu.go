@@ -90,13 +90,10 @@ func (v *vu) forget() {
 
 // cause returns what ended an iteration, if that was its context.
 func (v *vu) cause(ctx context.Context, l *life, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("roundtrip: %w", ended)
-	}
 	if context.Cause(l.ctx) == error(errTimeout) {
-		return errTimeout
+		err = errTimeout
 	}
-	return err
+	return wire.OrCancelled(ctx, "roundtrip", err)
 }
 
 func (v *vu) do(l *life) (load.Outcome, error) {

@@ -185,8 +185,8 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 	if err != nil || v.target.config.NoKeepAlive {
 		v.drop()
 	}
-	if ended := ctx.Err(); err != nil && ended != nil {
-		err = fmt.Errorf("tcp: %w", ended)
+	if err != nil {
+		err = wire.OrCancelled(ctx, "tcp", err)
 	}
 	return out, err
 }

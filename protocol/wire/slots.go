@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"time"
 )
 
 // A Conn is a connection that many VUs may use at a time.
@@ -28,9 +26,7 @@ type Slots[C comparableConn] struct {
 	sharing Sharing
 	open    func(context.Context) (C, error)
 	shared  []*Slot[C]
-	// noEarlyDial is set by the first connection that failed before the clock
-	// started, lest every VU waits for a server that is not there.
-	noEarlyDial atomic.Bool
+	early   EarlyDial
 }
 
 // NewSlots connects nothing yet.
@@ -42,10 +38,6 @@ func NewSlots[C comparableConn](c Connections, open func(context.Context) (C, er
 	return s
 }
 
-// earlyDialTimeout bounds connecting before the clock starts, and so what a
-// server that never shakes hands adds to a run.
-const earlyDialTimeout = 250 * time.Millisecond
-
 // For returns the slot of VU id, and whether that owns it: shared connection id
 // modulo their number, or one of its own. Unless connections are per iteration
 // it tries to connect it.
@@ -55,13 +47,11 @@ func (s *Slots[C]) For(ctx context.Context, id int) (slot *Slot[C], owned bool) 
 	} else {
 		slot, owned = &Slot[C]{open: s.open}, true
 	}
-	if s.sharing == PerIteration || s.noEarlyDial.Load() {
-		return slot, owned
-	}
-	ctx, cancel := context.WithTimeout(ctx, earlyDialTimeout)
-	defer cancel()
-	if _, err := slot.Connect(ctx); err != nil {
-		s.noEarlyDial.Store(true)
+	if s.sharing != PerIteration {
+		s.early.Try(ctx, func(ctx context.Context) error {
+			_, err := slot.Connect(ctx)
+			return err
+		})
 	}
 	return slot, owned
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"contend/errkind"
 	"contend/load"
+	"contend/protocol/wire"
 	"contend/websocket"
 )
 
@@ -51,19 +51,18 @@ type conn struct {
 	plain    []byte        // the latest message, inflated
 	ended    chan struct{} // closed when nobody reads any more
 
-	mu      sync.Mutex
-	err     error // why the connection is of no use any more
-	calls   queue
-	lastID  uint64
-	pushed  sync.Cond // in the mode Receive: a call has come, or err
-	out     *outbox
-	spare   *outbox
-	batch   uint64 // in which the next message is written
-	pong    []byte // to be sent, nil: none
-	writing bool   // somebody writes, or is about to
-	writers sync.WaitGroup
-	// deadline of writes; see arm.
-	deadline time.Duration
+	mu       sync.Mutex
+	err      error // why the connection is of no use any more
+	calls    queue
+	lastID   uint64
+	pushed   sync.Cond // in the mode Receive: a call has come, or err
+	out      *outbox
+	spare    *outbox
+	batch    uint64 // in which the next message is written
+	pong     []byte // to be sent, nil: none
+	writing  bool   // somebody writes, or is about to
+	writers  sync.WaitGroup
+	deadline wire.Deadline // of writes
 }
 
 // IsDead reports whether the connection is of no use any more.
@@ -73,9 +72,6 @@ func (c *conn) IsDead() bool {
 	return c.err != nil
 }
 
-// unarmed is the deadline of a connection that has none yet.
-const unarmed = time.Duration(math.MinInt64)
-
 // errClosedHere is what is left to say of a connection that we have closed.
 var errClosedHere = fmt.Errorf("ws: %w", net.ErrClosed)
 
@@ -83,7 +79,7 @@ var errClosedHere = fmt.Errorf("ws: %w", net.ErrClosed)
 func newConn(t *Target, stream net.Conn, already []byte, deflates bool) *conn {
 	c := &conn{
 		target: t, stream: stream, deflates: deflates, ended: make(chan struct{}),
-		out: &outbox{}, spare: &outbox{}, deadline: unarmed,
+		out: &outbox{}, spare: &outbox{},
 		calls: queue{byID: t.message.byID},
 	}
 	c.reader = websocket.NewReader(stream, already,
@@ -159,7 +155,10 @@ func (c *conn) writeOnce(now, timeout time.Duration) {
 	}
 	out, batch := c.out, c.batch
 	c.out, c.batch = c.spare, c.batch+1
-	err := c.arm(now, timeout)
+	var err error
+	if at, moves := c.deadline.Next(c.target.epoch, now, timeout); moves {
+		err = c.stream.SetWriteDeadline(at)
+	}
 	if err == nil {
 		c.mu.Unlock()
 		_, err = c.stream.Write(out.frames)
@@ -179,26 +178,11 @@ func (c *conn) writeOnce(now, timeout time.Duration) {
 	}
 }
 
-// arm makes sure that the deadline of writes is at least one timeout from now
-// and at most a sixteenth more: to move it every time would cost more.
-func (c *conn) arm(now, timeout time.Duration) error {
-	if c.deadline != unarmed && c.deadline-now >= timeout {
-		return nil
-	}
-	c.deadline = math.MaxInt64
-	at := time.Time{}
-	if timeout > 0 {
-		c.deadline = now + timeout + timeout/16
-		at = c.target.epoch.Add(c.deadline)
-	}
-	return c.stream.SetWriteDeadline(at)
-}
-
 // disarm makes the next write set its deadline.
 func (c *conn) disarm() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.deadline = unarmed
+	c.deadline = wire.Deadline{}
 }
 
 // interrupt ends a write that is on its way, because its context has ended.
@@ -206,7 +190,7 @@ func (c *conn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.writing {
-		c.deadline = unarmed
+		c.deadline = wire.Deadline{}
 		_ = c.stream.SetWriteDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
 	}
 }
@@ -220,9 +204,9 @@ func (c *conn) control(op ws.OpCode, data []byte) error {
 		defer c.mu.Unlock()
 		c.pong = append([]byte{}, data...)
 		if !c.writing && c.err == nil {
-			c.deadline = unarmed // the last iteration may be long ago
+			c.deadline = wire.Deadline{} // the last iteration may be long ago
 			c.write(c.target.now(), controlTimeout)
-			c.deadline = unarmed
+			c.deadline = wire.Deadline{}
 		}
 		return nil
 	case ws.OpClose:
@@ -254,7 +238,7 @@ func (c *conn) goodbye(code ws.StatusCode) {
 		data = []byte{byte(code >> 8), byte(code)}
 	}
 	c.out.append(ws.OpClose, false, data)
-	c.deadline = unarmed
+	c.deadline = wire.Deadline{}
 	c.write(c.target.now(), controlTimeout)
 }
 

@@ -3,7 +3,6 @@ package ws
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -86,7 +85,7 @@ func (v *vu) await(ctx context.Context, c *conn) (load.Outcome, error) {
 		<-v.call.done
 	}
 	if v.call.err != nil {
-		return load.Outcome{}, orCancelled(ctx, v.call.err)
+		return load.Outcome{}, wire.OrCancelled(ctx, "ws", v.call.err)
 	}
 	return v.call.out, nil
 }
@@ -103,12 +102,12 @@ func (v *vu) connectAndDo(ctx context.Context, start time.Duration) (load.Outcom
 		}, nil
 	}
 	if err != nil {
-		return load.Outcome{}, orCancelled(ctx, err)
+		return load.Outcome{}, wire.OrCancelled(ctx, "ws", err)
 	}
 	v.call.start = connected
 	v.arm(start, connected)
 	if err := c.begin(ctx, &v.call, v.timeout); err != nil {
-		return load.Outcome{}, orCancelled(ctx, err)
+		return load.Outcome{}, wire.OrCancelled(ctx, "ws", err)
 	}
 	out, err := v.await(ctx, c)
 	answered := v.target.now()
@@ -153,14 +152,6 @@ func (v *vu) connect(ctx context.Context) (*conn, error) {
 		defer cancel()
 	}
 	return v.slot.Connect(ctx)
-}
-
-// orCancelled returns the end of ctx, if it has ended, instead of what that led to.
-func orCancelled(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("ws: %w", ended)
-	}
-	return err
 }
 
 // interrupt ends a write that is blocked.
