@@ -229,9 +229,9 @@ func uses(t *testing.T, p goPackage, forbidden map[string][]string) []string {
 	return found
 }
 
-// Functions of at most 80 lines and files of at most 400 keep a reader going.
+// Functions of at most 60 lines and files of at most 400 keep a reader going.
 func TestSizes(t *testing.T) {
-	const maxFunc, maxFile = 80, 400
+	const maxFunc, maxFile = 60, 400
 	for _, p := range packages(t) {
 		files := token.NewFileSet()
 		for _, file := range p.GoFiles {
