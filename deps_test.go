@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"internal/cpu":                       {},
 	"internal/epoll":                     {},
 	"loop":                               {"errkind", "load", "internal/epoll"},
-	"metric":                             {"hist", "load", "setting", "stat"},
+	"metric":                             {"errkind", "hist", "load", "setting", "stat"},
 	"h2":                                 {"errkind"},
 	"websocket":                          {},
 	"websocket/websockettest":            {},

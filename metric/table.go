@@ -2,8 +2,10 @@ package metric
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"contend/errkind"
 	"contend/hist"
 	"contend/load"
 )
@@ -77,7 +79,7 @@ var rows = []Row{
 	{Name: "failed", Kind: Count, Words: "failed", Means: "a wrong answer arrived: its status, or a check that it breaks",
 		read: count(func(c *load.Counts) int64 { return c.Failed })},
 	{Name: "errored", Kind: Count, Words: "errored",
-		Means: "no valid answer: dns, dial, ports_exhausted, tls, timeout, refused, reset, closed, protocol, cancelled, other",
+		Means: "no valid answer: " + reasons(),
 		read:  count((*load.Counts).ErroredTotal)},
 	{Name: "dropped", Kind: Count, Words: "dropped", Means: "due, but never started: no VU was free before the window's end",
 		read: count(func(c *load.Counts) int64 { return c.Dropped })},
@@ -91,6 +93,15 @@ var rows = []Row{
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesIn) }},
 	{Name: "bytes_out_per_s", Kind: Traffic, Words: "bytes out per second", Means: "bytes out ÷ measured window",
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesOut) }},
+}
+
+// reasons lists why there may be no valid answer.
+func reasons() string {
+	var names []string
+	for _, k := range errkind.All() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
 }
 
 func count(of func(*load.Counts) int64) func(*load.Result) (float64, bool) {

@@ -80,7 +80,7 @@ type PreparedDevice struct {
 }
 
 // NewDemoDevices returns DemoDevices for numbers below n, which is 1 to
-// MaxDemoDevices.
+// 2^24: see DemoDevice.
 func NewDemoDevices(seed uint64, n int) *DemoDevices {
 	return &DemoDevices{seed: seed, kept: make([]PreparedDevice, min(n, maxPrepared))}
 }
