@@ -26,6 +26,8 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os is "plan9"; allowed: linux, darwin, windows`},
 	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url has the placeholder {{port}}; allowed: {{addr}}, and what stands in docs/data-and-checks.md; names "},
 	{`url: "http://{{addr}}/orders", `, "", "target.url is missing: the arm lock has no url to drive"},
+	{"http://{{addr}}/orders", "guard:mutex?batch=0", "target.url: batch is 0; allowed: 1 to 1000000"},
+	{"http://{{addr}}/orders", "guard:mutex?bach=5", `target.url: bach is not known; allowed: kind, batch, seed, section (did you mean "batch"?)`},
 	{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data: give one of them"},
 	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of virtual users; of several, each is a level that is compared by itself, as in [1"},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; allowed: at least one value"},

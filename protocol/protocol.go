@@ -57,7 +57,8 @@ func ofURL[C any, T load.Target](parse func(string) (C, error), open func(C, wir
 		_, err := parse(url)
 		var errs []error
 		for _, m := range setting.Mistakes(err) {
-			m.Setting.Flag = "" // it stands in the URL
+			// It is the URL that is wrong: the name is a parameter's.
+			m.Setting, m.Problem = setting.Setting{}, strings.TrimSpace(m.Setting.Name+" "+m.Problem)
 			errs = append(errs, m)
 		}
 		return errors.Join(errs...)
