@@ -35,7 +35,7 @@ type Design struct {
 	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
 	// beyond each percentile of the objectives, up to MaxAttempt.
 	Attempt    time.Duration `json:"attempt_ns" flag:"duration,d" default:"3s" min:"10ms" max:"24h" words:"measured length of an attempt, at least"`
-	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" max:"24h" words:"with --rate: how far an attempt may be stretched to have 100 answers beyond a percentile"`
+	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be stretched to have 100 answers beyond a percentile"`
 	// Warmup is driven at the attempt's rate before it.
 	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"before each attempt"`
 	// Seed decides random arrivals.

@@ -67,6 +67,10 @@ func (s Setting) Allowed() string {
 		return b.min + " and more"
 	case b.above != "":
 		return "more than " + b.above
+	case b.max != "":
+		return "up to " + b.max
+	case b.below != "":
+		return "less than " + b.below
 	}
 	return s.form()
 }

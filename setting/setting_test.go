@@ -167,6 +167,26 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// Each combination of ends says what is allowed, whichever are open.
+func TestAllowed(t *testing.T) {
+	want := []string{"1 to 9", "1 to below 9", "more than 1, up to 9", "more than 1 and less than 9", "1 and more", "more than 1", "up to 9", "less than 9", "a whole number"}
+	for i, s := range Of(struct {
+		A int `flag:"a" min:"1" max:"9"`
+		B int `flag:"b" min:"1" below:"9"`
+		C int `flag:"c" above:"1" max:"9"`
+		D int `flag:"d" above:"1" below:"9"`
+		E int `flag:"e" min:"1"`
+		F int `flag:"f" above:"1"`
+		G int `flag:"g" max:"9"`
+		H int `flag:"h" below:"9"`
+		I int `flag:"i"`
+	}{}) {
+		if s.Allowed() != want[i] {
+			t.Errorf("%s: %s, want %s", s.Name, s.Allowed(), want[i])
+		}
+	}
+}
+
 // What was made in Go is checked by the same bounds.
 func TestCheck(t *testing.T) {
 	var p plan
