@@ -33,16 +33,35 @@ func (v *validator) targetMistake(path string, m *setting.Mistake) {
 	if !v.unread[path] {
 		v.addAt(at, path, "%s", m.Text())
 	}
+	if m.Unreadable {
+		v.unread[path] = true
+	}
 }
 
 // wholeTarget notes what is wrong with a target as it is opened, at the layer
-// that gives it.
+// that gives it, where nothing is wrong with the value by itself. Of a target
+// without all that the file gives for it nothing can be said.
 func (v *validator) wholeTarget(prefix, arm string, t protocol.Target) {
+	if t.URL() == "" || v.unreadBelow(targetPaths(prefix, arm)) {
+		return
+	}
 	for _, m := range setting.Mistakes(t.Validate()) {
 		path := cmp.Or(m.Path(), "url")
 		name, _, _ := strings.Cut(path, "[")
-		v.targetMistake(strings.TrimSuffix(v.whereTarget(prefix, arm, name), name)+path, m)
+		if path = strings.TrimSuffix(v.whereTarget(prefix, arm, name), name) + path; !v.wrongAlone[path] {
+			v.targetMistake(path, m)
+		}
 	}
+}
+
+// unreadBelow says whether a value at one of the paths or below was not read.
+func (v *validator) unreadBelow(paths []string) bool {
+	for unread := range v.unread {
+		if slices.ContainsFunc(paths, func(path string) bool { return unread == path || strings.HasPrefix(unread, path+".") }) {
+			return true
+		}
+	}
+	return false
 }
 
 // effective checks the parts as they will run, with the defaults of the file
@@ -50,6 +69,9 @@ func (v *validator) wholeTarget(prefix, arm string, t protocol.Target) {
 func (v *validator) effective() {
 	if v.file.Status == Planned {
 		return
+	}
+	for _, m := range v.list {
+		v.wrongAlone[m.Path()] = true
 	}
 	for _, profile := range Profiles() {
 		for i, own := range v.file.parts() {
@@ -83,7 +105,7 @@ func (v *validator) required(prefix, profile string, asked setting.Values, p Par
 // asRun asks those who will run the part, who may know more.
 func (v *validator) asRun(prefix string, asked setting.Values, p Part) {
 	for _, name := range sortedKeys(p.Arms) {
-		if len(v.list) == 0 && !p.fromDocuments() {
+		if !p.fromDocuments() {
 			v.wholeTarget(prefix, name, p.Arms[name].Target)
 		}
 	}
@@ -166,9 +188,18 @@ func (s Subject) getsAddr() bool {
 	return strings.Contains(all, "{{addr}}") || strings.Contains(all, "{{port}}")
 }
 
+// targetPaths are where a file can give settings of an arm's target, what hides
+// others first.
+func targetPaths(prefix, arm string) []string {
+	return []string{prefix + "arms." + arm + ".target", "arms." + arm + ".target", prefix + "target", "target"}
+}
+
 func (v *validator) whereTarget(prefix, arm, field string) string {
-	return v.where(prefix+"arms."+arm+".target."+field, "arms."+arm+".target."+field,
-		prefix+"target."+field, "target."+field)
+	paths := targetPaths(prefix, arm)
+	for i := range paths {
+		paths[i] += "." + field
+	}
+	return v.where(paths...)
 }
 
 // where returns the first path that the text gives, or else the last.

@@ -16,7 +16,7 @@ import (
 // profile, as far as its words tell. A planned file needs only id, title and
 // status; what else it holds must be right.
 func (f *File) validate(m *mistakes) {
-	v := &validator{file: f, mistakes: m}
+	v := &validator{file: f, mistakes: m, wrongAlone: map[string]bool{}}
 	v.head()
 	for _, name := range sortedKeys(f.Subjects) {
 		v.subject("subjects."+name, name, f.Subjects[name])
@@ -41,6 +41,8 @@ func partPath(i int) string { return fmt.Sprintf("parts[%d]", i) }
 type validator struct {
 	*mistakes
 	file *File
+	// wrongAlone holds the paths with a mistake, whatever the rest of the file says.
+	wrongAlone map[string]bool
 }
 
 var (

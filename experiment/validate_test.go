@@ -121,6 +121,26 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 	}
 }
 
+// A mistake hides none elsewhere: only of a target that could not be read as a whole
+// is no more said than that.
+func TestEveryMistakeIsSaid(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data"},
+		{"method: POST", "method: 'G@T', http: 4", "target.http is"},
+		{"[201]", "two", `target.expect_status[0] is "two"`},
+		{"[201]", "[99]", "target.expect_status[0] is 99"},
+		{"method: POST", "data_file: x, proto_: y", "target.proto_: there is no such field"},
+		{"method: POST", "data_file: x, insecure: maybe", "target.insecure is"},
+	} {
+		text := strings.NewReplacer(c.old, c.new, "vus: [1, 10, 50]", "vus: 0").Replace(orders)
+		_, err := Parse("x.yaml", []byte(text))
+		said := strings.Split(err.Error(), "\n")
+		if len(said) != 2 || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "load.vus[0] is 0; allowed: 1 to 1000000") {
+			t.Errorf("%s: got %v, want what is wrong with load.vus and %q", c.new, err, c.want)
+		}
+	}
+}
+
 // What a command line asks for is checked likewise, arm by arm.
 func TestValidateExperiment(t *testing.T) {
 	e := OfSubjects(protocol.At("http://{{addr}}/"), map[string]Subject{"A": {Command: "a {{addr}}"}, "B": {Command: "b {{addr}}"}})
