@@ -127,10 +127,11 @@ func (s *studying) round(ctx context.Context, n int) error {
 
 // length drives one round of blocks of one length.
 func (s *studying) length(ctx context.Context, arms []trial.Arm, i int) error {
-	trials, err := trial.Compare(ctx, arms, s.plan, trial.Design{
-		Rounds: 1, Pairs: trial.PairsIn(s.Measured, s.Lengths[i]), Block: s.Lengths[i], Warmup: s.Warmup,
-		Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95, Seed: s.random.Uint64(),
-	}, nil)
+	d := trial.NewDesign()
+	d.Rounds, d.Pairs, d.Block = 1, trial.PairsIn(s.Measured, s.Lengths[i]), s.Lengths[i]
+	d.Warmup, d.Metrics, d.Seed = s.Warmup, []metric.Name{metric.Throughput}, s.random.Uint64()
+	d.Levels = nil // that of the plan
+	trials, err := trial.Compare(ctx, arms, s.plan, d, nil)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (c *clients) driveOurs(ctx context.Context, n int64) error {
 	c.ours = append(c.ours, clientRun{
 		perSec: result.ThroughputPerSec, mean: milliseconds(result.Response.Mean()), p99: milliseconds(result.Response.Quantile(0.99)),
 		generatorCPU: time.Duration(result.GeneratorCPUSec * float64(time.Second)), serverCPU: used,
-		completed: result.Completed, failed: result.Failed + result.ErroredTotal(),
+		completed: result.Completed, failed: result.Wrong(),
 	})
 	return errors.Join(err, ctx.Err())
 }

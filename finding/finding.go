@@ -22,7 +22,8 @@ type Warning struct {
 type Kind struct {
 	Code string
 	// When says in a line when it is given, and Advice what to do about it, both
-	// with `code` in the manner of Markdown.
+	// with `code` in the manner of Markdown. {warns} and {refuses} stand for the
+	// thresholds; Kinds and Advice have these in their place.
 	When, Advice string
 	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
 	// and beyond which no verdict may rest on it: shares from 0 to 1, or numbers.

@@ -37,8 +37,12 @@ func TestThresholdsAreInTheWords(t *testing.T) {
 			t.Errorf("threshold(%v) is %q, want %q", x, got, want)
 		}
 	}
-	if !strings.HasPrefix(Errors.When, "over 0.1 % of") || !strings.Contains(GeneratorShare.When, "From 30 % on") {
-		t.Errorf("words %q, %q", Errors.When, GeneratorShare.When)
+	words := map[string]string{}
+	for _, k := range Kinds() {
+		words[k.Code] = k.When
+	}
+	if !strings.HasPrefix(words[Errors.Code], "over 0.1 % of") || !strings.Contains(words[GeneratorShare.Code], "From 30 % on") {
+		t.Errorf("words %q, %q", words[Errors.Code], words[GeneratorShare.Code])
 	}
 }
 

@@ -105,6 +105,9 @@ func (c *Counts) ErroredTotal() int64 {
 	return sum
 }
 
+// Wrong returns the number of iterations that failed or errored.
+func (c *Counts) Wrong() int64 { return c.Failed + c.ErroredTotal() }
+
 // Accounted returns how many iterations are known to have completed, failed,
 // errored, been dropped or not finished: Planned, unless one was lost or counted
 // twice.

@@ -25,16 +25,15 @@ func (r *Result) judge() []finding.Warning {
 	if r.Stopped == Interrupted {
 		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", r.Duration.Round(time.Millisecond))
 	}
-	if known := r.Accounted(); known != r.Planned {
-		warn(finding.Miscounted, "%d iterations were planned, but what became of them adds up to %d", r.Planned, known)
+	if w := r.miscounted(); w != nil {
+		warnings = append(warnings, *w)
 	}
 	if r.Completed == 0 {
 		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 		return warnings
 	}
-	wrong := r.Failed + r.ErroredTotal()
-	if share := float64(wrong) / float64(r.Planned); share > finding.Errors.Warns {
+	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
 		warn(finding.Errors, "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*finding.Errors.Warns)
 	}
 	if r.Model == OpenModel && r.Stopped != Interrupted {
@@ -60,6 +59,14 @@ func (r *Result) judge() []finding.Warning {
 		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
 	return warnings
+}
+
+// miscounted: an iteration was lost, or counted twice.
+func (r *Result) miscounted() *finding.Warning {
+	if r.Accounted() == r.Planned {
+		return nil
+	}
+	return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
 }
 
 // means says what the generator had to run on.

@@ -1,18 +1,15 @@
 package load
 
 import (
-	"cmp"
-
 	"contend/finding"
 	"contend/stat"
 )
 
 // Refusal returns why no verdict may rest on the result, or nil: one about times
 // (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount. maxErrors is
-// the share of the planned iterations that may fail or err; 0: that of
-// finding.Errors.
+// the share of the planned iterations that may fail or err, as finding.Errors.Refuses.
 func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
-	if w := r.incomplete(cmp.Or(maxErrors, finding.Errors.Refuses)); w != nil {
+	if w := r.incomplete(maxErrors); w != nil {
 		return w
 	}
 	for _, look := range []func(stat.Kind) *finding.Warning{r.notTheServers, r.late, r.unsteady, r.overloaded} {
@@ -25,10 +22,10 @@ func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
 
 // incomplete: too many answers are wrong or missing.
 func (r *Result) incomplete(maxErrors float64) *finding.Warning {
-	wrong := r.Failed + r.ErroredTotal()
-	switch {
-	case r.Accounted() != r.Planned:
-		return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
+	if w := r.miscounted(); w != nil {
+		return w
+	}
+	switch wrong := r.Wrong(); {
 	case r.Completed == 0:
 		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
 	case float64(wrong) > maxErrors*float64(r.Planned):

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/hist"
 	"contend/stat"
 )
@@ -88,7 +89,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		r := healthy(tt.change)
 		got := ""
-		if reason := r.Refusal(tt.about, 0); reason != nil {
+		if reason := r.Refusal(tt.about, finding.Errors.Refuses); reason != nil {
 			got = reason.Code
 		}
 		if got != tt.want {
@@ -227,7 +228,7 @@ func TestServerViewReplacesTheGenerators(t *testing.T) {
 		}
 	}
 	// A finding of errors does not hide that of the CPU.
-	if reason := sampled.Refusal(stat.HigherIsFaster, 0); reason == nil || !strings.HasPrefix(reason.Text, "the generator used") {
+	if reason := sampled.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); reason == nil || !strings.HasPrefix(reason.Text, "the generator used") {
 		t.Errorf("refused because %v", reason)
 	}
 	both := healthy(func(r *Result) { r.Completed, r.Failed, r.GeneratorCPUSec, r.Server.CPUSec = 900, 100, 1.8, 0.15 })

@@ -22,7 +22,7 @@ type Result struct {
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
 	Counts
-	// ThroughputPerSec is Ops ÷ Duration, right answers only.
+	// ThroughputPerSec is Throughput.
 	ThroughputPerSec float64 `json:"throughput_per_s"`
 
 	// Engine is what drove the VUs, and EngineReason why it was not event loops.
@@ -67,12 +67,20 @@ const (
 // generator's share and the warnings. Where the server was sampled, what both sides
 // used of the CPU replaces the generator's own view of it.
 func (r *Result) Derive() {
-	r.ThroughputPerSec, r.GeneratorShare = 0, nil
+	r.ThroughputPerSec, r.GeneratorShare = r.Throughput(), nil
 	if seconds := r.Duration.Seconds(); seconds > 0 {
-		r.ThroughputPerSec = float64(r.Ops) / seconds
 		r.GeneratorShare = r.generatorShare(seconds)
 	}
 	r.Warnings = append(r.judge(), r.cpuFindings()...)
+}
+
+// Throughput returns Ops ÷ Duration in seconds: right answers only. 0 where nothing
+// was measured.
+func (r *Result) Throughput() float64 {
+	if r.Duration <= 0 {
+		return 0
+	}
+	return float64(r.Ops) / r.Duration.Seconds()
 }
 
 func (r *Result) generatorShare(seconds float64) *float64 {

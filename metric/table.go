@@ -41,10 +41,7 @@ type Row struct {
 // rows are the metrics that are read from a result as they are.
 var rows = []Row{
 	{Name: Throughput, Kind: Rate, Words: "throughput", Means: "operations of right answers ÷ measured window",
-		read: func(r *load.Result) (float64, bool) {
-			perSec, known := perSecond(r, r.Ops)
-			return perSec, known && r.Completed > 0
-		}},
+		read: func(r *load.Result) (float64, bool) { return r.Throughput(), r.Completed > 0 }},
 	{Name: ServerCPUPerOp, Kind: Cost, Words: "server CPU per op",
 		Means: "user and system CPU time of the server's process tree in the measured window ÷ operations. On loopback a part of its network cost is charged to the generator: for comparing arms, not an absolute",
 		read: func(r *load.Result) (float64, bool) {
@@ -70,7 +67,7 @@ var rows = []Row{
 	{Name: WallPerOp, Kind: Time, Words: "time per op", Means: "measured window ÷ operations, where an iteration is many",
 		read: func(r *load.Result) (float64, bool) { return perOp(r, r.Duration.Seconds()) }},
 	{Name: Errors, Kind: Count, Words: "errors", Means: "failed + errored iterations",
-		read: count(func(c *load.Counts) int64 { return c.Failed + c.ErroredTotal() })},
+		read: count((*load.Counts).Wrong)},
 	{Name: "planned", Kind: Count, Words: "planned",
 		Means: "iterations due in the measured window = completed + failed + errored + dropped + unfinished",
 		read:  count(func(c *load.Counts) int64 { return c.Planned })},

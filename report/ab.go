@@ -159,7 +159,7 @@ func (r *AB) count() abCounts {
 		}
 	}
 	n.exceptions += r.Result.Failed - n.length
-	n.failed = r.Result.Failed + r.Result.ErroredTotal()
+	n.failed = r.Result.Wrong()
 	n.complete = r.Result.Completed + n.failed
 	return n
 }

@@ -201,7 +201,7 @@ func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
 	found := new(findings)
 	count, text := 0, ""
 	for _, c := range cells {
-		r := cmp.Or(c.Refusal(stat.HigherIsFaster, 0), c.Refusal(stat.LowerIsFaster, 0))
+		r := cmp.Or(c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Refusal(stat.LowerIsFaster, finding.Errors.Refuses))
 		if r == nil {
 			continue
 		}

@@ -192,8 +192,8 @@ func wobble(round int) int64 { return int64(round*7%5) - 2 }
 func verdicts(levels ...int) *trial.Trials {
 	t := &trial.Trials{Arms: []string{"mutex", "inputq"}, Design: trial.Design{
 		Rounds: 7, Pairs: 1, Block: time.Second, Warmup: time.Second, Levels: levels,
-		Metrics: []metric.Name{metric.Throughput, "response_p90_ns", metric.ServerCPUPerOp},
-		Margin:  0.02, Confidence: 0.95, Seed: 1,
+		Metrics:   []metric.Name{metric.Throughput, "response_p90_ns", metric.ServerCPUPerOp},
+		MaxErrors: 0.001, Margin: 0.02, Confidence: 0.95, Seed: 1,
 	}}
 	for round := 1; round <= t.Design.Rounds; round++ {
 		w := wobble(round)

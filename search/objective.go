@@ -113,7 +113,7 @@ func couldUseAllVUs(c trial.Cell) bool {
 // misses returns why the rate was not sustained, or nil, and whether late
 // starts explain it: the service times alone would have held.
 func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
-	refusal := c.Refusal(stat.HigherIsFaster, 0)
+	refusal := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
 	if refusal.Is(finding.Errors) {
 		return refusal, false
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"contend/finding"
 	"contend/stat"
 	"contend/trial"
 	"contend/usl"
@@ -23,7 +24,7 @@ func (c *Curve) Derive() {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
-		if v.Refusal(stat.HigherIsFaster, 0) != nil {
+		if v.Refusal(stat.HigherIsFaster, finding.Errors.Refuses) != nil {
 			doubtful[v.Concurrency]++
 		}
 	}

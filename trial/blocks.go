@@ -6,7 +6,6 @@ import (
 
 	"contend/errkind"
 	"contend/load"
-	"contend/metric"
 )
 
 // Blocks are the cells of single blocks, in the order in which these were driven.
@@ -35,8 +34,7 @@ type row struct {
 func (c Cell) row() row {
 	r := row{Arm: c.Arm, Concurrency: c.Concurrency, Round: c.Round, Pair: c.Pair, Order: c.Order, Stretch: c.Stretch,
 		Duration: c.Duration, Completed: c.Completed, Failed: c.Failed, Errored: c.ErroredTotal(), Ops: c.Ops,
-		GeneratorCPUSec: c.GeneratorCPUSec}
-	r.ThroughputPerSec, _ = metric.Throughput.Of(c.Result)
+		ThroughputPerSec: c.Throughput(), GeneratorCPUSec: c.GeneratorCPUSec}
 	if c.Server != nil {
 		r.ServerCPUSec = c.Server.CPUSec
 	}
@@ -55,7 +53,7 @@ func (r row) cell() Cell {
 	if r.ServerCPUSec > 0 {
 		c.Server = &load.Usage{CPUSec: r.ServerCPUSec}
 	}
-	c.ThroughputPerSec, _ = metric.Throughput.Of(c.Result)
+	c.ThroughputPerSec = c.Throughput()
 	return c
 }
 

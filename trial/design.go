@@ -1,7 +1,7 @@
 package trial
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -38,8 +38,8 @@ type Design struct {
 	// significance level; the others are corrected for their number (Holm).
 	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
-	// is no verdict; 0, as in documents without it, means that of finding.Errors.
-	MaxErrors float64 `json:"max_errors,omitempty" file:"compare.max_errors" default:"0.1%" unit:"percent" above:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
+	// is no verdict; in documents without it that of finding.Errors.
+	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the
@@ -63,11 +63,21 @@ func NewDesign() Design {
 	return d
 }
 
+// UnmarshalJSON reads a design; one that was stored before there was a MaxErrors
+// means its default.
+func (d *Design) UnmarshalJSON(text []byte) error {
+	type plain Design
+	read := plain{MaxErrors: finding.Errors.Refuses}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*d = Design(read)
+	return nil
+}
+
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error {
-	checked := d
-	checked.MaxErrors = cmp.Or(d.MaxErrors, finding.Errors.Refuses)
-	errs := []error{setting.Check(checked)}
+	errs := []error{setting.Check(d)}
 	if len(d.Metrics) == 0 {
 		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"contend/finding"
-	"contend/metric"
 	"contend/probe"
 )
 
@@ -86,7 +85,7 @@ func (m *machine) share(blocks []Cell) float64 {
 // logThroughput is that of a block in a stretch with a state.
 func (m *machine) logThroughput(b Cell) (float64, bool) {
 	_, known := m.states[stretchOf(b)]
-	perSec, _ := metric.Throughput.Of(b.Result)
+	perSec := b.Throughput()
 	return math.Log(perSec), known && perSec > 0
 }
 

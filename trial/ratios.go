@@ -155,8 +155,7 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 		courses := map[int][]float64{}
 		for _, b := range t.Blocks {
 			if b.Arm == arm && b.Concurrency == level {
-				perSec, _ := metric.Throughput.Of(b.Result)
-				courses[b.Round] = append(courses[b.Round], perSec)
+				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}
 		if seen := stat.Course(inOrder(courses), steadyTolerance); len(seen) > 0 {

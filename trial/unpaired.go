@@ -59,7 +59,7 @@ func (a *Apart) Validate() error {
 func (a *Apart) trials() *Trials {
 	return &Trials{Arms: []string{a.Baseline.Arm, a.Candidate.Arm}, Design: Design{
 		Rounds: 1, Pairs: 1, // of no consequence here
-		Metrics: a.Metrics, Margin: a.Margin, Confidence: a.Confidence,
+		Metrics: a.Metrics, MaxErrors: finding.Errors.Refuses, Margin: a.Margin, Confidence: a.Confidence,
 	}}
 }
 
