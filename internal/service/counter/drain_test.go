@@ -21,14 +21,14 @@ import (
 )
 
 // stick puts a stuck guard behind /status or behind gRPC.
-func stick(stuck *stuckTally) func(*Server) {
+func stick(stuck *stuckGuard) func(*Server) {
 	return func(s *Server) {
 		for _, side := range s.sides {
 			switch side := side.(type) {
 			case *web:
-				side.handler.routes[pathAtomic].tally = stuck
+				side.handler.routes[pathAtomic].own = stuck
 			case *rpc:
-				side.tally = stuck
+				side.own = stuck
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func finish(t *testing.T, c net.Conn, br *bufio.Reader) *http.Response {
 }
 
 func TestDrainAnswersWhatIsInFlight(t *testing.T) {
-	stuck := newStuckTally(t, "atomic")
+	stuck := newStuck(t, "atomic")
 	s := start(t, httpOnly(), stick(stuck))
 	answered := make(chan int)
 	go func() { // in the guard
@@ -218,7 +218,7 @@ func TestNotReadyBeforeServing(t *testing.T) {
 }
 
 func TestGRPCDrain(t *testing.T) {
-	stuck := newStuckTally(t, "mutex")
+	stuck := newStuck(t, "mutex")
 	s := start(t, grpcOnly("mutex"), stick(stuck))
 	cc := connect(t, s)
 	client := counterpb.NewIncrementCounterClient(cc)
@@ -256,7 +256,7 @@ func TestGRPCDrain(t *testing.T) {
 func TestGRPCDrainDeadlineCutsOff(t *testing.T) {
 	cfg := grpcOnly("mutex")
 	cfg.DrainTimeout = 50 * time.Millisecond
-	stuck := newStuckTally(t, "mutex")
+	stuck := newStuck(t, "mutex")
 	s := start(t, cfg, stick(stuck))
 	client := counterpb.NewIncrementCounterClient(connect(t, s))
 	answered := make(chan error)

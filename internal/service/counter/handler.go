@@ -39,6 +39,6 @@ func (h *handler) end() {
 		return
 	}
 	for _, r := range h.routes {
-		_ = r.tally.Close()
+		_ = r.own.Close()
 	}
 }

@@ -44,7 +44,7 @@ func (h *handler) serveStatus(ctx *fasthttp.RequestCtx, r *statusRoute) {
 		h.serveShared(ctx, r)
 		return
 	}
-	c, err := r.tally.increment(1)
+	c, err := r.own.increment(1)
 	if err != nil {
 		h.fail(ctx, problem{code: fasthttp.StatusServiceUnavailable, text: err.Error()})
 		return

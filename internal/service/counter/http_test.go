@@ -186,14 +186,14 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-type panickingTally struct{ guarded }
+type panicking struct{ guarded }
 
-func (panickingTally) increment(int64) (change, error) { panic("planted") }
+func (panicking) increment(int64) (change, error) { panic("planted") }
 
 func TestPanicIs500(t *testing.T) {
 	s := start(t, httpOnly(), func(s *Server) {
 		r := s.sides[0].(*web).handler.routes[pathMutex]
-		r.tally = panickingTally{r.tally}
+		r.own = panicking{r.own}
 	})
 	resp, body := fetch(t, "GET", s.url("/statusV2"))
 	if resp.StatusCode != 500 || body != `{"error":"internal fault"}` {
@@ -210,7 +210,7 @@ func TestPanicIs500(t *testing.T) {
 
 func TestClosedGuardIs503(t *testing.T) {
 	h := newTestHandler(t)
-	_ = h.routes[pathAtomic].tally.Close()
+	_ = h.routes[pathAtomic].own.Close()
 	ctx := newGet(pathAtomic)
 	h.serve(ctx)
 	if got := ctx.Response.StatusCode(); got != 503 {

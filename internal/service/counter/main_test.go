@@ -69,23 +69,23 @@ func (r *running) wait(t testing.TB) error {
 
 func (r *running) url(path string) string { return "http://" + r.HTTPAddr().String() + path }
 
-// A stuckTally holds every caller until release or Close.
-type stuckTally struct {
+// A stuckGuard holds every caller until release or Close.
+type stuckGuard struct {
 	guarded
 	entered chan struct{} // one token per caller
 	release chan struct{}
 }
 
-func newStuckTally(t testing.TB, design string) *stuckTally {
+func newStuck(t testing.TB, design string) *stuckGuard {
 	t.Helper()
-	inner, err := newTally(design)
+	inner, err := newGuarded(design)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stuckTally{guarded: inner, entered: make(chan struct{}, 1), release: make(chan struct{})}
+	return &stuckGuard{guarded: inner, entered: make(chan struct{}, 1), release: make(chan struct{})}
 }
 
-func (s *stuckTally) increment(n int64) (change, error) {
+func (s *stuckGuard) increment(n int64) (change, error) {
 	s.entered <- struct{}{}
 	<-s.release
 	return s.guarded.increment(n)
@@ -95,10 +95,10 @@ func httpOnly() Config { return Config{HTTPAddr: "127.0.0.1:0"} }
 
 func grpcOnly(design string) Config { return Config{GRPCAddr: "127.0.0.1:0", Guard: design} }
 
-// dial opens a plain connection that is closed at the end of the test.
 // isEnd tells whether a connection has ended, which one on which nothing comes has not.
 func isEnd(err error) bool { return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) }
 
+// dial opens a plain connection that is closed at the end of the test.
 func dial(t testing.TB, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr.String())

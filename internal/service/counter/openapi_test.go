@@ -267,7 +267,7 @@ func provocations() []provocation {
 
 func breakTallies(s *Server) {
 	for _, r := range s.sides[0].(*web).handler.routes {
-		r.tally = panickingTally{r.tally}
+		r.own = panicking{r.own}
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 // A statusRoute is one counting path.
 type statusRoute struct {
 	path   string
-	tally  guarded // nil where the counter is shared
+	own    guarded // nil where the counter is shared
 	stamps stamper
 	// answered counts the answers of a shared counter. A counter of its own does
 	// it by itself.
@@ -40,7 +40,7 @@ func (r *statusRoute) answers() (int64, error) {
 	if r.answered != nil {
 		return r.answered.Load(), nil
 	}
-	return r.tally.load()
+	return r.own.load()
 }
 
 // newStatusRoutes returns the counting paths with fresh counters, by path. On
@@ -48,9 +48,9 @@ func (r *statusRoute) answers() (int64, error) {
 func newStatusRoutes() (map[string]*statusRoute, error) {
 	routes := make(map[string]*statusRoute)
 	add := func(path, design string) error {
-		t, err := newTally(design)
+		t, err := newGuarded(design)
 		if err == nil {
-			routes[path] = &statusRoute{path: path, tally: t}
+			routes[path] = &statusRoute{path: path, own: t}
 		}
 		return err
 	}
@@ -60,7 +60,7 @@ func newStatusRoutes() (map[string]*statusRoute, error) {
 	}
 	if err != nil {
 		for _, r := range routes {
-			err = errors.Join(err, r.tally.Close())
+			err = errors.Join(err, r.own.Close())
 		}
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type rpc struct {
 	ln       net.Listener
 	server   *grpc.Server
 	health   *health.Server
-	tally    guarded       // nil if the counter is shared
+	own      guarded       // nil if the counter is shared
 	shared   *sharing      // nil if it is not
 	draining chan struct{} // closed when the drain begins
 	log      *slog.Logger
@@ -48,7 +48,7 @@ func newRPC(ln net.Listener, design string, s *sharing, log *slog.Logger) (*rpc,
 	r := &rpc{ln: ln, health: health.NewServer(), shared: s, draining: make(chan struct{}), log: log}
 	if s == nil {
 		var err error
-		if r.tally, err = newTally(design); err != nil {
+		if r.own, err = newGuarded(design); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +88,7 @@ func (r *rpc) Increment(ctx context.Context, in *counterpb.IncrementBy) (_ *coun
 // status.
 func (r *rpc) increment(ctx context.Context, n int64) (int64, error) {
 	if r.shared == nil {
-		c, err := r.tally.increment(n)
+		c, err := r.own.increment(n)
 		if err != nil {
 			return 0, status.Error(codes.Unavailable, err.Error())
 		}
@@ -179,8 +179,8 @@ func (r *rpc) drain(ctx context.Context) error {
 // close ends the guard. Callers that are inside get their answers; the server
 // ends the contexts of those that wait for a shared counter.
 func (r *rpc) close() {
-	if r.tally != nil {
-		_ = r.tally.Close()
+	if r.own != nil {
+		_ = r.own.Close()
 	}
 }
 

@@ -178,7 +178,7 @@ func TestGRPCFaults(t *testing.T) {
 	broken := func(change func(guarded) guarded) func(*Server) {
 		return func(s *Server) {
 			r := s.sides[0].(*rpc)
-			r.tally = change(r.tally)
+			r.own = change(r.own)
 		}
 	}
 	tests := []struct {
@@ -188,7 +188,7 @@ func TestGRPCFaults(t *testing.T) {
 		in     *counterpb.IncrementBy
 		want   codes.Code
 	}{
-		{"panic", broken(func(t guarded) guarded { return panickingTally{t} }), nil,
+		{"panic", broken(func(t guarded) guarded { return panicking{t} }), nil,
 			&counterpb.IncrementBy{Value: 1}, codes.Internal},
 		{"guard closed", broken(func(t guarded) guarded { _ = t.Close(); return t }), nil,
 			&counterpb.IncrementBy{Value: 1}, codes.Unavailable},
@@ -227,7 +227,7 @@ func TestCancelledCallIsNotCounted(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("%v, want DeadlineExceeded", err)
 	}
-	if n, _ := r.tally.load(); n != 0 {
+	if n, _ := r.own.load(); n != 0 {
 		t.Errorf("counter %d, want 0", n)
 	}
 }

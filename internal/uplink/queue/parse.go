@@ -82,7 +82,7 @@ func (p *parser) parse(fields []string, u *message.Uplink, arena []byte) []byte 
 	*p = parser{bad: p.bad[:0]}
 	u.PHY, u.Position, u.Radio = nil, nil, message.Radio{}
 	for i := 0; i+1 < len(fields); i += 2 {
-		if fields[i] == fieldPHY && p.once(hasPHY, fieldPHY) {
+		if fields[i] == fieldPHY && p.first(hasPHY, fieldPHY) {
 			arena = p.phy(fields[i+1], u, arena)
 			continue
 		}
@@ -113,8 +113,8 @@ func (p *parser) fail(field, value, allowed string) {
 	p.bad = append(p.bad, fieldError{strings.Clone(field), fmt.Sprintf("is %.40q; allowed: %s", value, allowed)})
 }
 
-// once notes that a field was seen; it must not come again.
-func (p *parser) once(bit fieldSet, name string) bool {
+// first reports whether a field is seen for the first time; it must not come again.
+func (p *parser) first(bit fieldSet, name string) bool {
 	if p.seen&bit != 0 {
 		p.bad = append(p.bad, fieldError{name, "comes twice"})
 		return false
@@ -141,7 +141,7 @@ func (p *parser) phy(value string, u *message.Uplink, arena []byte) []byte {
 func (p *parser) field(name, value string, u *message.Uplink) {
 	switch name {
 	case fieldVersion:
-		if p.once(hasVersion, name) && value != version {
+		if p.first(hasVersion, name) && value != version {
 			p.fail(name, value, version)
 		}
 	case fieldGateway:
@@ -188,7 +188,7 @@ func (p *parser) radio(name, value string, r *message.Radio) {
 }
 
 func (p *parser) gateway(value string, u *message.Uplink) {
-	if !p.once(hasGateway, fieldGateway) {
+	if !p.first(hasGateway, fieldGateway) {
 		return
 	}
 	gw, err := lorawan.ParseEUI(value)
@@ -199,7 +199,7 @@ func (p *parser) gateway(value string, u *message.Uplink) {
 }
 
 func (p *parser) modulation(value string, r *message.Radio) {
-	if !p.once(hasModule, fieldModule) {
+	if !p.first(hasModule, fieldModule) {
 		return
 	}
 	switch value {
@@ -229,7 +229,7 @@ func dropForeign(r *message.Radio) {
 
 // coding takes a coding rate: two numbers of one digit, as "4/6".
 func (p *parser) coding(value string, r *message.Radio) {
-	if !p.once(hasCoding, fieldCoding) {
+	if !p.first(hasCoding, fieldCoding) {
 		return
 	}
 	digit := func(i int) bool { return value[i] >= '1' && value[i] <= '9' }
@@ -248,7 +248,7 @@ func (p *parser) position(u *message.Uplink) {
 }
 
 func (p *parser) uint(bit fieldSet, name, value string, highest uint32) uint32 {
-	if !p.once(bit, name) {
+	if !p.first(bit, name) {
 		return 0
 	}
 	n, ok := parseDecimal(value)
@@ -260,7 +260,7 @@ func (p *parser) uint(bit fieldSet, name, value string, highest uint32) uint32 {
 }
 
 func (p *parser) int(bit fieldSet, name, value string) (int64, bool) {
-	if !p.once(bit, name) {
+	if !p.first(bit, name) {
 		return 0, false
 	}
 	n, ok := parseDecimal(value)
@@ -273,7 +273,7 @@ func (p *parser) int(bit fieldSet, name, value string) (int64, bool) {
 
 // float reads a number from −limit to limit in decimal notation.
 func (p *parser) float(bit fieldSet, name, value string, limit float64) float64 {
-	if !p.once(bit, name) {
+	if !p.first(bit, name) {
 		return 0
 	}
 	f, err := strconv.ParseFloat(value, 64)

@@ -159,7 +159,7 @@ func (db *database) transaction(ctx context.Context, do func(context.Context, *s
 func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	var err error
 	for wait := 10 * time.Millisecond; wait < time.Second; wait *= 3 {
-		if err = db.once(ctx, do); !retryable(err) {
+		if err = db.try(ctx, do); !retryable(err) {
 			break
 		}
 		select {
@@ -170,7 +170,7 @@ func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.T
 	return classified(err)
 }
 
-func (db *database) once(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+func (db *database) try(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -102,11 +102,11 @@ func (c *crowd) progress(what string, ok func() bool) {
 // next replica, and once it is, its home again.
 type caller struct {
 	*crowd
-	id      int
-	replica int // whom it calls next
-	missed  int // calls since the last one that was acknowledged
-	door    door
-	place   *place // whither the door leads
+	id       int
+	replica  int // whom it calls next
+	missed   int // calls since the last one that was acknowledged
+	door     door
+	endpoint *endpoint // of the door
 }
 
 func (c *caller) home() int { return c.id % len(c.replicas) }
@@ -183,11 +183,11 @@ func (c *caller) overRPC() bool { return c.id/len(c.replicas)%2 == 0 }
 // enter returns the door to the replica, where it is now.
 func (c *caller) enter() door {
 	now := c.replicas[c.replica].at()
-	if c.door != nil && c.place == now {
+	if c.door != nil && c.endpoint == now {
 		return c.door
 	}
 	c.leave()
-	c.place = now
+	c.endpoint = now
 	turn := c.id / len(c.replicas) / 2
 	if c.overRPC() {
 		c.door = newRPCDoor(now.grpc[turn%len(now.grpc)])
@@ -210,7 +210,7 @@ func (c *caller) goHome() {
 // move goes to the next replica after a pause, which is twice as long after each miss:
 // else those who are refused could keep a slow machine so busy that all are refused.
 func (c *caller) move() {
-	c.place.missed.Add(1)
+	c.endpoint.missed.Add(1)
 	c.leave()
 	c.replica = (c.replica + 1) % len(c.replicas)
 	time.Sleep(time.Duration(10+rand.IntN(30)) * time.Millisecond << min(c.missed, 4))

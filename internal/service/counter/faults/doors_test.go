@@ -21,9 +21,9 @@ import (
 	"contend/internal/testenv"
 )
 
-// once is a server that takes one request on every connection, answers with text
-// and ends the connection.
-func once(t *testing.T, text string) string {
+// serveOnce starts a server that takes one request on every connection, answers with
+// text and ends the connection.
+func serveOnce(t *testing.T, text string) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestHTTPAnswers(t *testing.T) {
 		"not HTTP":                 {"hello\r\n\r\n", indeterminate},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &httpDoor{addr: once(t, test.text), path: "/status"}
+			d := &httpDoor{addr: serveOnce(t, test.text), path: "/status"}
 			defer d.close()
 			said := d.increment(t.Context(), 1, "an-id")
 			if said.kind != test.want || said.kind == acknowledged && said.value != 7 || (said.err == nil) != (said.kind == acknowledged) {

@@ -38,57 +38,57 @@ func echo(t *testing.T) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
 }
 
-// A wire is a client's connection through a proxy.
-type wire struct {
+// A clientConn is a client's connection through a proxy.
+type clientConn struct {
 	t *testing.T
 	net.Conn
 }
 
-func connect(t *testing.T, p *proxy) wire {
+func connect(t *testing.T, p *proxy) clientConn {
 	t.Helper()
 	c, err := net.Dial("tcp", p.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return wire{t, c}
+	return clientConn{t, c}
 }
 
 // say sends text and expects it back.
-func (w wire) say(text string) {
-	w.t.Helper()
-	w.send(text)
+func (c clientConn) say(text string) {
+	c.t.Helper()
+	c.send(text)
 	got := make([]byte, len(text))
-	_ = w.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.ReadFull(w, got); err != nil || string(got) != text {
-		w.t.Fatalf("echo of %q: %q, %v", text, got, err)
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
+		c.t.Fatalf("echo of %q: %q, %v", text, got, err)
 	}
 }
 
-func (w wire) send(text string) {
-	w.t.Helper()
-	if _, err := io.WriteString(w, text); err != nil {
-		w.t.Fatal(err)
+func (c clientConn) send(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
 // ends returns how the connection ends.
-func (w wire) ends() error {
-	w.t.Helper()
-	_ = w.SetReadDeadline(time.Now().Add(patience))
+func (c clientConn) ends() error {
+	c.t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(patience))
 	for {
-		if _, err := w.Read(make([]byte, 1024)); err != nil {
+		if _, err := c.Read(make([]byte, 1024)); err != nil {
 			return err
 		}
 	}
 }
 
 // silent tells that nothing comes for a while.
-func (w wire) silent() {
-	w.t.Helper()
-	_ = w.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-	if n, err := w.Read(make([]byte, 1)); n > 0 || !isTimeout(err) {
-		w.t.Fatalf("%d bytes came, error %v: want silence", n, err)
+func (c clientConn) silent() {
+	c.t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	if n, err := c.Read(make([]byte, 1)); n > 0 || !isTimeout(err) {
+		c.t.Fatalf("%d bytes came, error %v: want silence", n, err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestProxySevers(t *testing.T) {
 		if err := c.ends(); !errors.Is(err, want) {
 			t.Errorf("severed, reset %v: %v, want %v", reset, err, want)
 		}
-		eventually(t, "the link is gone", func() bool { return p.sever(reset) == 0 })
+		eventually(t, "the connection is gone", func() bool { return p.sever(reset) == 0 })
 	}
 }
 

@@ -33,7 +33,7 @@ type proxy struct {
 	changed *sync.Cond // on mu: the weather, or closed
 	now     weather
 	closed  bool
-	links   map[*link]struct{}
+	conns   map[*proxied]struct{}
 	wg      sync.WaitGroup
 }
 
@@ -44,7 +44,7 @@ func startProxy(t testing.TB, upstream func() (net.Conn, error)) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{ln: ln, upstream: upstream, links: make(map[*link]struct{})}
+	p := &proxy{ln: ln, upstream: upstream, conns: make(map[*proxied]struct{})}
 	p.changed = sync.NewCond(&p.mu)
 	p.wg.Go(p.accept)
 	t.Cleanup(p.close)
@@ -70,20 +70,20 @@ func (p *proxy) weather() weather {
 // sever ends every connection, by a reset or in order, and returns how many.
 func (p *proxy) sever(reset bool) int {
 	p.mu.Lock()
-	links := make([]*link, 0, len(p.links))
-	for l := range p.links {
-		links = append(links, l)
+	conns := make([]*proxied, 0, len(p.conns))
+	for l := range p.conns {
+		conns = append(conns, l)
 	}
 	p.mu.Unlock()
-	for _, l := range links {
+	for _, l := range conns {
 		l.end(reset)
 	}
 	if reset {
-		p.tolls.reset.Add(int64(len(links)))
+		p.tolls.reset.Add(int64(len(conns)))
 	} else {
-		p.tolls.dropped.Add(int64(len(links)))
+		p.tolls.dropped.Add(int64(len(conns)))
 	}
-	return len(links)
+	return len(conns)
 }
 
 func (p *proxy) close() {
@@ -128,7 +128,7 @@ func (p *proxy) join(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	l := &link{proxy: p, client: client, server: server}
+	l := &proxied{proxy: p, client: client, server: server}
 	if !p.enter(l) {
 		l.end(false)
 		return
@@ -138,27 +138,27 @@ func (p *proxy) join(client net.Conn) {
 	pumps.Go(func() { l.pump(client, server, func(w weather) bool { return w.deafToAnswers }) })
 	pumps.Wait()
 	p.mu.Lock()
-	delete(p.links, l)
+	delete(p.conns, l)
 	p.mu.Unlock()
 }
 
-func (p *proxy) enter(l *link) bool {
+func (p *proxy) enter(l *proxied) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
-		p.links[l] = struct{}{}
+		p.conns[l] = struct{}{}
 	}
 	return !p.closed
 }
 
-// A link is one connection through the proxy.
-type link struct {
+// A proxied connection is that of a client and the one to the server behind it.
+type proxied struct {
 	proxy          *proxy
 	client, server net.Conn
 	once           sync.Once
 }
 
-func (l *link) end(reset bool) {
+func (l *proxied) end(reset bool) {
 	l.once.Do(func() {
 		if c, ok := l.client.(*net.TCPConn); ok && reset {
 			_ = c.SetLinger(0)
@@ -169,7 +169,7 @@ func (l *link) end(reset bool) {
 }
 
 // pump carries data from src to dst through the weather.
-func (l *link) pump(dst, src net.Conn, deafened func(weather) bool) {
+func (l *proxied) pump(dst, src net.Conn, deafened func(weather) bool) {
 	defer l.end(false)
 	var (
 		buf   [32 << 10]byte

@@ -27,8 +27,8 @@ const (
 	callersPerConn = 16
 )
 
-// A place is where a replica serves now.
-type place struct {
+// An endpoint is where a replica serves during one of its lives.
+type endpoint struct {
 	http   string
 	grpc   []*grpc.ClientConn
 	missed atomic.Int64 // calls that were not acknowledged
@@ -42,7 +42,7 @@ type replica struct {
 	args   []string
 	cmd    *exec.Cmd
 	done   chan error // what Wait returned
-	place  atomic.Pointer[place]
+	serves atomic.Pointer[endpoint]
 	log    tail
 	conns  []*grpc.ClientConn // of all its lives
 }
@@ -66,7 +66,7 @@ func startReplica(t testing.TB, design string, args ...string) *replica {
 	return r
 }
 
-func (r *replica) at() *place { return r.place.Load() }
+func (r *replica) at() *endpoint { return r.serves.Load() }
 
 // start starts the process and waits until it serves.
 func (r *replica) start() {
@@ -88,7 +88,7 @@ func (r *replica) start() {
 	}(r.done)
 	select {
 	case addrs := <-serving:
-		r.place.Store(&place{http: addrs[0], grpc: r.dial(addrs[1])})
+		r.serves.Store(&endpoint{http: addrs[0], grpc: r.dial(addrs[1])})
 	case err := <-r.done:
 		r.done <- err
 		r.t.Fatalf("a replica does not start: %v\n%s", err, r.log.text())

@@ -47,7 +47,7 @@ func clear(f *fleet) { f.proxy.become(weather{}) }
 // replicaKilled ends a replica as kill -9 does, amid calls to it, and starts it again.
 func replicaKilled(i int) fault {
 	var (
-		victim *place
+		victim *endpoint
 		missed int64
 	)
 	return fault{name: "a replica killed", hold: 200 * time.Millisecond,

@@ -45,8 +45,8 @@ type Counter struct {
 	closed bool         // under door
 	once   sync.Once
 
-	link  *connector
-	tally counters
+	link   *connector
+	counts counters
 }
 
 type counters struct {
@@ -164,13 +164,13 @@ func (c *Counter) Ready() error { return c.link.ready() }
 // Stats may be called at any time, and after Close.
 func (c *Counter) Stats() Stats {
 	return Stats{
-		Increments:    c.tally.increments.Load(),
+		Increments:    c.counts.increments.Load(),
 		RoundTrips:    c.link.roundTrips.Load(),
-		Commands:      c.tally.commands.Load(),
-		Conflicts:     c.tally.conflicts.Load(),
-		Replayed:      c.tally.replayed.Load(),
-		Indeterminate: c.tally.indeterminate.Load(),
-		Refused:       c.tally.refused.Load(),
+		Commands:      c.counts.commands.Load(),
+		Conflicts:     c.counts.conflicts.Load(),
+		Replayed:      c.counts.replayed.Load(),
+		Indeterminate: c.counts.indeterminate.Load(),
+		Refused:       c.counts.refused.Load(),
 	}
 }
 
@@ -178,11 +178,11 @@ func (c *Counter) Stats() Stats {
 func (c *Counter) count(err error) error {
 	switch {
 	case err == nil:
-		c.tally.increments.Add(1)
+		c.counts.increments.Add(1)
 	case errors.Is(err, ErrIndeterminate):
-		c.tally.indeterminate.Add(1)
+		c.counts.indeterminate.Add(1)
 	default:
-		c.tally.refused.Add(1)
+		c.counts.refused.Add(1)
 	}
 	return err
 }
@@ -224,7 +224,7 @@ func (c *Counter) do(ctx context.Context, client rueidis.Client, cmd rueidis.Com
 	}
 	defer c.release()
 	for {
-		c.tally.commands.Add(1)
+		c.counts.commands.Add(1)
 		result := client.Do(ctx, cmd)
 		if err := result.NonRedisError(); !isStale(err) && !(c.pipelining && isLate(err) && ended(ctx) == nil) {
 			return result

@@ -38,7 +38,7 @@ func (c *Counter) transact(ctx context.Context, n int64) (Change, error) {
 		case !errors.Is(err, errConflict):
 			return change, err
 		}
-		c.tally.conflicts.Add(1)
+		c.counts.conflicts.Add(1)
 		select {
 		case <-time.After(rand.N(pause)):
 		case <-ctx.Done():
@@ -97,7 +97,7 @@ func (t *transaction) do(cmd rueidis.Completed) rueidis.RedisResult {
 	if t.err != nil {
 		return rueidis.NewErrorResult(t.err)
 	}
-	t.c.tally.commands.Add(1)
+	t.c.counts.commands.Add(1)
 	result := t.Do(t.ctx, cmd)
 	switch err := result.Error(); {
 	case isStale(err):
@@ -124,7 +124,7 @@ func (t *transaction) set(field string, value int64) {
 // execute ends the transaction. From here on no answer means that it may have
 // happened.
 func (t *transaction) execute() error {
-	t.c.tally.commands.Add(1)
+	t.c.counts.commands.Add(1)
 	replies, err := t.Do(t.ctx, t.B().Exec().Build()).ToArray()
 	switch {
 	case rueidis.IsRedisNil(err):

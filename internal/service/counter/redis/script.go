@@ -62,7 +62,7 @@ func (c *Counter) incrementOnce(ctx context.Context, n int64, id string) (Change
 	change, replayed, err := c.call(ctx, c.idempotent, []string{c.key, c.idPrefix + id},
 		strconv.FormatInt(n, 10), strconv.FormatInt(remembered.Milliseconds(), 10))
 	if replayed {
-		c.tally.replayed.Add(1)
+		c.counts.replayed.Add(1)
 	}
 	return change, err
 }

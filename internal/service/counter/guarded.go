@@ -16,8 +16,8 @@ type change struct {
 	at    int64 // Unix time in seconds
 }
 
-// A guarded value is one counter behind one guard design. An error means that nothing
-// was changed.
+// A guarded counter is one behind one guard design. An error means that nothing was
+// changed.
 //
 // No context leads to the guard. A wait there is short and always ends with an
 // answer or with Close, whereas a context that can be done costs a queue a
@@ -31,9 +31,9 @@ type guarded interface {
 	Close() error
 }
 
-// newTally returns a tally at zero behind design, whose name may be in any
+// newGuarded returns a counter at zero behind design, whose name may be in any
 // letter case.
-func newTally(design string) (guarded, error) {
+func newGuarded(design string) (guarded, error) {
 	d, err := guard.Lookup(design)
 	if err != nil {
 		return nil, err
@@ -43,17 +43,17 @@ func newTally(design string) (guarded, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newExclusiveTally(e), nil
+		return newGuardedState(e), nil
 	}
 	if d.NewCounter == nil {
 		return nil, fmt.Errorf("design %s returns no value; allowed: %s", d.Name, strings.Join(guard.Names(true), ", "))
 	}
-	return counterTally{d.NewCounter()}, nil
+	return guardedCounter{d.NewCounter()}, nil
 }
 
-// An exclusiveTally reads the clock inside the critical section, so the times
+// A guardedState reads the clock inside the critical section, so the times
 // are in the order of the values.
-type exclusiveTally struct {
+type guardedState struct {
 	guard.Exclusive[change]
 	calls sync.Pool // of *call; a closure per increment would be allocated
 }
@@ -70,8 +70,8 @@ func (c *call) apply(s *change) {
 	c.got = *s
 }
 
-func newExclusiveTally(e guard.Exclusive[change]) *exclusiveTally {
-	t := &exclusiveTally{Exclusive: e}
+func newGuardedState(e guard.Exclusive[change]) *guardedState {
+	t := &guardedState{Exclusive: e}
 	t.calls.New = func() any {
 		c := &call{}
 		c.run = c.apply
@@ -80,7 +80,7 @@ func newExclusiveTally(e guard.Exclusive[change]) *exclusiveTally {
 	return t
 }
 
-func (t *exclusiveTally) increment(n int64) (change, error) {
+func (t *guardedState) increment(n int64) (change, error) {
 	c := t.calls.Get().(*call)
 	c.n = n
 	err := t.Do(context.Background(), c.run)
@@ -92,16 +92,16 @@ func (t *exclusiveTally) increment(n int64) (change, error) {
 	return got, nil
 }
 
-func (t *exclusiveTally) load() (value int64, err error) {
+func (t *guardedState) load() (value int64, err error) {
 	err = t.Do(context.Background(), func(s *change) { value = s.value })
 	return value, err
 }
 
-// A counterTally has no critical section: the clock is read after the
+// A guardedCounter has no critical section: the clock is read after the
 // increment and before the answer.
-type counterTally struct{ guard.Counter }
+type guardedCounter struct{ guard.Counter }
 
-func (t counterTally) increment(n int64) (change, error) {
+func (t guardedCounter) increment(n int64) (change, error) {
 	v, err := t.Add(context.Background(), n)
 	if err != nil {
 		return change{}, err
@@ -109,4 +109,4 @@ func (t counterTally) increment(n int64) (change, error) {
 	return change{value: v, at: time.Now().Unix()}, nil
 }
 
-func (t counterTally) load() (int64, error) { return t.Load(context.Background()) }
+func (t guardedCounter) load() (int64, error) { return t.Load(context.Background()) }

@@ -10,28 +10,28 @@ import (
 	"contend/guard"
 )
 
-func TestTallyIsConsistentUnderEveryDesign(t *testing.T) {
+func TestGuardedCounterIsConsistentUnderEveryDesign(t *testing.T) {
 	const callers, each = 16, 500
 	for _, design := range guard.Names(true) {
 		t.Run(design, func(t *testing.T) {
-			tally, err := newTally(design)
+			counter, err := newGuarded(design)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all := make([][]change, callers)
 			var wg sync.WaitGroup
 			for i := range callers {
-				wg.Go(func() { all[i] = incrementMany(t, tally, each) })
+				wg.Go(func() { all[i] = incrementMany(t, counter, each) })
 			}
 			wg.Wait()
 			checkDense(t, slices.Concat(all...))
-			if n, err := tally.load(); n != callers*each || err != nil {
+			if n, err := counter.load(); n != callers*each || err != nil {
 				t.Errorf("load = %d, %v; want %d", n, err, callers*each)
 			}
-			if err := tally.Close(); err != nil {
+			if err := counter.Close(); err != nil {
 				t.Error(err)
 			}
-			if _, err := tally.increment(1); !errors.Is(err, guard.ErrClosed) {
+			if _, err := counter.increment(1); !errors.Is(err, guard.ErrClosed) {
 				t.Errorf("increment after Close: %v, want ErrClosed", err)
 			}
 		})
@@ -39,11 +39,11 @@ func TestTallyIsConsistentUnderEveryDesign(t *testing.T) {
 }
 
 // incrementMany checks that every time lies between the call and its answer.
-func incrementMany(t *testing.T, tally guarded, n int) []change {
+func incrementMany(t *testing.T, counter guarded, n int) []change {
 	got := make([]change, n)
 	for i := range got {
 		before := time.Now().Unix()
-		c, err := tally.increment(1)
+		c, err := counter.increment(1)
 		if after := time.Now().Unix(); err != nil || c.at < before || c.at > after {
 			t.Errorf("increment at %d, err %v; want a time in [%d, %d]", c.at, err, before, after)
 		}
@@ -65,13 +65,13 @@ func checkDense(t *testing.T, got []change) {
 
 func TestTallyAddsN(t *testing.T) {
 	for _, design := range guard.Names(true) {
-		tally, err := newTally(design)
+		counter, err := newGuarded(design)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []int64
 		for _, n := range []int64{2, 0, 5} { // 2, 2+0, 2+0+5
-			c, err := tally.increment(n)
+			c, err := counter.increment(n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +80,12 @@ func TestTallyAddsN(t *testing.T) {
 		if want := []int64{2, 2, 7}; !slices.Equal(got, want) {
 			t.Errorf("%s: values %v, want %v", design, got, want)
 		}
-		_ = tally.Close()
+		_ = counter.Close()
 	}
 }
 
 func TestTallyRefusesStriped(t *testing.T) {
-	if _, err := newTally("striped"); err == nil {
+	if _, err := newGuarded("striped"); err == nil {
 		t.Error("striped returns no value and was accepted")
 	}
 }
