@@ -5,10 +5,43 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"contend/trial"
 )
+
+// A Format is a form in which a document is written.
+type Format string
+
+var formats = []struct {
+	name  Format
+	write func(*Document, io.Writer) error
+}{
+	{"text", (*Document).Text},
+	{"markdown", (*Document).Markdown},
+	{"json", (*Document).Write},
+	{"benchfmt", (*Document).Benchmarks},
+}
+
+// Values are the names of all formats, that for terminals first.
+func (Format) Values() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f.name))
+	}
+	return names
+}
+
+// Write writes the document in this format.
+func (f Format) Write(d *Document, w io.Writer) error {
+	for _, known := range formats {
+		if known.name == f {
+			return known.write(d, w)
+		}
+	}
+	return fmt.Errorf("format is %q; allowed: %s", f, strings.Join(f.Values(), ", "))
+}
 
 // Text writes the document for a terminal.
 func (d *Document) Text(w io.Writer) error { return d.view().write(w, writeText) }

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,14 +13,15 @@ import (
 
 func newReport(a *app) *cobra.Command {
 	var r struct {
-		Format view   `flag:"format" default:"text" words:"*view*: text, markdown, json, benchfmt"`
-		Arm    string `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
+		Format report.Format `flag:"format" default:"text" words:"the *format* to show it in"`
+		Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
 	}
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a stored document again, recomputed and checked",
-		Long: "Show a stored document again. Every derived figure is recomputed; those that differ are named.\n\n" +
+		Long: "Show a stored document again. Every derived figure is recomputed; those that differ are named.\n" +
+			"The formats are " + strings.Join(report.Format("").Values(), ", ") + ".\n\n" +
 			"With --published ARM, FILE is an experiment (a file, or one of those of contend lab), and shown is\n" +
 			"the document of what was published for that arm, which contend compare judges like any other.",
 		Example: indent + "contend report contend-lab.json\n" +
@@ -39,26 +40,8 @@ func newReport(a *app) *cobra.Command {
 	return cmd
 }
 
-// A view is a form of a document.
-type view string
-
-// Values are the views that there are.
-func (view) Values() []string { return []string{"text", "markdown", "json", "benchfmt"} }
-
-func (v view) write(doc *report.Document, w io.Writer) error {
-	switch v {
-	case "markdown":
-		return doc.Markdown(w)
-	case "json":
-		return doc.Write(w)
-	case "benchfmt":
-		return doc.Benchmarks(w)
-	}
-	return doc.Text(w)
-}
-
 // published shows what an experiment says was published for an arm.
-func (a *app) published(file, arm string, v view, mistakes error) error {
+func (a *app) published(file, arm string, format report.Format, mistakes error) error {
 	files, err := (&lab{app: a}).files([]string{file})
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
@@ -67,13 +50,13 @@ func (a *app) published(file, arm string, v view, mistakes error) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := v.write(doc, a.Out); err != nil {
+	if err := format.Write(doc, a.Out); err != nil {
 		return failed(err)
 	}
 	return nil
 }
 
-func (a *app) report(path string, v view, mistakes error) error {
+func (a *app) report(path string, format report.Format, mistakes error) error {
 	f, err := os.Open(path)
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
@@ -86,7 +69,7 @@ func (a *app) report(path string, v view, mistakes error) error {
 	if err != nil {
 		err = fmt.Errorf("%s does not agree with itself; shown is what was recomputed\n%w", path, err)
 	}
-	if err := errors.Join(v.write(doc, a.Out), err); err != nil {
+	if err := errors.Join(format.Write(doc, a.Out), err); err != nil {
 		return failed(err)
 	}
 	return nil
