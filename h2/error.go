@@ -15,8 +15,8 @@ var (
 	// 9113, section 8.7).
 	ErrUnprocessed error = &errkind.Error{Kind: errkind.Closed, Err: errors.New("h2: the server did not process the request")}
 
-	// ErrCancelled ends a stream that the server reset because it is of no use any
-	// more, such as that of a call whose deadline has passed.
+	// ErrCancelled ends a stream that the server reset because nobody needs it any
+	// longer, such as that of a call whose deadline has passed.
 	ErrCancelled = resetError(codeCancel)
 
 	errClosed     error = &errkind.Error{Kind: errkind.Closed, Err: errors.New("h2: the server closed the connection")}

@@ -22,7 +22,7 @@ type receiver struct {
 
 // Receive takes bytes that arrived, in pieces of any size; in is empty when the
 // server has closed its side. After an error, which is a *errkind.Error, the
-// connection is of no use, and none of its streams is ended any more.
+// connection is not usable, and End is called for none of its streams.
 func (c *Conn) Receive(out, in []byte) ([]byte, error) {
 	if len(in) == 0 {
 		return out, errClosed

@@ -43,7 +43,7 @@ type Conversation interface {
 	// Receive takes bytes that arrived, in pieces of any size; in is valid only
 	// during the call, and empty when the peer has closed its side. What it
 	// learns about iterations it tells the slots. An error means that the
-	// connection is of no use any more: the loop closes it, and every iteration
+	// connection is no longer usable: the loop closes it, and every iteration
 	// still in flight ends with that error. On a close that comes between
 	// iterations it returns nil or an error alike; one that comes within an
 	// iteration must end it by Slots.End or return an error.
@@ -55,7 +55,7 @@ type Slots interface {
 	// FirstByte says that the answer to the slot's iteration begins here.
 	FirstByte(slot int)
 	// End ends the slot's iteration: an answer arrived whole, or err says why
-	// none will come on a connection that itself remains of use. The outcome's
+	// none will come on a connection that itself remains usable. The outcome's
 	// phases are the loop's to fill in. Another iteration of the slot may be
 	// started before End returns to the loop, but not before Receive does.
 	End(slot int, out *load.Outcome, err error)

@@ -61,7 +61,7 @@ type Config struct {
 	// Header becomes Metadata; the value of a name that ends in -bin is in base64
 	// (standard alphabet, padded or not).
 	Header []wire.Field `file:"header" list:"repeat"`
-	// Engine is obeyed by whoever drives the target.
+	// Engine is applied by protocol.Opener, not by this package.
 	Engine string `file:"engine" oneof:"goroutines"`
 	wire.Common
 }

@@ -21,7 +21,7 @@ type conversation struct {
 	conn    *h2.Conn
 	answers []answer // by slot
 	slots   loop.Slots
-	outcome load.Outcome // of the latest answer; here lest each one is allocated
+	outcome load.Outcome // of the latest answer; here to spare an allocation per answer
 	// now is when the first call since the last bytes received was begun, and
 	// that of the others too: only the kind of a reset depends on it.
 	now     time.Time

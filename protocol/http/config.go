@@ -86,7 +86,7 @@ type Config struct {
 	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
 	// Sharing is about HTTP/2 and HTTP/3.
 	Sharing wire.Connections `file:"connections" words:"connections of gRPC, HTTP/2, HTTP/3 and WebSockets: *shared:N*, per-vu or per-iteration"`
-	// Engine is obeyed by whoever drives the target.
+	// Engine is applied by protocol.Opener, not by this package.
 	Engine string `file:"engine" oneof:"goroutines" words:"goroutines: a goroutine for each virtual user, although event loops could do it (*engine*)"`
 	data.Settings
 	wire.Common

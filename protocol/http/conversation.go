@@ -17,7 +17,7 @@ type conversation struct {
 	in       int64 // bytes of the answer so far
 	inFlight bool
 	secure   *tls.ConnectionState
-	outcome  load.Outcome // of the latest answer; here lest each one is allocated
+	outcome  load.Outcome // of the latest answer; here to spare an allocation per answer
 }
 
 var (

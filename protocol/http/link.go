@@ -63,7 +63,7 @@ func (l *keptConn) writeRead(request, buf []byte) (int, error) {
 
 // stale reports whether the peer has closed the connection or has sent
 // something while no request was out. It reads at most one byte, after which
-// the connection is of no use.
+// the connection must not be used.
 //
 // Over TLS a connection that has not yet carried a request is never stale:
 // session tickets may be waiting in it.

@@ -32,7 +32,7 @@ type Config struct {
 	MaxMessage int `file:"max_message" unit:"bytes" default:"1MiB" min:"1"`
 	// NoKeepAlive opens a connection for every iteration.
 	NoKeepAlive bool `file:"no_keepalive"`
-	// Engine is obeyed by whoever drives the target.
+	// Engine is applied by protocol.Opener, not by this package.
 	Engine string `file:"engine" oneof:"goroutines"`
 }
 

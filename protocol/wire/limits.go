@@ -13,7 +13,7 @@ import (
 const earlyDialTimeout = 250 * time.Millisecond
 
 // EarlyDial connects virtual users before the clock starts, until the first
-// attempt that fails, lest every one of them waits for a server that is not there.
+// attempt that fails, so that not each of them waits for a server that is not there.
 // The zero value is ready; it may be used concurrently.
 type EarlyDial struct{ failed atomic.Bool }
 

@@ -8,7 +8,7 @@ import (
 
 // A Conn is a connection that many VUs may use at a time.
 type Conn interface {
-	// IsDead reports whether the connection is of no use any more.
+	// IsDead reports whether the connection is no longer usable.
 	IsDead() bool
 	// Close may be called more than once.
 	Close() error

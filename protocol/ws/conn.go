@@ -52,7 +52,7 @@ type conn struct {
 	ended    chan struct{} // closed when nobody reads any more
 
 	mu       sync.Mutex
-	err      error // why the connection is of no use any more
+	err      error // why the connection is no longer usable
 	calls    queue
 	lastID   uint64
 	pushed   sync.Cond // in the mode Receive: a call has come, or err
@@ -65,7 +65,7 @@ type conn struct {
 	deadline wire.Deadline // of writes
 }
 
-// IsDead reports whether the connection is of no use any more.
+// IsDead reports whether the connection is no longer usable.
 func (c *conn) IsDead() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *conn) read() {
 }
 
 // begin makes a call pending and sends its message, if it has one. It fails,
-// with nothing sent, if the connection is of no use any more.
+// with nothing sent, if the connection is no longer usable.
 func (c *conn) begin(ctx context.Context, k *call, timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -143,9 +143,9 @@ func TestFailuresSayWhetherTheIncrementHappened(t *testing.T) {
 		grpc       codes.Code
 	}{
 		{"Redis is away", wrap(redis.ErrUnavailable, errors.New("refused")), 503,
-			`{"error":"redis: not done: no Redis that would: refused"}`, "1", codes.Unavailable},
+			`{"error":"redis: unavailable, nothing was changed: refused"}`, "1", codes.Unavailable},
 		{"no answer", wrap(redis.ErrIndeterminate, context.DeadlineExceeded), 504,
-			`{"error":"redis: done or not: no answer: context deadline exceeded","indeterminate":true}`, "", codes.DeadlineExceeded},
+			`{"error":"redis: no answer, the change may or may not have happened: context deadline exceeded","indeterminate":true}`, "", codes.DeadlineExceeded},
 		{"closed", guard.ErrClosed, 503, `{"error":"guard: closed"}`, "1", codes.Unavailable},
 		{"not sent when the caller's time was over", context.DeadlineExceeded, 503,
 			`{"error":"context deadline exceeded"}`, "1", codes.DeadlineExceeded},

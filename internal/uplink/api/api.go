@@ -36,10 +36,10 @@ const (
 type Config struct {
 	Table  *table.Table
 	Tokens *Tokens
-	// Log gets the failures that are ours; nil: nothing is logged.
+	// Log gets internal errors; nil: nothing is logged.
 	Log *slog.Logger
-	// Called is told of every answer: the call, as "devices/insert", or "other",
-	// and the status. It is called concurrently. Nil: nobody is told.
+	// Called, if set, is called for every answer, concurrently, with the name of the
+	// call, as "devices/insert", or "other", and the status.
 	Called func(call string, status int)
 }
 

@@ -57,7 +57,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 type Config struct {
 	Mode Mode
 	// N is the number of uplinks: in all or, of Batch, in each batch. What the
-	// shares below add comes on top.
+	// shares below add is not included.
 	N int64 `flag:"uplinks,n" min:"1" max:"4294967295" words:"*number* of uplinks; of batch, in each batch (default 100000; batch 10000; rate ten seconds of them)"`
 	// Batches are so many, with Delay between them.
 	Batches int64         `flag:"batches,b" min:"0" max:"4294967295" words:"*number* of batches (default 10)"`

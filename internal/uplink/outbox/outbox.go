@@ -45,12 +45,12 @@ type Config struct {
 	// Beyond them the oldest of those that wait is dropped, or of those that are
 	// unanswered if they are more.
 	MaxMessages, MaxBytes int
-	// Settled hears what became of uplinks; nil: nobody. The slice is valid
-	// during the call only.
+	// Settled, if set, is called with uplinks that need no further delivery, and
+	// with why. The slice is valid during the call only.
 	Settled func([]*message.Uplink, Outcome)
-	// Solved hears which device sent an uplink, before Settled does; nil: nobody.
+	// Solved, if set, is called with the device that sent an uplink, before Settled.
 	Solved func(lorawan.EUI, *message.Uplink)
-	// Suspended hears that a device failed too often; nil: nobody.
+	// Suspended, if set, is called with a device that has failed too often.
 	Suspended func(lorawan.EUI)
 	// Transactions gives numbers above 0, each once. It is called with the
 	// outbox locked. nil: a counter that starts at the time in nanoseconds and so

@@ -123,7 +123,7 @@ type counters struct {
 	forwarded, dropped, errors  atomic.Uint64
 }
 
-// Stats are counts since the start, and sizes of now.
+// Stats are counts since the start, and current sizes.
 type Stats struct {
 	Read      uint64            // entries from Redis, redeliveries included
 	Malformed map[string]uint64 // set aside, by the first bad field
@@ -178,7 +178,7 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 	return in, nil
 }
 
-// Instance is the name of this one.
+// Instance returns the name of this instance.
 func (in *Intake) Instance() string { return in.cfg.Instance }
 
 // Run reads the partitions that this instance owns until ctx ends, and then

@@ -312,7 +312,7 @@ func (in *Intake) release(ctx context.Context, others []*source) error {
 	return in.announce(ctx)
 }
 
-// listen hears the hints of others until the intake is closed.
+// listen takes the hints of other instances until the intake is closed.
 func (in *Intake) listen() {
 	var pause backoff
 	for in.ctx.Err() == nil {

@@ -54,8 +54,8 @@ type partitionLength struct {
 	checked atomic.Int64 // when, in nanoseconds since 1970
 }
 
-// NewProducer makes one. How many partitions the intake has is written in Redis;
-// who comes first decides.
+// NewProducer makes a Producer. The number of partitions is kept in Redis, where the
+// first instance or producer has set it.
 func NewProducer(ctx context.Context, r *Redis, cfg ProducerConfig) (*Producer, error) {
 	n, err := partitions(ctx, r, cfg.Partitions)
 	if err != nil {

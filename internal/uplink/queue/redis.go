@@ -23,8 +23,8 @@ import (
 	"contend/internal/redisserver"
 )
 
-// Redis is a connection to one, and the Redis itself if it is ours. Safe for
-// concurrent use.
+// Redis is a client of a Redis server, and the server itself if it was started here.
+// Safe for concurrent use.
 type Redis struct {
 	*redisserver.Server
 	client rueidis.Client

@@ -29,7 +29,7 @@ const (
 
 var gpsEpoch = time.Date(1980, 1, 6, 0, 0, 0, 0, time.UTC)
 
-// A replier hears what becomes of a downlink: first Ack, then Result.
+// A replier is told what became of a downlink: first Ack, then Result.
 type replier interface {
 	Ack(message.DownstreamAck) error
 	Result(message.DownstreamResult) error

@@ -33,7 +33,7 @@ type Result struct {
 	// Foreign messages are not for our devices, Other ones solved but without a time
 	// stamp, and Malformed ones could not be read, and so not answered.
 	Foreign, Other, Malformed int64
-	// Outdated messages said so.
+	// Outdated messages were marked as such by the server.
 	Outdated int64
 
 	// Total is from the creation of the first uplink to the reception of the last.

@@ -12,7 +12,7 @@ import (
 // handshakeTimeout bounds the write of the answer to a handshake.
 const handshakeTimeout = 10 * time.Second
 
-// handler serves connections of a kind. Whoever is not let in hears it by an HTTP
+// handler serves connections of a kind. Whoever is not let in is told by an HTTP
 // status, before the upgrade: a client may not survive a connection that is
 // closed as soon as it is open.
 func (s *Server) handler(kind Kind) http.Handler {

@@ -12,7 +12,7 @@
 // Connections are closed with 1001 when the service stops, 1002 for what RFC 6455
 // forbids, 1007 for text that is not UTF-8, 1008
 // for a message that is malformed and for silence, 1009 for a message longer than
-// 1 MiB, 1011 for a mistake of ours and 1013 when nothing is read; the reason says more.
+// 1 MiB, 1011 for an internal error and 1013 when nothing is read; the reason says more.
 package stream
 
 import (
@@ -45,14 +45,14 @@ func (k Kind) String() string { return [kinds]string{"upstream", "downstream"}[k
 type Config struct {
 	// Authenticate returns the customer that a request comes from.
 	Authenticate func(*http.Request) (customer string, ok bool)
-	// Outbox returns the outbox of a customer; nil: not here, not now, which the
-	// customer hears as 503.
+	// Outbox returns the outbox of a customer; nil refuses the connection with 503,
+	// because the customer is not served here, or not now.
 	Outbox func(customer string) *outbox.Outbox
-	// Downlink gets what a customer wants sent. While it has not returned nothing
-	// more is read from that connection, whose end ends ctx. It, or somebody later,
-	// replies: first Ack, then Result.
+	// Downlink is called with each downlink that a customer sends. Until it returns,
+	// nothing more is read from that connection; ctx ends with the connection. It
+	// replies itself or has another goroutine do it later: first Ack, then Result.
 	Downlink func(ctx context.Context, customer string, d *message.Downstream, reply Replier)
-	// Opened and Closed tell of every connection; nil: nobody is told.
+	// Opened and Closed, if set, are called for every connection.
 	Opened, Closed func(customer string, kind Kind)
 
 	// PingEvery is the time between two pings; 0: 30 s. A connection is closed

@@ -13,13 +13,14 @@ import (
 )
 
 var (
-	// ErrUnavailable: it did not happen, because Redis cannot be reached or
-	// refuses for now, or because the context ended first. Try later.
-	ErrUnavailable = errors.New("redis: not done: no Redis that would")
-	// ErrIndeterminate: it may have happened or not. It was sent, and no answer came.
-	ErrIndeterminate = errors.New("redis: done or not: no answer")
+	// ErrUnavailable: nothing was changed, because Redis cannot be reached or refuses
+	// for now, or because the context ended first. The call may be repeated later.
+	ErrUnavailable = errors.New("redis: unavailable, nothing was changed")
+	// ErrIndeterminate: the command was sent and no answer came, so the change may or
+	// may not have happened.
+	ErrIndeterminate = errors.New("redis: no answer, the change may or may not have happened")
 
-	errAnswer = errors.New("an answer that is none of the script's")
+	errAnswer = errors.New("not an answer of the script")
 )
 
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
