@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"contend/guard"
 	"contend/metric"
+	"contend/protocol"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -77,7 +80,7 @@ func TestMistypedFile(t *testing.T) {
 	if err == nil {
 		t.Fatal("no mistake was found")
 	}
-	got := err.Error() + "\n"
+	got := named(err.Error()) + "\n"
 	golden := filepath.Join("testdata", "mistyped.golden")
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -91,6 +94,26 @@ func TestMistypedFile(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+}
+
+// named replaces each list of what is allowed that another table holds by its name,
+// so that a new row there leaves the golden file as it is.
+func named(text string) string {
+	allowed := func(err error) string { return setting.Mistakes(err)[0].Allowed }
+	var fields, designs []string
+	for _, s := range protocol.Settings() {
+		fields = append(fields, s.Path)
+	}
+	for _, d := range guard.Designs() {
+		designs = append(designs, d.Name)
+	}
+	return strings.NewReplacer(
+		allowed(metric.Name("").Check()), "«the metrics»",
+		allowed(protocol.At("").Validate()), "«the schemes»",
+		strings.Join(fields, ", "), "«the fields of a target»",
+		strings.Join(sectionNames("compare"), ", "), "«the fields of a comparison»",
+		strings.Join(designs, ", "), "«the designs»",
+	).Replace(text)
 }
 
 // In testdata/mistyped.yaml each line with a mistake ends in a comment with #!.
