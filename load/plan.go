@@ -16,7 +16,7 @@ type Plan struct {
 	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
-	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION or poisson:RATE"`
+	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
 	// Think is the pause of a VU between completion and the next due time.
 	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
 	// Warmup is driven before the measured window and not counted.
