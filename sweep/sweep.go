@@ -32,7 +32,7 @@ type Design struct {
 	Visits int `json:"visits" file:"sweep.visits" default:"3" min:"1" max:"1000" words:"*times* that each level is measured, in a fresh process each time"`
 	// Block is the measured length of a visit to a level; it is stretched as in
 	// a comparison.
-	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"1s" min:"1ms" max:"720h" words:"measured length of a visit; with --rate of an attempt, at least (3s)"`
+	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"1s" min:"1ms" max:"720h" words:"measured length of a visit to a level"`
 	// Warmup is driven and discarded before each visit to a level.
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"300ms" min:"0s" max:"720h" words:"before each visit or attempt"`
 	// Seed decides the order and the resampling.

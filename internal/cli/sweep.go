@@ -27,8 +27,9 @@ func newSweep(a *app) *cobra.Command {
 			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
 			"around the peak.\n\n" +
 			"With --rate find the highest arrival rate (open model) within the objectives: doubled until an\n" +
-			"attempt misses, bisected, and confirmed by repetition. Exit codes then: 0 found, or at least so\n" +
-			"much; 3 even the lowest rate misses; 4 nothing can be said.",
+			"attempt misses, bisected, and confirmed by repetition. --duration is then the length of an attempt,\n" +
+			"at least (3s unless given). Exit codes then: 0 found, or at least so much; 3 even the lowest rate\n" +
+			"misses; 4 nothing can be said.",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
