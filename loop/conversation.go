@@ -19,7 +19,6 @@ const maxRepeats = 2
 // part of its service time. Repeated twice in vain it ends with Err.
 type Unprocessed struct{ Err error }
 
-// Error returns the text of Err.
 func (e *Unprocessed) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

@@ -33,7 +33,6 @@ func (o *Order) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText returns the text form.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 func orders() []string { return []string{"sequential", "per-vu", "random"} }

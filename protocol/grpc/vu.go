@@ -71,7 +71,6 @@ func (v *sharedVU) Do(ctx context.Context) (load.Outcome, error) {
 // An owningVU has a connection of its own.
 type owningVU struct{ sharedVU }
 
-// Close closes the connection.
 func (v *owningVU) Close() error {
 	v.link.close()
 	return nil

@@ -59,7 +59,6 @@ func newVU(t *Target, s *sender) *vu {
 	return v
 }
 
-// SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) {
 	v.timeout = d
 	v.deadline = wire.Deadline{}

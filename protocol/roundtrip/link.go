@@ -38,7 +38,6 @@ func (t *Target) open(ctx context.Context) (clientConn, error) {
 // A tcpConn is a connection of HTTP/2.
 type tcpConn struct{ *http.ClientConn }
 
-// IsDead reports whether the connection is no longer usable.
 func (l tcpConn) IsDead() bool { return l.Err() != nil }
 
 // A quicConn is a connection of HTTP/3 with a socket of its own, as any client
@@ -71,7 +70,6 @@ func (t *Target) openUDP(ctx context.Context) (*quicConn, error) {
 	return l, nil
 }
 
-// IsDead reports whether the connection is no longer usable.
 func (l *quicConn) IsDead() bool { return l.Context().Err() != nil }
 
 // Close says goodbye and frees the socket.

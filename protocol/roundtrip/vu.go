@@ -44,7 +44,6 @@ var _ interface {
 
 var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("roundtrip: timeout")}
 
-// SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
 
 // Do sends the request and reads the answer.

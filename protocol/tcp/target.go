@@ -165,16 +165,13 @@ type vu struct {
 	done         *load.Outcome
 }
 
-// FirstByte notes when the answer began.
 func (v *vu) FirstByte(int) { v.first = time.Now() }
 
-// End notes the outcome.
 func (v *vu) End(_ int, out *load.Outcome, _ error) { v.done = out }
 
 // Drain is never called: conversations do not end connections.
 func (v *vu) Drain() {}
 
-// SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
 
 // Do writes and reads once.

@@ -167,7 +167,6 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText returns the text.
 func (b Bytes) MarshalText() ([]byte, error) { return b, nil }
 
 // Auth is what a client identifies itself with. Neither errors nor any form of

@@ -53,10 +53,8 @@ func (c *Connections) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText returns the text form.
 func (c Connections) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// String returns the text form.
 func (c Connections) String() string {
 	switch c.Sharing {
 	case PerVU:

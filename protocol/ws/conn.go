@@ -65,7 +65,6 @@ type conn struct {
 	deadline wire.Deadline // of writes
 }
 
-// IsDead reports whether the connection is no longer usable.
 func (c *conn) IsDead() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,6 @@ type refusal struct {
 	answer []byte // its beginning
 }
 
-// Error returns the status.
 func (r *refusal) Error() string { return fmt.Sprintf("ws: handshake: status %d", r.status) }
 
 // connect opens a connection and has it read.

@@ -36,7 +36,6 @@ func newVU(t *Target) *vu {
 	return v
 }
 
-// SetTimeout sets the timeout of an iteration, connecting included.
 func (v *vu) SetTimeout(d time.Duration) {
 	v.timeout = d
 	if c := v.slot.Get(); c != nil {

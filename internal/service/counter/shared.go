@@ -17,7 +17,7 @@ import (
 // A Shared is a counter that other processes change, too. It is redis.Counter.
 type Shared interface {
 	Increment(ctx context.Context, n int64, id string) (redis.Change, error)
-	// Ready returns nil if the counter could be reached lately.
+	// Ready returns nil if the counter was reachable at the latest probe.
 	Ready() error
 	Stats() redis.Stats
 }

@@ -55,10 +55,8 @@ func appendHex(dst []byte, n uint64, digits int) []byte {
 	return dst
 }
 
-// MarshalText returns the text.
 func (e EUI) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 
-// MarshalText returns the text.
 func (a DevAddr) MarshalText() ([]byte, error) { return a.AppendText(nil) }
 
 // UnmarshalText reads what MarshalText writes.

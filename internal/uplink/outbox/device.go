@@ -32,7 +32,7 @@ type TrustConfig struct {
 	// it is suspended; 0: 50.
 	FailureLimit int
 	// Initial gives the length for a device that the outbox does not know yet, if
-	// it was saved, and 0 otherwise; nil: none was. It is called with the outbox
+	// one was saved, and 0 otherwise; nil: none was saved. It is called with the outbox
 	// locked.
 	Initial func(lorawan.EUI) int
 }
@@ -118,7 +118,7 @@ func (o *Outbox) resize(d *device, n int) {
 }
 
 // Trust returns the challenge lengths that changed since the last call, to be
-// saved for Initial. Who cannot save them keeps them for the next time.
+// saved for Initial. A caller that cannot save them keeps them for the next time.
 func (o *Outbox) Trust() map[lorawan.EUI]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

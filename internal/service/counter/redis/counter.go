@@ -146,7 +146,7 @@ func (c *Counter) enter() bool {
 	return true
 }
 
-// Close waits until no operation runs, and may be called again.
+// Close waits until no operation runs. It may be called more than once.
 func (c *Counter) Close() error {
 	c.once.Do(func() {
 		c.door.Lock()
@@ -158,7 +158,7 @@ func (c *Counter) Close() error {
 	return nil
 }
 
-// Ready returns nil if Redis answered lately, and else what was wrong.
+// Ready returns nil if Redis answered the latest probe, and else what was wrong.
 func (c *Counter) Ready() error { return c.link.ready() }
 
 // Stats may be called at any time, and after Close.

@@ -97,7 +97,7 @@ func plans() []plan {
 	}
 }
 
-// A Config says what is shared, and how.
+// A Config says which counter is shared, and how.
 type Config struct {
 	Server *redisserver.Server
 	Design string // of Lookup
