@@ -81,7 +81,7 @@ func (r *Result) String() string {
 		fmt.Fprintf(&b, "\n  %s: %.4g ns/op, %.4g B/op, %.4g allocs/op", s.name, s.NsPerOp(), s.BytesPerOp(), s.AllocsPerOp())
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "\n  read with care: %s: %s", w.Code, w.Text)
+		fmt.Fprintf(&b, "\n  read with care: %s: %v", w.Code, w)
 	}
 	return b.String()
 }

@@ -15,6 +15,22 @@ import (
 type Warning struct {
 	Code string `json:"code"` // of a Kind: stable, snake_case
 	Text string `json:"text"` // one sentence about this case, for people
+	// Arm is the one of a comparison that it is about; "" is all of them.
+	Arm string `json:"arm,omitempty"`
+}
+
+// About returns the warning as one about an arm.
+func (w Warning) About(arm string) *Warning {
+	w.Arm = arm
+	return &w
+}
+
+// String is the text behind the name of the arm.
+func (w Warning) String() string {
+	if w.Arm == "" {
+		return w.Text
+	}
+	return w.Arm + ": " + w.Text
 }
 
 // A Kind is a row of the table: everything that is the same in all warnings of

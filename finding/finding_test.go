@@ -48,8 +48,11 @@ func TestThresholdsAreInTheWords(t *testing.T) {
 
 func TestWarningIsOfItsKind(t *testing.T) {
 	w := RateMissed.Warning("%d of %d", 1, 2)
-	if w != (Warning{"rate_missed", "1 of 2"}) || *RateMissed.Refusal("%d of %d", 1, 2) != w {
+	if w != (Warning{Code: "rate_missed", Text: "1 of 2"}) || *RateMissed.Refusal("%d of %d", 1, 2) != w {
 		t.Errorf("warning %+v", w)
+	}
+	if got := w.About("a").String(); got != "a: 1 of 2" || w.String() != "1 of 2" {
+		t.Errorf("about an arm it is %q, and %q without", got, w)
 	}
 	if !w.Is(RateMissed) || w.Is(Errors) || (*Warning)(nil).Is(Errors) {
 		t.Error("Is is wrong")

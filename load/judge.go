@@ -118,11 +118,11 @@ func lagBound(response *hist.Histogram) time.Duration {
 
 // Steady state is looked for in runs of at least so many full seconds, the
 // fewest values that stat.Steady judges. A change of the throughput per second
-// counts from 5 % on, one of the mean response time, which has longer tails, from
+// counts from stat.SteadyThroughput on, one of the mean response time, which has longer tails, from
 // 20 %.
 const (
 	fewestSeconds       = 10
-	throughputTolerance = 0.05
+	throughputTolerance = stat.SteadyThroughput
 	responseTolerance   = 0.20
 )
 

@@ -318,6 +318,10 @@ func TestPlanMistakesAllAtOnce(t *testing.T) {
 	if len(setting.Mistakes(err)) != 4 {
 		t.Errorf("mistakes: %v\nwant four: vus, duration or iterations, think, timer", err)
 	}
+	var p Plan
+	if setting.Defaults(&p); p.Grace != DefaultGrace {
+		t.Errorf("a grace that is not given is %v, one that is 0 is %v", p.Grace, DefaultGrace)
+	}
 	if err := (Plan{VUs: MaxVUs, Iterations: 1}).Validate(); err != nil {
 		t.Error(err)
 	}

@@ -94,7 +94,7 @@ func summed(all []Comparison, label func(Comparison) string) string {
 			reason += fmt.Sprintf("%s (%s)", f.Code, several(f.where))
 		}
 		if first := refused[0].Reason; first != nil {
-			reason += ": " + first.Text
+			reason += ": " + first.String()
 		}
 		parts = append(parts, fmt.Sprintf("INVALID: %d of %d verdicts refused: %s", len(refused), len(all), reason))
 	}
@@ -173,7 +173,7 @@ func (d *Document) sweepLine() (line string, refused []string) {
 func best(c sweep.Curve) (text string, refused []string) {
 	enough := ""
 	if c.Enough != nil {
-		enough = fmt.Sprintf("; %s VUs are within 5 %% of the best throughput measured", metric.Number(c.Enough.N.Value))
+		enough = fmt.Sprintf("; %s VUs are within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
 	}
 	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -28,7 +29,8 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 			list = append([]finding.Warning{*c.Reason}, list...)
 		}
 		for _, w := range list {
-			if w, where := ofComparison(c, w); !known.knows(w, where) {
+			where := named(cmp.Or(w.Arm, c.Candidate), c.Concurrency)
+			if w.Arm = ""; !known.knows(w, where) {
 				found.add(w, where)
 			}
 		}
@@ -114,9 +116,9 @@ func said(c Comparison, withPart bool) (verdict, about, text string) {
 	}
 	switch {
 	case c.Reason != nil && c.Verdict == stat.Invalid:
-		return verdict + " " + c.Reason.Code, about, c.Reason.Text
+		return verdict + " " + c.Reason.Code, about, c.Reason.String()
 	case c.Reason != nil:
-		return verdict + " " + c.Reason.Code, about, c.Reason.Text + "; " + text
+		return verdict + " " + c.Reason.Code, about, c.Reason.String() + "; " + text
 	case c.Verdict == stat.Equivalent:
 		text += fmt.Sprintf(": no difference larger than the margin of %.3g %%", 100*c.Margin)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:

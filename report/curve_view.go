@@ -64,7 +64,7 @@ func levels(v *view, c sweep.Curve) {
 	if c.Fit == nil || c.Fit.Peak == nil {
 		text += fmt.Sprintf("The best level measured: %s VUs (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
 	}
-	v.say("%sThe smallest level within 5 %% of the best throughput: %s VUs (%s).", text,
+	v.say("%sThe smallest level within %g %% of the best throughput: %s VUs (%s).", text, 100*sweep.WithinBest,
 		estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput))
 }
 

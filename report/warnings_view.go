@@ -18,7 +18,7 @@ func care(v *view, list []finding.Warning) {
 
 func warnings(v *view, list []finding.Warning) {
 	for _, w := range list {
-		v.bullet("%s: %s", w.Code, w.Text)
+		v.bullet("%s: %v", w.Code, w)
 	}
 }
 
@@ -89,15 +89,4 @@ func (f *findings) knows(w finding.Warning, where string) bool {
 	return slices.ContainsFunc(f.list, func(known located) bool {
 		return known.Warning == w && slices.Contains(known.where, where)
 	})
-}
-
-// ofComparison returns a warning of a comparison without the name of the arm
-// that it begins with, and where it was found.
-func ofComparison(c trial.Comparison, w finding.Warning) (finding.Warning, string) {
-	for _, arm := range []string{c.Baseline, c.Candidate} {
-		if text, ok := strings.CutPrefix(w.Text, arm+": "); ok {
-			return finding.Warning{Code: w.Code, Text: text}, named(arm, c.Concurrency)
-		}
-	}
-	return w, named(c.Candidate, c.Concurrency)
 }

@@ -20,6 +20,10 @@ const (
 	clearly = 1
 )
 
+// SteadyThroughput is the relative change of a throughput that is still a steady
+// state. A convention of this project.
+const SteadyThroughput = 0.05
+
 // Steady judges whether a series of equally spaced values (throughput per second, say,
 // in order) stayed around one level. It returns no warning if so, else one with the
 // code not_steady whose text says what was seen:

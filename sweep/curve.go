@@ -35,7 +35,7 @@ func (c *Curve) Derive() {
 	if best, err := usl.WithinOfBest(points, 0, c.Design.Seed); err == nil {
 		c.Best = &best
 	}
-	if enough, err := usl.WithinOfBest(points, enough, c.Design.Seed); err == nil {
+	if enough, err := usl.WithinOfBest(points, WithinBest, c.Design.Seed); err == nil {
 		c.Enough = &enough
 	}
 	c.fit(points, levels, doubtful)

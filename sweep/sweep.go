@@ -42,9 +42,9 @@ type Design struct {
 // Validate returns every mistake of the design at once.
 func (d Design) Validate() error { return setting.Check(d) }
 
-// enough is the shortfall from the best throughput at which more concurrency is
+// WithinBest is the shortfall from the best throughput at which more concurrency is
 // hardly worth having.
-const enough = 0.05
+const WithinBest = 0.05
 
 // A Curve is the throughput of one arm over levels of concurrency. Every
 // figure can be recomputed by Derive from Design and Visits.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/metric"
 	"contend/setting"
@@ -357,6 +358,9 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
 	err := Design{Block: -1, Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	if share := NewDesign().MaxErrors; share != finding.Errors.Refuses {
+		t.Errorf("the default share of errors is %v, and %v where no design says it", share, finding.Errors.Refuses)
+	}
 	if len(setting.Mistakes(err)) != 9 {
 		t.Errorf("mistakes: %v\nwant nine: rounds, pairs, block, margin, confidence, metric, level, errors twice, 8 twice", err)
 	}

@@ -135,19 +135,18 @@ func noFigure(m metric.Name) *finding.Warning {
 
 // refuse judges a cell by the design's gate for errors.
 func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
-	refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors)
-	if refusal == nil {
-		return nil
+	if refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors); refusal != nil {
+		return refusal.About(c.Arm)
 	}
-	return &finding.Warning{Code: refusal.Code, Text: c.Arm + ": " + refusal.Text}
+	return nil
 }
 
-// findingsOf collects the warnings of two arms, each with the arm's name.
+// findingsOf collects the warnings of two arms.
 func findingsOf(base, cand Cell) []finding.Warning {
 	var all []finding.Warning
 	for _, c := range []Cell{base, cand} {
 		for _, w := range c.Warnings {
-			all = append(all, finding.Warning{Code: w.Code, Text: c.Arm + ": " + w.Text})
+			all = append(all, *w.About(c.Arm))
 		}
 	}
 	return all

@@ -145,10 +145,6 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 		m, where.Round, where.Arm, fewest, finding.FewSamples.Refuses)
 }
 
-// steadyTolerance is the change of the throughput within the rounds that is
-// still a steady state. A convention of this project.
-const steadyTolerance = 0.05
-
 // notSteady returns why the rounds of one of the arms show no steady state, or nil.
 func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 	for _, arm := range []string{t.Arms[0], candidate} {
@@ -158,8 +154,8 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}
-		if seen := stat.Course(inOrder(courses), steadyTolerance); len(seen) > 0 {
-			return &finding.Warning{Code: seen[0].Code, Text: arm + ": " + seen[0].Text}
+		if seen := stat.Course(inOrder(courses), stat.SteadyThroughput); len(seen) > 0 {
+			return seen[0].About(arm)
 		}
 	}
 	return nil

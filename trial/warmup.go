@@ -97,8 +97,8 @@ func (t *Trials) unsettled(level int, arms ...string) []finding.Warning {
 			}
 		}
 		if 2*unsteady > all {
-			found = append(found, finding.WarmupNotSteady.Warning("%s: in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
-				arm, unsteady, all, warmupMost))
+			found = append(found, *finding.WarmupNotSteady.Refusal("in %d of %d rounds the throughput still changed after %d times the warm-up: a longer one (--warmup) may help",
+				unsteady, all, warmupMost).About(arm))
 		}
 	}
 	return found

@@ -61,7 +61,7 @@ func (t *outcomes) addReal(b *bench, title string, c trial.Comparison, err error
 	t.add(c.Verdict, c.Reason)
 	reason := ""
 	if c.Reason != nil {
-		reason = "; " + c.Reason.Code + ": " + c.Reason.Text
+		reason = "; " + c.Reason.Code + ": " + c.Reason.String()
 	}
 	b.note("%s: %s, ratio %.3f [%.3f, %.3f], p %.3f, %d rounds%s", title, c.Verdict, c.Ratio, c.Low, c.High, c.P, c.Rounds, reason)
 }

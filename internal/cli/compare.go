@@ -41,7 +41,7 @@ func newCompare(a *app) *cobra.Command {
 			return a.compare(cmd.Context(), c, args, mistakes)
 		},
 	}
-	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofComparison()...))
+	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofPlan()...))
 	c.spec.flags(cmd)
 	c.own = optionsOf(cmd, &c.compareOptions, &a.pins)
 	return cmd
@@ -60,9 +60,6 @@ type compareOptions struct {
 	output
 }
 
-// ofComparison returns the settings of a comparison's plan.
-func ofComparison() []setting.Setting { return ofPlan("pacer", "timeout", "think") }
-
 // experiment is what the command line asks for, and every mistake in it.
 func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error) {
 	subjects := map[string]experiment.Subject{"A": {Command: args[0]}, "B": {Command: args[1]}}
@@ -77,7 +74,7 @@ func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error)
 		}
 	}
 	err := errors.Join(
-		setting.Fill(&p.Plan, c.given.Only(ofComparison(), setting.InFlags), setting.InFlags),
+		setting.Fill(&p.Plan, c.given.Only(ofPlan(), setting.InFlags), setting.InFlags),
 		setting.Fill(&p.Design, c.given, setting.InFlags))
 	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
 }

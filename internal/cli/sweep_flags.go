@@ -41,15 +41,18 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 
 // The settings of the two kinds of sweep.
 func ofLevels() []setting.Setting {
-	return append(setting.Of(sweep.Design{}), ofPlan("timeout", "think")...)
+	return append(setting.Of(sweep.Design{}), ofPlan("pacer")...)
 }
 func ofRates() []setting.Setting {
-	return append(setting.Of(search.Design{}), ofPlan("timeout")...)
+	return append(setting.Of(search.Design{}), ofPlan("pacer", "think")...)
 }
 
-// ofPlan returns settings of a plan.
-func ofPlan(names ...string) []setting.Setting {
-	return setting.Pick(setting.Of(load.Plan{}), names...)
+// ofPlan returns the settings of a plan that hold for each of its runs, which are
+// those that a file can give, but for some.
+func ofPlan(except ...string) []setting.Setting {
+	return slices.DeleteFunc(setting.Of(load.Plan{}), func(s setting.Setting) bool {
+		return s.Path == "" || slices.Contains(except, s.Name)
+	})
 }
 
 // check fills the plan and the design and returns every mistake in them.
@@ -63,7 +66,7 @@ func (s *sweepFlags) check() error {
 		errs = append(errs, fmt.Errorf("--%s %s", name, why))
 	}
 	given := s.given.Only(own, setting.InFlags)
-	errs = append(errs, setting.Fill(&s.plan, given.Only(ofPlan("timeout", "think"), setting.InFlags), setting.InFlags))
+	errs = append(errs, setting.Fill(&s.plan, given.Only(ofPlan("pacer"), setting.InFlags), setting.InFlags))
 	if s.Rate {
 		errs = append(errs, setting.Fill(&s.search, given, setting.InFlags))
 		if _, ok := given["max-attempt"]; !ok {
