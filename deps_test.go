@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -145,6 +148,57 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
+}
+
+// docs/architecture.md draws the levels that follow from the table.
+func TestLevelsAreDrawn(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := drawnLevels(); !strings.Contains(string(page), "\n```\n"+want+"```\n") {
+		t.Errorf("docs/architecture.md has other levels than\n%s", want)
+	}
+}
+
+// drawnLevels writes a level a paragraph, the lowest first.
+func drawnLevels() string {
+	var levels [][]string
+	for _, name := range slices.Sorted(maps.Keys(layers)) {
+		n := level(name)
+		for len(levels) <= n {
+			levels = append(levels, nil)
+		}
+		if strings.HasPrefix(name, "protocol/") {
+			name = "protocol/..." // at several levels, so that another one changes nothing
+		}
+		levels[n] = append(levels[n], name)
+	}
+	var b strings.Builder
+	for n, names := range levels {
+		line := fmt.Sprintf("%2d", n)
+		for _, name := range slices.Compact(names) {
+			if len(line)+2+len(name) > 118 {
+				b.WriteString(line + "\n")
+				line = "  "
+			}
+			line += "  " + name
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// level is one more than the highest of what a package may import; nothing
+// imports programs.
+func level(name string) int {
+	above := 0
+	for imported := range layers {
+		if imported != name && matches(layers[name], imported) && !matches([]string{"cmd/...", "bench/..."}, imported) {
+			above = max(above, 1+level(imported))
+		}
+	}
+	return above
 }
 
 // rule finds the line of a package, exact or by a pattern.
