@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,6 +46,42 @@ func TestSettingsAreDescribedOnce(t *testing.T) {
 		if s.Words == "" && s.Flag != "" {
 			t.Errorf("%s is not described", s.Path)
 		}
+	}
+}
+
+// The manual says of every field which targets know it.
+func TestManualSaysWhatAFieldIsFor(t *testing.T) {
+	manual, err := os.ReadFile("../docs/experiment-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(manual), "\n## target\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	said := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.+?)` \\| (.+?) \\|").FindAllStringSubmatch(section, -1) {
+		for _, name := range strings.Split(row[1], "`, `") {
+			said[name] = row[2]
+		}
+	}
+	called := map[string]string{"http": "HTTP", "grpc": "gRPC", "ws": "WebSocket", "tcp": "TCP"}
+	for _, s := range Settings() {
+		var knowing []string
+		for _, f := range families {
+			if slices.ContainsFunc(setting.Of(f.config()), func(own setting.Setting) bool { return own.Path == s.Path }) {
+				knowing = append(knowing, cmp.Or(called[f.schemes[0]], f.schemes[0]))
+			}
+		}
+		want := strings.Join(knowing, ", ")
+		if len(knowing) == len(families) {
+			want = "all"
+		}
+		if said[s.Path] != want {
+			t.Errorf("%s is for %q, want %q", s.Path, said[s.Path], want)
+		}
+		delete(said, s.Path)
+	}
+	if len(said) > 0 {
+		t.Errorf("no target knows %v", said)
 	}
 }
 

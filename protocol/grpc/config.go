@@ -56,7 +56,7 @@ type Config struct {
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
 	// larger one is an error of kind protocol. 0 means 4 MiB, as in every gRPC
 	// library.
-	MaxMessage int `file:"max_message" unit:"bytes" min:"0" max:"2147483647" words:"largest gRPC or WebSocket message that is taken, in *bytes*"`
+	MaxMessage int `file:"max_message" unit:"bytes" min:"0" max:"2147483647" words:"largest message that is taken, in *bytes*"`
 
 	// Header becomes Metadata; the value of a name that ends in -bin is in base64
 	// (standard alphabet, padded or not).

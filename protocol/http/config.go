@@ -39,12 +39,12 @@ type Config struct {
 	// Header is sent in this order. It overrides the fields that are sent
 	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
-	Header []wire.Field `file:"header" flag:"header,H" list:"repeat" words:"HTTP header field or gRPC metadata, \"*Name: value*\"; may be repeated"`
+	Header []wire.Field `file:"header" flag:"header,H" list:"repeat" words:"header field or metadata, \"*Name: value*\"; may be repeated"`
 	// Body is sent with its Content-Length in every request.
-	Body wire.Bytes `file:"data" words:"*body* to send; for gRPC the message as JSON, or several; the message of a WebSocket"`
+	Body wire.Bytes `file:"data" words:"*body* or message to send; protobuf messages as JSON, one or several"`
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
-	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"right *status* codes (HTTP: 200 to 399 unless given; gRPC: 0)"`
+	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"right *status* codes (all that are no errors)"`
 	// Checks are what a right answer passes besides, in the language of package
 	// protocol/check. A check of the status replaces the usual range. Where a body
 	// is checked, up to check.BodyLimit of it is kept for each virtual user.
@@ -61,7 +61,7 @@ type Config struct {
 	// not as long as that of the target's first answer.
 	SameLength bool
 	// DisableKeepAlive opens a connection for every iteration.
-	DisableKeepAlive bool `file:"no_keepalive" words:"open a new connection for every HTTP iteration"`
+	DisableKeepAlive bool `file:"no_keepalive" words:"open a new connection for every iteration"`
 	// Proxy is the host:port of a proxy that is sent the requests for an http
 	// URL instead of the URL's host.
 	Proxy string
@@ -85,7 +85,7 @@ type Config struct {
 	// Version chooses HTTP2, or another package.
 	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
 	// Sharing is about HTTP/2 and HTTP/3.
-	Sharing wire.Connections `file:"connections" words:"connections of gRPC, HTTP/2, HTTP/3 and WebSockets: *shared:N*, per-vu or per-iteration"`
+	Sharing wire.Connections `file:"connections" words:"how virtual users share connections: *shared:N*, per-vu or per-iteration"`
 	// Engine is applied by protocol.Opener, not by this package.
 	Engine string `file:"engine" oneof:"goroutines" words:"goroutines: a goroutine for each virtual user, although event loops could do it (*engine*)"`
 	data.Settings

@@ -27,8 +27,8 @@ type Surroundings struct {
 	Discard []string
 }
 
-// Common is what every target with a network can be asked for beside
-// its own settings.
+// Common is what the targets of protocols with TLS and credentials can be asked
+// for beside their own settings.
 type Common struct {
 	DataFile  string `file:"data_file" words:"*file* that holds the body"`
 	BasicAuth Secret `file:"basic_auth" words:"where user:password stands: env:NAME or file:PATH (*place*)"`
