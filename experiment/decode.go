@@ -102,7 +102,8 @@ func (d *decoder) value(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) isPlain(n ast.Node, path string) bool {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.wrong(n, path, "anchors, aliases and tags are not allowed: write the value out")
+		d.noteSentence(d.placeOf(n, path), path, "anchors, aliases and tags are not allowed: write the value out")
+		d.leaveOut(path)
 		return false
 	case nil, *ast.NullNode:
 		d.wrong(n, path, "has no value")
@@ -134,7 +135,7 @@ func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e
 		at := placeOf(e.Key.GetToken())
 		key, ok := scalarText(e.Key)
 		if !ok {
-			d.addAt(at, path, "the key %q is not allowed: write a plain name (there are no merge keys)", e.Key.GetToken().Value)
+			d.noteSentence(at, path, "the key %q is not allowed: write a plain name (there are no merge keys)", e.Key.GetToken().Value)
 			continue
 		}
 		child := strings.TrimPrefix(path+"."+key, ".")
@@ -193,7 +194,8 @@ func (d *decoder) unknown(key, path string, names []string) {
 		}
 		text = " here, it belongs " + home + oneOf("", names)
 	}
-	d.cannotRead(d.place(path), path, "there is no such field%s", text)
+	d.addSentence(path, "there is no such field%s", text)
+	d.leaveOut(path)
 	if near != "" {
 		d.unreadNames[near] = true
 	}

@@ -31,7 +31,8 @@ func (v *validator) targetMistake(path string, m *setting.Mistake) {
 		at = v.place(path)
 	}
 	if !v.unread[path] {
-		v.addAt(at, path, "%s", m.Text())
+		m.Setting.Path, m.In, m.Index = path, "", -1
+		v.mistakes.note(at, m)
 	}
 	if m.Unreadable {
 		v.unread[path] = true
@@ -98,7 +99,10 @@ func (v *validator) required(prefix, profile string, asked setting.Values, p Par
 		if isBaseline && (len(p.Arms) < 2 || p.Swept || v.anyUnread("arms", "subjects")) || !isBaseline && p.fromDocuments() {
 			continue
 		}
-		v.missing(prefix+m.Setting.Path, "%s%s", strings.TrimPrefix(m.Problem, "is missing: "), v.under(profile))
+		if path := prefix + m.Setting.Path; !v.anyUnread(segments(path)...) {
+			m.Problem += v.under(profile)
+			v.addSettings(path, []*setting.Mistake{m})
+		}
 	}
 }
 
@@ -139,7 +143,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 		}
 	}
 	if p.fromDocuments() && p.Swept {
-		v.add(prefix+"sweep", "arms with a document measure by themselves, so there are no levels to sweep")
+		v.addSentence(prefix+"sweep", "arms with a document measure by themselves, so there are no levels to sweep")
 	}
 	if own.Expect == nil {
 		prefix = "" // those of the file
@@ -176,9 +180,9 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	case url == "":
 		v.missing(path, "the arm %s%s has no url to drive", name, ofPart(p.Name))
 	case usesAddr && arm.Subject == "":
-		v.add(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
+		v.addSentence(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
 	case usesAddr && ok && s.URL == "" && s.Command+s.Serve != "" && !s.getsAddr():
-		v.add("subjects."+arm.Subject, "the command has neither {{addr}} nor {{port}}, so the arm %s cannot be reached at %q", name, url)
+		v.addSentence("subjects."+arm.Subject, "the command has neither {{addr}} nor {{port}}, so the arm %s cannot be reached at %q", name, url)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // mistakeAt is a mistake in the field at a path such as parts[1].load.vus; "" is the
-// file.
+// file. Its text follows the path.
 func mistakeAt(path, format string, args ...any) *setting.Mistake {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	return &setting.Mistake{Setting: setting.Setting{Path: path}, Index: -1, Problem: text}
@@ -41,6 +41,19 @@ func (m *mistakes) add(path, format string, args ...any) {
 	}
 }
 
+// addSentence is add for a text with a subject of its own.
+func (m *mistakes) addSentence(path, format string, args ...any) {
+	if !m.unread[path] {
+		m.noteSentence(m.place(path), path, format, args...)
+	}
+}
+
+func (m *mistakes) noteSentence(at setting.Place, path, format string, args ...any) {
+	found := mistakeAt(path, format, args...)
+	found.Sentence = true
+	m.note(at, found)
+}
+
 // addOnce notes a mistake unless the path has one.
 func (m *mistakes) addOnce(path, format string, args ...any) {
 	if !slices.ContainsFunc(m.list, func(found *setting.Mistake) bool { return found.Path() == path }) {
@@ -65,6 +78,11 @@ func (m *mistakes) note(at setting.Place, found *setting.Mistake) {
 // cannotRead notes that the value at path was not read.
 func (m *mistakes) cannotRead(at setting.Place, path, format string, args ...any) {
 	m.addAt(at, path, format, args...)
+	m.leaveOut(path)
+}
+
+// leaveOut notes that nothing is known of the value at path.
+func (m *mistakes) leaveOut(path string) {
 	names := segments(path)
 	m.unread[path], m.unreadNames[names[len(names)-1]] = true, true
 }
@@ -118,10 +136,10 @@ func (m *mistakes) err() error {
 		subject := found.Path()
 		switch {
 		case subject == "":
-		case strings.HasPrefix(found.Problem, "is ") || strings.HasPrefix(found.Problem, "has "):
-			subject += " "
-		default:
+		case found.Sentence:
 			subject += ": "
+		default:
+			subject += " "
 		}
 		errs[i] = fmt.Errorf("%s:%d:%d: %s%s", m.name, found.At.Line, found.At.Column, subject, found.Text())
 	}

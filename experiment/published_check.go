@@ -96,7 +96,7 @@ func (v *validator) note(path string, n Note, p Published) {
 	}
 	for i, m := range n.Metrics {
 		if err := m.Check(); err != nil && !slices.Contains(p.Extra, string(m)) {
-			v.add(fmt.Sprintf("%s.metrics[%d]", path, i), "%v", err)
+			v.addSentence(fmt.Sprintf("%s.metrics[%d]", path, i), "%v", err)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (v *validator) row(path string, row Row, p Published) {
 			}
 		default:
 			if _, err := publishedValue(metric.Name(column), cell); cell != notPublished && err != nil {
-				v.add(at, "%s: %v", column, err)
+				v.addSentence(at, "%s: %v", column, err)
 			}
 		}
 	}

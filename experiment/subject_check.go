@@ -14,7 +14,7 @@ import (
 
 func (v *validator) subject(path, name string, s Subject) {
 	if !nameForm.MatchString(name) {
-		v.add(path, "the name is %q; %s", name, nameAllowed)
+		v.addSentence(path, "the name is %q; %s", name, nameAllowed)
 	}
 	if s.Command+s.Serve+s.URL == "" && !v.anyUnread("command", "serve", "url") {
 		v.missing(path, "one of command, serve and url")
@@ -22,6 +22,12 @@ func (v *validator) subject(path, name string, s Subject) {
 	for _, f := range s.flaws() {
 		v.addSettings(strings.TrimSuffix(path+"."+f.Path(), "."), []*setting.Mistake{f})
 	}
+}
+
+// addSentence is add for a text with a subject of its own.
+func (c *subjectCheck) addSentence(field, format string, args ...any) {
+	c.add(field, format, args...)
+	c.found[len(c.found)-1].Sentence = true
 }
 
 // flaws returns what is wrong with the fields of a subject, by their paths below it.
@@ -55,14 +61,14 @@ func (c *subjectCheck) kinds() {
 			continue
 		}
 		if words, err := splitWords(kind.value); err != nil {
-			c.add(kind.name, "%v", err)
+			c.addSentence(kind.name, "%v", err)
 		} else if len(words) == 0 {
 			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
 		}
 		c.placeholders(kind.name, c.withoutDir(kind.value), startPlaceholder)
 	}
 	if len(kinds) > 1 {
-		c.add("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
+		c.addSentence("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
 	}
 	if systems := []string{"linux", "darwin", "windows"}; c.OS != "" && !slices.Contains(systems, c.OS) {
 		c.add("os", "is %q%s", c.OS, oneOf(c.OS, systems))
@@ -79,7 +85,7 @@ func (c *subjectCheck) surroundings() {
 			c.add("url", "is %q; allowed: host:port", c.URL)
 		}
 		if !reflect.ValueOf(c.Ready).IsZero() || len(c.Env) > 0 || c.Dir != "" || len(c.Files) > 0 {
-			c.add("", "ready, env, dir and files do not apply to url: it is not started here")
+			c.addSentence("", "ready, env, dir and files do not apply to url: it is not started here")
 		}
 	}
 	for i, entry := range c.Env {
@@ -103,12 +109,12 @@ func (c *subjectCheck) surroundings() {
 // file checks a file that goes with a command.
 func (c *subjectCheck) file(at, name string) {
 	if !filepath.IsLocal(name) {
-		c.add(at, "the path must stay below {{dir}}")
+		c.addSentence(at, "the path must stay below {{dir}}")
 	}
 	content := strings.ReplaceAll(c.Files[name], "{{dir}}", "")
 	for _, found := range generated.FindAllString(content, -1) {
 		if _, err := textSize(found); err != nil {
-			c.add(at, "%v", err)
+			c.addSentence(at, "%v", err)
 		}
 	}
 	c.placeholders(at, generated.ReplaceAllString(content, ""), filePlaceholder)

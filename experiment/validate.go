@@ -91,26 +91,26 @@ func (v *validator) setup(prefix string, s Setup) {
 	}
 	for i, text := range s.Expect {
 		if _, err := expect.Parse(text); err != nil {
-			v.add(fmt.Sprintf("%sexpect[%d]", prefix, i), "%v", err)
+			v.addSentence(fmt.Sprintf("%sexpect[%d]", prefix, i), "%v", err)
 		}
 	}
 	for _, name := range sortedKeys(s.Profiles) {
 		if !slices.Contains(Profiles(), name) {
-			v.add(prefix+"profiles."+name, "there is no such profile%s", oneOf(name, Profiles()))
+			v.addSentence(prefix+"profiles."+name, "there is no such profile%s", oneOf(name, Profiles()))
 		}
 	}
 }
 
 func (v *validator) arm(path, name string, a Arm) {
 	if !nameForm.MatchString(name) {
-		v.add(path, "the name is %q; %s", name, nameAllowed)
+		v.addSentence(path, "the name is %q; %s", name, nameAllowed)
 	}
 	if _, ok := v.file.Subjects[a.Subject]; a.Subject != "" && !ok && !v.anyUnread("subjects") {
 		v.add(path+".subject", "is %q%s", a.Subject, oneOf(a.Subject, sortedKeys(v.file.Subjects)))
 	}
 	if a.Guard != "" {
 		if err := knownGuard(a.Guard); err != nil {
-			v.add(path+".guard", "%v", err)
+			v.addSentence(path+".guard", "%v", err)
 		}
 	}
 	v.target(path+".target", a.Target)
@@ -121,7 +121,7 @@ func (v *validator) arm(path, name string, a Arm) {
 		v.add(path+".document", "is %q; allowed: the words of a contend command, quotes in pairs", a.Document)
 	}
 	if a.Subject != "" || a.Guard != "" || len(a.Target) > 0 {
-		v.add(path, "subject, target and guard do not apply to an arm with a document: it measures by itself")
+		v.addSentence(path, "subject, target and guard do not apply to an arm with a document: it measures by itself")
 	}
 }
 
@@ -133,7 +133,7 @@ func (v *validator) analyses() {
 		var err error
 		switch {
 		case !slices.Contains(known, name):
-			err = fmt.Errorf("is %q%s", name, oneOf(name, known))
+			v.add(path, "is %q%s", name, oneOf(name, known))
 		case slices.Index(v.file.Analyses, name) < i:
 			err = fmt.Errorf("%q is given twice", name)
 		case v.file.Status == Planned || len(v.list) > 0:
@@ -145,7 +145,7 @@ func (v *validator) analyses() {
 			err = errors.New(roundTripsName + " needs a subject with command or serve, whose counts begin with it")
 		}
 		if err != nil {
-			v.add(path, "%v", err)
+			v.addSentence(path, "%v", err)
 		}
 	}
 }

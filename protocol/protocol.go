@@ -58,7 +58,7 @@ func ofURL[C any, T load.Target](parse func(string) (C, error), open func(C, wir
 		var errs []error
 		for _, m := range setting.Mistakes(err) {
 			// It is the URL that is wrong: the name is a parameter's.
-			m.Setting, m.Problem = setting.Setting{}, strings.TrimSpace(m.Setting.Name+" "+m.Problem)
+			m.Setting, m.Problem, m.Sentence = setting.Setting{}, strings.TrimSpace(m.Setting.Name+" "+m.Problem), true
 			errs = append(errs, m)
 		}
 		return errors.Join(errs...)

@@ -21,6 +21,8 @@ type Mistake struct {
 	Index int
 	// Problem follows the name, as in "is 7" or "is missing".
 	Problem string
+	// Sentence says that Problem has a subject of its own: a colon stands before it.
+	Sentence bool
 	// Allowed is what is allowed, "" where Problem has said all.
 	Allowed string
 	// Meant is what was probably meant, or "".
@@ -59,6 +61,9 @@ func (m *Mistake) Path() string {
 }
 
 func (m *Mistake) called(owner, name string) string {
+	if m.Sentence && name != "" {
+		name += ":"
+	}
 	text := strings.TrimSpace(name + " " + m.Text())
 	if owner != "" {
 		text = owner + ": " + text
@@ -110,7 +115,7 @@ func Mistakes(err error) []*Mistake {
 			return inner
 		}
 	}
-	return []*Mistake{{Index: -1, Problem: err.Error()}}
+	return []*Mistake{{Index: -1, Problem: err.Error(), Sentence: true}}
 }
 
 // FlagErrors calls the settings in an error by their flags, one mistake a line
