@@ -126,7 +126,8 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 func TestEveryMistakeIsSaid(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data"},
-		{"method: POST", "method: 'G@T', http: 4", "target.http is"},
+		{"method: POST", "http: 4", "target.http is"},
+		{"method: POST", "method: 'G@T'", `target.method is "G@T"; allowed: letters, digits and `},
 		{"[201]", "two", `target.expect_status[0] is "two"`},
 		{"[201]", "[99]", "target.expect_status[0] is 99"},
 		{"method: POST", "data_file: x, proto_: y", "target.proto_: there is no such field"},

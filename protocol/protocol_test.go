@@ -112,7 +112,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		`3:1 http: is "4"; allowed: 1.1, 2, 3`,
 		`2:1 proto: does not apply to http, https, http+unix; allowed: with grpc, grpcs`,
 		`6:1 wieght: is not known`,
-		`5:2 checks[1]: is wrong: check: "bdy exists", position 1: subject is "bdy"; allowed:`,
+		`5:2 checks[1]: is "bdy exists", position 1: subject is "bdy"; allowed:`,
 	}
 	var got []string
 	for _, m := range setting.Mistakes(target.Validate()) {
@@ -122,6 +122,25 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i], want[i]) {
 			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+	}
+}
+
+// What a version of HTTP has no field for is refused, whoever would send it.
+func TestConnectionFieldsAreRefused(t *testing.T) {
+	for _, name := range []string{"Connection", "keep-alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "TE"} {
+		for _, version := range []string{"2", "3"} {
+			target := At("https://h/").With("http", version).With("header", "A: b", name+": x")
+			for _, target := range []Target{target, target.With("engine", "goroutines")} {
+				want := "header " + name + " is not possible in HTTP/2 and HTTP/3, where connections have no fields"
+				if found := setting.Mistakes(target.Validate()); len(found) != 1 || found[0].Error() != want || found[0].Index != 1 {
+					t.Errorf("%v: got %v, want %s", target, found, want)
+				}
+			}
+		}
+	}
+	allowed := At("https://h/").With("http", "2").With("header", "TE: trailers", "Content-Length: 1").With("data", "x")
+	if err := allowed.Validate(); err != nil {
+		t.Error(err)
 	}
 }
 

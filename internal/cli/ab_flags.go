@@ -286,6 +286,16 @@ func abWords(err error) error {
 	if err == nil {
 		return nil
 	}
+	var errs []error
+	for _, m := range setting.Mistakes(err) {
+		switch m.Setting.Name {
+		case "method":
+			m.Setting.Name = "-m"
+		case "header":
+			m.Setting.Name = "-H"
+		}
+		errs = append(errs, m)
+	}
 	return errors.New(strings.NewReplacer("http: LocalAddress", "-B", "http: SocketBuffer", "-b", "http: Proxy", "-X",
-		"http: Method", "-m", "http: Header", "-H", "http: TLS.Certificate and TLS.Key:", "-E:", "http: ", "").Replace(err.Error()))
+		"http: TLS.Certificate and TLS.Key:", "-E:", "http: ", "").Replace(errors.Join(errs...).Error()))
 }

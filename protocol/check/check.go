@@ -33,6 +33,7 @@ package check
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"contend/setting"
@@ -79,7 +80,7 @@ func Parse(texts ...string) (*Set, error) {
 	for _, text := range texts {
 		c, err := parse(text)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("check: %w", err))
 			continue
 		}
 		s.checks = append(s.checks, c)
@@ -96,7 +97,7 @@ func Each(s setting.Setting, texts []string) error {
 	var errs []error
 	for i, text := range texts {
 		if _, err := parse(text); err != nil {
-			m := s.Wrong("is wrong: %v", err)
+			m := s.Wrong("is %v", err)
 			m.Index = i
 			errs = append(errs, m)
 		}

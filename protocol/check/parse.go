@@ -43,7 +43,7 @@ type scanner struct {
 
 // fail reports what is wrong from position at on.
 func (s *scanner) fail(at int, format string, args ...any) error {
-	return fmt.Errorf("check: %q, position %d: %s", s.text, at+1, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%q, position %d: %s", s.text, at+1, fmt.Sprintf(format, args...))
 }
 
 func parse(text string) (check, error) {

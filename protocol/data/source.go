@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
+
+	"contend/setting"
 )
 
 // An Order says which VU takes which row in which iteration. After the last
@@ -44,7 +46,7 @@ func ParseOrder(text string) (Order, error) {
 			return Order(i), nil
 		}
 	}
-	return 0, fmt.Errorf("allowed: %s", strings.Join(orders(), ", "))
+	return 0, setting.NotAllowed(text, strings.Join(orders(), ", "))
 }
 
 // String returns what ParseOrder reads.

@@ -1,13 +1,13 @@
 package grpc
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // An address is a parsed Config.URL.
@@ -21,7 +21,10 @@ type address struct {
 func parseAddress(text string) (address, error) {
 	shown := wire.HideUser(text)
 	refuse := func(why string) (address, error) {
-		return address{}, fmt.Errorf("URL %q: %s; want grpc://host:port/package.Service/Method", shown, why)
+		m := setting.NotAllowed(shown, "grpc://host:port/package.Service/Method")
+		var c Config
+		m.Setting, m.Problem = setting.At(&c, &c.URL), m.Problem+": "+why
+		return address{}, m
 	}
 	u, err := url.Parse(text)
 	if err != nil && shown == text {

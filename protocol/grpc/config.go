@@ -3,7 +3,6 @@ package grpc
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -82,10 +81,10 @@ func (c Config) check() error {
 	c.Stream = cmp.Or(c.Stream, PerIteration)
 	errs := []error{setting.Check(c), checkMetadata(c.Metadata)}
 	if c.Stream == PerVU && c.Deadline > 0 {
-		errs = append(errs, fmt.Errorf("deadline %v: a stream that outlives the iteration has none", c.Deadline))
+		errs = append(errs, setting.At(&c, &c.Deadline).Wrong("is %v, but a stream that outlives the iteration has none", c.Deadline))
 	}
 	if c.Stream == PerVU && c.Connections.Sharing == wire.PerIteration {
-		errs = append(errs, fmt.Errorf("connections %v: a stream per VU outlives the iteration", c.Connections))
+		errs = append(errs, setting.At(&c, &c.Connections).Wrong("is %v, but a stream per VU outlives the iteration", c.Connections))
 	}
 	return errors.Join(errs...)
 }
@@ -96,10 +95,10 @@ func (c Config) call(m method) (call, error) {
 	requests, err := m.encode(c.Data)
 	errs := []error{err}
 	if c.Stream == PerVU && kind != bidirectional {
-		errs = append(errs, fmt.Errorf("a stream per VU: the method is %v; allowed: a bidirectional stream", kind))
+		errs = append(errs, setting.At(&c, &c.Stream).Wrong("is %s, but the method is %v; allowed: a bidirectional stream", c.Stream, kind))
 	}
 	if c.Messages > 0 && kind == unary {
-		errs = append(errs, fmt.Errorf("messages %d: the method is unary", c.Messages))
+		errs = append(errs, setting.At(&c, &c.Messages).Wrong("is %d, but the method is unary", c.Messages))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return call{}, err

@@ -32,7 +32,7 @@ func TestParseAddress(t *testing.T) {
 		{"grpc://u:secret@h:x/p.S/M", address{}, "not a URL"},
 		{"u:secret@h", address{}, `"…@h"`},
 		{"grpc://h:1/p.S/M?x=1", address{}, "only host"},
-		{"grpc://h:x/p.S/M", address{}, "URL"},
+		{"grpc://h:x/p.S/M", address{}, `target is "grpc://h:x/p.S/M": invalid port ":x" after host; allowed: grpc://`},
 	} {
 		got, err := parseAddress(test.url)
 		if test.fail == "" && (err != nil || got != test.want) {
@@ -99,7 +99,7 @@ func TestMistakes(t *testing.T) {
 		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"add", "increment, watch"}},
 		{"two messages", func(c *Config) { c.Data = []byte(`[{"value": 1}, {"value": 2}]`) }, []string{"2 messages", "unary"}},
 		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"empty array"}},
-		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages 2", "unary"}},
+		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages is 2", "unary"}},
 		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages is -1; allowed: 0 and more", "deadline is -1ns", "max_message is -1"}},
 		{"stream of a unary method", func(c *Config) { c.Stream = PerVU }, []string{"unary", "bidirectional"}},
 		{"held and closed", func(c *Config) { c.Stream, c.Connections.Sharing = PerVU, wire.PerIteration }, []string{"per-iteration", "outlives"}},

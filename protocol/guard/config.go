@@ -3,7 +3,7 @@ package guard
 import (
 	"cmp"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"contend/guard"
@@ -62,34 +62,38 @@ func Parse(spec string) (c Config, err error) {
 		err = errors.Join(err, c.Check())
 	}
 	if err != nil {
-		return Config{}, fmt.Errorf("guard target %q: %w", spec, err)
+		return Config{}, err
 	}
 	return c, nil
 }
 
 // Check returns everything that is wrong with c, knowing what each design can do.
 func (c Config) Check() error {
-	design, err := guard.Lookup(c.Design)
-	if err == nil {
-		err = c.possible(design)
+	var errs []error
+	if design, err := guard.Lookup(c.Design); err == nil {
+		errs = append(errs, c.possible(design))
+	} else {
+		m := setting.NotAllowed(c.Design, strings.Join(guard.Names(false), ", "))
+		m.Setting.Name, m.Meant = "design", setting.Nearest(c.Design, guard.Names(false))
+		errs = append(errs, m)
 	}
 	if c.Section != 0 && c.Kind != Section {
-		err = errors.Join(err, fmt.Errorf("section is %v; only kind %s has a critical section, not %q", c.Section, Section, c.Kind))
+		errs = append(errs, setting.At(&c, &c.Section).Wrong("is %v; only kind %s has a critical section, not %q", c.Section, Section, c.Kind))
 	}
 	c = c.withDefaults()
 	if c.Section == 0 {
 		c.Section = defaultSection // of another kind, which does not use it
 	}
-	return errors.Join(err, setting.Check(c))
+	return errors.Join(append(errs, setting.Check(c))...)
 }
 
 // possible refuses kinds that the design cannot do.
 func (c Config) possible(d guard.Design) error {
 	switch {
 	case c.Kind == AddGet && d.NewCounter == nil:
-		return fmt.Errorf("kind is %s, but design %s returns no value", c.Kind, d.Name)
+		return setting.At(&c, &c.Kind).Wrong("is %s, but design %s returns no value", c.Kind, d.Name)
 	case c.Kind == Section && !d.Exclusive:
-		return fmt.Errorf("kind is %s, but design %s gives no exclusive access to a state", c.Kind, d.Name)
+		return setting.At(&c, &c.Kind).Wrong("is %s, but design %s gives no exclusive access to a state", c.Kind, d.Name)
 	}
 	return nil
 }

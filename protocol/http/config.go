@@ -12,6 +12,7 @@ import (
 	"contend/loop"
 	"contend/protocol/data"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A Config says which request every iteration sends, how, and which answers
@@ -164,17 +165,6 @@ func checkHostPort(proxy string) error {
 	return nil
 }
 
-// checkStatuses finds expected statuses that no answer can have.
-func (c Config) checkStatuses() error {
-	var errs []error
-	for _, status := range c.ExpectStatus {
-		if status < 100 || status > 999 {
-			errs = append(errs, fmt.Errorf("http: ExpectStatus is %d; allowed: 100 to 999", status))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // An origin is what a URL says: whom to dial, what to ask, and how.
 type origin struct {
 	wire.Origin
@@ -196,7 +186,7 @@ func (c Config) origin() (origin, error) {
 	raw, socket := c.URL, c.UnixSocket
 	if rest, ok := strings.CutPrefix(raw, unixScheme); ok {
 		if socket != "" {
-			return origin{}, fmt.Errorf("http: UnixSocket %q beside URL %q: give the socket once", socket, raw)
+			return origin{}, wire.Named("http", setting.At(&c, &c.UnixSocket).Wrong("is %q, but the URL %q names a socket: give it once", socket, raw))
 		}
 		inside := ""
 		socket, inside, _ = strings.Cut(rest, ":/")

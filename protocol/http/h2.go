@@ -206,7 +206,7 @@ func newStreamRequest(m *message, scheme string) *streamRequest {
 		switch name := strings.ToLower(f.name); {
 		case name == "host":
 			fields[authority].value = f.value
-		case !slices.Contains(connectionFields, name):
+		default:
 			fields = append(fields, field{name, f.value})
 		}
 	}
@@ -221,6 +221,3 @@ func newStreamRequest(m *message, scheme string) *streamRequest {
 	r.fixed = h2.NewRequest(known, []byte(m.body.text))
 	return r
 }
-
-// connectionFields are about a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
-var connectionFields = []string{"connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te"}

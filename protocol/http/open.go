@@ -17,14 +17,14 @@ import (
 // Validate returns every mistake in what is asked for that can be seen without
 // opening anything, but for those that New finds.
 func (c *Config) Validate() error {
-	errs := []error{c.Common.Check(c.Body), c.Settings.Check(), check.Each(setting.At(c, &c.Checks), c.Checks)}
+	errs := []error{c.CheckRequest(), c.Common.Check(c.Body), c.Settings.Check(), check.Each(setting.At(c, &c.Checks), c.Checks)}
 	for _, field := range []struct {
 		at    any
 		wrong bool
 	}{
-		{&c.Sharing, !c.newer() && c.Sharing != wire.Connections{}},
-		{&c.UnixSocket, c.newer() && c.UnixSocket != ""},
-		{&c.DisableKeepAlive, c.newer() && c.DisableKeepAlive},
+		{&c.Sharing, !c.streams() && c.Sharing != wire.Connections{}},
+		{&c.UnixSocket, c.streams() && c.UnixSocket != ""},
+		{&c.DisableKeepAlive, c.streams() && c.DisableKeepAlive},
 	} {
 		if field.wrong {
 			errs = append(errs, setting.At(c, field.at).Wrong("does not apply to HTTP/%s", c.Version))
@@ -39,8 +39,8 @@ func (c *Config) CanRead(env func(string) (string, bool)) error {
 	return errors.Join(c.Common.CanRead(env), err)
 }
 
-// newer says whether the version of HTTP has streams.
-func (c *Config) newer() bool { return c.Version == "2" || c.Version == "3" }
+// streams says whether the version of HTTP has them.
+func (c *Config) streams() bool { return c.HTTP2 || c.Version == "2" || c.Version == "3" }
 
 // Speaks says whether this package can do what is asked for, and if not, why.
 func (c *Config) Speaks() (ok bool, why string) {
@@ -81,7 +81,7 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 		return nil, err
 	}
 	if c.DataFile != "" {
-		c.Body = m.Body
+		c.Body, c.DataFile = m.Body, ""
 	}
 	c.Auth, c.TLS, c.OwnCores = m.Auth, m.TLS, around.OwnCores
 	if c.HTTP2 = c.Version == "2"; c.HTTP2 {

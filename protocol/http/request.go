@@ -1,14 +1,17 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/textproto"
+	"slices"
 	"strconv"
 
 	"contend/protocol/check"
 	"contend/protocol/data"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A request is what an iteration sends and what it takes for right.
@@ -73,14 +76,11 @@ func (r *request) appendTo(out, scratch []byte, c *data.Cursor) (all, body []byt
 // compile builds the request of a Config without Requests and reports every
 // mistake at once.
 func (c Config) compile(target string, o origin) (*request, error) {
-	method := c.method()
-	errs := []error{checkMethod(method), c.checkStatuses(), checkAuth(c.Auth, c.Header)}
+	c.Version = cmp.Or(c.Version, "1.1")
+	errs := []error{wire.Named("http", errors.Join(setting.Check(c), c.CheckRequest())), checkAuth(c.Auth, c.Header)}
 	given := map[string]string{}
 	for _, f := range c.Header {
-		name := textproto.CanonicalMIMEHeaderKey(f.Name)
-		_, repeated := given[name]
-		errs = append(errs, c.checkField(name, f), checkOnce(name, repeated))
-		given[name] = f.Value
+		given[textproto.CanonicalMIMEHeaderKey(f.Name)] = f.Value
 	}
 	checks, err := check.Parse(c.Checks...)
 	errs = append(errs, err)
@@ -88,7 +88,7 @@ func (c Config) compile(target string, o origin) (*request, error) {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	r := &request{head: method == "HEAD", body: m.body}
+	r := &request{head: c.method() == "HEAD", body: m.body}
 	if c.HTTP2 {
 		r.streams = newStreamRequest(m, o.scheme())
 	} else {
@@ -119,7 +119,7 @@ func (c Config) message(target string, given map[string]string, o origin) (*mess
 	for _, f := range c.Header {
 		m.fields = append(m.fields, field{f.Name, t.parse(data.Header, f.Value)})
 	}
-	if option := c.connection(); option != "" {
+	if option := c.connection(); option != "" && !c.streams() {
 		add("Connection", text(option))
 	}
 	body := string(c.Body)
@@ -222,34 +222,53 @@ func hasContent(method string) bool {
 	return method == "POST" || method == "PUT" || method == "PATCH"
 }
 
-func checkMethod(method string) error {
-	if !wire.IsToken(method) {
-		return fmt.Errorf("http: Method %q is not a token of letters, digits and !#$%%&'*+-.^_`|~", method)
+// CheckRequest returns the mistakes in the method and the header that their own
+// checks do not find, whichever package sends the request.
+func (c Config) CheckRequest() error {
+	var errs []error
+	switch method := setting.At(&c, &c.Method); {
+	case !wire.IsToken(c.method()):
+		errs = append(errs, method.OutOf(c.Method, "letters, digits and !#$%&'*+-.^_`|~"))
+	case c.method() == "CONNECT":
+		errs = append(errs, method.Wrong("is CONNECT, which opens a tunnel: that is not supported"))
 	}
-	if method == "CONNECT" {
-		return errors.New("http: Method CONNECT opens a tunnel, which is not supported")
+	seen := map[string]bool{}
+	for i, f := range c.Header {
+		name := textproto.CanonicalMIMEHeaderKey(f.Name)
+		if why := c.wrongField(name, f); why != "" {
+			errs = append(errs, c.inHeader(i, "%s %s", f.Name, why))
+		}
+		if seen[name] && (name == "Host" || name == "Content-Length") { // which allow no list
+			errs = append(errs, c.inHeader(i, "%s is given twice", f.Name))
+		}
+		seen[name] = true
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (c Config) checkField(name string, f wire.Field) error {
-	switch err := f.Check(); {
-	case err != nil:
-		return wire.Named("http", err)
+// inHeader is a mistake in a field of the header.
+func (c *Config) inHeader(i int, format string, args ...any) error {
+	m := setting.At(c, &c.Header).Wrong(format, args...)
+	m.Index = i
+	return m
+}
+
+// wrongField says why a field of this canonical name cannot be sent, or "". It
+// does not show the value, which may be a secret.
+func (c Config) wrongField(name string, f wire.Field) string {
+	switch {
+	case c.streams() && (slices.Contains(connectionFields, name) || name == "Te" && f.Value != "trailers"):
+		return "is not possible in HTTP/2 and HTTP/3, where connections have no fields"
 	case name == "Transfer-Encoding":
-		return fmt.Errorf("http: Header %s: %q is not possible: the body is sent whole with its Content-Length", f.Name, f.Value)
+		return "is not possible: the body is sent whole with its Content-Length"
 	case name == "Content-Length" && c.Data != nil:
-		return fmt.Errorf("http: Header %s is counted where Data may change the body", f.Name)
-	case name == "Content-Length" && f.Value != strconv.Itoa(len(c.Body)):
-		return fmt.Errorf("http: Header %s is %q but Body has %d bytes", f.Name, f.Value, len(c.Body))
+		return "is counted where Data may change the body"
+	case name == "Content-Length" && c.DataFile == "" && f.Value != strconv.Itoa(len(c.Body)):
+		return fmt.Sprintf("is %q but the body has %d bytes", f.Value, len(c.Body))
 	}
-	return nil
+	return ""
 }
 
-// checkOnce refuses a second field of a name that allows no list.
-func checkOnce(name string, repeated bool) error {
-	if repeated && (name == "Host" || name == "Content-Length") {
-		return fmt.Errorf("http: Header %s is given twice", name)
-	}
-	return nil
-}
+// connectionFields are about a connection of HTTP/1.1: versions with streams do not
+// have them (RFC 9113, section 8.2.2), nor Te but for trailers.
+var connectionFields = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}

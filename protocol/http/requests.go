@@ -12,6 +12,7 @@ import (
 
 	"contend/protocol/data"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // Limits of Config.Requests.
@@ -90,7 +91,7 @@ func (c Config) compileAll(o origin) ([]*request, []uint8, error) {
 			err = checkPath(given.Path)
 		}
 		if err != nil {
-			errs = append(errs, inRequest(given.Name, err)...)
+			errs = append(errs, inRequest(i, given.Name, err)...)
 			continue
 		}
 		requests[i].name = given.Name
@@ -102,15 +103,15 @@ func (c Config) compileAll(o origin) ([]*request, []uint8, error) {
 }
 
 // inRequest says of every mistake which request it is in.
-func inRequest(name string, err error) []error {
-	mistakes := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		mistakes = joined.Unwrap()
+func inRequest(i int, name string, err error) []error {
+	var errs []error
+	for _, m := range setting.Mistakes(err) {
+		if m.In = fmt.Sprintf("requests[%d].", i); m.Setting.Name == "" {
+			m.In, m.Problem = "", fmt.Sprintf("request %q: %s", name, m.Problem)
+		}
+		errs = append(errs, m)
 	}
-	for i, mistake := range mistakes {
-		mistakes[i] = fmt.Errorf("request %q: %w", name, mistake)
-	}
-	return mistakes
+	return errs
 }
 
 // target returns what a request line asks for: a proxy is told of the host.

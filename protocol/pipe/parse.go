@@ -2,7 +2,6 @@ package pipe
 
 import (
 	"errors"
-	"fmt"
 
 	"contend/setting"
 )
@@ -20,7 +19,7 @@ func Parse(text string) (c Config, err error) {
 		err = errors.Join(err, c.possible())
 	}
 	if err != nil {
-		return Config{}, fmt.Errorf("pipe: %w", err)
+		return Config{}, err
 	}
 	return c, nil
 }

@@ -27,19 +27,19 @@ func TestParse(t *testing.T) {
 
 func TestParseNamesEveryMistake(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"spsc", `pipe: target is "spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe://spsc", `pipe: target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:", `pipe: target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:ring", `pipe: pipeline: design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`},
-		{"pipe:chan?bufer=1", `pipe: bufer is not known; allowed: buffer, batch, producers, consumers, items, print (did you mean "buffer"?)`},
-		{"pipe:chan?a=%zz", `pipe: target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
+		{"spsc", `target is "spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe://spsc", `target is "pipe://spsc"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:", `target is "pipe:"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:ring", `design is "ring"; allowed: chan, chan-batch, spsc, mpsc, mpmc`},
+		{"pipe:chan?bufer=1", `bufer is not known; allowed: buffer, batch, producers, consumers, items, print (did you mean "buffer"?)`},
+		{"pipe:chan?a=%zz", `target is "pipe:chan?a=%zz"; allowed: pipe:NAME and pipe:NAME?setting=value&…
 invalid URL escape "%zz"`},
-		{"pipe:chan#x", `pipe: target is "pipe:chan#x"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
-		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `pipe: buffer is given 2 times
+		{"pipe:chan#x", `target is "pipe:chan#x"; allowed: pipe:NAME and pipe:NAME?setting=value&…`},
+		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `buffer is given 2 times
 items is -1; allowed: 0 to 1099511627775
 print is "perhaps"; allowed: true, false
 pipeline: consumers is 2; allowed with spsc: 1`},
-		{"pipe:chan?batch=1e3", `pipe: batch is "1e3"; allowed: a whole number`},
+		{"pipe:chan?batch=1e3", `batch is "1e3"; allowed: a whole number`},
 	}
 	for _, tt := range tests {
 		_, err := Parse(tt.text)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"contend/load"
 	"contend/pipeline"
@@ -64,7 +65,13 @@ func (c Config) validate() error { return errors.Join(c.possible(), setting.Chec
 func (c Config) possible() error {
 	design, err := pipeline.Lookup(c.Rung)
 	if err != nil {
-		return err
+		var names []string
+		for _, d := range pipeline.Designs() {
+			names = append(names, d.Name)
+		}
+		m := setting.NotAllowed(c.Rung, strings.Join(names, ", "))
+		m.Setting.Name, m.Meant = "design", setting.Nearest(c.Rung, names)
+		return m
 	}
 	return design.Check(c.pipeline(design))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/quic-go/quic-go/http3"
 
@@ -21,11 +20,13 @@ type Config = ours.Config
 
 // check finds what is wrong with the fields that stand for themselves.
 func check(c Config) error {
-	err := wire.Named("roundtrip", setting.Check(c))
-	if c.Version == "1.1" {
-		err = errors.Join(err, errors.New("roundtrip: http is 1.1; allowed: 2, 3"))
+	errs := []error{c.CheckRequest()}
+	if c.Version != "2" && c.Version != "3" {
+		errs = append(errs, setting.At(&c, &c.Version).OutOf(c.Version, "2, 3"))
+	} else {
+		errs = append(errs, setting.Check(c))
 	}
-	return err
+	return wire.Named("roundtrip", errors.Join(errs...))
 }
 
 // readURL returns what the URL says.
@@ -48,28 +49,19 @@ func secured(c Config, o wire.Origin) (*tls.Config, error) {
 	return o.TLS(c.TLS, "h2")
 }
 
-// ownedFields are those that HTTP/2 and HTTP/3 do not have (RFC 9113, section
-// 8.2.2), and the one that is made from the body.
-var ownedFields = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Content-Length"}
-
 // build builds the request without its body.
-func build(c Config, o wire.Origin) (*http.Request, error) {
+func build(c Config, o wire.Origin) *http.Request {
 	request := &http.Request{
 		Method: cmp.Or(c.Method, http.MethodGet), URL: o.URL, Host: o.URL.Host, ContentLength: int64(len(c.Body)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"User-Agent": {"contend"}},
 	}
-	var errs []error
-	if !wire.IsToken(request.Method) {
-		errs = append(errs, fmt.Errorf("roundtrip: Method %q is not a token", c.Method))
-	}
 	fields := http.Header{}
 	for _, f := range c.Header {
 		name := http.CanonicalHeaderKey(f.Name)
-		switch {
-		case slices.Contains(ownedFields, name):
-			errs = append(errs, fmt.Errorf("roundtrip: Header %q is not possible in HTTP/%s", f.Name, c.Version))
-		case name == "Host":
+		switch name {
+		case "Host":
 			request.Host = f.Value
+		case "Content-Length": // that of the body
 		default:
 			fields.Add(name, f.Value)
 		}
@@ -77,5 +69,5 @@ func build(c Config, o wire.Origin) (*http.Request, error) {
 	for name, values := range fields {
 		request.Header[name] = values
 	}
-	return request, errors.Join(errs...)
+	return request
 }

@@ -12,7 +12,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{Config{}, []string{`scheme ""`, `http is ""; allowed: 1.1, 2, 3`}},
+		{Config{}, []string{`scheme ""`, `http is ""; allowed: 2, 3`}},
 		{Config{URL: "ftp://h/", Version: "2"}, []string{`scheme "ftp" is not http or https`}},
 		{Config{URL: "http://h/", Version: "3"}, []string{"HTTP/3 needs https"}},
 		{Config{URL: "https:///x", Version: "3"}, []string{"no host"}},
@@ -21,10 +21,10 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{Config{URL: "https://h/", Version: "2", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
 		{Config{URL: "https://h/", Version: "3", TLS: wire.TLS{NoSNI: true}}, []string{"TLS.NoSNI is not possible"}},
 		{Config{URL: "https://h/", Version: "2", ExpectStatus: []int{99, 1000}}, []string{"expect_status is 99; allowed: 100 to 999", "expect_status is 1000"}},
-		{Config{URL: "https://h/", Version: "2", Method: "GE T"}, []string{`Method "GE T"`}},
+		{Config{URL: "https://h/", Version: "2", Method: "GE T"}, []string{`method is "GE T"; allowed: letters`}},
 		{Config{URL: "https://h/", Version: "2", Sharing: wire.Connections{Sharing: wire.PerIteration, N: 2}}, []string{"per-iteration with N 2"}},
 		{Config{URL: "https://h/", Version: "2", Header: []wire.Field{{Name: "connection", Value: "close"}, {Name: "a b", Value: "c"}, {Name: "X", Value: "a\nb"}}},
-			[]string{`"connection" is not possible in HTTP/2`, `"a b" is not a token`, "control character"}},
+			[]string{`header connection is not possible in HTTP/2`, `"a b" is not a token`, "control character"}},
 	} {
 		_, err := New(test.config)
 		if err == nil {

@@ -25,7 +25,7 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 		return nil, err
 	}
 	if c.DataFile != "" {
-		c.Body = m.Body
+		c.Body, c.DataFile = m.Body, ""
 	}
 	c.TLS, c.Header = m.TLS, slices.Concat(c.Header, m.Auth.Fields())
 	t, err := New(c)

@@ -74,10 +74,10 @@ func New(c Config) (*Target, error) {
 	errs := []error{wire.Named("roundtrip", originErr), check(c)}
 	t := &Target{config: c, origin: o, epoch: time.Now(), dial: (&net.Dialer{KeepAlive: -1}).DialContext}
 	if originErr == nil {
-		var requestErr, tlsErr error
-		t.request, requestErr = build(c, o)
+		var tlsErr error
+		t.request = build(c, o)
 		t.tls, tlsErr = secured(c, o)
-		errs = append(errs, requestErr, wire.Named("roundtrip", tlsErr))
+		errs = append(errs, wire.Named("roundtrip", tlsErr))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

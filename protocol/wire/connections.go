@@ -1,10 +1,11 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"contend/setting"
 )
 
 // A Sharing says who shares a connection.
@@ -44,7 +45,7 @@ func parseConnections(text string) (Connections, error) {
 	case sharing == "per-iteration" && !counted:
 		return Connections{Sharing: PerIteration}, nil
 	}
-	return Connections{}, errors.New("allowed: shared:N with N ≥ 1, per-vu, per-iteration")
+	return Connections{}, setting.NotAllowed(text, "shared:N with N ≥ 1, per-vu, per-iteration")
 }
 
 // UnmarshalText reads the text form.
