@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +68,9 @@ func fillFlags(given setting.Values, into ...any) error {
 func flagArguments(given setting.Values) []string {
 	var list []string
 	for _, flag := range slices.Sorted(maps.Keys(given)) {
-		list = append(list, "--"+flag+"="+strings.Join(given[flag].Texts, ","))
+		for _, text := range given[flag].Texts { // the elements of a list add up
+			list = append(list, "--"+flag+"="+text)
+		}
 	}
 	return list
 }
