@@ -46,6 +46,9 @@ func TestSettingsAreDescribedOnce(t *testing.T) {
 		if s.Words == "" && s.Flag != "" {
 			t.Errorf("%s is not described", s.Path)
 		}
+		if strings.HasSuffix(s.Words, "("+s.Argument+")") {
+			t.Errorf("%s: %q names the value outside of the sentence", s.Path, s.Words)
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ type Config struct {
 	// Sharing is about HTTP/2 and HTTP/3.
 	Sharing wire.Connections `file:"connections" words:"how virtual users share connections: *shared:N*, per-vu or per-iteration"`
 	// Engine is applied by protocol.Opener, not by this package.
-	Engine string `file:"engine" oneof:"goroutines" words:"goroutines: a goroutine for each virtual user, although event loops could do it (*engine*)"`
+	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the virtual users: goroutines, one for each, although event loops could do it"`
 	data.Settings
 	wire.Common
 }

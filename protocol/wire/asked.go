@@ -31,8 +31,8 @@ type Surroundings struct {
 // for beside their own settings.
 type Common struct {
 	DataFile  string `file:"data_file" words:"*file* that holds the body"`
-	BasicAuth Secret `file:"basic_auth" words:"where user:password stands: env:NAME or file:PATH (*place*)"`
-	Bearer    Secret `file:"bearer" words:"where a bearer token stands: env:NAME or file:PATH (*place*)"`
+	BasicAuth Secret `file:"basic_auth" words:"*place* of user:password: env:NAME or file:PATH"`
+	Bearer    Secret `file:"bearer" words:"*place* of a bearer token: env:NAME or file:PATH"`
 	CAFile    string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
 	Insecure  bool   `file:"insecure" words:"accept any certificate"`
 	CertFile  string `file:"cert_file" words:"*file* with our certificate in PEM form"`
