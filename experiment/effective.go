@@ -10,13 +10,16 @@ import (
 	"contend/expect"
 	"contend/protocol"
 	"contend/setting"
+	"contend/subject"
 )
 
 // target checks the fields of a target where they stand; any may be unset.
 func (v *validator) target(path string, t protocol.Target) {
 	if t.Get("rows") == "" {
-		for _, text := range urlPlaceholder.unknown(t.URL()) {
-			v.add(path+".url", "%s", text)
+		for _, found := range subject.InBraces(t.URL()) {
+			if !urlPlaceholder.MatchString(found) {
+				v.add(path+".url", "has the placeholder %s; allowed: {{addr}}, and what stands in docs/data-and-checks.md; names of columns with rows", found)
+			}
 		}
 	}
 	for _, m := range setting.Mistakes(t.Check()) {
@@ -175,21 +178,25 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	url := arm.Target.URL()
 	path := v.whereTarget(prefix, name, "url")
 	s, ok := v.file.Subjects[arm.Subject]
+	noAddress := s.checkAddress()
 	usesAddr := strings.Contains(url, "{{addr}}")
 	switch {
 	case url == "":
 		v.missing(path, "the arm %s%s has no url to drive", name, ofPart(p.Name))
 	case usesAddr && arm.Subject == "":
 		v.addSentence(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
-	case usesAddr && ok && s.URL == "" && s.Command+s.Serve != "" && !s.getsAddr():
-		v.addSentence("subjects."+arm.Subject, "the command has neither {{addr}} nor {{port}}, so the arm %s cannot be reached at %q", name, url)
+	case usesAddr && ok && s.URL == "" && s.Command+s.Serve != "" && noAddress != nil:
+		v.addSentence("subjects."+arm.Subject, "%v, so the arm %s cannot be reached at %q", noAddress, name, url)
 	}
 }
 
-// getsAddr says whether the default address is handed over to the command.
-func (s Subject) getsAddr() bool {
-	all := strings.Join(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files))), " ")
-	return strings.Contains(all, "{{addr}}") || strings.Contains(all, "{{port}}")
+// checkAddress returns an error if the default address is not handed over to the
+// command.
+func (s Subject) checkAddress() error {
+	if err := subject.CheckAddress(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files)))...); err != nil {
+		return fmt.Errorf("the command has %w", err)
+	}
+	return nil
 }
 
 // targetPaths are where a file can give settings of an arm's target, what hides

@@ -93,8 +93,8 @@ func (e *Experiment) Validate() error {
 				m.Owner = name
 				errs = append(errs, m)
 			}
-			if s.isStarted() && !s.getsAddr() {
-				errs = append(errs, fmt.Errorf("%s: the command has neither {{addr}} nor {{port}}", name))
+			if err := s.checkAddress(); s.isStarted() && err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"contend/setting"
+	"contend/subject"
 )
 
 func (v *validator) subject(path, name string, s Subject) {
@@ -65,7 +66,7 @@ func (c *subjectCheck) kinds() {
 		} else if len(words) == 0 {
 			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
 		}
-		c.placeholders(kind.name, c.withoutDir(kind.value), startPlaceholder)
+		c.placeholders(kind.name, c.withoutDir(kind.value))
 	}
 	if len(kinds) > 1 {
 		c.addSentence("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))
@@ -93,13 +94,13 @@ func (c *subjectCheck) surroundings() {
 		if key, _, ok := strings.Cut(entry, "="); !ok || key == "" {
 			c.add(at, "is %q; allowed: KEY=VALUE", entry)
 		}
-		c.placeholders(at, c.withoutDir(entry), startPlaceholder)
+		c.placeholders(at, c.withoutDir(entry))
 	}
 	if h := c.Ready.HTTP; h != "" {
 		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "http://") {
 			c.add("ready.http", "is %q; allowed: a path such as /ready, or an http:// URL", h)
 		}
-		c.placeholders("ready.http", h, startPlaceholder)
+		c.placeholders("ready.http", h)
 	}
 	if _, err := regexp.Compile(c.Ready.Log); err != nil {
 		c.add("ready.log", "is %q; allowed: a regular expression (%v)", c.Ready.Log, err)
@@ -117,7 +118,7 @@ func (c *subjectCheck) file(at, name string) {
 			c.addSentence(at, "%v", err)
 		}
 	}
-	c.placeholders(at, generated.ReplaceAllString(content, ""), filePlaceholder)
+	c.placeholders(at, generated.ReplaceAllString(content, ""), "{{dir}}", "{{text SIZE}}")
 }
 
 // withoutDir leaves out {{dir}}, which a subject with files has.
@@ -128,34 +129,11 @@ func (s Subject) withoutDir(text string) string {
 	return strings.ReplaceAll(text, "{{dir}}", "")
 }
 
-func (c *subjectCheck) placeholders(field, text string, p placeholders) {
-	for _, found := range p.unknown(text) {
-		c.add(field, "%s", found)
+// placeholders checks those of a text, which may hold those of others, too.
+func (c *subjectCheck) placeholders(field, text string, others ...string) {
+	for _, found := range subject.Unknown(text) {
+		c.add(field, "has the placeholder %s; allowed: %s", found, strings.Join(append([]string{subject.Placeholders}, others...), ", "))
 	}
 }
 
-// A placeholders says which {{…}} a text may hold.
-type placeholders struct {
-	form    *regexp.Regexp
-	allowed string
-}
-
-var (
-	braces           = regexp.MustCompile(`\{\{.*?\}\}`)
-	startPlaceholder = placeholders{regexp.MustCompile(`^\{\{(host|(addr|port)(\.[A-Za-z0-9_-]+)?)\}\}$`),
-		"{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"}
-	filePlaceholder = placeholders{startPlaceholder.form, startPlaceholder.allowed + ", {{dir}}, {{text SIZE}}"}
-	urlPlaceholder  = placeholders{regexp.MustCompile(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`),
-		"{{addr}}, and what stands in docs/data-and-checks.md; names of columns with rows"}
-)
-
-// unknown returns a mistake for each placeholder that is not allowed.
-func (p placeholders) unknown(text string) []string {
-	var list []string
-	for _, found := range braces.FindAllString(text, -1) {
-		if !p.form.MatchString(found) {
-			list = append(list, fmt.Sprintf("has the placeholder %s; allowed: %s", found, p.allowed))
-		}
-	}
-	return list
-}
+var urlPlaceholder = regexp.MustCompile(`^\{\{ *(addr|vu|iteration|row|uuid|random .*|".*") *\}\}$`)

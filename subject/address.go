@@ -11,39 +11,51 @@ import (
 	"strings"
 )
 
-const (
-	host = "127.0.0.1"
+const host = "127.0.0.1"
 
-	allowedPlaceholders = "{{addr}}, {{port}}, {{addr.NAME}}, {{port.NAME}} " +
-		"(NAME of letters, digits, _ and -) and {{host}}"
-)
+// Placeholders are those that commands, environments, files and probes may hold; NAME
+// is of letters, digits, _ and -.
+const Placeholders = "{{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{port.NAME}}"
 
 var (
 	braces      = regexp.MustCompile(`\{\{.*?\}\}`)
 	placeholder = regexp.MustCompile(`^\{\{(?:host|(?:addr|port)(?:\.([A-Za-z0-9_-]+))?)\}\}$`)
 )
 
+// InBraces returns what stands in double braces, with these.
+func InBraces(text string) []string { return braces.FindAllString(text, -1) }
+
+// Unknown returns what stands in double braces and is none of Placeholders.
+func Unknown(text string) []string {
+	return slices.DeleteFunc(InBraces(text), placeholder.MatchString)
+}
+
+// CheckAddress returns an error if none of the texts hands the default address over.
+func CheckAddress(texts ...string) error {
+	if names, _ := addressNames(texts); !slices.Contains(names, "") {
+		return errors.New("neither {{addr}} nor {{port}}")
+	}
+	return nil
+}
+
 // addressNames returns the distinct names of the addresses that the texts use,
-// "" being the default one, or an error that lists every unknown placeholder.
+// "" being the default one, and an error that lists every unknown placeholder.
 func addressNames(texts []string) ([]string, error) {
 	var unknown []string
 	names := map[string]bool{}
 	for _, text := range texts {
-		for _, found := range braces.FindAllString(text, -1) {
-			match := placeholder.FindStringSubmatch(found)
-			switch {
-			case match == nil:
-				unknown = append(unknown, found)
-			case found != "{{host}}":
+		unknown = append(unknown, Unknown(text)...)
+		for _, found := range InBraces(text) {
+			if match := placeholder.FindStringSubmatch(found); match != nil && found != "{{host}}" {
 				names[match[1]] = true
 			}
 		}
 	}
+	var err error
 	if unknown != nil {
-		return nil, fmt.Errorf("unknown placeholder %s, allowed: %s",
-			strings.Join(unknown, ", "), allowedPlaceholders)
+		err = fmt.Errorf("unknown placeholder %s; allowed: %s", strings.Join(unknown, ", "), Placeholders)
 	}
-	return slices.Sorted(maps.Keys(names)), nil
+	return slices.Sorted(maps.Keys(names)), err
 }
 
 // substitute replaces the placeholders, which addressNames has checked.

@@ -29,10 +29,18 @@ func TestSubstitute(t *testing.T) {
 	}
 }
 
+func TestCheckAddress(t *testing.T) {
+	for text, handed := range map[string]bool{"{{addr}}": true, "-p {{port}}": true, "{{host}}": false, "{{addr.http}}": false, "{{port.x}}": false, "addr": false, "": false} {
+		if err := CheckAddress("server", text); (err == nil) != handed {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestUnknownPlaceholders(t *testing.T) {
 	for _, in := range []string{"{{}}", "{{adr}}", "{{addr.}}", "{{addr.a b}}", "{{ADDR}}", "{{ addr }}", "{{host.x}}"} {
 		_, err := addressNames([]string{"{{addr}}", in})
-		if err == nil || !strings.Contains(err.Error(), in+", allowed: ") {
+		if err == nil || !strings.Contains(err.Error(), in+"; allowed: "+Placeholders) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

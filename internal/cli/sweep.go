@@ -13,6 +13,7 @@ import (
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
+	running "contend/subject"
 	"contend/sweep"
 	"contend/trial"
 )
@@ -64,8 +65,8 @@ func checkServer(ctx context.Context, target protocol.Target, command string, mi
 	if !strings.Contains(target.URL(), "{{addr}}") {
 		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", target.URL()))
 	}
-	if !strings.Contains(command, "{{addr}}") && !strings.Contains(command, "{{port}}") {
-		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has neither {{addr}} nor {{port}}", command))
+	if err := running.CheckAddress(command); err != nil {
+		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has %w", command, err))
 	}
 	if mistakes != nil {
 		return usage(mistakes)
