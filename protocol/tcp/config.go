@@ -65,17 +65,23 @@ func (c *Config) Validate() error {
 
 // CanRead returns the mistake in the file, if there is one.
 func (c *Config) CanRead(func(string) (string, bool)) error {
+	_, err := c.data()
+	return err
+}
+
+// data is what is written, from the file if there is one.
+func (c *Config) data() ([]byte, error) {
 	if c.DataFile == "" {
-		return nil
+		return c.Data, nil
 	}
 	content, err := os.ReadFile(c.DataFile)
 	switch {
 	case err != nil:
-		return setting.At(c, &c.DataFile).Wrong("cannot be read: %v", err)
+		return nil, setting.At(c, &c.DataFile).Wrong("cannot be read: %v", err)
 	case len(content) == 0:
-		return setting.At(c, &c.DataFile).Wrong("is %q, which is empty", c.DataFile)
+		return nil, setting.At(c, &c.DataFile).Wrong("is %q, which is empty", c.DataFile)
 	}
-	return nil
+	return content, nil
 }
 
 // address reads the URL, in which {{addr}} may stand for a subject's host:port.
@@ -90,16 +96,11 @@ func (c *Config) address() (string, error) {
 
 // Open opens what is asked for.
 func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
-	if err := errors.Join(c.Validate(), c.CanRead(nil)); err != nil {
+	data, err := c.data()
+	if err := errors.Join(c.Validate(), err); err != nil {
 		return nil, err
 	}
-	if c.DataFile != "" {
-		content, err := os.ReadFile(c.DataFile)
-		if err != nil {
-			return nil, fmt.Errorf("tcp: %w", err)
-		}
-		c.Data = content
-	}
+	c.Data = data
 	address, _ := c.address() // Validate has read it
 	return &Target{config: c, address: address, ownCores: around.OwnCores}, nil
 }
