@@ -169,9 +169,11 @@ func (a *Apart) withhold(list []Comparison, reason *finding.Warning) {
 			continue
 		}
 		c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool { return w.Code == reason.Code })
-		if c.Verdict != stat.Invalid {
-			c.Verdict, c.Reason = stat.Inconclusive, reason
+		if c.Verdict == stat.Invalid {
+			c.Warnings = append(c.Warnings, *reason) // refused anyway, and no better for it
+			continue
 		}
+		c.Verdict, c.Reason = stat.Inconclusive, reason
 	}
 }
 
