@@ -57,8 +57,8 @@ func TestPublishedFiguresAreRefused(t *testing.T) {
 			t.Errorf("%s at %d VUs: %s %v", c.Metric, c.Concurrency, c.Verdict, c.Reason)
 		}
 	}
-	if first, last := d.Comparisons[0], d.Comparisons[17]; !strings.Contains(first.Reason.Text, "mutex: 66 %") || !strings.Contains(last.Reason.Text, "mutex: 98 %") {
-		t.Errorf("reasons %q and %q", first.Reason.Text, last.Reason.Text)
+	if first, last := d.Comparisons[0], d.Comparisons[17]; !strings.Contains(first.Reason.String(), "mutex: 66 %") || !strings.Contains(last.Reason.String(), "mutex: 98 %") {
+		t.Errorf("reasons %q and %q", first.Reason.String(), last.Reason.String())
 	}
 }
 
