@@ -118,12 +118,11 @@ func lagBound(response *hist.Histogram) time.Duration {
 
 // Steady state is looked for in runs of at least so many full seconds, the
 // fewest values that stat.Steady judges. A change of the throughput per second
-// counts from stat.SteadyThroughput on, one of the mean response time, which has longer tails, from
-// 20 %.
+// counts from stat.SteadyThroughput on, one of the mean response time, which has
+// longer tails, from 20 %.
 const (
-	fewestSeconds       = 10
-	throughputTolerance = stat.SteadyThroughput
-	responseTolerance   = 0.20
+	fewestSeconds     = 10
+	responseTolerance = 0.20
 )
 
 // notSteady returns the warning not_steady when the course of the run shows a
@@ -135,7 +134,7 @@ func (r *Result) notSteady() *finding.Warning {
 	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
 		return nil
 	}
-	what, tolerance := "throughput per second", throughputTolerance
+	what, tolerance := "throughput per second", stat.SteadyThroughput
 	if r.Model == OpenModel {
 		what, tolerance = "mean response time per second", responseTolerance
 	}

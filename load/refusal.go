@@ -39,8 +39,8 @@ func (r *Result) incomplete(maxErrors float64) *finding.Warning {
 // notTheServers: what was measured is the generator.
 func (r *Result) notTheServers(about stat.Kind) *finding.Warning {
 	use := r.cpu()
-	if use.saturated() {
-		return r.saturation(use)
+	if saturated := use.saturated(); saturated != nil {
+		return saturated
 	}
 	if r.GeneratorShare == nil {
 		return nil

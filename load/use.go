@@ -83,8 +83,14 @@ type cpuUse struct {
 	apart             bool    // on different CPUs
 }
 
-func (u cpuUse) saturated() bool {
-	return u.generator >= finding.GeneratorSaturated.Warns && u.server < finding.ServerBusy.Warns
+// saturated returns the warning generator_saturated when the generator was at its
+// limit and the server was not.
+func (u cpuUse) saturated() *finding.Warning {
+	if u.generator < finding.GeneratorSaturated.Warns || u.server >= finding.ServerBusy.Warns {
+		return nil
+	}
+	return finding.GeneratorSaturated.Refusal("the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
+		100*u.generator, 100*u.server)
 }
 
 // cpu returns zeros when no subject was sampled: then nothing can be said.
@@ -163,20 +169,15 @@ func crowd(share, bound float64) *finding.Warning {
 	return finding.MachineBusy.Refusal("other programs used %.0f %% of the CPU time on a machine that had none left, so the figures are about what they left", 100*share)
 }
 
-func (r *Result) saturation(use cpuUse) *finding.Warning {
-	return finding.GeneratorSaturated.Refusal("the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
-		100*use.generator, 100*use.server)
-}
-
 // cpuFindings is what the CPU use of both sides, and of others, says about the
 // figures.
 func (r *Result) cpuFindings() []finding.Warning {
 	var found []finding.Warning
 	use := r.cpu()
-	busy := use.generator >= finding.CPUShared.Warns
+	busy, saturated := use.generator >= finding.CPUShared.Warns, use.saturated()
 	switch {
-	case use.saturated():
-		found = append(found, *r.saturation(use))
+	case saturated != nil:
+		found = append(found, *saturated)
 	case busy && !use.apart:
 		found = append(found, finding.CPUShared.Warning(
 			"generator and server were both busy and shared the cores: of the CPU used %.0f %% was the server's, so a change of the server's cost shows in the throughput at %.0f %% of its size",
