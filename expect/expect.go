@@ -67,11 +67,16 @@ var claimForm = regexp.MustCompile(`^(\S+)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
 // Parse returns an error when the text is no claim or names an
 // unknown metric.
 func Parse(text string) (Expectation, error) {
-	_, err := parse(text)
-	if err != nil {
-		err = fmt.Errorf("expectation %w", err)
-	}
+	_, err := parseExpectation(text)
 	return Expectation{Text: text}, err
+}
+
+func parseExpectation(text string) (claim, error) {
+	c, err := parse(text)
+	if err != nil {
+		return claim{}, fmt.Errorf("expectation %w", err)
+	}
+	return c, nil
 }
 
 func parse(text string) (claim, error) {
@@ -120,9 +125,9 @@ func parseTerm(text string) (term, error) {
 // break it: what was not measured was not met.
 func (e *Expectation) Check(cells []trial.Cell) {
 	e.Held, e.Detail = false, "nothing was measured"
-	c, err := parse(e.Text)
+	c, err := parseExpectation(e.Text)
 	if err != nil {
-		e.Detail = "expectation " + err.Error()
+		e.Detail = err.Error()
 		return
 	}
 	for _, left := range cells {

@@ -189,11 +189,7 @@ func stopAll(ctx context.Context, lives []*Live) error {
 // over arms that are running: to start one of these is to get it, and it outlives
 // whoever gets it. When use returns they are stopped.
 func Alive(ctx context.Context, arms []Arm, random *rand.Rand, use func(running []Arm) error) (err error) {
-	setups := make([]Setup, len(arms))
-	for i := range setups {
-		setups[i].Padding = random.IntN(maxPadding + 1)
-	}
-	lives, err := startAll(ctx, arms, setups, random.Perm(len(arms)))
+	lives, err := startAll(ctx, arms, padded(random, len(arms)), random.Perm(len(arms)))
 	if err != nil {
 		return err
 	}

@@ -174,12 +174,18 @@ func (c *comparing) round(ctx context.Context, n int) (err error) {
 	return nil
 }
 
+// padded draws the paddings of so many starts.
+func padded(random *rand.Rand, starts int) []Setup {
+	setups := make([]Setup, starts)
+	for i := range setups {
+		setups[i].Padding = random.IntN(maxPadding + 1)
+	}
+	return setups
+}
+
 // setups draws what is random about each arm's start.
 func (c *comparing) setups() []Setup {
-	setups := make([]Setup, len(c.arms))
-	for i := range setups {
-		setups[i].Padding = c.random.IntN(maxPadding + 1)
-	}
+	setups := padded(c.random, len(c.arms))
 	for i, set := range c.random.Perm(len(c.trials.Design.Duet)) {
 		setups[i].CPUs = c.trials.Design.Duet[set]
 	}

@@ -47,15 +47,19 @@ func (d Design) sized(perSec float64) Design {
 // InBlocks returns the design with blocks of this length, and as many pairs, at
 // least one, as measure for about as long together as its own.
 func (d Design) InBlocks(length time.Duration) Design {
-	d.Pairs = PairsIn(time.Duration(d.Pairs)*cmp.Or(d.Block, shortestBlock), length)
+	d.Pairs = pairsAs(d.Pairs, cmp.Or(d.Block, shortestBlock), length)
 	d.Block = length
 	return d
 }
 
 // PairsIn returns how many pairs of blocks, at least 1, measure each arm for about
 // so long.
-func PairsIn(measured, block time.Duration) int {
-	return max(1, int((measured+block/2)/block))
+func PairsIn(measured, block time.Duration) int { return pairsAs(1, measured, block) }
+
+// pairsAs returns how many pairs of blocks of a length, at least 1, measure for
+// about as long as so many of another.
+func pairsAs(pairs int, block, length time.Duration) int {
+	return max(1, int(math.Round(float64(pairs)*float64(block)/float64(length))))
 }
 
 // blockLength is how blocks are driven at a level.
@@ -69,7 +73,7 @@ type blockLength struct {
 // the measured time of all pairs together about the same.
 func lengthen(block, response time.Duration, pairs int) blockLength {
 	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
-	l.pairs = max(1, int(math.Round(float64(pairs)*float64(block)/float64(l.measured))))
+	l.pairs = pairsAs(pairs, block, l.measured)
 	return l
 }
 
