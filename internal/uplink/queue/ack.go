@@ -23,25 +23,33 @@ const (
 	heldAfter = 2 * time.Second
 )
 
-// Ack says that entries need not come again. The acknowledgements are sent in the
-// background; until then a crash brings the entries again. An Origin that is not
-// in flight, or was settled before, is counted and ignored.
+// Ack says that entries are settled: they need not come again. The acknowledgements
+// are sent in the background; until then a crash brings the entries again. An Origin
+// that is not in flight, or was settled before, is counted and ignored.
 func (in *Intake) Ack(origins []message.Origin) {
 	for len(origins) > 0 {
 		n := 1
 		for n < len(origins) && origins[n].Partition == origins[0].Partition {
 			n++
 		}
-		settled := 0
+		unknown := n
 		if s := in.source(origins[0].Partition); s != nil {
-			settled = s.settle(origins[:n])
+			var landed int
+			unknown, landed = s.settle(origins[:n])
+			in.land(landed)
 		}
-		if settled < n {
-			in.count.unknown.Add(uint64(n - settled))
-		}
+		in.count.unknown.Add(uint64(unknown))
 		origins = origins[n:]
 	}
 	wake(in.acksWait)
+}
+
+// land counts entries that fly no more, and has who waits for room look.
+func (in *Intake) land(n int) {
+	if n > 0 {
+		in.flying.Add(-int64(n))
+		in.landed.send()
+	}
 }
 
 // source finds the source of an Origin's partition; nil: there is none.
@@ -154,12 +162,10 @@ func (a *acker) send(ctx context.Context, in *Intake) error {
 		case part.del:
 			in.count.trimmed.Add(uint64(len(part.ids)))
 		default:
-			part.source.acknowledged(part.ids)
-			in.flying.Add(-int64(len(part.ids)))
+			in.land(part.source.acknowledged(part.ids))
 			in.count.acked.Add(uint64(len(part.ids)))
 		}
 	}
-	in.landed.send()
 	return failed
 }
 

@@ -24,9 +24,6 @@ const (
 	defaultIdle     = 90 * time.Second
 	defaultLease    = 15 * time.Second
 	defaultInFlight = 100_000
-	// An embedded Redis looks through all that is in flight at every
-	// acknowledgement.
-	defaultEmbeddedInFlight = 2000
 )
 
 // IntakeConfig is how an instance reads uplinks.
@@ -46,22 +43,22 @@ type IntakeConfig struct {
 	// Lease is how long a silent instance keeps its partitions, and is thought to
 	// live; 0 is 15 s.
 	Lease time.Duration
-	// InFlight is how many entries may be unacknowledged before reading pauses;
-	// a read that is under way comes on top. 0 is 100 000, and 2000 with an
-	// embedded Redis.
+	// InFlight is how many entries may be unsettled before reading pauses; a read
+	// that is under way comes on top. 0 is 100 000.
 	InFlight int
+	// AckRead acknowledges entries when they are read and not when they are settled,
+	// because the Redis ends with this process and could give them to nobody. An
+	// embedded one looks through all that is pending again and again.
+	AckRead bool
 }
 
-func (c *IntakeConfig) fill(embedded bool) error {
+func (c *IntakeConfig) fill() error {
 	if c.Instance == "" {
 		c.Instance = newNonce()
 	}
 	c.Batch = cmp.Or(c.Batch, defaultBatch)
 	c.Idle = cmp.Or(c.Idle, defaultIdle)
 	c.Lease = cmp.Or(c.Lease, defaultLease)
-	if c.InFlight == 0 && embedded {
-		c.InFlight = defaultEmbeddedInFlight
-	}
 	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
@@ -96,7 +93,7 @@ type Intake struct {
 	holder holders
 
 	flying   atomic.Int64
-	landed   broadcast     // something was acknowledged
+	landed   broadcast     // something flies no more
 	acksWait chan struct{} // something is to be acknowledged; holds one signal
 	beatNow  chan struct{} // the heartbeat must not wait; holds one signal
 	changed  atomic.Bool   // what we hold changed since the others were told
@@ -136,7 +133,7 @@ type Stats struct {
 	Forwarded uint64 // to the streams of customers
 	Dropped   uint64 // instead, because too many wait there
 	Errors    uint64 // of Redis, or of the way to it
-	InFlight  int    // delivered to us, not acknowledged
+	InFlight  int    // delivered to us, and not settled or not acknowledged
 	// Of the partitions of this instance, some seconds ago at most: entries
 	// delivered to anybody and not acknowledged, and those not delivered yet.
 	Pending, Lag int64
@@ -148,7 +145,7 @@ var ErrNameTaken = errors.New("queue: another process runs under the name of thi
 
 // NewIntake joins the instances of the Redis; Close leaves them.
 func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error) {
-	if err := cfg.fill(r.Embedded()); err != nil {
+	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	n, err := partitions(ctx, r, cfg.Partitions)

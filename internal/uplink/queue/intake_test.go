@@ -31,6 +31,31 @@ func TestIntakeReadsAcknowledgesAndTrims(t *testing.T) {
 	})
 }
 
+// What is acknowledged when it is read stays in flight until it is settled.
+func TestIntakeAcknowledgesWhatItReads(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		const n = 1000
+		produce(t, r, frames(0, n))
+		c, stop := startIntake(t, r, IntakeConfig{Instance: "one", AckRead: true}, false)
+		until(t, "all are read and acknowledged", func() bool { return c.count() == n && c.in.Stats().Acked == n })
+		c.settle(400)
+		if st := c.in.Stats(); st.InFlight != n-400 || st.Unknown != 0 {
+			t.Errorf("%+v", st)
+		}
+		c.in.Ack([]message.Origin{{Millis: 1}})
+		c.settle(n)
+		stop()
+		if st := c.in.Stats(); st.InFlight != 0 || st.Acked != n || st.Unknown != 1 {
+			t.Errorf("%+v", st)
+		}
+		for i := range 8 {
+			if n := pendingIn(t, r, keyUplinks+strconv.Itoa(i)); n != 0 {
+				t.Errorf("partition %d has %d pending entries", i, n)
+			}
+		}
+	})
+}
+
 func pendingIn(t *testing.T, r *Redis, key string) int {
 	t.Helper()
 	items, err := r.do(t.Context(), "XPENDING", key, group, "-", "+", "100000").ToArray()

@@ -201,7 +201,10 @@ func (f *fetcher) end() {
 	if s == nil {
 		return
 	}
-	s.take(f.ids)
+	s.take(f.ids, f.in.cfg.AckRead)
+	if f.in.cfg.AckRead {
+		wake(f.in.acksWait)
+	}
 	f.in.flying.Add(int64(len(f.ids)))
 	f.in.count.read.Add(uint64(len(f.ids)))
 	if len(f.bad) > 0 {

@@ -123,6 +123,15 @@ func (c *collector) count() int {
 	return len(c.seen)
 }
 
+// settle acknowledges n entries at most that were not yet.
+func (c *collector) settle(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n = min(n, len(c.origins))
+	c.in.Ack(c.origins[:n])
+	c.origins = c.origins[n:]
+}
+
 // once checks that 0 to n-1 were seen, each once.
 func (c *collector) once(t *testing.T, n int) {
 	t.Helper()

@@ -126,20 +126,21 @@ func TestASecondProcessOfTheSameNameReplacesTheFirst(t *testing.T) {
 func TestIntakePausesAtTheLimit(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		const n, limit = 5000, 500
-		produce(t, r, frames(0, n))
-		c, _ := startIntake(t, r, IntakeConfig{InFlight: limit, Batch: 10}, false)
-		until(t, "it reads up to the limit", func() bool { return c.in.Stats().InFlight >= limit })
-		highest := 0
-		until(t, "all are read, a part at a time", func() bool {
-			highest = max(highest, c.in.Stats().InFlight)
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.in.Ack(c.origins)
-			c.origins = nil
-			return len(c.seen) == n
-		})
-		if highest > limit+80 { // one read of 10 from each of the 8 partitions comes on top
-			t.Errorf("%d in flight, limit %d", highest, limit)
+		for i, ackRead := range []bool{false, true} {
+			produce(t, r, frames(i*n, (i+1)*n))
+			c, stop := startIntake(t, r, IntakeConfig{InFlight: limit, Batch: 10, AckRead: ackRead}, false)
+			until(t, "it reads up to the limit", func() bool { return c.in.Stats().InFlight >= limit })
+			highest := 0
+			until(t, "all are read, a part at a time", func() bool {
+				highest = max(highest, c.in.Stats().InFlight)
+				c.settle(n)
+				return c.count() == n
+			})
+			if highest > limit+80 { // one read of 10 from each of the 8 partitions comes on top
+				t.Errorf("acknowledging what is read %v: %d in flight, limit %d", ackRead, highest, limit)
+			}
+			c.settle(n)
+			stop()
 		}
 	})
 }

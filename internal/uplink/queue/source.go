@@ -57,9 +57,9 @@ type source struct {
 	busy   sync.WaitGroup
 
 	mu sync.Mutex
-	// flying has the entries that Redis holds to be delivered to us and
-	// not acknowledged; true: settled, the acknowledgement is on its way.
-	flying map[entryID]bool
+	// flying has the entries that were delivered to us and are not settled, or not
+	// acknowledged.
+	flying map[entryID]flight
 	acks   []entryID
 	newest entryID // read so far
 	// recover asks for our own entries that are not in flying, dead for those of
@@ -73,46 +73,83 @@ type source struct {
 	pending, lag int64
 }
 
+// A flight is how far an entry is.
+type flight uint8
+
+const (
+	settled      flight = 1 << iota // the customers are done with it
+	acking                          // the acknowledgement is on its way, or arrived
+	acknowledged                    // Redis knows
+)
+
 func newSource(key string, index int) *source {
-	return &source{key: key, index: index, flying: map[entryID]bool{}}
+	return &source{key: key, index: index, flying: map[entryID]flight{}}
 }
 
-// take notes entries as delivered to us.
-func (s *source) take(ids []entryID) {
+// take notes entries as delivered to us, and queues their acknowledgements if ack.
+func (s *source) take(ids []entryID, ack bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		s.flying[id] = false
+		s.flying[id] = 0
+		if ack {
+			s.acknowledge(id)
+		}
 		if s.newest.less(id) {
 			s.newest = id
 		}
 	}
 }
 
-// settle queues the acknowledgements of those entries that fly and were not
-// settled before, and returns how many.
-func (s *source) settle(origins []message.Origin) (n int) {
+func (s *source) acknowledge(id entryID) {
+	s.flying[id] |= acking
+	s.acks = append(s.acks, id)
+}
+
+// settle notes that the customers are done with entries. Those that do not fly, or
+// were settled before, are unknown; landed are those that fly no more.
+func (s *source) settle(origins []message.Origin) (unknown, landed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range origins {
 		id := entryID{o.Millis, o.Seq}
-		if settled, flies := s.flying[id]; flies && !settled {
-			s.flying[id] = true
-			s.acks = append(s.acks, id)
-			n++
+		f, flies := s.flying[id]
+		if !flies || f&settled != 0 {
+			unknown++
+			continue
 		}
+		s.flying[id] = f | settled
+		if f&acking == 0 {
+			s.acknowledge(id)
+		}
+		landed += s.land(id)
 	}
-	return n
+	return unknown, landed
 }
 
-// acknowledged forgets entries of which Redis knows now.
-func (s *source) acknowledged(ids []entryID) {
+// acknowledged notes that Redis knows of entries, and returns how many of them fly
+// no more.
+func (s *source) acknowledged(ids []entryID) (landed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		delete(s.flying, id)
+		if f, flies := s.flying[id]; flies {
+			s.flying[id] = f | acknowledged
+			landed += s.land(id)
+		}
 	}
 	s.dirty = true
+	return landed
+}
+
+// land forgets an entry that is settled and acknowledged, and returns 1 then.
+func (s *source) land(id entryID) int {
+	const both = settled | acknowledged
+	if s.flying[id]&both != both {
+		return 0
+	}
+	delete(s.flying, id)
+	return 1
 }
 
 func (s *source) flies(id entryID) bool {

@@ -322,27 +322,46 @@ func TestDatabaseIsAway(t *testing.T) {
 	waitFor(t, "nothing is away", func() bool { _, text := ready(t, p.address); return text == "ready\n" })
 }
 
-// A customer who does not read keeps nothing from another one. (An embedded Redis
-// holds so little in flight that one may.)
+// A customer who reads and answers nothing gets every uplink, and more than an outbox
+// holds in memory: the oldest unanswered ones make room.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	bothRedis(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, func(c *Config) { c.Trust.Start, c.Trust.Reduce = 2, false })
+		s.insert(acme, 0)
+		const n = boxMost + 1000
+		done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect, c.NoAck = n, true })
+		generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
+		if r := <-done; r.Distinct != n || r.Lost != 0 {
+			t.Error(account(r))
+		}
+		s.until("no more are held than the outbox may", func() bool { return s.intake.Stats().InFlight <= boxMost })
+	})
+}
+
+// A customer who does not read keeps nothing from another one.
 func TestSlowSink(t *testing.T) {
 	t.Parallel()
-	redistest.Need(t)
-	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2 })
-	slow := s.insert(other, 1)
-	s.insert(acme, 0)
-	stuck := s.connect(other, "upstream/")
-	defer stuck.Close()
-	var frames [][]byte
-	for i := range 60_000 {
-		frames = append(frames, frame(slow, uint32(i)))
-	}
-	s.send(frames...)
-	const n = 2000
-	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
-	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
-	if r := <-done; r.Distinct != n || r.Lost != 0 {
-		t.Error(account(r))
-	}
+	bothRedis(t, func(t *testing.T, url string) {
+		t.Parallel()
+		s := start(t, url, func(c *Config) { c.Trust.Start = 2 })
+		slow := s.insert(other, 1)
+		s.insert(acme, 0)
+		stuck := s.connect(other, "upstream/")
+		defer stuck.Close()
+		var frames [][]byte
+		for i := range 60_000 {
+			frames = append(frames, frame(slow, uint32(i)))
+		}
+		s.send(frames...)
+		const n = 2000
+		done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
+		generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
+		if r := <-done; r.Distinct != n || r.Lost != 0 {
+			t.Error(account(r))
+		}
+	})
 }
 
 // Ten kinds of frames that are none, and entries that are not even entries, are set

@@ -81,7 +81,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, Idle: c.Idle, InFlight: inFlightOf(c.Redis)})
+		Lease: c.Lease, Idle: c.Idle, InFlight: inFlight, AckRead: c.Redis.Embedded()})
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}
@@ -102,15 +102,6 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.http = &http.Server{Handler: r.handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: api.MaxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn)}
 	return r, nil
-}
-
-// inFlightOf leaves it to the queue how many uplinks are too many for an embedded
-// Redis.
-func inFlightOf(r *queue.Redis) int {
-	if r.Embedded() {
-		return 0
-	}
-	return inFlight
 }
 
 // Serve works until ctx is done; then it reads no more, lets customers answer
