@@ -56,13 +56,13 @@ func (o *Outbox) acknowledged(e *entry, a *message.Answer, out *settled) bool {
 	}
 	o.stats.RightMIC++
 	o.solved(d)
-	out.solved = append(out.solved, solution{d.eui, e.uplink})
+	out.solved = append(out.solved, solution{d.DevEUI, e.uplink})
 	return true
 }
 
 func (e *entry) candidate(eui lorawan.EUI) *device {
 	for d := range e.candidates {
-		if d.eui == eui {
+		if d.DevEUI == eui {
 			return d
 		}
 	}

@@ -53,7 +53,7 @@ func benchMessages(n, devices int) []Message {
 	for i := range messages {
 		mic := binary.BigEndian.AppendUint32(nil, uint32(i))
 		phy := append(append(mic, make([]byte, 13)...), mic...)
-		messages[i] = Message{&message.Uplink{PHY: phy}, []lorawan.EUI{lorawan.EUI(i % devices)}}
+		messages[i] = Message{&message.Uplink{PHY: phy}, []Candidate{{DevEUI: lorawan.EUI(i % devices)}}}
 	}
 	return messages
 }
@@ -114,7 +114,7 @@ func BenchmarkDevices(b *testing.B) {
 		before := heap()
 		o := New(Config{})
 		for eui := range lorawan.EUI(devices) {
-			o.device(eui * 0x9e3779b97f4a7c15)
+			o.device(Candidate{DevEUI: eui * 0x9e3779b97f4a7c15})
 		}
 		b.ReportMetric(float64(heap()-before)/devices, "B/device")
 		o.Close()

@@ -61,9 +61,9 @@ func (o *Outbox) Connect() *Conn {
 
 // Take waits for messages and appends at most limit of them to dst, but one at least, fewer when
 // other connections wait, too, or challenges are long. The connection holds them
-// until they are answered or their deadline passes. It reuses the challenges in
-// the spare capacity of dst; DevEUIs, Position and PHYNoMIC are shared and not to
-// be changed.
+// until they are answered or their deadline passes. It reuses DevEUIs and challenges
+// in the spare capacity of dst; Position and PHYNoMIC are shared and not to be
+// changed.
 func (c *Conn) Take(ctx context.Context, dst []message.Upstream, limit int) ([]message.Upstream, error) {
 	for {
 		taken, err := c.take(dst, limit)
@@ -186,7 +186,10 @@ func (c *Conn) append(dst []message.Upstream, e *entry, before time.Time) []mess
 	u, phy := &dst[len(dst)-1], e.uplink.PHY
 	u.Transaction = e.transaction
 	u.Outdated = e.uplink.Received.Before(before)
-	u.DevEUIs = e.devEUIs
+	u.DevEUIs = u.DevEUIs[:0]
+	for d := range e.candidates {
+		u.DevEUIs = append(u.DevEUIs, d.DevEUI)
+	}
 	u.Radio = e.uplink.Radio
 	u.Position = e.uplink.Position
 	u.PHYNoMIC = phy[: len(phy)-micLen : len(phy)-micLen]

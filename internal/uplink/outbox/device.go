@@ -49,7 +49,7 @@ func clampSize(n int) uint16 { return uint16(max(MinChallenge, min(n, MaxChallen
 // wait: its lane. A lane with messages is either among the ready ones, or stands
 // aside for a device that is full.
 type device struct {
-	eui   lorawan.EUI
+	Candidate
 	queue list
 	// waitsFor is the full device for which the lane stands aside, aside the first
 	// of the lanes that do so for this device, nextAside the one after this lane.
@@ -63,11 +63,13 @@ type device struct {
 	changed    bool // since the last Trust
 }
 
-func (o *Outbox) device(eui lorawan.EUI) *device {
-	d := o.devices[eui]
-	if d == nil {
-		d = &device{eui: eui, size: o.initialSize(eui)}
-		o.devices[eui] = d
+// device returns what is known of a candidate. Messages of an earlier row keep what
+// was known of that one.
+func (o *Outbox) device(c Candidate) *device {
+	d := o.devices[c.DevEUI]
+	if d == nil || d.Created != c.Created {
+		d = &device{Candidate: c, size: o.initialSize(c.DevEUI)}
+		o.devices[c.DevEUI] = d
 	}
 	return d
 }
@@ -101,7 +103,7 @@ func (o *Outbox) failed(d *device, factor int, out *settled) {
 	if int(d.failures) > o.config.Trust.FailureLimit && !d.suspended {
 		d.suspended = true
 		o.stats.Suspensions++
-		out.suspended = append(out.suspended, d.eui)
+		out.suspended = append(out.suspended, d.Candidate)
 	}
 }
 
@@ -119,35 +121,14 @@ func (o *Outbox) resize(d *device, n int) {
 
 // Trust returns the challenge lengths that changed since the last call, to be
 // saved for Initial. A caller that cannot save them keeps them for the next time.
-func (o *Outbox) Trust() map[lorawan.EUI]int {
+func (o *Outbox) Trust() map[Candidate]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	trust := make(map[lorawan.EUI]int, len(o.changed))
+	trust := make(map[Candidate]int, len(o.changed))
 	for _, d := range o.changed {
 		d.changed = false
-		trust[d.eui] = int(d.size)
+		trust[d.Candidate] = int(d.size)
 	}
 	o.changed = nil
 	return trust
-}
-
-// Forget starts devices anew, as after their rows were dropped or a suspension
-// was lifted: with the challenge that Initial gives, and no failures.
-func (o *Outbox) Forget(euis ...lorawan.EUI) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, eui := range euis {
-		d := o.devices[eui]
-		if d == nil {
-			continue
-		}
-		d.size, d.failures, d.suspended = o.initialSize(eui), 0, false
-		if !d.full() {
-			o.release(d)
-		}
-		if d.queue.head == nil && d.unanswered == 0 {
-			delete(o.devices, eui)
-		}
-	}
-	o.rouse()
 }

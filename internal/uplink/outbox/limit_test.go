@@ -40,7 +40,7 @@ func TestOverflowOfBytes(t *testing.T) {
 		t.Errorf("%d bytes, want %d", s.Bytes, 3*one)
 	}
 	large := &message.Uplink{PHY: make([]byte, 4*one)}
-	d.Put([]Message{{large, []lorawan.EUI{1}}}) // does not fit even alone
+	d.Put([]Message{{large, []Candidate{{DevEUI: 1}}}}) // does not fit even alone
 	d.want(t, large, DroppedOverflow)
 	if s := d.Stats(); s.Bytes != 0 || s.Waiting != 0 {
 		t.Errorf("stats %+v", s)
@@ -51,7 +51,7 @@ func TestInvalid(t *testing.T) {
 	d := newDesk(Config{})
 	defer d.Close()
 	short, nobody := &message.Uplink{PHY: make([]byte, 4)}, &message.Uplink{PHY: make([]byte, 12)}
-	d.Put([]Message{{short, []lorawan.EUI{1}}, {nobody, nil}})
+	d.Put([]Message{{short, []Candidate{{DevEUI: 1}}}, {nobody, nil}})
 	d.want(t, short, DroppedInvalid)
 	d.want(t, nobody, DroppedInvalid)
 }

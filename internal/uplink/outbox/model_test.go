@@ -24,6 +24,7 @@ type model struct {
 }
 
 type modelDevice struct {
+	Candidate
 	size, failures, unanswered int
 	suspended                  bool
 }
@@ -35,7 +36,7 @@ type modelConn struct {
 
 type modelMessage struct {
 	uplink    *message.Uplink
-	euis      []lorawan.EUI
+	devices   []*modelDevice
 	upstream  message.Upstream // as first delivered
 	bytes     int
 	size      int // of the challenge
@@ -44,11 +45,14 @@ type modelMessage struct {
 }
 
 func newModel(config Config) *model {
-	m := &model{config: config, devices: map[lorawan.EUI]*modelDevice{}}
-	for eui := range lorawan.EUI(6) {
-		m.devices[eui] = &modelDevice{size: config.Trust.Start}
+	return &model{config: config, devices: map[lorawan.EUI]*modelDevice{}}
+}
+
+func (m *model) device(c Candidate) *modelDevice {
+	if d := m.devices[c.DevEUI]; d == nil || d.Candidate != c {
+		m.devices[c.DevEUI] = &modelDevice{Candidate: c, size: m.config.Trust.Start}
 	}
-	return m
+	return m.devices[c.DevEUI]
 }
 
 func (m *model) settle(msg *modelMessage, outcome Outcome) {
@@ -57,16 +61,22 @@ func (m *model) settle(msg *modelMessage, outcome Outcome) {
 	for _, c := range m.conns {
 		if slices.Contains(c.held, msg) {
 			c.held = slices.DeleteFunc(c.held, is)
-			m.eachDevice(msg, func(d *modelDevice) { d.unanswered-- })
+			msg.eachDevice(func(d *modelDevice) { d.unanswered-- })
 		}
 	}
 	msg.outcome = append(msg.outcome, outcome)
 }
 
-func (m *model) eachDevice(msg *modelMessage, do func(*modelDevice)) {
-	for _, eui := range msg.euis {
-		do(m.devices[eui])
+func (m *modelMessage) eachDevice(do func(*modelDevice)) {
+	for _, d := range m.devices {
+		do(d)
 	}
+}
+
+// euis are what the customer sees of the devices.
+func (m *modelMessage) euis() (list []lorawan.EUI) {
+	m.eachDevice(func(d *modelDevice) { list = append(list, d.DevEUI) })
+	return list
 }
 
 func (m *model) unanswered() (n int) {
@@ -87,9 +97,9 @@ func (m *model) bytes() (n int) {
 
 // narrow takes suspended devices from a message, and says whether any is left.
 func (m *model) narrow(msg *modelMessage) bool {
-	left := slices.DeleteFunc(slices.Clone(msg.euis), func(eui lorawan.EUI) bool { return m.devices[eui].suspended })
+	left := slices.DeleteFunc(slices.Clone(msg.devices), func(d *modelDevice) bool { return d.suspended })
 	if len(left) > 0 && msg.upstream.Transaction == 0 {
-		msg.euis = left
+		msg.devices = left
 	}
 	return len(left) > 0
 }
@@ -122,16 +132,16 @@ func (m *model) overflow() {
 
 // take is what the connection has to get.
 func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*modelMessage) {
-	aside := map[lorawan.EUI]bool{}
+	aside := map[*modelDevice]bool{}
 	entries := 0
 	for _, msg := range slices.Clone(m.waiting) {
 		if len(taken) == limit || entries >= maxEntries {
 			break
 		}
 		full := false
-		m.eachDevice(msg, func(d *modelDevice) { full = full || d.size > 64 && d.unanswered >= 64 })
-		if full || aside[msg.euis[0]] {
-			aside[msg.euis[0]] = true
+		msg.eachDevice(func(d *modelDevice) { full = full || d.size > 64 && d.unanswered >= 64 })
+		if full || aside[msg.devices[0]] {
+			aside[msg.devices[0]] = true
 			continue
 		}
 		if !m.narrow(msg) {
@@ -139,7 +149,7 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 			continue
 		}
 		m.waiting = slices.DeleteFunc(m.waiting, func(other *modelMessage) bool { return other == msg })
-		m.eachDevice(msg, func(d *modelDevice) { d.unanswered++ })
+		msg.eachDevice(func(d *modelDevice) { d.unanswered++ })
 		msg.sent = now
 		c.held = append(c.held, msg)
 		taken = append(taken, msg)
@@ -152,12 +162,11 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 }
 
 func (m *model) challenge(msg *modelMessage) (size int) {
-	m.eachDevice(msg, func(d *modelDevice) { size = max(size, d.size) })
+	msg.eachDevice(func(d *modelDevice) { size = max(size, d.size) })
 	return size
 }
 
-func (m *model) fail(eui lorawan.EUI, factor int) {
-	d := m.devices[eui]
+func (m *model) fail(d *modelDevice, factor int) {
 	d.size = min(4096, factor*d.size)
 	d.failures++
 	d.suspended = d.suspended || d.failures > m.config.Trust.FailureLimit
@@ -167,21 +176,22 @@ func (m *model) answer(msg *modelMessage, a message.Answer) {
 	if msg.outcome != nil {
 		return
 	}
-	outcome, alone := Rejected, len(msg.euis) == 1
+	outcome, alone := Rejected, len(msg.devices) == 1
+	named := slices.Index(msg.euis(), a.DevEUI)
 	switch {
 	case a.Reject == message.MICFailed && alone:
-		m.fail(msg.euis[0], 2)
+		m.fail(msg.devices[0], 2)
 	case a.Reject == message.RejectOther && alone:
-		m.fail(msg.euis[0], 1)
+		m.fail(msg.devices[0], 1)
 	case a.Reject != message.RejectNone:
-	case !slices.Contains(msg.euis, a.DevEUI):
+	case named < 0:
 		if alone {
-			m.fail(msg.euis[0], 4)
+			m.fail(msg.devices[0], 4)
 		}
 	case a.MIC != mic(msg.uplink):
-		m.fail(a.DevEUI, 4)
+		m.fail(msg.devices[named], 4)
 	default:
-		d := m.devices[a.DevEUI]
+		d := msg.devices[named]
 		d.size, d.failures = max(2, d.size/2), 0
 		outcome = Answered
 	}
@@ -192,7 +202,7 @@ func (m *model) close(c *modelConn, now time.Duration) {
 	m.conns = slices.DeleteFunc(m.conns, func(other *modelConn) bool { return other == c })
 	var back []*modelMessage
 	for _, msg := range c.held {
-		m.eachDevice(msg, func(d *modelDevice) { d.unanswered-- })
+		msg.eachDevice(func(d *modelDevice) { d.unanswered-- })
 		if now-msg.put > 10*m.config.Hold {
 			msg.outcome = append(msg.outcome, DroppedUnclaimed)
 		} else {
@@ -211,7 +221,7 @@ func (m *model) expire(now time.Duration) {
 			if msg.sent+m.config.Deadline > now {
 				continue
 			}
-			if d := m.devices[msg.euis[0]]; m.config.Trust.Reduce && len(msg.euis) == 1 {
+			if d := msg.devices[0]; m.config.Trust.Reduce && len(msg.devices) == 1 {
 				d.size = min(4096, 2*d.size)
 			}
 			m.settle(msg, Expired)
@@ -263,13 +273,14 @@ type replica struct {
 func (r *replica) doPut(t *rapid.T) {
 	euis := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 3), 1, 3, rapid.ID[uint64]).Draw(t, "devices")
 	n := rapid.SampledFrom([]int{1, 5, 100}).Draw(t, "n")
+	r.desk.created = rapid.SampledFrom([]int64{0, 0, 0, 1}).Draw(t, "created")
 	for range n {
 		msg := &modelMessage{put: r.desk.now()}
 		for _, eui := range euis {
-			msg.euis = append(msg.euis, lorawan.EUI(eui))
+			msg.devices = append(msg.devices, r.model.device(Candidate{lorawan.EUI(eui), r.desk.created}))
 		}
-		msg.uplink = r.desk.put(msg.euis...)
-		msg.bytes = overhead + len(msg.uplink.PHY) + 16*len(msg.euis)
+		msg.uplink = r.desk.put(msg.euis()...)
+		msg.bytes = overhead + len(msg.uplink.PHY) + 16*len(msg.devices)
 		r.model.put(msg)
 	}
 }
@@ -297,7 +308,7 @@ func (r *replica) doTake(t *rapid.T) {
 	}
 	for i, msg := range want {
 		m := got[i]
-		if string(m.PHYNoMIC)+string(msg.uplink.PHY[len(m.PHYNoMIC):]) != string(msg.uplink.PHY) || !slices.Equal(m.DevEUIs, msg.euis) {
+		if string(m.PHYNoMIC)+string(msg.uplink.PHY[len(m.PHYNoMIC):]) != string(msg.uplink.PHY) || !slices.Equal(m.DevEUIs, msg.euis()) {
 			t.Fatalf("message %d is another: %+v", i, m)
 		}
 		if msg.upstream.Transaction == 0 {
@@ -327,7 +338,7 @@ func (r *replica) doAnswer(t *rapid.T) {
 		case 1:
 			a.DevEUI = 99
 		case 2:
-			a.DevEUI = msg.euis[len(msg.euis)-1]
+			a.DevEUI = msg.devices[len(msg.devices)-1].DevEUI
 		case 3:
 			a.Reject = message.MICFailed
 		case 4:
@@ -358,10 +369,7 @@ func (r *replica) compare(t *rapid.T) {
 	}
 	for eui, want := range r.model.devices {
 		d := r.desk.devices[eui]
-		if d == nil {
-			continue
-		}
-		got := modelDevice{int(d.size), int(d.failures), int(d.unanswered), d.suspended}
+		got := modelDevice{d.Candidate, int(d.size), int(d.failures), int(d.unanswered), d.suspended}
 		if got != *want {
 			t.Fatalf("device %d: %+v, want %+v", eui, got, *want)
 		}

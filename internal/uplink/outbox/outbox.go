@@ -25,8 +25,16 @@ import (
 // A Message is an uplink for the customer, with its devices that could have sent
 // it, at least one and none twice. Neither is changed after Put.
 type Message struct {
-	Uplink  *message.Uplink
-	DevEUIs []lorawan.EUI
+	Uplink     *message.Uplink
+	Candidates []Candidate
+}
+
+// A Candidate is a device that could have sent an uplink.
+type Candidate struct {
+	DevEUI lorawan.EUI
+	// Created tells the device's row from those that it had before. What is known of
+	// a device is known of its row: of the next one nothing is.
+	Created int64
 }
 
 // Config is how an outbox works. The zero value of each field has a meaning; the
@@ -50,8 +58,9 @@ type Config struct {
 	Settled func([]*message.Uplink, Outcome)
 	// Solved, if set, is called with the device that sent an uplink, before Settled.
 	Solved func(lorawan.EUI, *message.Uplink)
-	// Suspended, if set, is called with a device that has failed too often.
-	Suspended func(lorawan.EUI)
+	// Suspended, if set, is called with a device that has failed too often. Nothing is
+	// delivered for it any more until it comes with another row.
+	Suspended func(Candidate)
 	// Transactions gives numbers above 0, each once. It is called with the
 	// outbox locked. nil: a counter that starts at the time in nanoseconds and so
 	// repeats none of an earlier process.
@@ -152,7 +161,7 @@ func (o *Outbox) now() time.Duration { return time.Since(o.start) }
 
 func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 	o.stats.Put++
-	if len(m.DevEUIs) == 0 || len(m.Uplink.PHY) <= micLen {
+	if len(m.Candidates) == 0 || len(m.Uplink.PHY) <= micLen {
 		o.report(m.Uplink, DroppedInvalid, out)
 		return
 	}

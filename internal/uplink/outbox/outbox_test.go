@@ -21,7 +21,8 @@ type desk struct {
 	lock      sync.Mutex
 	settled   map[*message.Uplink][]Outcome
 	solved    []lorawan.EUI
-	suspended []lorawan.EUI
+	suspended []Candidate
+	created   int64 // of the rows of what is put
 	next      uint32
 }
 
@@ -35,7 +36,7 @@ func newDesk(config Config) *desk {
 		}
 	}
 	config.Solved = func(eui lorawan.EUI, _ *message.Uplink) { d.solved = append(d.solved, eui) }
-	config.Suspended = func(eui lorawan.EUI) { d.suspended = append(d.suspended, eui) }
+	config.Suspended = func(c Candidate) { d.suspended = append(d.suspended, c) }
 	d.Outbox = New(config)
 	return d
 }
@@ -45,8 +46,19 @@ func (d *desk) put(euis ...lorawan.EUI) *message.Uplink {
 	d.next++
 	phy := binary.BigEndian.AppendUint32([]byte{0x40, 1, 2, 3, 4, 0, 0, 0}, d.next)
 	u := &message.Uplink{PHY: phy, Received: time.Now()}
-	d.Put([]Message{{u, euis}})
+	candidates := make([]Candidate, len(euis))
+	for i, eui := range euis {
+		candidates[i] = Candidate{eui, d.created}
+	}
+	d.Put([]Message{{u, candidates}})
 	return u
+}
+
+// of is what the outbox knows of a device that it was told of.
+func (d *desk) of(eui lorawan.EUI) *device {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.devices[eui]
 }
 
 func (d *desk) putMany(n int, euis ...lorawan.EUI) []*message.Uplink {

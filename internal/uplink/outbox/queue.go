@@ -3,7 +3,6 @@ package outbox
 import (
 	"time"
 
-	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
 
@@ -11,8 +10,7 @@ import (
 // in the queue of its lane, or a connection holds it.
 type entry struct {
 	uplink      *message.Uplink
-	devEUIs     []lorawan.EUI
-	lane        *device   // of the first DevEUI
+	lane        *device   // of the first candidate
 	others      []*device // of the further ones
 	order       node      // among all that wait, or those that the connection holds
 	turn        node      // among those of the lane that wait
@@ -59,13 +57,13 @@ func (e *entry) dropSuspended() bool {
 	if left == 0 || suspended == 0 || e.transaction != 0 {
 		return left > 0
 	}
-	devEUIs, devices := make([]lorawan.EUI, 0, left), make([]*device, 0, left)
+	devices := make([]*device, 0, left)
 	for d := range e.candidates {
 		if !d.suspended {
-			devEUIs, devices = append(devEUIs, d.eui), append(devices, d)
+			devices = append(devices, d)
 		}
 	}
-	e.devEUIs, e.lane, e.others = devEUIs, devices[0], devices[1:]
+	e.lane, e.others = devices[0], devices[1:]
 	return true
 }
 
@@ -78,13 +76,13 @@ func (o *Outbox) newEntry(m *Message, now time.Duration) *entry {
 		e = &entry{}
 		e.order.entry, e.turn.entry = e, e
 	}
-	e.uplink, e.devEUIs, e.put = m.Uplink, m.DevEUIs, now
-	e.bytes = overhead + len(m.Uplink.PHY) + 16*len(m.DevEUIs)
-	e.lane = o.device(m.DevEUIs[0])
-	if len(m.DevEUIs) > 1 {
-		e.others = make([]*device, 0, len(m.DevEUIs)-1)
-		for _, eui := range m.DevEUIs[1:] {
-			e.others = append(e.others, o.device(eui))
+	e.uplink, e.put = m.Uplink, now
+	e.bytes = overhead + len(m.Uplink.PHY) + 16*len(m.Candidates)
+	e.lane = o.device(m.Candidates[0])
+	if len(m.Candidates) > 1 {
+		e.others = make([]*device, 0, len(m.Candidates)-1)
+		for _, c := range m.Candidates[1:] {
+			e.others = append(e.others, o.device(c))
 		}
 	}
 	return e

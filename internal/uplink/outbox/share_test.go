@@ -48,7 +48,7 @@ func TestConnectionsShare(t *testing.T) {
 		synctest.Wait()
 		messages := make([]Message, 100)
 		for i := range messages {
-			messages[i] = Message{&message.Uplink{PHY: make([]byte, 12)}, []lorawan.EUI{1}}
+			messages[i] = Message{&message.Uplink{PHY: make([]byte, 12)}, []Candidate{{DevEUI: 1}}}
 		}
 		d.Put(messages)
 		// The first takes half, and half of the rest if it is back before the other

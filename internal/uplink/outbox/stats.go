@@ -19,7 +19,7 @@ const (
 	DroppedOverflow                 // the outbox was full
 	DroppedUnclaimed                // no connection for too long
 	DroppedSuspended                // all of its devices are suspended
-	DroppedInvalid                  // no DevEUI, or no frame beside the MIC
+	DroppedInvalid                  // no candidate, or no frame beside the MIC
 	// Outcomes is how many there are.
 	Outcomes
 )
@@ -80,7 +80,7 @@ func (o *Outbox) Waiting() int {
 type settled struct {
 	uplinks   [Outcomes][]*message.Uplink
 	solved    []solution
-	suspended []lorawan.EUI
+	suspended []Candidate
 }
 
 type solution struct {
@@ -104,9 +104,9 @@ func (s *settled) report(c *Config) {
 		clear(uplinks)
 		s.uplinks[outcome] = uplinks[:0]
 	}
-	for _, eui := range s.suspended {
+	for _, device := range s.suspended {
 		if c.Suspended != nil {
-			c.Suspended(eui)
+			c.Suspended(device)
 		}
 	}
 	clear(s.solved)

@@ -13,9 +13,17 @@ import (
 
 // size is the length of the device's next challenge.
 func (d *desk) size(eui lorawan.EUI) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return int(d.device(eui).size)
+	if known := d.of(eui); known != nil {
+		return int(known.size)
+	}
+	return d.config.Trust.Start
+}
+
+func (d *desk) failures(eui lorawan.EUI) int {
+	if known := d.of(eui); known != nil {
+		return int(known.failures)
+	}
+	return 0
 }
 
 func TestTrust(t *testing.T) {
@@ -34,21 +42,21 @@ func TestTrust(t *testing.T) {
 		devices  []lorawan.EUI
 		answer   func(*message.Answer)
 		want     [2]int // lengths for device and other
-		failures [2]uint16
+		failures [2]int
 		outcome  Outcome
 	}{
-		{"half", 4096, alone, rightMIC, [2]int{2048, 4096}, [2]uint16{0, 0}, Answered},
-		{"half of an odd length, rounded down", 5, alone, rightMIC, [2]int{2, 5}, [2]uint16{0, 0}, Answered},
-		{"not below 2", 2, alone, rightMIC, [2]int{2, 2}, [2]uint16{0, 0}, Answered},
-		{"wrong MIC: four times", 8, alone, wrongMIC, [2]int{32, 8}, [2]uint16{1, 0}, Rejected},
-		{"not above 4096", 2048, alone, wrongMIC, [2]int{4096, 2048}, [2]uint16{1, 0}, Rejected},
-		{"a device that was not offered: four times", 8, alone, notOffered, [2]int{32, 8}, [2]uint16{1, 0}, Rejected},
-		{"MICFailed: twice", 8, alone, micFailed, [2]int{16, 8}, [2]uint16{1, 0}, Rejected},
-		{"Other: a failure, same length", 8, alone, otherReject, [2]int{8, 8}, [2]uint16{1, 0}, Rejected},
-		{"of two, the one named is credited", 8, both, second, [2]int{8, 4}, [2]uint16{0, 0}, Answered},
-		{"of two, the one named is charged", 8, both, secondWrong, [2]int{8, 32}, [2]uint16{0, 1}, Rejected},
-		{"of two, a reject charges none", 8, both, micFailed, [2]int{8, 8}, [2]uint16{0, 0}, Rejected},
-		{"of two, a device not offered charges none", 8, both, notOffered, [2]int{8, 8}, [2]uint16{0, 0}, Rejected},
+		{"half", 4096, alone, rightMIC, [2]int{2048, 4096}, [2]int{0, 0}, Answered},
+		{"half of an odd length, rounded down", 5, alone, rightMIC, [2]int{2, 5}, [2]int{0, 0}, Answered},
+		{"not below 2", 2, alone, rightMIC, [2]int{2, 2}, [2]int{0, 0}, Answered},
+		{"wrong MIC: four times", 8, alone, wrongMIC, [2]int{32, 8}, [2]int{1, 0}, Rejected},
+		{"not above 4096", 2048, alone, wrongMIC, [2]int{4096, 2048}, [2]int{1, 0}, Rejected},
+		{"a device that was not offered: four times", 8, alone, notOffered, [2]int{32, 8}, [2]int{1, 0}, Rejected},
+		{"MICFailed: twice", 8, alone, micFailed, [2]int{16, 8}, [2]int{1, 0}, Rejected},
+		{"Other: a failure, same length", 8, alone, otherReject, [2]int{8, 8}, [2]int{1, 0}, Rejected},
+		{"of two, the one named is credited", 8, both, second, [2]int{8, 4}, [2]int{0, 0}, Answered},
+		{"of two, the one named is charged", 8, both, secondWrong, [2]int{8, 32}, [2]int{0, 1}, Rejected},
+		{"of two, a reject charges none", 8, both, micFailed, [2]int{8, 8}, [2]int{0, 0}, Rejected},
+		{"of two, a device not offered charges none", 8, both, notOffered, [2]int{8, 8}, [2]int{0, 0}, Rejected},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,7 +72,7 @@ func TestTrust(t *testing.T) {
 			if got := [2]int{d.size(device), d.size(other)}; got != tt.want {
 				t.Errorf("lengths %v, want %v", got, tt.want)
 			}
-			if got := [2]uint16{d.device(device).failures, d.device(other).failures}; got != tt.failures {
+			if got := [2]int{d.failures(device), d.failures(other)}; got != tt.failures {
 				t.Errorf("failures %v, want %v", got, tt.failures)
 			}
 		})
@@ -131,10 +139,10 @@ func TestSuspension(t *testing.T) {
 	last := d.put(3)
 	d.mu.Lock()
 	out := new(settled)
-	d.failed(d.device(1), 1, out) // the 51st
+	d.failed(d.devices[1], 1, out) // the 51st
 	d.mu.Unlock()
 	out.report(&d.config)
-	if !slices.Equal(d.suspended, []lorawan.EUI{1}) {
+	if !slices.Equal(d.suspended, []Candidate{{DevEUI: 1}}) {
 		t.Fatalf("suspended %v", d.suspended)
 	}
 	refused, narrowed := d.put(1), d.put(1, 2)
@@ -153,10 +161,10 @@ func TestSuspension(t *testing.T) {
 	if s := d.Stats(); s.Suspensions != 1 || s.Waiting+s.Unanswered+s.Bytes != 0 {
 		t.Errorf("stats %+v", s)
 	}
-	d.Forget(1)
+	d.created = 1
 	d.put(1)
 	if got := take(t, c, 1); len(got) != 1 || len(got[0].Challenge) != MaxChallenge {
-		t.Errorf("after the suspension: %d messages", len(got))
+		t.Errorf("with another row: %d messages", len(got))
 	}
 }
 
@@ -179,7 +187,7 @@ func TestMissingAnswers(t *testing.T) {
 			if got := d.size(1); got != want {
 				t.Errorf("reduction %v: %d entries, want %d", reduce, got, want)
 			}
-			if d.size(2) != 2 || d.size(3) != 2 || d.device(1).failures != 0 {
+			if d.size(2) != 2 || d.size(3) != 2 || d.failures(1) != 0 {
 				t.Error("charged without need")
 			}
 			if s := d.Stats(); s.Outcomes[Expired] != 3 {
@@ -202,12 +210,12 @@ func TestTrustIsReportedOnce(t *testing.T) {
 	answer(2)
 	d.put(3)
 	take(t, c, 1)
-	if got, want := d.Trust(), (map[lorawan.EUI]int{1: 4, 2: 8}); !maps.Equal(got, want) {
+	if got, want := d.Trust(), (map[Candidate]int{{DevEUI: 1}: 4, {DevEUI: 2}: 8}); !maps.Equal(got, want) {
 		t.Errorf("trust %v, want %v", got, want)
 	}
 	answer(1)
 	answer(1)
-	if got, want := d.Trust(), (map[lorawan.EUI]int{1: 2}); !maps.Equal(got, want) {
+	if got, want := d.Trust(), (map[Candidate]int{{DevEUI: 1}: 2}); !maps.Equal(got, want) {
 		t.Errorf("trust %v, want %v", got, want)
 	}
 	if got := d.Trust(); len(got) != 0 {
@@ -215,7 +223,9 @@ func TestTrustIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestForgetReleasesAndForgets(t *testing.T) {
+// A device that comes with another row is another one: what is known of the first, and
+// what is answered for it later, concerns its own messages only.
+func TestAnotherRow(t *testing.T) {
 	initial := 0
 	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) int { return initial }}})
 	defer d.Close()
@@ -228,17 +238,26 @@ func TestForgetReleasesAndForgets(t *testing.T) {
 	if len(got) != 64 {
 		t.Fatalf("%d unanswered, want 64", len(got))
 	}
-	initial = 4
-	d.Forget(1, 5)
+	initial, d.created = 4, 1
+	next := d.put(1)
 	rest := take(t, c, 100)
-	if len(rest) != 36 || len(rest[0].Challenge) != 4 {
-		t.Fatalf("%d after Forget", len(rest))
+	if len(rest) != 1 || len(rest[0].Challenge) != 4 {
+		t.Fatalf("%d of the new row, want 1 with 4 entries", len(rest))
 	}
-	for i, m := range append(got, rest...) {
+	for i, m := range got {
 		c.Answer([]message.Answer{right(m, uplinks[i])})
 	}
-	d.Forget(1)
-	if s := d.Stats(); s.Devices != 0 || s.Outcomes[Answered] != 100 {
-		t.Errorf("stats %+v", s)
+	if d.size(1) != 4 {
+		t.Errorf("answers for the earlier row left %d entries, want 4", d.size(1))
+	}
+	if got, want := d.Trust(), (map[Candidate]int{{1, 0}: MinChallenge}); !maps.Equal(got, want) {
+		t.Errorf("trust %v, want %v", got, want)
+	}
+	for i, m := range take(t, c, 100) {
+		c.Answer([]message.Answer{right(m, uplinks[64+i])})
+	}
+	c.Answer([]message.Answer{right(rest[0], next)})
+	if s := d.Stats(); s.Devices != 1 || s.Outcomes[Answered] != 101 || d.size(1) != 2 {
+		t.Errorf("stats %+v, %d entries", s, d.size(1))
 	}
 }

@@ -274,13 +274,60 @@ func TestSuspension(t *testing.T) {
 	if rows := s.rows(acme); len(rows) != 1 {
 		t.Errorf("the customer sees %v", rows)
 	}
-	// A row that is made anew starts anew.
-	s.call(acme, "/api/v1/devices/drop", `{"DevEUIs": ["`+d.DevEUI.String()+`"]}`)
-	s.insert(acme, 0)
+	s.remake(d)
 	s.send(frame(d, 10))
 	u := c.upstream()
 	c.solve(&u, d)
 	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
+}
+
+// remake drops the demo device and inserts it again, which lifts a suspension.
+func (s *service) remake(d lorawan.Device) {
+	s.t.Helper()
+	if status, answer := s.call(acme, "/api/v1/devices/drop", `{"DevEUIs": ["`+d.DevEUI.String()+`"]}`); status != http.StatusOK {
+		s.t.Fatalf("drop: %d %s", status, answer)
+	}
+	s.insert(acme, 0)
+}
+
+// A row that is made anew starts anew: with the longest challenge and without
+// failures, whatever is answered late for the one before.
+func TestNewRowStartsAnew(t *testing.T) {
+	s := start(t, "", func(c *Config) { c.Trust.Start, c.Trust.FailureLimit = 16, 3 })
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "upstream/")
+	sent, answers := uint32(0), uint64(0)
+	next := func(size int) message.Upstream {
+		t.Helper()
+		sent++
+		s.send(frame(d, sent))
+		u := c.upstream()
+		if len(u.Challenge) != size {
+			t.Fatalf("uplink %d: a challenge of %d entries, want %d", sent, len(u.Challenge), size)
+		}
+		return u
+	}
+	settle := func(u message.Upstream, reject message.Reject) {
+		t.Helper()
+		c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d), Reject: reject})
+		answers++
+		s.until("the answer is counted", func() bool { return answered(s.boxStats()) == answers })
+	}
+	settle(next(16), message.RejectNone)
+	settle(next(8), message.RejectNone)
+	late := next(4)
+	s.remake(d)
+	first := next(16)
+	settle(late, message.RejectNone)
+	settle(first, message.RejectOther)
+	settle(next(16), message.RejectOther)
+	settle(next(16), message.RejectOther) // the third: a fourth would suspend it
+	s.remake(d)
+	for range 3 {
+		settle(next(16), message.RejectOther)
+	}
+	settle(next(16), message.RejectNone)
+	next(8)
 }
 
 // The length of a challenge outlives the router.

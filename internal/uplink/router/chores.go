@@ -25,19 +25,11 @@ type chore interface {
 	do(ctx context.Context, t *table.Table) error
 }
 
-// A suspension ends the routing of a device. What the outbox knew of it is
-// forgotten then, so that it starts anew when its row does.
-type suspension struct {
-	eui lorawan.EUI
-	box *outbox.Outbox
-}
+// A suspension ends the routing of a device until it gets another row.
+type suspension outbox.Candidate
 
 func (s suspension) do(ctx context.Context, t *table.Table) error {
-	err := t.Suspend(ctx, s.eui, true)
-	if err == nil || errors.Is(err, table.ErrDeviceNotFound) {
-		s.box.Forget(s.eui)
-	}
-	return err
+	return t.Suspend(ctx, s.DevEUI, s.Created)
 }
 
 // A promotion makes a device's target address the active one.
@@ -97,7 +89,11 @@ func (r *Router) saveTrust(ctx context.Context) {
 		if len(c.unsaved) == 0 {
 			continue
 		}
-		if err := r.config.Table.SaveTrust(ctx, c.unsaved); err != nil {
+		var sizes []table.Trust
+		for row, size := range c.unsaved {
+			sizes = append(sizes, table.Trust{DevEUI: row.DevEUI, Created: row.Created, Size: size})
+		}
+		if err := r.config.Table.SaveTrust(ctx, sizes); err != nil {
 			r.config.Log.Warn("trust was not saved", "devices", len(c.unsaved), "error", err)
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/stream"
@@ -30,7 +29,7 @@ const (
 // A customer is one whose messages pass through this instance.
 type customer struct {
 	box     *outbox.Outbox
-	unsaved map[lorawan.EUI]int // lengths of challenges; of the chores only
+	unsaved map[outbox.Candidate]int // lengths of challenges; of the chores only
 
 	mu      sync.Mutex
 	sockets int
@@ -44,10 +43,8 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{unsaved: map[lorawan.EUI]int{}}
-		config := r.outboxConfig()
-		config.Suspended = func(eui lorawan.EUI) { r.later(suspension{eui, c.box}) }
-		c.box = outbox.New(config)
+		c = &customer{unsaved: map[outbox.Candidate]int{}}
+		c.box = outbox.New(r.outboxConfig())
 		r.customers[name] = c
 	}
 	return c
@@ -68,6 +65,7 @@ func (r *Router) outboxConfig() outbox.Config {
 		MaxMessages: boxMost,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
+		Suspended:   func(c outbox.Candidate) { r.later(suspension(c)) },
 	}
 }
 
@@ -193,10 +191,10 @@ func (r *Router) received(name string, c *customer, uplinks []*message.Uplink) {
 		m := outbox.Message{Uplink: u}
 		for _, row := range rows {
 			if string(row.Customer) == name {
-				m.DevEUIs = append(m.DevEUIs, row.DevEUI)
+				m.Candidates = append(m.Candidates, candidate(&row))
 			}
 		}
-		if m.DevEUIs == nil {
+		if m.Candidates == nil {
 			lost = append(lost, u)
 			continue
 		}

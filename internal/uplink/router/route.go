@@ -124,12 +124,16 @@ func share(lots map[table.Customer][]outbox.Message, u *message.Uplink, rows []t
 	for _, row := range rows {
 		lot := lots[row.Customer]
 		if n := len(lot); n > 0 && lot[n-1].Uplink == u {
-			lot[n-1].DevEUIs = append(lot[n-1].DevEUIs, row.DevEUI)
+			lot[n-1].Candidates = append(lot[n-1].Candidates, candidate(&row))
 			continue
 		}
-		lots[row.Customer] = append(lot, outbox.Message{Uplink: u, DevEUIs: []lorawan.EUI{row.DevEUI}})
+		lots[row.Customer] = append(lot, outbox.Message{Uplink: u, Candidates: []outbox.Candidate{candidate(&row)}})
 		u.Recipients.Add(1)
 	}
+}
+
+func candidate(row *table.Row) outbox.Candidate {
+	return outbox.Candidate{DevEUI: row.DevEUI, Created: row.Created}
 }
 
 // whyMalformed says what is wrong with a frame.

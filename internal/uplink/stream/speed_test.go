@@ -167,7 +167,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	uplink := &message.Uplink{PHY: []byte{0x40, 0xda, 0x1b, 1, 0x26, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4}}
-	batch := slices.Repeat([]outbox.Message{{Uplink: uplink, DevEUIs: []lorawan.EUI{device}}}, 256)
+	batch := slices.Repeat([]outbox.Message{{Uplink: uplink, Candidates: []outbox.Candidate{{DevEUI: device}}}}, 256)
 	for n := 0; n < b.N; n += 256 {
 		if n+256 <= b.N {
 			room <- struct{}{}

@@ -31,7 +31,7 @@ func filled(devices uint64) (*index, float64) {
 	batch := make([]entry, 0, batchRows)
 	var met seen
 	for n := range devices {
-		e := entry{created: int64(n)}
+		e := entry{Row: Row{Created: int64(n)}}
 		e.Customer = Customer("customer " + strconv.FormatUint(n%1000, 10))
 		e.DevEUI, e.JoinEUI, e.HasJoin = nthEUI(n), 1, true
 		e.Active, e.HasActive = nthAddr(n), true

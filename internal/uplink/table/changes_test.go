@@ -40,7 +40,8 @@ func TestChangesReachTheOtherInstance(t *testing.T) {
 		}
 		eventually(t, step.name, func() bool { return same(one, other, "a") })
 	}
-	if err := one.SaveTrust(ctx, map[lorawan.EUI]int{2: 64}); err != nil {
+	row, _ := one.ByDevEUI(2)
+	if err := one.SaveTrust(ctx, []Trust{{2, row.Created, 64}}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "trust", func() bool { return other.Trust(2) == 64 })

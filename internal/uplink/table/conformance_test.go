@@ -41,7 +41,8 @@ func TestInsertAndLookUp(t *testing.T) {
 			t.Errorf("%+v, %v", abp, err)
 		}
 		row, ok := table.ByDevEUI(high)
-		wantRow := Row{Customer: "a", DevEUI: high, JoinEUI: high, HasJoin: true, Active: 0xffffffff, HasActive: true}
+		wantRow := Row{Customer: "a", DevEUI: high, JoinEUI: high, HasJoin: true, Active: 0xffffffff, HasActive: true,
+			Created: both.Created.UnixMicro()}
 		if !ok || row != wantRow {
 			t.Errorf("row %+v, want %+v", row, wantRow)
 		}
@@ -183,7 +184,7 @@ func TestJoinPromoteSuspend(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()
-		insert(t, table, "a", 1, 10)
+		created := insert(t, table, "a", 1, 10).Created.UnixMicro()
 		for _, step := range []struct {
 			name string
 			do   func() error
@@ -196,16 +197,16 @@ func TestJoinPromoteSuspend(t *testing.T) {
 			{"another target", func() error { return table.Promote(ctx, 1, 6) }, ErrDeviceNotFound, Row{Target: 5, HasTarget: true}},
 			{"promote", func() error { return table.Promote(ctx, 1, 5) }, nil, Row{Active: 5, HasActive: true}},
 			{"again", func() error { return table.Promote(ctx, 1, 5) }, nil, Row{Active: 5, HasActive: true}},
-			{"suspend", func() error { return table.Suspend(ctx, 1, true) }, nil, Row{Active: 5, HasActive: true, Suspended: true}},
-			{"again", func() error { return table.Suspend(ctx, 1, true) }, nil, Row{Active: 5, HasActive: true, Suspended: true}},
-			{"resume", func() error { return table.Suspend(ctx, 1, false) }, nil, Row{Active: 5, HasActive: true}},
-			{"unknown", func() error { return table.Suspend(ctx, 2, true) }, ErrDeviceNotFound, Row{Active: 5, HasActive: true}},
+			{"suspend an earlier row", func() error { return table.Suspend(ctx, 1, created-1) }, ErrDeviceNotFound, Row{Active: 5, HasActive: true}},
+			{"suspend", func() error { return table.Suspend(ctx, 1, created) }, nil, Row{Active: 5, HasActive: true, Suspended: true}},
+			{"again", func() error { return table.Suspend(ctx, 1, created) }, nil, Row{Active: 5, HasActive: true, Suspended: true}},
+			{"unknown", func() error { return table.Suspend(ctx, 2, created) }, ErrDeviceNotFound, Row{Active: 5, HasActive: true, Suspended: true}},
 		} {
 			if err := step.do(); !errors.Is(err, step.want) {
 				t.Errorf("%s: %v, want %v", step.name, err, step.want)
 			}
 			want := step.row
-			want.Customer, want.DevEUI, want.JoinEUI, want.HasJoin = "a", 1, 10, true
+			want.Customer, want.DevEUI, want.JoinEUI, want.HasJoin, want.Created = "a", 1, 10, true, created
 			if got, _ := table.ByDevEUI(1); got != want {
 				t.Errorf("%s: %+v, want %+v", step.name, got, want)
 			}

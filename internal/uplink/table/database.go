@@ -122,7 +122,7 @@ func (db *database) set(parameter string) string {
 }
 
 // list is the parameter for set.
-func list[T lorawan.EUI | lorawan.DevAddr](values []T) string {
+func list[T lorawan.EUI | lorawan.DevAddr | int64](values []T) string {
 	text := []byte{'['}
 	for i, v := range values {
 		if i > 0 {
@@ -218,7 +218,7 @@ func scan(rows *sql.Rows) (e entry, err error) {
 	var eui, suspended int64
 	var join, active, target sql.NullInt64
 	var details sql.NullString
-	err = rows.Scan(&eui, &e.Customer, &join, &active, &target, &details, &e.created, &suspended, &e.trust)
+	err = rows.Scan(&eui, &e.Customer, &join, &active, &target, &details, &e.Created, &suspended, &e.trust)
 	e.DevEUI, e.Suspended = lorawan.EUI(eui), suspended != 0
 	e.JoinEUI, e.HasJoin = lorawan.EUI(join.Int64), join.Valid
 	e.Active, e.HasActive = lorawan.DevAddr(active.Int64), active.Valid

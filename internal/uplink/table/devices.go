@@ -135,12 +135,12 @@ func (t *Table) Promote(ctx context.Context, eui lorawan.EUI, addr lorawan.DevAd
 	return err
 }
 
-// Suspend ends (or, with false, resumes) the delivery of a device's frames, or fails
-// with ErrDeviceNotFound.
-func (t *Table) Suspend(ctx context.Context, eui lorawan.EUI, suspend bool) error {
+// Suspend ends the delivery of a device's frames as long as it has the row that was
+// created then, or fails with ErrDeviceNotFound. The next row is not suspended.
+func (t *Table) Suspend(ctx context.Context, eui lorawan.EUI, created int64) error {
 	_, err := t.one(ctx, write{euis: []lorawan.EUI{eui}, missing: ErrDeviceNotFound, statement: `
-		UPDATE devices SET suspended = $2 WHERE dev_eui = $1 RETURNING ` + columns,
-		args: []any{signed(eui), flag(suspend, 1)},
+		UPDATE devices SET suspended = 1 WHERE dev_eui = $1 AND created = $2 RETURNING ` + columns,
+		args: []any{signed(eui), created},
 	})
 	return err
 }
@@ -236,7 +236,7 @@ func (t *Table) write(ctx context.Context, w write) ([]entry, error) {
 }
 
 func (e *entry) device() Device {
-	d := Device{DevEUI: e.DevEUI, Details: e.details, Created: timeOf(e.created)}
+	d := Device{DevEUI: e.DevEUI, Details: e.details, Created: timeOf(e.Created)}
 	if e.HasJoin {
 		d.JoinEUI = &e.JoinEUI
 	}

@@ -9,7 +9,6 @@ import (
 // An entry is a row as the database holds it.
 type entry struct {
 	Row
-	created int64 // µs since the epoch
 	details *string
 	trust   uint16
 }
@@ -175,12 +174,13 @@ func (x *index) row(r *record) Row {
 		HasActive: r.flags&hasAddr != 0,
 		HasTarget: r.flags&hasTarget != 0,
 		Suspended: r.flags&suspended != 0,
+		Created:   r.created,
 	}
 }
 
 func (x *index) entry(row uint32) entry {
 	r := x.record(row)
-	e := entry{Row: x.row(r), created: r.created, trust: r.trust}
+	e := entry{Row: x.row(r), trust: r.trust}
 	if details, ok := x.details[row]; ok {
 		e.details = &details
 	}
@@ -206,14 +206,14 @@ func (x *index) put(e *entry) (row uint32, replaced bool) {
 	row = x.find(e.DevEUI, hash)
 	if row != 0 {
 		r := x.record(row)
-		replaced = r.customer != id || r.created != e.created
+		replaced = r.customer != id || r.created != e.Created
 	}
 	if replaced {
 		x.remove(e.DevEUI)
 	}
 	if row == 0 || replaced {
 		row = x.newRow()
-		*x.record(row) = record{eui: uint64(e.DevEUI), created: e.created, customer: id, flags: live}
+		*x.record(row) = record{eui: uint64(e.DevEUI), created: e.Created, customer: id, flags: live}
 		x.byEUI.add(hash, row)
 		x.customers[id].order.add(row, x.rank)
 		x.len++

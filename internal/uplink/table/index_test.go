@@ -18,7 +18,7 @@ func TestIndexIsAMap(t *testing.T) {
 		euis, addrs := rapid.Uint64Range(0, 30), rapid.Uint32Range(0, 4)
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
-				e := entry{created: rapid.Int64Range(0, 3).Draw(t, "created"), trust: rapid.Uint16().Draw(t, "trust")}
+				e := entry{Row: Row{Created: rapid.Int64Range(0, 3).Draw(t, "created")}, trust: rapid.Uint16().Draw(t, "trust")}
 				e.DevEUI = lorawan.EUI(euis.Draw(t, "eui"))
 				e.Customer = Customer(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "customer"))
 				e.Active, e.HasActive = lorawan.DevAddr(addrs.Draw(t, "active")), rapid.Bool().Draw(t, "has active")
@@ -118,7 +118,7 @@ func TestSelectOfManyPages(t *testing.T) {
 	x := newIndex()
 	const devices = 4*batchRows + 7
 	for i := range devices {
-		e := entry{created: int64(i / 3), Row: Row{Customer: "a", DevEUI: ^lorawan.EUI(0) - lorawan.EUI(i)}}
+		e := entry{Row: Row{Created: int64(i / 3), Customer: "a", DevEUI: ^lorawan.EUI(0) - lorawan.EUI(i)}}
 		x.putAll([]entry{e})
 	}
 	table := &Table{index: x}

@@ -26,6 +26,7 @@ type modelDevice struct {
 	active, target *lorawan.DevAddr
 	trust          int
 	suspended      bool
+	created        int64
 }
 
 func (m *model) of(c Customer, eui lorawan.EUI) *modelDevice {
@@ -73,11 +74,11 @@ func (s *trial) insert(t *rapid.T) {
 	var want error
 	if s.devices[eui] != nil {
 		want = ErrDeviceExists
-	} else {
-		s.devices[eui] = &modelDevice{customer: c, join: join, active: addr}
 	}
-	_, err := s.Insert(s.ctx, c, NewDevice{DevEUI: eui, JoinEUI: &join, DevAddr: addr})
-	check(t, err, want)
+	d, err := s.Insert(s.ctx, c, NewDevice{DevEUI: eui, JoinEUI: &join, DevAddr: addr})
+	if check(t, err, want); want == nil {
+		s.devices[eui] = &modelDevice{customer: c, join: join, active: addr, created: d.Created.UnixMicro()}
+	}
 }
 
 func (s *trial) update(t *rapid.T) {
@@ -113,13 +114,16 @@ func (s *trial) join(t *rapid.T) {
 }
 
 func (s *trial) judge(t *rapid.T) {
-	eui, suspended, size := s.eui(t), rapid.Bool().Draw(t, "suspend"), rapid.IntRange(0, 4).Draw(t, "size")
-	want := ErrDeviceNotFound
+	eui, before, size := s.eui(t), rapid.Int64Range(0, 1).Draw(t, "an earlier row"), rapid.IntRange(0, 4).Draw(t, "size")
+	want, created := ErrDeviceNotFound, int64(0)
 	if d := s.devices[eui]; d != nil {
-		d.suspended, d.trust, want = suspended, size, nil
+		created = d.created - before
+		if before == 0 {
+			d.suspended, d.trust, want = true, size, nil
+		}
 	}
-	check(t, s.Suspend(s.ctx, eui, suspended), want)
-	check(t, s.SaveTrust(s.ctx, map[lorawan.EUI]int{eui: size}), nil)
+	check(t, s.Suspend(s.ctx, eui, created), want)
+	check(t, s.SaveTrust(s.ctx, []Trust{{eui, created, size}}), nil)
 }
 
 func (s *trial) drop(t *rapid.T) {
@@ -203,7 +207,7 @@ func (s *trial) agrees(t *rapid.T, table *Table) {
 		t.Fatalf("%d devices, want %d", table.Len(), len(s.devices))
 	}
 	for eui, d := range s.devices {
-		want := Row{Customer: d.customer, DevEUI: eui, JoinEUI: d.join, HasJoin: true, Suspended: d.suspended}
+		want := Row{Customer: d.customer, DevEUI: eui, JoinEUI: d.join, HasJoin: true, Suspended: d.suspended, Created: d.created}
 		if d.active != nil {
 			want.Active, want.HasActive = *d.active, true
 		}

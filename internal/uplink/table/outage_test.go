@@ -42,8 +42,8 @@ func TestOutage(t *testing.T) {
 		"drop all": func() error { _, err := table.DropAll(ctx, "a"); return err },
 		"target":   func() error { return table.SetTarget(ctx, "a", 1, 9) },
 		"promote":  func() error { return table.Promote(ctx, 1, 9) },
-		"suspend":  func() error { return table.Suspend(ctx, 1, true) },
-		"trust":    func() error { return table.SaveTrust(ctx, map[lorawan.EUI]int{1: 2}) },
+		"suspend":  func() error { return table.Suspend(ctx, 1, 1) },
+		"trust":    func() error { return table.SaveTrust(ctx, []Trust{{1, 1, 2}}) },
 		"create":   func() error { return create(table, "a", 8, "") },
 		"move":     func() error { return move(table, "a", 7, 8) },
 		"add":      func() error { return table.AddToGroup(ctx, "a", 7, 1) },
@@ -116,10 +116,10 @@ func TestSilentDatabase(t *testing.T) {
 	if _, err := late.ExecContext(t.Context(), "UPDATE devices SET suspended = 1 WHERE dev_eui = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := table.Suspend(t.Context(), 1, true); !errors.Is(err, ErrUnavailable) {
+	if err := table.Suspend(t.Context(), 1, 1); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a write that waits for a lock: %v", err)
 	}
-	eventually(t, "another device can be written", func() bool { return table.Suspend(t.Context(), 2, true) == nil })
+	eventually(t, "another device can be written", func() bool { return table.Suspend(t.Context(), 2, 2) == nil })
 	text := table.instance + " d " + lorawan.EUI(1).String()
 	if err := table.tell(t.Context(), late, []string{text}); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestConnectionsThatLeadNowhere(t *testing.T) {
 	var writers sync.WaitGroup
 	for eui := range lorawan.EUI(connections) {
 		writers.Go(func() {
-			if err := table.Suspend(t.Context(), eui+1, true); err != nil {
+			if err := table.Suspend(t.Context(), eui+1, int64(eui+1)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -184,11 +184,11 @@ func TestConnectionsThatLeadNowhere(t *testing.T) {
 	writers.Wait()
 	proxy.swallow()
 	table.db.timeout = time.Second
-	if err := table.Suspend(t.Context(), 1, false); !errors.Is(err, ErrUnavailable) {
+	if err := table.Suspend(t.Context(), 1, 1); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a write into the void: %v", err)
 	}
 	table.db.timeout = time.Minute
-	if err := table.Suspend(t.Context(), 1, false); err != nil {
+	if err := table.Suspend(t.Context(), 1, 1); err != nil {
 		t.Errorf("a write on a new connection: %v", err)
 	}
 }
@@ -299,14 +299,14 @@ func TestSilentConnection(t *testing.T) {
 // one that has not.
 func TestCallerLeaves(t *testing.T) {
 	table := open(t, Config{URL: "sqlite::memory:"})
-	insert(t, table, "a", 1, 1)
+	created := insert(t, table, "a", 1, 1).Created.UnixMicro()
 	release, err := table.turns.take(t.Context(), all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if err := table.Suspend(ctx, 1, true); !errors.Is(err, context.Canceled) {
+	if err := table.Suspend(ctx, 1, created); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	release()

@@ -124,7 +124,7 @@ func (x *index) page(dst []Device, c Customer, at *position, n int) ([]Device, b
 	order.take(block, i, n, func(row uint32) {
 		e := x.entry(row)
 		dst = append(dst, e.device())
-		at.begun, at.last = true, rank{e.created, uint64(e.DevEUI)}
+		at.begun, at.last = true, rank{e.Created, uint64(e.DevEUI)}
 	})
 	return dst, len(dst) == before+n
 }

@@ -57,6 +57,9 @@ type Row struct {
 	Active, Target                lorawan.DevAddr
 	HasJoin, HasActive, HasTarget bool
 	Suspended                     bool // nothing is delivered
+	// Created is when the row was inserted, in µs since the epoch. It tells the row
+	// from earlier ones of its device, which have been dropped.
+	Created int64
 }
 
 // Joins says whether a join request for this device with a JoinEUI is the customer's:

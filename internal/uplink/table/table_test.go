@@ -63,7 +63,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		if err := table.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := table.Suspend(t.Context(), 1, true); !errors.Is(err, ErrUnavailable) {
+		if err := table.Suspend(t.Context(), 1, 1); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("a write after closing: %v", err)
 		}
 		goleak.VerifyNone(t, before)
@@ -74,7 +74,7 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestBusyFile(t *testing.T) {
 	url := sqliteBackend.fresh(t)
 	table := open(t, Config{URL: url})
-	insert(t, table, "a", 1, 1)
+	created := insert(t, table, "a", 1, 1).Created.UnixMicro()
 	table.db.timeout = 200 * time.Millisecond
 	other, err := openDatabase(url)
 	if err != nil {
@@ -85,13 +85,13 @@ func TestBusyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := table.Suspend(t.Context(), 1, true); !errors.Is(err, ErrUnavailable) {
+	if err := table.Suspend(t.Context(), 1, created); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a write succeeds", func() bool { return table.Suspend(t.Context(), 1, true) == nil })
+	eventually(t, "a write succeeds", func() bool { return table.Suspend(t.Context(), 1, created) == nil })
 }
 
 // Readers see each row whole: a device has the address n as its active and n + 1 as
