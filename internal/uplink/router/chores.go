@@ -3,7 +3,9 @@ package router
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"contend/internal/uplink/lorawan"
@@ -13,23 +15,32 @@ import (
 )
 
 const (
-	// choresMost bounds what waits to be written to the database. More is
-	// forgotten: a device that keeps failing, or sending, brings it up again.
-	choresMost = 4096
+	// trustEvery is how often the lengths of challenges are saved.
 	trustEvery = 5 * time.Second
+	// firstRetry and lastRetry are the times between attempts to reach a database that
+	// is away: each is twice the one before.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
 )
 
-// A chore is a change of the routing table that follows from traffic. It is
-// done beside the way of the uplinks, which waits for no database.
+// A store is what chores are written to: a *table.Table.
+type store interface {
+	Suspend(ctx context.Context, eui lorawan.EUI, created int64) error
+	Promote(ctx context.Context, eui lorawan.EUI, addr lorawan.DevAddr) error
+	SaveTrust(ctx context.Context, sizes []table.Trust) error
+}
+
+// A chore is a change of the routing table that follows from traffic. Chores that
+// are equal are one.
 type chore interface {
-	do(ctx context.Context, t *table.Table) error
+	do(ctx context.Context, s store) error
 }
 
 // A suspension ends the routing of a device until it gets another row.
 type suspension outbox.Candidate
 
-func (s suspension) do(ctx context.Context, t *table.Table) error {
-	return t.Suspend(ctx, s.DevEUI, s.Created)
+func (s suspension) do(ctx context.Context, to store) error {
+	return to.Suspend(ctx, s.DevEUI, s.Created)
 }
 
 // A promotion makes a device's target address the active one.
@@ -38,15 +49,164 @@ type promotion struct {
 	addr lorawan.DevAddr
 }
 
-func (p promotion) do(ctx context.Context, t *table.Table) error {
-	return t.Promote(ctx, p.eui, p.addr)
+func (p promotion) do(ctx context.Context, to store) error {
+	return to.Promote(ctx, p.eui, p.addr)
 }
 
-func (r *Router) later(c chore) {
+// chores are done beside the way of the uplinks, which waits for no database. While
+// it is away they wait, each once. Rows stay as they are meanwhile, so that a device
+// has one suspension and one promotion at most.
+type chores struct {
+	store store
+	trust func() map[outbox.Candidate]int // lengths of challenges that changed since the last call
+	log   *slog.Logger
+	added chan struct{} // holds a token when there is something new
+
+	mu      sync.Mutex
+	list    []chore            // in the order of their arrival
+	waiting map[chore]struct{} // those in list, but for the first while it is done
+
+	unsaved map[outbox.Candidate]int // lengths of challenges; of run only
+}
+
+func newChores(s store, trust func() map[outbox.Candidate]int, log *slog.Logger) *chores {
+	return &chores{store: s, trust: trust, log: log, added: make(chan struct{}, 1),
+		waiting: map[chore]struct{}{}, unsaved: map[outbox.Candidate]int{}}
+}
+
+// add leaves a chore to run.
+func (c *chores) add(one chore) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.waiting[one]; ok {
+		return
+	}
+	c.waiting[one] = struct{}{}
+	c.list = append(c.list, one)
 	select {
-	case r.chores <- c:
+	case c.added <- struct{}{}:
 	default:
 	}
+}
+
+// begin returns the first chore. From here on an equal one is another.
+func (c *chores) begin() (one chore, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.list) == 0 {
+		return nil, false
+	}
+	delete(c.waiting, c.list[0])
+	return c.list[0], true
+}
+
+// end takes the first chore away if it is done.
+func (c *chores) end(done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, again := c.waiting[c.list[0]]; !done && !again {
+		c.waiting[c.list[0]] = struct{}{}
+		return
+	}
+	c.list[0], c.list = nil, c.list[1:]
+}
+
+func (c *chores) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.list)
+}
+
+// run does chores as they come, and saves trust every few seconds, until ctx ends.
+// What the database does not take within a second then is lost.
+func (c *chores) run(ctx context.Context) {
+	tick := time.NewTicker(trustEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-c.added:
+		case <-tick.C:
+			c.collect()
+		case <-ctx.Done():
+		}
+		c.catchUp(ctx)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	c.collect()
+	if err := c.write(last); err != nil {
+		c.log.Warn("the routing table was not told all that followed from traffic", "changes", c.len(), "challenges", len(c.unsaved), "error", err)
+	}
+}
+
+func (c *chores) collect() { maps.Copy(c.unsaved, c.trust()) }
+
+// catchUp writes all that waits, with as many attempts as it takes.
+func (c *chores) catchUp(ctx context.Context) {
+	for wait := time.Duration(0); ctx.Err() == nil; wait = min(max(2*wait, firstRetry), lastRetry) {
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
+		switch err := c.write(ctx); {
+		case err == nil && wait > 0:
+			c.log.Info("the routing table has what followed from traffic while the database was away")
+			return
+		case err == nil:
+			return
+		case wait == 0:
+			c.log.Warn("the database is away: what follows from traffic is written when it is back", "error", err)
+		}
+	}
+}
+
+// write does the chores in their order and saves the lengths of challenges. An error
+// means that the rest waits.
+func (c *chores) write(ctx context.Context) error {
+	for one, ok := c.begin(); ok; one, ok = c.begin() {
+		err := c.judge(ctx, one.do(ctx, c.store))
+		c.end(err == nil)
+		if err != nil {
+			return err
+		}
+	}
+	if len(c.unsaved) == 0 {
+		return nil
+	}
+	sizes := make([]table.Trust, 0, len(c.unsaved))
+	for row, size := range c.unsaved {
+		sizes = append(sizes, table.Trust{DevEUI: row.DevEUI, Created: row.Created, Size: size})
+	}
+	err := c.judge(ctx, c.store.SaveTrust(ctx, sizes))
+	if err == nil {
+		clear(c.unsaved)
+	}
+	return err
+}
+
+// judge returns the errors after which another attempt may succeed. A device that is
+// gone needs nothing, and what the database refuses it would refuse again.
+func (c *chores) judge(ctx context.Context, err error) error {
+	switch {
+	case err == nil || errors.Is(err, table.ErrDeviceNotFound):
+		return nil
+	case errors.Is(err, table.ErrUnavailable) || ctx.Err() != nil:
+		return err
+	}
+	c.log.Error("the routing table was not changed", "error", err)
+	return nil
+}
+
+// trust returns the lengths of challenges that changed since the last call.
+func (r *Router) trust() map[outbox.Candidate]int {
+	sizes := map[outbox.Candidate]int{}
+	for _, c := range r.all() {
+		maps.Copy(sizes, c.box.Trust())
+	}
+	return sizes
 }
 
 // solved notes which device sent an uplink.
@@ -57,46 +217,6 @@ func (r *Router) solved(eui lorawan.EUI, u *message.Uplink) {
 		return
 	}
 	if f, err := lorawan.Parse(u.PHY); err == nil && f.DevAddr == row.Target && f.Type != lorawan.JoinRequest && f.Type != lorawan.RejoinRequest {
-		r.later(promotion{eui, row.Target})
-	}
-}
-
-// doChores writes to the database what follows from traffic.
-func (r *Router) doChores(ctx context.Context) error {
-	tick := time.NewTicker(trustEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case c := <-r.chores:
-			if err := c.do(ctx, r.config.Table); err != nil && !errors.Is(err, table.ErrDeviceNotFound) && ctx.Err() == nil {
-				r.config.Log.Warn("the routing table was not changed", "error", err)
-			}
-		case <-tick.C:
-			r.saveTrust(ctx)
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			r.saveTrust(last)
-			return nil
-		}
-	}
-}
-
-// saveTrust stores the lengths of challenges that changed.
-func (r *Router) saveTrust(ctx context.Context) {
-	for _, c := range r.all() {
-		maps.Copy(c.unsaved, c.box.Trust())
-		if len(c.unsaved) == 0 {
-			continue
-		}
-		var sizes []table.Trust
-		for row, size := range c.unsaved {
-			sizes = append(sizes, table.Trust{DevEUI: row.DevEUI, Created: row.Created, Size: size})
-		}
-		if err := r.config.Table.SaveTrust(ctx, sizes); err != nil {
-			r.config.Log.Warn("trust was not saved", "devices", len(c.unsaved), "error", err)
-			continue
-		}
-		clear(c.unsaved)
+		r.chores.add(promotion{eui, row.Target})
 	}
 }

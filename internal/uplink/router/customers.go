@@ -28,8 +28,7 @@ const (
 
 // A customer is one whose messages pass through this instance.
 type customer struct {
-	box     *outbox.Outbox
-	unsaved map[outbox.Candidate]int // lengths of challenges; of the chores only
+	box *outbox.Outbox
 
 	mu      sync.Mutex
 	sockets int
@@ -43,8 +42,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{unsaved: map[outbox.Candidate]int{}}
-		c.box = outbox.New(r.outboxConfig())
+		c = &customer{box: outbox.New(r.outboxConfig())}
 		r.customers[name] = c
 	}
 	return c
@@ -65,7 +63,7 @@ func (r *Router) outboxConfig() outbox.Config {
 		MaxMessages: boxMost,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
-		Suspended:   func(c outbox.Candidate) { r.later(suspension(c)) },
+		Suspended:   func(c outbox.Candidate) { r.chores.add(suspension(c)) },
 	}
 }
 

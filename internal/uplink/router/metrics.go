@@ -50,6 +50,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.outboxes(s.boxStats())
 	to.streams(s.streams.Stats())
 	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
+	to.gauge("chores_waiting", "Changes of the routing table that follow from traffic and wait for the database.", s.chores.len())
 	s.downlinks.mu.Lock()
 	defer s.downlinks.mu.Unlock()
 	for code, n := range s.downlinks.counts {

@@ -66,7 +66,7 @@ type Router struct {
 	// working ends when nothing may be handed on any more, after the drain.
 	working context.Context
 	stop    context.CancelFunc
-	chores  chan chore
+	chores  *chores
 	// receivers read the streams of customers.
 	receivers sync.WaitGroup
 
@@ -76,8 +76,8 @@ type Router struct {
 
 // New prepares a router. It reads nothing before Serve.
 func New(ctx context.Context, c Config) (*Router, error) {
-	r := &Router{config: c, dedup: newDeduper(c.Dedup), downlinks: newDownlinks(), customers: map[string]*customer{},
-		chores: make(chan chore, choresMost)}
+	r := &Router{config: c, dedup: newDeduper(c.Dedup), downlinks: newDownlinks(), customers: map[string]*customer{}}
+	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
@@ -126,7 +126,7 @@ func (r *Router) Serve(ctx context.Context) error {
 		return r.intake.Run(reading, r.handle)
 	})
 	run("downlinks", func() error { return r.config.Redis.Results(r.working, r.heardBack) })
-	run("chores", func() error { return r.doChores(r.working) })
+	run("chores", func() error { r.chores.run(r.working); return nil })
 	if r.config.Dedup.Collect > 0 {
 		run("copies", func() error { return r.collect(r.working) })
 	}

@@ -1,0 +1,165 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/redisserver"
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/message"
+	"contend/internal/uplink/outbox"
+	"contend/internal/uplink/queue"
+	"contend/internal/uplink/table"
+	"contend/internal/uplink/table/tabletest"
+)
+
+// A fakeStore notes what is written. Until back it is away, and takes a while to fail.
+type fakeStore struct {
+	back     time.Time
+	attempts int
+	written  []string
+}
+
+func (s *fakeStore) write(format string, args ...any) error {
+	s.attempts++
+	if time.Now().Before(s.back) {
+		time.Sleep(10 * time.Millisecond)
+		return table.ErrUnavailable
+	}
+	s.written = append(s.written, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (s *fakeStore) Suspend(_ context.Context, eui lorawan.EUI, created int64) error {
+	return s.write("suspend %d of %d", eui, created)
+}
+
+func (s *fakeStore) Promote(_ context.Context, eui lorawan.EUI, addr lorawan.DevAddr) error {
+	return s.write("promote %d to %d", eui, addr)
+}
+
+func (s *fakeStore) SaveTrust(_ context.Context, sizes []table.Trust) error {
+	slices.SortFunc(sizes, func(a, b table.Trust) int { return int(a.DevEUI) - int(b.DevEUI) })
+	return s.write("trust %v", sizes)
+}
+
+// While the store is away for an hour, ten thousand devices are suspended and change
+// their addresses, each again and again. When it is back everything is written once,
+// in the order of its first arrival, and of the lengths of challenges the last.
+func TestChoresAreCaughtUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const devices = 10_000
+		began := time.Now()
+		s := &fakeStore{back: began.Add(time.Hour)}
+		trust := map[outbox.Candidate]int{}
+		c := newChores(s, func() map[outbox.Candidate]int { defer func() { trust = nil }(); return trust }, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.run(ctx)
+		}()
+		var want []string
+		for range 3 {
+			for i := range devices {
+				eui := lorawan.EUI(i)
+				c.add(promotion{eui, 7})
+				c.add(suspension{DevEUI: eui, Created: 3})
+			}
+			time.Sleep(time.Minute)
+		}
+		for i := range devices {
+			want = append(want, fmt.Sprintf("promote %d to 7", i), fmt.Sprintf("suspend %d of 3", i))
+		}
+		if n := c.len(); n != 2*devices || s.written != nil {
+			t.Errorf("%d wait and %d are written, want %d and 0", n, len(s.written), 2*devices)
+		}
+		trust = map[outbox.Candidate]int{{DevEUI: 1, Created: 3}: 8, {DevEUI: 2, Created: 3}: 16}
+		time.Sleep(time.Hour - time.Since(began))
+		// The first 7 take 0.1 + 0.2 + ... + 3.2 = 6.3 s, each further one 5 s, and 10 ms
+		// to fail: 7 + 3593.6/5.01 = 724.
+		if s.attempts < 723 || s.attempts > 725 {
+			t.Errorf("%d attempts in an hour, want 724", s.attempts)
+		}
+		time.Sleep(lastRetry + trustEvery + time.Second)
+		want = append(want, "trust [{0000000000000001 3 8} {0000000000000002 3 16}]")
+		if !slices.Equal(s.written, want) {
+			t.Errorf("%d changes written, want %d: %.200v", len(s.written), len(want), s.written)
+		}
+		c.add(promotion{1, 7}) // done before, so it is another
+		synctest.Wait()
+		if last := s.written[len(s.written)-1]; last != "promote 1 to 7" || c.len() != 0 {
+			t.Errorf("last written %q, %d wait", last, c.len())
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// A router that stops while the database is away does not wait for it.
+func TestChoresEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := &fakeStore{back: began.Add(time.Hour)}
+		c := newChores(s, func() map[outbox.Candidate]int { return nil }, slog.New(slog.DiscardHandler))
+		c.add(promotion{1, 7})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c.run(ctx)
+		if took := time.Since(began); took > time.Minute+time.Second || c.len() != 1 {
+			t.Errorf("it ended after %v with %d left", took, c.len())
+		}
+	})
+}
+
+// Two devices are suspended while PostgreSQL is away. When it is back, the row of one
+// says so; the other one's is made anew at once and gets its uplinks.
+func TestSuspendedWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	pg := tabletest.Start(t)
+	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { redis.Close() })
+	rows, err := table.Open(t.Context(), table.Config{URL: pg.Fresh(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rows.Close() })
+	s := startWith(t, redis, rows, nil)
+	t.Cleanup(s.stopRouter)
+	d, stays := s.insert(acme, 0), s.insert(acme, 1)
+	c := s.connect(acme, "upstream/")
+	if err := pg.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 51 { // one more than it may
+		s.send(frame(d, uint32(i)), frame(stays, uint32(i)))
+		for range 2 {
+			u := c.upstream()
+			c.answer(message.Answer{Transaction: u.Transaction, Reject: message.RejectOther})
+		}
+	}
+	s.until("both are suspended in memory", func() bool { return s.boxStats().Suspensions == 2 && s.chores.len() == 2 })
+	s.send(frame(d, 60))
+	s.until("a further uplink is dropped", func() bool { return s.boxStats().Outcomes[outbox.DroppedSuspended] == 1 })
+	if err := pg.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	s.remake(d)
+	s.send(frame(d, 61))
+	u := c.upstream()
+	c.solve(&u, d)
+	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
+	s.until("the other's row says that it is suspended", func() bool { r, _ := rows.ByDevEUI(stays.DevEUI); return r.Suspended })
+	s.until("nothing waits for the database", func() bool { return s.chores.len() == 0 })
+	if r, _ := rows.ByDevEUI(d.DevEUI); r.Suspended {
+		t.Error("the new row is suspended")
+	}
+}
