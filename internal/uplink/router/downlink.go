@@ -20,8 +20,11 @@ const (
 	// gatewayTime is how long gateways have, after a downlink's time, to tell what
 	// became of it: a convention of this project.
 	gatewayTime = 10 * time.Second
-	// pendingMost bounds the downlinks whose result is awaited.
-	pendingMost = 10_000
+	// pendingMost bounds the downlinks whose result is awaited. A customer may have as
+	// many of them as places are free: half of them alone, and a share of what is left
+	// beside others, so that no customer takes the last place (dynamic thresholds;
+	// Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+	pendingMost = 20_000
 	// gpsEpoch is when GPS time began; it does not count leap seconds, of which
 	// there were 18 by 2017, and none since (IERS Bulletin C).
 	gpsLeap = 18 * time.Second
@@ -41,19 +44,24 @@ type downlinks struct {
 	mu      sync.Mutex
 	last    uint64 // mailbox given last
 	pending map[uint64]*pendingDownlink
+	waiting map[string]int            // number of pending ones, by customer
 	heard   map[lorawan.EUI]time.Time // when each device's last acknowledged uplink came
 	counts  map[message.ResultCode]int64
+	// abandoned counts those whose connection was closed before their result.
+	abandoned int64
 }
 
 type pendingDownlink struct {
+	customer    string
 	transaction uint64
 	reply       replier
+	unwatch     func() bool // its connection
 	timer       *time.Timer
 }
 
 func newDownlinks() *downlinks {
 	return &downlinks{last: uint64(time.Now().UnixMicro()), pending: map[uint64]*pendingDownlink{},
-		heard: map[lorawan.EUI]time.Time{}, counts: map[message.ResultCode]int64{}}
+		waiting: map[string]int{}, heard: map[lorawan.EUI]time.Time{}, counts: map[message.ResultCode]int64{}}
 }
 
 // solved notes when a device was heard.
@@ -64,16 +72,19 @@ func (d *downlinks) solved(eui lorawan.EUI, u *message.Uplink) {
 }
 
 // accept gives a downlink its mailbox. The result follows within until and
-// gatewayTime.
-func (d *downlinks) accept(m *message.Downstream, reply replier) (mailbox uint64, ok bool) {
+// gatewayTime, unless ctx, that of the connection, ends before.
+func (d *downlinks) accept(ctx context.Context, customer string, m *message.Downstream, reply replier) (mailbox uint64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
-	if len(d.pending) >= pendingMost {
-		return d.last, false
+	mailbox = d.last
+	if d.waiting[customer] >= pendingMost-len(d.pending) {
+		return mailbox, false
 	}
-	d.pending[d.last] = &pendingDownlink{transaction: m.Transaction, reply: reply}
-	return d.last, true
+	d.waiting[customer]++
+	d.pending[mailbox] = &pendingDownlink{customer: customer, transaction: m.Transaction, reply: reply,
+		unwatch: context.AfterFunc(ctx, func() { d.abandon(mailbox) })}
+	return mailbox, true
 }
 
 // expect has a downlink without a result end with NoAck.
@@ -90,18 +101,40 @@ func (d *downlinks) expect(mailbox uint64, until time.Time) {
 // result ends a downlink, once; others are ignored.
 func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string) {
 	d.mu.Lock()
-	p := d.pending[mailbox]
-	delete(d.pending, mailbox)
+	p := d.remove(mailbox)
 	if p != nil {
 		d.counts[code]++
-		if p.timer != nil {
-			p.timer.Stop()
-		}
 	}
 	d.mu.Unlock()
 	if p != nil {
 		p.reply.Result(message.DownstreamResult{Transaction: p.transaction, Mailbox: mailbox, Code: code, Text: text})
 	}
+}
+
+// abandon ends a downlink whose result nobody can be told any more.
+func (d *downlinks) abandon(mailbox uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.remove(mailbox) != nil {
+		d.abandoned++
+	}
+}
+
+// remove takes a downlink from the pending ones, and returns nil if it is none.
+func (d *downlinks) remove(mailbox uint64) *pendingDownlink {
+	p := d.pending[mailbox]
+	if p == nil {
+		return nil
+	}
+	delete(d.pending, mailbox)
+	if d.waiting[p.customer]--; d.waiting[p.customer] == 0 {
+		delete(d.waiting, p.customer)
+	}
+	p.unwatch()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	return p
 }
 
 // A refusedDownlink is why nothing was sent.
@@ -120,11 +153,11 @@ func refuse(code message.ResultCode, format string, args ...any) error {
 // accepted, and later what became of it.
 func (r *Router) downlink(ctx context.Context, customer string, m *message.Downstream, reply replier) {
 	d := r.downlinks
-	mailbox, ok := d.accept(m, reply)
+	mailbox, ok := d.accept(ctx, customer, m, reply)
 	reply.Ack(message.DownstreamAck{Transaction: m.Transaction, Mailbox: mailbox})
 	if !ok {
 		reply.Result(message.DownstreamResult{Transaction: m.Transaction, Mailbox: mailbox, Code: message.GatewayError,
-			Text: fmt.Sprintf("%d downlinks wait for their gateways already", pendingMost)})
+			Text: "this customer's share of the downlinks that may wait for gateways is used up"})
 		return
 	}
 	until, err := r.permit(ctx, table.Customer(customer), m)

@@ -82,7 +82,7 @@ func TestNoGatewayAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, reply := newDownlinks(), new(said)
-		mailbox, ok := d.accept(&message.Downstream{Transaction: 7}, reply)
+		mailbox, ok := d.accept(t.Context(), "a", &message.Downstream{Transaction: 7}, reply)
 		d.expect(mailbox, time.Now().Add(time.Minute))
 		time.Sleep(time.Minute + gatewayTime - time.Second)
 		if !ok || len(reply.all()) > 0 {
@@ -96,17 +96,69 @@ func TestNoGatewayAnswers(t *testing.T) {
 	})
 }
 
-func TestDownlinksAreBounded(t *testing.T) {
+// One customer may have as many downlinks pending as places are free: alone half of
+// 20 000, then a second one half of what is left. What a closed connection waited
+// for makes room, and nobody is told of it.
+func TestDownlinksAreShared(t *testing.T) {
 	t.Parallel()
-	d := newDownlinks()
-	for range pendingMost {
-		if _, ok := d.accept(&message.Downstream{}, new(said)); !ok {
-			t.Fatal("refused too early")
+	synctest.Test(t, func(t *testing.T) {
+		d := newDownlinks()
+		reply := new(said)
+		fill := func(ctx context.Context, customer string) (n int) {
+			for {
+				mailbox, ok := d.accept(ctx, customer, &message.Downstream{}, reply)
+				if !ok {
+					return n
+				}
+				d.expect(mailbox, time.Now().Add(classC))
+				n++
+			}
 		}
+		connection, closes := context.WithCancel(t.Context())
+		for _, step := range []struct {
+			ctx      context.Context
+			customer string
+			want     int
+		}{
+			{connection, "greedy", 10_000}, // 20 000 - n > n up to there
+			{t.Context(), "second", 5_000}, // 10 000 - n > n
+			{t.Context(), "third", 2_500},  // 5 000 - n > n
+			{t.Context(), "greedy", 0},
+		} {
+			if n := fill(step.ctx, step.customer); n != step.want {
+				t.Errorf("%s has %d more, want %d", step.customer, n, step.want)
+			}
+		}
+		closes()
+		synctest.Wait()
+		if d.abandoned != 10_000 || len(d.pending) != 7_500 || len(reply.all()) > 0 {
+			t.Errorf("%d abandoned, %d pending, %d results", d.abandoned, len(d.pending), len(reply.all()))
+		}
+		if n := fill(t.Context(), "second"); n != 3_750 { // 12 500 - n > 5 000 + n
+			t.Errorf("%d more", n)
+		}
+		time.Sleep(classC + gatewayTime)
+		synctest.Wait()
+		if len(d.pending)+len(d.waiting) > 0 || len(reply.all()) != 7_500+3_750 {
+			t.Errorf("%d pending of %v, %d results", len(d.pending), d.waiting, len(reply.all()))
+		}
+	})
+}
+
+// Nothing of a connection that is closed waits any longer.
+func TestDownlinksOfAClosedConnection(t *testing.T) {
+	s := start(t, "", nil)
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "downstream/")
+	c.downlink(1, fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI)), `"Deadline": 1`)
+	if ack := c.reply(); ack.TransactionID != 1 || ack.ResultCode != "" {
+		t.Fatalf("%+v", ack)
 	}
-	if _, ok := d.accept(&message.Downstream{}, new(said)); ok {
-		t.Error("one too many is accepted")
-	}
+	c.Close()
+	s.until("it is gone", func() bool {
+		text := s.scrape()
+		return strings.Contains(text, "contend_router_downlinks_pending 0\n") && strings.Contains(text, "contend_router_downlinks_abandoned_total 1\n")
+	})
 }
 
 // Downlinks over real sockets: first the ack, then the result, as gateways, or

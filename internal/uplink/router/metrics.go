@@ -56,6 +56,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	for code, n := range s.downlinks.counts {
 		to.count("downlinks_total", "Downlinks that ended, by result.", n, "result", code.String())
 	}
+	to.count("downlinks_abandoned_total", "Downlinks whose connection was closed before their result.", s.downlinks.abandoned)
 	to.gauge("downlinks_pending", "Downlinks whose result is awaited.", len(s.downlinks.pending))
 }
 
