@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"strconv"
 
 	"contend/internal/uplink/lorawan"
@@ -40,7 +41,7 @@ func parseSelect(query string) (table.Filter, error) {
 func count(bad *problems, key, value string) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 {
-		bad.add([]any{"query", key}, typeValue, "%.40q is not a whole number from 0", value)
+		bad.add([]any{"query", key}, typeValue, "%.40q is not a whole number from 0 to %d", value, math.MaxInt)
 	}
 	return n
 }

@@ -133,11 +133,12 @@ func TestSelectInvalid(t *testing.T) {
 		query string
 		want  []string
 	}{
-		{"offset=-1", []string{`query.offset: "-1" is not a whole number from 0`}},
+		{"offset=-1", []string{`query.offset: "-1" is not a whole number from 0 to 9223372036854775807`}},
+		{"offset=9223372036854775808", []string{`query.offset: "9223372036854775808" is not a whole number from 0 to 9223372036854775807`}},
 		{"limit=ten&offset=1.5", []string{
-			`query.limit: "ten" is not a whole number from 0`, `query.offset: "1.5" is not a whole number from 0`}},
-		{"limit=", []string{`query.limit: "" is not a whole number from 0`}},
-		{"limit=9223372036854775808", []string{`query.limit: "9223372036854775808" is not a whole number from 0`}},
+			`query.limit: "ten" is not a whole number from 0 to 9223372036854775807`, `query.offset: "1.5" is not a whole number from 0 to 9223372036854775807`}},
+		{"limit=", []string{`query.limit: "" is not a whole number from 0 to 9223372036854775807`}},
+		{"limit=9223372036854775808", []string{`query.limit: "9223372036854775808" is not a whole number from 0 to 9223372036854775807`}},
 		{"DevEUIs=0000000000000001&DevEUIs=1", []string{`query.DevEUIs.1: "1" is not 16 hexadecimal digits`}},
 		{"DevEUIs", []string{`query.DevEUIs.0: "" is not 16 hexadecimal digits`}},
 		{"DevEUIs=%zz", []string{`query.DevEUIs.0: "%zz" is not 16 hexadecimal digits`}},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -189,6 +190,20 @@ func TestDescriptionHasAllCodes(t *testing.T) {
 		codeGroupExists, codeNoGroup, codeGroupContains}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The numbers of a select go as far as the service reads them.
+func TestDescriptionHasMaximum(t *testing.T) {
+	d := readDescription(t)
+	maxima := map[string]any{}
+	for _, p := range d.at(map[string]any(d), "paths", "/devices/select", "get", "parameters").([]any) {
+		maxima[d.at(p, "name").(string)] = d.at(p, "schema", "maximum")
+	}
+	for _, name := range []string{"offset", "limit"} {
+		if maxima[name] != uint64(math.MaxInt) {
+			t.Errorf("%s: %v", name, maxima[name])
+		}
 	}
 }
 
