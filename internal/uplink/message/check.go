@@ -10,20 +10,20 @@ const (
 	maxTMMS  = 8  // moments, of class B
 )
 
-// checked returns d if it keeps the rules that the types of its fields do not tell.
-func (d *Downstream) checked() (*Downstream, error) {
+// CheckWindow returns why a downlink that was read can have no window, nil if it can.
+func (d *Downstream) CheckWindow() error {
 	w := &d.Window
 	switch {
+	case w.Delay > maxDelay:
+		return fmt.Errorf("Delay is %d; allowed: 1 to %d", w.Delay, maxDelay)
 	case len(w.TMMS) > maxTMMS:
-		return nil, fmt.Errorf("message: TMMS has %d moments; allowed: 1 to %d", len(w.TMMS), maxTMMS)
+		return fmt.Errorf("TMMS has %d moments; allowed: 1 to %d", len(w.TMMS), maxTMMS)
 	case w.Delay == 0 && w.Deadline == 0 && len(w.TMMS) == 0:
-		return nil, fmt.Errorf("message: TMMS has no moments; allowed: 1 to %d", maxTMMS)
+		return fmt.Errorf("no moment is given; allowed: Delay from 1, TMMS with 1 to %d moments, Deadline from 1", maxTMMS)
 	case d.Multicast && w.Delay != 0:
-		return nil, errors.New("message: Delay is set, but a multicast follows no uplink; allowed: TMMS, Deadline")
-	case d.Multicast && d.Target != nil:
-		return nil, errors.New("message: TargetDevAddr is set, but only a DevEUI can have one")
+		return errors.New("Delay is set, but a multicast follows no uplink; allowed: TMMS, Deadline")
 	}
-	return d, nil
+	return nil
 }
 
 // known reports whether a position can be told.

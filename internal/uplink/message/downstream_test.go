@@ -50,14 +50,10 @@ func TestParseDownstreamExample(t *testing.T) {
 
 func TestParseDownstreamMistakes(t *testing.T) {
 	for _, tt := range []struct{ from, to, want string }{
-		{`"Delay": 1`, `"Delay": 0`, "Delay is 0; allowed: 1 to 15"},
-		{`"Delay": 1`, `"Delay": 16`, "Delay is 16; allowed: 1 to 15"},
 		{`"Delay": 1`, `"Delay": 1, "Deadline": 1`, "2 of Delay, TMMS, Deadline"},
 		{`"Delay": 1`, `"Delay": null`, "0 of Delay, TMMS, Deadline"},
-		{`"Delay": 1`, `"TMMS": []`, "no moments"},
-		{`"Delay": 1`, `"TMMS": [1,2,3,4,5,6,7,8,9]`, "9 moments; allowed: 1 to 8"},
-		{`"Delay": 1`, `"Deadline": 0`, "Deadline is 0; allowed: 1 to "},
-		{`"DevEUI": 11249791761593666359`, `"Addr": 1`, "multicast follows no uplink"},
+		{`"Delay": 1`, `"Delay": 4294967296`, "Delay is 4294967296; allowed: 0 to 4294967295"},
+		{`"Delay": 1`, `"Delay": -1`, "Delay: expected an integer"},
 		{`"DevEUI": 11249791761593666359`, `"Addr": 4294967296`, "Addr is 4294967296; allowed: 0 to 4294967295"},
 		{`"DevEUI"`, `"Addr": 1, "DevEUI"`, "2 of DevEUI, Addr"},
 		{`"DevEUI"`, `"Dev"`, "0 of DevEUI, Addr"},
@@ -73,6 +69,30 @@ func TestParseDownstreamMistakes(t *testing.T) {
 	multicast := strings.NewReplacer(`"DevEUI": 11249791761593666359`, `"Addr":1,"TargetDevAddr":2`, `"Delay"`, `"Deadline"`).Replace(downstreamJSON)
 	if d, err := ParseDownstream([]byte(multicast)); err == nil || !strings.Contains(err.Error(), "only a DevEUI can have one") {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// What was read may still have no window.
+func TestCheckWindow(t *testing.T) {
+	const device = `"DevEUI": 11249791761593666359`
+	for _, tt := range []struct{ to, timing, want string }{
+		{device, `"Delay": 1`, ""},
+		{device, `"Delay": 15`, ""},
+		{device, `"Delay": 0`, "no moment is given"},
+		{device, `"Delay": 16`, "Delay is 16; allowed: 1 to 15"},
+		{device, `"TMMS": []`, "no moment is given"},
+		{device, `"TMMS": [1,2,3,4,5,6,7,8]`, ""},
+		{device, `"TMMS": [1,2,3,4,5,6,7,8,9]`, "TMMS has 9 moments; allowed: 1 to 8"},
+		{device, `"Deadline": 0`, "no moment is given"},
+		{`"Addr": 1`, `"Delay": 1`, "multicast follows no uplink"},
+		{`"Addr": 1`, `"Deadline": 1`, ""},
+	} {
+		d, err := ParseDownstream([]byte(strings.NewReplacer(device, tt.to, `"Delay": 1`, tt.timing).Replace(downstreamJSON)))
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.to, tt.timing, err)
+		} else if err := d.CheckWindow(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %s: %v, want %q", tt.to, tt.timing, err, tt.want)
+		}
 	}
 }
 

@@ -154,8 +154,8 @@ func TestParseAnswerForms(t *testing.T) {
 func TestParseAnswerMistakes(t *testing.T) {
 	deep := `{"x":` + strings.Repeat("[", 1<<20)
 	for text, want := range map[string]string{
-		``:     "expected '{'",
-		`null`: "expected '{'",
+		``:     "message: at byte 0: expected '{'",
+		`null`: "message: at byte 0: expected '{'",
 		`{"ProtocolVersion":1,"TransactionID":0,"DevEUI":4,"MIC":5}`:                    "TransactionID is 0; allowed: 1 to",
 		`{"ProtocolVersion":0,"TransactionID":1,"DevEUI":4,"MIC":5}`:                    "ProtocolVersion is 0; allowed: 1 to",
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":18446744073709551616,"MIC":5}`: "DevEUI is too large; allowed: 0 to 18446744073709551615",
@@ -166,7 +166,7 @@ func TestParseAnswerMistakes(t *testing.T) {
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":"4","MIC":5}`:                  "DevEUI: expected an integer",
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5,"MIC":5}`:            "MIC comes twice",
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4}`:                            "MIC is missing",
-		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5,}`:                   "expected a string",
+		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5,}`:                   "byte 58: expected a string",
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5`:                     "expected a comma or '}'",
 		`{"ProtocolVersion":1,"TransactionID":1,"DevEUI":4,"MIC":5}x`:                   "text after",
 		`{"ProtocolVersion":1,"TransactionID":1,"ResultCode":"Success"}`:                `is "Success"; allowed: MICFailed, Other`,

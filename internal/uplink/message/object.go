@@ -19,8 +19,8 @@ func (s *scanner) object(names []string) object {
 // next goes to the next member, whose name is then in name.
 func (o *object) next() bool {
 	for o.more('}') {
+		o.name = ""
 		if !o.known() {
-			o.name = ""
 			o.skip(maxDepth)
 			continue
 		}

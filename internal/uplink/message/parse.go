@@ -196,7 +196,8 @@ func (s *scanner) reject() Reject {
 	}
 }
 
-// ParseDownstream reads a Downstream or a MulticastDownstream.
+// ParseDownstream reads a Downstream or a MulticastDownstream. Whether its window is
+// one is for CheckWindow to say.
 func ParseDownstream(data []byte) (*Downstream, error) {
 	s := scanner{data: data}
 	d := new(Downstream)
@@ -221,10 +222,13 @@ func ParseDownstream(data []byte) (*Downstream, error) {
 	}
 	o.require(4)
 	o.one("DevEUI", "Addr")
+	if d.Multicast && d.Target != nil {
+		s.fail("TargetDevAddr is set, but only a DevEUI can have one")
+	}
 	if err := s.end(); err != nil {
 		return nil, err
 	}
-	return d.checked()
+	return d, nil
 }
 
 func (s *scanner) window(w *Window) {
@@ -234,11 +238,11 @@ func (s *scanner) window(w *Window) {
 		case "Radio":
 			s.radio(&w.Radio, false)
 		case "Delay":
-			w.Delay = uint32(s.positive(maxDelay))
+			w.Delay = s.uint32()
 		case "TMMS":
 			w.TMMS = appendUints(s, w.TMMS)
 		case "Deadline":
-			w.Deadline = s.positive(math.MaxUint64)
+			w.Deadline = s.uint(math.MaxUint64)
 		}
 	}
 	o.require(1)

@@ -261,15 +261,9 @@ func referenceDownstream(data []byte) (*Downstream, error) {
 		w.require("Radio")
 		d.Window.Radio = w.radio(false)
 		w.one("Delay", "TMMS", "Deadline")
-		if get(w, "Delay", &d.Window.Delay) {
-			w.want(d.Window.Delay >= 1 && d.Window.Delay <= 15 && !d.Multicast)
-		}
-		if d.Window.TMMS = list[uint64](w, "TMMS"); d.Window.TMMS != nil {
-			w.want(len(d.Window.TMMS) >= 1 && len(d.Window.TMMS) <= 8)
-		}
-		if get(w, "Deadline", &d.Window.Deadline) {
-			w.want(d.Window.Deadline > 0)
-		}
+		get(w, "Delay", &d.Window.Delay)
+		d.Window.TMMS = list[uint64](w, "TMMS")
+		get(w, "Deadline", &d.Window.Deadline)
 		r.err = errors.Join(r.err, w.err)
 	}
 	return &d, r.err

@@ -17,7 +17,7 @@ type scanner struct {
 	data  []byte
 	pos   int
 	err   error
-	name  string // the member that is being read
+	name  string // the known member that is being read
 	first bool   // nothing was read of the innermost array or object yet
 }
 
@@ -26,6 +26,14 @@ func (s *scanner) fail(format string, args ...any) {
 		s.err = fmt.Errorf("message: at byte %d: %s", min(s.pos, len(s.data)), fmt.Sprintf(format, args...))
 	}
 	s.pos = len(s.data)
+}
+
+// wrong fails with what is wrong with the member that is being read, if one is.
+func (s *scanner) wrong(format string, args ...any) {
+	if s.name != "" {
+		format = s.name + ": " + format
+	}
+	s.fail(format, args...)
 }
 
 // peek skips white space and returns the byte behind it, 0 at the end.
@@ -50,7 +58,7 @@ func (s *scanner) space() byte {
 // open reads the bracket that begins an array or an object.
 func (s *scanner) open(bracket byte) {
 	if s.peek() != bracket {
-		s.fail("%s: expected %q", s.name, bracket)
+		s.wrong("expected %q", bracket)
 		return
 	}
 	s.pos++
@@ -72,7 +80,7 @@ func (s *scanner) more(bracket byte) bool {
 	case first:
 		return true
 	case c != ',':
-		s.fail("%s: expected a comma or %q", s.name, bracket)
+		s.wrong("expected a comma or %q", bracket)
 		return false
 	}
 	s.pos++
@@ -101,7 +109,7 @@ func (s *scanner) bool() bool {
 		return true
 	}
 	if !s.literal("false") {
-		s.fail("%s: expected true or false", s.name)
+		s.wrong("expected true or false")
 	}
 	return false
 }
@@ -125,10 +133,10 @@ func (s *scanner) integer(least, most uint64) uint64 {
 	}
 	switch digits := i - s.pos; {
 	case digits == 0:
-		s.fail("%s: expected an integer from %d to %d", s.name, least, most)
+		s.wrong("expected an integer from %d to %d", least, most)
 		return 0
 	case digits > 1 && s.data[s.pos] == '0':
-		s.fail("%s: an integer with a leading zero", s.name)
+		s.wrong("an integer with a leading zero")
 		return 0
 	case n < least || n > most:
 		s.fail("%s is %d; allowed: %d to %d", s.name, n, least, most)
@@ -181,7 +189,7 @@ func (s *scanner) float(bits int) float64 {
 	}
 	f, err := strconv.ParseFloat(string(s.data[start:s.pos]), bits)
 	if err != nil {
-		s.fail("%s: a number beyond %d bits", s.name, bits)
+		s.wrong("a number beyond %d bits", bits)
 	}
 	return f
 }
@@ -216,7 +224,7 @@ func (s *scanner) digits() {
 		s.pos++
 	}
 	if s.pos == start {
-		s.fail("%s: expected a number", s.name)
+		s.wrong("expected a number")
 	}
 }
 
@@ -224,7 +232,7 @@ func (s *scanner) digits() {
 // holds an escape.
 func (s *scanner) text() []byte {
 	if s.peek() != '"' {
-		s.fail("%s: expected a string", s.name)
+		s.wrong("expected a string")
 		return nil
 	}
 	var escaped, wide bool
@@ -233,7 +241,7 @@ func (s *scanner) text() []byte {
 		case c == '"':
 			quoted := s.data[s.pos : i+1]
 			if wide && !utf8.Valid(quoted) {
-				s.fail("%s: a string that is not UTF-8", s.name)
+				s.wrong("a string that is not UTF-8")
 				return nil
 			}
 			if escaped {
@@ -245,13 +253,13 @@ func (s *scanner) text() []byte {
 			escaped = true
 			i++
 		case c < ' ':
-			s.fail("%s: a control character in a string", s.name)
+			s.wrong("a control character in a string")
 			return nil
 		case c >= utf8.RuneSelf:
 			wide = true
 		}
 	}
-	s.fail("%s: a string without an end", s.name)
+	s.wrong("a string without an end")
 	return nil
 }
 
@@ -259,7 +267,7 @@ func (s *scanner) text() []byte {
 func (s *scanner) unescape(quoted []byte) []byte {
 	var text string
 	if err := json.Unmarshal(quoted, &text); err != nil {
-		s.fail("%s: %v", s.name, err)
+		s.wrong("%v", err)
 		return nil
 	}
 	s.pos += len(quoted)

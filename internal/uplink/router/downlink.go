@@ -179,6 +179,9 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 // that it offers.
 func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downstream) (time.Time, error) {
 	var last time.Time
+	if err := m.CheckWindow(); err != nil {
+		return last, refuse(message.WindowNotFound, "%v", err)
+	}
 	if m.Multicast {
 		if len(r.config.Table.Groups(c, []lorawan.DevAddr{m.Group})) == 0 {
 			return last, refuse(message.GatewayNotFound, "no multicast group %v", m.Group)

@@ -189,6 +189,8 @@ func TestDownlinks(t *testing.T) {
 			{`"Addr": 1`, `"Deadline": 1`, message.GatewayNotFound, "no multicast group 00000001", false},
 			{`"DevEUI": 99`, `"Deadline": 1`, message.GatewayNotFound, "no subscription", false},
 			{device, `"Delay": 1`, message.WindowNotFound, "no uplink", false},
+			{device, `"TMMS": [1, 2, 3, 4, 5, 6, 7, 8, 9]`, message.WindowNotFound, "TMMS has 9 moments; allowed: 1 to 8", false},
+			{device, `"Deadline": 1`, message.Success, "the connection is still there", true},
 		} {
 			c.downlink(i+1, step.to, step.timing)
 			ack := c.reply()
