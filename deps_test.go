@@ -38,7 +38,7 @@ var layers = map[string][]string{
 	"abtest":                             {"finding", "stat"},
 	"guard":                              {},
 	"guard/guardtest":                    {"guard"},
-	"pipeline":                           {},
+	"pipeline":                           {"setting"},
 	"errkind":                            {},
 	"pace":                               {},
 	"load":                               {"errkind", "finding", "hist", "internal/cpu", "pace", "stat", "setting"},

@@ -1,8 +1,9 @@
 package pipeline
 
 import (
-	"fmt"
 	"strings"
+
+	"contend/setting"
 )
 
 // An Order is what a design promises about the order of items.
@@ -46,7 +47,7 @@ func Designs() []Design {
 	return designs
 }
 
-// Lookup finds a design by name, in any case. The error lists what is allowed.
+// Lookup finds a design by name, in any case. The error is a *setting.Mistake.
 func Lookup(name string) (Design, error) {
 	var names []string
 	for _, d := range Designs() {
@@ -55,7 +56,9 @@ func Lookup(name string) (Design, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return Design{}, fmt.Errorf("pipeline: design is %q; allowed: %s", name, strings.Join(names, ", "))
+	m := setting.NotAllowed(name, strings.Join(names, ", "))
+	m.Setting.Name, m.Meant = "design", setting.Nearest(name, names)
+	return Design{}, m
 }
 
 func (d Design) is(name string) bool { return strings.EqualFold(d.Name, name) }

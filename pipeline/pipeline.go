@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"contend/setting"
 )
 
 // DefaultBatch is the batch size used for Config.Batch zero, in items.
@@ -26,14 +28,15 @@ type Config struct {
 	// Every design but chan needs at least 1. It is rounded up to a multiple of
 	// Producers by spsc and mpsc, of Batch by chan-batch (where a batch that was
 	// flushed early takes the place of a full one), and to a power of two by mpmc.
-	Buffer int
+	Buffer int `flag:"buffer"`
 	// Batch is the largest number of items published together, up to 2^30. Zero
 	// means DefaultBatch. Rings limit it to Buffer / Producers; designs that do
 	// not batch take it as 1.
-	Batch int
+	Batch int `flag:"batch"`
 	// Producers and Consumers are the numbers of handles, up to 256. Zero means
 	// 1.
-	Producers, Consumers int
+	Producers int `flag:"producers"`
+	Consumers int `flag:"consumers"`
 }
 
 // A Pipeline hands items of type T from its producers to its consumers.
@@ -49,7 +52,7 @@ type Pipeline[T any] struct {
 }
 
 // New makes a pipeline of the named design; the name is matched in any case. The
-// error names every field that is wrong and what is allowed. A pipeline starts no
+// error joins a *setting.Mistake for each field that is wrong. A pipeline starts no
 // goroutine and needs no clean-up beyond closing its producers.
 func New[T any](design string, c Config) (*Pipeline[T], error) {
 	for _, row := range table[T]() {
@@ -68,26 +71,26 @@ func New[T any](design string, c Config) (*Pipeline[T], error) {
 	return nil, err
 }
 
-// Check returns an error that names every field of c that the design cannot be
-// built with, and what is allowed.
+// Check returns an error that joins a *setting.Mistake for each field of c that the
+// design cannot be built with.
 func (d Design) Check(c Config) error {
 	c = c.withDefaults()
-	return errors.Join(
-		d.checkField("buffer", c.Buffer, d.MinBuffer, maxBuffer),
-		d.checkField("batch", c.Batch, 1, maxBuffer),
-		d.checkField("producers", c.Producers, 1, d.MaxProducers),
-		d.checkField("consumers", c.Consumers, 1, d.MaxConsumers),
-	)
-}
-
-func (d Design) checkField(field string, value, least, most int) error {
-	switch {
-	case value >= least && value <= most:
-		return nil
-	case least == most:
-		return fmt.Errorf("pipeline: %s is %d; allowed with %s: %d", field, value, d.Name, least)
+	var errs []error
+	check := func(field *int, least, most int) {
+		if *field >= least && *field <= most {
+			return
+		}
+		allowed := fmt.Sprintf("%d to %d with %s", least, most, d.Name)
+		if least == most {
+			allowed = fmt.Sprintf("%d with %s", least, d.Name)
+		}
+		errs = append(errs, setting.At(&c, field).OutOf(*field, allowed))
 	}
-	return fmt.Errorf("pipeline: %s is %d; allowed with %s: %d to %d", field, value, d.Name, least, most)
+	check(&c.Buffer, d.MinBuffer, maxBuffer)
+	check(&c.Batch, 1, maxBuffer)
+	check(&c.Producers, 1, d.MaxProducers)
+	check(&c.Consumers, 1, d.MaxConsumers)
+	return errors.Join(errs...)
 }
 
 func (c Config) withDefaults() Config {

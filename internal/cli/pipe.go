@@ -133,7 +133,7 @@ func (l *ladder) addLadder() error {
 		_, err := pipe.Parse(s.url)
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return setting.FlagErrors(errors.Join(errs...))
 }
 
 // addSteps adds the settings that the design takes.

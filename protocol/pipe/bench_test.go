@@ -3,6 +3,8 @@ package pipe
 import (
 	"slices"
 	"testing"
+
+	"contend/pipeline"
 	"time"
 )
 
@@ -10,15 +12,16 @@ import (
 // published third rung, and reports the median ratio of the pairs, with making and
 // checking of the items included on both sides.
 func BenchmarkRungs(b *testing.B) {
+	buffered, many := pipeline.Config{Buffer: defaultBuffer}, pipeline.Config{Producers: 4, Consumers: 4}
 	configs := []Config{
 		{Rung: "chan", Print: true, Discard: process("discards")},
 		{Rung: "chan"},
-		{Rung: "chan", Buffer: defaultBuffer},
+		{Rung: "chan", Config: buffered},
 		{Rung: "chan-batch"}, {Rung: "spsc"}, {Rung: "mpsc"}, {Rung: "mpmc"},
-		{Rung: "chan", Buffer: defaultBuffer, Producers: 4, Consumers: 4},
-		{Rung: "chan-batch", Producers: 4, Consumers: 4},
-		{Rung: "mpsc", Producers: 4},
-		{Rung: "mpmc", Producers: 4, Consumers: 4},
+		{Rung: "chan", Config: pipeline.Config{Buffer: defaultBuffer, Producers: 4, Consumers: 4}},
+		{Rung: "chan-batch", Config: many},
+		{Rung: "mpsc", Config: pipeline.Config{Producers: 4}},
+		{Rung: "mpmc", Config: many},
 	}
 	for _, c := range configs {
 		name := c.Rung
@@ -38,7 +41,7 @@ func BenchmarkRungs(b *testing.B) {
 func pairWithThirdRung(b *testing.B, c Config) {
 	candidate := newVU(b, c)
 	defer candidate.Close()
-	third := newVU(b, Config{Rung: "chan", Buffer: defaultBuffer})
+	third := newVU(b, Config{Rung: "chan", Config: pipeline.Config{Buffer: defaultBuffer}})
 	var ratios, perItem, iteration []float64
 	for b.Loop() {
 		y, _ := timeIteration(b, third)

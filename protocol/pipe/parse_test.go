@@ -15,7 +15,8 @@ func TestParse(t *testing.T) {
 		{"pipe:spsc", Config{Rung: "spsc"}},
 		{"PIPE:Chan?", Config{Rung: "Chan"}},
 		{"pipe:chan?buffer=10000&producers=1&consumers=2&items=100000&batch=64&print=true",
-			Config{Rung: "chan", Buffer: 10_000, Producers: 1, Consumers: 2, Items: 100_000, Batch: 64, Print: true}},
+			Config{Rung: "chan", Items: 100_000, Print: true,
+				Config: pipeline.Config{Buffer: 10_000, Batch: 64, Producers: 1, Consumers: 2}}},
 	}
 	for _, tt := range tests {
 		got, err := Parse(tt.text)
@@ -38,7 +39,7 @@ invalid URL escape "%zz"`},
 		{"pipe:spsc?buffer=many&buffer=1&consumers=2&items=-1&print=perhaps", `buffer is given 2 times
 items is -1; allowed: 0 to 1099511627775
 print is "perhaps"; allowed: true, false
-pipeline: consumers is 2; allowed with spsc: 1`},
+consumers is 2; allowed: 1 with spsc`},
 		{"pipe:chan?batch=1e3", `batch is "1e3"; allowed: a whole number`},
 	}
 	for _, tt := range tests {
@@ -60,7 +61,7 @@ func TestMostItems(t *testing.T) {
 }
 
 func TestPrintNeedsAProcess(t *testing.T) {
-	const want = "pipe: print needs the command of a process that discards what is printed"
+	const want = "print needs the command of a process that discards what is printed"
 	c, err := Parse("pipe:chan?print=true")
 	if err != nil {
 		t.Fatal(err)

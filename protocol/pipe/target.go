@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"contend/load"
 	"contend/pipeline"
@@ -27,15 +26,9 @@ const defaultBuffer = 10_000
 type Config struct {
 	// Rung is the name of a pipeline.Design, in any case.
 	Rung string
-	// Buffer is in items. Zero means none for chan, and 10 000 for the
-	// designs that need one.
-	Buffer int `flag:"buffer"`
-	// Batch is the largest number of items that a batching design publishes
-	// together; zero means pipeline.DefaultBatch.
-	Batch int `flag:"batch"`
-	// Producers and Consumers are numbers of goroutines; zero means 1.
-	Producers int `flag:"producers"`
-	Consumers int `flag:"consumers"`
+	// Config is the pipeline's, but that a Buffer of zero means 10 000 items with the
+	// designs that need one. Each producer and consumer is a goroutine.
+	pipeline.Config
 	// Items is how many items one iteration moves. Zero means as many as take
 	// about 20 to 100 ms: 10 000 when printing, 400 000 through a channel without
 	// a buffer, else 1 000 000 for each 32 of the batch size, at most 16 000 000.
@@ -49,11 +42,11 @@ type Config struct {
 	Discard []string
 }
 
-// Validate returns an error that names every field that is wrong and what is
-// allowed.
+// Validate returns an error that joins a *setting.Mistake for each field that is
+// wrong.
 func (c Config) Validate() error {
 	if c.Print && len(c.Discard) == 0 {
-		return errors.Join(c.validate(), errors.New("pipe: print needs the command of a process that discards what is printed"))
+		return errors.Join(c.validate(), setting.At(&c, &c.Print).Wrong("needs the command of a process that discards what is printed"))
 	}
 	return c.validate()
 }
@@ -65,22 +58,17 @@ func (c Config) validate() error { return errors.Join(c.possible(), setting.Chec
 func (c Config) possible() error {
 	design, err := pipeline.Lookup(c.Rung)
 	if err != nil {
-		var names []string
-		for _, d := range pipeline.Designs() {
-			names = append(names, d.Name)
-		}
-		m := setting.NotAllowed(c.Rung, strings.Join(names, ", "))
-		m.Setting.Name, m.Meant = "design", setting.Nearest(c.Rung, names)
-		return m
+		return err
 	}
-	return design.Check(c.pipeline(design))
+	return design.Check(c.built(design))
 }
 
-func (c Config) pipeline(design pipeline.Design) pipeline.Config {
+// built is the pipeline's configuration with the default of this package.
+func (c Config) built(design pipeline.Design) pipeline.Config {
 	if c.Buffer == 0 && design.MinBuffer > 0 {
 		c.Buffer = defaultBuffer
 	}
-	return pipeline.Config{Buffer: c.Buffer, Batch: c.Batch, Producers: c.Producers, Consumers: c.Consumers}
+	return c.Config
 }
 
 // items returns how many items one iteration moves through a pipeline as built.
@@ -124,7 +112,7 @@ func (t *Target) Local() {}
 // NewVU makes a VU with its own pipeline and, when printing, its own process,
 // which Close ends.
 func (t *Target) NewVU(context.Context, int) (load.VU, error) {
-	c := t.config.pipeline(t.design)
+	c := t.config.built(t.design)
 	p, err := pipeline.New[uint64](t.design.Name, c)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func newVU(t testing.TB, c Config) *vu {
 func TestEveryRungMovesAllItems(t *testing.T) {
 	for _, d := range pipeline.Designs() {
 		for _, n := range []int{1, 3} {
-			c := Config{Rung: d.Name, Producers: min(n, d.MaxProducers), Consumers: min(n, d.MaxConsumers), Items: 10_001}
+			c := Config{Rung: d.Name, Items: 10_001,
+				Config: pipeline.Config{Producers: min(n, d.MaxProducers), Consumers: min(n, d.MaxConsumers)}}
 			v := newVU(t, c)
 			for range 3 {
 				outcome, err := v.Do(t.Context())
@@ -144,7 +145,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestVUsAreIndependent(t *testing.T) {
-	target, err := New(Config{Rung: "mpmc", Producers: 2, Consumers: 2, Items: 5000})
+	target, err := New(Config{Rung: "mpmc", Items: 5000, Config: pipeline.Config{Producers: 2, Consumers: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +166,12 @@ func TestDefaultItems(t *testing.T) {
 	}{
 		{Config{Rung: "chan"}, 400_000},
 		{Config{Rung: "chan", Print: true, Discard: process("discards")}, 10_000},
-		{Config{Rung: "chan", Buffer: 10_000}, 1_000_000},
+		{Config{Rung: "chan", Config: pipeline.Config{Buffer: 10_000}}, 1_000_000},
 		{Config{Rung: "mpmc"}, 1_000_000},
 		{Config{Rung: "spsc"}, 16_000_000},
-		{Config{Rung: "spsc", Batch: 128}, 4_000_000}, // 128 / 32
-		{Config{Rung: "chan-batch", Batch: 1}, 1_000_000},
-		{Config{Rung: "spsc", Buffer: 64}, 2_000_000}, // the batch is limited to 64
+		{Config{Rung: "spsc", Config: pipeline.Config{Batch: 128}}, 4_000_000}, // 128 / 32
+		{Config{Rung: "chan-batch", Config: pipeline.Config{Batch: 1}}, 1_000_000},
+		{Config{Rung: "spsc", Config: pipeline.Config{Buffer: 64}}, 2_000_000}, // the batch is limited to 64
 		{Config{Rung: "spsc", Items: 5}, 5},
 	}
 	for _, tt := range tests {
@@ -185,7 +186,7 @@ func TestDefaultItems(t *testing.T) {
 }
 
 func TestShares(t *testing.T) {
-	v := newVU(t, Config{Rung: "mpsc", Producers: 4, Items: 10})
+	v := newVU(t, Config{Rung: "mpsc", Items: 10, Config: pipeline.Config{Producers: 4}})
 	if want := []uint64{3, 3, 2, 2}; !reflect.DeepEqual(v.shares, want) {
 		t.Errorf("%v, want %v", v.shares, want)
 	}
