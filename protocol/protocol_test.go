@@ -117,8 +117,12 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		`6:1 wieght: is not known`,
 		`5:2 checks[1]: is "bdy exists", position 1: subject is "bdy"; allowed:`,
 	}
+	plain := Target{"url": at(1, "http://h/"), "insecure": at(2, "true")}
+	_, opened := Opener{}.Open(t.Context(), plain)
+	want = append(want, `2:1 insecure: needs a URL of https`, `4:2 header[1]: key is "grpc-x", whose prefix grpc- is reserved`)
+	call := Target{"url": at(3, "grpc://h:1/a.B/c"), "header": at(4, "a: b", "grpc-x: c")}
 	var got []string
-	for _, m := range setting.Mistakes(target.Validate()) {
+	for _, m := range setting.Mistakes(errors.Join(target.Validate(), opened, call.Validate())) {
 		got = append(got, fmt.Sprintf("%d:%d %s: %s", m.At.Line, m.At.Column, m.Path(), m.Text()))
 	}
 	for i := range max(len(got), len(want)) {

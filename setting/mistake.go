@@ -81,6 +81,20 @@ func NotAllowed(text, allowed string) *Mistake {
 	return &Mistake{Index: -1, Problem: fmt.Sprintf("is %q", text), Allowed: allowed}
 }
 
+// About says of the mistakes in an error that they are about the setting, unless
+// they name another.
+func (s Setting) About(err error) error {
+	var errs []error
+	for _, m := range Mistakes(err) {
+		if m.Setting.Name == "" {
+			about := *m
+			about.Setting, m = s, &about
+		}
+		errs = append(errs, m)
+	}
+	return errors.Join(errs...)
+}
+
 // OutOf is the mistake that the value is not allowed.
 func (s Setting) OutOf(value any, allowed string) *Mistake {
 	m := s.Wrong("is %s", s.shown(s.Text(value)))

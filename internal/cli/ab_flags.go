@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -281,21 +282,16 @@ func (f *abFlags) place(job *abJob, u *url.URL) {
 	}
 }
 
-// abWords puts ab's flags in place of the fields' names.
+// abNames are the flags of ab for the settings of a request.
+var abNames = map[string]string{"target": "URL", "method": "-m", "header": "-H", "LocalAddress": "-B", "SocketBuffer": "-b", "Proxy": "-X",
+	"cert_file": "-E"}
+
+// abWords calls settings by the flags of ab.
 func abWords(err error) error {
-	if err == nil {
-		return nil
-	}
 	var errs []error
 	for _, m := range setting.Mistakes(err) {
-		switch m.Setting.Name {
-		case "method":
-			m.Setting.Name = "-m"
-		case "header":
-			m.Setting.Name = "-H"
-		}
+		m.Setting.Name = cmp.Or(abNames[m.Setting.Name], m.Setting.Name)
 		errs = append(errs, m)
 	}
-	return errors.New(strings.NewReplacer("http: LocalAddress", "-B", "http: SocketBuffer", "-b", "http: Proxy", "-X",
-		"http: TLS.Certificate and TLS.Key:", "-E:", "http: ", "").Replace(errors.Join(errs...).Error()))
+	return errors.Join(errs...)
 }

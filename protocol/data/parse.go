@@ -48,7 +48,7 @@ type parser struct {
 }
 
 func (p *parser) mistake(format string, args ...any) {
-	p.mistakes = append(p.mistakes, fmt.Errorf("data: %s: %w", p.place, fmt.Errorf(format, args...)))
+	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", p.place, fmt.Errorf(format, args...)))
 }
 
 func (p *parser) literal(text string) {

@@ -30,12 +30,12 @@ type reader struct {
 // mistake notes what is wrong in a line, and reports whether to go on.
 func (r *reader) mistake(line int, format string, args ...any) bool {
 	if len(r.mistakes) == maxMistakes {
-		r.mistakes = append(r.mistakes, fmt.Errorf("data: %s has more mistakes", r.rows.name))
+		r.mistakes = append(r.mistakes, fmt.Errorf("%s has more mistakes", r.rows.name))
 	}
 	if len(r.mistakes) > maxMistakes {
 		return false
 	}
-	r.mistakes = append(r.mistakes, fmt.Errorf("data: %s:%d: %s", r.rows.name, line, fmt.Sprintf(format, args...)))
+	r.mistakes = append(r.mistakes, fmt.Errorf("%s:%d: %s", r.rows.name, line, fmt.Sprintf(format, args...)))
 	return true
 }
 

@@ -52,12 +52,12 @@ type column struct {
 func ReadRows(path string) (*Rows, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, err
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, err
 	}
 	return ParseRows(path, content)
 }
@@ -69,7 +69,7 @@ func ParseRows(name string, content []byte) (*Rows, error) {
 	ending := strings.ToLower(filepath.Ext(name))
 	switch {
 	case len(content) > maxFileBytes:
-		return nil, fmt.Errorf("data: %s is longer than %d MiB", name, maxFileBytes>>20)
+		return nil, fmt.Errorf("%s is longer than %d MiB", name, maxFileBytes>>20)
 	case !utf8.Valid(content):
 		r.mistake(firstInvalid(content), "is not UTF-8")
 	case ending == ".csv":
@@ -77,10 +77,10 @@ func ParseRows(name string, content []byte) (*Rows, error) {
 	case ending == ".jsonl" || ending == ".ndjson":
 		r.jsonl(content)
 	default:
-		return nil, fmt.Errorf("data: %s: ending is %q; allowed: .csv, .jsonl, .ndjson", name, ending)
+		return nil, fmt.Errorf("%s: ending is %q; allowed: .csv, .jsonl, .ndjson", name, ending)
 	}
 	if r.mistakes == nil && len(r.rows.lines) == 0 {
-		r.mistakes = []error{fmt.Errorf("data: %s has no rows", name)}
+		r.mistakes = []error{fmt.Errorf("%s has no rows", name)}
 	}
 	if r.mistakes != nil {
 		return nil, errors.Join(r.mistakes...)

@@ -21,5 +21,6 @@ func (s *Settings) Read() (*Rows, error) {
 	if s.Rows == "" {
 		return nil, nil
 	}
-	return ReadRows(s.Rows)
+	rows, err := ReadRows(s.Rows)
+	return rows, setting.At(s, &s.Rows).About(err)
 }

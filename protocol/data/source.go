@@ -1,7 +1,6 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -71,17 +70,19 @@ type Source struct {
 	taken atomic.Uint64 // rows of Sequential so far
 }
 
-// Validate returns every mistake in the fields.
+// Validate returns what is wrong with the order, a *setting.Mistake.
 func (s *Source) Validate() error {
-	var errs []error
+	var asked Settings
+	order := setting.At(&asked, &asked.RowOrder)
 	if s.Order < Sequential || s.Order > Random {
-		errs = append(errs, fmt.Errorf("data: order is %d; allowed: %s", int(s.Order), strings.Join(orders(), ", ")))
+		return order.OutOf(s.Order, order.Allowed())
 	}
 	if s.Order == PerVU && s.Rows != nil && (s.VUs < 1 || s.VUs > s.Rows.Len()) {
-		errs = append(errs, fmt.Errorf("data: order per-vu with %d VUs and %d rows in %s; allowed: 1 to %d VUs, "+
-			"so that no two use the same row", s.VUs, s.Rows.Len(), s.Rows.name, s.Rows.Len()))
+		m := order.Wrong("is per-vu with %d VUs and %d rows in %s", s.VUs, s.Rows.Len(), s.Rows.name)
+		m.Allowed = fmt.Sprintf("1 to %d VUs, so that no two use the same row", s.Rows.Len())
+		return m
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Cursor makes the cursor of a VU, counted from 0. It may be called

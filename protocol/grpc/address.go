@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"contend/protocol/wire"
-	"contend/setting"
 )
 
 // An address is a parsed Config.URL.
@@ -21,9 +20,8 @@ type address struct {
 func parseAddress(text string) (address, error) {
 	shown := wire.HideUser(text)
 	refuse := func(why string) (address, error) {
-		m := setting.NotAllowed(shown, "grpc://host:port/package.Service/Method")
-		var c Config
-		m.Setting, m.Problem = setting.At(&c, &c.URL), m.Problem+": "+why
+		m := wire.URL.Wrong("is %q: %s", shown, why)
+		m.Allowed = "grpc://host:port/package.Service/Method"
 		return address{}, m
 	}
 	u, err := url.Parse(text)

@@ -60,8 +60,7 @@ type Config struct {
 	// Header becomes Metadata; the value of a name that ends in -bin is in base64
 	// (standard alphabet, padded or not).
 	Header []wire.Field `file:"header" list:"repeat"`
-	// Engine is applied by protocol.Opener, not by this package.
-	Engine string `file:"engine" oneof:"goroutines"`
+	wire.Engines
 	wire.Common
 }
 
@@ -79,7 +78,7 @@ const defaultMaxMessage = 4 << 20
 // check returns every mistake that can be seen before the method is known.
 func (c Config) check() error {
 	c.Stream = cmp.Or(c.Stream, PerIteration)
-	errs := []error{setting.Check(c), checkMetadata(c.Metadata)}
+	errs := []error{setting.Check(c), c.checkMetadata()}
 	if c.Stream == PerVU && c.Deadline > 0 {
 		errs = append(errs, setting.At(&c, &c.Deadline).Wrong("is %v, but a stream that outlives the iteration has none", c.Deadline))
 	}
@@ -93,7 +92,7 @@ func (c Config) check() error {
 func (c Config) call(m method) (call, error) {
 	kind := m.kind()
 	requests, err := m.encode(c.Data)
-	errs := []error{err}
+	errs := []error{c.Body.In(setting.At(&c, &c.Data)).About(err)}
 	if c.Stream == PerVU && kind != bidirectional {
 		errs = append(errs, setting.At(&c, &c.Stream).Wrong("is %s, but the method is %v; allowed: a bidirectional stream", c.Stream, kind))
 	}

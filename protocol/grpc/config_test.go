@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 func TestParseAddress(t *testing.T) {
@@ -74,7 +75,7 @@ func TestCheckMetadata(t *testing.T) {
 		{"tenant", "aä", `'ä' at byte 1`},
 		{"tenant", "a\nb", "printable"},
 	} {
-		err := checkMetadata(map[string][]string{test.key: {test.value}})
+		err := (&Config{Metadata: map[string][]string{test.key: {test.value}}}).checkMetadata()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q = %q: %v, want %q in it", test.key, test.value, err, test.want)
 		}
@@ -94,23 +95,23 @@ func TestMistakes(t *testing.T) {
 		{"wrong type", func(c *Config) { c.Data = []byte(`{"value": "ten"}`) }, []string{"value", `"ten"`, "int32"}},
 		{"out of range", func(c *Config) { c.Data = []byte(`{"value": 2147483648}`) }, []string{"value", "2147483648"}},
 		{"no JSON", func(c *Config) { c.Data = []byte(`{`) }, []string{"data", "incrementBy"}},
-		{"no such file", func(c *Config) { c.ProtoFiles = []string{"testdata/none.proto"} }, []string{"none.proto"}},
+		{"no such file", func(c *Config) { c.ProtoFiles = []string{"testdata/none.proto"} }, []string{"proto: ", "none.proto"}},
 		{"no such service", func(c *Config) { c.URL = "grpc://" + address + "/counter.Counter/increment" }, []string{"counter.Counter", "counter.incrementCounter"}},
-		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"add", "increment, watch"}},
+		{"no such method", func(c *Config) { c.URL = "grpc://" + address + "/counter.incrementCounter/add" }, []string{"target asks for the method add", "increment, watch"}},
 		{"two messages", func(c *Config) { c.Data = []byte(`[{"value": 1}, {"value": 2}]`) }, []string{"2 messages", "unary"}},
-		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"empty array"}},
+		{"no message", func(c *Config) { c.Data = []byte(`[]`) }, []string{"data: for counter.incrementBy: an empty array"}},
 		{"messages of a unary method", func(c *Config) { c.Messages = 2 }, []string{"messages is 2", "unary"}},
 		{"negative", func(c *Config) { c.Messages, c.Deadline, c.MaxMessage = -1, -1, -1 }, []string{"messages is -1; allowed: 0 and more", "deadline is -1ns", "max_message is -1"}},
 		{"stream of a unary method", func(c *Config) { c.Stream = PerVU }, []string{"unary", "bidirectional"}},
 		{"held and closed", func(c *Config) { c.Stream, c.Connections.Sharing = PerVU, wire.PerIteration }, []string{"per-iteration", "outlives"}},
 		{"held and bounded", func(c *Config) { c.Stream, c.Deadline = PerVU, 1 }, []string{"deadline", "outlives"}},
 		{"all at once", func(c *Config) { c.URL, c.ExpectCode, c.TLS.Insecure = "grpc://h", 99, true }, []string{"no host and port", "99", "grpcs"}},
-		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"TLS.Certificate and TLS.Key"}},
+		{"half a client certificate", func(c *Config) { secure(c); c.TLS.Certificate = []byte("x") }, []string{"cert_file: tls: failed to find any PEM data"}},
 		{"code", func(c *Config) { c.ExpectCode = 17 }, []string{"17", "expect_status is 17; allowed: 0 to 16"}},
 		{"pool", func(c *Config) { c.Connections.N = -1 }, []string{"-1"}},
 		{"mode", func(c *Config) { c.Connections.Sharing = 7 }, []string{"7"}},
-		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"grpcs"}},
-		{"no certificate", func(c *Config) { secure(c); c.TLS.CA = []byte("x") }, []string{"CA", "PEM"}},
+		{"TLS without grpcs", func(c *Config) { c.TLS.Insecure = true }, []string{"insecure needs a URL of grpcs"}},
+		{"no certificate", func(c *Config) { secure(c); c.TLS.CA = []byte("x") }, []string{"ca_file holds no certificate in PEM form"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := config(address, wire.Shared)
@@ -120,7 +121,12 @@ func TestMistakes(t *testing.T) {
 				target.Close()
 				t.Fatal("accepted")
 			}
-			for _, part := range append(test.want, "grpc: ") {
+			for _, m := range setting.Mistakes(err) {
+				if m.Setting.Name == "" {
+					t.Errorf("%q names no setting", m)
+				}
+			}
+			for _, part := range test.want {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not hold %q", err, part)
 				}

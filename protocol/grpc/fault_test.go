@@ -76,7 +76,7 @@ func TestUnreachable(t *testing.T) {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 				t.Parallel()
 				cfg := config(test.address, mode)
-				if cfg.TLS = test.tls; !test.tls.IsZero() {
+				if cfg.TLS = test.tls; test.tls.Refuse("is set") != nil {
 					cfg.URL = "grpcs://" + test.address + methodPath
 				}
 				patience := untilTimeout(test.want)

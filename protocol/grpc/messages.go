@@ -17,10 +17,10 @@ import (
 func (m method) encode(data []byte) ([]*request, error) {
 	texts, err := splitMessages(data, isList(m.Input()))
 	if err != nil {
-		return nil, fmt.Errorf("data for %s: %w", m.Input().FullName(), err)
+		return nil, fmt.Errorf("for %s: %w", m.Input().FullName(), err)
 	}
 	if len(texts) > 1 && !m.kind().clientStreams() {
-		return nil, fmt.Errorf("data for %s: %d messages, but the method is %v; allowed: 1", m.Input().FullName(), len(texts), m.kind())
+		return nil, fmt.Errorf("for %s: %d messages, but the method is %v; allowed: 1", m.Input().FullName(), len(texts), m.kind())
 	}
 	var requests []*request
 	for i, text := range texts {
@@ -30,7 +30,7 @@ func (m method) encode(data []byte) ([]*request, error) {
 			if len(texts) > 1 {
 				which = fmt.Sprintf(" (message %d of %d)", i+1, len(texts))
 			}
-			return nil, fmt.Errorf("data for %s%s: %w", m.Input().FullName(), which, err)
+			return nil, fmt.Errorf("for %s%s: %w", m.Input().FullName(), which, err)
 		}
 		requests = append(requests, newRequest(encoded))
 	}

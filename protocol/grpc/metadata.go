@@ -1,46 +1,74 @@
 package grpc
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
+
+	"contend/setting"
 )
 
-// checkMetadata holds metadata to the gRPC over HTTP/2 specification, section
-// Custom-Metadata, https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
-func checkMetadata(values map[string][]string) error {
-	var mistakes []error
-	for key, list := range values {
-		if err := checkKey(key); err != nil {
-			mistakes = append(mistakes, err)
-			continue
-		}
+// metadataOf is the header with binary values decoded.
+func (c *Config) metadataOf() (map[string][]string, error) {
+	metadata := map[string][]string{}
+	var errs []error
+	for i, f := range c.Header {
+		key, value := strings.ToLower(f.Name), f.Value
+		problem := ""
 		if strings.HasSuffix(key, "-bin") {
-			continue
-		}
-		for i, value := range list {
-			if at := strings.IndexFunc(value, notPrintable); at >= 0 {
-				mistakes = append(mistakes, fmt.Errorf("metadata %s: value %d has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)",
-					key, i+1, []rune(value[at:])[0], at))
+			decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+			if err != nil {
+				problem = f.Name + " is wrong: the value of a key that ends in -bin is not base64"
 			}
+			value = string(decoded)
 		}
+		errs = append(errs, c.inHeader(i, problem), c.inHeader(i, wrongMetadata(key, value)))
+		metadata[key] = append(metadata[key], value)
 	}
-	return errors.Join(mistakes...)
+	return metadata, errors.Join(errs...)
 }
 
-func checkKey(key string) error {
-	switch {
-	case key == "" || strings.ContainsFunc(key, notInKey):
-		return fmt.Errorf("metadata key is %q; allowed: lower-case letters, digits, '-', '_' and '.'", key)
-	case strings.HasPrefix(key, "grpc-"):
-		return fmt.Errorf("metadata key %q: the prefix grpc- is reserved", key)
-	case slices.Contains([]string{"content-type", "te", "user-agent"}, key):
-		return fmt.Errorf("metadata key %q: set by gRPC itself", key)
+// inHeader is a mistake in a field of the header, -1 for an unknown one; nil if there
+// is no problem.
+func (c *Config) inHeader(i int, problem string) error {
+	if problem == "" {
+		return nil
 	}
-	return nil
+	m := setting.At(c, &c.Header).Wrong("%s", problem)
+	m.Index = i
+	return m
+}
+
+// checkMetadata returns the mistakes in Metadata, which a program may have set itself.
+func (c *Config) checkMetadata() error {
+	var errs []error
+	for key, values := range c.Metadata {
+		for _, value := range values {
+			errs = append(errs, c.inHeader(-1, wrongMetadata(key, value)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wrongMetadata says why a key or its value cannot be sent, or "", by the gRPC over
+// HTTP/2 specification, section Custom-Metadata,
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
+func wrongMetadata(key, value string) string {
+	switch at := strings.IndexFunc(value, notPrintable); {
+	case key == "" || strings.ContainsFunc(key, notInKey):
+		return fmt.Sprintf("key is %q; allowed: lower-case letters, digits, '-', '_' and '.'", key)
+	case strings.HasPrefix(key, "grpc-"):
+		return fmt.Sprintf("key is %q, whose prefix grpc- is reserved", key)
+	case slices.Contains([]string{"content-type", "te", "user-agent"}, key):
+		return fmt.Sprintf("key is %q, which is set by gRPC itself", key)
+	case at >= 0 && !strings.HasSuffix(key, "-bin"):
+		return fmt.Sprintf("%s has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)", key, []rune(value[at:])[0], at)
+	}
+	return ""
 }
 
 func notInKey(r rune) bool {

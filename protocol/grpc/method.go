@@ -11,6 +11,9 @@ import (
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A method is a method with the types that its messages may mention.
@@ -26,6 +29,9 @@ type typeResolver interface {
 	protoregistry.ExtensionTypeResolver
 }
 
+// protoFiles is the setting that a method is described with.
+var protoFiles = setting.Pick(setting.Of(Config{}), "proto")[0]
+
 // findMethod resolves the method of a by cfg's .proto files or, if there are
 // none, by asking the server behind d.
 func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, error) {
@@ -37,14 +43,16 @@ func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, e
 	if len(cfg.ProtoFiles) > 0 {
 		service, types, err = serviceFromFiles(ctx, a.service, cfg)
 	} else {
-		service, types, err = serviceFromServer(ctx, d, a.service)
+		if service, types, err = serviceFromServer(ctx, d, a.service); err != nil {
+			err = fmt.Errorf("grpc: %w", err)
+		}
 	}
 	if err != nil {
 		return method{}, err
 	}
 	found := service.Methods().ByName(a.method)
 	if found == nil {
-		return method{}, fmt.Errorf("method %q: service %s has %s", a.method, a.service, methodNames(service))
+		return method{}, wire.URL.Wrong("asks for the method %s; %s has %s", a.method, a.service, methodNames(service))
 	}
 	return method{MethodDescriptor: found, types: types}, nil
 }
@@ -89,7 +97,7 @@ func serviceFromFiles(ctx context.Context, name protoreflect.FullName, cfg Confi
 	}
 	files, err := compiler.Compile(ctx, names...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("proto files: %w", err)
+		return nil, nil, protoFiles.About(err)
 	}
 	var services []string
 	for _, file := range files {
@@ -105,7 +113,7 @@ func serviceFromFiles(ctx context.Context, name protoreflect.FullName, cfg Confi
 }
 
 func unknownService(name protoreflect.FullName, who string, services []string) error {
-	return fmt.Errorf("service %q: %s %s", name, who, list(services))
+	return wire.URL.Wrong("asks for the service %s; %s %s", name, who, list(services))
 }
 
 func (m method) path() string { return fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name()) }

@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,7 +45,7 @@ func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName
 		}
 	}
 	if status.Code(err) == codes.Unimplemented {
-		return nil, nil, errors.New("the server has no reflection service: give the .proto file")
+		return nil, nil, protoFiles.Wrong("is missing, and the server has no reflection service to ask")
 	}
 	return service, types, err
 }

@@ -76,17 +76,9 @@ const connectWait = 2 * time.Second
 // New finds the method and encodes the messages. With ProtoFiles it needs no
 // server: one that is not there, or not yet, is counted by the iterations.
 // Without them the server is asked, for at most 2 s; an error whose chain holds
-// a *errkind.Error says why it could not be reached. Any other error is a mistake
-// in cfg.
+// a *errkind.Error says why it could not be reached. Any other error joins a
+// *setting.Mistake for everything that is wrong with cfg.
 func New(ctx context.Context, cfg Config) (*Target, error) {
-	t, err := newTarget(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("grpc: %w", err)
-	}
-	return t, nil
-}
-
-func newTarget(ctx context.Context, cfg Config) (*Target, error) {
 	address, err := parseAddress(cfg.URL)
 	dialer, tlsErr := newDialer(address, cfg)
 	if err := errors.Join(err, tlsErr, cfg.check()); err != nil {

@@ -116,7 +116,7 @@ func TestReflection(t *testing.T) {
 		{"v1", v1Reflection, methodPath, ""},
 		{"only v1alpha", alphaReflection, methodPath, ""},
 		{"dotted method", v1Reflection, "/counter.incrementCounter.increment", ""},
-		{"no reflection", noReflection, methodPath, "give the .proto file"},
+		{"no reflection", noReflection, methodPath, "proto is missing, and the server has no reflection service"},
 		{"unknown method", v1Reflection, "/counter.incrementCounter/decrement", "increment, watch"},
 		{"unknown service", v1Reflection, "/counter.Counter/increment", "counter.incrementCounter"},
 	} {

@@ -1,8 +1,6 @@
 package grpc
 
 import (
-	"errors"
-
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -12,12 +10,10 @@ import (
 // secured returns the credentials for an address.
 func secured(a address, t wire.TLS) (credentials.TransportCredentials, error) {
 	switch {
-	case !a.secure && !t.IsZero():
-		return nil, errors.New("TLS settings need a grpcs:// URL")
 	case !a.secure:
-		return insecure.NewCredentials(), nil
+		return insecure.NewCredentials(), t.Refuse("needs a URL of grpcs")
 	case t.NoSNI:
-		return nil, errors.New("TLS.NoSNI is not possible: the library names the host")
+		return nil, t.CheckSNI()
 	}
 	config, err := t.Config("") // the library fills in the host
 	return credentials.NewTLS(config), err

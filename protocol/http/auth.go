@@ -6,24 +6,27 @@ import (
 	"strings"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // checkAuth refuses what cannot be sent, without showing it.
-func checkAuth(a wire.Auth, header []wire.Field) error {
+func (c *Config) checkAuth() error {
 	var errs []error
+	wrong := func(field any, text string) { errs = append(errs, setting.At(c, field).Wrong("%s", text)) }
+	a := c.Auth
 	if a.Bearer != "" && (a.User != "" || a.Password != "") {
-		errs = append(errs, errors.New("http: Auth has a Bearer token and a User: give one"))
+		wrong(&c.Bearer, "is set beside basic_auth: give one of them")
 	}
 	if !wire.IsVisible(a.Bearer) {
-		errs = append(errs, errors.New("http: Auth.Bearer holds a space or what is not printable ASCII"))
+		wrong(&c.Bearer, "holds a space or what is not printable ASCII")
 	}
 	pair := wire.Field{Name: "Authorization", Value: a.User + a.Password}
 	if pair.Check() != nil || strings.Contains(a.User, ":") {
-		errs = append(errs, errors.New("http: Auth.User holds a colon, or it or Auth.Password a control character"))
+		wrong(&c.BasicAuth, "holds a user with a colon, or a control character")
 	}
-	given := slices.ContainsFunc(header, func(f wire.Field) bool { return strings.EqualFold(f.Name, "authorization") })
-	if given && a != (wire.Auth{}) {
-		errs = append(errs, errors.New("http: Auth beside a Header Authorization: give one"))
+	given := slices.IndexFunc(c.Header, func(f wire.Field) bool { return strings.EqualFold(f.Name, "authorization") })
+	if given >= 0 && a != (wire.Auth{}) {
+		errs = append(errs, c.inHeader(given, "Authorization is set beside basic_auth or bearer: give one of them"))
 	}
 	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -87,8 +86,7 @@ type Config struct {
 	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
 	// Sharing is about HTTP/2 and HTTP/3.
 	Sharing wire.Connections `file:"connections" words:"how virtual users share connections: *shared:N*, per-vu or per-iteration"`
-	// Engine is applied by protocol.Opener, not by this package.
-	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the virtual users: goroutines, one for each, although event loops could do it"`
+	wire.Engines
 	data.Settings
 	wire.Common
 }
@@ -96,6 +94,9 @@ type Config struct {
 // checkWays finds what is wrong with how connections are to be made.
 func (c Config) checkWays(o origin) error {
 	var errs []error
+	wrong := func(field, format string, args ...any) {
+		errs = append(errs, setting.Setting{Name: field}.Wrong(format, args...))
+	}
 	for _, way := range []struct {
 		name string
 		set  bool
@@ -106,35 +107,34 @@ func (c Config) checkWays(o origin) error {
 	} {
 		switch {
 		case way.set && c.Dial != nil:
-			errs = append(errs, fmt.Errorf("http: %s does not apply to a Dial of one's own", way.name))
+			wrong(way.name, "does not apply to a Dial of one's own")
 		case way.set && o.network == "unix" && way.name != "SocketBuffer":
-			errs = append(errs, fmt.Errorf("http: %s does not apply to a Unix socket", way.name))
+			wrong(way.name, "does not apply to a Unix socket")
 		}
 	}
-	if c.Proxy != "" {
-		errs = append(errs, checkHostPort(c.Proxy))
+	if c.Proxy != "" && !isHostPort(c.Proxy) {
+		wrong("Proxy", "is %q; allowed: host:port", c.Proxy)
 	}
 	if c.Proxy != "" && o.Secure {
-		errs = append(errs, fmt.Errorf("http: Proxy %q: a tunnel to an https URL is not supported", c.Proxy))
+		wrong("Proxy", "is %q, but a tunnel to an https URL is not supported", c.Proxy)
 	}
 	if c.HTTP2 {
-		errs = append(errs, c.checkHTTP2())
+		c.checkHTTP2(wrong)
 	} else if c.Connections != 0 {
-		errs = append(errs, fmt.Errorf("http: Connections %d: in HTTP/1.1 every virtual user has its own", c.Connections))
+		wrong("Connections", "is %d, but in HTTP/1.1 every virtual user has its own", c.Connections)
 	}
 	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
-		errs = append(errs, fmt.Errorf("http: LocalAddress %q is not an IP address", c.LocalAddress))
+		wrong("LocalAddress", "is %q; allowed: an IP address", c.LocalAddress)
 	}
 	if c.SocketBuffer < 0 || c.SocketBuffer > maxSocketBuffer {
-		errs = append(errs, fmt.Errorf("http: SocketBuffer is %d bytes; allowed: 0 to %d", c.SocketBuffer, maxSocketBuffer))
+		wrong("SocketBuffer", "is %d; allowed: 0 to %d", c.SocketBuffer, maxSocketBuffer)
 	}
 	return errors.Join(errs...)
 }
 
-func (c Config) checkHTTP2() error {
-	var errs []error
+func (c Config) checkHTTP2(wrong func(field, format string, args ...any)) {
 	if ok, why := loop.Supported(); !ok {
-		errs = append(errs, fmt.Errorf("http: HTTP2 needs event loops: %s", why))
+		wrong("HTTP2", "needs event loops: %s", why)
 	}
 	for _, other := range []struct {
 		name string
@@ -144,25 +144,22 @@ func (c Config) checkHTTP2() error {
 		{"Dial", c.Dial != nil}, {"DisableKeepAlive with Connections", c.DisableKeepAlive && c.Connections > 0},
 	} {
 		if other.set {
-			errs = append(errs, fmt.Errorf("http: HTTP2 is not possible with %s", other.name))
+			wrong("HTTP2", "is not possible with %s", other.name)
 		}
 	}
 	if c.Connections < 0 {
-		errs = append(errs, fmt.Errorf("http: Connections is %d; allowed: 0 and more", c.Connections))
+		wrong("Connections", "is %d; allowed: 0 and more", c.Connections)
 	}
-	return errors.Join(errs...)
 }
 
 // maxSocketBuffer is more than any kernel grants and fits its int of 32 bits
 // after it has doubled it.
 const maxSocketBuffer = 1 << 29
 
-func checkHostPort(proxy string) error {
-	host, port, err := net.SplitHostPort(proxy)
-	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
-		return fmt.Errorf("http: Proxy %q is not host:port", proxy)
-	}
-	return nil
+func isHostPort(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	return err == nil && portErr == nil && n > 0 && host != ""
 }
 
 // An origin is what a URL says: whom to dial, what to ask, and how.
@@ -186,12 +183,12 @@ func (c Config) origin() (origin, error) {
 	raw, socket := c.URL, c.UnixSocket
 	if rest, ok := strings.CutPrefix(raw, unixScheme); ok {
 		if socket != "" {
-			return origin{}, wire.Named("http", setting.At(&c, &c.UnixSocket).Wrong("is %q, but the URL %q names a socket: give it once", socket, raw))
+			return origin{}, setting.At(&c, &c.UnixSocket).Wrong("is %q, but the URL %q names a socket: give it once", socket, raw)
 		}
 		inside := ""
 		socket, inside, _ = strings.Cut(rest, ":/")
 		if socket == "" {
-			return origin{}, fmt.Errorf("http: URL %q has no socket: write %s/path/of/socket:/path", raw, unixScheme)
+			return origin{}, wire.URL.Wrong("is %q, which has no socket: write %s/path/of/socket:/path", raw, unixScheme)
 		}
 		raw = "http://localhost/" + inside
 	}
@@ -204,7 +201,7 @@ func (c Config) origin() (origin, error) {
 		err = server.CheckVisible()
 	}
 	if err != nil {
-		return origin{}, wire.Named("http", err)
+		return origin{}, err
 	}
 	o := origin{
 		Origin:  server,

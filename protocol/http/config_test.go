@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
@@ -24,16 +25,16 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 		Proxy:        "proxy", LocalAddress: "localhost", SocketBuffer: -1,
 	})
 	for _, want := range []string{
-		`URL "ftp://host/": scheme "ftp" is not http, https or http+unix`,
-		`http: method is "GE T"; allowed: letters, digits and `,
+		`target is "ftp://host/", whose scheme is "ftp"; allowed: http, https, http+unix`,
+		`method is "GE T"; allowed: letters, digits and `,
 		`header name "A b" is not a token`,
 		`header X holds a line break`,
-		`http: header Transfer-Encoding is not possible`,
-		`http: expect_status is 99; allowed: 100 to 999`,
+		`header Transfer-Encoding is not possible`,
+		`expect_status is 99; allowed: 100 to 999`,
 		`expect_status is 1000`,
-		`Proxy "proxy" is not host:port`,
-		`LocalAddress "localhost" is not an IP address`,
-		`SocketBuffer is -1 bytes; allowed: 0 to`,
+		`Proxy is "proxy"; allowed: host:port`,
+		`LocalAddress is "localhost"; allowed: an IP address`,
+		`SocketBuffer is -1; allowed: 0 to`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\ndoes not say %s", err, want)
@@ -43,32 +44,37 @@ func TestNewReportsEveryMistakeAtOnce(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for want, c := range map[string]Config{
-		"has no host":                  {URL: "http:///path"},
-		"URL \"http://a b/\"":          {URL: "http://a b/"},
-		"scheme \"\"":                  {URL: "localhost/x"},
-		"user information":             {URL: "http://me:secret@host/"},
-		"percent-encode":               {URL: "http://host/?q=a b"},
-		"Punycode":                     {URL: "http://bücher.example/"},
-		"has no socket":                {URL: "http+unix://:/path"},
-		"names a socket: give it once": {URL: "http+unix:///s:/path", UnixSocket: "/t"},
-		"TLS is set":                   {URL: "http://host/", TLS: wire.TLS{Insecure: true}},
-		"no certificate in PEM":        {URL: "https://host/", TLS: wire.TLS{CA: []byte("no")}},
-		"CONNECT":                      {URL: "http://host/", Method: "CONNECT"},
-		"host is given twice":          {URL: "http://host/", Header: []wire.Field{{Name: "Host", Value: "a"}, {Name: "host", Value: "b"}}},
-		"is \"5\" but the body has 2":  {URL: "http://host/", Body: []byte("ab"), Header: []wire.Field{{Name: "content-length", Value: "5"}}},
-		"another control character":    {URL: "http://host/", Header: []wire.Field{{Name: "X", Value: "a\x00"}}},
-		"name \"\" is not a token":     {URL: "http://host/", Header: []wire.Field{{Name: "", Value: "a"}}},
-		"tunnel to an https URL":       {URL: "https://host/", Proxy: "proxy:8080"},
-		"Proxy does not apply":         {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
-		"SocketBuffer does not":        {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
-		"TLS.Certificate and":          {URL: "https://host/", TLS: wire.TLS{Certificate: []byte("no")}},
-		"TLS.MaxVersion is 0x0999":     {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
-		"1.3 is above":                 {URL: "https://host/", TLS: wire.TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
-		"TLS.CipherSuites has TLS_AES": {URL: "https://host/", TLS: wire.TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
+		"has no host":                        {URL: "http:///path"},
+		"target is \"http://a b/\": invalid": {URL: "http://a b/"},
+		"scheme is \"\"":                     {URL: "localhost/x"},
+		"user information":                   {URL: "http://me:secret@host/"},
+		"percent-encode":                     {URL: "http://host/?q=a b"},
+		"Punycode":                           {URL: "http://bücher.example/"},
+		"has no socket":                      {URL: "http+unix://:/path"},
+		"names a socket: give it once":       {URL: "http+unix:///s:/path", UnixSocket: "/t"},
+		"insecure needs a URL of https":      {URL: "http://host/", TLS: wire.TLS{Insecure: true}},
+		"no certificate in PEM":              {URL: "https://host/", TLS: wire.TLS{CA: []byte("no")}},
+		"CONNECT":                            {URL: "http://host/", Method: "CONNECT"},
+		"host is given twice":                {URL: "http://host/", Header: []wire.Field{{Name: "Host", Value: "a"}, {Name: "host", Value: "b"}}},
+		"is \"5\" but the body has 2":        {URL: "http://host/", Body: []byte("ab"), Header: []wire.Field{{Name: "content-length", Value: "5"}}},
+		"another control character":          {URL: "http://host/", Header: []wire.Field{{Name: "X", Value: "a\x00"}}},
+		"name \"\" is not a token":           {URL: "http://host/", Header: []wire.Field{{Name: "", Value: "a"}}},
+		"tunnel to an https URL":             {URL: "https://host/", Proxy: "proxy:8080"},
+		"Proxy does not apply":               {URL: "http://host/", Proxy: "proxy:8080", UnixSocket: "/s"},
+		"SocketBuffer does not":              {URL: "http://host/", SocketBuffer: 4096, Dial: (&slowServer{}).dial},
+		"cert_file: tls: failed":             {URL: "https://host/", TLS: wire.TLS{Certificate: []byte("no")}},
+		"TLS.MaxVersion is \"0x0999\"":       {URL: "https://host/", TLS: wire.TLS{MaxVersion: 0x999}},
+		"TLS.MinVersion is TLS 1.3, above":   {URL: "https://host/", TLS: wire.TLS{MinVersion: tls.VersionTLS13, MaxVersion: tls.VersionTLS12}},
+		"TLS.CipherSuites has TLS_AES":       {URL: "https://host/", TLS: wire.TLS{CipherSuites: []uint16{tls.TLS_AES_128_GCM_SHA256}}},
 	} {
 		_, err := New(c)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v does not say %s", c, err, want)
+		}
+		for _, m := range setting.Mistakes(err) {
+			if m.Setting.Name == "" {
+				t.Errorf("%q names no setting", m)
+			}
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("error prints a password: %v", err)

@@ -77,13 +77,12 @@ func (r *request) appendTo(out, scratch []byte, c *data.Cursor) (all, body []byt
 // mistake at once.
 func (c Config) compile(target string, o origin) (*request, error) {
 	c.Version = cmp.Or(c.Version, "1.1")
-	errs := []error{wire.Named("http", errors.Join(setting.Check(c), c.CheckRequest())), checkAuth(c.Auth, c.Header)}
+	errs := []error{setting.Check(c), c.CheckRequest(), c.checkAuth(), check.Each(setting.At(&c, &c.Checks), c.Checks)}
 	given := map[string]string{}
 	for _, f := range c.Header {
 		given[textproto.CanonicalMIMEHeaderKey(f.Name)] = f.Value
 	}
-	checks, err := check.Parse(c.Checks...)
-	errs = append(errs, err)
+	checks, _ := check.Parse(c.Checks...) // check.Each has told of mistakes
 	m, err := c.message(target, given, o)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func (c Config) compile(target string, o origin) (*request, error) {
 // canonical names.
 func (c Config) message(target string, given map[string]string, o origin) (*message, error) {
 	t := templates{source: c.Data}
-	m := &message{method: c.method(), target: t.parse(data.URL, target)}
+	m := &message{method: c.method(), target: t.parse(wire.URL, data.URL, target)}
 	add := func(name string, value piece) {
 		if _, ok := given[name]; !ok {
 			m.fields = append(m.fields, field{name, value})
@@ -117,13 +116,13 @@ func (c Config) message(target string, given map[string]string, o origin) (*mess
 		add("Authorization", text(credentials))
 	}
 	for _, f := range c.Header {
-		m.fields = append(m.fields, field{f.Name, t.parse(data.Header, f.Value)})
+		m.fields = append(m.fields, field{f.Name, t.parse(setting.At(&c, &c.Header), data.Header, f.Value)})
 	}
 	if option := c.connection(); option != "" && !c.streams() {
 		add("Connection", text(option))
 	}
 	body := string(c.Body)
-	m.body = t.parse(data.BodyPlace(given["Content-Type"], body), body)
+	m.body = t.parse(setting.At(&c, &c.Body), data.BodyPlace(given["Content-Type"], body), body)
 	switch {
 	case !m.body.isFixed():
 		add("Content-Length", piece{bodyLength: true})
@@ -139,13 +138,13 @@ type templates struct {
 	errs   []error
 }
 
-func (t *templates) parse(place data.Place, s string) piece {
+func (t *templates) parse(in setting.Setting, place data.Place, s string) piece {
 	if t.source == nil {
 		return text(s)
 	}
 	template, err := data.ParseTemplate(place, s, t.source.Rows)
 	if err != nil {
-		t.errs = append(t.errs, err)
+		t.errs = append(t.errs, in.About(err))
 		return piece{}
 	}
 	if literal, ok := template.Literal(); ok {

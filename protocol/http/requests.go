@@ -88,10 +88,10 @@ func (c Config) compileAll(o origin) ([]*request, []uint8, error) {
 		var err error
 		requests[i], err = c.with(given).compile(target, o)
 		if err == nil && c.Data == nil {
-			err = checkPath(given.Path)
+			err = given.checkPath()
 		}
 		if err != nil {
-			errs = append(errs, inRequest(i, given.Name, err)...)
+			errs = append(errs, inRequest(i, err)...)
 			continue
 		}
 		requests[i].name = given.Name
@@ -103,12 +103,10 @@ func (c Config) compileAll(o origin) ([]*request, []uint8, error) {
 }
 
 // inRequest says of every mistake which request it is in.
-func inRequest(i int, name string, err error) []error {
+func inRequest(i int, err error) []error {
 	var errs []error
 	for _, m := range setting.Mistakes(err) {
-		if m.In = fmt.Sprintf("requests[%d].", i); m.Setting.Name == "" {
-			m.In, m.Problem = "", fmt.Sprintf("request %q: %s", name, m.Problem)
-		}
+		m.In = fmt.Sprintf("requests[%d].", i)
 		errs = append(errs, m)
 	}
 	return errs
@@ -143,33 +141,36 @@ func (c Config) with(r Request) Config {
 
 func (c Config) checkRequests() error {
 	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("http: "+format, args...)) }
-	if len(c.Requests) > maxRequests {
-		wrong("%d Requests; allowed: up to %d", len(c.Requests), maxRequests)
+	if n := len(c.Requests); n > maxRequests {
+		errs = append(errs, setting.At(&c, &c.Requests).Wrong("are %d; allowed: up to %d", n, maxRequests))
 	}
 	if c.SameLength && len(c.Requests) > 1 {
-		wrong("SameLength compares with the first answer, but there are several Requests")
+		errs = append(errs, setting.Setting{Name: "SameLength"}.Wrong("compares with the first answer, but there are several requests"))
 	}
 	names := map[string]bool{}
 	for i, r := range c.Requests {
-		switch {
+		var m *setting.Mistake
+		switch name := setting.At(&r, &r.Name); {
 		case r.Name == "":
-			wrong("request %d has no Name", i+1)
+			m = name.Wrong("is missing")
 		case names[r.Name]:
-			wrong("request %q: Name is given twice", r.Name)
+			m = name.Wrong("is %q, as that of another", r.Name)
+		case r.Weight < 0 || r.Weight > maxWeight:
+			weight := setting.At(&r, &r.Weight)
+			m = weight.OutOf(r.Weight, weight.Allowed())
 		}
 		names[r.Name] = true
-		if r.Weight < 0 || r.Weight > maxWeight {
-			wrong("request %q: Weight is %d; allowed: 0 to %d", r.Name, r.Weight, maxWeight)
+		if m != nil {
+			errs = append(errs, inRequest(i, m)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func checkPath(path string) error {
-	if path != "" && (path[0] != '/' || !wire.IsVisible(path) || strings.Contains(path, "#")) {
-		return fmt.Errorf("http: Path %q does not begin with a slash, or holds a space, a # or what is not ASCII: "+
-			"percent-encode it", path)
+func (r Request) checkPath() error {
+	if r.Path != "" && (r.Path[0] != '/' || !wire.IsVisible(r.Path) || strings.Contains(r.Path, "#")) {
+		return setting.At(&r, &r.Path).Wrong("is %q, which does not begin with a slash, or holds a space, a # or what is not ASCII: "+
+			"percent-encode it", r.Path)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"contend/protocol/data"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
+	"contend/setting"
 )
 
 // A diary is a server that remembers what it was asked.
@@ -295,27 +296,32 @@ func TestBytesOutOfTemplatesAreWhatIsSent(t *testing.T) {
 func TestNewRefusesRequests(t *testing.T) {
 	source := &data.Source{Rows: rowsOf(t, "a\n1\n")}
 	for want, c := range map[string]Config{
-		`request 2 has no Name`:              {Requests: []Request{{Name: "a"}, {}}},
-		`request "a": Name is given twice`:   {Requests: []Request{{Name: "a"}, {Name: "a"}}},
-		`Weight is 1001; allowed: 0 to 1000`: {Requests: []Request{{Name: "a", Weight: 1001}}},
-		`requests[0].method is "G T"`:        {Requests: []Request{{Name: "a", Method: "G T"}}},
-		`requests[0].header name "a b"`:      {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
-		`Path "x" does not begin`:            {Requests: []Request{{Name: "a", Path: "x"}}},
-		`101 Requests; allowed: up to 100`:   {Requests: make([]Request, 101)},
-		`SameLength compares`:                {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
-		`check: "colour == red"`:             {Checks: []string{"colour == red"}},
-		`"b"`:                                {Data: source, Body: []byte("{{b}}")},
-		`Content-Length is counted`:          {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
-		`data: order per-vu`:                 {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
-		`a Bearer token and a User`:          {Auth: wire.Auth{User: "me", Bearer: "secret"}},
-		`Auth.Bearer holds a space`:          {Auth: wire.Auth{Bearer: "secret secret"}},
-		`Auth.User holds a colon`:            {Auth: wire.Auth{User: "m:e", Password: "secret"}},
-		`Auth beside a Header`:               {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
+		`requests[1].name is missing`:                    {Requests: []Request{{Name: "a"}, {}}},
+		`requests[1].name is "a", as that of another`:    {Requests: []Request{{Name: "a"}, {Name: "a"}}},
+		`requests[0].weight is 1001; allowed: 0 to 1000`: {Requests: []Request{{Name: "a", Weight: 1001}}},
+		`requests[0].method is "G T"`:                    {Requests: []Request{{Name: "a", Method: "G T"}}},
+		`requests[0].header name "a b"`:                  {Requests: []Request{{Name: "b", Method: "G T", Header: []wire.Field{{Name: "a b", Value: "c"}}}}},
+		`requests[0].path is "x", which does not begin`:  {Requests: []Request{{Name: "a", Path: "x"}}},
+		`requests are 101; allowed: up to 100`:           {Requests: make([]Request, 101)},
+		`SameLength compares`:                            {SameLength: true, Requests: []Request{{Name: "a"}, {Name: "b"}}},
+		`checks is "colour == red"`:                      {Checks: []string{"colour == red"}},
+		`data: text: {{b}}: "b" is not known`:            {Data: source, Body: []byte("{{b}}")},
+		`Content-Length is counted`:                      {Data: source, Header: []wire.Field{{Name: "Content-Length", Value: "3"}}, Body: []byte("abc")},
+		`row_order is per-vu with 2 VUs`:                 {Data: &data.Source{Rows: source.Rows, Order: data.PerVU, VUs: 2}},
+		`bearer is set beside basic_auth`:                {Auth: wire.Auth{User: "me", Bearer: "secret"}},
+		`bearer holds a space`:                           {Auth: wire.Auth{Bearer: "secret secret"}},
+		`basic_auth holds a user with a colon`:           {Auth: wire.Auth{User: "m:e", Password: "secret"}},
+		`header Authorization is set beside`:             {Auth: wire.Auth{User: "me"}, Header: []wire.Field{{Name: "authorization", Value: "secret"}}},
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %s", err, want)
+		}
+		for _, m := range setting.Mistakes(err) {
+			if m.Setting.Name == "" {
+				t.Errorf("%q names no setting", m)
+			}
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("error prints a secret: %v", err)

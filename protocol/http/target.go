@@ -84,8 +84,8 @@ type Target struct {
 
 var _ load.Target = (*Target)(nil)
 
-// New checks the whole of c and reports every mistake in it at once. It does
-// not connect.
+// New checks the whole of c. The error joins a *setting.Mistake for everything that is
+// wrong with it. It does not connect.
 func New(c Config) (*Target, error) {
 	o, originErr := c.origin()
 	requests, order, requestErr := c.compileAll(o)
@@ -117,7 +117,7 @@ func New(c Config) (*Target, error) {
 	}
 	var tlsErr error
 	t.tls, tlsErr = o.TLS(c.TLS, protocol)
-	errs = append(errs, wire.Named("http", tlsErr))
+	errs = append(errs, tlsErr)
 	if t.dial == nil {
 		t.dial = t.dialNetwork
 	}

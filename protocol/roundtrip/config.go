@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/quic-go/quic-go/http3"
@@ -26,22 +25,22 @@ func check(c Config) error {
 	} else {
 		errs = append(errs, setting.Check(c))
 	}
-	return wire.Named("roundtrip", errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // readURL returns what the URL says.
 func readURL(c Config) (wire.Origin, error) {
 	o, err := wire.ParseURL(c.URL, "http", "https")
 	if err == nil && !o.Secure && c.Version == "3" {
-		return wire.Origin{}, fmt.Errorf("URL %q: HTTP/3 needs https", o.URL)
+		return wire.Origin{}, wire.URL.Wrong("is %q, but HTTP/3 needs https", o.URL)
 	}
 	return o, err
 }
 
 // secured returns nil for an origin that is not secure.
 func secured(c Config, o wire.Origin) (*tls.Config, error) {
-	if c.TLS.NoSNI {
-		return nil, errors.New("TLS.NoSNI is not possible: the library names the host")
+	if err := c.TLS.CheckSNI(); err != nil {
+		return nil, err
 	}
 	if c.Version == "3" {
 		return o.TLS(c.TLS, http3.NextProtoH3)

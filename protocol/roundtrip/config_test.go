@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {
@@ -12,13 +13,13 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{Config{}, []string{`scheme ""`, `http is ""; allowed: 2, 3`}},
-		{Config{URL: "ftp://h/", Version: "2"}, []string{`scheme "ftp" is not http or https`}},
+		{Config{}, []string{`scheme is ""`, `http is ""; allowed: 2, 3`}},
+		{Config{URL: "ftp://h/", Version: "2"}, []string{`scheme is "ftp"; allowed: http, https`}},
 		{Config{URL: "http://h/", Version: "3"}, []string{"HTTP/3 needs https"}},
 		{Config{URL: "https:///x", Version: "3"}, []string{"no host"}},
 		{Config{URL: "https://me:secret@h/", Version: "3"}, []string{"user information", "xxxxx"}},
-		{Config{URL: "http://h/", Version: "2", TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not https"}},
-		{Config{URL: "https://h/", Version: "2", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "http://h/", Version: "2", TLS: wire.TLS{Insecure: true}}, []string{"insecure needs a URL of https"}},
+		{Config{URL: "https://h/", Version: "2", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"ca_file holds no certificate in PEM form", "cert_file: tls: failed to find any PEM data"}},
 		{Config{URL: "https://h/", Version: "3", TLS: wire.TLS{NoSNI: true}}, []string{"TLS.NoSNI is not possible"}},
 		{Config{URL: "https://h/", Version: "2", ExpectStatus: []int{99, 1000}}, []string{"expect_status is 99; allowed: 100 to 999", "expect_status is 1000"}},
 		{Config{URL: "https://h/", Version: "2", Method: "GE T"}, []string{`method is "GE T"; allowed: letters`}},
@@ -34,6 +35,11 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		for _, want := range test.want {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %q does not say %q", test.config, err, want)
+			}
+		}
+		for _, m := range setting.Mistakes(err) {
+			if m.Setting.Name == "" {
+				t.Errorf("%q names no setting", m)
 			}
 		}
 		if strings.Contains(err.Error(), "secret") {

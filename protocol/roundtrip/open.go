@@ -2,12 +2,12 @@ package roundtrip
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"contend/load"
 	"contend/protocol/http"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // Open opens what is asked for, if it is valid: by package http where that speaks
@@ -18,7 +18,7 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 	case speaks:
 		return http.Open(ctx, c, around)
 	case c.NeedsRequests():
-		return nil, fmt.Errorf("target %q: rows, placeholders, requests and checks do not apply to HTTP/%s here: %s", c.URL, c.Version, why)
+		return nil, setting.At(&c, &c.Version).Wrong("is %s, but rows, placeholders, requests and checks do not apply to HTTP/%[1]s here: %s", c.Version, why)
 	}
 	m, err := c.Common.Read(around.Env)
 	if err != nil {

@@ -67,17 +67,17 @@ var _ interface {
 // maxHeader is how many bytes of an answer's header are read.
 const maxHeader = 64 << 10
 
-// New checks the whole of c and reports every mistake in it at once. It does
-// not connect.
+// New checks the whole of c. The error joins a *setting.Mistake for everything that is
+// wrong with it. It does not connect.
 func New(c Config) (*Target, error) {
 	o, originErr := readURL(c)
-	errs := []error{wire.Named("roundtrip", originErr), check(c)}
+	errs := []error{originErr, check(c)}
 	t := &Target{config: c, origin: o, epoch: time.Now(), dial: (&net.Dialer{KeepAlive: -1}).DialContext}
 	if originErr == nil {
 		var tlsErr error
 		t.request = build(c, o)
 		t.tls, tlsErr = secured(c, o)
-		errs = append(errs, wire.Named("roundtrip", tlsErr))
+		errs = append(errs, tlsErr)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ type Config struct {
 	URL string `json:"target" file:"url" flag:"-"`
 	// Data is written by every iteration. Given as text it has the escapes \r, \n,
 	// \t, \\ and \xHH; those of DataFile are bytes as they are.
-	Data     Escaped `file:"data"`
-	DataFile string  `file:"data_file"`
+	Data Escaped `file:"data"`
+	wire.Body
 	// Until is what an answer ends with, itself included; given as text it has the
 	// escapes of Data.
 	Until Escaped `file:"until" words:"TCP: *bytes* that an answer ends with, as in \\r\\n"`
@@ -32,24 +32,20 @@ type Config struct {
 	MaxMessage int `file:"max_message" unit:"bytes" default:"1MiB" min:"1"`
 	// NoKeepAlive opens a connection for every iteration.
 	NoKeepAlive bool `file:"no_keepalive"`
-	// Engine is applied by protocol.Opener, not by this package.
-	Engine string `file:"engine" oneof:"goroutines"`
+	wire.Engines
 }
 
 // Validate returns every mistake that can be seen without opening anything.
 func (c *Config) Validate() error {
-	var errs []error
+	errs := []error{c.Body.Check(c.Data)}
 	wrong := func(field any, format string, args ...any) {
 		errs = append(errs, setting.At(c, field).Wrong(format, args...))
 	}
 	if _, err := c.address(); err != nil {
 		wrong(&c.URL, "%v", err)
 	}
-	switch {
-	case len(c.Data) == 0 && c.DataFile == "":
+	if len(c.Data) == 0 && c.DataFile == "" {
 		wrong(&c.Data, "is missing: give the bytes to write, or data_file")
-	case len(c.Data) > 0 && c.DataFile != "":
-		wrong(&c.DataFile, "is set beside data: give one of them")
 	}
 	switch {
 	case len(c.Until) == 0 && c.Length == 0:

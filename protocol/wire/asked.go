@@ -27,10 +27,37 @@ type Surroundings struct {
 	Discard []string
 }
 
+// Engines is the choice among the engines that can drive a target. protocol.Opener
+// applies it, not the protocol's package.
+type Engines struct {
+	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the virtual users: goroutines, one for each, although event loops could do it"`
+}
+
+// A Body is what stands in a file instead of a setting of the protocol's own.
+type Body struct {
+	DataFile string `file:"data_file" words:"*file* that holds the body"`
+}
+
+// Check refuses a file beside a body that is given.
+func (b *Body) Check(body []byte) error {
+	if b.DataFile != "" && len(body) > 0 {
+		return setting.At(b, &b.DataFile).Wrong("is set beside data: give one of them")
+	}
+	return nil
+}
+
+// In returns the setting that the body stands in: own unless there is a file.
+func (b *Body) In(own setting.Setting) setting.Setting {
+	if b.DataFile != "" {
+		return setting.At(b, &b.DataFile)
+	}
+	return own
+}
+
 // Common is what the targets of protocols with TLS and credentials can be asked
 // for beside their own settings.
 type Common struct {
-	DataFile  string `file:"data_file" words:"*file* that holds the body"`
+	Body
 	BasicAuth Secret `file:"basic_auth" words:"*place* of user:password: env:NAME or file:PATH"`
 	Bearer    Secret `file:"bearer" words:"*place* of a bearer token: env:NAME or file:PATH"`
 	CAFile    string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
@@ -40,11 +67,8 @@ type Common struct {
 }
 
 // Check returns what does not go together, beside a body that is given or not.
-func (c *Common) Check(body Bytes) error {
-	var errs []error
-	if c.DataFile != "" && len(body) > 0 {
-		errs = append(errs, setting.At(c, &c.DataFile).Wrong("is set beside data: give one of them"))
-	}
+func (c *Common) Check(body []byte) error {
+	errs := []error{c.Body.Check(body)}
 	if c.BasicAuth != "" && c.Bearer != "" {
 		errs = append(errs, setting.At(c, &c.Bearer).Wrong("is set beside basic_auth: give one of them"))
 	}

@@ -5,7 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"reflect"
+
+	"contend/setting"
 )
 
 // TLS says whom to trust, who we are, and which handshakes are allowed. The
@@ -33,11 +34,57 @@ type TLS struct {
 	CipherSuites []uint16
 }
 
-// IsZero reports whether nothing is set.
-func (t TLS) IsZero() bool { return reflect.ValueOf(t).IsZero() }
+// Refuse returns a mistake for each field that is set, by the setting that it is
+// asked for with.
+func (t TLS) Refuse(format string, args ...any) error {
+	var errs []error
+	for _, field := range []struct {
+		set     bool
+		setting setting.Setting
+	}{
+		{len(t.CA) > 0, authorities},
+		{t.Insecure, insecure},
+		{t.ServerName != "", setting.Setting{Name: "TLS.ServerName"}},
+		{t.NoSNI, noSNI},
+		{len(t.Certificate) > 0, certificate},
+		{len(t.Key) > 0, key},
+		{t.MinVersion != 0, minVersion},
+		{t.MaxVersion != 0, maxVersion},
+		{len(t.CipherSuites) > 0, cipherSuites},
+	} {
+		if field.set {
+			errs = append(errs, field.setting.Wrong(format, args...))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// What fields are asked for with; those that only programs can set are called as
+// they are.
+var (
+	common       Common
+	authorities  = setting.At(&common, &common.CAFile)
+	insecure     = setting.At(&common, &common.Insecure)
+	certificate  = setting.At(&common, &common.CertFile)
+	key          = setting.At(&common, &common.KeyFile)
+	noSNI        = setting.Setting{Name: "TLS.NoSNI"}
+	minVersion   = setting.Setting{Name: "TLS.MinVersion"}
+	maxVersion   = setting.Setting{Name: "TLS.MaxVersion"}
+	cipherSuites = setting.Setting{Name: "TLS.CipherSuites"}
+)
+
+// CheckSNI refuses NoSNI, for the libraries that would tell the server the name all
+// the same.
+func (t TLS) CheckSNI() error {
+	if t.NoSNI {
+		return noSNI.Wrong("is not possible: the library names the host")
+	}
+	return nil
+}
 
 // Config builds the configuration for a URL's host, with which a server may be
-// asked to speak one of the protocols (ALPN). It reports every mistake in t.
+// asked to speak one of the protocols (ALPN). The error joins a *setting.Mistake for
+// everything that is wrong with t.
 func (t TLS) Config(host string, protocols ...string) (*tls.Config, error) {
 	if t.ServerName != "" {
 		host = t.ServerName
@@ -54,7 +101,7 @@ func (t TLS) Config(host string, protocols ...string) (*tls.Config, error) {
 	if len(t.CA) > 0 {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(t.CA) {
-			errs = append(errs, errors.New("TLS.CA holds no certificate in PEM form"))
+			errs = append(errs, authorities.Wrong("holds no certificate in PEM form"))
 		}
 	}
 	if t.NoSNI {
@@ -86,7 +133,7 @@ func (t TLS) identify(c *tls.Config) error {
 	}
 	pair, err := tls.X509KeyPair(t.Certificate, t.Key)
 	if err != nil {
-		return fmt.Errorf("TLS.Certificate and TLS.Key: %w", err)
+		return certificate.About(err)
 	}
 	c.Certificates = []tls.Certificate{pair}
 	return nil
@@ -94,14 +141,15 @@ func (t TLS) identify(c *tls.Config) error {
 
 func (t TLS) checkVersions() error {
 	var errs []error
-	for name, version := range map[string]uint16{"MinVersion": t.MinVersion, "MaxVersion": t.MaxVersion} {
+	check := func(s setting.Setting, version uint16) {
 		if version != 0 && (version < tls.VersionTLS10 || version > tls.VersionTLS13) {
-			errs = append(errs, fmt.Errorf("TLS.%s is %#04x; allowed: TLS 1.0 to 1.3", name, version))
+			errs = append(errs, s.About(setting.NotAllowed(fmt.Sprintf("%#04x", version), "TLS 1.0 to 1.3")))
 		}
 	}
+	check(minVersion, t.MinVersion)
+	check(maxVersion, t.MaxVersion)
 	if t.MaxVersion != 0 && t.MinVersion > t.MaxVersion {
-		errs = append(errs, fmt.Errorf("TLS.MinVersion %s is above TLS.MaxVersion %s",
-			tls.VersionName(t.MinVersion), tls.VersionName(t.MaxVersion)))
+		errs = append(errs, minVersion.Wrong("is %s, above TLS.MaxVersion %s", tls.VersionName(t.MinVersion), tls.VersionName(t.MaxVersion)))
 	}
 	return errors.Join(errs...)
 }
@@ -114,8 +162,9 @@ func (t TLS) checkSuites() error {
 	var errs []error
 	for _, id := range t.CipherSuites {
 		if !known[id] {
-			errs = append(errs, fmt.Errorf("TLS.CipherSuites has %s; allowed: those of crypto/tls up to TLS 1.2",
-				tls.CipherSuiteName(id)))
+			m := cipherSuites.Wrong("has %s", tls.CipherSuiteName(id))
+			m.Allowed = "those of crypto/tls up to TLS 1.2"
+			errs = append(errs, m)
 		}
 	}
 	return errors.Join(errs...)

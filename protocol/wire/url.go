@@ -2,11 +2,13 @@ package wire
 
 import (
 	"crypto/tls"
-	"fmt"
+	"errors"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
+
+	"contend/setting"
 )
 
 // An Origin is what a URL says of the server.
@@ -17,25 +19,28 @@ type Origin struct {
 	Address  string // to dial, with the scheme's port if the URL has none
 }
 
+// URL is the setting that a target's URL is.
+var URL = setting.Setting{Name: "target", Path: "url"}
+
 // ParseURL reads a URL that has one of the schemes, http or ws with or without
-// TLS. It refuses user information, because URLs are printed in reports; no
-// error shows a password.
+// TLS. It refuses user information, because URLs are printed in reports. The error
+// is a *setting.Mistake, which shows no password.
 func ParseURL(text string, schemes ...string) (Origin, error) {
 	u, err := url.Parse(text)
-	if shown := HideUser(text); err != nil && shown != text {
-		return Origin{}, fmt.Errorf("URL %q: not a URL", shown)
-	}
-	if err != nil {
-		return Origin{}, fmt.Errorf("URL %s", strings.TrimPrefix(err.Error(), "parse "))
-	}
-	last := len(schemes) - 1
-	switch {
+	var wrong *url.Error
+	switch shown := HideUser(text); {
+	case err != nil && shown != text:
+		return Origin{}, URL.Wrong("is %q, which is not a URL", shown)
+	case errors.As(err, &wrong):
+		return Origin{}, URL.Wrong("is %q: %v", text, wrong.Err)
 	case u.User != nil:
-		return Origin{}, fmt.Errorf("URL %q holds user information, which reports would print: send an Authorization header", u.Redacted())
+		return Origin{}, URL.Wrong("is %q, whose user information reports would print: send an Authorization header", u.Redacted())
 	case !slices.Contains(schemes, u.Scheme):
-		return Origin{}, fmt.Errorf("URL %q: scheme %q is not %s or %s", u, u.Scheme, strings.Join(schemes[:last], ", "), schemes[last])
+		m := URL.Wrong("is %q, whose scheme is %q", text, u.Scheme)
+		m.Allowed = strings.Join(schemes, ", ")
+		return Origin{}, m
 	case u.Hostname() == "":
-		return Origin{}, fmt.Errorf("URL %q has no host", u)
+		return Origin{}, URL.Wrong("is %q, which has no host", text)
 	}
 	o := Origin{URL: u, Secure: u.Scheme == "https" || u.Scheme == "wss", Hostname: u.Hostname()}
 	port := u.Port()
@@ -54,9 +59,9 @@ func ParseURL(text string, schemes ...string) (Origin, error) {
 func (o Origin) CheckVisible() error {
 	switch {
 	case !IsVisible(o.URL.Host):
-		return fmt.Errorf("URL %q: host %q is not ASCII: write it in Punycode", o.URL, o.URL.Host)
+		return URL.Wrong("is %q, whose host %q is not ASCII: write it in Punycode", o.URL, o.URL.Host)
 	case !IsVisible(o.URL.RequestURI()):
-		return fmt.Errorf("URL %q: query %q holds a space or is not ASCII: percent-encode it", o.URL, o.URL.RawQuery)
+		return URL.Wrong("is %q, whose query %q holds a space or is not ASCII: percent-encode it", o.URL, o.URL.RawQuery)
 	}
 	return nil
 }
@@ -72,8 +77,8 @@ func (o Origin) TLS(t TLS, protocols ...string) (*tls.Config, error) {
 	switch {
 	case o.Secure:
 		return t.Config(o.Hostname, protocols...)
-	case o.URL != nil && !t.IsZero():
-		return nil, fmt.Errorf("TLS is set but URL is not %ss", o.URL.Scheme)
+	case o.URL != nil:
+		return nil, t.Refuse("needs a URL of %ss", o.URL.Scheme)
 	}
 	return nil, nil
 }

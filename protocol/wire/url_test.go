@@ -1,9 +1,10 @@
 package wire
 
 import (
-	"errors"
 	"strings"
 	"testing"
+
+	"contend/setting"
 )
 
 func TestParseURL(t *testing.T) {
@@ -25,28 +26,20 @@ func TestParseURL(t *testing.T) {
 
 func TestParseURLRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                      `scheme "" is not http, https or ws`,
-		"ftp://h/":              `scheme "ftp" is not http, https or ws`,
+		"":                      `target is "", whose scheme is ""; allowed: http, https, ws`,
+		"ftp://h/":              `target is "ftp://h/", whose scheme is "ftp"; allowed: http, https, ws`,
 		"ws:///x":               "no host",
-		"http://h/%zz":          "invalid URL escape",
+		"http://h/%zz":          `target is "http://h/%zz": invalid URL escape`,
 		"http://me:secret@h/":   "user information",
-		"http://me:secret@h:x/": `URL "http://…@h:x/": not a URL`,
+		"http://me:secret@h:x/": `target is "http://…@h:x/", which is not a URL`,
 	} {
 		_, err := ParseURL(text, "http", "https", "ws")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
-	}
-}
-
-func TestNamed(t *testing.T) {
-	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
-	err := Named("ws", errors.Join(a, errors.Join(b, c)))
-	if want := "ws: a\nws: b\nws: c"; err == nil || err.Error() != want || !errors.Is(err, c) {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if err := Named("ws", nil); err != nil {
-		t.Errorf("no error becomes %v", err)
+		if found := setting.Mistakes(err); len(found) != 1 || found[0].Path() != "url" {
+			t.Errorf("%s: %v is no mistake of the field url", text, err)
+		}
 	}
 }
 

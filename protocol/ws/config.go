@@ -94,20 +94,25 @@ func (c Config) withDefaults() Config {
 // check finds what is wrong with the fields that stand for themselves. The
 // defaults are filled in.
 func (c Config) check() error {
-	errs := []error{wire.Named("ws", setting.Check(c))}
+	errs := []error{setting.Check(c)}
+	wrong := func(field any, format string, args ...any) {
+		errs = append(errs, setting.At(&c, field).Wrong(format, args...))
+	}
 	switch {
 	case c.Match == ByID && c.Mode != Exchange:
-		errs = append(errs, fmt.Errorf("ws: Match %q does not apply to the mode %s", c.Match, c.Mode))
+		wrong(&c.Match, "is %s, which does not apply to the mode %s", c.Match, c.Mode)
 	case c.Match == ByID && c.IDPath == "":
-		errs = append(errs, errors.New("ws: IDPath is empty: say where messages have their id, as in $.id"))
+		wrong(&c.IDPath, "is missing: say where messages have their id, as in $.id")
 	case c.Match == ByOrder && c.AnswerIDPath != "":
-		errs = append(errs, fmt.Errorf("ws: IDPath %q needs Match %q", c.AnswerIDPath, ByID))
+		wrong(&c.IDPath, "is %q, which needs match %s", c.AnswerIDPath, ByID)
 	}
 	if c.Mode == Receive && len(c.Message) > 0 {
-		errs = append(errs, fmt.Errorf("ws: Message does not apply to the mode %s", Receive))
+		errs = append(errs, c.Body.In(setting.At(&c, &c.Message)).Wrong("does not apply to the mode %s", Receive))
 	}
 	if c.Mode == Send && c.Check != nil {
-		errs = append(errs, fmt.Errorf("ws: Check does not apply to the mode %s", Send))
+		m := setting.At(&c, &c.Checks).Wrong("the mode %s has no answers to look at", Send)
+		m.Sentence = true
+		errs = append(errs, m)
 	}
 	return errors.Join(errs...)
 }
@@ -119,7 +124,7 @@ func (c Config) origin() (wire.Origin, error) {
 	case err != nil:
 		return wire.Origin{}, err
 	case o.URL.Fragment != "":
-		return wire.Origin{}, fmt.Errorf("URL %q: fragment %q is not sent to servers (RFC 6455, section 3)", o.URL, o.URL.Fragment)
+		return wire.Origin{}, wire.URL.Wrong("is %q, whose fragment %q is not sent to servers (RFC 6455, section 3)", o.URL, o.URL.Fragment)
 	}
 	return o, o.CheckVisible()
 }
@@ -132,20 +137,25 @@ const reserved = ",connection,upgrade,content-length,transfer-encoding,sec-webso
 // all others.
 func (c Config) header() (host string, lines []byte, err error) {
 	var errs []error
-	for _, f := range c.Header {
+	wrong := func(field any, i int, format string, args ...any) {
+		m := setting.At(&c, field).Wrong(format, args...)
+		m.Index = i
+		errs = append(errs, m)
+	}
+	for i, f := range c.Header {
 		name := strings.ToLower(f.Name)
 		switch {
 		case strings.Contains(reserved, ","+name+","):
-			errs = append(errs, fmt.Errorf("ws: Header %q is the handshake's own", f.Name))
+			wrong(&c.Header, i, "%s is the handshake's own", f.Name)
 		case name == "host":
 			host = f.Value
 		default:
 			lines = fmt.Appendf(lines, "%s: %s\r\n", f.Name, f.Value)
 		}
 	}
-	for _, p := range c.Subprotocols {
+	for i, p := range c.Subprotocols {
 		if !wire.IsToken(p) {
-			errs = append(errs, fmt.Errorf("ws: Subprotocols: %q is not a token", p))
+			wrong(&c.Subprotocols, i, "is %q, which is not a token", p)
 		}
 	}
 	return host, lines, errors.Join(errs...)

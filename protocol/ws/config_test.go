@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {
@@ -12,31 +13,31 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		config Config
 		want   []string
 	}{
-		{Config{}, []string{`scheme "" is not ws or wss`}},
-		{Config{URL: "http://host/"}, []string{`scheme "http" is not ws or wss`}},
+		{Config{}, []string{`scheme is ""; allowed: ws, wss`}},
+		{Config{URL: "http://host/"}, []string{`scheme is "http"; allowed: ws, wss`}},
 		{Config{URL: "ws:///path"}, []string{"no host"}},
 		{Config{URL: "ws://me:secret@host/"}, []string{"user information", "xxxxx"}},
 		{Config{URL: "ws://host/#x"}, []string{`fragment "x"`}},
 		{Config{URL: "ws://höst/"}, []string{"not ASCII"}},
-		{Config{URL: "ws://host/%zz"}, []string{"URL"}},
-		{Config{URL: "ws://me:secret@host:x/"}, []string{`URL "ws://…@host:x/": not a URL`}},
-		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"TLS is set but URL is not wss"}},
-		{Config{URL: "wss://h/", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"TLS.CA", "TLS.Certificate and TLS.Key"}},
+		{Config{URL: "ws://host/%zz"}, []string{`target is "ws://host/%zz": invalid URL escape`}},
+		{Config{URL: "ws://me:secret@host:x/"}, []string{`target is "ws://…@host:x/", which is not a URL`}},
+		{Config{URL: "ws://h/", TLS: wire.TLS{Insecure: true}}, []string{"insecure needs a URL of wss"}},
+		{Config{URL: "wss://h/", TLS: wire.TLS{CA: []byte("x"), Key: []byte("y")}}, []string{"ca_file holds no certificate in PEM form", "cert_file: tls: failed to find any PEM data"}},
 		{Config{URL: "ws://h/", Mode: "shout", Match: "luck", MaxMessage: -1}, []string{`mode is "shout"; allowed: exchange, send, receive`, `match is "luck"; allowed: order, id`, "max_message is -1"}},
-		{Config{URL: "ws://h/", Match: ByID}, []string{"IDPath is empty"}},
-		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`Match "id" does not apply to the mode send`}},
-		{Config{URL: "ws://h/", IDPath: "$.id"}, []string{`needs Match "id"`}},
-		{Config{URL: "ws://h/", Match: ByID, IDPath: "id", AnswerIDPath: "$."}, []string{`IDPath: path "id"`, `AnswerIDPath: path "$."`}},
+		{Config{URL: "ws://h/", Match: ByID}, []string{"id_path is missing"}},
+		{Config{URL: "ws://h/", Match: ByID, Mode: Send, IDPath: "$.id"}, []string{`match is id, which does not apply to the mode send`}},
+		{Config{URL: "ws://h/", IDPath: "$.id"}, []string{`id_path is "$.id", which needs match id`}},
+		{Config{URL: "ws://h/", Match: ByID, IDPath: "id", AnswerIDPath: "$."}, []string{`id_path: path "id"`, `answer_id_path: path "$."`}},
 		{Config{URL: "ws://h/", Match: ByID, IDPath: "$.id", Message: []byte("{")}, []string{"is not JSON"}},
-		{Config{URL: "ws://h/", Match: ByID, IDPath: "$.id", Message: []byte("{}")}, []string{`nothing at IDPath "$.id"`}},
+		{Config{URL: "ws://h/", Match: ByID, IDPath: "$.id", Message: []byte("{}")}, []string{`data is "{}", which has nothing at id_path "$.id"`}},
 		{Config{URL: "ws://h/", Message: []byte("\xff")}, []string{"not UTF-8"}},
-		{Config{URL: "ws://h/", Mode: Receive, Message: []byte("x")}, []string{"Message does not apply"}},
-		{Config{URL: "ws://h/", Mode: Send, Check: contains("x")}, []string{"Check does not apply"}},
+		{Config{URL: "ws://h/", Mode: Receive, Message: []byte("x")}, []string{"data does not apply to the mode receive"}},
+		{Config{URL: "ws://h/", Mode: Send, Check: contains("x")}, []string{"checks: the mode send has no answers to look at"}},
 		{Config{URL: "ws://h/", Connections: wire.Connections{Sharing: wire.PerVU, N: 2}}, []string{"per-vu with N 2"}},
 		{Config{URL: "ws://h/", Connections: wire.Connections{Sharing: 7}}, []string{"Sharing(7)"}},
 		{Config{URL: "ws://h/", Header: []wire.Field{{Name: "Upgrade", Value: "x"}, {Name: "a b", Value: "c"}, {Name: "X", Value: "a\r\nb"}},
 			Subprotocols: []string{"a,b"}},
-			[]string{`"Upgrade" is the handshake's own`, `"a b" is not a token`, "control character", `"a,b" is not a token`}},
+			[]string{`header Upgrade is the handshake's own`, `"a b" is not a token`, "control character", `subprotocols is "a,b", which is not a token`}},
 	} {
 		_, err := New(test.config)
 		if err == nil {
@@ -46,6 +47,11 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		for _, want := range test.want {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %q does not say %q", test.config, err, want)
+			}
+		}
+		for _, m := range setting.Mistakes(err) {
+			if m.Setting.Name == "" {
+				t.Errorf("%q names no setting", m)
 			}
 		}
 		if strings.Contains(err.Error(), "secret") {

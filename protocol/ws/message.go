@@ -3,8 +3,6 @@ package ws
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"unicode/utf8"
@@ -12,6 +10,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/protocol/jsonpath"
+	"contend/setting"
 	"contend/websocket"
 )
 
@@ -34,10 +33,10 @@ func newMessage(c Config) (message, error) {
 	if c.Binary {
 		m.op = ws.OpBinary
 	} else if !utf8.Valid(c.Message) {
-		return m, errors.New("ws: Message is not UTF-8: set Binary")
+		return m, c.Body.In(setting.At(&c, &c.Message)).Wrong("is not UTF-8, as text is: set binary")
 	}
-	if m.byID {
-		return m, m.cut(c.IDPath)
+	if m.byID && c.IDPath != "" {
+		return m, m.cut(c)
 	}
 	if c.Compress {
 		m.deflated = deflate(nil, m.text)
@@ -46,17 +45,18 @@ func newMessage(c Config) (message, error) {
 }
 
 // cut finds the place of the id.
-func (m *message) cut(idPath string) error {
-	p, err := jsonpath.Parse(idPath)
+func (m *message) cut(c Config) error {
+	data := c.Body.In(setting.At(&c, &c.Message))
+	p, err := jsonpath.Parse(c.IDPath)
 	if err != nil {
-		return fmt.Errorf("ws: IDPath: %w", err)
+		return setting.At(&c, &c.IDPath).About(err)
 	}
 	if !json.Valid(m.text) {
-		return fmt.Errorf("ws: Message %.40q is not JSON, which IDPath %q needs", m.text, idPath)
+		return data.Wrong("is %.40q, which is not JSON, as id_path %q needs it", m.text, c.IDPath)
 	}
 	value, ok := p.Find(m.text)
 	if !ok {
-		return fmt.Errorf("ws: Message %.40q has nothing at IDPath %q", m.text, idPath)
+		return data.Wrong("is %.40q, which has nothing at id_path %q", m.text, c.IDPath)
 	}
 	start := cap(m.text) - cap(value) // value is a part of text
 	end := start + len(value)

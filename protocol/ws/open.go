@@ -28,7 +28,7 @@ func (c *Config) Validate() error {
 func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
 	m, err := c.Common.Read(around.Env)
 	checks, checkErr := check.Parse(c.Checks...)
-	if err := errors.Join(err, checkErr); err != nil {
+	if err := errors.Join(err, setting.At(&c, &c.Checks).About(checkErr)); err != nil {
 		return nil, err
 	}
 	if c.DataFile != "" {

@@ -48,6 +48,7 @@ import (
 	"contend/load"
 	"contend/protocol/jsonpath"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // A Target does one exchange of messages per iteration. Its methods may be
@@ -65,22 +66,22 @@ type Target struct {
 
 var _ load.Target = (*Target)(nil)
 
-// New checks the whole of c and reports every mistake in it at once. It does
-// not connect.
+// New checks the whole of c. The error joins a *setting.Mistake for everything that is
+// wrong with it. It does not connect.
 func New(c Config) (*Target, error) {
 	c = c.withDefaults()
 	o, originErr := c.origin()
 	host, lines, headerErr := c.header()
 	m, messageErr := newMessage(c)
-	errs := []error{wire.Named("ws", originErr), c.check(), headerErr, messageErr}
+	errs := []error{originErr, c.check(), headerErr, messageErr}
 	t := &Target{config: c, origin: o, message: m, epoch: time.Now()}
 	var tlsErr error
 	t.tls, tlsErr = o.TLS(c.TLS, "http/1.1")
-	errs = append(errs, wire.Named("ws", tlsErr))
+	errs = append(errs, tlsErr)
 	if c.Match == ByID && c.AnswerIDPath != c.IDPath {
 		var err error
 		if t.answerID, err = jsonpath.Parse(c.AnswerIDPath); err != nil {
-			errs = append(errs, fmt.Errorf("ws: AnswerIDPath: %w", err))
+			errs = append(errs, setting.At(&c, &c.AnswerIDPath).About(err))
 		}
 	} else if c.Match == ByID {
 		t.answerID, _ = jsonpath.Parse(c.IDPath) // newMessage complains
