@@ -26,15 +26,15 @@ func (o *Outbox) answer(a *message.Answer, now time.Duration, out *settled) {
 
 // rejected charges the device, if it is the only one in question.
 func (o *Outbox) rejected(e *entry, why message.Reject, out *settled) {
-	factor := 2
+	factor, text := 2, "MICFailed"
 	if why == message.MICFailed {
 		o.stats.MICFailed++
 	} else {
 		o.stats.OtherRejects++
-		factor = 1
+		factor, text = 1, "Other"
 	}
 	if len(e.others) == 0 {
-		o.failed(e.lane, factor, out)
+		o.failed(e.lane, factor, text, out)
 	}
 }
 
@@ -46,12 +46,12 @@ func (o *Outbox) acknowledged(e *entry, a *message.Answer, out *settled) bool {
 	case d == nil:
 		o.stats.NotOffered++
 		if len(e.others) == 0 {
-			o.failed(e.lane, 4, out)
+			o.failed(e.lane, 4, "a DevEUI that was not offered", out)
 		}
 		return false
 	case a.MIC != e.mic():
 		o.stats.WrongMIC++
-		o.failed(d, 4, out)
+		o.failed(d, 4, "a wrong MIC", out)
 		return false
 	}
 	o.stats.RightMIC++

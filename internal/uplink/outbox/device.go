@@ -94,8 +94,15 @@ func (o *Outbox) solved(d *device) {
 	o.resize(d, int(d.size)/2)
 }
 
+// A Suspension is of a device that has failed too often.
+type Suspension struct {
+	Candidate
+	Failures int    // in succession
+	Last     string // of them, in words
+}
+
 // failed is a wrong answer: a challenge that many times as long.
-func (o *Outbox) failed(d *device, factor int, out *settled) {
+func (o *Outbox) failed(d *device, factor int, why string, out *settled) {
 	o.resize(d, int(d.size)*factor)
 	if d.failures < math.MaxUint16 {
 		d.failures++
@@ -103,7 +110,7 @@ func (o *Outbox) failed(d *device, factor int, out *settled) {
 	if int(d.failures) > o.config.Trust.FailureLimit && !d.suspended {
 		d.suspended = true
 		o.stats.Suspensions++
-		out.suspended = append(out.suspended, d.Candidate)
+		out.suspended = append(out.suspended, Suspension{d.Candidate, int(d.failures), why})
 	}
 }
 

@@ -60,7 +60,7 @@ type Config struct {
 	Solved func(lorawan.EUI, *message.Uplink)
 	// Suspended, if set, is called with a device that has failed too often. Nothing is
 	// delivered for it any more until it comes with another row.
-	Suspended func(Candidate)
+	Suspended func(Suspension)
 	// Transactions gives numbers above 0, each once. It is called with the
 	// outbox locked. nil: a counter that starts at the time in nanoseconds and so
 	// repeats none of an earlier process.

@@ -21,7 +21,7 @@ type desk struct {
 	lock      sync.Mutex
 	settled   map[*message.Uplink][]Outcome
 	solved    []lorawan.EUI
-	suspended []Candidate
+	suspended []Suspension
 	created   int64 // of the rows of what is put
 	next      uint32
 }
@@ -36,7 +36,7 @@ func newDesk(config Config) *desk {
 		}
 	}
 	config.Solved = func(eui lorawan.EUI, _ *message.Uplink) { d.solved = append(d.solved, eui) }
-	config.Suspended = func(c Candidate) { d.suspended = append(d.suspended, c) }
+	config.Suspended = func(s Suspension) { d.suspended = append(d.suspended, s) }
 	d.Outbox = New(config)
 	return d
 }

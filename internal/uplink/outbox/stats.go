@@ -80,7 +80,7 @@ func (o *Outbox) Waiting() int {
 type settled struct {
 	uplinks   [Outcomes][]*message.Uplink
 	solved    []solution
-	suspended []Candidate
+	suspended []Suspension
 }
 
 type solution struct {
@@ -104,9 +104,9 @@ func (s *settled) report(c *Config) {
 		clear(uplinks)
 		s.uplinks[outcome] = uplinks[:0]
 	}
-	for _, device := range s.suspended {
+	for _, suspension := range s.suspended {
 		if c.Suspended != nil {
-			c.Suspended(device)
+			c.Suspended(suspension)
 		}
 	}
 	clear(s.solved)

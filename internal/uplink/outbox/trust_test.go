@@ -139,10 +139,10 @@ func TestSuspension(t *testing.T) {
 	last := d.put(3)
 	d.mu.Lock()
 	out := new(settled)
-	d.failed(d.devices[1], 1, out) // the 51st
+	d.failed(d.devices[1], 1, "Other", out) // the 51st
 	d.mu.Unlock()
 	out.report(&d.config)
-	if !slices.Equal(d.suspended, []Candidate{{DevEUI: 1}}) {
+	if !slices.Equal(d.suspended, []Suspension{{Candidate{DevEUI: 1}, 51, "Other"}}) {
 		t.Fatalf("suspended %v", d.suspended)
 	}
 	refused, narrowed := d.put(1), d.put(1, 2)

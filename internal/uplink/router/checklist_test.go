@@ -2,9 +2,11 @@ package router
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,15 +261,19 @@ func TestFates(t *testing.T) {
 
 // A device that fails too often is suspended: its frames are counted and not sent.
 func TestSuspension(t *testing.T) {
-	s := start(t, "", func(c *Config) { c.Trust.FailureLimit = 3 })
+	said := new(lines)
+	s := start(t, "", func(c *Config) { c.Trust.FailureLimit = 3; c.Log = slog.New(slog.NewTextHandler(said, nil)) })
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")
-	for i := range 4 {
+	for i, why := range []message.Reject{message.MICFailed, message.RejectOther, message.RejectOther, message.MICFailed} {
 		s.send(frame(d, uint32(i)))
 		u := c.upstream()
-		c.answer(message.Answer{Transaction: u.Transaction, Reject: message.MICFailed})
+		c.answer(message.Answer{Transaction: u.Transaction, Reject: why})
 	}
 	s.until("the row is marked", func() bool { r, _ := s.table.ByDevEUI(d.DevEUI); return r.Suspended })
+	if line := said.with("suspended"); !strings.Contains(line, "customer=acme DevEUI="+d.DevEUI.String()+" failures=4 last=MICFailed") {
+		t.Errorf("the log says %q; want who, how many failures and what the last was", line)
+	}
 	s.send(frame(d, 9))
 	s.until("the next is counted", func() bool { return s.fates[suspended].Load() == 1 })
 	c.silent()
@@ -279,6 +285,30 @@ func TestSuspension(t *testing.T) {
 	u := c.upstream()
 	c.solve(&u, d)
 	s.until("it is solved", func() bool { return s.boxStats().RightMIC == 1 })
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// with returns the first line with a text.
+func (l *lines) with(text string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+	return ""
 }
 
 // remake drops the demo device and inserts it again, which lifts a suspension.

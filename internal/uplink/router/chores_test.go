@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,16 +22,22 @@ import (
 // A fakeStore notes what is written. Until back it is away, and takes a while to fail.
 type fakeStore struct {
 	back     time.Time
+	mu       sync.Mutex
 	attempts int
 	written  []string
+	trust    map[outbox.Candidate]int // changed, for the next to ask
 }
 
 func (s *fakeStore) write(format string, args ...any) error {
-	s.attempts++
 	if time.Now().Before(s.back) {
 		time.Sleep(10 * time.Millisecond)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.attempts++
 		return table.ErrUnavailable
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.written = append(s.written, fmt.Sprintf(format, args...))
 	return nil
 }
@@ -48,6 +55,13 @@ func (s *fakeStore) SaveTrust(_ context.Context, sizes []table.Trust) error {
 	return s.write("trust %v", sizes)
 }
 
+func (s *fakeStore) changed() map[outbox.Candidate]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.trust = nil }()
+	return s.trust
+}
+
 // While the store is away for an hour, ten thousand devices are suspended and change
 // their addresses, each again and again. When it is back everything is written once,
 // in the order of its first arrival, and of the lengths of challenges the last.
@@ -56,8 +70,7 @@ func TestChoresAreCaughtUp(t *testing.T) {
 		const devices = 10_000
 		began := time.Now()
 		s := &fakeStore{back: began.Add(time.Hour)}
-		trust := map[outbox.Candidate]int{}
-		c := newChores(s, func() map[outbox.Candidate]int { defer func() { trust = nil }(); return trust }, slog.New(slog.DiscardHandler))
+		c := newChores(s, s.changed, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -76,17 +89,22 @@ func TestChoresAreCaughtUp(t *testing.T) {
 		for i := range devices {
 			want = append(want, fmt.Sprintf("promote %d to 7", i), fmt.Sprintf("suspend %d of 3", i))
 		}
+		synctest.Wait()
+		s.mu.Lock()
 		if n := c.len(); n != 2*devices || s.written != nil {
 			t.Errorf("%d wait and %d are written, want %d and 0", n, len(s.written), 2*devices)
 		}
-		trust = map[outbox.Candidate]int{{DevEUI: 1, Created: 3}: 8, {DevEUI: 2, Created: 3}: 16}
+		s.trust = map[outbox.Candidate]int{{DevEUI: 1, Created: 3}: 8, {DevEUI: 2, Created: 3}: 16}
+		s.mu.Unlock()
 		time.Sleep(time.Hour - time.Since(began))
+		synctest.Wait()
 		// The first 7 take 0.1 + 0.2 + ... + 3.2 = 6.3 s, each further one 5 s, and 10 ms
 		// to fail: 7 + 3593.6/5.01 = 724.
 		if s.attempts < 723 || s.attempts > 725 {
 			t.Errorf("%d attempts in an hour, want 724", s.attempts)
 		}
 		time.Sleep(lastRetry + trustEvery + time.Second)
+		synctest.Wait()
 		want = append(want, "trust [{0000000000000001 3 8} {0000000000000002 3 16}]")
 		if !slices.Equal(s.written, want) {
 			t.Errorf("%d changes written, want %d: %.200v", len(s.written), len(want), s.written)
@@ -106,7 +124,7 @@ func TestChoresEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s := &fakeStore{back: began.Add(time.Hour)}
-		c := newChores(s, func() map[outbox.Candidate]int { return nil }, slog.New(slog.DiscardHandler))
+		c := newChores(s, s.changed, slog.New(slog.DiscardHandler))
 		c.add(promotion{1, 7})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

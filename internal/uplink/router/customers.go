@@ -42,7 +42,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig())}
+		c = &customer{box: outbox.New(r.outboxConfig(name))}
 		r.customers[name] = c
 	}
 	return c
@@ -55,7 +55,7 @@ func (r *Router) all() []*customer {
 	return slices.Collect(maps.Values(r.customers))
 }
 
-func (r *Router) outboxConfig() outbox.Config {
+func (r *Router) outboxConfig(customer string) outbox.Config {
 	trust := r.config.Trust
 	trust.Initial = r.config.Table.Trust
 	return outbox.Config{
@@ -63,7 +63,11 @@ func (r *Router) outboxConfig() outbox.Config {
 		MaxMessages: boxMost,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
-		Suspended:   func(c outbox.Candidate) { r.chores.add(suspension(c)) },
+		Suspended: func(s outbox.Suspension) {
+			r.config.Log.Warn("a device failed too often and is suspended until it is dropped and inserted again",
+				"customer", customer, "DevEUI", s.DevEUI, "failures", s.Failures, "last", s.Last)
+			r.chores.add(suspension(s.Candidate))
+		},
 	}
 }
 
