@@ -121,8 +121,8 @@ func parseTerm(text string) (term, error) {
 	return t, t.metric.Check()
 }
 
-// Check decides whether the claim holds for the cells. Figures that are missing
-// break it: what was not measured was not met.
+// Check decides whether the claim holds for the cells. Figures that are missing, or of
+// a result that is incomplete, break it: what was not measured was not met.
 func (e *Expectation) Check(cells []trial.Cell) {
 	e.Held, e.Detail = false, "nothing was measured"
 	c, err := parseExpectation(e.Text)
@@ -143,33 +143,47 @@ func (e *Expectation) Check(cells []trial.Cell) {
 }
 
 func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
-	at := fmt.Sprintf("%s at %d VUs", left.Arm, left.Concurrency)
-	x, ok := c.left.metric.Of(left.Result)
-	if !ok {
-		return false, fmt.Sprintf("%s has no %s", at, c.left.metric)
+	at := named(left)
+	x, wrong := figure(left, c.left.metric)
+	if wrong != "" {
+		return false, wrong
 	}
-	y, ok := c.right.of(left, cells)
-	if !ok {
-		return false, fmt.Sprintf("%s: the right side has no figure", at)
+	y, wrong := c.right.of(left, cells)
+	if wrong != "" {
+		return false, fmt.Sprintf("%s: the right side has no figure: %s", at, wrong)
 	}
 	return holds(x, c.operator, y), fmt.Sprintf("%s: %.6g %s %.6g does not hold", at, x, c.operator, y)
 }
 
-// of reads the term at the level of the cell on the left.
-func (t term) of(left trial.Cell, cells []trial.Cell) (float64, bool) {
+func named(c trial.Cell) string { return fmt.Sprintf("%s at %d VUs", c.Arm, c.Concurrency) }
+
+// figure reads a metric of a cell, or says why there is none.
+func figure(c trial.Cell, m metric.Name) (value float64, wrong string) {
+	value, ok := m.Of(c.Result)
+	switch {
+	case c.Incomplete():
+		return 0, named(c) + " is incomplete"
+	case !ok:
+		return 0, fmt.Sprintf("%s has no %s", named(c), m)
+	}
+	return value, ""
+}
+
+// of reads the term at the level of the cell on the left, or says why it has no value.
+func (t term) of(left trial.Cell, cells []trial.Cell) (value float64, wrong string) {
 	if t.metric == "" {
-		return t.factor, true
+		return t.factor, ""
 	}
 	cell := left
 	if t.arm != "" {
 		i := slices.IndexFunc(cells, func(c trial.Cell) bool { return c.Arm == t.arm && c.Concurrency == left.Concurrency })
 		if i < 0 {
-			return 0, false
+			return 0, fmt.Sprintf("%s was not measured at %d VUs", t.arm, left.Concurrency)
 		}
 		cell = cells[i]
 	}
-	value, ok := t.metric.Of(cell.Result)
-	return t.factor * value, ok
+	value, wrong = figure(cell, t.metric)
+	return t.factor * value, wrong
 }
 
 func holds(x float64, operator string, y float64) bool {

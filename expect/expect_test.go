@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,27 @@ func TestExpectations(t *testing.T) {
 		if _, err := Parse(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
+	}
+}
+
+// What is incomplete holds nothing, on either side: 20 of 1020 are 2 %.
+func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
+	part := cell("part", 1000)
+	part.Planned, part.Unfinished = 1020, 20
+	cells := []trial.Cell{cell("whole", 1000), part}
+	for text, held := range map[string]bool{
+		"errors == 0": false, "part.errors == 0": false, "whole.errors == 0": true,
+		"whole.throughput_per_s >= part.throughput_per_s": false, "part.throughput_per_s >= whole.throughput_per_s": false,
+	} {
+		x := Expectation{Text: text}
+		if x.Check(cells); x.Held != held || !held && !strings.HasSuffix(x.Detail, "part at 0 VUs is incomplete") {
+			t.Errorf("%q: held %v (%s), want %v", text, x.Held, x.Detail, held)
+		}
+	}
+	cells[1].Plan.MaxUnfinished = 0.02
+	x := Expectation{Text: "errors == 0"}
+	if x.Check(cells); !x.Held {
+		t.Error("where 2 % may be unfinished: ", x.Detail)
 	}
 }
 

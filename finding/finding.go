@@ -4,6 +4,7 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,9 +101,17 @@ func Kinds() []Kind {
 	return kinds
 }
 
+// former has the codes of older documents that are said under another one now.
+var former = map[string]string{"rate_missed": Incomplete.Code, "censored": Incomplete.Code}
+
+// Current returns the code under which is said now what an older document says
+// under this one.
+func Current(code string) string { return cmp.Or(former[code], code) }
+
 // Advice returns, without markup, what to do about a warning of this code; ""
 // for a code that is not in the table, as another version's may be.
 func Advice(code string) string {
+	code = Current(code)
 	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == code })
 	if i < 0 {
 		return ""

@@ -23,8 +23,13 @@ func TestTable(t *testing.T) {
 		}
 		seen[k.Code] = true
 	}
-	if got := Advice("rate_missed"); got != "lower the rate, or allow more VUs (-c)" {
-		t.Errorf("advice %q", got)
+	for _, code := range []string{"incomplete", "rate_missed", "censored"} {
+		if got := Advice(code); got != "lower the rate, or allow more VUs (-c) or more time (--grace)" {
+			t.Errorf("advice %q for %s", got, code)
+		}
+		if got := Current(code); got != "incomplete" {
+			t.Errorf("%s is said as %s now", code, got)
+		}
 	}
 	if got := Advice("of_another_version"); got != "" {
 		t.Errorf("advice %q for an unknown code", got)
@@ -47,17 +52,17 @@ func TestThresholdsAreInTheWords(t *testing.T) {
 }
 
 func TestWarningIsOfItsKind(t *testing.T) {
-	w := RateMissed.Warning("%d of %d", 1, 2)
-	if w != (Warning{Code: "rate_missed", Text: "1 of 2"}) || *RateMissed.Refusal("%d of %d", 1, 2) != w {
+	w := Incomplete.Warning("%d of %d", 1, 2)
+	if w != (Warning{Code: "incomplete", Text: "1 of 2"}) || *Incomplete.Refusal("%d of %d", 1, 2) != w {
 		t.Errorf("warning %+v", w)
 	}
 	if got := w.About("a").String(); got != "a: 1 of 2" || w.String() != "1 of 2" {
 		t.Errorf("about an arm it is %q, and %q without", got, w)
 	}
-	if !w.Is(RateMissed) || w.Is(Errors) || (*Warning)(nil).Is(Errors) {
+	if !w.Is(Incomplete) || w.Is(Errors) || (*Warning)(nil).Is(Errors) {
 		t.Error("Is is wrong")
 	}
-	if list := []Warning{w}; !RateMissed.In(list) || Errors.In(list) || Errors.In(nil) {
+	if list := []Warning{w}; !Incomplete.In(list) || Errors.In(list) || Errors.In(nil) {
 		t.Error("In is wrong")
 	}
 }

@@ -16,12 +16,10 @@ var (
 	Errors = kind(Kind{Code: "errors", Warns: 0.001, Refuses: 0.001,
 		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})
-	RateMissed = kind(Kind{Code: "rate_missed", Warns: 0.99, Refuses: 0.99,
-		When:   "open model: under {warns} of the planned arrivals got a right answer; no verdict",
-		Advice: "lower the rate, or allow more VUs (`-c`)"})
-	Censored = kind(Kind{Code: "censored", Warns: 0.001,
-		When:   "over {warns} dropped or unfinished: the slowest are missing from the percentiles",
-		Advice: "lower the rate, or read high percentiles as lower bounds"})
+	// Incomplete refuses from a share on that can be set, this one if it is not.
+	Incomplete = kind(Kind{Code: "incomplete", Warns: 0.001, Refuses: 0.01,
+		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
+		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`--grace`)"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
 	GeneratorShare = kind(Kind{Code: "generator_share", Warns: 0.10, Refuses: 0.30,
 		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",

@@ -36,13 +36,8 @@ func (r *Result) judge() []finding.Warning {
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
 		warn(finding.Errors, "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*finding.Errors.Warns)
 	}
-	if r.Model == OpenModel && r.Stopped != Interrupted {
-		if share := float64(r.Completed) / float64(r.Planned); share < finding.RateMissed.Warns {
-			warn(finding.RateMissed, "%.2f %% of the planned arrivals got a right answer, less than %.0f %%", 100*share, 100*finding.RateMissed.Warns)
-		}
-	}
-	if cut := r.Unfinished + r.Dropped; cut > 0 && float64(cut) > finding.Censored.Warns*float64(r.Planned) {
-		warn(finding.Censored, "%d iterations were dropped or unfinished, the slowest, so high percentiles are lower bounds", cut)
+	if r.cut() > min(finding.Incomplete.Warns, r.Plan.maxUnfinished()) {
+		warn(finding.Incomplete, "%s, so high percentiles are lower bounds", r.missing())
 	}
 	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
 		warn(finding.GeneratorShare, "%.0f %% of each cycle was spent in the generator, not waiting for the target (Little's law)", 100**r.GeneratorShare)
@@ -59,6 +54,23 @@ func (r *Result) judge() []finding.Warning {
 		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
 	return warnings
+}
+
+// Incomplete says whether more iterations were dropped or unfinished than the plan
+// allows: then the figures are those of the part that was quick enough.
+func (r *Result) Incomplete() bool { return r.cut() > r.Plan.maxUnfinished() }
+
+// cut is the share of the planned iterations that were dropped or unfinished.
+func (r *Result) cut() float64 {
+	if r.Planned == 0 {
+		return 0
+	}
+	return float64(r.Dropped+r.Unfinished) / float64(r.Planned)
+}
+
+// missing says how many iterations were dropped or unfinished.
+func (r *Result) missing() string {
+	return fmt.Sprintf("%d of %d planned iterations (%.3g %%) were dropped or unfinished, the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
 }
 
 // miscounted: an iteration was lost, or counted twice.

@@ -1,10 +1,12 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
 
+	"contend/finding"
 	"contend/pace"
 	"contend/setting"
 )
@@ -32,6 +34,10 @@ type Plan struct {
 	// Grace is how long iterations in flight may take to complete after the
 	// measured window; 0 means DefaultGrace.
 	Grace time.Duration `json:"grace_ns,omitempty" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
+	// MaxUnfinished is the share of the planned iterations that may be dropped or
+	// unfinished, below 1; with more the rest decides nothing. 0 means that of
+	// finding.Incomplete.
+	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"no verdict, and no throughput beside others, beyond this share of dropped and unfinished iterations"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
 	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
 	// Timer waits for due times in the open model; "" means pace.Precise.
@@ -79,6 +85,7 @@ type Progress struct {
 
 // Validate returns every mistake of the plan at once.
 func (p Plan) Validate() error {
+	p.MaxUnfinished = p.maxUnfinished()
 	errs := []error{setting.Check(p)}
 	if p.Duration == 0 && p.Iterations == 0 {
 		errs = append(errs, setting.At(&p, &p.Duration).OutOf(p.Duration, "more, or a number of iterations"))
@@ -105,6 +112,8 @@ func (p Plan) Model() Model {
 	}
 	return ClosedModel
 }
+
+func (p Plan) maxUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
 
 func (p Plan) grace() time.Duration {
 	if p.Grace == 0 {

@@ -30,8 +30,8 @@ func (r *Result) incomplete(maxErrors float64) *finding.Warning {
 		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
 	case float64(wrong) > maxErrors*float64(r.Planned):
 		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
-	case r.Model == OpenModel && float64(r.Completed) < finding.RateMissed.Refuses*float64(r.Planned):
-		return finding.RateMissed.Refusal("only %d of %d planned arrivals got a right answer", r.Completed, r.Planned)
+	case r.Incomplete():
+		return finding.Incomplete.Refusal("%s, more than %.3g %%", r.missing(), 100*r.Plan.maxUnfinished())
 	}
 	return nil
 }

@@ -41,7 +41,11 @@ func TestRefusals(t *testing.T) {
 		{"one lost", func(r *Result) { r.Completed = 999 }, stat.HigherIsFaster, "miscounted"},
 		{"1 % errors", func(r *Result) { r.Completed, r.Failed = 990, 10 }, stat.HigherIsFaster, "errors"},
 		{"0.1 % errors", func(r *Result) { r.Completed, r.Failed = 999, 1 }, stat.HigherIsFaster, ""},
-		{"open model, 2 % missing", func(r *Result) { r.Model, r.Planned, r.Dropped = OpenModel, 1020, 20 }, stat.HigherIsFaster, "rate_missed"},
+		{"open model, 2 % missing", func(r *Result) { r.Model, r.Planned, r.Dropped = OpenModel, 1020, 20 }, stat.HigherIsFaster, "incomplete"},
+		{"closed model, 2 % missing", func(r *Result) { r.Planned, r.Unfinished = 1020, 20 }, stat.Amount, "incomplete"},
+		{"1 % missing", func(r *Result) { r.Planned, r.Dropped, r.Unfinished = 1010, 5, 5 }, stat.HigherIsFaster, ""},
+		{"3 % missing, 4 % allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1030, 30, 0.04 }, stat.HigherIsFaster, ""},
+		{"0.1 % missing, 0.05 % allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1001, 1, 0.0005 }, stat.HigherIsFaster, "incomplete"},
 		// 1.7 of the 2 − 0.1 cores it could get is 89 %; the server used 0.1 of 0.3.
 		{"generator busy, server idle", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.7, 0.1 }, stat.HigherIsFaster, "generator_saturated"},
 		// 1.2 of 2 − 0.75 = 96 %; 0.75 of 2 − 1.2 = 94 %: both busy is a finding.

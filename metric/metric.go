@@ -92,6 +92,17 @@ func (n Name) Of(r *load.Result) (float64, bool) {
 	return row.read(r)
 }
 
+// Beside reads the metric from a result that is shown beside others. It is false
+// also for a rate of a result that is incomplete: that is one of the part that was
+// quick enough.
+func (n Name) Beside(r *load.Result) (float64, bool) {
+	kind := n.Kind()
+	if r.Incomplete() && (kind == Rate || kind == Traffic || n == WallPerOp) {
+		return 0, false
+	}
+	return n.Of(r)
+}
+
 // Recorded returns how many times a metric of times rests on; false means that
 // the metric is of another kind or that the result has no such histogram.
 func (n Name) Recorded(r *load.Result) (int64, bool) {

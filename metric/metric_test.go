@@ -65,6 +65,25 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// The rates of a result are not shown beside others if too much of it is missing: 14 of
+// 230 are 6 %.
+func TestBeside(t *testing.T) {
+	r := result()
+	rates := []metric.Name{metric.Throughput, metric.WallPerOp, "bytes_in_per_s", "bytes_out_per_s"}
+	for _, text := range metric.Names() {
+		name := metric.Name(text)
+		if _, ok := name.Beside(r); ok == slices.Contains(rates, name) {
+			t.Errorf("%s of a part: shown %v", name, ok)
+		}
+	}
+	r.Plan.MaxUnfinished = 0.1
+	for _, name := range rates {
+		if got, ok := name.Beside(r); !ok || got == 0 {
+			t.Errorf("%s where a tenth may be missing: %v, %v", name, got, ok)
+		}
+	}
+}
+
 // What a result does not have has no value.
 func TestUnknown(t *testing.T) {
 	empty := &load.Result{Counts: load.NewCounts()}

@@ -56,7 +56,7 @@ func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	if err := openRun().Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(b.String(), "\n"); !strings.HasPrefix(lines[0], "INVALID rate_missed: ") || !strings.HasPrefix(lines[2], "What to do: ") {
+	if lines := strings.Split(b.String(), "\n"); !strings.HasPrefix(lines[0], "INVALID incomplete: ") || !strings.HasPrefix(lines[2], "What to do: ") {
 		t.Errorf("the report begins with\n%s", strings.Join(lines[:3], "\n"))
 	}
 }

@@ -57,7 +57,7 @@ func (f *PublishedFigure) derive(cells []trial.Cell) {
 		if c.Arm != f.Arm || f.Concurrency != 0 && c.Concurrency != f.Concurrency {
 			continue
 		}
-		if ours, ok := f.Metric.Of(c.Result); ok {
+		if ours, ok := f.Metric.Beside(c.Result); ok {
 			f.Ours = &ours
 			if f.Theirs != 0 {
 				ratio := ours / f.Theirs

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"contend/finding"
 )
 
 // differs compares the document with its stored form, path by path.
@@ -43,11 +45,14 @@ func (p *problems) diff(path string, was, is any) {
 	switch w := was.(type) {
 	case map[string]any:
 		if i, ok := is.(map[string]any); ok {
-			p.diffObject(path, w, i)
+			if former(w) == "" || former(w) != i["code"] {
+				p.diffObject(path, w, i)
+			}
 			return
 		}
 	case []any:
-		if i, ok := is.([]any); ok && len(i) == len(w) {
+		i, ok := is.([]any)
+		if w, i = sameCodes(w, i); ok && len(i) == len(w) {
 			for n := range w {
 				p.diff(fmt.Sprintf("%s[%d]", path, n), w[n], i[n])
 			}
@@ -63,6 +68,31 @@ func (p *problems) diff(path string, was, is any) {
 		}
 	}
 	p.add(path, "is stored as %s, recomputed it is %s", brief(was), brief(is))
+}
+
+// former returns the code that a warning of an older version has now; "": it is no
+// such warning.
+func former(v any) string {
+	object, _ := v.(map[string]any)
+	code, _ := object["code"].(string)
+	if now := finding.Current(code); now != code {
+		return now
+	}
+	return ""
+}
+
+// sameCodes leaves out of two lists what the first has under a former code, and the
+// second under the one of now: an older version judged by other words.
+func sameCodes(was, is []any) (_, _ []any) {
+	for _, v := range was {
+		if now := former(v); now != "" {
+			is = slices.DeleteFunc(slices.Clone(is), func(v any) bool {
+				object, _ := v.(map[string]any)
+				return object["code"] == now
+			})
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(was), func(v any) bool { return former(v) != "" }), is
 }
 
 func (p *problems) diffObject(path string, was, is map[string]any) {

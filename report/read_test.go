@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"contend/expect"
+	"contend/metric"
 	"contend/report"
+	"contend/trial"
 )
 
 // set replaces the value that a path such as results[0].planned leads to, and
@@ -92,6 +95,52 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 		} else if strings.Count(err.Error(), "\n") > 3 {
 			t.Errorf("%s with another %s names too much:\n%v", tt.document, tt.path, err)
 		}
+	}
+}
+
+// A document of a version that had other codes is read and shown, in the words of now.
+func TestFormerCodes(t *testing.T) {
+	stored, _ := written(t, openRun())
+	tree := decoded(t, stored)
+	warnings := []any{map[string]any{"code": "rate_missed", "text": "97.00 % of the planned arrivals got a right answer, less than 99 %"},
+		map[string]any{"code": "censored", "text": "300 iterations were dropped or unfinished"}}
+	if !set(tree, "results[0].warnings", warnings) {
+		t.Fatal("no warnings to edit")
+	}
+	older, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := report.Read(bytes.NewReader(older))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := d.Results[0].Warnings; len(w) != 1 || w[0].Code != "incomplete" {
+		t.Errorf("warnings %v, want incomplete", w)
+	}
+	older = bytes.Replace(older, []byte(`"dropped":280`), []byte(`"dropped":281`), 1)
+	if _, err := report.Read(bytes.NewReader(older)); err == nil {
+		t.Error("a changed figure beside a former code is not noticed")
+	}
+}
+
+// Beside what was published stands no rate of a part: 60 of 1060 are 6 %.
+func TestIncompleteBesidePublished(t *testing.T) {
+	r := closedResult("http://127.0.0.1:8080/", 1, 1000)
+	r.Planned, r.Unfinished = 1060, 60
+	r.Derive()
+	d := document("lab")
+	d.Add(report.Place{Experiment: "x"}, &trial.Trials{Arms: []string{"a"}, Design: trial.Design{Levels: []int{1}},
+		Rounds: []trial.Cell{{Arm: "a", Round: 1, Result: r}}})
+	d.Experiments = []report.Experiment{{ID: "x", Published: []report.Published{{Rows: []report.PublishedFigure{
+		{Arm: "a", Metric: metric.Throughput, Theirs: 100}, {Arm: "a", Metric: metric.ResponseP50, Theirs: 100},
+	}}}, Expectations: []expect.Expectation{{Text: "errors == 0"}}}}
+	d.Derive()
+	if rows := d.Experiments[0].Published[0].Rows; rows[0].Ours != nil || rows[1].Ours == nil || d.Experiments[0].Expectations[0].Held {
+		t.Errorf("figures %+v, expectation %+v", rows, d.Experiments[0].Expectations[0])
+	}
+	if line := firstLine(t, d); !strings.HasPrefix(line, "INVALID incomplete: 60 of 1060 planned iterations") {
+		t.Errorf("the first line is %q", line)
 	}
 }
 

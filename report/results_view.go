@@ -38,7 +38,7 @@ func results(v *view, cells []trial.Cell) {
 
 // figure is a metric of a cell in words; - stands for one that it does not have.
 func figure(m metric.Name, c trial.Cell) string {
-	if value, ok := m.Of(c.Result); ok {
+	if value, ok := m.Beside(c.Result); ok {
 		return m.Format(value)
 	}
 	return "-"
@@ -61,7 +61,7 @@ func interesting(m metric.Name, c trial.Cell) bool {
 	if batches := c.Ops > c.Completed; m == metric.WallPerOp && !batches || strings.HasPrefix(string(m), "response_") && batches {
 		return false
 	}
-	_, ok := m.Of(c.Result)
+	_, ok := m.Beside(c.Result)
 	return ok
 }
 

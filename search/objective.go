@@ -131,7 +131,7 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 		service, measured := metric.Name("service_" + which).Of(c.Result)
 		return missed, isResponse && measured && b.Holds(service)
 	}
-	if refusal.Is(finding.RateMissed) {
+	if refusal.Is(finding.Incomplete) {
 		return refusal, c.Service.Mean() < 2*s.Alone.Service.Mean()
 	}
 	return nil, false

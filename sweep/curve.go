@@ -23,7 +23,9 @@ func (c *Curve) Derive() {
 	for _, v := range c.Visits {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
-		points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
+		if !v.Incomplete() {
+			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
+		}
 		if v.Refusal(stat.HigherIsFaster, finding.Errors.Refuses) != nil {
 			doubtful[v.Concurrency]++
 		}

@@ -123,7 +123,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
-		if reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); reason.Is(finding.Errors) && len(c.Explored) > 1 {
+		if reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 {
 			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}

@@ -101,8 +101,8 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c := Comparison{Baseline: t.Arms[0], Candidate: candidate, Concurrency: level,
 			Metric: m, Primary: i == 0, Margin: t.Design.Margin}
 		var has1, has2 bool
-		c.BaselineValue, has1 = m.Of(base.Result)
-		c.CandidateValue, has2 = m.Of(cand.Result)
+		c.BaselineValue, has1 = m.Beside(base.Result)
+		c.CandidateValue, has2 = m.Beside(cand.Result)
 		pairs := t.PairLogRatios(m, candidate, level)
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
 		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
@@ -115,7 +115,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 			}
 			continue
 		}
-		if effect, err := stat.Paired(c.RoundLogRatios, t.confidence()); err == nil {
+		if effect, err := stat.Paired(c.RoundLogRatios, t.confidence()); err == nil && !c.Reason.Is(finding.Incomplete) {
 			c.Effect = effect
 		}
 		if c.Primary {

@@ -172,7 +172,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 // Two callers of 10 ms each can do 200 of the 1000 arrivals per second.
 func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
 	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 300 * time.Millisecond})
-	if !isRefused("rate_missed")(c) {
+	if !isRefused("incomplete")(c) {
 		t.Errorf("completed %d of %d", c.Completed, c.Planned)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -51,6 +52,32 @@ func TestRepeatCompares(t *testing.T) {
 	}
 	if len(firsts) != 2 || firsts["a"]+firsts["b"] != 8 {
 		t.Errorf("first of a round: %v", firsts)
+	}
+}
+
+// Of an arm whose runs are incomplete, 500 of 1500 unfinished, the throughput stands
+// beside no other, and no difference is computed from it.
+func TestIncompleteArmsAreNotCompared(t *testing.T) {
+	t.Parallel()
+	whole := measuring("b", 1000)
+	part := Job{Name: "b", Run: func(ctx context.Context) (Cell, error) {
+		c, err := whole.Run(ctx)
+		c.Planned, c.Unfinished = 1500, 500
+		return c, err
+	}}
+	d := repeating(8)
+	d.Metrics = append(d.Metrics, "completed")
+	got, err := Repeat(t.Context(), []Job{measuring("a", 1000), part}, d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Comparisons {
+		if c.Verdict != stat.Invalid || !c.Reason.Is(finding.Incomplete) || c.Reason.Arm != "b" || c.Rounds != 0 {
+			t.Errorf("%s: %s, %v, over %d rounds", c.Metric, c.Verdict, c.Reason, c.Rounds)
+		}
+	}
+	if c := got.Comparisons[0]; c.BaselineValue != 1000 || c.CandidateValue != 0 {
+		t.Errorf("throughputs %v and %v, want 1000 and none", c.BaselineValue, c.CandidateValue)
 	}
 }
 

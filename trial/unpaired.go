@@ -122,8 +122,8 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 	for i, m := range a.Metrics {
 		c := Comparison{Baseline: sum.Arm, Candidate: candSum.Arm, Concurrency: candSum.Concurrency,
 			Metric: m, Primary: i == 0, Margin: a.Margin, RoundLogRatios: []float64{}}
-		c.BaselineValue, _ = m.Of(sum.Result)
-		c.CandidateValue, _ = m.Of(candSum.Result)
+		c.BaselineValue, _ = m.Beside(sum.Result)
+		c.CandidateValue, _ = m.Beside(candSum.Result)
 		few := t.fewSamples(m, candSum.Arm, candSum.Concurrency)
 		if few != nil && !c.Primary {
 			found = append(found, *few)
@@ -137,7 +137,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 		c.Reason = cmp.Or(t.refuse(sum, m), t.refuse(candSum, m), few)
 		if !known {
 			c.Reason = cmp.Or(c.Reason, noFigure(m))
-		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil {
+		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil && !c.Reason.Is(finding.Incomplete) {
 			c.Effect = effect
 		}
 		list = append(list, c)

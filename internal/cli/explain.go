@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/docs"
+	"contend/finding"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -48,6 +49,7 @@ func completions() []string {
 // explain writes the explanation of one term.
 func explain(w io.Writer, term string) error {
 	index := docs.Read()
+	term = finding.Current(term)
 	found := index.Find(term)
 	if len(found) == 0 {
 		hint := "contend explain lists all terms"
