@@ -16,7 +16,7 @@ type holders struct {
 
 // A holderView is what was heard of the instances.
 type holderView struct {
-	live  map[string]bool
+	live  map[string]bool   // whether it has to be alone
 	holds map[string]string // customer → another instance
 }
 
@@ -27,7 +27,10 @@ func (h *holders) init() {
 
 func (h *holders) see(view *holderView) { h.view.Store(view) }
 
-func (h *holders) lives(instance string) bool { return h.view.Load().live[instance] }
+func (h *holders) lives(instance string) bool {
+	_, lives := h.view.Load().live[instance]
+	return lives
+}
 
 // own returns the customers that are held here, each once.
 func (h *holders) own() []string {

@@ -50,6 +50,9 @@ type IntakeConfig struct {
 	// because the Redis ends with this process and could give them to nobody. An
 	// embedded one looks through all that is pending again and again.
 	AckRead bool
+	// Alone says that no other instance may read uplinks of this Redis: it would know
+	// other devices.
+	Alone bool
 }
 
 func (c *IntakeConfig) fill() error {
@@ -143,7 +146,11 @@ type Stats struct {
 // ErrNameTaken ends an intake: another process runs under the name of its instance.
 var ErrNameTaken = errors.New("queue: another process runs under the name of this instance")
 
-// NewIntake joins the instances of the Redis; Close leaves them.
+// ErrAlone refuses an instance beside another one, where one of both has to be alone.
+var ErrAlone = errors.New("queue: one instance has to be alone")
+
+// NewIntake joins the instances of the Redis; Close leaves them. It fails with ErrAlone
+// until others have left, or were silent for their Lease.
 func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)

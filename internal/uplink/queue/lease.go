@@ -53,6 +53,7 @@ func (r *Redis) script(text, key string, args ...string) rueidis.Completed {
 // A presence is what an instance says of itself, after its nonce.
 type presence struct {
 	Reads bool     `json:"reads"` // it wants partitions
+	Alone bool     `json:"alone,omitempty"`
 	Holds []string `json:"holds,omitempty"`
 }
 
@@ -65,7 +66,7 @@ func (in *Intake) owner() string { return in.cfg.Instance + " " }
 
 // beat says that we live; again: and that we should be known.
 func (in *Intake) beat(ctx context.Context, again string) error {
-	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Holds: in.holder.own()})
+	text, err := json.Marshal(presence{Reads: in.owned.isReading(), Alone: in.cfg.Alone, Holds: in.holder.own()})
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,21 @@ func (in *Intake) join(ctx context.Context) error {
 	if _, err := in.look(ctx); err != nil {
 		return err
 	}
+	if err := in.refuse(); err != nil {
+		return errors.Join(err, in.leave(ctx))
+	}
 	return in.announce(ctx)
+}
+
+// refuse says whether an instance lives beside which this one may not. Of two that
+// join at once one sees the other, at least.
+func (in *Intake) refuse() error {
+	for name, alone := range in.holder.view.Load().live {
+		if name != in.cfg.Instance && (alone || in.cfg.Alone) {
+			return fmt.Errorf("%w, and %q lives on this Redis, or died within %v", ErrAlone, name, in.cfg.Lease)
+		}
+	}
+	return nil
 }
 
 func (in *Intake) announce(ctx context.Context) error {
@@ -139,7 +154,7 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 			}
 			continue
 		}
-		view.live[name] = true
+		view.live[name] = p.Alone
 		if p.Reads {
 			readers = append(readers, name)
 		}

@@ -81,7 +81,11 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, Idle: c.Idle, InFlight: inFlight, AckRead: c.Redis.Embedded()})
+		Lease: c.Lease, Idle: c.Idle, InFlight: inFlight, AckRead: c.Redis.Embedded(),
+		Alone: !c.Table.Shared()})
+	if errors.Is(err, queue.ErrAlone) {
+		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}

@@ -120,6 +120,10 @@ func (t *Table) Close() error {
 	return t.db.close()
 }
 
+// Shared says whether other instances may have the table, too: each tells the others
+// what it changes.
+func (t *Table) Shared() bool { return t.db.postgres != nil }
+
 // Ping says whether the database answers before ctx ends: nil or ErrUnavailable.
 func (t *Table) Ping(ctx context.Context) error {
 	err := classified(t.db.PingContext(ctx))
