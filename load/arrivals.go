@@ -12,32 +12,65 @@ import (
 type arrivals struct {
 	schedule    *pace.Schedule
 	turn, turns int
-	index       int // in the schedule, of the one behind due
+	index       int // in the schedule, of the next to look up
 
-	due      time.Duration // of the next one,
-	known    bool          // if it was looked up
-	reserved bool          // the plan's limit has room for it
-	over     bool          // no further one is to begin
+	ahead    []time.Duration // when those that were looked up are due,
+	first    int             // of which this is the next one
+	reserved bool            // the plan's limit has room for it
+	over     bool            // no further one is to begin
 }
 
 // peek returns when the next arrival is due, or pace.Never if there is none.
 func (a *arrivals) peek() time.Duration {
-	for ; !a.known; a.index++ {
-		a.due = a.schedule.Next()
-		a.known = a.index%a.turns == a.turn || a.due == pace.Never
+	if a.first == len(a.ahead) {
+		a.ahead, a.first = a.ahead[:0], 0
+		a.lookUp()
 	}
-	return a.due
+	return a.ahead[a.first]
+}
+
+// lookUp adds one arrival to those ahead.
+func (a *arrivals) lookUp() {
+	due := a.schedule.Next()
+	for a.index%a.turns != a.turn && due != pace.Never {
+		a.index++
+		due = a.schedule.Next()
+	}
+	a.index++
+	a.ahead = append(a.ahead, due)
+}
+
+// maxAhead bounds how many arrivals start together.
+const maxAhead = 1024
+
+// together returns when the last arrival is due that is not due after the limit;
+// the next one, at least, must be such.
+func (a *arrivals) together(limit time.Duration) time.Duration {
+	for i := a.first; ; i++ {
+		if i == len(a.ahead) {
+			a.lookUp()
+		}
+		if a.ahead[i] > limit {
+			return a.ahead[i-1]
+		}
+		if i-a.first == maxAhead {
+			return a.ahead[i]
+		}
+	}
 }
 
 // pop takes the next arrival, which begins or is dropped.
-func (a *arrivals) pop() { a.known, a.reserved = false, false }
+func (a *arrivals) pop() {
+	a.first++
+	a.reserved = false
+}
 
 // next hands out the next arrival, or false if there is none.
 func (r *run) next(a *arrivals) (Iteration, bool) {
 	if a.over || a.peek() == pace.Never {
 		return Iteration{}, false
 	}
-	it := r.iteration(a.due)
+	it := r.iteration(a.peek())
 	a.reserved = it.counted && r.reserve()
 	a.over = it.counted && !a.reserved
 	return it, !a.over
@@ -53,7 +86,7 @@ func (r *run) drop(all []*arrivals, end time.Duration) (dropped int64) {
 	}
 	for _, a := range all {
 		for ; a.peek() < end; a.pop() {
-			if !r.iteration(a.due).counted {
+			if !r.iteration(a.peek()).counted {
 				continue
 			}
 			if !r.reserve() {

@@ -102,14 +102,16 @@ func (r *Result) means() string {
 // above the greater of 10 % of p99 response time and 1 ms, or, in the open
 // model, where nothing but a want of VUs or CPU makes an iteration late, a mean
 // of more than 5 % of the mean response time that is longer than the clocks
-// allow (clockLag). nil: none, or a target in this process.
+// allow (clockLag). Start lag that the plan asks for is not counted. nil: none, or
+// a target in this process.
 func (r *Result) Late() *finding.Warning {
 	if r.Local || r.Completed == 0 {
 		return nil
 	}
 	text := ""
-	mean, response := r.StartLag.Mean(), r.Response.Mean()
-	switch lag := r.StartLag.Quantile(0.99); {
+	asked := r.Plan.StartLag.Of(0)
+	mean, response := r.StartLag.Mean()-asked, r.Response.Mean()
+	switch lag := r.StartLag.Quantile(0.99) - asked; {
 	case lag > lagBound(r.Response):
 		text = fmt.Sprintf("p99 of the start lag is %v", threeDigits(lag))
 	case r.Model == OpenModel && mean > clockLag && float64(mean) > maxMeanLagShare*float64(response):

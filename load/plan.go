@@ -19,6 +19,9 @@ type Plan struct {
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
+	// StartLag is how late arrivals of an open model may start, so that those that
+	// are due soon after each other cost one wake-up.
+	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
 	// Think is the pause of a VU between completion and the next due time.
 	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
 	// Warmup is driven before the measured window and not counted.

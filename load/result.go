@@ -38,6 +38,9 @@ type Result struct {
 	GeneratorShare *float64 `json:"generator_share,omitempty"`
 	// Timer is what waited for due times; open model only.
 	Timer pace.Timer `json:"timer,omitempty"`
+	// StartLagAllowed is the most that an arrival was allowed to start late, so
+	// that it could start with others; open model only.
+	StartLagAllowed time.Duration `json:"start_lag_allowed_ns,omitempty"`
 	// Stopped says why the run ended.
 	Stopped  StopReason        `json:"stopped"`
 	Warnings []finding.Warning `json:"warnings"`
@@ -110,6 +113,7 @@ func Merge(results ...*Result) *Result {
 		if r.Stopped == Interrupted {
 			sum.Stopped = Interrupted
 		}
+		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration
 		sum.Counts.Add(&r.Counts)
 		sum.Cost.Add(&r.Cost)

@@ -104,7 +104,8 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 		shards = min(runtime.GOMAXPROCS(0), plan.VUs)
 	}
 	for i := range shards {
-		r.shards = append(r.shards, &Shard{run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts()})
+		r.shards = append(r.shards, &Shard{
+			run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts(), tolerance: tolerance{plan: plan.StartLag}})
 	}
 	if plan.Pacer == nil {
 		r.kind = ""
@@ -197,13 +198,19 @@ func (r *run) beginNext(ctx context.Context, s *Shard) (Iteration, bool) {
 		return Iteration{}, false
 	}
 	it, ok := r.next(a)
-	if ok && r.timer.Wait(it.Due-r.elapsed()) && s.Begin(&it, r.elapsed()) {
+	if ok && r.wait(a, it.Due, s) && s.Begin(&it, r.elapsed()) {
 		a.pop()
 	} else {
 		a.over, ok = true, false
 	}
 	r.baton <- a
 	return it, ok
+}
+
+// wait waits until an arrival is to begin that is due then; false: the run is over.
+func (r *run) wait(a *arrivals, due time.Duration, s *Shard) bool {
+	now := r.elapsed()
+	return due <= now || r.timer.Wait(s.until(a, due)-now)
 }
 
 func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it *Iteration) (end time.Duration) {
@@ -313,6 +320,9 @@ func (r *run) result(w watched) *Result {
 	for _, s := range r.shards[1:] {
 		sum.Counts.Add(&s.counts)
 		last = max(last, s.last)
+	}
+	for _, s := range r.shards {
+		sum.StartLagAllowed = max(sum.StartLagAllowed, s.most)
 	}
 	end := w.closedAt
 	if sum.Stopped == StoppedByIterations || sum.Stopped == StoppedByArrivals && r.plan.Duration == 0 {

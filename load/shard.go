@@ -24,7 +24,8 @@ type Shard struct {
 	ended  int64
 	last   time.Duration // latest completion
 	counts Counts
-	_      [64]byte // keeps neighbours off this cache line
+	tolerance
+	_ [64]byte // keeps neighbours off this cache line
 }
 
 // An Iteration is one turn of a VU. Its times are offsets from the start of
@@ -36,6 +37,9 @@ type Iteration struct {
 
 // Elapsed returns the time since the start of the run.
 func (s *Shard) Elapsed() time.Duration { return s.run.elapsed() }
+
+// Since returns the offset of a time from the start of the run.
+func (s *Shard) Since(t time.Time) time.Duration { return t.Sub(s.run.base) }
 
 // Model returns the model of the run.
 func (s *Shard) Model() Model { return s.run.plan.Model() }
@@ -88,12 +92,16 @@ func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 
 // Finish records an iteration that was begun. The outcome counts if err is nil.
 func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error) {
-	if !it.counted {
+	adapts := s.run.plan.Pacer != nil && err == nil
+	if !it.counted && !adapts {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if adapts {
+		s.saw(end - it.Start)
+	}
+	if !it.counted || s.closed {
 		return
 	}
 	s.ended++

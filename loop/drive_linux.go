@@ -37,6 +37,7 @@ type drive struct {
 	alarmed   bool          // the timer has gone off
 	cancelled bool
 	shortly   uintptr // ms that are waited without telling Go's scheduler
+	naps      naps
 }
 
 // Drive implements load.Loop. It keeps its goroutine on one thread.
@@ -49,6 +50,7 @@ func (l *Loop) Drive(ctx context.Context, s *load.Shard) error {
 	if err := l.prepare(s); err != nil {
 		return err
 	}
+	defer l.endNaps()
 	defer l.watch(ctx)()
 	defer l.abandon()
 	if err := l.settle(); err != nil {
@@ -79,6 +81,9 @@ func (l *Loop) prepare(s *load.Shard) error {
 	}
 	l.flying.init()
 	l.stopped.Store(false)
+	if err := l.startNaps(); err != nil {
+		return err
+	}
 	return l.poller.start(s.Elapsed())
 }
 
@@ -211,6 +216,8 @@ func (l *Loop) send(s *slot, start func(out []byte, slot int) []byte) {
 	}
 	if err != nil {
 		l.fail(k, err)
+	} else if k.state != open || len(k.pending) > 0 {
+		l.naps.awake = l.now + stayAwake
 	}
 }
 
@@ -235,13 +242,22 @@ func (l *Loop) repeatAll() {
 // wait returns how many events there are. It waits for one if nothing else is
 // to be done; also while there is, the timer is set for what is in flight.
 func (l *Loop) wait() (int, error) {
+	if l.naps.woken {
+		l.naps.woken = false
+		return l.poller.Poll(0)
+	}
 	due := l.nextDue()
 	if due != never {
 		l.now = l.shard.Elapsed()
 	}
 	idle := len(l.crowded) == 0 && due > l.now
-	if !idle {
+	switch {
+	case !idle:
 		due = never
+	case l.open && due != never:
+		if due = l.shard.Until(due); l.nap(due) {
+			return 0, nil
+		}
 	}
 	if err := l.alarm(min(due, l.deadline())); err != nil {
 		return 0, err
@@ -332,7 +348,7 @@ func (l *Loop) cancel(s *slot) {
 // had more to read.
 func (l *Loop) handle(n int) {
 	crowded := l.crowded
-	l.crowded = nil
+	l.crowded, l.naps.behind = nil, 0
 	for i := range n {
 		e := &l.poller.Events[i]
 		switch e.Fd {

@@ -133,6 +133,11 @@ func (k *connection) register() error {
 	if k.watchesOut {
 		events |= unix.EPOLLOUT
 	}
+	if k.loop.naps.possible {
+		if err := epoll.Stamp(k.fd); err != nil {
+			return k.wrap("setsockopt", err)
+		}
+	}
 	return k.wrap("epoll_ctl", k.loop.poller.Watch(k.fd, k.id, k.generation, events))
 }
 

@@ -74,8 +74,8 @@ func (p *poller) arm(at time.Duration) error {
 	return nil
 }
 
-// connect, shut and discard do not wait, so Go's scheduler is
-// not told. Their errors are not wrapped: EAGAIN is none.
+// connect and shut do not wait, so Go's scheduler is not told. Their errors are
+// not wrapped: EAGAIN is none.
 
 func connect(fd int, sockaddr []byte) unix.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd),
@@ -84,14 +84,3 @@ func connect(fd int, sockaddr []byte) unix.Errno {
 }
 
 func shut(fd int) { unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
-
-// discard drops up to n bytes of a TCP connection without copying them: tcp(7)
-// on MSG_TRUNC.
-func discard(fd int, n int64) (int64, unix.Errno) {
-	dropped, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0,
-		uintptr(n), unix.MSG_TRUNC, 0, 0)
-	if errno != 0 {
-		return 0, errno
-	}
-	return int64(dropped), 0
-}

@@ -38,7 +38,7 @@ var _ Slots = (*connection)(nil)
 
 func (k *connection) FirstByte(slot int) {
 	if s := k.slots[slot]; s.busy && s.first == 0 {
-		s.first = k.loop.stamp()
+		s.first = max(k.loop.stamp(), s.sent)
 	}
 }
 
@@ -48,7 +48,7 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		return
 	}
 	l := k.loop
-	end := l.stamp()
+	end := max(l.stamp(), s.sent)
 	if err != nil && k.repeat(s, err) {
 		return
 	}

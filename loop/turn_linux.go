@@ -17,6 +17,7 @@ const readsPerTurn = 16
 func (l *Loop) turn(k *connection, ended bool) {
 	l.out = l.out[:0]
 	err := l.receive(k, ended)
+	l.naps.sift(k)
 	for i := range l.done {
 		d := &l.done[i]
 		l.shard.Finish(&d.it, d.end, &d.out, d.err)
@@ -69,7 +70,7 @@ func (l *Loop) fetch(k *connection) (full bool, err error) {
 			return l.skip(k, want)
 		}
 	}
-	n, errno := epoll.Receive(k.fd, l.in)
+	n, errno := l.read(k)
 	if errno != 0 {
 		return false, k.unread(errno)
 	}
@@ -80,6 +81,29 @@ func (l *Loop) fetch(k *connection) (full bool, err error) {
 	return n == len(l.in), err
 }
 
+// read reads into l.in.
+func (l *Loop) read(k *connection) (int, unix.Errno) {
+	if l.naps.possible {
+		return l.fill(k, l.in, len(l.in), 0)
+	}
+	return epoll.Receive(k.fd, l.in)
+}
+
+// discard drops up to n bytes of a TCP connection without copying them: tcp(7)
+// on MSG_TRUNC.
+func (l *Loop) discard(k *connection, n int64) (int64, unix.Errno) {
+	if l.naps.possible {
+		dropped, errno := l.fill(k, nil, int(n), unix.MSG_TRUNC)
+		return int64(dropped), errno
+	}
+	dropped, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(k.fd), 0,
+		uintptr(n), unix.MSG_TRUNC, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int64(dropped), 0
+}
+
 // maxSkip is the most that one system call is asked to drop.
 const maxSkip = 1 << 30
 
@@ -87,7 +111,7 @@ const maxSkip = 1 << 30
 // expected.
 func (l *Loop) skip(k *connection, want int64) (full bool, err error) {
 	want = min(want, maxSkip)
-	n, errno := discard(k.fd, want)
+	n, errno := l.discard(k, want)
 	switch {
 	case errno != 0:
 		return false, k.unread(errno)

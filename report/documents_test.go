@@ -81,6 +81,7 @@ func openRun() *report.Document {
 	r := closedResult("grpc://127.0.0.1:50055/counter.incrementCounter/increment", 20, 9_700)
 	r.Model, r.Timer, r.Stopped = load.OpenModel, pace.Precise, load.StoppedByDuration
 	r.Plan.Pacer, _ = pace.Parse("steps:500/5s,1500/5s")
+	r.Plan.StartLag, r.StartLagAllowed = pace.Tolerance(250*time.Microsecond), 250*time.Microsecond
 	r.Planned, r.Dropped, r.Unfinished = 10_000, 280, 20
 	r.Exchange = spread(9_700, 100*time.Microsecond, 900*time.Microsecond)
 	return runDocument(r)

@@ -43,7 +43,11 @@ func run(v *view, r *load.Result, u *Uplink) {
 func arrivals(r *load.Result, u *Uplink) string {
 	switch {
 	case r.Model == load.OpenModel && r.Timer != "":
-		return fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
+		text := fmt.Sprintf("open model: arrivals %s, paced by the %s timer", r.Plan.Pacer, r.Timer)
+		if lag := r.StartLagAllowed; lag > 0 {
+			text += fmt.Sprintf(", started up to %s late to start together", metric.Duration(float64(lag)))
+		}
+		return text
 	case r.Model == load.OpenModel:
 		return fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
 	case u != nil:

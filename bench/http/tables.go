@@ -32,7 +32,6 @@ type work struct {
 	path    string
 	fresh   bool   // a connection for each request
 	version string // HTTP: 1.1 unless given
-	rate    int    // arrivals per second; 0: closed model
 
 	url, address string
 	seconds      int
@@ -74,12 +73,6 @@ var tables = map[string]table{
 		work:  work{path: "/", version: "2"},
 		bars:  []bar{{"oha", 1}, {"h2load", 0.8}},
 		rows:  []row{{50, 1}, {10, 5}, {1, 50}},
-	},
-	"open": {
-		title: "61 bytes, 5000 arrivals/s: CPU for the same work",
-		work:  work{path: "/", rate: 5000},
-		bars:  []bar{{"oha", 1}, {"fortio", 1}},
-		rows:  []row{{50, 0}},
 	},
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"contend/bench/internal/paired"
 )
@@ -19,9 +18,6 @@ func (x work) contend(path string) paired.Tool {
 	}
 	if x.version == "2" {
 		args = append(args, "--http", "2", "--connections", fmt.Sprintf("shared:%d", x.connections))
-	}
-	if x.rate > 0 {
-		args = append(args, "--rate", strconv.Itoa(x.rate))
 	}
 	return paired.Contend(path, append(args, x.url)...)
 }
@@ -44,9 +40,9 @@ var peerTools = map[string]func(work) paired.Tool{
 	},
 	"fortio": func(x work) paired.Tool {
 		return paired.Tool{
-			Args: []string{"load", "-quiet", "-qps", strconv.Itoa(x.rate), "-r", "0.0001", "-c", strconv.Itoa(x.connections),
+			Args: []string{"load", "-quiet", "-qps", "0", "-r", "0.0001", "-c", strconv.Itoa(x.connections),
 				"-t", fmt.Sprintf("%ds", x.seconds), "-json", "-", x.url},
-			Count: countFortio,
+			Count: paired.CountFortio,
 		}
 	},
 	"oha": func(x work) paired.Tool {
@@ -57,10 +53,7 @@ var peerTools = map[string]func(work) paired.Tool{
 		if x.scheme == "https" {
 			args = append(args, "--insecure")
 		}
-		if x.rate > 0 {
-			args = append(args, "-q", strconv.Itoa(x.rate), "--latency-correction")
-		}
-		return paired.Tool{Args: append(args, x.url), Count: countOha}
+		return paired.Tool{Args: append(args, x.url), Count: paired.CountOha}
 	},
 	"bombardier": func(x work) paired.Tool {
 		return paired.Tool{
@@ -82,33 +75,6 @@ var peerTools = map[string]func(work) paired.Tool{
 			Count: paired.CountText(`(\d+) answers`, `^$`),
 		}
 	},
-}
-
-var countFortio = paired.CountJSON(func(document struct{ RetCodes map[string]int64 }) (completed, wrong int64, err error) {
-	completed, wrong = split(document.RetCodes)
-	return completed, wrong, nil
-})
-
-// countOha leaves out what oha itself cut off at its deadline.
-var countOha = paired.CountJSON(func(document struct{ StatusCodeDistribution, ErrorDistribution map[string]int64 }) (completed, wrong int64, err error) {
-	completed, wrong = split(document.StatusCodeDistribution)
-	for text, n := range document.ErrorDistribution {
-		if !strings.Contains(text, "deadline") {
-			wrong += n
-		}
-	}
-	return completed, wrong, nil
-})
-
-func split(byStatus map[string]int64) (completed, wrong int64) {
-	for status, n := range byStatus {
-		if status == "200" {
-			completed = n
-		} else {
-			wrong += n
-		}
-	}
-	return completed, wrong
 }
 
 var countBombardier = paired.CountJSON(func(document struct {

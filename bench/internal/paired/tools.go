@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -106,6 +107,34 @@ func CountJSON[T any](count func(T) (completed, wrong int64, err error)) func([]
 		}
 		return count(document)
 	}
+}
+
+// CountFortio reads the document of fortio load.
+var CountFortio = CountJSON(func(document struct{ RetCodes map[string]int64 }) (completed, wrong int64, err error) {
+	completed, wrong = split(document.RetCodes)
+	return completed, wrong, nil
+})
+
+// CountOha reads the document of oha; it leaves out what oha itself cut off at its deadline.
+var CountOha = CountJSON(func(document struct{ StatusCodeDistribution, ErrorDistribution map[string]int64 }) (completed, wrong int64, err error) {
+	completed, wrong = split(document.StatusCodeDistribution)
+	for text, n := range document.ErrorDistribution {
+		if !strings.Contains(text, "deadline") {
+			wrong += n
+		}
+	}
+	return completed, wrong, nil
+})
+
+func split(byStatus map[string]int64) (completed, wrong int64) {
+	for status, n := range byStatus {
+		if status == "200" {
+			completed = n
+		} else {
+			wrong += n
+		}
+	}
+	return completed, wrong
 }
 
 // CountWrk reads the report of wrk.

@@ -1,0 +1,83 @@
+package loop
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/pace"
+)
+
+// When the loop naps, what an iteration took is known from the kernel: the end of
+// the answer lies between the moments before and after the server wrote it, however
+// late the loop read it. What both clocks are apart is not known, but it is the
+// same for all iterations.
+func TestNapsDoNotLengthenTimes(t *testing.T) {
+	var mu sync.Mutex
+	var wrote [][2]time.Duration // before and after, by connection one after another
+	base := time.Now()
+	s := serve(t, "tcp", func(_ int, conn net.Conn) {
+		requests(conn, func(slot string) bool {
+			before := time.Since(base)
+			_, err := fmt.Fprintf(conn, "%s 3\nabc", slot)
+			mu.Lock()
+			wrote = append(wrote, [2]time.Duration{before, time.Since(base)})
+			mu.Unlock()
+			return err == nil
+		})
+	})
+	var ends []time.Duration
+	n := paced(t, s, load.Plan{VUs: 1, Pacer: pace.Constant(400), Iterations: 300,
+		Sample: func(s load.Sample) { ends = append(ends, s.End) }})
+	if !n.possible || !n.stamped || n.pieces {
+		t.Fatalf("the loop has not napped: %+v", n)
+	}
+	if len(ends) != len(wrote) {
+		t.Fatalf("%d ends, %d answers", len(ends), len(wrote))
+	}
+	best := 0
+	for i := range ends {
+		apart := wrote[i][1] - ends[i] // the most that is possible by this one
+		agree := 0
+		for j := range ends {
+			if at := ends[j] + apart; at >= wrote[j][0] && at <= wrote[j][1] {
+				agree++
+			}
+		}
+		best = max(best, agree)
+	}
+	// The kernel begins to stamp soon after it was asked to.
+	if best < 240 {
+		t.Errorf("only %d of 300 ends lie within the writing of their answers", best)
+	}
+}
+
+// An answer in pieces ends the naps of the run, or its first byte would seem late.
+func TestPiecesEndNaps(t *testing.T) {
+	s := serve(t, "tcp", func(_ int, conn net.Conn) {
+		requests(conn, func(slot string) bool {
+			fmt.Fprintf(conn, "%s 3\n", slot)
+			time.Sleep(2 * time.Millisecond)
+			_, err := conn.Write([]byte("abc"))
+			return err == nil
+		})
+	})
+	if n := paced(t, s, load.Plan{VUs: 1, Pacer: pace.Constant(400), Iterations: 400}); !n.possible || !n.pieces {
+		t.Errorf("answers in two pieces were not noticed: %+v", n)
+	}
+}
+
+// paced drives a server by a plan and returns how its loop has napped.
+func paced(t *testing.T, s *server, plan load.Plan) *naps {
+	t.Helper()
+	driven := &target{config: s.config(plain)}
+	r, err := load.Run(t.Context(), "lines", driven, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r, plan.Iterations)
+	return &driven.loop.naps
+}

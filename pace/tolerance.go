@@ -1,0 +1,60 @@
+package pace
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Tolerance is how late the arrivals of an open model may start, so that those
+// that are due soon after each other start together and cost one wake-up. Its text
+// form is that of a duration, 0s to 1s, or auto.
+type Tolerance time.Duration
+
+const (
+	// Auto, the zero value, follows what is measured: AutoShare of the typical
+	// service time, at most AutoMost.
+	Auto Tolerance = 0
+	// None starts each arrival on time.
+	None Tolerance = -1
+)
+
+// What Auto allows.
+const (
+	AutoShare = 0.02
+	AutoMost  = time.Millisecond
+)
+
+const mostTolerance = time.Second
+
+// Of returns the tolerance where iterations typically take that long; 0: not known.
+func (t Tolerance) Of(service time.Duration) time.Duration {
+	if t == Auto {
+		return min(time.Duration(AutoShare*float64(service)), AutoMost)
+	}
+	return max(0, time.Duration(t))
+}
+
+// MarshalText returns the text form.
+func (t Tolerance) MarshalText() ([]byte, error) {
+	if t == Auto {
+		return []byte("auto"), nil
+	}
+	return []byte(t.Of(0).String()), nil
+}
+
+// UnmarshalText reads the text form.
+func (t *Tolerance) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*t = Auto
+		return nil
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 || d > mostTolerance {
+		return fmt.Errorf("%q; allowed: auto, or a duration from 0s to %v", text, mostTolerance)
+	}
+	*t = Tolerance(d)
+	if d == 0 {
+		*t = None
+	}
+	return nil
+}
