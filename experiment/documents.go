@@ -36,25 +36,31 @@ func (r *runner) repeat(ctx context.Context, p Part, observe func(trial.Progress
 		}
 		command := slices.Concat(r.options.Self, words, []string{"--json"})
 		jobs = append(jobs, trial.Job{Name: name, Run: func(ctx context.Context) (trial.Cell, error) {
-			return measuredBy(ctx, command)
+			cell, err := measuredBy(ctx, command)
+			if err == nil {
+				cell.Plan.MaxUnfinished = p.Plan.MaxUnfinished
+				cell.Derive()
+			}
+			return cell, err
 		}})
 	}
 	return trial.Repeat(ctx, jobs, p.design(r.options), observe)
 }
 
-// measuredBy runs a command and returns the result of the document that it writes.
+// measuredBy runs a command and returns the result of the document that it writes. One
+// that failed and wrote it nevertheless has measured something that it found wanting.
 func measuredBy(ctx context.Context, command []string) (trial.Cell, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = killedAfter
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return trial.Cell{}, fmt.Errorf("%w: %s", err, lastLine(said.Bytes()))
-	}
+	out, failure := cmd.Output()
 	doc, err := report.Read(bytes.NewReader(out))
-	if err != nil {
+	switch {
+	case failure != nil && (err != nil || ctx.Err() != nil):
+		return trial.Cell{}, fmt.Errorf("%w: %s", failure, lastLine(said.Bytes()))
+	case err != nil:
 		return trial.Cell{}, err
 	}
 	if len(doc.Results) != 1 {

@@ -13,11 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/report"
 	"contend/trial"
 )
+
+// incomplete is how many iterations a command completes that misses 50 more, and fails.
+const incomplete = 999
 
 // measuring is set for the test program itself where it is the command of an arm.
 const measuring = "CONTEND_TEST_MEASURING"
@@ -42,6 +46,9 @@ func TestMain(m *testing.M) {
 	r := load.Merge()
 	r.Model, r.Stopped, r.Engine = load.OpenModel, load.StoppedByIterations, load.Goroutines
 	r.Planned, r.Completed, r.Ops, r.Duration, r.Concurrency = n, n, n, time.Second, 1
+	if n == incomplete {
+		r.Planned, r.Unfinished = n+50, 50
+	}
 	for range n {
 		r.Response.Record(time.Millisecond)
 		r.Service.Record(time.Millisecond)
@@ -50,16 +57,16 @@ func TestMain(m *testing.M) {
 	doc := &report.Document{Schema: report.Schema, Command: "test"}
 	doc.Results = append(doc.Results, report.Result{Cell: trial.Cell{Result: r}})
 	doc.Derive()
-	if doc.Write(os.Stdout) != nil {
+	if doc.Write(os.Stdout) != nil || n == incomplete {
 		os.Exit(1)
 	}
 }
 
-func measured(t *testing.T, ctx context.Context, one, other string) (*report.Document, error) {
+func measured(t *testing.T, ctx context.Context, one, other string, more ...string) (*report.Document, error) {
 	t.Helper()
 	t.Setenv(measuring, "1")
 	f, err := Parse("x.yaml", []byte("id: x\ntitle: x\narms: {one: {document: "+one+"}, other: {document: "+other+"}}\n"+
-		"compare: {baseline: one, rounds: 6, metrics: throughput_per_s}\nexpect: errors == 0\n"))
+		"compare: {baseline: one, rounds: 6, metrics: throughput_per_s}\nexpect: errors == 0\n"+strings.Join(more, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +81,21 @@ func TestDocumentsAreCompared(t *testing.T) {
 	}
 	if len(doc.Comparisons) != 1 || math.Abs(doc.Comparisons[0].Ratio-1.3) > 1e-12 || len(doc.Trials[0].Rounds) != 12 {
 		t.Errorf("comparisons %+v", doc.Comparisons)
+	}
+}
+
+// What a command has found incomplete is refused with its reason, not lost: 50 of 1049
+// are 4.8 %, which the file may allow.
+func TestIncompleteDocuments(t *testing.T) {
+	for allowed, refused := range map[string]bool{"1%": true, "5%": false} {
+		doc, err := measured(t, t.Context(), "1000", "999", "load: {max_unfinished: "+allowed+"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, held := doc.Comparisons[0], doc.Experiments[0].Expectations[0].Held
+		if c.Reason.Is(finding.Incomplete) != refused || (c.CandidateValue == 0) != refused || held == refused {
+			t.Errorf("%s: comparison %+v, expectation held %v", allowed, c, held)
+		}
 	}
 }
 

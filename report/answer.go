@@ -16,6 +16,9 @@ import (
 // answer begins every view with what follows from all of it, in one line: the
 // verdict, or why there is none, and what to do then.
 func (d *Document) answer(v *view) {
+	if d.uplinks(v) {
+		return
+	}
 	line, refused := d.verdictLine()
 	if line == "" {
 		line, refused = d.sweepLine()

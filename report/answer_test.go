@@ -50,6 +50,26 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 	}
 }
 
+// A report of uplinks begins with what became of them; a rate of a part is not in it.
+func TestUplinksComeFirst(t *testing.T) {
+	late := "19.6 ms late in the median, 29.2 ms at p99, 29.4 ms at most"
+	d := uplinks()
+	if got, want := firstLine(t, d), "500 uplinks sent, 500 arrived, 0 lost, 1 duplicated; "+late; got != want {
+		t.Errorf("the first line is\n%s, want\n%s", got, want)
+	}
+	part := d.Results[0].Result
+	part.Planned, part.Unfinished = 520, 20
+	d.Derive()
+	if got, want := firstLine(t, d), "INCOMPLETE: 520 uplinks sent, 500 arrived, 20 lost, 1 duplicated; those that arrived were "+late; got != want {
+		t.Errorf("the first line is\n%s, want\n%s", got, want)
+	}
+	part.BytesOut = 0
+	var b bytes.Buffer
+	if err := d.Text(&b); err != nil || strings.Contains(b.String(), "throughput") || !strings.Contains(b.String(), "What to do: nothing was answered") {
+		t.Errorf("%v, or the throughput of a part is shown, or no advice:\n%s", err, b.String())
+	}
+}
+
 // After a refusal stands what to do about it.
 func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	var b bytes.Buffer

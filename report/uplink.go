@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"time"
+
 	"contend/load"
 	"contend/metric"
 	"contend/trial"
@@ -44,6 +47,43 @@ func (d *Document) uplink(at Place) *Uplink {
 	}
 	return nil
 }
+
+// uplinks answers for a run of uplinks. It returns true where some are missing, since
+// then nothing else matters.
+func (d *Document) uplinks(v *view) (answered bool) {
+	if len(d.Results) != 1 || d.Results[0].Uplink == nil {
+		return false
+	}
+	r := d.Results[0]
+	v.answer("%s", r.arrived())
+	if r.lost() > 0 && r.BytesOut == 0 && r.Uplink.FirstChallenge > shortChallenge {
+		v.say("What to do: nothing was answered, and then a device with a MIC challenge of %d entries gets few uplinks at a time: "+
+			"--trust-start %d --no-trust-reduction.", r.Uplink.FirstChallenge, shortChallenge)
+	}
+	return r.lost() > 0
+}
+
+// shortChallenge is the shortest MIC challenge, in entries.
+const shortChallenge = 2
+
+// arrived says how many uplinks arrived, and how late.
+func (r Result) arrived() string {
+	said := func(n int64) string { return metric.Number(float64(n)) }
+	text := fmt.Sprintf("%s uplinks sent, %s arrived, %s lost, %s duplicated", said(r.Planned), said(r.Completed), said(r.lost()), said(r.Uplink.Duplicated))
+	which := ""
+	if r.lost() > 0 {
+		text, which = "INCOMPLETE: "+text, "those that arrived were "
+	}
+	if r.Completed == 0 {
+		return text
+	}
+	late := func(d time.Duration) string { return metric.Duration(float64(d)) }
+	return fmt.Sprintf("%s; %s%s late in the median, %s at p99, %s at most", text, which,
+		late(r.Response.Quantile(0.5)), late(r.Response.Quantile(0.99)), late(r.Response.Max()))
+}
+
+// lost is how many uplinks did not arrive, or not so that they could be read.
+func (r Result) lost() int64 { return r.Planned - r.Completed }
 
 func (u *Uplink) write(v *view, r *load.Result) {
 	v.head("uplinks")

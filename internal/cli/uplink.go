@@ -139,8 +139,8 @@ func newUplinkSink(a *app) *cobra.Command {
 		Use:   "sink",
 		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
 		Long: "Take uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
-			"answer. It ends with the end marker of the generator, or when nothing has come for --idle. Generator\n" +
-			"and sink must share a clock, that is run on one machine.",
+			"answer. It ends with the end marker of the generator, or when nothing has come for --idle, and exits\n" +
+			"with 1 if an uplink is missing. Generator and sink must share a clock, that is run on one machine.",
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -173,14 +173,9 @@ func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Up
 		Unsolved: r.Unsolved, FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
 }
 
-// uplinkReport writes the published form, and ours.
+// uplinkReport writes our report and, where nothing is missing, the published form
+// after it, whose rate would be that of the uplinks that came.
 func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *output) error {
-	if !out.JSON && r.Uplinks > 0 {
-		if err := r.WritePublished(a.Out); err != nil {
-			return failed(err)
-		}
-		fmt.Fprintln(a.Out)
-	}
 	if err := out.write(a, doc); err != nil {
 		return failed(err)
 	}
@@ -189,6 +184,14 @@ func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Re
 		return interrupted()
 	case r.Uplinks == 0:
 		return failed(errors.New("no uplink came"))
+	case r.Lost > 0:
+		return failed(fmt.Errorf("%d of %d uplinks did not arrive", r.Lost, r.Load.Planned))
+	case out.JSON:
+		return nil
+	}
+	fmt.Fprint(a.Out, "\nThe same in the published form:\n\n")
+	if err := r.WritePublished(a.Out); err != nil {
+		return failed(err)
 	}
 	return nil
 }
