@@ -84,7 +84,8 @@ type clientRun struct {
 // alternate lets the clients begin by turns. The number of requests is what our
 // client does in one block, or in a second where its length is not given.
 func (c *clients) alternate(ctx context.Context, p Part) error {
-	trialRun, err := load.Run(ctx, c.live.Address, c.live.Target, load.Plan{VUs: c.vus, Duration: cmp.Or(p.Design.Block, time.Second)})
+	trialRun, err := load.Run(ctx, c.live.Address, c.live.Target, load.Plan{VUs: c.vus, Duration: cmp.Or(p.Design.Block, time.Second),
+		Grace: load.DefaultGrace})
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (r *runner) oneCaller(ctx context.Context, p Part, arm string) (trial.Cell,
 		a.Target = a.Target.With("connections", "shared:1")
 	}
 	p.Arms[arm] = a
-	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Timeout: p.Plan.Timeout}
+	plan := load.Plan{VUs: 1, Warmup: callerBlock / 5, Duration: callerBlock, Grace: load.DefaultGrace, Timeout: p.Plan.Timeout}
 	cell, err := trial.Measure(ctx, r.arm(p, arm), plan)
 	if err == nil && cell.Completed == 0 {
 		err = fmt.Errorf("no right answer with one caller (%s)", cell.Stopped)

@@ -61,7 +61,7 @@ func TestKnownLatenciesInTheClosedModel(t *testing.T) {
 func TestKnownLatenciesInTheOpenModel(t *testing.T) {
 	const n = 10_000
 	for _, k := range knownLatencies {
-		r := inBubble(t, k.target(n), Plan{VUs: 1000, Pacer: pace.Constant(1000), Duration: n * time.Millisecond})
+		r := inBubble(t, k.target(n), Plan{VUs: 1000, Pacer: pace.Constant(1000), Duration: n * time.Millisecond, Grace: DefaultGrace})
 		if r.Completed != n {
 			t.Fatalf("%s: completed %d of %d", k.name, r.Completed, n)
 		}
@@ -87,7 +87,7 @@ func TestAFrozenServerShows(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 			return Outcome{}, nil
 		})
-		r := inBubble(t, frozen, Plan{VUs: vus, Pacer: pace.Constant(5000), Duration: 5 * time.Second})
+		r := inBubble(t, frozen, Plan{VUs: vus, Pacer: pace.Constant(5000), Duration: 5 * time.Second, Grace: DefaultGrace})
 		if r.Completed != 25_000 {
 			t.Errorf("%d VUs: completed %d of 25000", vus, r.Completed)
 		}

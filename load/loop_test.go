@@ -52,7 +52,7 @@ func (l fakeLoop) Drive(ctx context.Context, s *Shard) error {
 
 // Two loops, 10 ms an answer: 100 answers a second from each.
 func TestLoopsClosedModel(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 5, Warmup: time.Second, Duration: 2 * time.Second})
+	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 5, Warmup: time.Second, Duration: 2 * time.Second, Grace: DefaultGrace})
 	if r.Completed != 400 || r.Engine != EventLoop || r.Loops != 2 || r.Statuses[200] != 400 || r.BodyIn != 1600 || r.Stopped != StoppedByDuration {
 		t.Errorf("completed %d by %d of %s, statuses %v, content %d, stopped by %s; want 400 by 2 loops",
 			r.Completed, r.Loops, r.Engine, r.Statuses, r.BodyIn, r.Stopped)
@@ -60,7 +60,7 @@ func TestLoopsClosedModel(t *testing.T) {
 }
 
 func TestLoopsThink(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 1, service: 10 * time.Millisecond}, Plan{VUs: 1, Think: 40 * time.Millisecond, Duration: time.Second})
+	r := inBubble(t, loopTarget{loops: 1, service: 10 * time.Millisecond}, Plan{VUs: 1, Think: 40 * time.Millisecond, Duration: time.Second, Grace: DefaultGrace})
 	if r.Completed != 20 { // a cycle of 50 ms
 		t.Errorf("completed %d, want 20", r.Completed)
 	}
@@ -69,7 +69,7 @@ func TestLoopsThink(t *testing.T) {
 // Arrivals are dealt out by turns: each of two loops gets 50 of the 100 in a
 // second, 20 ms apart, and serves them in 10 ms, so nothing is late or lost.
 func TestLoopsOpenModel(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 4, Pacer: pace.Constant(100), Duration: 5 * time.Second})
+	r := inBubble(t, loopTarget{loops: 2, service: 10 * time.Millisecond}, Plan{VUs: 4, Pacer: pace.Constant(100), Duration: 5 * time.Second, Grace: DefaultGrace})
 	if r.Planned != 500 || r.Completed != 500 || r.StartLag.Max() != 0 {
 		t.Errorf("planned %d, completed %d, start lag up to %v; want 500, 500, 0", r.Planned, r.Completed, r.StartLag.Max())
 	}
@@ -78,7 +78,7 @@ func TestLoopsOpenModel(t *testing.T) {
 // Half of the arrivals can be served at 20 ms each by the only loop that has a
 // VU: 100/s for 10 s are 1000, of which 500 start.
 func TestLoopsWithoutVUs(t *testing.T) {
-	r := inBubble(t, loopTarget{loops: 3, service: 20 * time.Millisecond}, Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second})
+	r := inBubble(t, loopTarget{loops: 3, service: 20 * time.Millisecond}, Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second, Grace: DefaultGrace})
 	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
 		t.Errorf("planned %d, completed %d, dropped %d; want 1000, 500, 500", r.Planned, r.Completed, r.Dropped)
 	}

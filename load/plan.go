@@ -35,8 +35,8 @@ type Plan struct {
 	// Timeout bounds one iteration; 0 means only the end of the run does.
 	Timeout time.Duration `json:"timeout_ns,omitempty" file:"load.timeout" default:"10s" min:"0s" max:"720h" words:"limit of one iteration; 0: none"`
 	// Grace is how long iterations in flight may take to complete after the
-	// measured window; 0 means DefaultGrace.
-	Grace time.Duration `json:"grace_ns,omitempty" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
+	// measured window.
+	Grace time.Duration `json:"grace_ns" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
 	// MaxUnfinished is the share of the planned iterations that may be dropped or
 	// unfinished, below 1; with more the rest decides nothing. 0 means that of
 	// finding.Incomplete.
@@ -68,7 +68,7 @@ type Sample struct {
 // MaxVUs bounds the VUs of a Plan.
 const MaxVUs = 1_000_000
 
-// DefaultGrace is the Grace of a Plan that names none.
+// DefaultGrace is the Grace where none is asked for.
 const DefaultGrace = time.Second
 
 // An Edge is an end of the measured window.
@@ -117,13 +117,6 @@ func (p Plan) Model() Model {
 }
 
 func (p Plan) maxUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
-
-func (p Plan) grace() time.Duration {
-	if p.Grace == 0 {
-		return DefaultGrace
-	}
-	return p.Grace
-}
 
 // windowEnd returns the planned end of the measured window, as an offset.
 func (p Plan) windowEnd() time.Duration {

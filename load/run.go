@@ -247,7 +247,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	w.spent = r.edge(WindowCloses).Since(before)
 	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
 	if opened == timeIsUp {
-		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.grace())
+		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.Grace)
 	}
 	w.finished, w.interrupt = opened == allEnded, opened == contextDone
 	return w

@@ -66,7 +66,7 @@ func within(t *testing.T, what string, got, want time.Duration, tolerance float6
 
 // Ten VUs, 10 ms an iteration, 10 s: each VU starts at 0, 10 ms, … 9990 ms.
 func TestClosedModel(t *testing.T) {
-	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 10, Duration: 10 * time.Second})
+	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 10, Duration: 10 * time.Second, Grace: DefaultGrace})
 	if r.Completed != 10_000 || r.ThroughputPerSec != 1000 || r.Model != ClosedModel || r.Stopped != StoppedByDuration {
 		t.Errorf("completed %d, %v/s, %s, stopped by %s", r.Completed, r.ThroughputPerSec, r.Model, r.Stopped)
 	}
@@ -83,7 +83,7 @@ func TestClosedModel(t *testing.T) {
 // those due in the window count.
 func TestThinkTimeAndWarmup(t *testing.T) {
 	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 4, Think: 30 * time.Millisecond,
-		Warmup: time.Second, Duration: 2 * time.Second})
+		Warmup: time.Second, Duration: 2 * time.Second, Grace: DefaultGrace})
 	if r.Completed != 200 || r.ThroughputPerSec != 100 {
 		t.Errorf("completed %d at %v/s, want 200 at 100/s", r.Completed, r.ThroughputPerSec)
 	}
@@ -99,7 +99,7 @@ func TestIterations(t *testing.T) {
 
 func TestOpenModelCountsAndDueTimes(t *testing.T) {
 	r := inBubble(t, sleeper(10*time.Millisecond), Plan{VUs: 5, Pacer: pace.Constant(100),
-		Warmup: time.Second, Duration: 30 * time.Second})
+		Warmup: time.Second, Duration: 30 * time.Second, Grace: DefaultGrace})
 	if r.Planned != 3000 || r.Completed != 3000 || r.ThroughputPerSec != 100 || r.Stopped != StoppedByDuration {
 		t.Errorf("planned %d, completed %d, %v/s, stopped by %s", r.Planned, r.Completed, r.ThroughputPerSec, r.Stopped)
 	}
@@ -112,7 +112,7 @@ func TestOpenModelCountsAndDueTimes(t *testing.T) {
 // k-th started arrival is due at 10k ms and starts at 20k ms; what has not
 // started when the window ends after 10 s is dropped.
 func TestOverflowWaitsThenDrops(t *testing.T) {
-	r := inBubble(t, sleeper(20*time.Millisecond), Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second})
+	r := inBubble(t, sleeper(20*time.Millisecond), Plan{VUs: 1, Pacer: pace.Constant(100), Duration: 10 * time.Second, Grace: DefaultGrace})
 	if r.Planned != 1000 || r.Completed != 500 || r.Dropped != 500 {
 		t.Errorf("planned %d, completed %d, dropped %d; want 1000, 500, 500", r.Planned, r.Completed, r.Dropped)
 	}
@@ -140,7 +140,7 @@ func TestOmissionIsNotCoordinated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base = time.Now()
 		r, err := Run(t.Context(), "freezing", freezing, Plan{VUs: 50, Pacer: pace.Constant(1000),
-			Duration: 30 * time.Second, Timer: pace.Runtime})
+			Duration: 30 * time.Second, Grace: DefaultGrace, Timer: pace.Runtime})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,20 +159,22 @@ func TestOmissionIsNotCoordinated(t *testing.T) {
 // A VU that never answers and heeds its context: cut off by the end.
 func TestUnfinishedAfterGrace(t *testing.T) {
 	never := Func(func(ctx context.Context) (Outcome, error) { <-ctx.Done(); return Outcome{}, ctx.Err() })
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		r, err := Run(t.Context(), "never", never, Plan{VUs: 3, Duration: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkSum(t, r)
-		if r.Unfinished != 3 || r.Completed != 0 || !hasWarning(r, "nothing_succeeded") {
-			t.Errorf("unfinished %d, completed %d, warnings %v", r.Unfinished, r.Completed, r.Warnings)
-		}
-		if took := time.Since(start); took != 4*time.Second {
-			t.Errorf("took %v, want the window of 3 s and the grace of 1 s", took)
-		}
-	})
+	for _, grace := range []time.Duration{0, time.Nanosecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			r, err := Run(t.Context(), "never", never, Plan{VUs: 3, Duration: 3 * time.Second, Grace: grace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSum(t, r)
+			if r.Unfinished != 3 || r.Completed != 0 || !hasWarning(r, "nothing_succeeded") {
+				t.Errorf("unfinished %d, completed %d, warnings %v", r.Unfinished, r.Completed, r.Warnings)
+			}
+			if took := time.Since(start); took != 3*time.Second+grace {
+				t.Errorf("took %v, want the window of 3 s and the grace of %v", took, grace)
+			}
+		})
+	}
 }
 
 // Window and grace end on time, between the seconds at which progress is told, too.
@@ -224,7 +226,7 @@ func TestStuckIteration(t *testing.T) {
 }
 
 func TestTimeoutAndErrorKinds(t *testing.T) {
-	r := inBubble(t, sleeper(time.Second), Plan{VUs: 2, Duration: time.Second, Timeout: 100 * time.Millisecond})
+	r := inBubble(t, sleeper(time.Second), Plan{VUs: 2, Duration: time.Second, Grace: DefaultGrace, Timeout: 100 * time.Millisecond})
 	if r.Errored[errkind.Timeout] != 20 || r.Completed != 0 {
 		t.Errorf("errored %v, completed %d; want 20 timeouts", r.Errored, r.Completed)
 	}
@@ -277,7 +279,7 @@ func TestSessionServesSeveralRuns(t *testing.T) {
 		}
 		var results []*Result
 		for range 3 {
-			r, err := s.Run(t.Context(), Plan{VUs: 2, Duration: time.Second})
+			r, err := s.Run(t.Context(), Plan{VUs: 2, Duration: time.Second, Grace: DefaultGrace})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -320,7 +322,7 @@ func TestPlanMistakesAllAtOnce(t *testing.T) {
 	}
 	var p Plan
 	if setting.Defaults(&p); p.Grace != DefaultGrace {
-		t.Errorf("a grace that is not given is %v, one that is 0 is %v", p.Grace, DefaultGrace)
+		t.Errorf("a grace that is not given is %v, want %v", p.Grace, DefaultGrace)
 	}
 	if err := (Plan{VUs: MaxVUs, Iterations: 1}).Validate(); err != nil {
 		t.Error(err)
@@ -335,7 +337,7 @@ func TestPlanMistakesAllAtOnce(t *testing.T) {
 func TestPreciseTimer(t *testing.T) {
 	var earliest time.Duration
 	started := 0
-	plan := Plan{VUs: 4, Pacer: pace.Constant(400), Duration: time.Second, Sample: func(s Sample) {
+	plan := Plan{VUs: 4, Pacer: pace.Constant(400), Duration: time.Second, Grace: DefaultGrace, Sample: func(s Sample) {
 		earliest = min(earliest, s.Start-s.Due)
 		started++
 	}}
@@ -382,7 +384,7 @@ func TestLocalTargetIsNotTheGenerator(t *testing.T) {
 		}
 		return Outcome{}, nil
 	})
-	plan := Plan{VUs: 20, Duration: 100 * time.Millisecond}
+	plan := Plan{VUs: 20, Duration: 100 * time.Millisecond, Grace: DefaultGrace}
 	remote, err := Run(t.Context(), "busy", busy, plan)
 	if err != nil {
 		t.Fatal(err)

@@ -208,7 +208,7 @@ func TestRefused(t *testing.T) {
 	s := serve(t, "tcp", echo(0))
 	address := testenv.HeldAddress(t)
 	for _, open := range []bool{false, true} {
-		plan := load.Plan{VUs: 3, Duration: 100 * time.Millisecond}
+		plan := load.Plan{VUs: 3, Duration: 100 * time.Millisecond, Grace: load.DefaultGrace}
 		if open {
 			plan.Pacer = pace.Constant(1000)
 		}

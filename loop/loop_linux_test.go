@@ -154,7 +154,7 @@ func TestOpenModelDrops(t *testing.T) {
 			return true
 		})
 	})
-	plan := load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 200 * time.Millisecond}
+	plan := load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 200 * time.Millisecond, Grace: load.DefaultGrace}
 	r := run(t, s.config(plain), plan)
 	// Two VUs do at most ⌈200/20⌉ = 10 each of the 200 planned.
 	if r.Planned != 200 || r.Completed > 20 || r.Dropped < 180 {

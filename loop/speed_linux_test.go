@@ -124,7 +124,7 @@ func BenchmarkIteration(b *testing.B) {
 // In the closed model the VUs are busy all the time: N = X · R (Little).
 func TestLittle(t *testing.T) {
 	s := serve(t, "tcp", reply(10, 100))
-	r := run(t, s.config(counter), load.Plan{VUs: 8, Warmup: 50 * time.Millisecond, Duration: 500 * time.Millisecond})
+	r := run(t, s.config(counter), load.Plan{VUs: 8, Warmup: 50 * time.Millisecond, Duration: 500 * time.Millisecond, Grace: load.DefaultGrace})
 	x := float64(r.Completed) / r.Duration.Seconds()
 	if busy := x * r.Response.Mean().Seconds() / 8; busy < 0.95 || busy > 1.05 {
 		t.Errorf("X·R/N is %v, want 1", busy)

@@ -60,7 +60,7 @@ func TestWhatTheServerUsed(t *testing.T) {
 				live, err := arm.Start(ctx, s)
 				live.Subject = read
 				return live, err
-			}}, load.Plan{VUs: 1, Duration: time.Second})
+			}}, load.Plan{VUs: 1, Duration: time.Second, Grace: load.DefaultGrace})
 			if err != nil {
 				t.Fatal(err)
 			}

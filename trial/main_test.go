@@ -58,7 +58,7 @@ func burnFor(d time.Duration) {
 // prints the cell.
 func generatorRole() error {
 	spec := protocol.Target{}.With("engine", "goroutines")
-	c, err := Measure(context.Background(), serverArm(spec, "/"), load.Plan{VUs: 16, Warmup: 200 * time.Millisecond, Duration: time.Second})
+	c, err := Measure(context.Background(), serverArm(spec, "/"), load.Plan{VUs: 16, Warmup: 200 * time.Millisecond, Duration: time.Second, Grace: load.DefaultGrace})
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestThrottledServerIsNotTheGeneratorsFault(t *testing.T) {
 		return live, nil
 	}
 	undisturbed(t, func() Cell {
-		return measured(t, arm, load.Plan{VUs: 8, Warmup: 200 * time.Millisecond, Duration: time.Second})
+		return measured(t, arm, load.Plan{VUs: 8, Warmup: 200 * time.Millisecond, Duration: time.Second, Grace: load.DefaultGrace})
 	}, func(c Cell) bool { return !isRefused(finding.GeneratorSaturated.Code)(c) })
 }
 
@@ -138,7 +138,7 @@ func measured(t *testing.T, arm Arm, plan load.Plan) Cell {
 // uses, both are.
 func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
-		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond})
+		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond, Grace: load.DefaultGrace})
 	}, func(c Cell) bool {
 		refusal, found := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Warnings
 		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
@@ -146,7 +146,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 }
 
 func TestWrongAnswersAreRefused(t *testing.T) {
-	c := measured(t, serverArm(protocol.Target{}, "/wrong"), load.Plan{VUs: 2, Duration: 50 * time.Millisecond})
+	c := measured(t, serverArm(protocol.Target{}, "/wrong"), load.Plan{VUs: 2, Duration: 50 * time.Millisecond, Grace: load.DefaultGrace})
 	if !isRefused("errors")(c) {
 		t.Errorf("not refused: failed %d of %d", c.Failed, c.Planned)
 	}
@@ -171,7 +171,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 
 // Two callers of 10 ms each can do 200 of the 1000 arrivals per second.
 func TestRateThatCannotBeReachedIsRefused(t *testing.T) {
-	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 300 * time.Millisecond})
+	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 2, Pacer: pace.Constant(1000), Duration: 300 * time.Millisecond, Grace: load.DefaultGrace})
 	if !isRefused("incomplete")(c) {
 		t.Errorf("completed %d of %d", c.Completed, c.Planned)
 	}
@@ -197,7 +197,7 @@ func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
 // callers whose answers take 1 ms: over half of the cycle is its own.
 func TestSlowGeneratorIsRefused(t *testing.T) {
 	t.Parallel()
-	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond,
+	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Grace: load.DefaultGrace,
 		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
 	for _, about := range []stat.Kind{stat.HigherIsFaster, stat.LowerIsFaster} {
 		if reason := c.Refusal(about, finding.Errors.Refuses); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
@@ -222,7 +222,7 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 		"leaking, arrivals by plan": {leaking, pace.Constant(100), stat.LowerIsFaster},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second})
+			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second, Grace: load.DefaultGrace})
 			refusal, found := c.Refusal(x.about, finding.Errors.Refuses), c.Warnings
 			if refusal == nil || !finding.NotSteady.In(found) {
 				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)

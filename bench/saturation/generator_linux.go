@@ -34,7 +34,7 @@ func measure(ctx context.Context, w io.Writer, contend, text string) error {
 	arm := trial.Arm{Name: "server", Start: func(ctx context.Context, _ trial.Setup) (*trial.Live, error) {
 		return start(ctx, w, contend, c)
 	}}
-	cell, err := trial.Measure(ctx, arm, load.Plan{VUs: c.VUs, Warmup: warmup, Duration: window, Timeout: 10 * time.Second})
+	cell, err := trial.Measure(ctx, arm, load.Plan{VUs: c.VUs, Warmup: warmup, Duration: window, Grace: load.DefaultGrace, Timeout: 10 * time.Second})
 	if err != nil {
 		return err
 	}

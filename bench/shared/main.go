@@ -92,7 +92,7 @@ func (b *bench) arm(design string) trial.Arm {
 }
 
 func (b *bench) plan(vus int) load.Plan {
-	return load.Plan{VUs: vus, Warmup: b.block, Duration: b.block, Timeout: 10 * time.Second}
+	return load.Plan{VUs: vus, Warmup: b.block, Duration: b.block, Grace: load.DefaultGrace, Timeout: 10 * time.Second}
 }
 
 // compare drives the arms in turn; the first is what they are compared with.

@@ -117,7 +117,7 @@ func (f *abFlags) job(args []string) (*abJob, error) {
 	job.form = report.AB{VariableLength: f.Variable, KeepAlive: f.KeepAlive, HasBody: f.PostFile+f.PutFile != "",
 		HidePercentages: f.NoTable, HideSpread: f.NoSpread, Strict: f.Strict}
 	job.plan = load.Plan{VUs: f.Concurrency, Iterations: int64(f.Requests), Timeout: time.Duration(f.Timeout) * time.Second,
-		Duration: time.Duration(f.TimeLimit) * time.Second}
+		Duration: time.Duration(f.TimeLimit) * time.Second, Grace: load.DefaultGrace}
 	f.combinations()
 	address := f.address(args)
 	job.config = f.request()

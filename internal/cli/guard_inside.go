@@ -125,7 +125,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 		return trial.Cell{}, err
 	}
 	arm := oneServer(target, i.Command, experiment.Options{Opener: opener})
-	plan := load.Plan{VUs: vus, Warmup: i.Window / 5, Duration: i.Window, Timeout: i.Timeout}
+	plan := load.Plan{VUs: vus, Warmup: i.Window / 5, Duration: i.Window, Grace: load.DefaultGrace, Timeout: i.Timeout}
 	cell, err := trial.Measure(ctx, arm, plan)
 	if err != nil {
 		return cell, err

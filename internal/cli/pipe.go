@@ -210,7 +210,7 @@ func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duratio
 		return err
 	}
 	runtime.GOMAXPROCS(s.procs)
-	result, err := load.Run(ctx, s.url, opened, load.Plan{VUs: 1, Warmup: d / 5, Duration: d})
+	result, err := load.Run(ctx, s.url, opened, load.Plan{VUs: 1, Warmup: d / 5, Duration: d, Grace: load.DefaultGrace})
 	if err != nil {
 		return err
 	}

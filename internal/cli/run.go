@@ -152,9 +152,6 @@ type runSettings struct {
 func (r *runSettings) plan(o *options) (load.Plan, error) {
 	errs := []error{o.read()}
 	p := r.Plan
-	if p.Grace == 0 {
-		p.Grace = time.Nanosecond // a Plan's 0 is DefaultGrace, and none was asked for
-	}
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
 	} else if r.Stages != "" {

@@ -138,7 +138,7 @@ func TestSilentAtStart(t *testing.T) {
 				checkKind(t, err, test.want)
 			} else {
 				defer target.Close()
-				plan := load.Plan{VUs: 1280, Duration: 50 * time.Millisecond, Timeout: 20 * time.Millisecond}
+				plan := load.Plan{VUs: 1280, Duration: 50 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 20 * time.Millisecond}
 				result, err := load.Run(t.Context(), "silent", byCalls{target}, plan)
 				if err != nil || result.Errored[errkind.Timeout] == 0 {
 					t.Errorf("got %+v, %v; want timeouts", result, err)

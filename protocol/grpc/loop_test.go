@@ -298,7 +298,7 @@ func TestLoopGracefulEnd(t *testing.T) {
 	}))
 	for _, mode := range modes() {
 		cfg := config(address, mode)
-		plan := load.Plan{VUs: 8, Duration: 200 * time.Millisecond, Timeout: 5 * time.Second}
+		plan := load.Plan{VUs: 8, Duration: 200 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 5 * time.Second}
 		result := runOver(t, cfg, load.EventLoop, plan)
 		if result.Completed == 0 || result.ErroredTotal() > 0 {
 			t.Errorf("%v: completed %d, errored %v", mode, result.Completed, result.Errored)
@@ -328,7 +328,7 @@ func TestLoopRestart(t *testing.T) {
 			begun := make(chan int, len(stages))
 			var mu sync.Mutex
 			next := 0
-			plan := load.Plan{VUs: 2, Duration: testenv.Patience, Timeout: testenv.Patience}
+			plan := load.Plan{VUs: 2, Duration: testenv.Patience, Grace: load.DefaultGrace, Timeout: testenv.Patience}
 			plan.Sample = func(s load.Sample) {
 				mu.Lock()
 				defer mu.Unlock()

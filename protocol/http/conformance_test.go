@@ -385,7 +385,7 @@ func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
 		}
 		refused := make(chan struct{})
 		var once sync.Once
-		plan := load.Plan{VUs: 4, Duration: testenv.Patience, Timeout: testenv.Patience, Think: time.Millisecond}
+		plan := load.Plan{VUs: 4, Duration: testenv.Patience, Grace: load.DefaultGrace, Timeout: testenv.Patience, Think: time.Millisecond}
 		plan.Sample = func(s load.Sample) {
 			if errkind.Of(s.Err) == errkind.Refused {
 				once.Do(func() { close(refused) })

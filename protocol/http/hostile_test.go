@@ -192,7 +192,7 @@ func TestARunOfFullSizeEndsInTime(t *testing.T) {
 			wg.Go(func() {
 				start := time.Now()
 				r := run(t, Config{URL: "http://" + wiretest.Listen(t, serve)}, plan)
-				if took := time.Since(start); took > plan.Duration+load.DefaultGrace+testenv.Patience {
+				if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience {
 					t.Errorf("%s, %s: took %v", name, r.Engine, took)
 				}
 				if r.Planned != 2 || r.Unfinished != 2 {

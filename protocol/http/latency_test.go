@@ -70,7 +70,7 @@ func TestBothEnginesMeasureWhatTheServerTook(t *testing.T) {
 					mu.Unlock()
 				})
 				late := lateness()
-				r := run(t, Config{URL: url}, load.Plan{VUs: 20, Duration: 800 * time.Millisecond, Timeout: 10 * time.Second})
+				r := run(t, Config{URL: url}, load.Plan{VUs: 20, Duration: 800 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 10 * time.Second})
 				allowed := floor + 2*late()
 				mu.Lock()
 				defer mu.Unlock()
@@ -103,7 +103,7 @@ func TestBothEnginesShowAFrozenServer(t *testing.T) {
 			}
 		})
 		late := lateness()
-		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: pace.Constant(400), Duration: 1500 * time.Millisecond, Timeout: 10 * time.Second})
+		r := run(t, Config{URL: url}, load.Plan{VUs: 20, Pacer: pace.Constant(400), Duration: 1500 * time.Millisecond, Grace: load.DefaultGrace, Timeout: 10 * time.Second})
 		allowed := floor + 2*late()
 		if lost := 600 - r.Completed; lost > int64(400*allowed.Seconds()) {
 			t.Errorf("completed %d of 600, dropped %d", r.Completed, r.Dropped)

@@ -147,7 +147,7 @@ func run(t testing.TB, c Config, plan load.Plan) *load.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took > plan.Duration+load.DefaultGrace+testenv.Patience && plan.Duration > 0 {
+	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}
 	return result

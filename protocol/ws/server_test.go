@@ -143,11 +143,7 @@ func run(t testing.TB, target *Target, plan load.Plan) *load.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grace := plan.Grace
-	if grace == 0 {
-		grace = load.DefaultGrace
-	}
-	if took := time.Since(start); took > plan.Duration+grace+testenv.Patience && plan.Duration > 0 {
+	if took := time.Since(start); took > plan.Duration+plan.Grace+testenv.Patience && plan.Duration > 0 {
 		t.Errorf("a run of %v took %v", plan.Duration, took)
 	}
 	return result
