@@ -36,14 +36,19 @@ func similar(a, b string) bool {
 
 // normal makes different spellings of a term equal.
 func normal(term string) string {
-	term = strings.NewReplacer("_", " ", "/", " per ", "-", " ", "–", " ", "’", "'", "`", "").Replace(strings.ToLower(term))
-	return strings.Join(strings.Fields(term), " ")
+	return strings.Join(strings.Fields(spelled.Replace(strings.ToLower(term))), " ")
 }
+
+// Replacers build a tree at their first use, which takes longer than using it.
+var (
+	spelled  = strings.NewReplacer("_", " ", "/", " per ", "-", " ", "–", " ", "’", "'", "`", "")
+	unmarked = strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "")
+)
 
 // mentions says whether all words of the term, which is normal, are words of
 // the name, in the plural or not.
 func mentions(name, term string) bool {
-	words := singular(strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "").Replace(normal(name)))
+	words := singular(unmarked.Replace(normal(name)))
 	asked := singular(strings.ReplaceAll(term, "'s", ""))
 	for _, word := range asked {
 		if !slices.Contains(words, word) {
