@@ -142,20 +142,22 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return time.Duration(min(max(v, h.min), h.max))
 }
 
-// CountAbove returns how many recorded durations are longer than d. Those in the
-// same bucket as d, within 0.1 %, do not count as longer. It takes time
-// proportional to the number of buckets.
-func (h *Histogram) CountAbove(d time.Duration) int64 {
-	if d < 0 {
-		return h.Count()
-	}
-	var n int64
+// CountsUpTo returns for each limit how many recorded durations are not longer.
+// Those in the same bucket as the limit, within 0.1 %, do not count as longer. It
+// takes time proportional to the number of buckets, however many limits there are.
+func (h *Histogram) CountsUpTo(limits ...time.Duration) []int64 {
+	counts := make([]int64, len(limits))
 	for _, bar := range h.buckets.Distribution() {
-		if bar.From > int64(d) {
-			n += bar.Count
+		if bar.Count == 0 {
+			continue
+		}
+		for i, limit := range limits {
+			if bar.From <= int64(limit) {
+				counts[i] += bar.Count
+			}
 		}
 	}
-	return n
+	return counts
 }
 
 func (h *Histogram) mean() float64 {

@@ -25,7 +25,7 @@ func TestEmptyHistogramAnswersZero(t *testing.T) {
 		"Mean": h.Mean(), "Min": h.Min(), "Max": h.Max(),
 		"Quantile(0)": h.Quantile(0), "Quantile(0.5)": h.Quantile(0.5), "Quantile(1)": h.Quantile(1),
 		"Count": time.Duration(h.Count()), "Saturated": time.Duration(h.Saturated()),
-		"CountAbove": time.Duration(h.CountAbove(-1)),
+		"CountsUpTo": time.Duration(h.CountsUpTo(time.Hour)[0]),
 	} {
 		if got != 0 {
 			t.Errorf("%s = %d, want 0", name, got)
@@ -100,14 +100,12 @@ func TestMeanIsExactBeyond64Bits(t *testing.T) {
 	}
 }
 
-func TestCountAbove(t *testing.T) {
+func TestCountsUpTo(t *testing.T) {
 	h := record(-1, 10, 20, 30, time.Second)
-	for d, want := range map[time.Duration]int64{
-		-1: 5, 0: 4, 9: 4, 10: 3, 29: 2, 30: 1, time.Millisecond: 1, time.Second: 0, time.Hour: 0, math.MaxInt64: 0,
-	} {
-		if got := h.CountAbove(d); got != want {
-			t.Errorf("CountAbove(%v) = %d, want %d", d, got, want)
-		}
+	limits := []time.Duration{-1, 0, 9, 10, 29, 30, time.Millisecond, time.Second, time.Hour, math.MaxInt64}
+	want := []int64{0, 1, 1, 2, 3, 4, 4, 5, 5, 5}
+	if got := h.CountsUpTo(limits...); !slices.Equal(got, want) {
+		t.Errorf("up to %v are %d, want %d", limits, got, want)
 	}
 }
 

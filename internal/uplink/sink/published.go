@@ -43,8 +43,7 @@ func summarise(latencies *hist.Histogram) summary {
 	s := summary{requests: n, slowest: latencies.Max(), fastest: latencies.Min(), average: latencies.Mean()}
 	s.setEdges()
 	var below int64
-	for i, edge := range s.edges {
-		upTo := n - latencies.CountAbove(edge)
+	for i, upTo := range latencies.CountsUpTo(s.edges[:]...) {
 		s.counts[i] = upTo - below
 		below = upTo
 	}
