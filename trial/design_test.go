@@ -121,8 +121,8 @@ func TestLeakingArmIsRefused(t *testing.T) {
 		}}
 	}
 	d := design()
-	d.Rounds, d.Pairs = 12, 12
-	trials := compareInBubble(t, d, leaking("a", 0.05), leaking("b", 0.05)) // a round of 12·2·120 ms: 14 %
+	d.Rounds, d.Pairs = 8, 8                                                  // fewer rounds tell no repeated change
+	trials := compareInBubble(t, d, leaking("a", 0.075), leaking("b", 0.075)) // a round of 8·2·120 ms: 14 %
 	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.Reason.Code != "not_steady" {
 		t.Errorf("%s, reason %v; want INVALID not_steady", c.Verdict, c.Reason)
 	}
