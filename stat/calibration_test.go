@@ -5,7 +5,19 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"contend/internal/testenv"
 )
+
+// simulated skips a test of thousands of seeded experiments where the race detector
+// watches: it makes each ten times as long, and has nothing to find in a package that
+// starts no goroutine.
+func simulated(t *testing.T) {
+	t.Helper()
+	if testenv.Race {
+		t.Skip("a simulation in one goroutine: for a run without the race detector")
+	}
+}
 
 // noises are ways in which rounds of two equal arms may scatter, all symmetric (an
 // exchange of equal arms flips the sign) and from light to very heavy tails.
@@ -34,6 +46,7 @@ var noises = []struct {
 // the interval covers the true ratio in all other cases. With 2000 experiments at a
 // chance q ≤ 0.05 the standard deviation is √(q(1−q)/2000) ≤ 0.0049; four are 0.0195.
 func TestCalibrationOfPaired(t *testing.T) {
+	simulated(t)
 	const experiments, tolerance = 2000, 0.0195
 	for _, noise := range noises {
 		for _, rounds := range []int{6, 12, 24} {

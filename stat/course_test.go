@@ -29,6 +29,7 @@ func always(shape func(float64) float64) func(*rand.Rand) func(float64) float64 
 // Strongly correlated noise of 10 % is called unsteady in at most 1 % by each of the two
 // tests. 150 courses each of nine sizes; at 0.01 that is 0.01 + 4·√(0.01·0.99/1350) = 0.0208.
 func TestCalibrationOfCourse(t *testing.T) {
+	simulated(t)
 	const experiments = 150
 	alarms, all := 0, 0
 	for _, rounds := range []int{4, 8, 12} {
@@ -48,6 +49,7 @@ func TestCalibrationOfCourse(t *testing.T) {
 }
 
 func TestCourseFinds(t *testing.T) {
+	simulated(t)
 	tests := []struct {
 		name, want     string
 		rounds, blocks int

@@ -12,6 +12,7 @@ import (
 // a standard deviation of 0.0031 at 0.01, three of them are 0.0095; over all seven noises
 // it is 0.0012, and 0.0036. The noise with three modes may be called bimodal.
 func TestCalibrationOfDependence(t *testing.T) {
+	simulated(t)
 	const experiments = 1000
 	for _, n := range []int{12, 24, 60} {
 		total := map[string]int{}

@@ -106,6 +106,7 @@ func TestRoundsNeededProperties(t *testing.T) {
 // normal rounds a true difference is found with a power of 90 %. 1000 experiments at a
 // chance of 0.9 have a standard deviation of √(0.9·0.1/1000) = 0.0095; three are 0.028.
 func TestTableOfRounds(t *testing.T) {
+	simulated(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, tt := range []struct {
 		effect, spread float64

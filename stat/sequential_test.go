@@ -96,6 +96,7 @@ func alarmed(r *rand.Rand, looks, depths []int) bool {
 // Beyond 64 rounds the looks are added up: what Paired really spends at them is at most
 // the level.
 func TestSequentialLevelsOfManyRounds(t *testing.T) {
+	simulated(t)
 	looks := []int{100, 150, 200}
 	levels, err := SequentialLevels(looks, 0.05)
 	if err != nil {

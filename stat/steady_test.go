@@ -85,6 +85,7 @@ func TestSteadyOnLabelledSeries(t *testing.T) {
 // standard deviation of √(0.015·0.985/4900) = 0.0017; three of them are 0.0052, so that
 // 2 % in all is kept. A single noise may come out at 0.015 + 4·0.0046 = 0.034.
 func TestCalibrationOfSteady(t *testing.T) {
+	simulated(t)
 	const experiments = 700
 	for _, n := range []int{10, 30, 61} {
 		all := 0
@@ -114,6 +115,7 @@ func TestCalibrationOfSteady(t *testing.T) {
 // leaves less than 10 %, and with a tolerance of 5 % at most 1 % of the series. Tolerance of
 // the test: 1000 series, 4·√(0.01·0.99/1000) = 0.0126.
 func TestSteadyOnCorrelatedNoise(t *testing.T) {
+	simulated(t)
 	r := rand.New(rand.NewPCG(6, 6))
 	alarms, careless, blind := 0, 0, 0
 	for range 1000 {

@@ -93,6 +93,7 @@ func TestRankSumTailCountsEverySplit(t *testing.T) {
 
 // Where counting ends the normal approximation is good enough.
 func TestRankSumApproximation(t *testing.T) {
+	simulated(t)
 	for _, c := range []struct {
 		m, n  int
 		worst float64
@@ -196,6 +197,7 @@ func TestUnpairedProperties(t *testing.T) {
 
 // As TestCalibrationOfPaired, with unequal numbers of rounds.
 func TestCalibrationOfUnpaired(t *testing.T) {
+	simulated(t)
 	const experiments, tolerance = 1000, 0.0276 // four times √(0.05·0.95/1000)
 	for _, noise := range noises {
 		for _, n := range [][2]int{{4, 4}, {6, 6}, {6, 12}, {12, 12}} {
