@@ -83,6 +83,7 @@ func TestStoredWithoutCounterpart(t *testing.T) {
 
 // Whatever of the environment differs takes the verdict away.
 func TestStoredEnvironments(t *testing.T) {
+	one := comparedDocument(10)
 	for want, change := range map[string]func(*report.Environment){
 		"cores: 2 against 64":                  func(e *report.Environment) { e.Cores = 64 },
 		"Go: go1.26 against go1.27":            func(e *report.Environment) { e.Go = "go1.27" },
@@ -94,10 +95,10 @@ func TestStoredEnvironments(t *testing.T) {
 		"CPUs of the servers: all against 0-1": func(e *report.Environment) { e.ServerCPUs = "0-1" },
 		"system: linux/amd64 against":          func(e *report.Environment) { e.Arch = "arm64" },
 	} {
-		other := comparedDocument(10)
+		other := *one
 		change(&other.Environment)
 		d := document("compare")
-		if err := d.AddStored(report.Stored{Name: "a.json", Document: comparedDocument(10)}, report.Stored{Name: "b.json", Document: other}, how()); err != nil {
+		if err := d.AddStored(report.Stored{Name: "a.json", Document: one}, report.Stored{Name: "b.json", Document: &other}, how()); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range d.Comparisons {
@@ -111,18 +112,19 @@ func TestStoredEnvironments(t *testing.T) {
 // A document that names one source, or arms alike, is refused and not shown.
 func TestReadRefusesBadSources(t *testing.T) {
 	for name, change := range map[string]func(*report.Document){
+		"":           func(*report.Document) {}, // it is read
 		"one source": func(d *report.Document) { d.Sources = d.Sources[:1] },
 		"one name":   func(d *report.Document) { d.Apart[0].Candidate.Arm = d.Apart[0].Baseline.Arm },
 		"no metric":  func(d *report.Document) { d.Apart[0].Metrics = nil },
 		"no result":  func(d *report.Document) { d.Apart[0].Baseline.Rounds[0].Result = nil },
 	} {
-		d := storedDocuments()
+		d := storedRuns()
 		change(d)
 		var b bytes.Buffer
 		if err := d.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		if read, err := report.Read(&b); read != nil || err == nil {
+		if read, err := report.Read(&b); (read == nil) != (name != "") || (err == nil) != (name == "") {
 			t.Errorf("%s: document %v, error %v", name, read != nil, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
@@ -297,13 +298,31 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guarded.Derive()
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
-	stored := document("compare")
+	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
+		"few-rounds": fewRounds(), "compared": compared, "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
+})
+
+// storedRuns are two documents of one run each, compared.
+func storedRuns() *report.Document {
+	d := document("compare")
 	once := runDocument(closedResult("http://127.0.0.1:1/", 10, 5))
-	if err := stored.AddStored(report.Stored{Name: "a.json", Document: once}, report.Stored{Name: "b.json", Document: once}, how()); err != nil {
+	if err := d.AddStored(report.Stored{Name: "a.json", Document: once}, report.Stored{Name: "b.json", Document: once}, how()); err != nil {
 		panic(err)
 	}
-	return map[string]*report.Document{"stored": stored, "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
-		"few-rounds": fewRounds(), "compared": compared, "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
+	return d
+}
+
+// smallStored are the small documents as they are stored.
+var smallStored = sync.OnceValue(func() map[string][]byte {
+	all := map[string][]byte{}
+	for name, d := range smallDocuments() {
+		var b bytes.Buffer
+		if err := d.Write(&b); err != nil {
+			panic(err)
+		}
+		all[name] = b.Bytes()
+	}
+	return all
 })
 
 // allDocuments are made once; tests that change one make their own.

@@ -63,21 +63,16 @@ func FuzzRead(f *testing.F) {
 
 // FuzzEdit reads real documents in which one value is replaced.
 func FuzzEdit(f *testing.F) {
-	names := slices.Sorted(maps.Keys(smallDocuments()))
+	names := slices.Sorted(maps.Keys(smallStored()))
 	values := []string{"null", "-1", "1e300", "9223372036854775807", `""`, `"\u001b[2J"`, "[]", "{}", "[null]"}
-	trees, paths := map[string][]byte{}, map[string][]string{}
+	paths := map[string][]string{}
 	for i, name := range names {
-		stored, err := json.Marshal(smallDocuments()[name])
-		if err != nil {
-			f.Fatal(err)
-		}
-		trees[name] = stored
-		paths[name] = leaves("", decoded(f, stored))
+		paths[name] = leaves("", decoded(f, smallStored()[name]))
 		f.Add(uint8(i), uint16(7*i), []byte(values[i%len(values)]))
 	}
 	f.Fuzz(func(t *testing.T, document uint8, path uint16, value []byte) {
 		name := names[int(document)%len(names)]
-		tree := decoded(t, trees[name])
+		tree := decoded(t, smallStored()[name])
 		set(tree, paths[name][int(path)%len(paths[name])], json.RawMessage(value))
 		data, err := json.Marshal(tree)
 		if err != nil {

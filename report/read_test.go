@@ -42,11 +42,10 @@ func set(tree any, path string, value any) bool {
 	return len(keys) > 0
 }
 
-// edited returns the stored document with one value replaced.
-func edited(t *testing.T, d *report.Document, path string, value any) []byte {
+// edited returns the small document of that name with one value replaced.
+func edited(t *testing.T, name, path string, value any) []byte {
 	t.Helper()
-	stored, _ := written(t, d)
-	tree := decoded(t, stored)
+	tree := decoded(t, smallStored()[name])
 	if !set(tree, path, value) {
 		t.Fatalf("%s: nothing to edit", path)
 	}
@@ -60,7 +59,6 @@ func edited(t *testing.T, d *report.Document, path string, value any) []byte {
 // Every edited figure is named by its path, and the document comes with the
 // error.
 func TestTamperedFigureIsNamed(t *testing.T) {
-	all := smallDocuments()
 	tests := []struct {
 		document, path string
 		value          any
@@ -89,7 +87,7 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 		{"closed", "speed", 1}, // nothing of that name is computed
 	}
 	for _, tt := range tests {
-		d, err := report.Read(bytes.NewReader(edited(t, all[tt.document], tt.path, tt.value)))
+		d, err := report.Read(bytes.NewReader(edited(t, tt.document, tt.path, tt.value)))
 		if d == nil || err == nil || !strings.Contains(err.Error(), "report: "+tt.path+" is stored as ") {
 			t.Errorf("%s with another %s: document %v, error %v", tt.document, tt.path, d != nil, err)
 		} else if strings.Count(err.Error(), "\n") > 3 {
@@ -147,7 +145,7 @@ func TestIncompleteBesidePublished(t *testing.T) {
 // Counts that do not add up are those of a defective generator, or of a changed
 // document: then the warning is not stored in it.
 func TestMiscountedDocument(t *testing.T) {
-	d, err := report.Read(bytes.NewReader(edited(t, smallDocuments()["closed"], "results[0].planned", 881)))
+	d, err := report.Read(bytes.NewReader(edited(t, "closed", "results[0].planned", 881)))
 	if d == nil || err == nil || !strings.Contains(err.Error(), "miscounted") {
 		t.Errorf("document %v, error %v", d != nil, err)
 	}
@@ -155,7 +153,6 @@ func TestMiscountedDocument(t *testing.T) {
 
 // Percentiles are recomputed where they are decoded, and come without a document.
 func TestImpossibleDocuments(t *testing.T) {
-	all := smallDocuments()
 	tests := []struct {
 		document, path string
 		value          any
@@ -190,7 +187,7 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"published", "experiments[0].published", "many", "published"},
 	}
 	for _, tt := range tests {
-		d, err := report.Read(bytes.NewReader(edited(t, all[tt.document], tt.path, tt.value)))
+		d, err := report.Read(bytes.NewReader(edited(t, tt.document, tt.path, tt.value)))
 		if d != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s with another %s: document %v, error %v; want %q", tt.document, tt.path, d != nil, err, tt.want)
 		}
@@ -201,7 +198,7 @@ func TestImpossibleDocuments(t *testing.T) {
 }
 
 func TestNotADocument(t *testing.T) {
-	stored, _ := written(t, smallDocuments()["few-rounds"])
+	stored := smallStored()["few-rounds"]
 	for name, data := range map[string][]byte{
 		"empty": nil, "null": []byte("null"), "number": []byte("7"), "array": []byte("[]"), "text": []byte("schema: contend/1"),
 		"truncated": stored[:len(stored)/2], "two": append(bytes.Clone(stored), stored...),
