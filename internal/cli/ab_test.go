@@ -100,6 +100,7 @@ func shape(report string) []string {
 
 // The report has ab's lines and columns, whatever the flags.
 func TestABReportBesideTheOriginal(t *testing.T) {
+	t.Parallel()
 	s := abServer(t)
 	body := filepath.Join(t.TempDir(), "body")
 	if err := os.WriteFile(body, []byte("hello"), 0o644); err != nil {
@@ -111,6 +112,7 @@ func TestABReportBesideTheOriginal(t *testing.T) {
 		"-n 20 -w /", "-n 20 -k -x border=1 -y r -z c /503", "-n 20 -p BODY -w /", "-n 1 /", "-t 1 -c 2 -n 40 /", "-v 1 -n 5 /", "-n 20 -b 8192 -B 127.0.0.1 -r -s 5 /",
 	} {
 		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
 			args := strings.Fields(strings.ReplaceAll(strings.Replace(flags, " /", " "+s.URL+"/", 1), "BODY", body))
 			want := shape(theirs(t, args...))
 			out, stderr, code := ours(t, append([]string{"--strict-ab"}, args...)...)

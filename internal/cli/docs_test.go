@@ -17,7 +17,7 @@ import (
 
 // Every command in a fenced block of README.md and docs/*.md is run: lines that
 // begin with "$ contend " or "$ go run ./cmd/contend ", up to a pipe, a
-// redirection or a comment. They run in an empty folder, with these stand-ins:
+// redirection or a comment, each once. They run in an empty folder, with these stand-ins:
 //
 //   - flags that make them short (shorter), in place of their own;
 //   - localhost:8080 and localhost:50055 are a counter over HTTP and gRPC, any
@@ -46,7 +46,12 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatalf("%d commands are found, but none in the README", len(found))
 	}
 	s := startStandIns(t)
+	run := map[string]bool{}
 	for _, d := range found {
+		if run[d.line] {
+			continue
+		}
+		run[d.line] = true
 		t.Run(d.place+": "+d.line, func(t *testing.T) {
 			t.Parallel()
 			s.run(t, d.line)
@@ -89,11 +94,11 @@ var shorter = map[string]struct {
 	codes []int
 }{
 	"run":   {"-d " + window.String() + " --warmup 10ms", []int{exitDone}},
-	"sweep": {"-d " + window.String() + " --warmup 0s --visits 1", []int{exitDone}},
+	"sweep": {"-d " + window.String() + " --warmup 0s --visits 1 --levels 1,2", []int{exitDone}},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate": {"-d 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":      {"-d " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
-	"calibrate":    {"-c 2 -d 20ms --lengths 10ms,20ms --rounds 2 --experiments 1 --store calibration.json", []int{exitDone, exitUndecided}},
+	"calibrate":    {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", []int{exitDone, exitUndecided}},
 	"guard":        {"--callers 1 --kind add", []int{exitDone}},
 	"pipe":         {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", []int{exitDone}},
 }
@@ -289,7 +294,7 @@ subjects:
   a: {command: "subject -listen {{addr}}"}
   b: {command: "subject -listen {{addr}}"}
 target: {url: "http://{{addr}}/"}
-load: {vus: 1, duration: 500ms}
+load: {vus: 1, duration: 500ms, warmup: 0s, think: 5ms}
 compare: {baseline: a, rounds: 1, pairs: 1}
 `
 
@@ -342,6 +347,9 @@ func TestDocumentation(t *testing.T) {
 	}
 	s := startStandIns(t)
 	for _, d := range found {
-		t.Run(d.line, func(t *testing.T) { s.run(t, d.line) })
+		t.Run(d.line, func(t *testing.T) {
+			t.Parallel()
+			s.run(t, d.line)
+		})
 	}
 }
