@@ -147,7 +147,7 @@ type Stats struct {
 var ErrNameTaken = errors.New("queue: another process runs under the name of this instance")
 
 // ErrAlone refuses an instance beside another one, where one of both has to be alone.
-var ErrAlone = errors.New("queue: one instance has to be alone")
+var ErrAlone = errors.New("one instance has to be alone")
 
 // NewIntake joins the instances of the Redis; Close leaves them. It fails with ErrAlone
 // until others have left, or were silent for their Lease.
