@@ -1,6 +1,6 @@
 // Package finding is the one table of what a warning or a refusal can be about:
 // the code, what it says, what to do about it, and beyond which threshold a
-// figure gets the warning and a verdict is refused. It imports nothing.
+// figure gets the warning and a verdict is refused. It imports nothing of ours.
 package finding
 
 import (
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Warning says why a figure must be read with care or, as the reason of a
@@ -76,6 +77,16 @@ func kind(k Kind) Kind {
 	table = append(table, k)
 	return k
 }
+
+// Where StartLag begins: the start lag that response times may have in them: in p99 the greater of a time and
+// a share of p99, and on average, in the open model, of a time that the timers of a
+// generator with nothing else to do can need (Linux, timerfd) and a share of the mean.
+const (
+	TailLag      = time.Millisecond
+	TailLagShare = 0.10
+	MeanLag      = 100 * time.Microsecond
+	MeanLagShare = 0.05
+)
 
 // filled puts the thresholds in place of {warns} and {refuses} in the words.
 func (k Kind) filled() Kind {

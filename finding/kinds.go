@@ -43,7 +43,8 @@ var (
 		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict",
 		Advice: "end the other programs, or repeat it on a quiet machine"})
 	StartLag = kind(Kind{Code: "start_lag",
-		When:   "p99 of the start lag above 1 ms and above 10 % of p99 response time, or, open model, mean lag above 0.1 ms and above 5 % of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
+		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
+			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
 		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.

@@ -5,15 +5,7 @@ import (
 	"time"
 
 	"contend/finding"
-	"contend/hist"
 	"contend/stat"
-)
-
-// The start lag that a response time may have in it.
-const (
-	maxLagShare     = 0.10 // p99 of start lag ÷ p99 of response time
-	maxMeanLagShare = 0.05 // mean start lag ÷ mean response time
-	minLag          = time.Millisecond
 )
 
 // judge says what is doubtful about a result.
@@ -98,12 +90,10 @@ func (r *Result) means() string {
 }
 
 // Late returns the warning start_lag when iterations started so late that the
-// response times say something else than the server's: p99 of the start lag
-// above the greater of 10 % of p99 response time and 1 ms, or, in the open
-// model, where nothing but a want of VUs or CPU makes an iteration late, a mean
-// of more than 5 % of the mean response time that is longer than the clocks
-// allow (clockLag). Start lag that the plan asks for is not counted. nil: none, or
-// a target in this process.
+// response times say something else than the server's, as the words of
+// finding.StartLag have it: in the open model, where nothing but a want of VUs or
+// CPU makes an iteration late, on average too. Start lag that the plan asks for is
+// not counted. nil: none, or a target in this process.
 func (r *Result) Late() *finding.Warning {
 	if r.Local || r.Completed == 0 {
 		return nil
@@ -112,22 +102,14 @@ func (r *Result) Late() *finding.Warning {
 	asked := r.Plan.StartLag.Of(0)
 	mean, response := r.StartLag.Mean()-asked, r.Response.Mean()
 	switch lag := r.StartLag.Quantile(0.99) - asked; {
-	case lag > lagBound(r.Response):
+	case lag > max(finding.TailLag, time.Duration(finding.TailLagShare*float64(r.Response.Quantile(0.99)))):
 		text = fmt.Sprintf("p99 of the start lag is %v", threeDigits(lag))
-	case r.Model == OpenModel && mean > clockLag && float64(mean) > maxMeanLagShare*float64(response):
+	case r.Model == OpenModel && mean > finding.MeanLag && float64(mean) > finding.MeanLagShare*float64(response):
 		text = fmt.Sprintf("the mean start lag of %v is %.0f %% of the mean response time", threeDigits(mean), 100*float64(mean)/float64(response))
 	default:
 		return nil
 	}
 	return finding.StartLag.Refusal("%s, which the response time includes", text)
-}
-
-// clockLag is a mean start lag that the timers of a generator with nothing
-// else to do can have (Linux, timerfd); it is the same for all arms.
-const clockLag = 100 * time.Microsecond
-
-func lagBound(response *hist.Histogram) time.Duration {
-	return max(minLag, time.Duration(maxLagShare*float64(response.Quantile(0.99))))
 }
 
 // Steady state is looked for in runs of at least so many full seconds, the
