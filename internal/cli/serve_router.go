@@ -36,7 +36,7 @@ func newServeRouter(a *app) *cobra.Command {
 		Args: arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
-	s.own = optionsOf(cmd, &s.routerOptions, &s.redisFlags, &s.table, &s.router, &s.router.Dedup, &s.router.Trust)
+	s.own = optionsOf(cmd, &s.routerOptions, &s.redisFlags, &s.table, &s.router, &s.router.Connections, &s.router.Dedup, &s.router.Trust)
 	return cmd
 }
 

@@ -49,6 +49,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.intake(s.intake.Stats())
 	to.outboxes(s.boxStats())
 	to.streams(s.streams.Stats())
+	to.front(s.front)
 	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
 	to.gauge("chores_waiting", "Changes of the routing table that follow from traffic and wait for the database.", s.chores.len())
 	s.downlinks.mu.Lock()
@@ -157,6 +158,18 @@ func (to sender) outboxes(s outbox.Stats) {
 	to.histogram("challenge_entries", "Lengths of challenges at the first delivery.", s.Challenges, 1)
 	to.histogram("wait_seconds", "Time from the intake to the first delivery.", s.Wait, 1e-6)
 	to.histogram("answer_seconds", "Time from the last delivery to the answer.", s.AnswerTime, 1e-6)
+}
+
+func (to sender) front(f *front) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to.gauge("http_connections", "Open connections, streams included, by kind.", f.all.open, "kind", "usual")
+	to.gauge("http_connections", "Open connections, streams included, by kind.", f.spare.open, "kind", "spare")
+	to.gauge("http_connections_idle", "Open connections that wait for a request.", f.all.idle.Len()+f.spare.idle.Len())
+	for event, n := range map[string]int64{"accepted": f.counts.accepted, "evicted": f.counts.evicted, "refused": f.counts.refused} {
+		to.count("http_connections_total", "Connections that were accepted, idle ones of them closed to make room, and ones closed at once.", n, "event", event)
+	}
+	to.count("http_accept_errors_total", "Failures to accept a connection, as when files run out.", f.counts.failures)
 }
 
 func (to sender) streams(s stream.Stats) {

@@ -74,14 +74,21 @@ type process struct {
 	t       *testing.T
 	env     string
 	address string
+	files   int
 	cmd     *exec.Cmd
 }
 
 // launch starts a router process and waits until it is ready.
 func launch(t *testing.T, redisURL, db, name string) *process {
 	t.Helper()
+	return launchWith(t, 0, redisURL, db, name)
+}
+
+// launchWith starts one that may open a number of files; 0: as many as we.
+func launchWith(t *testing.T, files int, redisURL, db, name string) *process {
+	t.Helper()
 	address := testenv.HeldAddress(t)
-	p := &process{t: t, address: address, env: strings.Join([]string{redisURL, db, address, name}, " ")}
+	p := &process{t: t, address: address, files: files, env: strings.Join([]string{redisURL, db, address, name}, " ")}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
@@ -90,6 +97,9 @@ func launch(t *testing.T, redisURL, db, name string) *process {
 func (p *process) start() {
 	p.t.Helper()
 	p.cmd = exec.Command(os.Args[0])
+	if p.files > 0 {
+		p.cmd = exec.Command("/bin/sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0"`, p.files), os.Args[0])
+	}
 	p.cmd.Env = append(os.Environ(), processKey+"="+p.env)
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {

@@ -33,8 +33,9 @@ type Config struct {
 	Redis  *queue.Redis
 	Table  *table.Table
 	Tokens *api.Tokens
-	// Listener is where customers connect to.
-	Listener net.Listener
+	// Listener is where customers connect to, over TCP.
+	Listener    net.Listener
+	Connections Connections
 	// Instance is the name of this router among those on one Redis.
 	Instance string `flag:"instance" words:"*name* among several routers, kept over a restart; none: host and port"`
 	// Partitions of the intake, where it has none yet; 0: the queue's default.
@@ -58,6 +59,7 @@ type Router struct {
 	dedup     *deduper
 	downlinks *downlinks
 	streams   *stream.Server
+	front     *front
 	http      *http.Server
 	fates     [fates]atomic.Int64
 	ready     atomic.Bool
@@ -80,6 +82,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error
+	if r.front, err = newFront(c.Listener, c.Connections, c.Log); err != nil {
+		return nil, fmt.Errorf("router: %w", err)
+	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
 		Lease: c.Lease, Idle: c.Idle, InFlight: inFlight, AckRead: c.Redis.Embedded(),
 		Alone: !c.Table.Shared()})
@@ -103,7 +108,10 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		Log:          c.Log,
 	})
 	r.metrics = newMetrics(r)
-	r.http = &http.Server{Handler: r.handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: api.MaxHeaderBytes,
+	r.http = &http.Server{Handler: r.handler(), ConnState: r.front.changed, ConnContext: r.front.context,
+		// The API replaces the limits of a body and an answer by its own, and streams have none.
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		IdleTimeout: c.Connections.IdleTimeout, MaxHeaderBytes: api.MaxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn)}
 	return r, nil
 }
@@ -123,7 +131,7 @@ func (r *Router) Serve(ctx context.Context) error {
 			}
 		})
 	}
-	run("http", func() error { return ignoreClosed(r.http.Serve(r.config.Listener)) })
+	run("http", func() error { return ignoreClosed(r.http.Serve(r.front)) })
 	read := make(chan struct{})
 	run("intake", func() error {
 		defer close(read)
@@ -208,8 +216,10 @@ func (r *Router) handler() http.Handler {
 			mux.Handle("GET "+base+"/stream/downstream"+slash, r.streams.Downstream())
 		}
 	}
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /ready", r.answerReady)
-	mux.Handle("GET /metrics", r.metrics)
-	return mux
+	operators := http.NewServeMux()
+	operators.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	operators.HandleFunc("GET /ready", r.answerReady)
+	operators.Handle("GET /metrics", r.metrics)
+	mux.Handle("/", operators)
+	return forOperators(mux, operators)
 }

@@ -102,7 +102,7 @@ func (c *conn) finish(begin time.Time) {
 // limitSocket bounds what the kernel keeps of what was written, where it can be
 // bounded. Without, a slow customer only holds more.
 func limitSocket(conn net.Conn) {
-	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // a tls.Conn
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok { // a tls.Conn, or one that is counted
 		conn = secured.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package router
+
+func maxFiles() int { return 0 }
