@@ -13,7 +13,7 @@ import (
 	"contend/guard/guardtest"
 )
 
-// callerCount is how many call at the same time in a large scenario.
+// callerCount is how many call at the same time in a large scenario of a long run.
 const callerCount = 300
 
 // A workload is what callers do.
@@ -86,7 +86,7 @@ func (c *crowd) await() guardtest.History {
 // and when nothing has been acknowledged for too long.
 func (c *crowd) progress(what string, ok func() bool) {
 	c.t.Helper()
-	for seen, since := int64(-1), time.Now(); !ok(); time.Sleep(time.Millisecond) {
+	for seen, since := int64(-1), time.Now(); !ok(); time.Sleep(pollEvery) {
 		if fault := c.fault.Load(); fault != nil {
 			c.t.Fatalf("waiting until %s: %v", what, *fault)
 		}

@@ -7,19 +7,17 @@ import (
 	"time"
 
 	"contend/guard/guardtest"
-	"contend/internal/testenv"
 )
 
 const combining = "redis-combining"
 
-// large returns the workload of a large scenario. The race detector's is slower,
-// and leaves others the processors while a fault lasts.
+// large returns the workload of a large scenario. In a short run fewer callers, though
+// both protocols at every replica, leave others the processors while a fault lasts.
 func large(callers int) workload {
-	w := workload{callers: callers}
-	if testenv.Race {
-		w.pause = 30 * time.Millisecond
+	if *increments >= perRound {
+		return workload{callers: callers}
 	}
-	return w
+	return workload{callers: max(2*replicaCount, callers/5), pause: 50 * time.Millisecond}
 }
 
 // Where nothing fails, every call is acknowledged, and no value is left out.
@@ -73,6 +71,7 @@ func TestSupervisedReplicaKilled(t *testing.T) {
 // What a Redis that writes its append-only file has confirmed survives kill -9:
 // the kernel has it, or with appendfsync always the disk.
 func TestRedisRestarted(t *testing.T) {
+	t.Parallel()
 	for _, fsync := range []struct {
 		policy string
 		share  int
@@ -102,6 +101,7 @@ func TestRedisStandsStill(t *testing.T) {
 // A refusal is exact: with time enough for every answer nothing is indeterminate,
 // so any refused increment that did happen would show.
 func TestRefusedDidNotHappen(t *testing.T) {
+	t.Parallel()
 	for _, d := range designs() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
@@ -127,6 +127,7 @@ func designs() []trial {
 }
 
 func TestDesignsUnderFaults(t *testing.T) {
+	t.Parallel()
 	for _, d := range designs()[1:] {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,9 +160,11 @@ func TestControlIsCaught(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t, setting{design: "redis-getset", timeout: patience})
 	f.proxy.become(weather{jitter: time.Millisecond})
+	w := large(callerCount)
+	w.calls = 5
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		before := f.value()
-		h := gather(t, f.replicas, workload{callers: callerCount, calls: 5}).await()
+		h := gather(t, f.replicas, w).await()
 		after := f.settled(h)
 		if err := judge(h, before, after); err != nil {
 			t.Logf("caught: %v", err)

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var increments = flag.Int("increments", 6000, "increments of each large scenario")
+var increments = flag.Int("increments", 1000, "increments of each large scenario")
 
 // patience is how long anything may take that should happen soon: the machine
 // may be slow and busy.
@@ -28,7 +28,7 @@ const patience = 60 * time.Second
 var program string
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // scenarios wait more than they work
+	_ = flag.Set("test.parallel", "8") // scenarios wait more than they work
 	flag.Parse()
 	os.Exit(run(m))
 }
@@ -44,7 +44,7 @@ func run(m *testing.M) int {
 	defer cancel()
 	// Without the race detector, whatever this test is built with, and with the flags
 	// of deploy/Dockerfile, for whose tests the same packages are compiled.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", program, "contend/cmd/contend")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", program, "contend/cmd/contend")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
@@ -63,10 +63,13 @@ func run(m *testing.M) int {
 // size is how many increments a large scenario has, or the share-th part of it.
 func size(share int) int { return *increments / share }
 
+// pollEvery is how often a test looks at what it waits for.
+const pollEvery = 5 * time.Millisecond
+
 // eventually waits until ok, and fails the test if that takes too long.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollEvery) {
 		if ok() {
 			return
 		}

@@ -10,12 +10,12 @@ import (
 func weathers() []fault {
 	swallowed := func(f *fleet, c *crowd, since counts) bool { return f.counts(c).swallowed > since.swallowed }
 	return []fault{
-		{name: "latency and jitter", hold: 500 * time.Millisecond, end: clear,
+		{name: "latency and jitter", hold: 200 * time.Millisecond, end: clear,
 			begin: turn(weather{latency: time.Millisecond, jitter: 3 * time.Millisecond}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).delayed > since.delayed }},
 		{name: "dropped connections", begin: sever(false), end: nothing},
 		{name: "reset connections", begin: sever(true), end: nothing},
-		{name: "cuts in the middle of data", hold: 300 * time.Millisecond, end: clear,
+		{name: "cuts in the middle of data", hold: 100 * time.Millisecond, end: clear,
 			begin: turn(weather{jitter: time.Millisecond, cut: 0.02}),
 			bites: func(f *fleet, c *crowd, since counts) bool { return f.counts(c).cut >= since.cut+10 }},
 		{name: "half-open connections", timeouts: 1, end: clear, bites: swallowed,
