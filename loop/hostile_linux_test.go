@@ -28,6 +28,7 @@ func reset(conn net.Conn) {
 // Each server breaks every iteration; all are counted by the kind, and a run
 // ends in time.
 func TestBrokenServers(t *testing.T) {
+	t.Parallel()
 	hang := func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) }
 	half := func(end func(net.Conn)) func(int, net.Conn) {
 		return func(_ int, conn net.Conn) {
@@ -205,6 +206,7 @@ func TestTimeoutsAmongFailures(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "tcp", echo(0))
 	address := testenv.HeldAddress(t)
 	for _, open := range []bool{false, true} {
@@ -250,6 +252,7 @@ func TestUnknownName(t *testing.T) {
 // A connection that the peer closed, reset or disturbed while no iteration was
 // in flight is replaced, and that is no error.
 func TestIdleConnectionEnds(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(net.Conn){
 		"close":   func(c net.Conn) { c.Close() },
 		"reset":   reset,

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"slices"
@@ -14,7 +15,10 @@ import (
 	"contend/pace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 func TestClosedModel(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
@@ -219,6 +223,7 @@ func TestDriveAfterCancel(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "tcp", echo(10))
 	clean(t, run(t, s.config(plain), load.Plan{VUs: 1000, Iterations: 5000, Timeout: 10 * time.Second}), 5000)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -15,15 +14,15 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/pace"
+	"contend/protocol/wire/wiretest"
 )
 
 // certificates are the server's and who trusts it.
 func certificates() (server, client *tls.Config) {
-	s := httptest.NewTLSServer(nil) // comes with a certificate for example.com
-	s.Close()
+	own := wiretest.Certificate()
 	roots := x509.NewCertPool()
-	roots.AddCert(s.Certificate())
-	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: roots, ServerName: "example.com"}
+	roots.AddCert(own.Leaf)
+	return &tls.Config{Certificates: []tls.Certificate{own}}, &tls.Config{RootCAs: roots, ServerName: "example.com"}
 }
 
 // serveTLS is serve with TLS.
@@ -37,6 +36,7 @@ func serveTLS(t *testing.T, network string, handle func(n int, conn net.Conn)) (
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	for _, network := range []string{"tcp", "unix"} {
 		for _, size := range []int{0, 100_000} {
 			s, c := serveTLS(t, network, echo(size))
@@ -62,6 +62,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestTLSCloseEach(t *testing.T) {
+	t.Parallel()
 	s, c := serveTLS(t, "tcp", echo(10))
 	c.CloseEach = true
 	r := run(t, c, load.Plan{VUs: 5, Iterations: 100, Timeout: 10 * time.Second})
@@ -107,6 +108,7 @@ func TestTLSLongRequests(t *testing.T) {
 // A run that ends during handshakes leaves none behind, and the next one makes
 // its own.
 func TestTLSDriveAfterCancel(t *testing.T) {
+	t.Parallel()
 	shake := make(chan struct{})
 	_, c := serveTLS(t, "tcp", func(n int, conn net.Conn) {
 		if n < 8 { // four before the clock, of which the first fails, and four in the run

@@ -166,6 +166,7 @@ func TestAbstractSocket(t *testing.T) {
 
 // The end of the context ends Drive at once, whatever is in flight.
 func TestCancelledWhileWaiting(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "tcp", func(_ int, conn net.Conn) { requests(conn, func(string) bool { return true }) })
 	for _, plan := range []load.Plan{
 		{VUs: 3, Duration: time.Hour},

@@ -139,6 +139,7 @@ func secure(c *Config) { c.URL = "grpcs" + strings.TrimPrefix(c.URL, "grpc") }
 
 // Imports are found in ImportPaths, standard ones always.
 func TestImportPaths(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"api/counter.proto": `syntax = "proto3"; package counter; import "types/by.proto"; import "google/protobuf/empty.proto";

@@ -48,6 +48,7 @@ func silence(conn net.Conn) { io.Copy(io.Discard, conn) }
 // Who asks the server for the method is told why there is no connection; who
 // has the .proto file counts it.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	authority, certificate := certificate(t)
 	secured, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 	plain, _ := newCounterServer(t).start(t, "127.0.0.1:0", noReflection)
@@ -121,6 +122,7 @@ func checkUnreachable(t *testing.T, err error, want errkind.Kind) {
 // A silent server costs New at most 2 s with reflection, and the run's VUs
 // together no multiple of that without.
 func TestSilentAtStart(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		protos []string
 		want   errkind.Kind
@@ -198,6 +200,7 @@ func frames(t *testing.T, answer func(framer *http2.Framer, conn net.Conn, strea
 
 // What happens to a call in flight is told apart by kind.
 func TestFaultsInCall(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer func(framer *http2.Framer, conn net.Conn, stream uint32)
@@ -231,6 +234,7 @@ func TestFaultsInCall(t *testing.T) {
 // A server that dies is refused while it is away, each refusal after an attempt
 // to connect, and found again when it is back.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	for _, mode := range modes() {
 		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
 			t.Parallel()

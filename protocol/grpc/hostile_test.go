@@ -119,6 +119,7 @@ func hostileCalls() []hostileCall {
 
 // Whatever a server does with a stream, it is told apart by kind.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	for _, test := range hostilePeers {
 		for _, call := range hostileCalls() {
 			t.Run(test.name+"/"+call.name, func(t *testing.T) {
@@ -146,6 +147,7 @@ func hostile(t *testing.T, answer func(peer)) string {
 // A run against a hostile server ends with its grace, even without a timeout,
 // and has no throughput.
 func TestHostileRun(t *testing.T) {
+	t.Parallel()
 	peers := append(hostilePeers[:len(hostilePeers):len(hostilePeers)], struct {
 		name   string
 		answer func(p peer)

@@ -12,6 +12,7 @@ import (
 // A call that a server says it did not process is made again. (By grpc-go, too,
 // but for one that it begins while the connection ends: it is not asked here.)
 func TestAServerThatLeavesCostsNoCall(t *testing.T) {
+	t.Parallel()
 	const last = 2*50 - 1 // stream of the fiftieth call
 	address := hostile(t, func(p peer) {
 		if p.stream > last {

@@ -82,6 +82,7 @@ func iterations(vus int, n int64) load.Plan {
 
 // Every call is counted by the server, in each mode and over both engines.
 func TestLoopModes(t *testing.T) {
+	t.Parallel()
 	for _, connections := range []wire.Connections{{Sharing: wire.Shared, N: 1}, {Sharing: wire.Shared, N: 3}, {}, {Sharing: wire.PerIteration}} {
 		t.Run(connections.String(), func(t *testing.T) {
 			server := newCounterServer(t)
@@ -111,6 +112,7 @@ func TestLoopModes(t *testing.T) {
 
 // Each status is the same answer over both engines.
 func TestLoopCodes(t *testing.T) {
+	t.Parallel()
 	server := newCounterServer(t)
 	var now atomic.Uint32 // the code
 	server.hook = func(context.Context) error { return status.Error(codes.Code(now.Load()), "50 % of ä\n") }
@@ -222,6 +224,7 @@ func TestLoopTimeout(t *testing.T) {
 
 // What a server does instead of answering is told apart alike.
 func TestLoopHostile(t *testing.T) {
+	t.Parallel()
 	for _, test := range hostilePeers {
 		for _, mode := range modes() {
 			t.Run(test.name+"/"+wire.Connections{Sharing: mode}.String(), func(t *testing.T) {
@@ -240,6 +243,7 @@ func TestLoopHostile(t *testing.T) {
 }
 
 func TestLoopOddities(t *testing.T) {
+	t.Parallel()
 	ok := []string{"grpc-status", "0"}
 	for _, test := range []struct {
 		name   string
@@ -292,6 +296,7 @@ func TestLoopNotGRPC(t *testing.T) {
 
 // Connections that the server ends in good order cost no call.
 func TestLoopGracefulEnd(t *testing.T) {
+	t.Parallel()
 	server := newCounterServer(t)
 	address, _ := server.start(t, "127.0.0.1:0", noReflection, grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionAge: 20 * time.Millisecond, MaxConnectionAgeGrace: 5 * time.Second,

@@ -17,6 +17,7 @@ import (
 // A server that is killed and comes back in mid-run: every iteration is
 // accounted for, and there are right answers before and after.
 func TestRestartInRun(t *testing.T) {
+	t.Parallel()
 	for _, call := range []struct {
 		name, method string
 		modes        []wire.Sharing

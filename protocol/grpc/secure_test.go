@@ -32,6 +32,7 @@ func keyPair(t *testing.T) (certificatePEM, keyPEM []byte, pair tls.Certificate)
 
 // A server that asks for a client's certificate gets it, in calls and streams.
 func TestMutualTLS(t *testing.T) {
+	t.Parallel()
 	authority, _, pair := keyPair(t)
 	clientPEM, clientKey, _ := keyPair(t)
 	trusted := x509.NewCertPool()

@@ -58,6 +58,7 @@ func streamTests() []streamTest {
 }
 
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	const delay, calls = 5 * time.Millisecond, 3
 	for _, test := range streamTests() {
 		for _, kind := range []reflectionKind{noReflection, v1Reflection} {
@@ -326,6 +327,7 @@ func TestDeadline(t *testing.T) {
 // What a run makes of streams: every message is in the result, with the
 // server's delay. 20 iterations are timed as often as Do says.
 func TestStreamsInRun(t *testing.T) {
+	t.Parallel()
 	const delay, iterations = 2 * time.Millisecond, 20
 	for _, test := range streamTests() {
 		t.Run(fmt.Sprint(test.method, test.messages, test.perVU), func(t *testing.T) {

@@ -3,6 +3,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"strings"
 	"sync"
@@ -22,7 +23,10 @@ import (
 	"contend/protocol/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 func config(address string, mode wire.Sharing) Config {
 	return Config{
@@ -65,6 +69,7 @@ func modes() []wire.Sharing { return []wire.Sharing{wire.Shared, wire.PerVU, wir
 // Every call of every VU is counted by the server, and every answer has its
 // size: "Incremented value is N" in field 1 is 2 + 22 + len(N) - 1 bytes.
 func TestModes(t *testing.T) {
+	t.Parallel()
 	const vus, calls = 5, 20
 	for _, mode := range modes() {
 		t.Run(wire.Connections{Sharing: mode}.String(), func(t *testing.T) {

@@ -102,6 +102,7 @@ func serveTLS(t *testing.T, c *tls.Config) *httptest.Server {
 }
 
 func TestTLSSaysWhatItIsTold(t *testing.T) {
+	t.Parallel()
 	own, pool := client(t)
 	asks := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert, ClientCAs: pool})
 	plain := serveTLS(t, &tls.Config{CurvePreferences: []tls.CurveID{tls.X25519}})

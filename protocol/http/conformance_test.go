@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net"
 	nethttp "net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -182,7 +181,7 @@ func (test conformance) check(t *testing.T, run runner) {
 		n = int64(len(s.answer) - 1) // every cut once
 	}
 	plan := test.plan
-	plan.VUs, plan.Iterations, plan.Timeout = 3, n, 5*time.Second
+	plan.VUs, plan.Iterations, plan.Timeout = 3, n, testenv.Patience
 	got := accountOf(run(t, c, plan))
 	want := account{Errored: map[errkind.Kind]int64{}, Statuses: map[int]int64{}}
 	switch {
@@ -225,9 +224,7 @@ func listenOn(t *testing.T, network string) (net.Listener, string) {
 		t.Skip(err) // a machine without IPv6
 	}
 	if secure {
-		server := httptest.NewTLSServer(nil) // comes with a certificate
-		server.Close()
-		return tls.NewListener(l, &tls.Config{Certificates: server.TLS.Certificates}), "https://" + l.Addr().String() + "/"
+		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://" + l.Addr().String() + "/"
 	}
 	if network == "unix" {
 		return l, "http+unix://" + address + ":/"
@@ -236,6 +233,7 @@ func listenOn(t *testing.T, network string) (net.Listener, string) {
 }
 
 func TestBothEnginesReadEveryFormOfAnswer(t *testing.T) {
+	t.Parallel()
 	for _, a := range answers {
 		for _, cut := range []bool{false, true} {
 			test := conformance{
@@ -270,6 +268,7 @@ func bodyOf(t *testing.T, head bool, answer string) int {
 }
 
 func TestBothEnginesConform(t *testing.T) {
+	t.Parallel()
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, _ = io.WriteString(w, strings.Repeat("text ", 1000))
@@ -359,6 +358,7 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 // A server that ends after 10 answers is refused while it is away, and found when
 // it is back.
 func TestBothEnginesRecoverWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
 	overBothEngines(t, func(t *testing.T, _ runner) {
 		ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 		defer cancel()

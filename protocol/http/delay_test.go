@@ -21,12 +21,12 @@ func atLeast(t *testing.T, what string, h *hist.Histogram, n int64, d time.Durat
 }
 
 func TestBothEnginesMeasureAKnownDelay(t *testing.T) {
-	t.Parallel()
 	const (
 		before = 20 * time.Millisecond // the first byte
 		within = 60 * time.Millisecond // the body, for the slow request
 	)
 	overBothEngines(t, func(t *testing.T, run runner) {
+		t.Parallel()
 		url := "http://" + serveOn(t, "tcp", "127.0.0.1:0", func(w nethttp.ResponseWriter, r *nethttp.Request) {
 			time.Sleep(before)
 			_, _ = io.WriteString(w, "o")

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	nethttp "net/http"
@@ -15,6 +16,7 @@ import (
 	"contend/loop"
 	"contend/protocol/data"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
 // bothVersions is a server of HTTP/1.1 and HTTP/2, by what is spoken to it.
@@ -34,6 +36,7 @@ func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL
@@ -41,6 +44,7 @@ func bothVersionsSecured(t *testing.T, handler nethttp.Handler) string {
 
 // Whatever is asked and answered, it counts alike in either version.
 func TestStreamsAgainstHTTP1(t *testing.T) {
+	t.Parallel()
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
@@ -71,8 +75,14 @@ func TestStreamsAgainstHTTP1(t *testing.T) {
 			panic(nethttp.ErrAbortHandler)
 		}
 	})
-	t.Run("plain", func(t *testing.T) { compareVersions(t, bothVersions(t, handler), wire.TLS{}) })
-	t.Run("TLS", func(t *testing.T) { compareVersions(t, bothVersionsSecured(t, handler), anyTLS) })
+	t.Run("plain", func(t *testing.T) {
+		t.Parallel()
+		compareVersions(t, bothVersions(t, handler), wire.TLS{})
+	})
+	t.Run("TLS", func(t *testing.T) {
+		t.Parallel()
+		compareVersions(t, bothVersionsSecured(t, handler), anyTLS)
+	})
 }
 
 func compareVersions(t *testing.T, url string, secure wire.TLS) {

@@ -171,6 +171,7 @@ func checkHostileRuns(t *testing.T, c Config, kinds ...errkind.Kind) {
 }
 
 func TestHostileServersAreErrorsOfTheirKind(t *testing.T) {
+	t.Parallel()
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +206,7 @@ func TestARunOfFullSizeEndsInTime(t *testing.T) {
 }
 
 func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, url string
 		want      []errkind.Kind
@@ -229,6 +231,7 @@ func TestNoServerIsAnErrorOfItsKind(t *testing.T) {
 }
 
 func TestDoRecoversWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
 	address := testenv.HeldAddress(t)
 	start := func() *httptest.Server {
 		l, err := net.Listen("tcp", address)

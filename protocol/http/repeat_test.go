@@ -55,6 +55,7 @@ func leaving(requests int, goAway bool) func(net.Conn) {
 // What a server says that it did not process is sent again, and nobody loses
 // by it.
 func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
+	t.Parallel()
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}

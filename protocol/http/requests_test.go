@@ -130,14 +130,10 @@ func TestErrorsBelongToTheirRequest(t *testing.T) {
 }
 
 func TestBothEnginesCountErrorsByRequest(t *testing.T) {
+	t.Parallel()
 	type shares map[string]int64
-	refused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused.Close()
 	for name, address := range map[string]string{
-		"refused": refused.Addr().String(),
+		"refused": testenv.HeldAddress(t),
 		"garbage": wiretest.Listen(t, say(0, "garbage\r\n\r\n")),
 		"closes":  wiretest.Listen(t, afterRequest(func(net.Conn) {})),
 		"late":    wiretest.Listen(t, hang),
@@ -165,6 +161,7 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 }
 
 func TestBothEnginesCheckAnswers(t *testing.T) {
+	t.Parallel()
 	const body = `{"user": {"id": 7}, "text": "order accepted"}`
 	for _, test := range []struct {
 		checks []string
@@ -257,6 +254,7 @@ func TestBothEnginesFillTemplates(t *testing.T) {
 }
 
 func TestBothEnginesNumberVUsAndIterations(t *testing.T) {
+	t.Parallel()
 	overBothEngines(t, func(t *testing.T, run runner) {
 		d, url := newDiary(t, nil)
 		c := Config{URL: url + "?vu={{vu}}&row={{row}}", Data: &data.Source{

@@ -32,6 +32,7 @@ func run(t *testing.T, url string, plan load.Plan) *load.Result {
 }
 
 func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 		if asked.Add(1)%4 == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -23,7 +24,10 @@ import (
 	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 func newTestVU(t testing.TB, c Config) *vu {
 	t.Helper()
@@ -182,6 +186,7 @@ func TestDoConnectsInEveryIterationWithoutKeepAlive(t *testing.T) {
 }
 
 func TestDoSendsAndReadsMoreThanAnyBufferHolds(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)

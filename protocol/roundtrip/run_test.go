@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"contend/errkind"
+	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
 )
 
 func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	t.Parallel()
 	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
 		var asked, wrong atomic.Int64
 		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -80,7 +82,9 @@ func TestStatusDecides(t *testing.T) {
 }
 
 func TestAKnownDelayIsMeasured(t *testing.T) {
+	t.Parallel()
 	onEvery(t, func(t *testing.T, w way, connections wire.Connections) {
+		t.Parallel()
 		const delay = 20 * time.Millisecond
 		c := w.config(t, func(http.ResponseWriter, *http.Request) { time.Sleep(delay) })
 		c.Sharing = connections
@@ -157,11 +161,13 @@ func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 // The server is killed while the hundredth request is under way and started again;
 // the run finds it and accounts for what happened meanwhile.
 func TestRunSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	for _, connections := range everyConnections {
 		t.Run(connections.String(), func(t *testing.T) {
+			t.Parallel()
 			var answered atomic.Int64
 			half := make(chan struct{})
-			ctx, enough := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, enough := context.WithTimeout(context.Background(), testenv.Patience)
 			defer enough()
 			handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				switch answered.Add(1) {
@@ -191,7 +197,7 @@ func TestRunSurvivesARestart(t *testing.T) {
 				}
 			})
 			c := Config{URL: "https://" + address, Version: "3", TLS: wire.TLS{Insecure: true}, Sharing: connections}
-			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
+			r, runErr := load.Run(ctx, "h3", newTarget(t, c), load.Plan{VUs: 4, Duration: 2 * testenv.Patience, Timeout: time.Second})
 			restart.Wait()
 			if err != nil {
 				t.Fatal(err)

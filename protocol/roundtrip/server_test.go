@@ -2,16 +2,12 @@ package roundtrip
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/pem"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,9 +21,13 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 // A way is one of the ways to speak.
 type way struct {
@@ -67,7 +67,7 @@ func startPlain(_ testing.TB, handler http.Handler) (string, func()) {
 func startSecure(_ testing.TB, handler http.Handler) (string, func()) {
 	s := newServer(handler)
 	s.EnableHTTP2 = true
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{newCertificate()}}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
 	s.StartTLS()
 	return s.URL, func() { s.CloseClientConnections(); s.Close() }
 }
@@ -82,7 +82,7 @@ func startQUIC(t testing.TB, handler http.Handler) (string, func()) {
 
 // serveQUIC serves until stop is called.
 func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
-	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{newCertificate()}}), Logger: slog.New(slog.DiscardHandler)}
+	s := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), Logger: slog.New(slog.DiscardHandler)}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(conn) })
 	var once sync.Once
@@ -95,26 +95,8 @@ func serveQUIC(conn net.PacketConn, handler http.Handler) (stop func()) {
 	}
 }
 
-// newCertificate makes one for this machine and example.com. Its key is of a
-// kind that signs fast.
-var newCertificate = sync.OnceValue(func() tls.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	template := x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		DNSNames: []string{"example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
-	if err != nil {
-		panic(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-})
-
 func pemOf() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: newCertificate().Certificate[0]})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: wiretest.Certificate().Certificate[0]})
 }
 
 func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }

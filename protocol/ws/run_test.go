@@ -23,6 +23,7 @@ import (
 var everyConnections = []wire.Connections{{}, {Sharing: wire.PerIteration}, {Sharing: wire.Shared}, {Sharing: wire.Shared, N: 3}}
 
 func TestRunCountsWhatTheServerCounted(t *testing.T) {
+	t.Parallel()
 	for _, connections := range everyConnections {
 		for _, match := range []Match{ByOrder, ByID} {
 			t.Run(fmt.Sprintf("%v/%v", connections, match), func(t *testing.T) {
@@ -53,6 +54,7 @@ func TestRunCountsWhatTheServerCounted(t *testing.T) {
 // Eight messages in flight over one connection are answered last first, so
 // only the id tells whose answer came.
 func TestAnswersOutOfOrderAreMatchedByID(t *testing.T) {
+	t.Parallel()
 	const together, delay = 8, 5 * time.Millisecond
 	addr := wiretest.Listen(t, upgraded(func(conn net.Conn) {
 		for {
@@ -79,6 +81,7 @@ func TestAnswersOutOfOrderAreMatchedByID(t *testing.T) {
 }
 
 func TestSendCountsMessages(t *testing.T) {
+	t.Parallel()
 	for _, connections := range everyConnections {
 		t.Run(connections.String(), func(t *testing.T) {
 			t.Parallel()
@@ -108,6 +111,7 @@ func TestSendCountsMessages(t *testing.T) {
 }
 
 func TestReceiveCountsMessages(t *testing.T) {
+	t.Parallel()
 	for _, connections := range []wire.Connections{{}, {Sharing: wire.Shared}} {
 		t.Run(connections.String(), func(t *testing.T) {
 			t.Parallel()
@@ -162,6 +166,7 @@ func TestRunAgainstNobodyIsAllRefused(t *testing.T) {
 }
 
 func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
+	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){"no handshake": hang, "no answer": upgraded(hang)} {
 		for _, connections := range everyConnections {
 			for _, timeout := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
@@ -183,6 +188,7 @@ func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 // The server is killed after 100 answers and started again; the run finds it
 // and accounts for what happened meanwhile.
 func TestRunSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	for _, connections := range everyConnections {
 		t.Run(connections.String(), func(t *testing.T) {
 			t.Parallel()
@@ -191,15 +197,17 @@ func TestRunSurvivesARestart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var answered atomic.Int64
-			half := make(chan struct{})
-			ctx, enough := context.WithCancel(context.Background())
+			var answered, after atomic.Int64
+			var back atomic.Bool
+			var once sync.Once
+			half, refused := make(chan struct{}), make(chan struct{})
+			ctx, enough := context.WithTimeout(context.Background(), testenv.Patience)
 			defer enough()
 			serve := answering(func(m []byte) []byte {
-				switch answered.Add(1) {
-				case 100:
+				if answered.Add(1) == 100 {
 					close(half)
-				case 300:
+				}
+				if back.Load() && after.Add(1) == 200 {
 					enough()
 				}
 				return m
@@ -207,15 +215,22 @@ func TestRunSurvivesARestart(t *testing.T) {
 			stop := wiretest.Serve(l, serve)
 			var restart sync.WaitGroup
 			restart.Go(func() {
-				<-half
+				await(ctx, half)
 				stop()
-				time.Sleep(20 * time.Millisecond)
+				await(ctx, refused)
 				if l, err = net.Listen("tcp", address); err == nil {
 					stop = wiretest.Serve(l, serve)
 				}
+				back.Store(true)
 			})
 			target := newTarget(t, Config{URL: "ws://" + address, Connections: connections, Message: []byte("x")})
-			r, runErr := load.Run(ctx, "ws", target, load.Plan{VUs: 4, Duration: 20 * time.Second, Timeout: time.Second})
+			plan := load.Plan{VUs: 4, Duration: 2 * testenv.Patience, Timeout: testenv.Patience}
+			plan.Sample = func(s load.Sample) {
+				if errkind.Of(s.Err) == errkind.Refused {
+					once.Do(func() { close(refused) })
+				}
+			}
+			r, runErr := load.Run(ctx, "ws", target, plan)
 			restart.Wait()
 			if err != nil {
 				t.Fatal(err)
@@ -232,5 +247,12 @@ func TestRunSurvivesARestart(t *testing.T) {
 				t.Errorf("the server answered %d, completed %d", answered.Load(), r.Completed)
 			}
 		})
+	}
+}
+
+func await(ctx context.Context, event <-chan struct{}) {
+	select {
+	case <-event:
+	case <-ctx.Done():
 	}
 }

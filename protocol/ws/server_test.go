@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"net"
 	"slices"
@@ -18,7 +19,10 @@ import (
 	"contend/load"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 // upgraded serves connections that have become WebSockets.
 func upgraded(serve func(net.Conn)) func(net.Conn) {

@@ -3,6 +3,7 @@ package static
 import (
 	"bufio"
 	"context"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +18,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	goleak.VerifyTestMain(m)
+}
 
 // hang is how long a test waits for what should happen at once.
 const hang = testenv.Patience
