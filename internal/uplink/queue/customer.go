@@ -13,14 +13,14 @@ import (
 
 const (
 	keyCustomer = "ran:customer:" // and the customer
-	// maxForwarded is how many uplinks wait for a customer: a minute at 1700 per
+	// defaultBacklog is how many uplinks wait for a customer: a minute at 1700 per
 	// second, and some 30 MB.
-	maxForwarded = 100_000
+	defaultBacklog = 100_000
 )
 
 // Forward writes uplinks to the stream of a customer, which the instance reads
 // that holds, or will hold, the socket. After it returned nil they are safe in Redis
-// and may be acknowledged here; but of a customer for whom 100 000 wait already, further
+// and may be acknowledged here; but of a customer for whom a backlog waits already, further
 // ones are dropped and counted in Stats.
 func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*message.Uplink) error {
 	key := keyCustomer + customer
@@ -28,7 +28,7 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 	if err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
-	room := int(max(0, min(int64(len(uplinks)), maxForwarded-waiting)))
+	room := int(max(0, min(int64(len(uplinks)), int64(in.cfg.Backlog)-waiting)))
 	var e encoder
 	cmds := make([]rueidis.Completed, 0, room)
 	for _, u := range uplinks[:room] {

@@ -46,6 +46,8 @@ type IntakeConfig struct {
 	// InFlight is how many entries may be unsettled before reading pauses; a read
 	// that is under way comes on top. 0 is 100 000.
 	InFlight int
+	// Backlog is how many uplinks may wait for a customer; 0 is 100 000.
+	Backlog int
 	// AckRead acknowledges entries when they are read and not when they are settled,
 	// because the Redis ends with this process and could give them to nobody. An
 	// embedded one looks through all that is pending again and again.
@@ -63,13 +65,14 @@ func (c *IntakeConfig) fill() error {
 	c.Idle = cmp.Or(c.Idle, defaultIdle)
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
+	c.Backlog = cmp.Or(c.Backlog, defaultBacklog)
 	var errs []error
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
 		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
 	}
-	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 {
-		errs = append(errs, fmt.Errorf("batch is %d, idle %s, lease %s, in flight %d; allowed: above 0",
-			c.Batch, c.Idle, c.Lease, c.InFlight))
+	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 || c.Backlog < 0 {
+		errs = append(errs, fmt.Errorf("batch is %d, idle %s, lease %s, in flight %d, backlog %d; allowed: above 0",
+			c.Batch, c.Idle, c.Lease, c.InFlight, c.Backlog))
 	}
 	return errors.Join(errs...)
 }

@@ -26,6 +26,7 @@ const (
 // Both forms of a token open both streams, with and without the final slash; a
 // wrong one is refused before the upgrade.
 func TestTokensOpenStreams(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	for _, path := range []string{"upstream/", "upstream", "downstream/", "downstream"} {
 		s.connect(acme, path).Close()
@@ -41,6 +42,7 @@ func TestTokensOpenStreams(t *testing.T) {
 // Who asks for generation B of the stream, which nobody could speak, is refused in
 // the form of the API.
 func TestNoGenerationB(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	for _, path := range []string{"/api/v1/gateway", "/api/v1/gateway/"} {
 		if status, body := s.call(acme, path, ""); status != http.StatusNotFound || !strings.Contains(body, "there is no such call") {
@@ -51,6 +53,7 @@ func TestNoGenerationB(t *testing.T) {
 
 // A long challenge is solved; answers change the length of the next one.
 func TestAnswersChangeTheChallenge(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, func(c *Config) { c.Trust.Start = outbox.MaxChallenge })
 		d := s.insert(acme, 0)
@@ -87,6 +90,7 @@ func answered(s outbox.Stats) uint64 {
 
 // Two connections share the load, none gets what the other has.
 func TestConnectionsShareTheLoad(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Trust.Start = 2 })
 	d := s.insert(acme, 0)
 	a, b := s.connect(acme, "upstream/"), s.connect(acme, "upstream/")
@@ -132,6 +136,7 @@ func TestConnectionsShareTheLoad(t *testing.T) {
 // A message that was delivered on a connection that is lost before the answer
 // comes again with the same transaction and challenge.
 func TestLostConnectionRedelivers(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, nil)
 		d := s.insert(acme, 0)
@@ -151,6 +156,7 @@ func TestLostConnectionRedelivers(t *testing.T) {
 
 // What came while nobody was connected waits, and comes when somebody is.
 func TestUplinksWaitForTheCustomer(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, nil)
 		d := s.insert(acme, 0)
@@ -178,6 +184,7 @@ func TestUplinksWaitForTheCustomer(t *testing.T) {
 // DevEUI; a join accept offers an address, and the first uplink from there
 // makes it the active one.
 func TestJoinAndPromotion(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	d := lorawan.DemoDevice(1, 0)
 	if status, answer := s.call(acme, "/api/v1/devices/insert", `{"DevEUI": "`+d.DevEUI.String()+`", "JoinEUI": "`+d.DevEUI.String()+`"}`); status != 201 {
@@ -205,6 +212,7 @@ func TestJoinAndPromotion(t *testing.T) {
 // An address that devices of two customers share: each gets the uplink, with its
 // own devices only, and an answer of one takes nothing from the other.
 func TestSharedAddress(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	mine, theirs := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
 	third := lorawan.DemoDevice(1, 2)
@@ -235,6 +243,7 @@ func TestSharedAddress(t *testing.T) {
 // Copies of a frame are passed on once, frames that are none or nobody's not at all,
 // and everything is counted.
 func TestFates(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, func(c *Config) { c.Dedup.Window = time.Hour })
 		d := s.insert(acme, 0)
@@ -261,6 +270,7 @@ func TestFates(t *testing.T) {
 
 // A device that fails too often is suspended: its frames are counted and not sent.
 func TestSuspension(t *testing.T) {
+	t.Parallel()
 	said := new(lines)
 	s := start(t, "", func(c *Config) { c.Trust.FailureLimit = 3; c.Log = slog.New(slog.NewTextHandler(said, nil)) })
 	d := s.insert(acme, 0)
@@ -323,6 +333,7 @@ func (s *service) remake(d lorawan.Device) {
 // A row that is made anew starts anew: with the longest challenge and without
 // failures, whatever is answered late for the one before.
 func TestNewRowStartsAnew(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", func(c *Config) { c.Trust.Start, c.Trust.FailureLimit = 16, 3 })
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")

@@ -13,22 +13,21 @@ import (
 	"contend/internal/uplink/table"
 )
 
-const (
-	// boxMost is how many messages of one customer are held in memory: those of
-	// most of a second at full speed. Where nobody answers, the oldest unanswered
-	// ones beyond it are given up.
-	boxMost = 50_000
-	// spillAt is how many of them may wait to be sent before further ones wait in
-	// Redis.
-	spillAt = 20_000
-	// inFlight is how many uplinks the router holds in all, so that customers who
-	// read slowly do not keep it from reading for others: four of them, here.
-	inFlight = 5 * boxMost
-)
+// defaultHeld is how many messages of one customer are held in memory: those of
+// most of a second at full speed. Where nobody answers, the oldest unanswered
+// ones beyond it are given up.
+const defaultHeld = 50_000
+
+// inFlight is how many uplinks the router holds in all, so that customers who
+// read slowly do not keep it from reading for others: four of them, here.
+func (c *Config) inFlight() int { return 5 * c.Held }
 
 // A customer is one whose messages pass through this instance.
 type customer struct {
 	box *outbox.Outbox
+	// spillAt is how many messages in the box may wait to be sent before further
+	// ones wait in Redis.
+	spillAt int
 
 	mu      sync.Mutex
 	sockets int
@@ -42,7 +41,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig(name))}
+		c = &customer{box: outbox.New(r.outboxConfig(name)), spillAt: r.config.Held * 2 / 5}
 		r.customers[name] = c
 	}
 	return c
@@ -60,7 +59,7 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 	trust.Initial = r.config.Table.Trust
 	return outbox.Config{
 		Trust:       trust,
-		MaxMessages: boxMost,
+		MaxMessages: r.config.Held,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
 		Suspended: func(s outbox.Suspension) {
@@ -110,7 +109,7 @@ func (r *Router) forward(name string, uplinks []*message.Uplink) bool {
 }
 
 // crowded says whether more messages wait to be sent than need to.
-func (c *customer) crowded() bool { return c.box.Waiting() >= spillAt }
+func (c *customer) crowded() bool { return c.box.Waiting() >= c.spillAt }
 
 func (c *customer) here() bool {
 	c.mu.Lock()

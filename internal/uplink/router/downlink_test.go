@@ -164,6 +164,7 @@ func TestDownlinksOfAClosedConnection(t *testing.T) {
 // Downlinks over real sockets: first the ack, then the result, as gateways, or
 // the lack of them, have it.
 func TestDownlinks(t *testing.T) {
+	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, nil)
 		d := s.insert(acme, 0)
@@ -215,6 +216,7 @@ func TestDownlinks(t *testing.T) {
 
 // Another customer's device is as unknown as one that nobody has.
 func TestDownlinkToAnothersDevice(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	d := s.insert(acme, 0)
 	replies := map[string]string{}

@@ -328,15 +328,16 @@ func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, func(c *Config) { c.Trust.Start, c.Trust.Reduce = 2, false })
+		const most = 5000
+		s := start(t, url, func(c *Config) { c.Trust.Start, c.Trust.Reduce, c.Held = 2, false, most })
 		s.insert(acme, 0)
-		const n = boxMost + 1000
+		const n = most + 1000
 		done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect, c.NoAck = n, true })
 		generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
 		if r := <-done; r.Distinct != n || r.Lost != 0 {
 			t.Error(account(r))
 		}
-		s.until("no more are held than the outbox may", func() bool { return s.intake.Stats().InFlight <= boxMost })
+		s.until("no more are held than the outbox may", func() bool { return s.intake.Stats().InFlight <= most })
 	})
 }
 
@@ -345,13 +346,13 @@ func TestSlowSink(t *testing.T) {
 	t.Parallel()
 	bothRedis(t, func(t *testing.T, url string) {
 		t.Parallel()
-		s := start(t, url, func(c *Config) { c.Trust.Start = 2 })
+		s := start(t, url, func(c *Config) { c.Trust.Start, c.Held = 2, 5000 })
 		slow := s.insert(other, 1)
 		s.insert(acme, 0)
 		stuck := s.connect(other, "upstream/")
 		defer stuck.Close()
 		var frames [][]byte
-		for i := range 60_000 {
+		for i := range 6000 {
 			frames = append(frames, frame(slow, uint32(i)))
 		}
 		s.send(frames...)
@@ -371,7 +372,7 @@ func TestMalformed(t *testing.T) {
 	redistest.Need(t)
 	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
 	s.insert(acme, 0)
-	const n = 10_000
+	const n = 2000
 	done := receive(t, s.config.Listener.Addr().String(), acme, func(c *sink.Config) { c.Expect = n })
 	sent := generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n, Malformed: 1})
 	if r := <-done; sent.Malformed != n || r.Distinct != n || r.Lost != 0 {
@@ -415,14 +416,14 @@ func TestDuplicatesAndReordering(t *testing.T) {
 	})
 }
 
-// A customer who is away for 101 000 uplinks gets 100 000 of them; the counters
+// A customer who is away for 6000 uplinks gets the 5000 that may wait; the counters
 // say how many more there were, exactly.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t)
-	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start = 2; c.Dedup.Window = 0 })
+	const n, most = 6000, 5000
+	s := start(t, redisserver.Managed, func(c *Config) { c.Trust.Start, c.Dedup.Window, c.Backlog = 2, 0, most })
 	s.insert(acme, 0)
-	const n, most = 101_000, 100_000
 	generate(t, s.redis, gen.Config{Mode: gen.Flat, N: n})
 	s.until("all are read", func() bool { return s.fates[routed].Load() == n+1 })
 	s.until("all are forwarded or dropped", func() bool { st := s.intake.Stats(); return st.Forwarded+st.Dropped == n+1 })

@@ -25,6 +25,7 @@ func (s *service) scrape() string {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	s := start(t, "", nil)
 	d := s.insert(acme, 0)
 	c := s.connect(acme, "upstream/")

@@ -9,6 +9,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ import (
 	"contend/internal/uplink/table"
 )
 
-// A Config says what a router works with. All but Dedup and Trust
-// must be set.
+// A Config says what a router works with. What does not say what zero means, but Dedup
+// and Trust, must be set.
 type Config struct {
 	Redis  *queue.Redis
 	Table  *table.Table
@@ -43,7 +44,10 @@ type Config struct {
 	// Lease and Idle are how soon others take over from this instance when it is
 	// dead: its partitions, and what it had not finished; 0: the queue's defaults.
 	Lease, Idle time.Duration
-	Dedup       Dedup
+	// Held is how many messages of one customer are held in memory, and Backlog how
+	// many may wait in Redis; 0: 50 000, and the queue's default.
+	Held, Backlog int
+	Dedup         Dedup
 	// Trust is how challenges change; its Initial is not asked.
 	Trust outbox.TrustConfig
 	// DrainTimeout is how long customers may take, at the end, to answer what they
@@ -78,6 +82,7 @@ type Router struct {
 
 // New prepares a router. It reads nothing before Serve.
 func New(ctx context.Context, c Config) (*Router, error) {
+	c.Held = cmp.Or(c.Held, defaultHeld)
 	r := &Router{config: c, dedup: newDeduper(c.Dedup), downlinks: newDownlinks(), customers: map[string]*customer{}}
 	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())
@@ -86,7 +91,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, Idle: c.Idle, InFlight: inFlight, AckRead: c.Redis.Embedded(),
+		Lease: c.Lease, Idle: c.Idle, InFlight: c.inFlight(), Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
 		Alone: !c.Table.Shared()})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(processKey) != "" {
 		os.Exit(processMain())
 	}
-	flag.Set("test.parallel", "6") // these tests wait for processes more than they compute
+	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
 	goleak.VerifyTestMain(m)
 }
 
