@@ -14,6 +14,7 @@ func pair(t *testing.T, url string) (one, other *Table) {
 }
 
 func TestChangesReachTheOtherInstance(t *testing.T) {
+	t.Parallel()
 	one, other := pair(t, postgres(t).Fresh(t))
 	ctx := t.Context()
 	join := lorawan.EUI(1)
@@ -49,6 +50,7 @@ func TestChangesReachTheOtherInstance(t *testing.T) {
 
 // A drop of more devices than one text can name.
 func TestLargeChangesReachTheOtherInstance(t *testing.T) {
+	t.Parallel()
 	url := postgres(t).Fresh(t)
 	fill(t, url, "a", 3*chunkRows/2)
 	one, other := pair(t, url)

@@ -14,6 +14,7 @@ import (
 const high = lorawan.EUI(0xfedcba9876543210) // negative as a signed number
 
 func TestInsertAndLookUp(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()
@@ -67,6 +68,7 @@ func ownersAt(table *Table, addr lorawan.DevAddr) (owners []Customer) {
 }
 
 func TestInsertErrors(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url, DeviceLimit: 2})
 		ctx := t.Context()
@@ -128,6 +130,7 @@ func TestSharedAddresses(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	addr := func(n lorawan.DevAddr) *lorawan.DevAddr { return &n }
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
@@ -181,6 +184,7 @@ func insert(t *testing.T, table *Table, c Customer, eui, join lorawan.EUI) Devic
 }
 
 func TestJoinPromoteSuspend(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()
@@ -233,6 +237,7 @@ func TestJoins(t *testing.T) {
 }
 
 func TestSelectAndDrop(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()

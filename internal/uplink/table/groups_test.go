@@ -12,6 +12,7 @@ import (
 )
 
 func TestGroups(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()
@@ -82,6 +83,7 @@ func members(table *Table, c Customer) map[lorawan.DevAddr][]lorawan.EUI {
 }
 
 func TestGroupValues(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()

@@ -66,6 +66,7 @@ func directly(t testing.TB, url, statement string, args ...any) {
 
 // After a gap everything is read again: what came, what went, what changed.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		fill(t, url, "a", 1000)
 		table := open(t, Config{URL: url})
@@ -96,6 +97,7 @@ func TestReload(t *testing.T) {
 
 // Writes during a reload win over what it read.
 func TestWritesDuringReloads(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		fill(t, url, "a", 2000)
 		table := open(t, Config{URL: url})
@@ -129,6 +131,7 @@ func TestWritesDuringReloads(t *testing.T) {
 }
 
 func TestTwoStartAtOnce(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
 		for range 5 {
@@ -148,6 +151,7 @@ func TestTwoStartAtOnce(t *testing.T) {
 }
 
 func TestSchemaOfTheFuture(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		open(t, Config{URL: url})
 		directly(t, url, "INSERT INTO schema_versions VALUES (99, 0)")
@@ -159,6 +163,7 @@ func TestSchemaOfTheFuture(t *testing.T) {
 
 // A statement that the database refuses is a defect and not an outage.
 func TestRefusedStatement(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		err := table.db.transaction(t.Context(), func(ctx context.Context, tx *sql.Tx) error {

@@ -235,6 +235,7 @@ func (s *trial) agrees(t *rapid.T, table *Table) {
 // Whatever is done, the table agrees with the model, and so does what is read from
 // the database then.
 func TestTableIsItsModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &trial{ctx: context.Background(), model: &model{map[lorawan.EUI]*modelDevice{}, map[groupKey]map[lorawan.EUI]bool{}}}
 		table, err := Open(s.ctx, Config{URL: "sqlite::memory:"})

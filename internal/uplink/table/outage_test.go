@@ -83,6 +83,7 @@ func TestOutage(t *testing.T) {
 
 // A broken connection is noticed, and what was changed elsewhere meanwhile is read.
 func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
 	pg := postgres(t)
 	url := pg.Fresh(t)
 	name := url[strings.LastIndex(url, "/test")+1 : strings.Index(url, "?")]
@@ -168,6 +169,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 
 // Connections that lead nowhere cost one write its time and not each its own.
 func TestConnectionsThatLeadNowhere(t *testing.T) {
+	t.Parallel()
 	pg := postgres(t)
 	url := pg.Fresh(t)
 	fill(t, url, "a", 10)
@@ -268,6 +270,7 @@ func (p *proxy) swallow() {
 
 // A connection on which nothing comes is looked after and stays in use.
 func TestSilentConnection(t *testing.T) {
+	t.Parallel()
 	table := open(t, Config{URL: postgres(t).Fresh(t)})
 	conn, err := table.subscribe(t.Context())
 	if err != nil {

@@ -3,16 +3,22 @@
 package table
 
 import (
+	testflag "flag"
 	"os"
+	"sync"
 	"testing"
 
 	"contend/internal/uplink/table/tabletest"
 )
 
-// shared is the PostgreSQL of all tests; no test runs beside another.
-var shared *tabletest.Server
+// shared is the PostgreSQL of all tests; one that stops it is not parallel.
+var (
+	shared   *tabletest.Server
+	starting sync.Mutex
+)
 
 func TestMain(m *testing.M) {
+	_ = testflag.Set("test.parallel", "8") // these tests wait for PostgreSQL more than they compute
 	code := m.Run()
 	if shared != nil && shared.Close() != nil {
 		code = max(code, 1)
@@ -24,6 +30,8 @@ func TestMain(m *testing.M) {
 // installed, which on CI is a failure.
 func postgres(t testing.TB) *tabletest.Server {
 	t.Helper()
+	starting.Lock()
+	defer starting.Unlock()
 	if shared == nil {
 		tabletest.Need(t)
 		server, err := tabletest.New()

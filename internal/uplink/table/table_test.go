@@ -72,6 +72,7 @@ func TestCloseEndsEverything(t *testing.T) {
 
 // Another process keeps an SQLite file for itself.
 func TestBusyFile(t *testing.T) {
+	t.Parallel()
 	url := sqliteBackend.fresh(t)
 	table := open(t, Config{URL: url})
 	created := insert(t, table, "a", 1, 1).Created.UnixMicro()

@@ -8,6 +8,7 @@ import (
 )
 
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		table := open(t, Config{URL: url})
 		ctx := t.Context()
