@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	b := bench{}
+	b := &bench{}
 	b.Flags(3*time.Second, 10)
 	flag.StringVar(&b.rates, "rates", "5000,20000,50000", "arrivals per second")
 	flag.StringVar(&b.lags, "lags", "100us,1ms", "values of contend's --start-lag")
@@ -39,7 +39,7 @@ type bench struct {
 	connections int
 }
 
-func (b bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
+func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	seconds, err := b.Seconds()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (b bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 }
 
 // tools are contend with each start lag, which have no bar, and the peers that are there.
-func (b bench) tools(w io.Writer, contend string, rate, seconds int, url string) (tools []paired.Tool) {
+func (b *bench) tools(w io.Writer, contend string, rate, seconds int, url string) (tools []paired.Tool) {
 	for _, lag := range strings.Split(b.lags, ",") {
 		t := paired.Contend(contend, "-c", strconv.Itoa(b.connections), "-d", fmt.Sprintf("%ds", seconds),
 			"--rate", strconv.Itoa(rate), "--start-lag", lag, url)
@@ -101,7 +101,7 @@ type block struct {
 	held     float64 // share of the rate
 }
 
-func (b bench) measure(ctx context.Context, w io.Writer, server *server, rate int, tools []paired.Tool) error {
+func (b *bench) measure(ctx context.Context, w io.Writer, server *server, rate int, tools []paired.Tool) error {
 	blocks, err := paired.Alternate(len(tools), b.Rounds, func(which int) (block, error) {
 		server.forget()
 		did, err := tools[which].Run(ctx)
