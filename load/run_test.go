@@ -197,6 +197,53 @@ func TestPartsOfASecond(t *testing.T) {
 	})
 }
 
+// A stuckTarget's VUs take their time to heed the end of a run.
+type stuckTarget struct {
+	late            time.Duration
+	doing, closed   atomic.Int64
+	closedWhileBusy atomic.Bool
+}
+
+func (s *stuckTarget) NewVU(context.Context, int) (VU, error) { return s, nil }
+
+func (s *stuckTarget) Do(ctx context.Context) (Outcome, error) {
+	s.doing.Add(1)
+	defer s.doing.Add(-1)
+	<-ctx.Done()
+	time.Sleep(s.late)
+	return Outcome{}, ctx.Err()
+}
+
+func (s *stuckTarget) Close() error {
+	s.closed.Add(1)
+	if s.doing.Load() > 0 {
+		s.closedWhileBusy.Store(true)
+	}
+	return nil
+}
+
+// A VU is not closed while it still does an iteration, which it need not expect, and
+// the run does not wait for it.
+func TestCloseAfterAStuckIteration(t *testing.T) {
+	for _, late := range []time.Duration{0, time.Millisecond, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			target := &stuckTarget{late: late}
+			start := time.Now()
+			if _, err := Run(t.Context(), "stuck", target, Plan{VUs: 2, Duration: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > time.Second+abandonAfter {
+				t.Errorf("%v late: the run took %v", late, took)
+			}
+			time.Sleep(late)
+			synctest.Wait()
+			if target.closed.Load() != 2 || target.closedWhileBusy.Load() {
+				t.Errorf("%v late: %d of 2 closed, one during an iteration: %v", late, target.closed.Load(), target.closedWhileBusy.Load())
+			}
+		})
+	}
+}
+
 // A VU that ignores its context cannot hold up the run; the session waits for it.
 func TestStuckIteration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -87,8 +87,24 @@ func (s *Session) patience() time.Duration {
 	return abandonAfter
 }
 
-// Close closes the VUs that can be closed.
+// Close closes the VUs that can be closed. Those of a run whose end an iteration
+// ignored are closed when that has ended, after Close has returned.
 func (s *Session) Close() error {
+	if pending := s.pending; pending != nil {
+		select {
+		case <-pending:
+		default:
+			go func() {
+				<-pending
+				_ = s.close() // nobody is left to tell
+			}()
+			return nil
+		}
+	}
+	return s.close()
+}
+
+func (s *Session) close() error {
 	var errs []error
 	for _, vu := range s.vus {
 		if c, ok := vu.(io.Closer); ok {
