@@ -20,7 +20,7 @@ import (
 // found is a calibration of this machine with the given number of comparisons.
 func found(comparisons int) *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
-	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
+	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 300 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
 	c.PlannedRounds = trial.NewDesign().Rounds
 	for range comparisons {
 		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: stat.Inconclusive,
@@ -111,9 +111,9 @@ func TestComparisonsAreCalibrated(t *testing.T) {
 		pairs int
 		note  string
 	}{
-		{"", 50 * time.Millisecond, 24, "Blocks of 50ms, as calibrated"}, // 8 · 150 ms ÷ 50 ms
-		{"--pairs 1", 50 * time.Millisecond, 1, "Blocks of 50ms, as calibrated"},
-		{"-d 20ms --pairs 2", 20 * time.Millisecond, 2, ""},
+		{"", 300 * time.Millisecond, 4, "Blocks of 300ms, as calibrated"}, // 8 · 150 ms ÷ 300 ms
+		{"--pairs 1", 300 * time.Millisecond, 1, "Blocks of 300ms, as calibrated"},
+		{"-d 200ms --pairs 2", 200 * time.Millisecond, 2, ""},
 	} {
 		out := filepath.Join(t.TempDir(), "compared.json")
 		args := append([]string{"compare", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)

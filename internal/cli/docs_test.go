@@ -93,8 +93,9 @@ var shorter = map[string]struct {
 	flags string
 	codes []int
 }{
-	"run":   {"-d " + window.String() + " --warmup 10ms", []int{exitDone}},
-	"sweep": {"-d " + window.String() + " --warmup 0s --visits 1 --levels 1,2", []int{exitDone}},
+	"run":    {"-n 100 -d 1m --warmup 0s", []int{exitDone}},
+	"health": {"--timeout 1m", []int{exitDone}},
+	"sweep":  {"-d " + window.String() + " --warmup 0s --visits 1 --levels 1,2", []int{exitDone}},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate": {"-d 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":      {"-d " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},

@@ -22,7 +22,7 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
-	flag.Set("test.parallel", "10") // these tests wait for processes more than they compute
+	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
 	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn})
 }
 
