@@ -179,6 +179,8 @@ func (test conformance) check(t *testing.T, run runner) {
 	n := int64(12)
 	if s.cut {
 		n = int64(len(s.answer) - 1) // every cut once
+	} else if test.plan.Think > 0 {
+		n = 6 // one thought each
 	}
 	plan := test.plan
 	plan.VUs, plan.Iterations, plan.Timeout = 3, n, testenv.Patience
@@ -289,9 +291,9 @@ func TestBothEnginesConform(t *testing.T) {
 		{name: "says close and half-closes", script: &script{answer: ok + "Connection: close\r\n\r\nok", halfClose: true}, status: 200, body: 2},
 		{name: "half-closes until the end", script: &script{answer: "HTTP/1.1 200 OK\r\n\r\nbody", halfClose: true}, status: 200, body: 4},
 		{name: "half-closes while idle", script: &script{answer: ok + "\r\nok", halfClose: true},
-			plan: load.Plan{Think: 10 * idleCheck}, status: 200, body: 2},
+			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "closes while idle", script: &script{answer: ok + "\r\nok", close: true},
-			plan: load.Plan{Think: 10 * idleCheck}, status: 200, body: 2},
+			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "no keep-alive", config: Config{DisableKeepAlive: true}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "1.0", config: Config{HTTP10: true}, script: &script{answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"},
 			status: 200, body: 2, reusable: true},

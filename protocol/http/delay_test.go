@@ -37,12 +37,12 @@ func TestBothEnginesMeasureAKnownDelay(t *testing.T) {
 			_, _ = io.WriteString(w, "k")
 		})
 		for _, disable := range []bool{false, true} {
-			late := lateness()
+			off := slack()
 			r := run(t, Config{
 				URL: url, DisableKeepAlive: disable, Checks: []string{"body == ok", "size == 2"},
 				Requests: []Request{{Name: "slow", Path: "/slow"}, {Name: "fast"}},
 			}, load.Plan{VUs: 3, Iterations: 12, Timeout: 10 * time.Second})
-			allowed := floor + 2*late()
+			allowed := off()
 			if r.Completed != 12 || r.BodyIn != 24 {
 				t.Fatalf("completed %d, errored %v, faults %+v, body in %d", r.Completed, r.Errored, r.Faults, r.BodyIn)
 			}

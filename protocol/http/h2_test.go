@@ -104,7 +104,7 @@ func compareVersions(t *testing.T, url string, secure wire.TLS) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := load.Plan{VUs: 6, Iterations: 30, Duration: 20 * time.Second, Timeout: 10 * time.Second}
+			plan := load.Plan{VUs: 6, Iterations: 12, Duration: 20 * time.Second, Timeout: 10 * time.Second}
 			c.TLS = secure
 			one := accountOf(runLoop(t, c, plan))
 			for _, connections := range []int{1, 3, 6} {

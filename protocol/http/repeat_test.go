@@ -59,16 +59,16 @@ func TestAServerThatLeavesCostsNoRequest(t *testing.T) {
 	if ok, why := loop.Supported(); !ok {
 		t.Skip(why)
 	}
-	url := "http://" + wiretest.Listen(t, leaving(20, true))
+	url := "http://" + wiretest.Listen(t, leaving(40, true))
 	for _, requests := range [][]Request{nil, {{Name: "a", Weight: 2}, {Name: "b"}}} {
 		for _, connections := range []int{0, 1, 4} {
 			c := Config{URL: url, HTTP2: true, Connections: connections, Requests: requests}
-			r := runLoop(t, c, load.Plan{VUs: 20, Iterations: 600, Timeout: 10 * time.Second})
-			if r.Completed != 600 || r.Planned != 600 {
+			r := runLoop(t, c, load.Plan{VUs: 20, Iterations: 900, Timeout: 10 * time.Second})
+			if r.Completed != 900 || r.Planned != 900 {
 				t.Errorf("%d connections: completed %d of %d, errors %v %v", connections, r.Completed, r.Planned, r.Errored, r.Examples)
 			}
-			if a := r.Requests["a"]; requests != nil && a.Service.Count() != 400 {
-				t.Errorf("%d connections: %d times request a, want 400", connections, a.Service.Count())
+			if a := r.Requests["a"]; requests != nil && a.Service.Count() != 600 {
+				t.Errorf("%d connections: %d times request a, want 600", connections, a.Service.Count())
 			}
 		}
 	}

@@ -176,6 +176,7 @@ func TestBothEnginesCheckAnswers(t *testing.T) {
 		{[]string{`body matches /^\{.*\}$/`}, ""},
 	} {
 		t.Run(strings.Join(test.checks, ", "), func(t *testing.T) {
+			t.Parallel()
 			overBothEngines(t, func(t *testing.T, run runner) {
 				_, url := newDiary(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 					w.Header().Set("Content-Type", "application/json")
@@ -260,7 +261,7 @@ func TestBothEnginesNumberVUsAndIterations(t *testing.T) {
 		c := Config{URL: url + "?vu={{vu}}&row={{row}}", Data: &data.Source{
 			Rows: rowsOf(t, "a\n1\n2\n3\n4\n"), Order: data.PerVU, VUs: 2,
 		}}
-		r := run(t, c, load.Plan{VUs: 2, Iterations: 200, Think: time.Millisecond, Timeout: testenv.Patience})
+		r := run(t, c, load.Plan{VUs: 2, Iterations: 40, Think: time.Millisecond, Timeout: testenv.Patience})
 		// VU 0 has the rows 1 and 3, VU 1 the others.
 		for asked := range d.entries() {
 			if !slices.Contains([]string{"GET /?vu=0&row=1  ", "GET /?vu=0&row=3  ", "GET /?vu=1&row=2  ", "GET /?vu=1&row=4  "}, asked) {
