@@ -327,18 +327,18 @@ func TestDeadline(t *testing.T) {
 // What a run makes of streams: every message is in the result, with the
 // server's delay. 20 iterations are timed as often as Do says.
 func TestStreamsInRun(t *testing.T) {
-	t.Parallel()
 	const delay, iterations = 2 * time.Millisecond, 20
 	for _, test := range streamTests() {
 		t.Run(fmt.Sprint(test.method, test.messages, test.perVU), func(t *testing.T) {
-			t.Parallel()
 			server := newChatServer(t)
 			server.delay = delay
 			address, _ := server.start(t, "127.0.0.1:0", v1Reflection)
 			cfg := chat(address, test.method, test.data)
 			cfg.ProtoFiles, cfg.Messages, cfg.Stream = nil, test.messages, streamFor(test.perVU)
+			target := open(t, cfg) // which may not take long, so that none runs yet
+			t.Parallel()
 			plan := load.Plan{VUs: 4, Iterations: iterations, Timeout: time.Minute}
-			result, err := load.Run(t.Context(), "streams", open(t, cfg), plan)
+			result, err := load.Run(t.Context(), "streams", target, plan)
 			if err != nil || result.Completed != iterations || result.Planned != iterations || result.Statuses[0] != 0 {
 				t.Fatalf("got %+v, %v", result, err)
 			}
