@@ -57,6 +57,7 @@ func startStack(t *testing.T) (project *types.Project, counter, router string) {
 // The commands of the Compose file are understood by the program, its health
 // checks are answered, and turn bad when the service is gone.
 func TestComposeServices(t *testing.T) {
+	t.Parallel()
 	project, counter, router := startStack(t)
 	for name, address := range map[string]string{"counter": counter, "router": router} {
 		args := slices.Clone([]string(project.Services[name].HealthCheck.Test[2:]))

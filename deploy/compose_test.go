@@ -259,6 +259,7 @@ func TestCompose(t *testing.T) {
 
 // Each check finds what it is there for.
 func TestComposeChecks(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, file, old, new, want string }{
 		{"field", "compose.yaml", "read_only: true", "readonly: true", "readonly"},
 		{"network", "compose.yaml", "networks: [front, data]", "networks: [front, date]", "date"},

@@ -155,6 +155,7 @@ func checkExpression(t target, found series) error {
 // Everything that the dashboard shows is exported by the services of the stack, and
 // the checks find what is not.
 func TestDashboard(t *testing.T) {
+	t.Parallel()
 	_, counter, router := startStack(t)
 	page(t, counter, "/status")
 	found := make(series)

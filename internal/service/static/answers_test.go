@@ -31,6 +31,7 @@ const (
 )
 
 func TestExactAnswer(t *testing.T) {
+	t.Parallel()
 	if got := tagOf(mark{modified * 1e9, 10}, ""); got != fmt.Sprintf(`"%x-a"`, int64(modified)*1e9) {
 		t.Fatal(got)
 	}
@@ -59,6 +60,7 @@ func TestExactAnswer(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	tag := tagOf(mark{modified * 1e9, 10}, "")
 	tests := []struct {
 		line, header string
@@ -158,6 +160,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestNothingOutsideIsServed(t *testing.T) {
+	t.Parallel()
 	dir := testSite(t)
 	outside := files(t, map[string]string{"passwd": "root"})
 	if os.Symlink(outside, filepath.Join(dir, "out")) != nil ||
@@ -183,6 +186,7 @@ func TestNothingOutsideIsServed(t *testing.T) {
 }
 
 func TestEveryRangeIsTheSlice(t *testing.T) {
+	t.Parallel()
 	small, big := strings.Repeat("abcdefghij", 100), strings.Repeat("0123456789abcdef", 10_000)
 	onBoth(t, func(t *testing.T, engine string) {
 		s := start(t, Config{Dir: files(t, map[string]string{"small": small, "big": big}), Engine: engine})
@@ -204,6 +208,7 @@ func TestEveryRangeIsTheSlice(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int64{0, 1, 61, 83, 84, 500, 130_000} {
 		for _, text := range []bool{false, true} {
 			p, err := NewPage(size, text)

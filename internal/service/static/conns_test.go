@@ -16,6 +16,7 @@ import (
 
 // Requests arrive in any pieces, and are answered in order.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	var all strings.Builder
 	var want []int
 	for i := range 40 {
@@ -61,6 +62,7 @@ func TestPipeline(t *testing.T) {
 // that of what is no request: 20 000 answers of 260 bytes do not fit into the
 // sockets, whose window is small.
 func TestPipelineThatIsReadLate(t *testing.T) {
+	t.Parallel()
 	const n = 20_000
 	onBoth(t, func(t *testing.T, engine string) {
 		s := start(t, Config{Dir: testSite(t), Engine: engine, Threads: 1})
@@ -94,6 +96,7 @@ func TestPipelineThatIsReadLate(t *testing.T) {
 }
 
 func TestRefusedRequests(t *testing.T) {
+	t.Parallel()
 	const ok = "GET / HTTP/1.1\r\nHost: x\r\n"
 	tests := []struct {
 		name, give string
@@ -136,6 +139,7 @@ func TestRefusedRequests(t *testing.T) {
 }
 
 func TestWhoKeepsTheConnection(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		head string
 		kept bool
@@ -167,6 +171,7 @@ func TestWhoKeepsTheConnection(t *testing.T) {
 
 // A client may shut down its sending side and still get its answer, and the end.
 func TestHalfClose(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, engine string) {
 		s := start(t, Config{Dir: testSite(t), Engine: engine})
 		for _, tt := range []struct {
@@ -315,6 +320,7 @@ func TestChangesAreSeen(t *testing.T) {
 }
 
 func TestManyNames(t *testing.T) {
+	t.Parallel()
 	contents := map[string]string{}
 	for i := range maxNames + 100 {
 		contents[fmt.Sprint("f", i)] = fmt.Sprint("content ", i)
@@ -339,6 +345,7 @@ func TestManyNames(t *testing.T) {
 }
 
 func TestNetHTTP(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, engine string) {
 		socket := filepath.Join(t.TempDir(), "s")
 		start(t, Config{Dir: testSite(t), Engine: engine, Addr: "unix:" + socket, Threads: 2})

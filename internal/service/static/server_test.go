@@ -11,6 +11,7 @@ import (
 )
 
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, engine string) {
 		p, err := NewPage(20_000_000, false)
 		if err != nil {
@@ -48,6 +49,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestDrainTimeout(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, engine string) {
 		p, err := NewPage(20_000_000, false)
 		if err != nil {
