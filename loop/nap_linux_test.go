@@ -35,6 +35,7 @@ func TestNapsDoNotLengthenTimes(t *testing.T) {
 	if !n.possible || !n.stamped || n.pieces {
 		t.Fatalf("the loop has not napped: %+v", n)
 	}
+	s.stop() // the last answer is noted
 	if len(ends) != len(wrote) {
 		t.Fatalf("%d ends, %d answers", len(ends), len(wrote))
 	}
