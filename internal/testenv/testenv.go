@@ -5,7 +5,8 @@
 //     for a time in which something has surely happened; what is about time runs in
 //     fake time (testing/synctest);
 //   - a port that somebody listened on a moment ago is not free: [HeldAddress] keeps one;
-//   - programs that may not be installed come from [Program].
+//   - programs that may not be installed come from [Program]; what cannot be installed
+//     anywhere is [Hardware].
 package testenv
 
 import (
@@ -47,4 +48,11 @@ func Missing(t testing.TB, what error) {
 		t.Fatal(text)
 	}
 	t.Skip(text)
+}
+
+// Hardware skips a test for what the machine itself lacks, in CI, too: nobody can
+// install it.
+func Hardware(t testing.TB, lacking error) {
+	t.Helper()
+	t.Skipf("this test needs another machine: %v", lacking)
 }

@@ -54,6 +54,9 @@ func TestProgram(t *testing.T) {
 		if got := outcome(func(t testing.TB) { Program(t, "missing") }); got != want {
 			t.Errorf("CI=%s: a missing program has the test %s, want %s", ci, got, want)
 		}
+		if got := outcome(func(t testing.TB) { Hardware(t, errors.New("none")) }); got != "skipped" {
+			t.Errorf("CI=%s: missing hardware has the test %s", ci, got)
+		}
 	}
 }
 
@@ -70,3 +73,5 @@ type ending struct{ testing.TB }
 func (ending) Helper()      {}
 func (ending) Fatal(...any) { panic("failed") }
 func (ending) Skip(...any)  { panic("skipped") }
+
+func (ending) Skipf(string, ...any) { panic("skipped") }

@@ -1,0 +1,68 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// attempts bounds how often attach starts over.
+const attempts = 10
+
+// errEnded says that a thread has ended.
+var errEnded = errors.New("the thread has ended")
+
+// attach opens a group on each thread of a list, so that no thread counts twice or
+// not at all. One that came meanwhile may have inherited a group, a part of it, or
+// none: nobody can tell, so all starts over. One that ended meanwhile is none to
+// count, and those that it started before have come.
+func attach(list func() ([]int, error), open func(thread int) (group, error)) ([]group, error) {
+	threads, err := list()
+	for range attempts {
+		if err != nil {
+			return nil, err
+		}
+		var groups []group
+		if groups, err = openAll(threads, open); err != nil {
+			return nil, err
+		}
+		before := threads
+		threads, err = list()
+		come := slices.ContainsFunc(threads, func(t int) bool { return !slices.Contains(before, t) })
+		switch {
+		case err == nil && !come && groups == nil:
+			return nil, fmt.Errorf("perf: threads %v: %w", before, os.ErrProcessDone)
+		case err == nil && !come:
+			return groups, nil
+		}
+		closeAll(groups)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("perf: new threads came during each of %d attempts to count all, at last of %d;"+
+		" count what starts so many from before its start", attempts, len(threads))
+}
+
+// openAll opens a group on each of the threads that still live.
+func openAll(threads []int, open func(thread int) (group, error)) (groups []group, err error) {
+	for _, thread := range threads {
+		g, err := open(thread)
+		switch {
+		case errors.Is(err, errEnded):
+		case err != nil:
+			closeAll(groups)
+			return nil, err
+		default:
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
+}
+
+func closeAll(groups []group) {
+	for _, g := range groups {
+		_ = g.close()
+	}
+}

@@ -1,0 +1,136 @@
+package perf
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	notInKernel = unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv
+	notInUser   = unix.PerfBitExcludeUser | unix.PerfBitExcludeHv
+)
+
+// attributes says how the kernel is asked for an event (include/uapi/linux/perf_event.h).
+var attributes = map[Event]struct {
+	kind        uint32
+	which, bits uint64
+}{
+	Instructions:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInKernel},
+	KernelInstructions: {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, notInUser},
+	Cycles:             {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES, notInKernel},
+	KernelCycles:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES, notInUser},
+	CacheMisses:        {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES, notInKernel},
+	BranchMisses:       {unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_BRANCH_MISSES, notInKernel},
+	PageFaults:         {unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_PAGE_FAULTS, notInKernel},
+}
+
+// check returns an error if an event is none.
+func check(events []Event) error {
+	for _, event := range events {
+		if _, ok := attributes[event]; !ok {
+			return fmt.Errorf("perf: event is %q; allowed: %v", event, slices.Sorted(maps.Keys(attributes)))
+		}
+	}
+	return nil
+}
+
+// A group is the descriptors of the counters on one thread, that of the leader first:
+// they count together or not at all.
+type group []int
+
+// openGroup opens counters on a thread, 0 being the calling one. With errEnded the
+// thread has ended.
+func openGroup(thread int, events []Event) (group, error) {
+	var g group
+	for _, event := range events {
+		fd, err := g.open(thread, event)
+		if err != nil {
+			_ = g.close()
+			return nil, err
+		}
+		g = append(g, fd)
+	}
+	return g, nil
+}
+
+// open opens one more counter of the group.
+func (g group) open(thread int, event Event) (fd int, err error) {
+	a := attributes[event]
+	attr := unix.PerfEventAttr{
+		Type:        a.kind,
+		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config:      a.which,
+		Bits:        a.bits | unix.PerfBitInherit,
+		Read_format: unix.PERF_FORMAT_GROUP | unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+	}
+	leader := -1
+	if len(g) > 0 {
+		leader = g[0]
+	} else {
+		attr.Bits |= unix.PerfBitDisabled // and the rest of the group with it
+	}
+	err = unix.EINTR // which the kernel's wait for an exec gives, and signals of the runtime cause
+	for errors.Is(err, unix.EINTR) {
+		fd, err = unix.PerfEventOpen(&attr, thread, -1, leader, unix.PERF_FLAG_FD_CLOEXEC)
+	}
+	if err != nil {
+		return 0, refused(event, cmp.Or(thread, unix.Gettid()), len(g) > 0, err)
+	}
+	return fd, nil
+}
+
+// The leader's state is that of its group, and its descendants follow it.
+func (g group) enable() error  { return unix.IoctlSetInt(g[0], unix.PERF_EVENT_IOC_ENABLE, 0) }
+func (g group) disable() error { return unix.IoctlSetInt(g[0], unix.PERF_EVENT_IOC_DISABLE, 0) }
+
+// addTo adds what the group and its descendants show: the number of events, the times
+// and the counts, of 8 bytes each.
+func (g group) addTo(sum reading) error {
+	buf := make([]byte, 8*(1+len(sum)))
+	n, err := unix.Read(g[0], buf)
+	if err != nil {
+		return err
+	}
+	if n != len(buf) {
+		return fmt.Errorf("read %d bytes of %d", n, len(buf))
+	}
+	for i := range sum {
+		sum[i] += binary.NativeEndian.Uint64(buf[8*(1+i):])
+	}
+	return nil
+}
+
+func (g group) close() (err error) {
+	for _, fd := range g {
+		err = cmp.Or(err, unix.Close(fd))
+	}
+	return err
+}
+
+func ownThreads() ([]int, error) { return threadsOf(os.Getpid()) }
+
+// threadsOf returns the threads of a process.
+func threadsOf(pid int) ([]int, error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	var threads []int
+	for _, entry := range entries {
+		thread, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		threads = append(threads, thread)
+	}
+	return threads, nil
+}
