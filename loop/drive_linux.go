@@ -33,6 +33,7 @@ type drive struct {
 	over    bool           // nothing more is to be started
 
 	now       time.Duration // the clock when it was looked at last
+	looked    time.Duration // the clock before the last look at the sockets
 	stamped   bool          // since the last read
 	alarmed   bool          // the timer has gone off
 	cancelled bool
@@ -74,6 +75,7 @@ func (l *Loop) prepare(s *load.Shard) error {
 		queue:   queue{ring: ring},
 		done:    done,
 		crowded: l.crowded,
+		looked:  s.Elapsed(),
 	}
 	l.late = &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
 	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
@@ -157,8 +159,9 @@ func (l *Loop) abandon() {
 	l.dismiss()
 }
 
-// startDue starts what is due and has a free VU. What fails at once has its
-// next turn after a look at the other connections.
+// startDue starts what was due at the last look at the sockets and has a free VU, so
+// that it finds a connection whose end had arrived by then closed. What fails at once
+// has its next turn after another look.
 func (l *Loop) startDue() {
 	for range l.queue.len {
 		if l.open && !l.arrives() {
@@ -168,10 +171,8 @@ func (l *Loop) startDue() {
 		if l.open {
 			due = l.arrival.Due
 		}
-		if due > l.now {
-			if l.now = l.shard.Elapsed(); due > l.now {
-				return
-			}
+		if due > l.looked {
+			return
 		}
 		s := l.queue.pop()
 		if s.link.park(s) {
@@ -242,13 +243,10 @@ func (l *Loop) repeatAll() {
 // wait returns how many events there are. It waits for one if nothing else is
 // to be done; also while there is, the timer is set for what is in flight.
 func (l *Loop) wait() (int, error) {
-	if l.naps.woken {
-		l.naps.woken = false
-		return l.poller.Poll(0)
-	}
 	due := l.nextDue()
-	if due != never {
+	if due != never || l.open {
 		l.now = l.shard.Elapsed()
+		l.looked = l.now
 	}
 	idle := len(l.crowded) == 0 && due > l.now
 	switch {
@@ -256,7 +254,8 @@ func (l *Loop) wait() (int, error) {
 		due = never
 	case l.open && due != never:
 		if due = l.shard.Until(due); l.nap(due) {
-			return 0, nil
+			l.looked = l.shard.Elapsed()
+			return l.poller.Poll(0)
 		}
 	}
 	if err := l.alarm(min(due, l.deadline())); err != nil {
@@ -353,6 +352,9 @@ func (l *Loop) handle(n int) {
 		e := &l.poller.Events[i]
 		switch e.Fd {
 		case timerEvent:
+			if l.poller.armed != never { // else it is of an earlier run
+				l.looked = max(l.looked, l.poller.armed)
+			}
 			l.alarmed, l.poller.armed = true, never
 		case epoll.Woken:
 			l.poller.Rest()

@@ -10,7 +10,7 @@ import (
 
 // Naps spare the open model the wake-up for each answer: where the kernel notes
 // when answers arrive, the loop sleeps until the next arrivals begin and reads
-// afterwards what has come meanwhile.
+// then what has come meanwhile.
 //
 // They are for connections with one iteration at a time, whose answers come as a
 // whole: of several the kernel would say only when the last came, and bytes that
@@ -22,7 +22,6 @@ type naps struct {
 	read     bool // something was read in this turn
 	pieces   bool // an answer has come in pieces
 	waits    uint // waits so far
-	woken    bool // the loop has napped, and not looked at its sockets since
 	// awake is until when there are no naps, because a connection could not
 	// write all.
 	awake time.Duration
@@ -72,7 +71,6 @@ func (l *Loop) nap(begin time.Duration) bool {
 		return false
 	}
 	epoll.Sleep(l.poller.zero + begin)
-	n.woken = true
 	return true
 }
 

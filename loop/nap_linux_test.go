@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,54 @@ func TestPiecesEndNaps(t *testing.T) {
 	})
 	if n := paced(t, s, load.Plan{VUs: 1, Pacer: pace.Constant(400), Iterations: 400}); !n.possible || !n.pieces {
 		t.Errorf("answers in two pieces were not noticed: %+v", n)
+	}
+}
+
+// A leaving conversation counts the iterations that start on a connection that the
+// peer has closed.
+type leaving struct {
+	*lines
+	opened, late int64
+	closed       *atomic.Int64 // by the peer
+}
+
+func (c *leaving) Open(out []byte) []byte {
+	c.opened++
+	return c.lines.Open(out)
+}
+
+func (c *leaving) Start(out []byte, slot int) []byte {
+	if c.closed.Load() == c.opened {
+		c.late++
+	}
+	return c.lines.Start(out, slot)
+}
+
+// The end of a connection that has come by the time an iteration is due is seen
+// before that starts, during a nap, too.
+func TestEndsAreSeenBeforeStarts(t *testing.T) {
+	for name, plan := range map[string]load.Plan{
+		"naps":  {VUs: 1, Pacer: pace.Constant(200), Iterations: 100},
+		"think": {VUs: 1, Think: 5 * time.Millisecond, Iterations: 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var closed atomic.Int64
+			s := serve(t, "tcp", func(_ int, conn net.Conn) {
+				requests(conn, func(slot string) bool {
+					fmt.Fprintf(conn, "%s 0\n", slot)
+					time.Sleep(time.Millisecond)
+					conn.Close()
+					closed.Add(1)
+					return false
+				})
+			})
+			c := &leaving{lines: &lines{}, closed: &closed}
+			run(t, s.config(func([]int) Conversation { return c }), plan)
+			// The last may come between the look and the start.
+			if c.late > 10 {
+				t.Errorf("%d of 100 iterations started on a connection that the peer had closed", c.late)
+			}
+		})
 	}
 }
 
