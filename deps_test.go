@@ -68,7 +68,7 @@ var layers = map[string][]string{
 	"trial/trialtest":                    {"load", "trial"},
 	"expect":                             {"metric", "trial"},
 	"sweep":                              {"finding", "setting", "load", "stat", "usl", "trial"},
-	"search":                             {"finding", "metric", "setting", "pace", "load", "stat", "trial", "expect"},
+	"search":                             {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect"},
 	"calibrate":                          {"metric", "setting", "probe", "load", "stat", "trial"},
 	"report":                             {"errkind", "finding", "metric", "probe", "hist", "stat", "usl", "load", "trial", "expect", "sweep", "search", "calibrate"},
 	"internal/service/counter":           {"guard", "setting", "internal/cpu", "internal/service/counter/..."},

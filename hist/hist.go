@@ -25,6 +25,15 @@ const Highest = time.Hour
 // digits is the number of significant decimal digits that are kept.
 const digits = 3
 
+// Rounded returns a duration with the three significant digits that a Histogram keeps.
+func Rounded(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d.Abs()/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
 // A Histogram counts durations from 0 to Highest. Make one with New; the zero
 // value can only be unmarshalled into. It is not safe for concurrent use: give
 // every goroutine its own and Merge them afterwards.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/hist"
 	"contend/stat"
 )
 
@@ -103,9 +104,9 @@ func (r *Result) Late() *finding.Warning {
 	mean, response := r.StartLag.Mean()-asked, r.Response.Mean()
 	switch lag := r.StartLag.Quantile(0.99) - asked; {
 	case lag > max(finding.TailLag, time.Duration(finding.TailLagShare*float64(r.Response.Quantile(0.99)))):
-		text = fmt.Sprintf("p99 of the start lag is %v", threeDigits(lag))
+		text = fmt.Sprintf("p99 of the start lag is %v", hist.Rounded(lag))
 	case r.Model == OpenModel && mean > finding.MeanLag && float64(mean) > finding.MeanLagShare*float64(response):
-		text = fmt.Sprintf("the mean start lag of %v is %.0f %% of the mean response time", threeDigits(mean), 100*float64(mean)/float64(response))
+		text = fmt.Sprintf("the mean start lag of %v is %.0f %% of the mean response time", hist.Rounded(mean), 100*float64(mean)/float64(response))
 	default:
 		return nil
 	}
@@ -149,13 +150,4 @@ func (r *Result) notSteady() *finding.Warning {
 		}
 	}
 	return nil
-}
-
-// threeDigits rounds a duration to three significant digits.
-func threeDigits(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
 }

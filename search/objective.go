@@ -9,6 +9,7 @@ import (
 
 	"contend/expect"
 	"contend/finding"
+	"contend/hist"
 	"contend/metric"
 	"contend/setting"
 	"contend/stat"
@@ -142,9 +143,5 @@ func text(m metric.Name, value float64) string {
 	if m.Kind().Unit() != "ns" {
 		return fmt.Sprintf("%.4g", value)
 	}
-	d, unit := time.Duration(value), time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit).String()
+	return hist.Rounded(time.Duration(value)).String()
 }

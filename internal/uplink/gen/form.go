@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+
+	"contend/hist"
 )
 
 // barSize is the length of the published progress bar.
@@ -36,14 +37,14 @@ func (c *Config) Plan() string {
 // Write writes what was generated, and how fast.
 func (r *Result) Write(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Generated %d uplinks in %v: %.5g/s\n", r.Uplinks, threeDigits(r.Duration), r.PacePerSec)
+	fmt.Fprintf(&b, "Generated %d uplinks in %v: %.5g/s\n", r.Uplinks, hist.Rounded(r.Duration), r.PacePerSec)
 	fmt.Fprintf(&b, "  planted      %d duplicates, %d reordered, %d join requests, %d malformed\n",
 		r.Duplicates, r.Reordered, r.JoinRequests, r.Malformed)
 	fmt.Fprintf(&b, "  entries      %d in %d writes of %v on average, p99 %v\n",
-		r.Entries, r.Writes, threeDigits(r.WriteTime.Mean()), threeDigits(r.WriteTime.Quantile(0.99)))
+		r.Entries, r.Writes, hist.Rounded(r.WriteTime.Mean()), hist.Rounded(r.WriteTime.Quantile(0.99)))
 	if r.StartLag != nil {
 		fmt.Fprintf(&b, "  sent late by %v on average, p99 %v, at most %v\n",
-			threeDigits(r.StartLag.Mean()), threeDigits(r.StartLag.Quantile(0.99)), threeDigits(r.StartLag.Max()))
+			hist.Rounded(r.StartLag.Mean()), hist.Rounded(r.StartLag.Quantile(0.99)), hist.Rounded(r.StartLag.Max()))
 	}
 	if r.CPUSec > 0 && r.Uplinks > 0 {
 		fmt.Fprintf(&b, "  CPU          %.3g s, %.3g µs per uplink\n", r.CPUSec, r.CPUSec*1e6/float64(r.Uplinks))
@@ -53,13 +54,4 @@ func (r *Result) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// threeDigits rounds to three significant digits.
-func threeDigits(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d.Abs()/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
 }
