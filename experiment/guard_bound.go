@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"contend/guard"
 	"contend/load"
 	"contend/metric"
 	"contend/report"
@@ -149,10 +148,4 @@ func (b bound) sentences(candidate, baseline string) []string {
 		}
 	}
 	return list
-}
-
-// knownGuard returns an error that lists the designs when name is none.
-func knownGuard(name string) error {
-	_, err := guard.Lookup(name)
-	return err
 }

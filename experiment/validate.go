@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"contend/expect"
+	"contend/guard"
 	"contend/metric"
 )
 
@@ -108,10 +109,8 @@ func (v *validator) arm(path, name string, a Arm) {
 	if _, ok := v.file.Subjects[a.Subject]; a.Subject != "" && !ok && !v.anyUnread("subjects") {
 		v.add(path+".subject", "is %q%s", a.Subject, oneOf(a.Subject, sortedKeys(v.file.Subjects)))
 	}
-	if a.Guard != "" {
-		if err := knownGuard(a.Guard); err != nil {
-			v.addSentence(path+".guard", "%v", err)
-		}
+	if _, unknown := guard.Lookup(a.Guard); a.Guard != "" && unknown != nil {
+		v.add(path+".guard", "is %q%s", a.Guard, oneOf(a.Guard, guard.Names(false)))
 	}
 	v.target(path+".target", a.Target)
 	if a.Document == "" {

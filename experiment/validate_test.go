@@ -56,7 +56,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"load:", "arms: {lock: {document: uplink demo, subject: lock}, queue: {document: uplink demo}}\nload:", "arms.lock: subject, target and guard do not apply"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {subject: queue}}\nload:", "arms.queue.document is missing: the other arms have one, and all or none do"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {document: uplink demo}}\nsweep: {visits: 3}\nload:", "sweep: arms with a document measure by themselves"},
-	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard: guard: design is "mutx"; allowed: mutex`},
+	{"load:", "arms: {lock: {guard: mutx}, queue: {}}\nload:", `arms.lock.guard is "mutx"; allowed: mutex`},
 	{"load:", "profiles: {quick: {compare: {baseline: none}}}\nload:", `profiles.quick.compare.baseline is "none", no arm; allowed: lock, queue`},
 	{"load:", "parts: [{name: a, target: {data_file: x}}]\nload:", "parts[0].target.data_file is set beside data: give one of them"},
 	{"load:", "parts: [{name: a b}]\nload:", `parts[0].name is "a b"; allowed: letters and digits with . _ - between them`},

@@ -56,8 +56,8 @@ func Lookup(name string) (Design, error) {
 		}
 		names = append(names, d.Name)
 	}
-	m := setting.NotAllowed(name, strings.Join(names, ", "))
-	m.Setting.Name, m.Meant = "design", setting.Nearest(name, names)
+	m := setting.NotOneOf(name, names)
+	m.Setting.Name = "design"
 	return Design{}, m
 }
 

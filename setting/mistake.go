@@ -81,6 +81,14 @@ func NotAllowed(text, allowed string) *Mistake {
 	return &Mistake{Index: -1, Problem: fmt.Sprintf("is %q", text), Allowed: allowed}
 }
 
+// NotOneOf is the mistake that a text is none of the names, with the one that was
+// probably meant.
+func NotOneOf(text string, names []string) *Mistake {
+	m := NotAllowed(text, strings.Join(names, ", "))
+	m.Meant = Nearest(text, names)
+	return m
+}
+
 // About says of the mistakes in an error that they are about the setting, unless
 // they name another.
 func (s Setting) About(err error) error {

@@ -17,6 +17,7 @@ import (
 	"contend/load"
 	target "contend/protocol/guard"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -120,7 +121,12 @@ func lookUp[D any](names, all []string, lookup func(string) (D, error)) (found [
 			continue
 		}
 		d, unknown := lookup(name)
-		found, err = append(found, d), errors.Join(err, unknown)
+		if unknown != nil {
+			m := setting.NotOneOf(name, all)
+			m.Setting.Name = "design"
+			err = errors.Join(err, m)
+		}
+		found = append(found, d)
 	}
 	return found, err
 }

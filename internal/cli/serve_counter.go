@@ -85,7 +85,7 @@ func (s *serveCounter) check(ctx context.Context) (place redisserver.Config, err
 	known := shared || slices.ContainsFunc(guard.Names(true), func(name string) bool { return strings.EqualFold(name, s.Guard) })
 	switch {
 	case !known && (s.Guard != "" || s.GRPCAddr != ""):
-		wrong("--guard is %q; allowed: %s", s.Guard, strings.Join(guardNames(), ", "))
+		errs = append(errs, setting.At(&s.Config, &s.Guard).About(setting.NotOneOf(s.Guard, guardNames())))
 	case shared:
 		s.Guard = design.Name
 		place, err = s.redisFlags.config(ctx, s.RedisURL, s.own.has("redis"))

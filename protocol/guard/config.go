@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"errors"
-	"strings"
 	"time"
 
 	"contend/guard"
@@ -73,8 +72,8 @@ func (c Config) Check() error {
 	if design, err := guard.Lookup(c.Design); err == nil {
 		errs = append(errs, c.possible(design))
 	} else {
-		m := setting.NotAllowed(c.Design, strings.Join(guard.Names(false), ", "))
-		m.Setting.Name, m.Meant = "design", setting.Nearest(c.Design, guard.Names(false))
+		m := setting.NotOneOf(c.Design, guard.Names(false))
+		m.Setting.Name = "design"
 		errs = append(errs, m)
 	}
 	if c.Section != 0 && c.Kind != Section {

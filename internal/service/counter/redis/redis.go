@@ -18,7 +18,6 @@ package redis
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -47,13 +46,10 @@ func Designs() []Design {
 }
 
 // Lookup finds a design by name, in any letter case, the negative control
-// included. The error lists the Designs.
+// included. The error is a *setting.Mistake.
 func Lookup(name string) (Design, error) {
 	p, err := lookup(name)
-	if err != nil {
-		return Design{}, fmt.Errorf("redis: %w", err)
-	}
-	return p.Design, nil
+	return p.Design, err
 }
 
 func lookup(name string) (plan, error) {
@@ -66,7 +62,9 @@ func lookup(name string) (plan, error) {
 			names = append(names, p.Name)
 		}
 	}
-	return plan{}, fmt.Errorf("design is %q; allowed: %s", name, strings.Join(names, ", "))
+	m := setting.NotOneOf(name, names)
+	m.Setting.Name = "design"
+	return plan{}, m
 }
 
 // A plan is how a design is built.
