@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"contend/internal/redisserver"
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // redisVariable is the variable of the environment in place of --redis.
@@ -63,30 +63,19 @@ func (r *redisFlags) config(ctx context.Context, url string, given bool) (rediss
 	return c, errors.Join(errs...)
 }
 
-func (r *redisFlags) tls() (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+// tls reads the files as a target's are read.
+func (r *redisFlags) tls() (config *tls.Config, err error) {
+	files := wire.Common{CAFile: r.CA, CertFile: r.Cert, KeyFile: r.Key}
+	material, readErr := files.Read(nil)
+	if err = errors.Join(files.Check(nil), readErr); err == nil {
+		config, err = material.TLS.Config("")
+	}
 	var errs []error
-	if r.CA != "" {
-		pem, err := os.ReadFile(r.CA)
-		c.RootCAs = x509.NewCertPool()
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("--redis-ca-file: %w", err))
-		case !c.RootCAs.AppendCertsFromPEM(pem):
-			errs = append(errs, fmt.Errorf("--redis-ca-file: %s holds no certificate in PEM form", r.CA))
-		}
+	for _, m := range setting.Mistakes(err) {
+		m.Setting.Flag = "redis-" + m.Setting.Flag
+		errs = append(errs, m)
 	}
-	switch {
-	case (r.Cert == "") != (r.Key == ""):
-		errs = append(errs, errors.New("--redis-cert-file and --redis-key-file belong together"))
-	case r.Cert != "":
-		pair, err := tls.LoadX509KeyPair(r.Cert, r.Key)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("--redis-cert-file and --redis-key-file: %w", err))
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, errors.Join(errs...)
+	return config, setting.FlagErrors(errors.Join(errs...))
 }
 
 // splitSecret splits user:password. A text without a colon is the password of

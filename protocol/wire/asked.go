@@ -73,7 +73,11 @@ func (c *Common) Check(body []byte) error {
 		errs = append(errs, setting.At(c, &c.Bearer).Wrong("is set beside basic_auth: give one of them"))
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		errs = append(errs, setting.At(c, &c.CertFile).Wrong("and key_file go together"))
+		alone := &c.CertFile
+		if *alone == "" {
+			alone = &c.KeyFile
+		}
+		errs = append(errs, setting.At(c, alone).Wrong("is given alone: a certificate and its key go together"))
 	}
 	return errors.Join(errs...)
 }
