@@ -42,7 +42,7 @@ func (s Study) Validate() error {
 	if len(s.Lengths) == 0 {
 		errs = append(errs, lengths.Wrong("is empty; allowed: at least one"))
 	}
-	least, most := s.Measured/maxStudyPairs, min(s.Measured, MaxLength)
+	least, most := s.Measured/trial.MaxPairs, min(s.Measured, MaxLength)
 	for _, length := range s.Lengths {
 		if length >= time.Millisecond && (length > most || length < least) {
 			errs = append(errs, lengths.OutOf(length, fmt.Sprintf("%v to %v, of the %v measured in a round",
@@ -51,9 +51,6 @@ func (s Study) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-// maxStudyPairs bounds the pairs of a round, as Design.Pairs is.
-const maxStudyPairs = 10000
 
 // A Length is what a length of blocks showed in a study.
 type Length struct {

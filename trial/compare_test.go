@@ -358,6 +358,13 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
 	err := Design{Block: -1, Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	for pairs, ok := range map[int]bool{MaxPairs: true, MaxPairs + 1: false} {
+		d := NewDesign()
+		d.Pairs = pairs
+		if got := d.Validate() == nil; got != ok {
+			t.Errorf("%d pairs are allowed: %v", pairs, got)
+		}
+	}
 	if share := NewDesign().MaxErrors; share != finding.Errors.Refuses {
 		t.Errorf("the default share of errors is %v, and %v where no design says it", share, finding.Errors.Refuses)
 	}

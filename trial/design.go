@@ -56,6 +56,9 @@ type Design struct {
 	Probe func() probe.Sample `json:"-"`
 }
 
+// MaxPairs bounds the Pairs of a Design.
+const MaxPairs = 10_000
+
 // NewDesign returns the design of a comparison of which nothing else is asked.
 func NewDesign() Design {
 	var d Design
