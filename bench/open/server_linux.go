@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"contend/bench/internal/bare"
 	"contend/bench/internal/paired"
 	"contend/internal/epoll"
 )
@@ -53,15 +54,8 @@ func (s *server) accept() {
 		if err != nil {
 			return
 		}
-		file, err := conn.(*net.TCPConn).File()
-		conn.Close()
-		if err != nil {
-			continue
-		}
-		fd, err := syscall.Dup(int(file.Fd()))
-		file.Close()
-		if err != nil || syscall.SetNonblock(fd, true) != nil || epoll.Stamp(fd) != nil ||
-			s.poller.Watch(fd, int32(fd), 0, syscall.EPOLLIN|syscall.EPOLLRDHUP) != nil {
+		fd, err := bare.Socket(conn)
+		if err != nil || epoll.Stamp(fd) != nil || s.poller.Watch(fd, int32(fd), 0, syscall.EPOLLIN|syscall.EPOLLRDHUP) != nil {
 			syscall.Close(fd)
 		}
 	}

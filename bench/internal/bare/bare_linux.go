@@ -12,14 +12,15 @@ import (
 	"slices"
 	"syscall"
 	"time"
-	"unsafe"
+
+	"contend/internal/epoll"
 )
 
 // A loop sends one request again and again on each of its connections, from
 // one thread, without a clock, a histogram, a timeout or a look at the answers
 // beyond their length.
 type loop struct {
-	epoll    int
+	poller   epoll.Poller
 	request  []byte
 	size     int   // of an answer
 	missing  []int // by descriptor: bytes of its answer to come
@@ -38,10 +39,10 @@ func Run(addr string, conns int, d time.Duration) (requests int64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	l := &loop{request: request, size: size, buf: make([]byte, 64<<10)}
-	if l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+	if err := l.poller.Open(); err != nil {
 		return 0, fmt.Errorf("bare: %w", err)
 	}
-	defer syscall.Close(l.epoll)
+	defer l.poller.Close()
 	fds, err := l.connect(addr, conns)
 	defer func() {
 		for _, fd := range fds {
@@ -85,24 +86,31 @@ func (l *loop) connect(addr string, conns int) (fds []int, err error) {
 		if err != nil {
 			return fds, err
 		}
-		file, err := conn.(*net.TCPConn).File()
-		conn.Close()
-		if err != nil {
-			return fds, err
-		}
-		fd, err := syscall.Dup(int(file.Fd()))
-		file.Close()
+		fd, err := Socket(conn)
 		if err != nil {
 			return fds, err
 		}
 		fds = append(fds, fd)
-		event := syscall.EpollEvent{Events: syscall.EPOLLIN | 1<<31, Fd: int32(fd)} // EPOLLET
-		err = errors.Join(syscall.SetNonblock(fd, true), syscall.EpollCtl(l.epoll, syscall.EPOLL_CTL_ADD, fd, &event))
-		if err != nil {
+		if err := l.poller.Watch(fd, int32(fd), 0, syscall.EPOLLIN); err != nil {
 			return fds, err
 		}
 	}
 	return fds, nil
+}
+
+// Socket takes the socket, which does not block, out of a TCP connection.
+func Socket(conn net.Conn) (fd int, err error) {
+	file, err := conn.(*net.TCPConn).File()
+	conn.Close()
+	if err != nil {
+		return -1, err
+	}
+	defer file.Close()
+	fd, err = syscall.Dup(int(file.Fd()))
+	if err != nil {
+		return -1, err
+	}
+	return fd, syscall.SetNonblock(fd, true)
 }
 
 func (l *loop) run(fds []int, d time.Duration) error {
@@ -112,15 +120,14 @@ func (l *loop) run(fds []int, d time.Duration) error {
 			return err
 		}
 	}
-	var events [256]syscall.EpollEvent
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		// A clock is looked at once for many answers.
 		for range 16 {
-			n, err := l.wait(events[:])
+			n, err := l.poller.Poll(10)
 			if err != nil {
 				return err
 			}
-			for _, e := range events[:n] {
+			for _, e := range l.poller.Events[:n] {
 				if err := l.read(int(e.Fd)); err != nil {
 					return err
 				}
@@ -130,30 +137,14 @@ func (l *loop) run(fds []int, d time.Duration) error {
 	return nil
 }
 
-// wait returns how many events came, within some milliseconds: a wait that
-// short need not be told to Go's scheduler.
-func (l *loop) wait(events []syscall.EpollEvent) (int, error) {
-	const ms = 10
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), ms, 0, 0)
-	switch errno {
-	case 0:
-		return int(n), nil
-	case syscall.EINTR:
-		return 0, nil
-	}
-	return 0, errno
-}
-
 // ask sends a request.
 func (l *loop) ask(fd int) error {
 	l.missing[fd] = l.size
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd),
-		uintptr(unsafe.Pointer(unsafe.SliceData(l.request))), uintptr(len(l.request)))
+	n, errno := epoll.Send(fd, l.request, 0)
 	if errno != 0 {
 		return errno
 	}
-	if int(n) < len(l.request) {
+	if n < len(l.request) {
 		return io.ErrShortWrite
 	}
 	return nil
@@ -162,8 +153,7 @@ func (l *loop) ask(fd int) error {
 // read takes what came, up to a read that does not fill the buffer.
 func (l *loop) read(fd int) error {
 	for {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
-			uintptr(unsafe.Pointer(unsafe.SliceData(l.buf))), uintptr(len(l.buf)))
+		n, errno := epoll.Receive(fd, l.buf)
 		if errno == syscall.EAGAIN {
 			return nil
 		}
@@ -173,14 +163,14 @@ func (l *loop) read(fd int) error {
 		if n == 0 {
 			return io.ErrUnexpectedEOF
 		}
-		if l.missing[fd] -= int(n); l.missing[fd] == 0 {
+		if l.missing[fd] -= n; l.missing[fd] == 0 {
 			l.answered++
 			return l.ask(fd)
 		}
 		if l.missing[fd] < 0 {
 			return errors.New("an answer is longer than the first")
 		}
-		if int(n) < len(l.buf) {
+		if n < len(l.buf) {
 			return nil
 		}
 	}
