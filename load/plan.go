@@ -21,7 +21,7 @@ type Plan struct {
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
 	// StartLag is how late arrivals of an open model may start, so that those that
 	// are due soon after each other cost one wake-up.
-	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
+	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" default:"auto" min:"0s" max:"1s" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
 	// Think is the pause of a VU between completion and the next due time.
 	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
 	// Warmup is driven before the measured window and not counted.
@@ -95,6 +95,9 @@ func (p Plan) Validate() error {
 	}
 	if p.Pacer != nil && p.Think > 0 {
 		errs = append(errs, setting.At(&p, &p.Think).Wrong("is %v, but arrivals of an open model do not wait: drop it or the rate", p.Think))
+	}
+	if p.Pacer == nil && p.StartLag != pace.Auto {
+		errs = append(errs, setting.At(&p, &p.StartLag).Wrong("does not apply without a rate"))
 	}
 	return errors.Join(errs...)
 }

@@ -1,13 +1,13 @@
 package pace
 
 import (
-	"fmt"
+	"errors"
 	"time"
 )
 
 // A Tolerance is how late the arrivals of an open model may start, so that those
 // that are due soon after each other start together and cost one wake-up. Its text
-// form is that of a duration, 0s to 1s, or auto.
+// form is that of a duration, or auto.
 type Tolerance time.Duration
 
 const (
@@ -23,8 +23,6 @@ const (
 	AutoShare = 0.02
 	AutoMost  = time.Millisecond
 )
-
-const mostTolerance = time.Second
 
 // Of returns the tolerance where iterations typically take that long; 0: not known.
 func (t Tolerance) Of(service time.Duration) time.Duration {
@@ -49,8 +47,8 @@ func (t *Tolerance) UnmarshalText(text []byte) error {
 		return nil
 	}
 	d, err := time.ParseDuration(string(text))
-	if err != nil || d < 0 || d > mostTolerance {
-		return fmt.Errorf("%q; allowed: auto, or a duration from 0s to %v", text, mostTolerance)
+	if err != nil {
+		return errors.New("neither auto nor a duration with a unit, as in 200us")
 	}
 	*t = Tolerance(d)
 	if d == 0 {

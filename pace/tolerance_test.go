@@ -25,7 +25,7 @@ func TestToleranceText(t *testing.T) {
 			t.Errorf("%s becomes %s, %v; want %s", tt.text, back, err, tt.back)
 		}
 	}
-	for _, text := range []string{"", "-1us", "1.1s", "5", "auto "} {
+	for _, text := range []string{"", "5", "auto "} {
 		got := Tolerance(7)
 		if err := got.UnmarshalText([]byte(text)); err == nil || got != 7 {
 			t.Errorf("%q is taken as %v", text, got)

@@ -126,6 +126,7 @@ func (s *Result) run(ctx context.Context, arm trial.Arm, plan load.Plan, observe
 	show("one virtual user")
 	alone := plan
 	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, min(s.Design.Attempt, time.Second), trial.Grace
+	alone.StartLag = pace.Auto // it is a closed model
 	cell, err := trial.Measure(ctx, arm, alone)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 
 // The settings of the two kinds of sweep.
 func ofLevels() []setting.Setting {
-	return append(setting.Of(sweep.Design{}), ofPlan("pacer")...)
+	return append(setting.Of(sweep.Design{}), ofPlan("pacer", "start_lag")...)
 }
 func ofRates() []setting.Setting {
 	return append(setting.Of(search.Design{}), ofPlan("pacer", "think")...)
