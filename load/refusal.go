@@ -9,7 +9,7 @@ import (
 // (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount. maxErrors is
 // the share of the planned iterations that may fail or err, as finding.Errors.Refuses.
 func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
-	if w := r.incomplete(maxErrors); w != nil {
+	if w := r.wrongOrMissing(maxErrors); w != nil {
 		return w
 	}
 	for _, look := range []func(stat.Kind) *finding.Warning{r.notTheServers, r.late, r.unsteady, r.overloaded} {
@@ -20,8 +20,8 @@ func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
 	return nil
 }
 
-// incomplete: too many answers are wrong or missing.
-func (r *Result) incomplete(maxErrors float64) *finding.Warning {
+// wrongOrMissing: too many answers are, or what became of all does not add up.
+func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
 	if w := r.miscounted(); w != nil {
 		return w
 	}

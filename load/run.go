@@ -314,14 +314,12 @@ func (r *run) result(w watched) *Result {
 	sum := &Result{
 		Model: r.plan.Model(), Concurrency: r.plan.VUs, Plan: r.plan, Timer: r.kind,
 		Counts: r.shards[0].counts, // its histograms are not needed twice: not copied
-		Cost:   w.cost(), Stopped: r.stopReason(w),
+		Cost:   w.cost(), Stopped: r.stopReason(w), StartLagAllowed: r.shards[0].most,
 	}
 	last := r.shards[0].last
 	for _, s := range r.shards[1:] {
 		sum.Counts.Add(&s.counts)
 		last = max(last, s.last)
-	}
-	for _, s := range r.shards {
 		sum.StartLagAllowed = max(sum.StartLagAllowed, s.most)
 	}
 	end := w.closedAt

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"contend/errkind"
+	"contend/finding"
 	"contend/pace"
 	"contend/setting"
 )
@@ -370,6 +371,9 @@ func TestPlanMistakesAllAtOnce(t *testing.T) {
 	var p Plan
 	if setting.Defaults(&p); p.Grace != DefaultGrace {
 		t.Errorf("a grace that is not given is %v, want %v", p.Grace, DefaultGrace)
+	}
+	if p.MaxUnfinished != finding.Incomplete.Refuses {
+		t.Errorf("the default share of missing iterations is %v, and %v where no plan says it", p.MaxUnfinished, finding.Incomplete.Refuses)
 	}
 	if err := (Plan{VUs: MaxVUs, Iterations: 1}).Validate(); err != nil {
 		t.Error(err)
