@@ -78,9 +78,10 @@ func kind(k Kind) Kind {
 	return k
 }
 
-// Where StartLag begins: the start lag that response times may have in them: in p99 the greater of a time and
-// a share of p99, and on average, in the open model, of a time that the timers of a
-// generator with nothing else to do can need (Linux, timerfd) and a share of the mean.
+// Where StartLag begins: the start lag that response times may have in them. In p99 it
+// is the greater of a time and a share of p99; on average, in the open model, the
+// greater of a time that the timers of a generator with nothing else to do can need
+// (Linux, timerfd) and a share of the mean.
 const (
 	TailLag      = time.Millisecond
 	TailLagShare = 0.10

@@ -19,7 +19,7 @@ var (
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Warns: 0.001, Refuses: 0.01,
 		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
-		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`--grace`)"})
+		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
 	GeneratorShare = kind(Kind{Code: "generator_share", Warns: 0.10, Refuses: 0.30,
 		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
@@ -32,7 +32,7 @@ var (
 	GeneratorSaturated = kind(Kind{Code: "generator_saturated", Warns: busy, Refuses: 0.50,
 		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
 			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict",
-		Advice: "lift what limits the generator, pin both sides apart (`--server-cpus`, `--generator-cpus`), or use a second machine"})
+		Advice: "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine"})
 	CPUShared = kind(Kind{Code: "cpu_shared", Warns: busy,
 		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
 		Advice: "pin them apart, or use a second machine"})
