@@ -99,7 +99,7 @@ func TestSpreads(t *testing.T) {
 // comparison is the design of each A/A comparison.
 func comparison() trial.Design {
 	return trial.Design{Rounds: 6, Pairs: 2, Block: 100 * time.Millisecond,
-		Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+		Metrics: []metric.Name{metric.Throughput}, Margin: new(0.02), Confidence: 0.95, Seed: 1}
 }
 
 func design() Design {

@@ -49,18 +49,18 @@ func TestEffectiveParts(t *testing.T) {
 			d.Block, d.Rounds, d.Pairs, d.Warmup = 100*time.Millisecond, 6, 1, 0
 		}},
 		{"standard", 1, func(d *trial.Design) { // the part over the defaults, field by field
-			d.Levels, d.Margin, d.Metrics = []int{5}, 0.03, []metric.Name{metric.WallPerOp}
+			d.Levels, d.Margin, d.Metrics = []int{5}, new(0.03), []metric.Name{metric.WallPerOp}
 		}},
 		{"quick", 1, func(d *trial.Design) { // the part's profile over the file's over the part
-			d.Levels, d.Margin, d.Metrics = []int{7}, 0.03, []metric.Name{metric.WallPerOp}
+			d.Levels, d.Margin, d.Metrics = []int{7}, new(0.03), []metric.Name{metric.WallPerOp}
 			d.Block, d.Rounds, d.Pairs, d.Warmup = 100*time.Millisecond, 8, 1, 0
 		}},
 		{"published", 1, func(d *trial.Design) {
-			d.Levels, d.Margin, d.Metrics, d.Block = []int{5}, 0.03, []metric.Name{metric.WallPerOp}, 20*time.Second
+			d.Levels, d.Margin, d.Metrics, d.Block = []int{5}, new(0.03), []metric.Name{metric.WallPerOp}, 20*time.Second
 		}},
 	} {
 		want := trial.NewDesign()
-		want.Levels, want.Block, want.Warmup, want.Rounds, want.Margin = []int{1, 2}, time.Second, time.Second, 10, 0.01
+		want.Levels, want.Block, want.Warmup, want.Rounds, want.Margin = []int{1, 2}, time.Second, time.Second, 10, new(0.01)
 		c.want(&want)
 		p := f.Experiment(c.profile).Parts[c.part]
 		if !reflect.DeepEqual(p.Design, want) || p.Baseline != "a" {

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 	}
 	p, want := f.Experiment("").Parts[0], trial.NewDesign()
 	want.Levels, want.Block, want.Warmup = []int{1, 10, 50}, 2*time.Second, time.Second
-	want.Metrics = []metric.Name{"throughput_per_s", "response_p99_ns"}
+	want.Metrics, want.Margin = []metric.Name{"throughput_per_s", "response_p99_ns"}, new(0.02)
 	if !reflect.DeepEqual(p.Design, want) || p.Baseline != "lock" || p.Swept {
 		t.Errorf("design is %+v against %s, want %+v", p.Design, p.Baseline, want)
 	}

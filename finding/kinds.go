@@ -46,6 +46,9 @@ var (
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
 		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
+	NotCounted = kind(Kind{Code: "not_counted",
+		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
+		Advice: "see the reason; all other figures are as good as without"})
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"os"
 	"runtime"
 
@@ -31,6 +32,12 @@ type Cost struct {
 	// Server is what the system under test used; nil when there is no process of
 	// ours to sample.
 	Server *Usage `json:"server,omitempty"`
+	// Counted is what events happened in the server, counted in other runs than all
+	// else in a result; nil: none were counted.
+	Counted *Counted `json:"counted,omitempty"`
+	// Uncounted is why events could not be counted, and what to do about it; "": they
+	// were, or nobody asked.
+	Uncounted string `json:"uncounted,omitempty"`
 }
 
 // Usage is what a process tree used over a stretch of time.
@@ -65,6 +72,8 @@ func (c *Cost) Add(o *Cost) {
 		}
 		c.Server = &sum // what was handed in stays as it is
 	}
+	c.Counted = c.Counted.plus(o.Counted)
+	c.Uncounted = cmp.Or(c.Uncounted, o.Uncounted)
 }
 
 func (u *Usage) add(o *Usage) {

@@ -21,6 +21,9 @@ func (r *Result) judge() []finding.Warning {
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)
 	}
+	if r.onlyCounted() {
+		return warnings
+	}
 	if r.Completed == 0 {
 		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)

@@ -75,6 +75,9 @@ func (r *Result) Derive() {
 		r.GeneratorShare = r.generatorShare(seconds)
 	}
 	r.Warnings = append(r.judge(), r.cpuFindings()...)
+	if r.Uncounted != "" {
+		r.Warnings = append(r.Warnings, finding.NotCounted.Warning("%s", r.Uncounted))
+	}
 }
 
 // Throughput returns Ops ÷ Duration in seconds: right answers only. 0 where nothing

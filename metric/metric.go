@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/perf"
 	"contend/load"
 	"contend/setting"
 	"contend/stat"
@@ -27,18 +28,22 @@ const (
 	Rate                // operations per second
 	Time                // of an iteration or operation, in nanoseconds
 	Cost                // CPU time of an operation, in nanoseconds
+	Events              // of an operation, that counters count
 	Size                // bytes
 	Traffic             // bytes per second
 )
 
-// kinds has the unit of each kind, and the words of its verdicts: only rates and
-// times are speeds.
+// kinds has the unit of each kind, the words of its verdicts, as only rates and
+// times are speeds, and the largest relative difference that does not matter unless
+// somebody says otherwise. The margins are conventions of this project: counts of
+// equal servers lie ten times closer together than their times.
 var kinds = [...]struct {
-	unit  string
-	means stat.Kind
+	unit   string
+	means  stat.Kind
+	margin float64
 }{
-	Count: {"", stat.Amount}, Rate: {"/s", stat.HigherIsFaster}, Time: {"ns", stat.LowerIsFaster},
-	Cost: {"ns", stat.Amount}, Size: {"B", stat.Amount}, Traffic: {"B/s", stat.Amount},
+	Count: {"", stat.Amount, 0.02}, Rate: {"/s", stat.HigherIsFaster, 0.02}, Time: {"ns", stat.LowerIsFaster, 0.02},
+	Cost: {"ns", stat.Amount, 0.02}, Events: {"", stat.Amount, 0.005}, Size: {"B", stat.Amount, 0.02}, Traffic: {"B/s", stat.Amount, 0.02},
 }
 
 // Unit is the unit of the values: ns, /s, B, B/s, or "" for a number.
@@ -46,6 +51,10 @@ func (k Kind) Unit() string { return kinds[k].unit }
 
 // Verdict says what a larger value means for the verdict of a comparison.
 func (k Kind) Verdict() stat.Kind { return kinds[k].means }
+
+// Margin returns the largest relative difference of two arms in the metric that does
+// not matter unless somebody says otherwise, as a fraction.
+func (n Name) Margin() float64 { return kinds[n.Kind()].margin }
 
 // Kind returns the kind; that of a name that is not in the table, as a published
 // figure may have, follows from the unit that it ends in.
@@ -66,6 +75,8 @@ func (n Name) Kind() Kind {
 		return Time
 	case strings.HasSuffix(text, "_ns_per_op"):
 		return Cost
+	case strings.HasSuffix(text, "_per_op"):
+		return Events
 	}
 	return Count
 }
@@ -118,6 +129,13 @@ func (n Name) Recorded(r *load.Result) (int64, bool) {
 func (n Name) Percentile() (float64, bool) {
 	q := byName[n].quantile
 	return q, q > 0
+}
+
+// Event returns the event that the metric counts per operation; false means that it
+// is no such metric.
+func (n Name) Event() (perf.Event, bool) {
+	event := byName[n].event
+	return event, event != ""
 }
 
 // Check returns a *setting.Mistake that says what is allowed when there is no

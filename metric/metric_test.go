@@ -8,6 +8,7 @@ import (
 
 	"contend/errkind"
 	"contend/hist"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/metric"
 	"contend/stat"
@@ -29,6 +30,12 @@ func result() *load.Result {
 	r.Errored = map[errkind.Kind]int64{errkind.Timeout: 4, errkind.Reset: 5}
 	r.BytesIn, r.BytesOut = 8000, 3000
 	r.GeneratorCPUSec, r.Server = 0.5, &load.Usage{CPUSec: 0.25, RSSBytes: 5000}
+	r.Server.VoluntarySwitches, r.Server.InvoluntarySwitches, r.Server.WaitedSec = 3000, 2000, 0.001
+	r.Counted = &load.Counted{Events: map[perf.Event]load.Events{
+		perf.Instructions: {Count: 120_000, Ops: 20}, perf.KernelInstructions: {Count: 60_000, Ops: 20},
+		perf.Cycles: {Count: 80_000, Ops: 10}, perf.KernelCycles: {Count: 50_000, Ops: 10},
+		perf.CacheMisses: {Count: 30, Ops: 10}, perf.BranchMisses: {Count: 25, Ops: 10}, perf.PageFaults: {Count: 2, Ops: 10},
+	}}
 	r.Response, r.Service, r.StartLag = recorded(100), recorded(10), recorded(1)
 	r.Connect, r.FirstByte, r.Exchange, r.Message = recorded(1000), recorded(2000), recorded(3000), recorded(4000)
 	return r
@@ -38,6 +45,10 @@ func TestRead(t *testing.T) {
 	want := map[metric.Name]float64{
 		"throughput_per_s":     500,
 		"server_cpu_ns_per_op": 250_000, "generator_cpu_ns_per_op": 500_000, // 0.25 s and 0.5 s ÷ 1000
+		"server_instructions_per_op": 6000, "server_kernel_instructions_per_op": 3000, // ÷ 20
+		"server_cycles_per_op": 8000, "server_kernel_cycles_per_op": 5000, "server_cache_misses_per_op": 3,
+		"server_branch_misses_per_op": 2.5, "server_page_faults_per_op": 0.2, // ÷ 10
+		"server_voluntary_switches_per_op": 3, "server_involuntary_switches_per_op": 2, "server_waited_ns_per_op": 1000, // ÷ 1000
 		"server_rss_bytes": 5000,
 		"wall_ns_per_op":   2_000_000, // 2 s ÷ 1000
 		"errors":           16,        // 7 + 4 + 5
@@ -167,7 +178,8 @@ func TestCheck(t *testing.T) {
 	}
 	text := metric.Name("throughput").Check().Error()
 	want := `metric is "throughput"; allowed: bytes_in, bytes_in_per_s, bytes_out, bytes_out_per_s, completed, dropped, errored, errors, failed, ` +
-		`generator_cpu_ns_per_op, planned, server_cpu_ns_per_op, server_rss_bytes, throughput_per_s, unfinished, wall_ns_per_op, ` +
+		`generator_cpu_ns_per_op, planned, server_branch_misses_per_op, server_cache_misses_per_op, server_cpu_ns_per_op, server_cycles_per_op, server_instructions_per_op, server_involuntary_switches_per_op, ` +
+		`server_kernel_cycles_per_op, server_kernel_instructions_per_op, server_page_faults_per_op, server_rss_bytes, server_voluntary_switches_per_op, server_waited_ns_per_op, throughput_per_s, unfinished, wall_ns_per_op, ` +
 		`{response,service,start_lag,connect,first_byte,exchange,message}_{mean,min,p50,p75,p90,p95,p99,p999,max}_ns`
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("error\n%s\nwant\n%s", text, want)

@@ -7,22 +7,24 @@ import (
 
 	"contend/errkind"
 	"contend/hist"
+	"contend/internal/perf"
 	"contend/load"
 )
 
 // The metrics that the program itself refers to.
 const (
-	Throughput        Name = "throughput_per_s"
-	ServerCPUPerOp    Name = "server_cpu_ns_per_op"
-	GeneratorCPUPerOp Name = "generator_cpu_ns_per_op"
-	ServerRSS         Name = "server_rss_bytes"
-	WallPerOp         Name = "wall_ns_per_op"
-	Errors            Name = "errors"
-	ResponseMean      Name = "response_mean_ns"
-	ResponseP50       Name = "response_p50_ns"
-	ResponseP99       Name = "response_p99_ns"
-	ServiceMean       Name = "service_mean_ns"
-	ExchangeMean      Name = "exchange_mean_ns"
+	Throughput         Name = "throughput_per_s"
+	ServerCPUPerOp     Name = "server_cpu_ns_per_op"
+	GeneratorCPUPerOp  Name = "generator_cpu_ns_per_op"
+	ServerInstructions Name = "server_instructions_per_op"
+	ServerRSS          Name = "server_rss_bytes"
+	WallPerOp          Name = "wall_ns_per_op"
+	Errors             Name = "errors"
+	ResponseMean       Name = "response_mean_ns"
+	ResponseP50        Name = "response_p50_ns"
+	ResponseP99        Name = "response_p99_ns"
+	ServiceMean        Name = "service_mean_ns"
+	ExchangeMean       Name = "exchange_mean_ns"
 )
 
 // A Row is one metric.
@@ -36,6 +38,7 @@ type Row struct {
 	// histogram and quantile are those of a metric of times; 0: no percentile.
 	histogram func(*load.Counts) *hist.Histogram
 	quantile  float64
+	event     perf.Event // of a metric that is counted; "": it is not
 }
 
 // rows are the metrics that are read from a result as they are.
@@ -56,6 +59,21 @@ var rows = []Row{
 			value, ok := perOp(r, r.GeneratorCPUSec)
 			return value, ok && value > 0
 		}},
+	counted(ServerInstructions, perf.Instructions, "instructions per op",
+		"instructions of the server's process tree in user space ÷ operations, counted in runs of their own in which no time is taken"),
+	counted("server_kernel_instructions_per_op", perf.KernelInstructions, "kernel instructions per op",
+		"likewise in the kernel, which takes the right to count there. On loopback a part of the network's work is the generator's"),
+	counted("server_cycles_per_op", perf.Cycles, "cycles per op", "cycles of the processor in user space, likewise: beside the instructions they say how well these run"),
+	counted("server_kernel_cycles_per_op", perf.KernelCycles, "kernel cycles per op", "likewise in the kernel"),
+	counted("server_cache_misses_per_op", perf.CacheMisses, "cache misses per op", "accesses in user space that the last level of caches did not have, likewise"),
+	counted("server_branch_misses_per_op", perf.BranchMisses, "branch misses per op", "branches in user space that the processor guessed wrong, likewise"),
+	counted("server_page_faults_per_op", perf.PageFaults, "page faults per op", "accesses to memory that the kernel had to map first, likewise"),
+	ofServer("server_voluntary_switches_per_op", Events, "waits per op", "how often a thread of the server gave up its core to wait; what ended threads did is lost",
+		func(u *load.Usage) float64 { return float64(u.VoluntarySwitches) }),
+	ofServer("server_involuntary_switches_per_op", Events, "preemptions per op", "how often a thread of the server had to give up its core; likewise",
+		func(u *load.Usage) float64 { return float64(u.InvoluntarySwitches) }),
+	ofServer("server_waited_ns_per_op", Cost, "waiting for a core per op", "how long threads of the server could run and had no core ÷ operations",
+		func(u *load.Usage) float64 { return u.WaitedSec * 1e9 }),
 	{Name: ServerRSS, Kind: Size, Words: "server memory",
 		Means: "resident memory of the server's process tree, the largest seen at the end of a block",
 		read: func(r *load.Result) (float64, bool) {
@@ -90,6 +108,23 @@ var rows = []Row{
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesIn) }},
 	{Name: "bytes_out_per_s", Kind: Traffic, Words: "bytes out per second", Means: "bytes out ÷ measured window",
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesOut) }},
+}
+
+// counted is the row of an event.
+func counted(name Name, event perf.Event, words, means string) Row {
+	return Row{Name: name, Kind: Events, Words: words, Means: means, event: event,
+		read: func(r *load.Result) (float64, bool) { return r.Counted.PerOp(event) }}
+}
+
+// ofServer is the row of what the server used per operation.
+func ofServer(name Name, kind Kind, words, means string, of func(*load.Usage) float64) Row {
+	return Row{Name: name, Kind: kind, Words: words, Means: means,
+		read: func(r *load.Result) (float64, bool) {
+			if r.Server == nil || r.Ops == 0 {
+				return 0, false
+			}
+			return of(r.Server) / float64(r.Ops), true
+		}}
 }
 
 // reasons lists why there may be no valid answer.

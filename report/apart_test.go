@@ -12,7 +12,7 @@ import (
 )
 
 func how() trial.Apart {
-	return trial.Apart{Metrics: []metric.Name{metric.Throughput, "response_p90_ns"}, Margin: 0.02, Confidence: 0.95}
+	return trial.Apart{Metrics: []metric.Name{metric.Throughput, "response_p90_ns"}, Margin: new(0.02), Confidence: 0.95}
 }
 
 func comparedDocument(levels ...int) *report.Document {

@@ -21,7 +21,7 @@ import (
 func calibration() *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: "v0.0.0-test", Environment: document("calibrate").Environment}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 50 * time.Millisecond, Warmup: 100 * time.Millisecond, Levels: []int{10},
-		Metrics: []metric.Name{metric.Throughput, "response_p99_ns", metric.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+		Metrics: []metric.Name{metric.Throughput, "response_p99_ns", metric.ServerCPUPerOp}, Margin: new(0.02), Confidence: 0.95, Seed: 1}
 	c.PlannedRounds, c.Elapsed = 8, 2*time.Minute
 	c.Lengths = []calibrate.Length{
 		{Block: 20 * time.Millisecond, Pairs: 20, RoundLogRatios: []float64{0.03, -0.05}, RoundSpread: 0.05, PairSpread: 0.2},

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"contend/finding"
 	"contend/stat"
@@ -40,11 +42,30 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	if finding.NotInterleaved.In(list[0].Warnings) {
 		how = "NOT interleaved, each measured at a time of its own"
 	}
-	v.say("Compared with the baseline %s %s; differences of up to ±%.3g %% count as equivalent%s:",
-		list[0].Baseline, how, 100*list[0].Margin, holm)
+	v.say("Compared with the baseline %s %s; differences of up to %s count as equivalent%s:",
+		list[0].Baseline, how, margins(list), holm)
 	v.table(t)
 	found.write(v)
 	overall(v, list)
+}
+
+// margins says what counts as the same: ±2 %, of some metrics ±0.5 %.
+func margins(list []trial.Comparison) string {
+	var parts []string
+	for i, alike := range byMargin(list) {
+		text := fmt.Sprintf("±%.3g %%", 100*alike[0].Margin)
+		if i > 0 {
+			var names []string
+			for _, c := range alike {
+				if name := c.Metric.Words(); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+			text = "of " + enumerated(names) + " " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func rounds(list []trial.Comparison) int {

@@ -7,6 +7,7 @@ import (
 
 	"contend/errkind"
 	"contend/hist"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/metric"
 	"contend/pace"
@@ -195,7 +196,7 @@ func verdicts(levels ...int) *trial.Trials {
 	t := &trial.Trials{Arms: []string{"mutex", "inputq"}, Design: trial.Design{
 		Rounds: 7, Pairs: 1, Block: time.Second, Warmup: time.Second, Levels: levels,
 		Metrics:   []metric.Name{metric.Throughput, "response_p90_ns", metric.ServerCPUPerOp},
-		MaxErrors: 0.001, Margin: 0.02, Confidence: 0.95, Seed: 1,
+		MaxErrors: 0.001, Margin: new(0.02), Confidence: 0.95, Seed: 1,
 	}}
 	for round := 1; round <= t.Design.Rounds; round++ {
 		w := wobble(round)
@@ -227,11 +228,41 @@ func verdicts(levels ...int) *trial.Trials {
 func fewRounds() *report.Document {
 	t := &trial.Trials{Arms: []string{"a", "b"}, InProcess: true, Design: trial.Design{
 		Rounds: 2, Pairs: 1, Block: time.Second, Levels: []int{1}, Metrics: []metric.Name{metric.Throughput},
-		Margin: 0.02, Confidence: 0.95,
+		Margin: new(0.02), Confidence: 0.95,
 	}}
 	for round := 1; round <= 2; round++ {
 		roundOf(t, "a", 1, round, arm{completed: 1000 + wobble(round), serverNS: 1000})
 		roundOf(t, "b", 1, round, arm{completed: 1100, serverNS: 1000})
+	}
+	t.Derive()
+	d := document("compare")
+	d.Add(report.Place{}, t)
+	return d
+}
+
+// counted compares two arms at one caller whose throughput is the same, while the
+// candidate executes 6 % more instructions and fewer cycles for each.
+func counted() *report.Document {
+	t := &trial.Trials{Arms: []string{"old", "new"}, Design: trial.Design{
+		Rounds: 8, Pairs: 1, Block: time.Second, Levels: []int{1},
+		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp, metric.ServerInstructions, "server_cache_misses_per_op"},
+		Confidence: 0.95, MaxErrors: 0.001,
+	}}
+	for round := 1; round <= t.Design.Rounds; round++ {
+		for _, a := range []struct {
+			name               string
+			user, kernel, each uint64 // instructions in user space and in the kernel, and cycles for ten of them
+		}{{"old", 30_000, 14_000, 11}, {"new", 32_640, 14_000 + uint64(3*round), 10}} {
+			roundOf(t, a.name, 1, round, arm{completed: 10_000 + 50*wobble(round+len(a.name)), serverNS: 30_000, generatorSec: 0.3})
+			cell := t.Rounds[len(t.Rounds)-1]
+			const ops = 1000
+			user, kernel := (a.user+uint64(round))*ops, a.kernel*ops
+			cell.Counted = &load.Counted{Planned: ops, Completed: ops, Ops: ops, Duration: 120 * time.Millisecond, Events: map[perf.Event]load.Events{
+				perf.Instructions: {Count: user, Ops: ops}, perf.KernelInstructions: {Count: kernel, Ops: ops},
+				perf.Cycles: {Count: user * a.each / 10, Ops: ops}, perf.KernelCycles: {Count: kernel * a.each / 10, Ops: ops},
+				perf.CacheMisses: {Count: 12*ops + uint64(wobble(round)+2)*100, Ops: ops},
+			}}
+		}
 	}
 	t.Derive()
 	d := document("compare")
@@ -331,7 +362,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
-		"comparison": comparison(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "lab": lab(),
+		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "lab": lab(),
 		"empty": document("run"), "stored": storedDocuments(),
 	}
 }

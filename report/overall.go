@@ -22,6 +22,11 @@ func overall(v *view, list []trial.Comparison) {
 		if n-i > 1 {
 			sentences = append(sentences, inAll(list[i:n]))
 		}
+		for _, c := range list[i:n] {
+			if c.Factors != nil {
+				sentences = append(sentences, inFactors(c))
+			}
+		}
 		i = n
 	}
 	if len(sentences) > 0 {
@@ -45,11 +50,55 @@ func inAll(list []trial.Comparison) string {
 			parts = append(parts, names+" "+what)
 		}
 	}
-	add(stat.Equivalent, fmt.Sprintf("the same within ±%.3g %%", 100*list[0].Margin))
+	for _, alike := range byMargin(list) {
+		if names := namesWith(alike, stat.Equivalent); names != "" {
+			parts = append(parts, fmt.Sprintf("%s the same within ±%.3g %%", names, 100*alike[0].Margin))
+		}
+	}
 	add(stat.Inconclusive, "not told apart")
 	add(stat.Invalid, "refused: "+strings.Join(codesOf(list), ", "))
 	c := list[0]
 	return fmt.Sprintf("%s against %s at %s: %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"), strings.Join(parts, "; "))
+}
+
+// inFactors says what the CPU time of an operation is made of, what moved first.
+func inFactors(c trial.Comparison) string {
+	var moved, others []string
+	for _, f := range []struct {
+		what   string
+		effect stat.Effect
+	}{
+		{"instructions", c.Factors.Instructions}, {"cycles per instruction", c.Factors.CyclesPerInstruction},
+		{"time per cycle", c.Factors.TimePerCycle},
+	} {
+		if f.effect.P <= f.effect.Level {
+			moved = append(moved, fmt.Sprintf("%s %s (%s … %s)", f.what, percent(f.effect.Ratio), percent(f.effect.Low), percent(f.effect.High)))
+		} else {
+			others = append(others, f.what)
+		}
+	}
+	text := fmt.Sprintf("%s against %s at %s: CPU per op %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"), percent(c.Ratio))
+	if len(moved) > 0 {
+		text += " = " + strings.Join(moved, " × ")
+	}
+	if len(others) > 0 {
+		text += "; " + enumerated(others) + " not told apart"
+	}
+	return text
+}
+
+// byMargin groups comparisons by what counts as the same, in the order of their
+// first.
+func byMargin(list []trial.Comparison) [][]trial.Comparison {
+	var groups [][]trial.Comparison
+	for _, c := range list {
+		i := slices.IndexFunc(groups, func(g []trial.Comparison) bool { return g[0].Margin == c.Margin })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
 }
 
 // differing lists what differs, what is gained or lost at which expense first.
@@ -57,6 +106,9 @@ func differing(list []trial.Comparison) string {
 	var speed, amounts, others []string
 	for _, c := range list {
 		size := strings.TrimSpace(fmt.Sprintf("%.1f %%", 100*math.Abs(c.Ratio-1)))
+		if low, high := math.Abs(c.Low-1), math.Abs(c.High-1); c.Metric.Kind() == metric.Events {
+			size += fmt.Sprintf(" (%.1f to %.1f %%)", 100*min(low, high), 100*max(low, high))
+		}
 		switch more := c.Ratio > 1; {
 		case !slices.Contains([]stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less}, c.Verdict):
 		case c.Metric.Kind() == metric.Time:

@@ -17,7 +17,7 @@ func results(v *view, cells []trial.Cell) {
 	}
 	t := table{columns: labels(named, "arm", "VUs")}
 	metrics := []metric.Name{metric.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
-		metric.WallPerOp, metric.ServerCPUPerOp, metric.GeneratorCPUPerOp, metric.Errors}
+		metric.WallPerOp, metric.ServerCPUPerOp, metric.ServerInstructions, metric.GeneratorCPUPerOp, metric.Errors}
 	metrics = slices.DeleteFunc(metrics, func(m metric.Name) bool {
 		return !slices.ContainsFunc(cells, func(c trial.Cell) bool { return interesting(m, c) })
 	})
@@ -33,6 +33,7 @@ func results(v *view, cells []trial.Cell) {
 	}
 	v.table(t)
 	errored(v, cells, named)
+	oneCaller(v, cells)
 	ofCells(cells).write(v)
 }
 

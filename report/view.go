@@ -66,6 +66,7 @@ func (d *Document) view() *view {
 		v.bullet("%s", n)
 	}
 	d.aboutCPU(v)
+	d.aboutCounting(v)
 	if len(d.Experiments) > 1 {
 		d.summary(v)
 	}

@@ -27,12 +27,13 @@ func (s Setting) end(text string) reflect.Value {
 	if err := s.read(v, text, InFile); err != nil {
 		panic(fmt.Sprintf("setting: field %s: the bound %q: %v", s.field.Name, text, err))
 	}
-	return v
+	return reflect.Indirect(v)
 }
 
 // within says whether the value lies within the bounds.
 func (s Setting) within(v reflect.Value) bool {
 	b := s.bounds
+	v = reflect.Indirect(v)
 	return (b.min == "" || compare(v, s.end(b.min)) >= 0) && (b.max == "" || compare(v, s.end(b.max)) <= 0) &&
 		(b.above == "" || compare(v, s.end(b.above)) > 0) && (b.below == "" || compare(v, s.end(b.below)) < 0)
 }

@@ -125,7 +125,7 @@ func (s Setting) text(v reflect.Value) string {
 		text, _ := m.MarshalText()
 		return string(text)
 	}
-	switch {
+	switch v = reflect.Indirect(v); {
 	case isDuration(v.Type()):
 		return duration(time.Duration(v.Int()))
 	case s.unit == "percent":

@@ -216,6 +216,9 @@ func (s Setting) readOne(into reflect.Value, text string, form Form) *Mistake {
 
 // check returns what is wrong with an element.
 func (s Setting) check(v reflect.Value) *Mistake {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
 	text := s.text(v)
 	checker, checks := v.Interface().(interface{ Check() error })
 	if values := s.Values(); len(values) > 0 && !checks && text+s.Default != "" && !slices.Contains(values, text) {
@@ -226,7 +229,7 @@ func (s Setting) check(v reflect.Value) *Mistake {
 	if s.bounds != (bounds{}) && !s.within(v) {
 		return s.OutOf(v.Interface(), s.Allowed())
 	}
-	if !checks || v.Kind() == reflect.Pointer && v.IsNil() {
+	if !checks {
 		return nil
 	}
 	if err := checker.Check(); err != nil {

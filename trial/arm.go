@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"contend/internal/perf"
 	"contend/load"
 	"contend/subject"
 )
@@ -50,6 +51,9 @@ type Live struct {
 	// Subject is the process under test; nil when it is not ours to start, or
 	// lives in this process.
 	Subject Subject
+	// Counters opens counters of events on all processes of the arm; nil: these are
+	// not known, or are this one, of a load.LocalTarget.
+	Counters func(events ...perf.Event) (Counters, error)
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
 
@@ -64,7 +68,17 @@ type Subject interface {
 	Err() error            // how it ended
 }
 
-var _ Subject = (*subject.Subject)(nil)
+// Counters count events of some processes. They are perf.Counters.
+type Counters interface {
+	Start() error
+	Stop() (perf.Counts, error) // since Start
+	Close() error
+}
+
+var (
+	_ Subject  = (*subject.Subject)(nil)
+	_ Counters = (*perf.Counters)(nil)
+)
 
 // Open opens VUs on the live arm. The error is a *DiedError where its process has
 // ended.
@@ -86,11 +100,12 @@ func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell
 // Settled drives the live arm for plan.Warmup to learn its response time, and then
 // for plan.Duration or four response times, whichever is longer, behind a lead-in
 // of at least two: a run shorter than its iterations shows nothing. Without a
-// warm-up it is driven for plan.Duration.
+// warm-up it is driven for plan.Duration. Afterwards, where that is possible, events
+// are counted for a while.
 func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
 	plan.Grace = Grace
 	if plan.Warmup == 0 {
-		return l.Drive(ctx, s, plan)
+		return l.driveAndCount(ctx, s, plan)
 	}
 	pilot := plan
 	pilot.Warmup, pilot.Duration, pilot.AtEdge = 0, plan.Warmup, nil
@@ -100,7 +115,7 @@ func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Ce
 	}
 	length := lengthen(plan.Duration, first.Response.Mean(), 1)
 	plan.Warmup, plan.Duration = length.leadIn, length.measured
-	return l.Drive(ctx, s, plan)
+	return l.driveAndCount(ctx, s, plan)
 }
 
 // End stops what Launch began, however little time ctx leaves.

@@ -29,12 +29,14 @@ type row struct {
 	ThroughputPerSec float64       `json:"throughput_per_s"`
 	GeneratorCPUSec  float64       `json:"generator_cpu_s"`
 	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
+	// Counted is set for a block in which events were counted; then nothing else was.
+	Counted *load.Counted `json:"counted,omitempty"`
 }
 
 func (c Cell) row() row {
 	r := row{Arm: c.Arm, Concurrency: c.Concurrency, Round: c.Round, Pair: c.Pair, Order: c.Order, Stretch: c.Stretch,
 		Duration: c.Duration, Completed: c.Completed, Failed: c.Failed, Errored: c.ErroredTotal(), Ops: c.Ops,
-		ThroughputPerSec: c.Throughput(), GeneratorCPUSec: c.GeneratorCPUSec}
+		ThroughputPerSec: c.Throughput(), GeneratorCPUSec: c.GeneratorCPUSec, Counted: c.Counted}
 	if c.Server != nil {
 		r.ServerCPUSec = c.Server.CPUSec
 	}
@@ -45,7 +47,7 @@ func (r row) cell() Cell {
 	c := Cell{Arm: r.Arm, Round: r.Round, Pair: r.Pair, Order: r.Order, Stretch: r.Stretch, Result: &load.Result{
 		Concurrency: r.Concurrency, Duration: r.Duration,
 		Counts: load.Counts{Completed: r.Completed, Failed: r.Failed, Ops: r.Ops},
-		Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec},
+		Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec, Counted: r.Counted},
 	}}
 	if r.Errored > 0 {
 		c.Errored = map[errkind.Kind]int64{"": r.Errored}

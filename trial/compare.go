@@ -108,9 +108,10 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	}
 	c := &comparing{
 		arms: arms, plan: plan, observe: observe,
-		random: rand.New(rand.NewPCG(d.Seed, 1)),
-		blocks: map[int]blockLength{},
-		trials: &Trials{Design: d, Looks: looks},
+		random:   rand.New(rand.NewPCG(d.Seed, 1)),
+		blocks:   map[int]blockLength{},
+		trials:   &Trials{Design: d, Looks: looks},
+		counting: d.counting(),
 	}
 	for _, arm := range arms {
 		c.trials.Arms = append(c.trials.Arms, arm.Name)
@@ -123,13 +124,14 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 }
 
 type comparing struct {
-	arms    []Arm
-	plan    load.Plan
-	observe func(Progress)
-	random  *rand.Rand
-	blocks  map[int]blockLength // by level, fixed in the first round
-	levels  int                 // done so far, over all rounds
-	trials  *Trials
+	arms     []Arm
+	plan     load.Plan
+	observe  func(Progress)
+	random   *rand.Rand
+	blocks   map[int]blockLength // by level, fixed in the first round
+	levels   int                 // done so far, over all rounds
+	counting counting
+	trials   *Trials
 }
 
 // precise says whether the trial looks after this number of rounds and finds

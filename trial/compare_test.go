@@ -36,7 +36,7 @@ func funcArm(name string, f load.Func) Arm {
 
 func design() Design {
 	return Design{Rounds: 6, Pairs: 2, Block: 100 * time.Millisecond,
-		Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+		Metrics: []metric.Name{metric.Throughput}, Margin: new(0.02), Confidence: 0.95, Seed: 1}
 }
 
 func compareInBubble(t *testing.T, d Design, arms ...Arm) *Trials {
@@ -357,7 +357,7 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 }
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
-	err := Design{Block: -1, Margin: -1, Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	err := Design{Block: -1, Margin: new(-1.0), Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	for pairs, ok := range map[int]bool{MaxPairs: true, MaxPairs + 1: false} {
 		d := NewDesign()
 		d.Pairs = pairs

@@ -32,6 +32,9 @@ type Comparison struct {
 	// average out, and how much that of blocks; primary metric only, where blocks
 	// have it.
 	Spread *stat.Variance `json:"spread,omitempty"`
+	// Factors are what CPU time per operation is made of; nil: not known, or another
+	// metric.
+	Factors *Factors `json:"factors,omitempty"`
 	// MachineShare is the share of the variance of the two arms' blocks that lies
 	// between states of the machine which the probes tell apart, 0 to 1; primary
 	// metric only.
@@ -99,7 +102,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 	var list []Comparison
 	for i, m := range t.Design.Metrics {
 		c := Comparison{Baseline: t.Arms[0], Candidate: candidate, Concurrency: level,
-			Metric: m, Primary: i == 0, Margin: t.Design.Margin}
+			Metric: m, Primary: i == 0, Margin: t.Design.MarginOf(m)}
 		var has1, has2 bool
 		c.BaselineValue, has1 = m.Beside(base.Result)
 		c.CandidateValue, has2 = m.Beside(cand.Result)
@@ -122,6 +125,9 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 			c.Spread = spread(pairs)
 			c.MachineShare = t.machine.share(t.blocks(candidate, level))
 		}
+		if m == metric.ServerCPUPerOp {
+			c.Factors = t.factors(candidate, level)
+		}
 		list = append(list, c)
 	}
 	t.decide(list, found)
@@ -135,7 +141,11 @@ func noFigure(m metric.Name) *finding.Warning {
 
 // refuse judges a cell by the design's gate for errors.
 func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
-	if refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors); refusal != nil {
+	refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors)
+	if _, counted := m.Event(); counted {
+		refusal = c.Counted.Refusal(t.Design.MaxErrors)
+	}
+	if refusal != nil {
 		return refusal.About(c.Arm)
 	}
 	return nil

@@ -36,7 +36,7 @@ type Design struct {
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
 	// significance level; the others are corrected for their number (Holm).
-	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
+	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_instructions_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; in documents without it that of finding.Errors.
 	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
@@ -45,8 +45,9 @@ type Design struct {
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the
 	// cloud", ICPE 2020). nil: one after the other. It takes exactly two arms.
 	Duet [][]int `json:"duet_cpus,omitempty"`
-	// Margin is the largest relative difference that does not matter, at least 0.
-	Margin float64 `json:"margin" file:"compare.margin" default:"2%" unit:"percent" min:"0%" below:"100%" words:"largest difference that does not matter"`
+	// Margin is the largest relative difference that does not matter, at least 0; nil:
+	// what metric.Name.Margin says of each metric.
+	Margin *float64 `json:"margin,omitempty" file:"compare.margin" unit:"percent" min:"0%" below:"100%" words:"largest difference that does not matter (2%, and 0.5% of counted events)"`
 	// Confidence of the intervals.
 	Confidence float64 `json:"confidence" default:"0.95" above:"0" below:"1"`
 	// Seed decides every random choice.
@@ -64,6 +65,14 @@ func NewDesign() Design {
 	var d Design
 	setting.Defaults(&d)
 	return d
+}
+
+// MarginOf returns the largest relative difference in a metric that does not matter.
+func (d Design) MarginOf(m metric.Name) float64 {
+	if d.Margin != nil {
+		return *d.Margin
+	}
+	return m.Margin()
 }
 
 // UnmarshalJSON reads a design; one that was stored before there was a MaxErrors

@@ -11,14 +11,14 @@ import (
 )
 
 // PairLogRatios returns ln(candidate ÷ baseline) of each pair of blocks, by round,
-// for the rates and costs, which a single block has. Pairs from stretches in which the
+// for the rates, costs and counted events, which a single block has. Pairs from stretches in which the
 // machine changed are left out, unless these are more than half of the round.
 func (t *Trials) PairLogRatios(m metric.Name, candidate string, level int) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool
 	}
-	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost {
+	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost && kind != metric.Events {
 		return nil
 	}
 	rounds := map[int]map[int]pair{}
@@ -150,7 +150,7 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 	for _, arm := range []string{t.Arms[0], candidate} {
 		courses := map[int][]float64{}
 		for _, b := range t.Blocks {
-			if b.Arm == arm && b.Concurrency == level {
+			if b.Arm == arm && b.Concurrency == level && b.Counted == nil {
 				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}

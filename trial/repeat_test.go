@@ -28,7 +28,7 @@ func measuring(name string, completed ...int64) Job {
 }
 
 func repeating(rounds int) Design {
-	return Design{Rounds: rounds, Metrics: []metric.Name{metric.Throughput}, Margin: 0.02, Confidence: 0.95, Seed: 1}
+	return Design{Rounds: rounds, Metrics: []metric.Name{metric.Throughput}, Margin: new(0.02), Confidence: 0.95, Seed: 1}
 }
 
 func TestRepeatCompares(t *testing.T) {

@@ -119,8 +119,13 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 	order := r.random.Perm(len(r.arms))
 	r.stretch = 0
 	probed := r.probe(level)
-	for pair := 1; pair <= r.blocks[level].pairs; pair++ {
-		measured, err := r.pair(ctx, sessions, position{level, pair}, order)
+	timed, all := r.pairsOf(level)
+	for pair := 1; pair <= all; pair++ {
+		drive := r.pair
+		if pair > timed {
+			drive = r.countedPair
+		}
+		measured, err := drive(ctx, sessions, position{level, pair}, order)
 		for i, cell := range measured {
 			if cell.Result != nil {
 				cells[i] = append(cells[i], cell)
@@ -130,11 +135,25 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 			return err
 		}
 		slices.Reverse(order)
-		if pair == r.blocks[level].pairs || time.Since(probed) >= stretchLength {
+		if pair == all || time.Since(probed) >= stretchLength {
 			probed = r.probe(level)
 		}
+		timed, all = r.pairsOf(level)
 	}
 	return nil
+}
+
+// pairsOf returns how many pairs of blocks a round has at a level: first those in
+// which time is taken, then those in which events are counted.
+func (r *round) pairsOf(level int) (timed, all int) {
+	timed = r.blocks[level].pairs
+	if r.counting.sets == nil {
+		return timed, timed
+	}
+	if r.counting.only {
+		timed = 0
+	}
+	return timed, timed + countedPairs
 }
 
 // probe looks at the machine, and returns when.
@@ -221,8 +240,9 @@ func (r *round) report(arm int, at position) {
 		return
 	}
 	d := r.trials.Design
+	_, pairs := r.pairsOf(at.level)
 	r.observe(Progress{
-		Done:  (float64(r.levels) + float64(at.pair-1)/float64(r.blocks[at.level].pairs)) / float64(d.Rounds*len(d.Levels)),
+		Done:  (float64(r.levels) + float64(at.pair-1)/float64(pairs)) / float64(d.Rounds*len(d.Levels)),
 		Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, d.Rounds, at.level, r.arms[arm].Name),
 	})
 }

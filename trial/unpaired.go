@@ -21,7 +21,7 @@ type Apart struct {
 	Candidate Side `json:"candidate"`
 	// Metrics, Margin and Confidence are those of Design.
 	Metrics    []metric.Name `json:"metrics"`
-	Margin     float64       `json:"margin"`
+	Margin     *float64      `json:"margin,omitempty"`
 	Confidence float64       `json:"confidence"`
 	// Environments names what differs between those of the two sides, as in
 	// "cores: 2 against 4"; with anything in it there is no verdict.
@@ -121,7 +121,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 	var list []Comparison
 	for i, m := range a.Metrics {
 		c := Comparison{Baseline: sum.Arm, Candidate: candSum.Arm, Concurrency: candSum.Concurrency,
-			Metric: m, Primary: i == 0, Margin: a.Margin, RoundLogRatios: []float64{}}
+			Metric: m, Primary: i == 0, Margin: t.Design.MarginOf(m), RoundLogRatios: []float64{}}
 		c.BaselineValue, _ = m.Beside(sum.Result)
 		c.CandidateValue, _ = m.Beside(candSum.Result)
 		few := t.fewSamples(m, candSum.Arm, candSum.Concurrency)

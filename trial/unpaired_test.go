@@ -42,7 +42,7 @@ func visits(vus int, completed ...int64) []Cell {
 
 func apart(base, cand []Cell) *Apart {
 	return &Apart{Baseline: Side{"old", base}, Candidate: Side{"new", cand},
-		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp}, Margin: 0.02, Confidence: 0.95}
+		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp}, Margin: new(0.02), Confidence: 0.95}
 }
 
 func TestApart(t *testing.T) {

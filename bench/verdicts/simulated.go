@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"contend/bench/internal/simulate"
-	"contend/trial"
+	"contend/metric"
 )
 
 // experiments is how many a simulated figure rests on.
@@ -15,7 +15,7 @@ const experiments = 1000
 
 // foundInSimulation plants a small difference in independent rounds.
 func foundInSimulation(_ context.Context, b *bench) error {
-	p := simulate.Planted{Difference: 0.02, Spread: 0.03, Rounds: 30, Margin: trial.NewDesign().Margin}
+	p := simulate.Planted{Difference: 0.02, Spread: 0.03, Rounds: 30, Margin: metric.Throughput.Margin()}
 	share := simulate.Power(p, experiments, b.seed)
 	b.show("c", atLeast("2 % more, planted in rounds that spread by 3 %, called FASTER after 30 rounds", hits(share), experiments, 0.9))
 	return nil

@@ -53,8 +53,8 @@ func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
 func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
 	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
 		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
-		Metrics: []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
-		Margin:  trial.NewDesign().Margin, Confidence: trial.NewDesign().Confidence,
+		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
+		Confidence: trial.NewDesign().Confidence,
 	}}
 	start := random.IntN(len(n.rounds))
 	for i := range rounds {

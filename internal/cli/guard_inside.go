@@ -201,15 +201,16 @@ func worthwhile(effect float64, m metric.Name, known *report.Calibration) string
 			}
 		}
 	}
-	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*planned.Margin)
+	equal := planned.MarginOf(m)
+	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*equal)
 	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, planned.Rounds); {
 	case !math.IsInf(smallest, 1) && effect < smallest:
 		return sees + ": a comparison cannot show it."
-	case !math.IsInf(smallest, 1) && effect < planned.Margin:
+	case !math.IsInf(smallest, 1) && effect < equal:
 		return sees + ": a comparison can show it, but it is less than " + margin + "."
 	case !math.IsInf(smallest, 1):
 		return sees + ": a comparison can show it."
-	case effect < planned.Margin:
+	case effect < equal:
 		return "That is less than " + margin + ": a comparison is not worth running."
 	}
 	return "Whether this machine can see that is not known."

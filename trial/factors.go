@@ -1,0 +1,70 @@
+package trial
+
+import (
+	"math"
+
+	"contend/internal/perf"
+	"contend/metric"
+	"contend/stat"
+)
+
+// Factors are why a candidate's CPU time per operation differs from the baseline's,
+// as three ratios whose product is that of the CPU time:
+//
+//	CPU time ÷ operation = instructions ÷ operation × cycles ÷ instruction × time ÷ cycle
+//
+// in user space and the kernel together. Time per cycle is the reciprocal of the
+// processor's frequency, and has in it what a hypervisor takes. The three P are
+// corrected for their number (Holm).
+type Factors struct {
+	Instructions         stat.Effect `json:"instructions"`
+	CyclesPerInstruction stat.Effect `json:"cycles_per_instruction"`
+	TimePerCycle         stat.Effect `json:"time_per_cycle"`
+}
+
+// factors returns those of a candidate at a level; nil where the kernel's events were
+// not counted, or in fewer rounds than an interval needs.
+func (t *Trials) factors(candidate string, level int) *Factors {
+	var logs [3][]float64
+	for n := 1; n <= t.roundsDone(); n++ {
+		instructions, ok1 := t.eventsLog(candidate, level, n, perf.Instructions, perf.KernelInstructions)
+		cycles, ok2 := t.eventsLog(candidate, level, n, perf.Cycles, perf.KernelCycles)
+		seconds, ok3 := t.mergedLog(metric.ServerCPUPerOp, candidate, level, n)
+		if ok1 && ok2 && ok3 {
+			for i, log := range []float64{instructions, cycles - instructions, seconds - cycles} {
+				logs[i] = append(logs[i], log)
+			}
+		}
+	}
+	var effects [3]stat.Effect
+	ps := make([]float64, len(effects))
+	for i := range logs {
+		var err error
+		if effects[i], err = stat.Paired(logs[i], t.confidence()); err != nil || !effects[i].Bounded() {
+			return nil
+		}
+		ps[i] = effects[i].P
+	}
+	for i, p := range stat.Holm(ps) {
+		effects[i].P = p
+	}
+	return &Factors{effects[0], effects[1], effects[2]}
+}
+
+// eventsLog returns ln(candidate ÷ baseline) of the sum of two events per operation
+// in a round; false where one was not counted.
+func (t *Trials) eventsLog(candidate string, level, round int, a, b perf.Event) (float64, bool) {
+	sums := map[string]float64{}
+	for _, c := range t.Rounds {
+		if c.Round != round || c.Concurrency != level {
+			continue
+		}
+		ofA, ok1 := c.Counted.PerOp(a)
+		ofB, ok2 := c.Counted.PerOp(b)
+		if ok1 && ok2 {
+			sums[c.Arm] = ofA + ofB
+		}
+	}
+	base, cand := sums[t.Arms[0]], sums[candidate]
+	return math.Log(cand / base), base > 0 && cand > 0
+}
