@@ -70,6 +70,34 @@ func TestUplinksComeFirst(t *testing.T) {
 	}
 }
 
+// Where it is not known how many uplinks were sent, nothing looks complete.
+func TestUplinksWithoutAnEnd(t *testing.T) {
+	for _, tt := range []struct {
+		unknown    string
+		unfinished int64
+		want       string
+		rate       bool
+	}{
+		{report.NoEndMarker, 0, "INCOMPLETE: no end marker came, so it is not known how many uplinks were sent; 500 arrived, 0 known to be lost, 1 duplicated; those that arrived were ", false},
+		{report.NoEndMarker, 20, "INCOMPLETE: no end marker came, so it is not known how many uplinks were sent; 500 arrived, 20 known to be lost, 1 duplicated; those that arrived were ", false},
+		{report.SeveralDevices, 0, "at least 500 uplinks sent, 500 arrived, 0 known to be lost, 1 duplicated; ", true},
+		{report.SeveralDevices, 20, "INCOMPLETE: at least 520 uplinks sent, 500 arrived, 20 known to be lost, 1 duplicated; those that arrived were ", false},
+	} {
+		d := uplinks()
+		part := d.Results[0]
+		part.Uplink.SentUnknown = tt.unknown
+		part.Planned, part.Unfinished = 500+tt.unfinished, tt.unfinished
+		d.Derive()
+		if got, want := firstLine(t, d), tt.want+"19.6 ms late in the median, 29.2 ms at p99, 29.4 ms at most"; got != want {
+			t.Errorf("the first line is\n%s, want\n%s", got, want)
+		}
+		var b bytes.Buffer
+		if err := d.Text(&b); err != nil || !strings.Contains(b.String(), "What to do: --expect") || strings.Contains(b.String(), "throughput") != tt.rate {
+			t.Errorf("%v, or no advice, or the rate is shown: want %v\n%s", err, tt.rate, b.String())
+		}
+	}
+}
+
 // After a refusal stands what to do about it.
 func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	var b bytes.Buffer

@@ -20,7 +20,7 @@ func run(v *view, r *load.Result, u *Uplink) {
 	}
 	v.bullet("%s", arrivals(r, u))
 	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)
-	if u == nil || r.Completed == r.Planned { // else it is that of the uplinks that came
+	if u == nil || !u.incomplete(r) { // else it is that of the uplinks that came
 		v.bullet("throughput %s/s (right answers only)", metric.Number(r.ThroughputPerSec))
 	}
 	v.bullet("%s planned = %s completed + %s failed + %s errored + %s dropped + %s unfinished",

@@ -17,6 +17,9 @@ type Uplink struct {
 	Duplicated int64  `json:"duplicated"`
 	Reordered  int64  `json:"reordered"`
 	Unsolved   int64  `json:"unsolved"`
+	// SentUnknown is why more may have been sent than was planned for all that is known:
+	// NoEndMarker or SeveralDevices; "": it is known how many were sent.
+	SentUnknown string `json:"sent_unknown,omitempty"`
 	// FirstChallenge is the trust that the run began with, as the number of
 	// entries of the first MIC challenge; MeanChallenge is over all of them.
 	FirstChallenge int     `json:"first_challenge"`
@@ -30,6 +33,12 @@ type UplinkPart struct {
 	Name   string  `json:"name"`
 	CPUSec float64 `json:"cpu_s"`
 }
+
+// What SentUnknown may be.
+const (
+	NoEndMarker    = "no_end_marker"   // the last that is sent did not come
+	SeveralDevices = "several_devices" // it came, and is that of the first device
+)
 
 // AddUplink takes the result of a run of uplinks into the document.
 func (d *Document) AddUplink(c trial.Cell, u Uplink) {
@@ -48,19 +57,23 @@ func (d *Document) uplink(at Place) *Uplink {
 	return nil
 }
 
-// uplinks answers for a run of uplinks. It returns true where some are missing, since
-// then nothing else matters.
+// uplinks answers for a run of uplinks. It returns true where some are missing, or may
+// be, since then nothing else matters.
 func (d *Document) uplinks(v *view) (answered bool) {
 	if len(d.Results) != 1 || d.Results[0].Uplink == nil {
 		return false
 	}
 	r := d.Results[0]
 	v.answer("%s", r.arrived())
-	if r.lost() > 0 && r.BytesOut == 0 && r.Uplink.FirstChallenge > shortChallenge {
+	if r.Uplink.SentUnknown != "" {
+		v.say("What to do: --expect says how many uplinks are sent.")
+	}
+	incomplete := r.Uplink.incomplete(r.Result)
+	if incomplete && r.BytesOut == 0 && r.Uplink.FirstChallenge > shortChallenge {
 		v.say("What to do: nothing was answered, and then a device with a MIC challenge of %d entries gets few uplinks at a time: "+
 			"--trust-start %d --no-trust-reduction.", r.Uplink.FirstChallenge, shortChallenge)
 	}
-	return r.lost() > 0
+	return incomplete
 }
 
 // shortChallenge is the shortest MIC challenge, in entries.
@@ -69,9 +82,16 @@ const shortChallenge = 2
 // arrived says how many uplinks arrived, and how late.
 func (r Result) arrived() string {
 	said := func(n int64) string { return metric.Number(float64(n)) }
-	text := fmt.Sprintf("%s uplinks sent, %s arrived, %s lost, %s duplicated", said(r.Planned), said(r.Completed), said(r.lost()), said(r.Uplink.Duplicated))
+	sent, lost := said(r.Planned)+" uplinks sent, ", said(r.lost())+" lost"
+	switch r.Uplink.SentUnknown {
+	case NoEndMarker:
+		sent, lost = "no end marker came, so it is not known how many uplinks were sent; ", said(r.lost())+" known to be lost"
+	case SeveralDevices:
+		sent, lost = "at least "+sent, said(r.lost())+" known to be lost"
+	}
+	text := fmt.Sprintf("%s%s arrived, %s, %s duplicated", sent, said(r.Completed), lost, said(r.Uplink.Duplicated))
 	which := ""
-	if r.lost() > 0 {
+	if r.Uplink.incomplete(r.Result) {
 		text, which = "INCOMPLETE: "+text, "those that arrived were "
 	}
 	if r.Completed == 0 {
@@ -80,6 +100,11 @@ func (r Result) arrived() string {
 	late := func(d time.Duration) string { return metric.Duration(float64(d)) }
 	return fmt.Sprintf("%s; %s%s late in the median, %s at p99, %s at most", text, which,
 		late(r.Response.Quantile(0.5)), late(r.Response.Quantile(0.99)), late(r.Response.Max()))
+}
+
+// incomplete says that uplinks are missing, or that nobody knows.
+func (u *Uplink) incomplete(r *load.Result) bool {
+	return r.Completed < r.Planned || u.SentUnknown == NoEndMarker
 }
 
 // lost is how many uplinks did not arrive, or not so that they could be read.

@@ -140,7 +140,8 @@ func newUplinkSink(a *app) *cobra.Command {
 		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
 		Long: "Take uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
 			"answer. It ends with the end marker of the generator, or when nothing has come for --idle, and exits\n" +
-			"with 1 if an uplink is missing. Generator and sink must share a clock, that is run on one machine.",
+			"with 1 if an uplink is missing, or neither --expect nor the marker says how many were sent. Generator\n" +
+			"and sink must share a clock, that is run on one machine.",
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -170,7 +171,17 @@ func (a *app) sink(ctx context.Context, c sink.Config, out *output) error {
 // account is what the report says of a sink's result beside its figures.
 func account(r *sink.Result, redis string, parts ...report.UplinkPart) report.Uplink {
 	return report.Uplink{Redis: redis, Generation: "A", Duplicated: r.Duplicated, Reordered: r.Reordered,
-		Unsolved: r.Unsolved, FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
+		Unsolved: r.Unsolved, SentUnknown: sentUnknown(r), FirstChallenge: r.FirstChallenge, MeanChallenge: r.MeanChallenge, Parts: parts}
+}
+
+func sentUnknown(r *sink.Result) string {
+	switch {
+	case !r.AtLeast:
+		return ""
+	case r.Markers == 0:
+		return report.NoEndMarker
+	}
+	return report.SeveralDevices
 }
 
 // uplinkReport writes our report and, where nothing is missing, the published form
@@ -186,6 +197,8 @@ func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Re
 		return failed(errors.New("no uplink came"))
 	case r.Lost > 0:
 		return failed(fmt.Errorf("%d of %d uplinks did not arrive", r.Lost, r.Load.Planned))
+	case sentUnknown(r) == report.NoEndMarker:
+		return failed(errors.New("no end marker came, so it is not known how many uplinks were sent"))
 	case out.JSON:
 		return nil
 	}

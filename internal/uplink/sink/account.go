@@ -10,7 +10,7 @@ import (
 // none. It takes a bit for each counter up to the highest.
 type account struct {
 	highest uint32
-	end     uint32 // the counter of the end marker: how many uplinks there were; 0: not seen
+	end     uint32 // how many uplinks there were, at least, by the end marker; 0: not seen
 	seen    []uint64
 }
 

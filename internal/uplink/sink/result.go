@@ -25,6 +25,10 @@ type Result struct {
 	// counters below each device's highest and below the end marker's. An unsolved
 	// uplink is lost unless another copy of it was solved.
 	Lost int64
+	// AtLeast says that more may have been sent than is known of: Expect was not given,
+	// and either no end marker came, or it is that of one device among others, each of
+	// which may have sent as many.
+	AtLeast bool
 	// Unsolved messages were for our devices, and no entry of their challenge was
 	// a device's MIC.
 	Unsolved int64
@@ -68,6 +72,7 @@ func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
 	if s.config.Expect > 0 {
 		r.Lost = max(0, s.config.Expect-arrived)
 	}
+	r.AtLeast = s.config.Expect == 0 && (!s.ended || s.config.Devices > 1)
 	t.account(arrived+r.Lost, r.Lost)
 	r.Load = &load.Result{
 		Target: s.config.URL, Model: load.OpenModel, Concurrency: 1,

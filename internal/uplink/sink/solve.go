@@ -115,12 +115,21 @@ func (s *solver) read(number int, fcnt, mic uint32, f *lorawan.Frame) solution {
 	stamp, end := message.ParseStamp(s.plain)
 	if end {
 		found.finding = endMarker
-		a.end = fcnt
+		s.end(fcnt)
 		return found
 	}
 	found.finding, found.stamp = stamped, stamp
 	found.arrival = a.note(fcnt)
 	return found
+}
+
+// end books the counter of the end marker. It is the first device's; the others, which
+// take turns with it, have sent one uplink fewer at least.
+func (s *solver) end(fcnt uint32) {
+	for i := range s.accounts {
+		s.accounts[i].end = max(fcnt, 1) - 1
+	}
+	s.accounts[0].end = fcnt
 }
 
 // count adds up the accounts.
