@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 //	background NAME program args…  start it and wait for its first line; $HTTP and
 //	                               $GRPC are the addresses that the line names
 //	terminate NAME CODE            end it by SIGTERM, with that exit code
+//	crash NAME                     end it by SIGKILL
 //	interrupt CODE FILE PATH program args…
 //	                               run it, SIGINT when it has run for a while, longer and longer
 //	                               until PATH of the document FILE is more than 0 (-: at once)
@@ -48,7 +49,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "background": background, "terminate": terminate,
+			"exits": exits, "background": background, "terminate": terminate, "crash": crash,
 			"interrupt": interrupt, "says": says, "json": compareJSON, "document": document,
 		},
 		Condition: func(name string) (bool, error) {
@@ -189,6 +190,12 @@ func terminate(ts *testscript.TestScript, _ bool, args []string) {
 	p := ts.Value(processes{}).(map[string]*process)[args[0]]
 	ts.Check(p.Process.Signal(syscall.SIGTERM))
 	checkCode(ts, p.end(ts), args[1])
+}
+
+func crash(ts *testscript.TestScript, _ bool, args []string) {
+	p := ts.Value(processes{}).(map[string]*process)[args[0]]
+	ts.Check(p.Process.Kill())
+	p.end(ts)
 }
 
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {

@@ -40,6 +40,16 @@ func open(t testing.TB, c Config) *Table {
 	return table
 }
 
+// reopen closes a table, which goes on knowing what it knew, and opens another one on
+// its database.
+func reopen(t testing.TB, table *Table) *Table {
+	t.Helper()
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, table.config)
+}
+
 // eventually waits for what other goroutines bring about.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()

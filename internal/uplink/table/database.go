@@ -37,6 +37,8 @@ type database struct {
 	postgres *pgx.ConnConfig // nil: SQLite
 	timeout  time.Duration   // of a transaction, or of reading a few rows again
 	outages  atomic.Int64    // how often the database was not available
+	file     string          // of SQLite; "": in memory, or PostgreSQL
+	claim    *claim          // to the file; nil: none yet
 }
 
 func openDatabase(address string) (*database, error) {
@@ -82,8 +84,8 @@ func openPostgres(config *pgx.ConnConfig) *database {
 }
 
 func openSQLite(path string) (*database, error) {
-	// A statement waits a second, in milliseconds, for another process; a transaction
-	// tries several times.
+	// A statement waits a second, in milliseconds, for another process, such as a
+	// backup; a transaction tries several times.
 	const pragmas = "_pragma=busy_timeout(1000)&_pragma=foreign_keys(1)&_txlock=immediate"
 	if path == ":memory:" {
 		db, err := sql.Open("sqlite", "file::memory:?"+pragmas)
@@ -97,16 +99,21 @@ func openSQLite(path string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	file := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(full), "/")}
-	db, err := sql.Open("sqlite", file.String()+"?"+pragmas+"&_pragma=journal_mode(wal)")
+	db, err := sql.Open("sqlite", fileURL(full)+"?"+pragmas+"&_pragma=journal_mode(wal)")
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	return &database{DB: db, timeout: writeTimeout}, nil
+	return &database{DB: db, timeout: writeTimeout, file: full}, nil
+}
+
+// fileURL is how SQLite takes the absolute path of a file, whatever characters it has.
+func fileURL(path string) string {
+	file := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")}
+	return file.String()
 }
 
 func (db *database) close() error {
-	if err := db.Close(); err != nil {
+	if err := errors.Join(db.Close(), db.claim.release()); err != nil {
 		return fmt.Errorf("table: %w", err)
 	}
 	return nil

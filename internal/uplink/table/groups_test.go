@@ -57,7 +57,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("%s: %v, want %v", step.name, got, step.has)
 			}
 		}
-		reopened := open(t, Config{URL: url})
+		reopened := reopen(t, table)
 		if got, want := reopened.Groups("a", nil), table.Groups("a", nil); !reflect.DeepEqual(got, want) {
 			t.Errorf("opened again: %+v, want %+v", got, want)
 		}

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"contend/internal/uplink/lorawan"
@@ -34,19 +37,21 @@ func TestForgottenDevice(t *testing.T) {
 	if got := members(one, "a")[7]; len(got) != 0 {
 		t.Errorf("the group still has %v", got)
 	}
-	if fresh := open(t, Config{URL: url}); !same(one, fresh, "a") {
-		t.Error("differs from a table opened now")
-	}
 	directly(t, url, "DELETE FROM devices")
 	directly(t, url, "INSERT INTO devices (dev_eui, customer, active, created) VALUES (1, 'b', 5, 1)")
 	one.heard("x d " + lorawan.EUI(1).String())
 	eventually(t, "it has a new owner", func() bool { row, _ := one.ByDevEUI(1); return row.Customer == "b" })
+	if fresh := reopen(t, one); !same(one, fresh, "a") || !same(one, fresh, "b") {
+		t.Error("differs from a table opened now")
+	}
 }
 
 // fill writes devices 1 to n directly.
 func fill(t testing.TB, url string, c Customer, n int) {
 	t.Helper()
-	open(t, Config{URL: url}) // for the schema
+	if err := open(t, Config{URL: url}).Close(); err != nil { // it has the schema now
+		t.Fatal(err)
+	}
 	directly(t, url, fmt.Sprintf(`INSERT INTO devices (dev_eui, customer, join_eui, active, created)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, '%s', i, i, i FROM n`, n, c))
 }
@@ -80,7 +85,7 @@ func TestReload(t *testing.T) {
 		directly(t, url, "INSERT INTO multicast_devices VALUES ('a', 7, 500)")
 		table.heard("somebody says nonsense")
 		eventually(t, "read again", func() bool { return table.Len() == 901 && len(members(table, "a")[7]) == 1 })
-		fresh := open(t, Config{URL: url})
+		fresh := reopen(t, table)
 		for _, c := range []Customer{"a", "b", "c"} {
 			if !same(table, fresh, c) {
 				t.Errorf("customer %s differs from a table opened now", c)
@@ -124,36 +129,73 @@ func TestWritesDuringReloads(t *testing.T) {
 		if table.Len() != 2000+4*6 || len(table.ByAddr(nil, 77)) != 4*12+1 { // and device 77
 			t.Errorf("%d devices, %d at the address", table.Len(), len(table.ByAddr(nil, 77)))
 		}
-		if fresh := open(t, Config{URL: url}); !same(table, fresh, "a") {
+		if fresh := reopen(t, table); !same(table, fresh, "a") {
 			t.Error("differs from a table opened now")
 		}
 	})
 }
 
-func TestTwoStartAtOnce(t *testing.T) {
+// Several begin an empty database at once. Of SQLite one has the file at a time.
+func TestSeveralStartAtOnce(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		var wg sync.WaitGroup
+		var opened atomic.Int32
 		for range 5 {
 			wg.Go(func() {
 				table, err := Open(t.Context(), Config{URL: url})
 				if err != nil {
-					t.Error(err)
+					if !strings.HasPrefix(url, "sqlite:") || !strings.Contains(err.Error(), "another router has the SQLite file") {
+						t.Error(err)
+					}
 					return
 				}
+				opened.Add(1)
 				if err := table.Close(); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
+		if opened.Load() == 0 {
+			t.Error("nobody could")
+		}
 	})
+}
+
+// An SQLite file is one table's, under whatever name, until that is closed. Who only
+// looks at it may do so.
+func TestOneTablePerFile(t *testing.T) {
+	t.Parallel()
+	url := sqliteBackend.fresh(t)
+	file := strings.TrimPrefix(url, "sqlite:")
+	table := open(t, Config{URL: url})
+	urls := []string{url}
+	if link := filepath.Join(t.TempDir(), "link.db"); os.Symlink(file, link) == nil { // not everywhere allowed
+		urls = append(urls, "sqlite:"+link)
+	}
+	for _, url := range urls {
+		if _, err := Open(t.Context(), Config{URL: url}); err == nil || errors.Is(err, ErrUnavailable) ||
+			!strings.Contains(err.Error(), filepath.Base(file)) || !strings.Contains(err.Error(), "PostgreSQL") {
+			t.Errorf("%s beside it: %v", url, err)
+		}
+	}
+	directly(t, url, "SELECT count(*) FROM devices")
+	insert(t, table, "a", 1, 1)
+	for _, url := range urls {
+		if table = reopen(t, table); table.Len() != 1 {
+			t.Errorf("%s after it: %d devices", url, table.Len())
+		}
+		table.config.URL = url
+	}
 }
 
 func TestSchemaOfTheFuture(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
-		open(t, Config{URL: url})
+		if err := open(t, Config{URL: url}).Close(); err != nil {
+			t.Fatal(err)
+		}
 		directly(t, url, "INSERT INTO schema_versions VALUES (99, 0)")
 		if _, err := Open(t.Context(), Config{URL: url}); err == nil || !strings.Contains(err.Error(), "99") {
 			t.Errorf("%v", err)

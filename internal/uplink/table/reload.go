@@ -17,8 +17,12 @@ const (
 	retryAfter = time.Second
 )
 
-// start brings the schema up to date, reads everything and starts the goroutines.
+// start claims the file, brings the schema up to date, reads everything and starts the
+// goroutines.
 func (t *Table) start(ctx context.Context) error {
+	if err := t.db.claimFile(); err != nil {
+		return err
+	}
 	if err := t.db.migrate(ctx); err != nil {
 		return err
 	}

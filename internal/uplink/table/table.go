@@ -8,7 +8,8 @@
 //
 // Several instances may share a PostgreSQL. Each tells the others what it changed, and
 // they read that again; after an interruption they read everything again. SQLite is
-// for one instance only: nobody would tell another one.
+// for one instance only, as nobody would tell another one: an open table keeps others
+// from its file.
 //
 // Locks are taken in this order: turns, groups.mu, index.
 package table
@@ -94,7 +95,8 @@ type Table struct {
 }
 
 // Open connects to the database, brings its schema up to date and reads it all.
-// Several instances may do so at once. The context bounds the opening only.
+// Several instances may do so at once with PostgreSQL; it fails where another table has
+// the file of SQLite. The context bounds the opening only.
 func Open(ctx context.Context, c Config) (*Table, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

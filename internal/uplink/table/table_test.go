@@ -35,7 +35,11 @@ func TestUnreachable(t *testing.T) {
 
 func TestDefaultIsAFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	insert(t, open(t, Config{}), "a", 1, 1)
+	table := open(t, Config{})
+	insert(t, table, "a", 1, 1)
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, ok := open(t, Config{URL: "sqlite:" + defaultFile}).ByDevEUI(1); !ok {
 		t.Error("the device is not in the default file")
 	}

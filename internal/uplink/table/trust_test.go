@@ -49,7 +49,7 @@ func TestTrust(t *testing.T) {
 		if err := table.SetTarget(ctx, "a", 3, 1); err != nil {
 			t.Fatal(err)
 		}
-		for name, table := range map[string]*Table{"written": table, "opened again": open(t, Config{URL: url})} {
+		for name, table := range map[string]*Table{"written": table, "opened again": reopen(t, table)} {
 			for eui, want := range map[lorawan.EUI]int{0: 0, 1: 2, 2: 4, 3: 65535, 4: 0, 99: 0} {
 				if got := table.Trust(eui); got != want {
 					t.Errorf("%s: size of %v is %d, want %d", name, eui, got, want)

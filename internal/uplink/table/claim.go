@@ -1,0 +1,55 @@
+package table
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+)
+
+// A claim keeps other tables, of this process or another, from an SQLite file. It is
+// a transaction that stays open in an empty database beside the file, so that it is
+// SQLite that knows how files are locked, and the lock ends with the process. The file
+// itself stays free for a look or a backup.
+type claim struct {
+	db *sql.DB
+	tx *sql.Tx
+}
+
+// claimFile claims the file of a database, if it has one. It fails where another table
+// has it.
+func (db *database) claimFile() error {
+	if db.file == "" {
+		return nil
+	}
+	file := db.file
+	if real, err := filepath.EvalSymlinks(file); err == nil { // else SQLite will make it
+		file = real
+	}
+	beside, err := sql.Open("sqlite", fileURL(file+".lock")+"?_txlock=exclusive")
+	if err != nil {
+		return err
+	}
+	tx, err := beside.BeginTx(context.Background(), nil) // it ends with its context
+	if err == nil {
+		db.claim = &claim{beside, tx}
+		return nil
+	}
+	err = errors.Join(err, beside.Close())
+	var lite *sqlite.Error
+	if errors.As(err, &lite) && primary(lite) == sqliteBusy {
+		return fmt.Errorf("table: another router has the SQLite file %s, which is for one only: several need PostgreSQL", file)
+	}
+	return classified(err)
+}
+
+// release lets others have the file. Calling it again, or of nil, does nothing.
+func (c *claim) release() error {
+	if c == nil {
+		return nil
+	}
+	return errors.Join(ignoreDone(c.tx.Rollback()), c.db.Close())
+}
