@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -21,6 +22,9 @@ const (
 	// is away: each is twice the one before.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
+	// lastTry is how long the database has at the end even if customers took all the
+	// time that there was.
+	lastTry = time.Second
 )
 
 // A store is what chores are written to: a *table.Table.
@@ -43,6 +47,8 @@ func (s suspension) do(ctx context.Context, to store) error {
 	return to.Suspend(ctx, s.DevEUI, s.Created)
 }
 
+func (s suspension) String() string { return fmt.Sprintf("suspend %v", s.DevEUI) }
+
 // A promotion makes a device's target address the active one.
 type promotion struct {
 	eui  lorawan.EUI
@@ -52,6 +58,8 @@ type promotion struct {
 func (p promotion) do(ctx context.Context, to store) error {
 	return to.Promote(ctx, p.eui, p.addr)
 }
+
+func (p promotion) String() string { return fmt.Sprintf("make %v the address of %v", p.addr, p.eui) }
 
 // chores are done beside the way of the uplinks, which waits for no database. While
 // it is away they wait, each once. Rows stay as they are meanwhile, so that a device
@@ -118,7 +126,6 @@ func (c *chores) len() int {
 }
 
 // run does chores as they come, and saves trust every few seconds, until ctx ends.
-// What the database does not take within a second then is lost.
 func (c *chores) run(ctx context.Context) {
 	tick := time.NewTicker(trustEvery)
 	defer tick.Stop()
@@ -131,11 +138,22 @@ func (c *chores) run(ctx context.Context) {
 		}
 		c.catchUp(ctx)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+}
+
+// finish writes what is left after run, with attempts until the deadline, and for
+// lastTry at least. What the database does not take by then is lost, and logged.
+func (c *chores) finish(deadline time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), max(time.Until(deadline), lastTry))
 	defer cancel()
 	c.collect()
-	if err := c.write(last); err != nil {
-		c.log.Warn("the routing table was not told all that followed from traffic", "changes", c.len(), "challenges", len(c.unsaved), "error", err)
+	c.catchUp(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.list {
+		c.log.Warn("lost: the database did not come back in time", "change", one)
+	}
+	if n := len(c.unsaved); n > 0 {
+		c.log.Warn("lost: the database did not come back in time", "challenges", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,24 +120,53 @@ func TestChoresAreCaughtUp(t *testing.T) {
 	})
 }
 
-// A router that stops while the database is away does not wait for it.
+// A router that stops while the database is away waits for it until its deadline, and
+// for a second at least; then it says what is lost.
 func TestChoresEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &fakeStore{back: began.Add(time.Hour)}
-		c := newChores(s, s.changed, slog.New(slog.DiscardHandler))
-		c.add(promotion{1, 7})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		c.run(ctx)
-		if took := time.Since(began); took > time.Minute+time.Second || c.len() != 1 {
-			t.Errorf("it ended after %v with %d left", took, c.len())
-		}
-	})
+	for name, tt := range map[string]struct {
+		back, deadline time.Duration // after the stop
+		low, high      time.Duration // when it has ended
+		written, lost  int
+	}{
+		"it stays away":         {time.Hour, 10 * time.Second, 10 * time.Second, 10*time.Second + 20*time.Millisecond, 0, 3},
+		"it comes back":         {3 * time.Second, 10 * time.Second, 3 * time.Second, 4 * time.Second, 3, 0}, // after attempts at 0, 0.11, 0.32, 0.73, 1.54 s
+		"there is no time":      {time.Hour, -time.Second, time.Second, time.Second + 20*time.Millisecond, 0, 3},
+		"it is not even away":   {0, 10 * time.Second, 0, 0, 3, 0},
+		"nor is there a second": {0, -time.Second, 0, 0, 3, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const runs = time.Minute
+			began := time.Now()
+			s := &fakeStore{back: began.Add(runs + tt.back)}
+			var log strings.Builder
+			c := newChores(s, s.changed, slog.New(slog.NewTextHandler(&log, nil)))
+			ctx, cancel := context.WithTimeout(t.Context(), runs)
+			defer cancel()
+			c.run(ctx)
+			c.add(promotion{1, 7})
+			c.add(suspension{DevEUI: 2, Created: 3})
+			s.trust = map[outbox.Candidate]int{{DevEUI: 4, Created: 5}: 8}
+			stopped := time.Now()
+			c.finish(stopped.Add(tt.deadline))
+			if took := time.Since(stopped); took < tt.low || took > tt.high {
+				t.Errorf("%s: it took %v, want %v to %v", name, took, tt.low, tt.high)
+			}
+			if lost := strings.Count(log.String(), "lost: "); len(s.written) != tt.written || lost != tt.lost {
+				t.Errorf("%s: %d written and %d lost, want %d and %d:\n%s", name, len(s.written), lost, tt.written, tt.lost, &log)
+			}
+			for _, what := range []string{"make 00000007 the address of 0000000000000001", "suspend 0000000000000002", "challenges=1"} {
+				if tt.lost > 0 && !strings.Contains(log.String(), what) {
+					t.Errorf("%s: nobody is told of %q:\n%s", name, what, &log)
+				}
+			}
+		})
+	}
 }
 
 // Two devices are suspended while PostgreSQL is away. When it is back, the row of one
-// says so; the other one's is made anew at once and gets its uplinks.
+// says so; the other one's is made anew at once and gets its uplinks, until it fails
+// again. The router is told to stop before the database is back, and the row says that,
+// too.
 func TestSuspendedWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
@@ -150,20 +180,23 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rows.Close() })
-	s := startWith(t, redis, rows, nil)
+	s := startWith(t, redis, rows, func(c *Config) { c.DrainTimeout = patience })
 	t.Cleanup(s.stopRouter)
 	d, stays := s.insert(acme, 0), s.insert(acme, 1)
 	c := s.connect(acme, "upstream/")
+	fail := func(from uint32, devices ...lorawan.Device) {
+		for i := range uint32(51) { // one more than each may
+			for _, d := range devices {
+				s.send(frame(d, from+i))
+				u := c.upstream()
+				c.answer(message.Answer{Transaction: u.Transaction, Reject: message.RejectOther})
+			}
+		}
+	}
 	if err := pg.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 51 { // one more than it may
-		s.send(frame(d, uint32(i)), frame(stays, uint32(i)))
-		for range 2 {
-			u := c.upstream()
-			c.answer(message.Answer{Transaction: u.Transaction, Reject: message.RejectOther})
-		}
-	}
+	fail(0, d, stays)
 	s.until("both are suspended in memory", func() bool { return s.boxStats().Suspensions == 2 && s.chores.len() == 2 })
 	s.send(frame(d, 60))
 	s.until("a further uplink is dropped", func() bool { return s.boxStats().Outcomes[outbox.DroppedSuspended] == 1 })
@@ -179,5 +212,24 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 	s.until("nothing waits for the database", func() bool { return s.chores.len() == 0 })
 	if r, _ := rows.ByDevEUI(d.DevEUI); r.Suspended {
 		t.Error("the new row is suspended")
+	}
+	if err := pg.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	fail(100, d)
+	s.until("it is suspended in memory", func() bool { return s.boxStats().Suspensions == 3 && s.chores.len() == 1 })
+	c.Close()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.stopRouter()
+	}()
+	<-s.working.Done()
+	if err := pg.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	<-stopped
+	if r, _ := rows.ByDevEUI(d.DevEUI); !r.Suspended {
+		t.Error("the router forgot a suspension when it stopped")
 	}
 }

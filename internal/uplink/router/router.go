@@ -51,8 +51,8 @@ type Config struct {
 	// Trust is how challenges change; its Initial is not asked.
 	Trust outbox.TrustConfig
 	// DrainTimeout is how long customers may take, at the end, to answer what they
-	// were sent.
-	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long customers may take to answer when stopping"`
+	// were sent, and a database that is away to come back.
+	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long, when stopping, customers may take to answer, and a database that is away to come back"`
 	Log          *slog.Logger
 }
 
@@ -122,7 +122,8 @@ func New(ctx context.Context, c Config) (*Router, error) {
 }
 
 // Serve works until ctx is done; then it reads no more, lets customers answer
-// what they were sent, and closes their connections.
+// what they were sent, closes their connections, and writes what the database does not
+// know yet.
 func (r *Router) Serve(ctx context.Context) error {
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
@@ -151,8 +152,10 @@ func (r *Router) Serve(ctx context.Context) error {
 	r.logReady()
 	<-reading.Done()
 	r.ready.Store(false)
-	r.close(read)
+	deadline := time.Now().Add(r.config.DrainTimeout)
+	r.close(read, deadline)
 	group.Wait()
+	r.chores.finish(deadline)
 	close(errs)
 	var all []error
 	for err := range errs {
@@ -170,8 +173,8 @@ func (r *Router) logReady() {
 }
 
 // close drains the outboxes, as soon as nothing more is read, then ends everything.
-func (r *Router) close(read <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.config.DrainTimeout)
+func (r *Router) close(read <-chan struct{}, deadline time.Time) {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	select {
 	case <-read:
