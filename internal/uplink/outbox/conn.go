@@ -173,6 +173,7 @@ func (o *Outbox) draw(e *entry) {
 	}
 	e.transaction = o.config.Transactions()
 	o.sent[e.transaction] = e
+	o.config.Room.sent.Add(1)
 }
 
 // append appends a message to dst and notes what its challenge needs. It is

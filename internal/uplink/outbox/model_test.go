@@ -130,6 +130,26 @@ func (m *model) overflow() {
 	m.settle(oldest, DroppedOverflow)
 }
 
+// giveUp drops the messages that were sent first, and returns how many.
+func (m *model) giveUp(n int) int {
+	for i := range n {
+		var oldest *modelMessage
+		for _, c := range m.conns {
+			if len(c.held) > 0 && (oldest == nil || c.held[0].sent < oldest.sent) {
+				oldest = c.held[0]
+			}
+		}
+		if len(m.waiting) > 0 && m.waiting[0].upstream.Transaction != 0 && (oldest == nil || m.waiting[0].sent < oldest.sent) {
+			oldest = m.waiting[0]
+		}
+		if oldest == nil {
+			return i
+		}
+		m.settle(oldest, DroppedOverflow)
+	}
+	return n
+}
+
 // take is what the connection has to get.
 func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*modelMessage) {
 	aside := map[*modelDevice]bool{}
@@ -258,7 +278,7 @@ func TestModel(t *testing.T) {
 			defer r.desk.Close()
 			t.Repeat(map[string]func(*rapid.T){
 				"put": r.doPut, "connect": r.doConnect, "take": r.doTake, "answer": r.doAnswer,
-				"close": r.doClose, "sleep": r.doSleep, "": r.compare,
+				"close": r.doClose, "sleep": r.doSleep, "give up": r.doGiveUp, "": r.compare,
 			})
 		})
 	})
@@ -355,6 +375,13 @@ func (r *replica) doClose(t *rapid.T) {
 	c.conn.Close()
 }
 
+func (r *replica) doGiveUp(t *rapid.T) {
+	n := rapid.SampledFrom([]int{1, 100}).Draw(t, "n")
+	if got, want := r.desk.GiveUp(n), r.giveUp(n); got != want {
+		t.Fatalf("gave up %d, want %d", got, want)
+	}
+}
+
 func (r *replica) doSleep(t *rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(1, 70_000).Draw(t, "ms")) * time.Millisecond)
 	synctest.Wait()
@@ -377,6 +404,16 @@ func (r *replica) compare(t *rapid.T) {
 	s := r.desk.Stats()
 	if s.Waiting != len(r.waiting) || r.desk.Waiting() != s.Waiting || s.Unanswered != r.unanswered() || s.Bytes != r.bytes() || s.Connections != len(r.conns) {
 		t.Fatalf("%+v, want %d waiting, %d unanswered, %d bytes", s, len(r.waiting), r.unanswered(), r.bytes())
+	}
+	sent := 0
+	for _, msg := range r.all {
+		if msg.outcome == nil && msg.upstream.Transaction != 0 {
+			sent++
+		}
+	}
+	room := r.desk.config.Room
+	if held := s.Waiting + s.Unanswered; room.Held() != held || room.Unsent() != held-sent || r.desk.Sent() != sent {
+		t.Fatalf("the room has %d, %d of them unsent, and %d are sent; want %d and %d sent", room.Held(), room.Unsent(), r.desk.Sent(), held, sent)
 	}
 	var settled uint64
 	for _, n := range s.Outcomes {

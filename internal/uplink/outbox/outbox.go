@@ -53,6 +53,8 @@ type Config struct {
 	// Beyond them the oldest of those that wait is dropped, or of those that are
 	// unanswered if they are more.
 	MaxMessages, MaxBytes int
+	// Room counts what this outbox holds, with others; nil: on its own.
+	Room *Room
 	// Settled, if set, is called with uplinks that need no further delivery, and
 	// with why. The slice is valid during the call only.
 	Settled func([]*message.Uplink, Outcome)
@@ -111,6 +113,9 @@ func New(config Config) *Outbox {
 		sent:    map[uint64]*entry{},
 		settled: sync.Pool{New: func() any { return new(settled) }},
 	}
+	if o.config.Room == nil {
+		o.config.Room = new(Room)
+	}
 	if o.config.Transactions == nil {
 		next := uint64(o.start.UnixNano())
 		o.config.Transactions = func() uint64 { next++; return next }
@@ -167,6 +172,7 @@ func (o *Outbox) put(m *Message, now time.Duration, out *settled) {
 	}
 	e := o.newEntry(m, now)
 	o.bytes += e.bytes
+	o.config.Room.held.Add(1)
 	if !e.dropSuspended() {
 		o.finish(e, DroppedSuspended, out)
 		return
@@ -193,6 +199,12 @@ func (o *Outbox) oldest() *entry {
 	if o.waits >= o.unanswered {
 		return o.waiting.head.entry
 	}
+	return o.oldestUnanswered()
+}
+
+// oldestUnanswered is the message that was sent first, of those that connections hold;
+// nil: there is none.
+func (o *Outbox) oldestUnanswered() *entry {
 	var oldest *entry
 	for _, c := range o.conns {
 		if head := c.sent.head; head != nil && (oldest == nil || head.entry.sent < oldest.sent) {
@@ -212,7 +224,9 @@ func (o *Outbox) settle(e *entry, outcome Outcome, out *settled) {
 func (o *Outbox) finish(e *entry, outcome Outcome, out *settled) {
 	if e.transaction != 0 {
 		delete(o.sent, e.transaction)
+		o.config.Room.sent.Add(-1)
 	}
+	o.config.Room.held.Add(-1)
 	o.bytes -= e.bytes
 	o.report(e.uplink, outcome, out)
 	o.recycle(e)

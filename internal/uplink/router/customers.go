@@ -18,16 +18,19 @@ import (
 // ones beyond it are given up.
 const defaultHeld = 50_000
 
-// inFlight is how many uplinks the router holds in all, so that customers who
-// read slowly do not keep it from reading for others: four of them, here.
-func (c *Config) inFlight() int { return 5 * c.Held }
+// What the router holds, in multiples of what it may hold of one customer, so that
+// customers who read slowly or do not answer do not keep it from reading for others.
+// Beside what waits in memory and what is unanswered, uplinks are in flight whose
+// copies are awaited, and whose acknowledgement is on its way.
+const (
+	mostUnsent   = 2
+	mostHeld     = 4
+	mostInFlight = 5
+)
 
 // A customer is one whose messages pass through this instance.
 type customer struct {
 	box *outbox.Outbox
-	// spillAt is how many messages in the box may wait to be sent before further
-	// ones wait in Redis.
-	spillAt int
 
 	mu      sync.Mutex
 	sockets int
@@ -41,7 +44,7 @@ func (r *Router) customer(name string) *customer {
 	defer r.mu.Unlock()
 	c := r.customers[name]
 	if c == nil {
-		c = &customer{box: outbox.New(r.outboxConfig(name)), spillAt: r.config.Held * 2 / 5}
+		c = &customer{box: outbox.New(r.outboxConfig(name))}
 		r.customers[name] = c
 	}
 	return c
@@ -60,6 +63,7 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 	return outbox.Config{
 		Trust:       trust,
 		MaxMessages: r.config.Held,
+		Room:        &r.room,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
 		Suspended: func(s outbox.Suspension) {
@@ -74,8 +78,8 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 // in Redis for the instance that has, or will have, some.
 func (r *Router) deliver(name string, messages []outbox.Message) {
 	c := r.customer(name)
-	if c.here() && !c.crowded() {
-		c.box.Put(messages)
+	if c.here() && !r.crowded(c) {
+		r.put(c, messages)
 		return
 	}
 	uplinks := make([]*message.Uplink, len(messages))
@@ -108,8 +112,34 @@ func (r *Router) forward(name string, uplinks []*message.Uplink) bool {
 	return false
 }
 
-// crowded says whether more messages wait to be sent than need to.
-func (c *customer) crowded() bool { return c.box.Waiting() >= c.spillAt }
+// crowded says whether so many messages wait to be sent that further ones should wait in
+// Redis: more than need to, or more than there are places left for the others. Who has
+// none may always have some.
+func (r *Router) crowded(c *customer) bool {
+	waiting, left := c.box.Waiting(), mostUnsent*r.config.Held-r.room.Unsent()
+	return waiting > 0 && waiting >= min(r.config.Held*2/5, left)
+}
+
+// put hands messages to the customer's connections. Where the outboxes then hold too
+// many, whoever has left most unanswered gives up the oldest of these, which were
+// delivered: so nobody has less than an equal share.
+func (r *Router) put(c *customer, messages []outbox.Message) {
+	c.box.Put(messages)
+	for over := r.tooMany(); over > 0; over = r.tooMany() {
+		var worst *outbox.Outbox
+		most := 0
+		for _, c := range r.all() {
+			if n := c.box.Sent(); n > most {
+				worst, most = c.box, n
+			}
+		}
+		if worst == nil || worst.GiveUp(over) == 0 {
+			return
+		}
+	}
+}
+
+func (r *Router) tooMany() int { return r.room.Held() - mostHeld*r.config.Held }
 
 func (c *customer) here() bool {
 	c.mu.Lock()
@@ -159,7 +189,7 @@ func (r *Router) closed(name string, kind stream.Kind) {
 // receive reads what waits for the customer in Redis, while the outbox has room.
 func (r *Router) receive(ctx context.Context, name string, c *customer) {
 	for ctx.Err() == nil {
-		if c.crowded() {
+		if r.crowded(c) {
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-ctx.Done():
@@ -169,7 +199,7 @@ func (r *Router) receive(ctx context.Context, name string, c *customer) {
 		reading, pause := context.WithCancel(ctx)
 		err := r.intake.Receive(reading, name, func(uplinks []*message.Uplink) {
 			r.received(name, c, uplinks)
-			if c.crowded() {
+			if r.crowded(c) {
 				pause()
 			}
 		})
@@ -203,5 +233,5 @@ func (r *Router) received(name string, c *customer, uplinks []*message.Uplink) {
 		messages = append(messages, m)
 	}
 	r.done(lost, unroutable)
-	c.box.Put(messages)
+	r.put(c, messages)
 }

@@ -44,8 +44,9 @@ type Config struct {
 	// Lease and Idle are how soon others take over from this instance when it is
 	// dead: its partitions, and what it had not finished; 0: the queue's defaults.
 	Lease, Idle time.Duration
-	// Held is how many messages of one customer are held in memory, and Backlog how
-	// many may wait in Redis; 0: 50 000, and the queue's default.
+	// Held is how many messages of one customer are held in memory, of all customers
+	// four times as many, and Backlog how many may wait in Redis; 0: 50 000, and the
+	// queue's default.
 	Held, Backlog int
 	Dedup         Dedup
 	// Trust is how challenges change; its Initial is not asked.
@@ -73,6 +74,7 @@ type Router struct {
 	working context.Context
 	stop    context.CancelFunc
 	chores  *chores
+	room    outbox.Room // of all customers
 	// receivers read the streams of customers.
 	receivers sync.WaitGroup
 
@@ -91,7 +93,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, Idle: c.Idle, InFlight: c.inFlight(), Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
+		Lease: c.Lease, Idle: c.Idle, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
 		Alone: !c.Table.Shared()})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
