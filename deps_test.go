@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"protocol/tcp":                       {"errkind", "load", "loop", "setting", "protocol/wire"},
 	"protocol/guard":                     {"errkind", "load", "guard", "hist", "setting"},
 	"protocol/pipe":                      {"load", "pipeline", "setting"},
-	"subject":                            {"finding"},
+	"subject":                            {"finding", "internal/perf"},
 	"protocol":                           {"load", "setting", "protocol/..."},
 	"trial":                              {"errkind", "finding", "internal/perf", "metric", "setting", "probe", "load", "subject", "stat"},
 	"trial/trialtest":                    {"load", "trial"},

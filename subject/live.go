@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"contend/internal/perf"
 )
 
 // live is the life of the process, on one locked thread: see Lifetime in the
-// package comment. It sends on launched whether there is a process at all.
+// package comment. It sends on launched whether there is a process at all. The thread
+// is never unlocked, so that it ends with live: what it did next would be counted, too.
 func (s *Subject) live(launched chan<- error) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer close(s.done)
 	guard, err := newGuardian()
 	s.unguarded = err
@@ -20,6 +22,10 @@ func (s *Subject) live(launched chan<- error) {
 	if err != nil {
 		launched <- err
 		return
+	}
+	if len(s.counted) > 0 {
+		s.counters, _ = perf.Children(s.counted...) // who asks for them is told why there are none
+		defer s.closeCounters()
 	}
 	isolate(s.cmd)
 	s.launched = time.Now()

@@ -12,3 +12,7 @@ func ownGroup(*exec.Cmd) {}
 var begun = time.Now()
 
 func ownCPU() time.Duration { return time.Since(begun) }
+
+func workAt([]string) {}
+
+func activate([]string) {}

@@ -37,6 +37,8 @@ var roles = map[string]func(args []string){
 	"unlucky":  unlucky,
 	"holder":   holder,
 	"where":    where,
+	"work":     workAt,
+	"activate": activate,
 }
 
 func TestMain(m *testing.M) {

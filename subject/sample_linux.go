@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,17 @@ import (
 const userTick = 10 * time.Millisecond
 
 // tree returns the living and the zombies among root, its session, its group
-// and all descendants of these. Scanning /proc is the way that needs no kernel
-// option; /proc/PID/task/TID/children needs CONFIG_PROC_CHILDREN.
+// and all descendants of these.
 func tree(root int) ([]procfs.ProcStat, error) {
+	return descent(func(p procfs.ProcStat) bool {
+		return p.PID == root || p.Session == root || p.PGRP == root
+	})
+}
+
+// descent returns the living and the zombies among chosen processes and all
+// their descendants, but not this process and its own. Scanning /proc is the way
+// that needs no kernel option; /proc/PID/task/TID/children needs CONFIG_PROC_CHILDREN.
+func descent(chosen func(procfs.ProcStat) bool) ([]procfs.ProcStat, error) {
 	rest, err := processes()
 	if err != nil {
 		return nil, err
@@ -29,7 +38,7 @@ func tree(root int) ([]procfs.ProcStat, error) {
 	for grown := true; grown; {
 		outside := rest[:0]
 		for _, p := range rest {
-			if p.PID == root || p.Session == root || p.PGRP == root || in[p.PPID] {
+			if (chosen(p) || in[p.PPID]) && p.PID != os.Getpid() {
 				in[p.PID] = true
 				members = append(members, p)
 			} else {
@@ -58,6 +67,24 @@ func processes() ([]procfs.ProcStat, error) {
 		}
 	}
 	return stats, nil
+}
+
+// treeThreads returns the threads of the tree of root.
+func treeThreads(root int) ([]int, error) {
+	members, err := tree(root)
+	return threads(members), err
+}
+
+// threads returns those of processes that live.
+func threads(members []procfs.ProcStat) []int {
+	var living []int
+	for _, p := range members {
+		threads, _ := procfs.AllThreads(p.PID) // none: it has ended
+		for _, thread := range threads {
+			living = append(living, thread.PID)
+		}
+	}
+	return living
 }
 
 func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" }

@@ -14,3 +14,5 @@ func sampleTree(int) (Sample, census, time.Time, error) {
 }
 
 func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }
+
+func treeThreads(int) ([]int, error) { return nil, errors.ErrUnsupported }

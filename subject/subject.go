@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/perf"
 )
 
 const (
@@ -49,6 +50,10 @@ type Config struct {
 	// its first instruction; empty means those that this process may use, or is
 	// pinned to. Linux only.
 	CPUs []int
+	// Counted are events of which counters are opened before the subject's first
+	// instruction, for Counters to hand out: they miss no thread and need none looked
+	// for, but cost the subject some speed as long as they are open. Empty means none.
+	Counted []perf.Event
 	// Ready says when the subject counts as ready.
 	Ready Ready
 	// StartTimeout bounds the time from start to ready; 0 means 10 s.
@@ -66,6 +71,7 @@ type Subject struct {
 	stopTimeout time.Duration
 	cmd         *exec.Cmd
 	cpus        []int
+	counted     []perf.Event
 	launched    time.Time
 	stdout      tail
 	stderr      tail
@@ -75,7 +81,8 @@ type Subject struct {
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
 	mu       sync.Mutex
-	census   census // of the last Sample
+	census   census         // of the last Sample
+	counters *perf.Counters // of counted, until they are handed out
 	reaped   bool
 	stopping bool
 	killed   bool
@@ -279,6 +286,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
 		cpus:        slices.Clone(cfg.CPUs),
+		counted:     slices.Clone(cfg.Counted),
 		stdout:      tail{watch: watch},
 		stderr:      tail{watch: watch},
 		done:        make(chan struct{}),

@@ -32,7 +32,7 @@ func attach(list func() ([]int, error), open func(thread int) (group, error)) ([
 		come := slices.ContainsFunc(threads, func(t int) bool { return !slices.Contains(before, t) })
 		switch {
 		case err == nil && !come && groups == nil:
-			return nil, fmt.Errorf("perf: threads %v: %w", before, os.ErrProcessDone)
+			return nil, fmt.Errorf("perf: no thread lives that could be counted: %w", os.ErrProcessDone)
 		case err == nil && !come:
 			return groups, nil
 		}

@@ -32,7 +32,7 @@ func TestAttach(t *testing.T) {
 		{"one goes", [][]int{{1, 2}, {1}}, nil, []int{1, 2}, 2, ""},
 		{"one ended before it was opened", [][]int{{1, 2}, {1}}, []int{2}, []int{1}, 2, ""},
 		{"a dead one is shown", [][]int{{1, 2}, {1, 2}}, []int{1}, []int{2}, 2, ""},
-		{"all ended", [][]int{{1, 2}, {}}, []int{1, 2}, nil, 2, "threads [1 2]: " + os.ErrProcessDone.Error()},
+		{"all ended", [][]int{{1, 2}, {}}, []int{1, 2}, nil, 2, os.ErrProcessDone.Error()},
 		{"all were others", [][]int{{1}, {2}, {2}}, []int{1}, []int{2}, 3, ""},
 		{"there is none", [][]int{{}, {}}, nil, nil, 2, os.ErrProcessDone.Error()},
 		{"no list", [][]int{nil}, nil, nil, 1, "broken"},

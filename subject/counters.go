@@ -1,0 +1,43 @@
+package subject
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"contend/internal/perf"
+)
+
+// Counters opens counters of what the subject does, all processes of its tree and
+// what they start from now on; the caller closes them, before the subject's end or
+// after it. Called for the first time with the events of Config.Counted, it hands out
+// those that were opened before the subject's first instruction.
+//
+// The error wraps os.ErrProcessDone when the subject has ended, and is a
+// perf.UnavailableError where the machine or its owner is the reason.
+func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return nil, fmt.Errorf("subject %s: counters: %w", s.name, os.ErrProcessDone)
+	}
+	if c := s.counters; c != nil && slices.Equal(events, s.counted) {
+		s.counters = nil
+		return c, nil
+	}
+	c, err := perf.Threads(func() ([]int, error) { return treeThreads(s.PID()) }, events...)
+	if err != nil {
+		return nil, fmt.Errorf("subject %s: %w", s.name, err)
+	}
+	return c, nil
+}
+
+// closeCounters closes those that nobody asked for.
+func (s *Subject) closeCounters() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counters != nil {
+		_ = s.counters.Close()
+		s.counters = nil
+	}
+}

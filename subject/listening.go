@@ -1,0 +1,49 @@
+package subject
+
+import (
+	"context"
+	"fmt"
+
+	"contend/internal/perf"
+)
+
+// A Foreign is a server that somebody else started: the processes that listen on an
+// address of this machine, and their descendants. Its methods may be called
+// concurrently.
+type Foreign struct {
+	// PID is the first of those that listen, the parent of the others where they are
+	// a family.
+	PID int
+	// Command is the name of its program, at most 15 bytes of it.
+	Command string
+
+	listening []identity
+}
+
+// An identity is that of a process that cannot be taken for another one of the same number.
+type identity struct {
+	pid   int
+	ticks uint64 // from the machine's start to its own
+}
+
+// Listening finds the server that a connection to addr (host:port, TCP) reaches. The
+// error says why there is none: addr is not of this machine, nobody listens there, or
+// only processes that this user may not look into; it wraps errors.ErrUnsupported on
+// systems other than Linux. ctx bounds the look-up of the host's name.
+func Listening(ctx context.Context, addr string) (*Foreign, error) {
+	f, err := listening(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("subject at %s: %w", addr, err)
+	}
+	return f, nil
+}
+
+// Counters opens counters of what the server does and starts from now on; the caller
+// closes them. The errors are those of Subject.Counters.
+func (f *Foreign) Counters(events ...perf.Event) (*perf.Counters, error) {
+	c, err := perf.Threads(f.threads, events...)
+	if err != nil {
+		return nil, fmt.Errorf("subject %s: %w", f.Command, err)
+	}
+	return c, nil
+}

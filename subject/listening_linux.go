@@ -1,0 +1,243 @@
+package subject
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+func listening(ctx context.Context, addr string) (*Foreign, error) {
+	addresses, err := ownAddresses(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	all, err := readSockets()
+	if err != nil {
+		return nil, err
+	}
+	for _, address := range addresses {
+		if found := reached(all, address); found != nil {
+			return foreign(found)
+		}
+	}
+	return nil, errors.New("nobody listens there")
+}
+
+// ownAddresses resolves addr, and returns an error if it is not of this machine.
+func ownAddresses(ctx context.Context, addr string) ([]netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", service)
+	if err != nil {
+		return nil, err
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var found []netip.AddrPort
+	for _, ip := range ips {
+		switch ip = ip.Unmap().WithZone(""); ip { // who dials any address reaches this machine
+		case netip.IPv4Unspecified():
+			ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		case netip.IPv6Unspecified():
+			ip = netip.IPv6Loopback()
+		}
+		isOurs := func(a net.Addr) bool {
+			prefix, err := netip.ParsePrefix(a.String())
+			return err == nil && prefix.Addr().Unmap().WithZone("") == ip
+		}
+		if ip.IsLoopback() || slices.ContainsFunc(ours, isOurs) {
+			found = append(found, netip.AddrPortFrom(ip, uint16(port)))
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%s is no address of this machine", host)
+	}
+	return found, nil
+}
+
+// A socket is one that listens.
+type socket struct {
+	local netip.AddrPort
+	owner int // user
+	inode uint64
+}
+
+// readSockets returns the sockets of this network namespace that listen on TCP.
+func readSockets() ([]socket, error) {
+	var all []socket
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		table, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err := parseSockets(string(table))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// parseSockets reads a table of sockets: a heading, then a line for each, with the
+// local address as field 1, the state as 3, the user as 7 and the inode as 9 (Linux,
+// networking/proc_net_tcp.rst).
+func parseSockets(table string) ([]socket, error) {
+	const listen = "0A"
+	_, table, _ = strings.Cut(table, "\n")
+	var all []socket
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 10 {
+			return nil, fmt.Errorf("line %q has fewer than 10 fields", line)
+		}
+		if fields[3] != listen {
+			continue
+		}
+		local, err1 := parseLocal(fields[1])
+		owner, err2 := strconv.Atoi(fields[7])
+		inode, err3 := strconv.ParseUint(fields[9], 10, 64)
+		if err := cmp.Or(err1, err2, err3); err != nil {
+			return nil, fmt.Errorf("line %q: %w", line, err)
+		}
+		all = append(all, socket{local, owner, inode})
+	}
+	return all, nil
+}
+
+// parseLocal reads 0100007F:1F90 as 127.0.0.1:8080: the address in words of 32 bits,
+// each as the machine has it in memory.
+func parseLocal(text string) (netip.AddrPort, error) {
+	digits, portDigits, _ := strings.Cut(text, ":")
+	address, err := hex.DecodeString(digits)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	for word := address; len(word) >= 4; word = word[4:] {
+		binary.NativeEndian.PutUint32(word, binary.BigEndian.Uint32(word))
+	}
+	ip, ok := netip.AddrFromSlice(address)
+	if !ok {
+		return netip.AddrPort{}, fmt.Errorf("address of %d bytes", len(address))
+	}
+	port, err := strconv.ParseUint(portDigits, 16, 16)
+	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), err
+}
+
+// reached returns the sockets that the kernel chooses between for a connection: of
+// those of the port the ones with the address, else with none of its family, else
+// those of IPv6 that serve IPv4, too.
+func reached(all []socket, address netip.AddrPort) (found []socket) {
+	best := 1
+	for _, s := range all {
+		nearness := 0
+		switch {
+		case s.local.Port() != address.Port():
+		case s.local.Addr() == address.Addr():
+			nearness = 3
+		case s.local.Addr().IsUnspecified() && s.local.Addr().Is4() == address.Addr().Is4():
+			nearness = 2
+		case s.local.Addr() == netip.IPv6Unspecified():
+			nearness = 1
+		}
+		if nearness > best {
+			best, found = nearness, nil
+		}
+		if nearness == best {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// foreign finds the processes that have the sockets open.
+func foreign(sockets []socket) (*Foreign, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, s := range sockets {
+		names[fmt.Sprintf("socket:[%d]", s.inode)] = true
+	}
+	var holders []procfs.ProcStat
+	var spared []string // why some do not count
+	for _, p := range all {
+		switch {
+		case !hasOpen(p.PID, names):
+		case p.PID == os.Getpid():
+			spared = append(spared, "this process itself")
+		case p.Comm == "systemd":
+			spared = append(spared, "systemd, which has not started the server yet,")
+		default:
+			holders = append(holders, p)
+		}
+	}
+	switch {
+	case holders == nil && spared != nil:
+		return nil, fmt.Errorf("only %s listens there", strings.Join(spared, " and "))
+	case holders == nil:
+		return nil, fmt.Errorf("a process of user %d listens there, which this user may not look into, or which is in another container;"+
+			" run this as that user, or with CAP_SYS_PTRACE and CAP_PERFMON", sockets[0].owner)
+	}
+	return newForeign(holders), nil
+}
+
+// hasOpen reports whether a process has a file of such a name open; not if this user may
+// not know.
+func hasOpen(pid int, names map[string]bool) bool {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return false
+	}
+	targets, _ := p.FileDescriptorTargets()
+	return slices.ContainsFunc(targets, func(name string) bool { return names[name] })
+}
+
+func newForeign(holders []procfs.ProcStat) *Foreign {
+	slices.SortFunc(holders, func(a, b procfs.ProcStat) int {
+		return cmp.Or(cmp.Compare(a.Starttime, b.Starttime), cmp.Compare(a.PID, b.PID))
+	})
+	parent := func(p procfs.ProcStat) bool {
+		return !slices.ContainsFunc(holders, func(other procfs.ProcStat) bool { return other.PID == p.PPID })
+	}
+	first := holders[slices.IndexFunc(holders, parent)]
+	f := &Foreign{PID: first.PID, Command: first.Comm}
+	for _, p := range holders {
+		f.listening = append(f.listening, identity{p.PID, p.Starttime})
+	}
+	return f
+}
+
+// includes reports whether a process is one of those that listen.
+func (f *Foreign) includes(p procfs.ProcStat) bool {
+	return slices.Contains(f.listening, identity{p.PID, p.Starttime})
+}
+
+// threads returns those of the processes that listen and of their descendants.
+func (f *Foreign) threads() ([]int, error) {
+	members, err := descent(f.includes)
+	return threads(members), err
+}
