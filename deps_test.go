@@ -54,7 +54,7 @@ var layers = map[string][]string{
 	"protocol/jsonpath":                  {},
 	"protocol/check":                     {"setting", "protocol/jsonpath"},
 	"protocol/wire":                      {"setting"},
-	"protocol/wire/wiretest":             {},
+	"protocol/wire/wiretest":             {"errkind", "load", "setting", "internal/testenv"},
 	"protocol/http":                      {"errkind", "load", "loop", "h2", "setting", "protocol/data", "protocol/check", "protocol/wire"},
 	"protocol/grpc":                      {"errkind", "load", "loop", "h2", "setting", "protocol/wire"},
 	"protocol/ws":                        {"errkind", "load", "websocket", "setting", "protocol/wire", "protocol/jsonpath", "protocol/check"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"contend/protocol/wire"
-	"contend/setting"
+	"contend/protocol/wire/wiretest"
 )
 
 func TestParseAddress(t *testing.T) {
@@ -121,16 +121,7 @@ func TestMistakes(t *testing.T) {
 				target.Close()
 				t.Fatal("accepted")
 			}
-			for _, m := range setting.Mistakes(err) {
-				if m.Setting.Name == "" {
-					t.Errorf("%q names no setting", m)
-				}
-			}
-			for _, part := range test.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("error %q does not hold %q", err, part)
-				}
-			}
+			wiretest.Mistakes(t, err, test.want...)
 		})
 	}
 }

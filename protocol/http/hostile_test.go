@@ -7,8 +7,6 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -101,38 +99,11 @@ var hostile = []struct {
 
 const hostileTimeout = 100 * time.Millisecond
 
-// timeoutFor returns the timeout of iterations that end in an error of one of
-// the kinds: on a busy machine the others must have time to show themselves.
-func timeoutFor(kinds []errkind.Kind) time.Duration {
-	if slices.Contains(kinds, errkind.Timeout) {
-		return hostileTimeout
-	}
-	return time.Minute
-}
-
 // checkHostile does some iterations and wants an error of one of the kinds
 // from each.
 func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
-	v := newTestVU(t, c)
-	v.SetTimeout(timeoutFor(kinds))
-	for range 2 {
-		start := time.Now()
-		out, err := v.Do(context.Background())
-		took := time.Since(start)
-		if err == nil {
-			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
-		}
-		if !slices.Contains(kinds, errkind.Of(err)) {
-			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
-		}
-		if !reflect.DeepEqual(out, load.Outcome{}) {
-			t.Errorf("outcome %+v beside an error", out)
-		}
-		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
-			t.Errorf("timed out after %v already", took)
-		}
-	}
+	wiretest.Hostile(t, newTestVU(t, c), hostileTimeout, kinds...)
 }
 
 // runners are those of the engines that this system has.
@@ -148,7 +119,7 @@ func runners() []runner {
 // each.
 func checkHostileRuns(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
-	plan := load.Plan{VUs: 2, Iterations: 6, Timeout: timeoutFor(kinds)}
+	plan := load.Plan{VUs: 2, Iterations: 6, Timeout: wiretest.TimeoutFor(hostileTimeout, kinds)}
 	var wg sync.WaitGroup
 	for _, run := range runners() {
 		for _, disable := range []bool{false, true} {

@@ -28,7 +28,6 @@ import (
 	"contend/protocol/data"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
-	"contend/setting"
 )
 
 // A diary is a server that remembers what it was asked.
@@ -314,17 +313,7 @@ func TestNewRefusesRequests(t *testing.T) {
 	} {
 		c.URL = "http://host/"
 		_, err := New(c)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %s", err, want)
-		}
-		for _, m := range setting.Mistakes(err) {
-			if m.Setting.Name == "" {
-				t.Errorf("%q names no setting", m)
-			}
-		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("error prints a secret: %v", err)
-		}
+		wiretest.Mistakes(t, err, want)
 	}
 }
 

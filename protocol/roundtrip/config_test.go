@@ -1,11 +1,10 @@
 package roundtrip
 
 import (
-	"strings"
 	"testing"
 
 	"contend/protocol/wire"
-	"contend/setting"
+	"contend/protocol/wire/wiretest"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {
@@ -28,22 +27,6 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 			[]string{`header connection is not possible in HTTP/2`, `"a b" is not a token`, "control character"}},
 	} {
 		_, err := New(test.config)
-		if err == nil {
-			t.Errorf("%+v: no error", test.config)
-			continue
-		}
-		for _, want := range test.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: %q does not say %q", test.config, err, want)
-			}
-		}
-		for _, m := range setting.Mistakes(err) {
-			if m.Setting.Name == "" {
-				t.Errorf("%q names no setting", m)
-			}
-		}
-		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q tells a secret", err)
-		}
+		wiretest.Mistakes(t, err, test.want...)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +15,6 @@ import (
 
 	"contend/errkind"
 	"contend/internal/testenv"
-	"contend/load"
 	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
@@ -28,32 +25,7 @@ const hostileTimeout = 100 * time.Millisecond
 // from each, in time.
 func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
-	v := newTestVU(t, c)
-	timeout := testenv.Patience // on a busy machine other errors need time to show themselves
-	if slices.Contains(kinds, errkind.Timeout) {
-		timeout = hostileTimeout
-	}
-	v.SetTimeout(timeout)
-	for range 2 {
-		start := time.Now()
-		out, err := v.Do(context.Background())
-		took := time.Since(start)
-		if err == nil {
-			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
-		}
-		if !slices.Contains(kinds, errkind.Of(err)) {
-			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
-		}
-		if !reflect.DeepEqual(out, load.Outcome{}) {
-			t.Errorf("outcome %+v beside an error", out)
-		}
-		if limit := timeout + testenv.Patience; took > limit {
-			t.Errorf("took %v, allowed %v: %v", took, limit, err)
-		}
-		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
-			t.Errorf("timed out after %v already", took)
-		}
-	}
+	wiretest.Hostile(t, newTestVU(t, c), hostileTimeout, kinds...)
 }
 
 // Handlers that behave badly over each way to speak.

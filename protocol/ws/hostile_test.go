@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -73,32 +72,7 @@ const (
 func checkHostile(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
 	c.Message, c.MaxMessage = []byte("hello"), maxMessage
-	v := newTestVU(t, newTarget(t, c))
-	timeout := testenv.Patience // on a busy machine other errors need time to show themselves
-	if slices.Contains(kinds, errkind.Timeout) {
-		timeout = hostileTimeout
-	}
-	v.SetTimeout(timeout)
-	for range 2 {
-		start := time.Now()
-		out, err := v.Do(context.Background())
-		took := time.Since(start)
-		if err == nil {
-			t.Fatalf("got %+v, want an error of kind %v", out, kinds)
-		}
-		if !slices.Contains(kinds, errkind.Of(err)) {
-			t.Errorf("kind %s, want %v: %v", errkind.Of(err), kinds, err)
-		}
-		if !reflect.DeepEqual(out, load.Outcome{}) {
-			t.Errorf("outcome %+v beside an error", out)
-		}
-		if limit := timeout + testenv.Patience; took > limit {
-			t.Errorf("took %v, allowed %v: %v", took, limit, err)
-		}
-		if errkind.Of(err) == errkind.Timeout && took < hostileTimeout {
-			t.Errorf("timed out after %v already", took)
-		}
-	}
+	wiretest.Hostile(t, newTestVU(t, newTarget(t, c)), hostileTimeout, kinds...)
 }
 
 func TestHostileServersAreErrorsOfTheirKindInTime(t *testing.T) {

@@ -1,4 +1,5 @@
-// Package wiretest has servers that tests of targets script byte by byte.
+// Package wiretest has what tests of targets have in common: servers that they script
+// byte by byte, and what is wanted of errors.
 package wiretest
 
 import (
