@@ -32,7 +32,7 @@ func (r *Result) judge() []finding.Warning {
 	if share := float64(r.Wrong()) / float64(r.Planned); share > finding.Errors.Warns {
 		warn(finding.Errors, "%.2f %% of the planned iterations failed or errored, more than %.1f %%", 100*share, 100*finding.Errors.Warns)
 	}
-	if r.cut() > min(finding.Incomplete.Warns, r.Plan.maxUnfinished()) {
+	if r.cut() > min(finding.Incomplete.Warns, r.Plan.AllowedUnfinished()) {
 		warn(finding.Incomplete, "%s, so high percentiles are lower bounds", r.missing())
 	}
 	if r.GeneratorShare != nil && *r.GeneratorShare > finding.GeneratorShare.Warns {
@@ -54,7 +54,7 @@ func (r *Result) judge() []finding.Warning {
 
 // Incomplete says whether more iterations were dropped or unfinished than the plan
 // allows: then the figures are those of the part that was quick enough.
-func (r *Result) Incomplete() bool { return r.cut() > r.Plan.maxUnfinished() }
+func (r *Result) Incomplete() bool { return r.cut() > r.Plan.AllowedUnfinished() }
 
 // cut is the share of the planned iterations that were dropped or unfinished.
 func (r *Result) cut() float64 {

@@ -88,7 +88,7 @@ type Progress struct {
 
 // Validate returns every mistake of the plan at once.
 func (p Plan) Validate() error {
-	p.MaxUnfinished = p.maxUnfinished()
+	p.MaxUnfinished = p.AllowedUnfinished()
 	errs := []error{setting.Check(p)}
 	if p.Duration == 0 && p.Iterations == 0 {
 		errs = append(errs, setting.At(&p, &p.Duration).OutOf(p.Duration, "more, or a number of iterations"))
@@ -119,7 +119,8 @@ func (p Plan) Model() Model {
 	return ClosedModel
 }
 
-func (p Plan) maxUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
+// AllowedUnfinished is MaxUnfinished, or what holds where none is given.
+func (p Plan) AllowedUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
 
 // windowEnd returns the planned end of the measured window, as an offset.
 func (p Plan) windowEnd() time.Duration {

@@ -34,7 +34,7 @@ func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
 	case float64(wrong) > maxErrors*float64(r.Planned):
 		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
 	case r.Incomplete():
-		return finding.Incomplete.Refusal("%s, more than %.3g %%", r.missing(), 100*r.Plan.maxUnfinished())
+		return finding.Incomplete.Refusal("%s, more than %.3g %%", r.missing(), 100*r.Plan.AllowedUnfinished())
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/load"
 	"contend/metric"
 	"contend/search"
 	"contend/trial"
@@ -46,7 +47,11 @@ func saidRate(s search.Result) string {
 	if s.Reason != nil {
 		why = s.Reason.Text
 	}
-	within := "with at least 99 % of the arrivals answered right"
+	var plan load.Plan
+	if s.Alone != nil {
+		plan = s.Alone.Plan
+	}
+	within := fmt.Sprintf("with at most %.3g %% of the arrivals dropped or unfinished", 100*plan.AllowedUnfinished())
 	if len(s.Design.Objectives) > 0 {
 		within = "within " + strings.Join(s.Design.Objectives, ", ")
 	}
@@ -93,8 +98,11 @@ func perSec4(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// search writes the attempts.
+// searched writes the attempts.
 func searched(v *view, s search.Result) {
+	if len(s.Attempts) == 0 {
+		return
+	}
 	metrics := searchMetrics(s)
 	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
 	for _, m := range metrics {

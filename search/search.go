@@ -20,8 +20,9 @@ import (
 // A Design says how the highest arrival rate within objectives is found.
 type Design struct {
 	// Objectives are upper bounds that hold at a sustainable rate, such as
-	// "response_p99_ns < 20ms". Empty: what holds for every rate, that 99 % of the
-	// arrivals get a right answer and that errors stay below their gate.
+	// "response_p99_ns < 20ms". Empty: what holds for every rate, that few
+	// arrivals are dropped or unfinished (load.Plan.MaxUnfinished) and that errors
+	// stay below their gate.
 	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: what must hold, such as 'response_p99_ns < 20ms'; *bounds* joined by commas, or repeated"`
 	// Arrivals are constant (evenly spaced) or poisson (random).
 	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of the arrivals"`
