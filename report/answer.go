@@ -33,9 +33,43 @@ func (d *Document) answer(v *view) {
 		return
 	}
 	v.answer("%s", line)
+	if slices.Contains(refused, finding.Errors.Code) || slices.Contains(refused, finding.NothingSucceeded.Code) {
+		if cause := d.cause(); cause != "" {
+			v.say("Most often: %s", cause)
+		}
+	}
 	if advice := whatToDo(refused); advice != "" {
 		v.say("What to do: %s.", advice)
 	}
+}
+
+// cause is what went wrong most often in the first result that has too many failures
+// and errors, in the words of the first such one; "" if there is none.
+func (d *Document) cause() string {
+	var cells []trial.Cell
+	for _, r := range d.Results {
+		cells = append(cells, r.Cell)
+	}
+	for _, c := range d.Curves {
+		cells = append(cells, c.Visits...)
+	}
+	for _, s := range d.Searches {
+		if s.Alone != nil {
+			cells = append(cells, *s.Alone)
+		}
+	}
+	i := slices.IndexFunc(cells, func(c trial.Cell) bool {
+		return float64(c.Wrong()) > finding.Errors.Refuses*float64(c.Planned)
+	})
+	if i < 0 {
+		return ""
+	}
+	list := append(failures(cells[i].Result), kindsOf(cells[i].Result)...)
+	if len(list) == 0 {
+		return "" // a document of an older version may not say
+	}
+	most := slices.MaxFunc(list, func(a, b wrong) int { return cmp.Compare(a.count, b.count) })
+	return most.what + ": " + most.example
 }
 
 // whatToDo joins the advice for each code.

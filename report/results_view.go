@@ -70,7 +70,7 @@ func interesting(m metric.Name, c trial.Cell) bool {
 func errored(v *view, cells []trial.Cell, named bool) {
 	t := table{columns: append(labels(named, "arm", "VUs"), "errored", "count", "first example")}
 	for _, c := range cells {
-		for _, row := range errorTable(c.Result).rows {
+		for _, row := range wrongTable("errored", kindsOf(c.Result)).rows {
 			t.rows = append(t.rows, append(labels(named, c.Arm, strconv.Itoa(c.Concurrency)), row...))
 		}
 	}

@@ -33,8 +33,8 @@ func run(v *view, r *load.Result, u *Uplink) {
 	v.bullet("%s", generator(r))
 	v.table(times(r))
 	v.table(requestTable(r))
-	v.table(faultTable(r))
-	v.table(errorTable(r))
+	v.table(wrongTable("failed", failures(r)))
+	v.table(wrongTable("errored", kindsOf(r)))
 	if u != nil {
 		u.write(v, r)
 	}
@@ -96,26 +96,31 @@ func requestTable(r *load.Result) table {
 	return t
 }
 
-// faultTable lists the causes of the failed answers.
-func faultTable(r *load.Result) table {
-	t := table{columns: []string{"failed", "count", "first example"}}
-	for _, f := range r.Faults {
-		cause := clean(f.Check)
-		if f.Check == "" {
-			cause = fmt.Sprintf("status %d", f.Status)
-		}
-		t.rows = append(t.rows, []string{cause, metric.Number(float64(f.Count)), clip(clean(f.Example), longestExample)})
-	}
-	return t
+// A wrong is a way in which iterations failed or errored, with the first example.
+type wrong struct {
+	what    string
+	count   int64
+	example string
 }
 
 // longestExample is how much of an error text is shown; the document has all.
 const longestExample = 120
 
-// errorTable lists the error kinds in their order, and kinds unknown to this
+// failures lists the causes of the failed answers.
+func failures(r *load.Result) (list []wrong) {
+	for _, f := range r.Faults {
+		cause := clean(f.Check)
+		if f.Check == "" {
+			cause = fmt.Sprintf("status %d", f.Status)
+		}
+		list = append(list, wrong{cause, f.Count, clip(clean(f.Example), longestExample)})
+	}
+	return list
+}
+
+// kindsOf lists the error kinds in their order, and kinds unknown to this
 // version after them.
-func errorTable(r *load.Result) table {
-	t := table{columns: []string{"errored", "count", "first example"}}
+func kindsOf(r *load.Result) (list []wrong) {
 	kinds := errkind.All()
 	for _, kind := range slices.Sorted(maps.Keys(r.Errored)) {
 		if !slices.Contains(kinds, kind) {
@@ -124,8 +129,16 @@ func errorTable(r *load.Result) table {
 	}
 	for _, kind := range kinds {
 		if n := r.Errored[kind]; n > 0 {
-			t.rows = append(t.rows, []string{string(kind), metric.Number(float64(n)), clip(clean(r.Examples[kind]), longestExample)})
+			list = append(list, wrong{string(kind), n, clip(clean(r.Examples[kind]), longestExample)})
 		}
+	}
+	return list
+}
+
+func wrongTable(what string, list []wrong) table {
+	t := table{columns: []string{what, "count", "first example"}}
+	for _, w := range list {
+		t.rows = append(t.rows, []string{w.what, metric.Number(float64(w.count)), w.example})
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/finding"
 	"contend/hist"
 	"contend/load"
@@ -71,6 +72,34 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 		Reason: finding.FewSamples.Refusal("too few")}}}}
 	if got := firstLine(t, invalid); got != "INVALID few_samples: a: too few" {
 		t.Errorf("the first line is\n%s", got)
+	}
+}
+
+// Where one virtual user alone got no right answer, there are no attempts, and what
+// it got stands above: the most frequent of what went wrong.
+func TestASearchOfAServerThatFails(t *testing.T) {
+	d := searched(false)
+	s := &d.Searches[0]
+	one := s.Alone.Result
+	one.Planned, one.Completed, one.Failed = 9, 0, 3
+	one.Faults = []load.Fault{{Status: 404, Count: 3, Example: "gone"}}
+	one.Errored = map[errkind.Kind]int64{errkind.Refused: 4, errkind.Timeout: 2}
+	one.Examples = map[errkind.Kind]string{errkind.Refused: "nobody listens", errkind.Timeout: "slow"}
+	s.Attempts, s.Verdict, s.Reason = nil, search.RateInvalid, finding.NothingSucceeded.Refusal("none")
+	var b strings.Builder
+	if err := d.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.HasPrefix(text, "INVALID nothing_succeeded: none\n\nMost often: refused: nobody listens\n") || strings.Contains(text, "Attempts") {
+		t.Error(text)
+	}
+	one.Faults[0].Count = 5
+	if b.Reset(); d.Text(&b) != nil || !strings.Contains(b.String(), "\nMost often: status 404: gone\n") {
+		t.Error(b.String())
+	}
+	one.Faults, one.Errored = nil, nil // as an older version wrote it
+	if b.Reset(); d.Text(&b) != nil || strings.Contains(b.String(), "Most often") {
+		t.Error(b.String())
 	}
 }
 

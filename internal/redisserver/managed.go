@@ -71,7 +71,7 @@ func findServer() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("neither redis-server nor valkey-server is on the PATH")
+	return "", errors.New("neither redis-server nor valkey-server is on the PATH: install one, or give the URL of a Redis")
 }
 
 func lastLines(text string, n int) string {
