@@ -24,10 +24,10 @@ type tail struct {
 }
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.keep(p) // first, so that who waits for a line can read it
 	if t.watch != nil {
 		t.rest = t.watch.scan(t.rest, p)
 	}
-	t.keep(p)
 	return len(p), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -49,6 +50,26 @@ func TestTailCuts(t *testing.T) {
 			t.Fatal("the tail depends on the cuts")
 		}
 	})
+}
+
+// Who has waited for a line can read it.
+func TestLineIsKeptBeforeItIsSeen(t *testing.T) {
+	watch := must(Ready{Log: "ready"}.watch())
+	kept := tail{watch: watch}
+	written := make(chan bool)
+	kept.mu.Lock() // nothing can be kept meanwhile
+	go func() {
+		kept.Write([]byte("ready\n"))
+		close(written)
+	}()
+	select {
+	case <-watch.seen:
+		t.Error("seen before it is kept")
+	case <-time.After(20 * time.Millisecond):
+	}
+	kept.mu.Unlock()
+	<-written
+	<-watch.seen
 }
 
 // However a stream is cut into reads, a line is found exactly if it is there.
