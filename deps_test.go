@@ -91,7 +91,7 @@ var layers = map[string][]string{
 	"internal/uplink/sink":               {"errkind", "hist", "setting", "internal/cpu", "load", "pace", "internal/uplink/lorawan", "internal/uplink/message", "websocket"},
 	"internal/uplink/router":             {"internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/table", "internal/uplink/queue", "internal/uplink/outbox", "internal/uplink/stream", "internal/uplink/api"},
 	"internal/uplink/demo":               {"subject", "internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/queue", "internal/uplink/api", "internal/uplink/sink"},
-	"experiment":                         {"errkind", "finding", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report"},
+	"experiment":                         {"errkind", "finding", "internal/perf", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report"},
 	"internal/cli":                       {"..."},
 	"cmd/contend":                        {"internal/cli"},
 	"bench/...":                          {"..."},

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"contend/finding"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -101,6 +102,16 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		target = target.With("url", strings.ReplaceAll(target.URL(), "{{addr}}", s.addr))
 		if s.process != nil {
 			live.Subject = s.process
+			live.Counters = func(events ...perf.Event) (trial.Counters, error) { return s.process.Counters(events...) }
+		}
+	}
+	if address := target.Address(); live.Counters == nil && address != "" {
+		live.Counters = func(events ...perf.Event) (trial.Counters, error) {
+			server, err := subject.Listening(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			return server.Counters(events...)
 		}
 	}
 	opened, err := opener.Open(ctx, target)
@@ -173,7 +184,7 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup) (started,
 	}
 	process, err := subject.Start(ctx, subject.Config{
 		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
-		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log},
+		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log}, Counted: setup.Counted,
 	})
 	if err != nil {
 		return started{}, err

@@ -88,6 +88,18 @@ func TestManualSaysWhatAFieldIsFor(t *testing.T) {
 	}
 }
 
+func TestAddress(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://localhost/x": "localhost:80", "https://h/": "h:443", "ws://h/": "h:80", "wss://h": "h:443",
+		"http://127.0.0.1:8080/": "127.0.0.1:8080", "http://[::1]:8080/": "[::1]:8080", "grpc://h:50055/p.S/M": "h:50055", "tcp://h:7": "h:7",
+		"guard:mutex": "", "pipe:spsc": "", "http+unix:///run/x.sock": "", "http://%zz/": "", "tcp://h": "",
+	} {
+		if got := At(url).Address(); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}
+
 func TestTargetsOverride(t *testing.T) {
 	below := At("http://a/").With("method", "PUT").With("header", "A: b")
 	over := Target{}.With("url", "http://b/").With("header").Over(below)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -32,6 +34,20 @@ func (t Target) Get(name string) string { return strings.Join(t[name].Texts, ","
 
 // URL returns the URL.
 func (t Target) URL() string { return t.Get("url") }
+
+// Address returns where the server of the URL listens, as host:port; "" where it has
+// none, as guard:mutex.
+func (t Target) Address() string {
+	u, err := url.Parse(t.URL())
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443"}[u.Scheme])
+	if port == "" {
+		return ""
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
 
 // FromFlags returns the target that a command line gives: its values by flags.
 func FromFlags(given setting.Values) Target {
@@ -122,16 +138,16 @@ func (t Target) decode() (*family, any, error) {
 
 // family returns that of the URL's scheme.
 func (t Target) family() (*family, error) {
-	url := setting.Pick(Settings(), "target")[0]
+	asked := setting.Pick(Settings(), "target")[0]
 	scheme, _, found := strings.Cut(t.URL(), ":")
 	for i := range families {
 		if found && slices.Contains(families[i].schemes, scheme) {
 			return &families[i], nil
 		}
 	}
-	m := url.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
+	m := asked.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
 	if found {
-		m = url.Wrong("%q has the scheme %q", t.URL(), scheme)
+		m = asked.Wrong("%q has the scheme %q", t.URL(), scheme)
 		m.Meant = setting.Nearest(scheme, schemes())
 	}
 	m.Allowed = strings.Join(schemes(), ", ")

@@ -65,8 +65,16 @@ func inProcess(v *view, results []Result) {
 		v.head("%s, %s", g.kind, plural(g.callers, "caller"))
 		t := table{columns: []string{"design", "class", "throughput", "time per op", "p50", "p99", "p99.9",
 			"CPU per op", "allocs/op", "fairness"}}
+		counted := slices.ContainsFunc(list, func(r Result) bool { return r.Counted != nil })
+		if counted {
+			t.columns = append(t.columns, shortName.Replace(metric.ServerInstructions.Words()))
+		}
 		for _, r := range list {
-			t.rows = append(t.rows, r.inProcessRow())
+			row := r.inProcessRow()
+			if counted {
+				row = append(row, figure(metric.ServerInstructions, r.Cell))
+			}
+			t.rows = append(t.rows, row)
 		}
 		v.table(t)
 	}

@@ -28,7 +28,7 @@ func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("arm %s: %w", a.Name, err)
 	}
-	live.arm = a.Name
+	live.arm, live.onlyCounted = a.Name, s.Counted != nil
 	return live, nil
 }
 
@@ -41,6 +41,10 @@ type Setup struct {
 	Padding int `json:"padding_bytes"`
 	// CPUs are those that the arm's processes may use; empty: all.
 	CPUs []int `json:"cpus,omitempty"`
+	// Counted are the events that are counted whenever the arm is driven: their
+	// counters are opened before the first instruction of its processes, so that none
+	// is missed, and stay open.
+	Counted []perf.Event `json:"-"`
 }
 
 // Live is an arm that can be driven.
@@ -57,7 +61,9 @@ type Live struct {
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
 
-	arm string // its name, of one that was launched
+	arm         string   // its name, of one that was launched
+	onlyCounted bool     // no time is taken of it
+	counters    Counters // that stay open; nil: none
 }
 
 // A Subject is what trial needs of a process under test.
@@ -122,10 +128,17 @@ func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Ce
 func (l *Live) End(ctx context.Context) error { return stopAll(ctx, []*Live{l}) }
 
 func (l *Live) stop(ctx context.Context) error {
-	if l == nil || l.Stop == nil {
+	if l == nil {
 		return nil
 	}
-	return l.Stop(ctx)
+	var err error
+	if l.counters != nil {
+		err = l.counters.Close()
+	}
+	if l.Stop != nil {
+		err = errors.Join(err, l.Stop(ctx))
+	}
+	return err
 }
 
 // deathNotice is how long it may take until the end of a process is known

@@ -188,6 +188,9 @@ func padded(random *rand.Rand, starts int) []Setup {
 // setups draws what is random about each arm's start.
 func (c *comparing) setups() []Setup {
 	setups := padded(c.random, len(c.arms))
+	for i := range setups {
+		setups[i].Counted = c.counting.always()
+	}
 	for i, set := range c.random.Perm(len(c.trials.Design.Duet)) {
 		setups[i].CPUs = c.trials.Design.Duet[set]
 	}

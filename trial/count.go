@@ -38,6 +38,14 @@ type counting struct {
 	done  int            // pairs of blocks so far
 }
 
+// always returns the events that each block counts where it does nothing else.
+func (c counting) always() []perf.Event {
+	if c.only && len(c.sets) == 1 {
+		return c.sets[0]
+	}
+	return nil
+}
+
 // counting returns what is counted: what the metrics need and nothing else if the
 // primary one is counted, and everything if another is.
 func (d Design) counting() counting {
@@ -104,7 +112,7 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 	}
 	cell.Counted = counted.Counted
 	if missing != nil {
-		cell.Uncounted = missing.Error()
+		cell.Uncounted = inShort(missing)
 	}
 	cell.Derive()
 	return cell, nil
@@ -115,13 +123,17 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 // counted, and the cell says why. Where the first cannot be either, missing says so.
 func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, events []perf.Event) (cell Cell, missing, err error) {
 	cannot := func(why error) (Cell, error, error) {
-		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: why.Error()}}}, why, nil
+		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: inShort(why)}}}, why, nil
 	}
 	counters, left, err := l.open(events)
 	if err != nil {
 		return cannot(err)
 	}
-	defer func() { err = errors.Join(err, counters.Close()) }()
+	if l.onlyCounted {
+		l.counters = counters
+	} else {
+		defer func() { err = errors.Join(err, counters.Close()) }()
+	}
 	plan.Warmup = 0 // what is answered in it would be counted, too
 	if err := counters.Start(); err != nil {
 		return cannot(err)
@@ -137,9 +149,17 @@ func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, event
 	}
 	cell = Cell{Result: result.CountedOnly(counts)}
 	if left != nil {
-		cell.Uncounted = left.Error()
+		cell.Uncounted = inShort(left)
 	}
 	return cell, nil, nil
+}
+
+// inShort says why events cannot be counted without saying whose: that is an arm's.
+func inShort(why error) string {
+	if unavailable := (*perf.UnavailableError)(nil); errors.As(why, &unavailable) {
+		return fmt.Sprintf("%s: %s", unavailable.Reason, unavailable.Advice)
+	}
+	return why.Error()
 }
 
 // countable: the processes are known. A target in this process is its own.
@@ -151,6 +171,9 @@ func (l *Live) countable() bool {
 // open opens counters of the first event and of those of the others that can be
 // counted here; left says why another was left out.
 func (l *Live) open(events []perf.Event) (counters Counters, left, err error) {
+	if l.counters != nil {
+		return l.counters, nil, nil
+	}
 	if !l.countable() {
 		return nil, nil, errors.New("the server's processes are not known")
 	}

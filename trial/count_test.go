@@ -24,7 +24,7 @@ import (
 type costly struct {
 	instructions uint64
 	answered     uint64
-	open         int   // counters
+	open, opened int   // counters
 	timed        int64 // answers while no counter was open
 	fails        func() error
 }
@@ -47,6 +47,7 @@ func (c *costly) count(events ...perf.Event) (Counters, error) {
 		return nil, c.fails()
 	}
 	c.open++
+	c.opened++
 	return &costlyCounters{costly: c, events: events}, nil
 }
 
@@ -135,6 +136,9 @@ func TestCountedPrimaryMetricTakesNoTime(t *testing.T) {
 	d.Margin, d.Metrics = nil, []metric.Name{metric.ServerInstructions}
 	a, b := &costly{instructions: 1000}, &costly{instructions: 1000}
 	trials := compareInBubble(t, d, a.arm("a"), b.arm("b"))
+	if a.opened != d.Rounds || a.open != 0 {
+		t.Errorf("counters were opened %d times and %d are open, want once for each of %d rounds and none", a.opened, a.open, d.Rounds)
+	}
 	for _, block := range trials.Blocks {
 		if block.Counted == nil || len(block.Counted.Events) != 1 {
 			t.Errorf("block %+v, want one in which only instructions are counted", block)

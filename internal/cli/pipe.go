@@ -210,14 +210,20 @@ func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duratio
 		return err
 	}
 	runtime.GOMAXPROCS(s.procs)
-	result, err := load.Run(ctx, s.url, opened, load.Plan{VUs: 1, Warmup: d / 5, Duration: d, Grace: load.DefaultGrace})
+	live := &trial.Live{Address: s.url, Target: opened}
+	session, err := live.Open(ctx, 1)
 	if err != nil {
 		return err
 	}
-	if result.Failed > 0 {
-		return fmt.Errorf("%s: %d of %d iterations lost or reordered items", s.url, result.Failed, result.Planned)
+	defer session.Close()
+	cell, err := live.Settled(ctx, session, load.Plan{VUs: 1, Warmup: d / 5, Duration: d})
+	if err != nil {
+		return err
 	}
-	s.results = append(s.results, result)
+	if cell.Failed > 0 {
+		return fmt.Errorf("%s: %d of %d iterations lost or reordered items", s.url, cell.Failed, cell.Planned)
+	}
+	s.results = append(s.results, cell.Result)
 	return nil
 }
 
