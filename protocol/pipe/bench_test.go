@@ -3,9 +3,9 @@ package pipe
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"contend/pipeline"
-	"time"
 )
 
 // BenchmarkRungs runs iterations of every rung in turn with iterations of the
