@@ -140,8 +140,8 @@ func newUplinkSink(a *app) *cobra.Command {
 		Short: "Take uplinks from a router, solve and answer them, and report how late they were",
 		Long: "Take uplinks from a router over one WebSocket: solve the MIC challenge, decrypt the time stamp,\n" +
 			"answer. It ends with the end marker of the generator, or when nothing has come for --idle, and exits\n" +
-			"with 1 if an uplink is missing, or neither --expect nor the marker says how many were sent. Generator\n" +
-			"and sink must share a clock, that is run on one machine.",
+			"with 1 if an uplink is missing, or neither --expect nor the marker says how many were sent.\n" +
+			"Generator and sink must share a clock, that is run on one machine.",
 		Example: indent + "contend uplink sink --url ws://127.0.0.1:8080/api/v1/stream/upstream/ --expect 100000",
 		Args:    arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
