@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// countedPairs is how many pairs of blocks a round has in which events are
-	// counted, one for each turn: counts lie so close together that few are enough.
+	// countedPairs is how many pairs of blocks a round has at most in which events
+	// are counted, one for each turn: counts lie so close together that few are enough.
 	countedPairs = 2
 	// shortestCount is how long events are counted at least.
 	shortestCount = 50 * time.Millisecond
@@ -74,7 +74,9 @@ func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at po
 	cells := make([]Cell, len(order))
 	for _, arm := range order {
 		r.report(arm, at)
-		cell, missing, err := r.lives[arm].count(ctx, sessions[arm], r.blockPlan(at.level), r.counting.sets[r.counting.done%len(r.counting.sets)])
+		plan := r.blockPlan(at.level)
+		plan.Warmup, plan.Duration = 0, r.blocks[at.level].counted // what a lead-in answers would be counted, too
+		cell, missing, err := r.lives[arm].count(ctx, sessions[arm], plan, r.counting.sets[r.counting.done%len(r.counting.sets)])
 		if missing != nil && r.counting.only {
 			err = missing
 		}
@@ -104,7 +106,7 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 	if err != nil || ctx.Err() != nil || !l.countable() {
 		return cell, err
 	}
-	plan.AtEdge = nil
+	plan.AtEdge, plan.Warmup = nil, 0
 	plan.Duration = max(plan.Duration/10, shortestCount, 4*cell.Response.Mean())
 	counted, missing, err := l.count(ctx, s, plan, turns[0])
 	if err != nil {
@@ -119,7 +121,7 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 }
 
 // count drives a live arm and counts events from before its first request until
-// after its last answer; those after the first are left out where they cannot be
+// after its last answer, without a warm-up; those after the first are left out where they cannot be
 // counted, and the cell says why. Where the first cannot be either, missing says so.
 func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, events []perf.Event) (cell Cell, missing, err error) {
 	cannot := func(why error) (Cell, error, error) {
@@ -134,7 +136,6 @@ func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, event
 	} else {
 		defer func() { err = errors.Join(err, counters.Close()) }()
 	}
-	plan.Warmup = 0 // what is answered in it would be counted, too
 	if err := counters.Start(); err != nil {
 		return cannot(err)
 	}

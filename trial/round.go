@@ -65,6 +65,7 @@ func pairsAs(pairs int, block, length time.Duration) int {
 // blockLength is how blocks are driven at a level.
 type blockLength struct {
 	leadIn, measured time.Duration
+	counted          time.Duration // of one in which events are counted
 	pairs            int
 }
 
@@ -72,7 +73,8 @@ type blockLength struct {
 // in which the cycle of a closed model settles after the idle start, and keeps
 // the measured time of all pairs together about the same.
 func lengthen(block, response time.Duration, pairs int) blockLength {
-	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response)}
+	l := blockLength{leadIn: max(block/5, 2*response), measured: max(block, 4*response),
+		counted: max(min(block, shortestBlock), 4*response)}
 	l.pairs = pairsAs(pairs, block, l.measured)
 	return l
 }
@@ -153,7 +155,7 @@ func (r *round) pairsOf(level int) (timed, all int) {
 	if r.counting.only {
 		timed = 0
 	}
-	return timed, timed + countedPairs
+	return timed, timed + min(countedPairs, r.blocks[level].pairs)
 }
 
 // probe looks at the machine, and returns when.
