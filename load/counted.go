@@ -44,8 +44,8 @@ func (r *Result) CountedOnly(events perf.Counts) *Result {
 	return &only
 }
 
-// onlyCounted: nothing was measured but events.
-func (r *Result) onlyCounted() bool { return r.Counted != nil && r.Planned == 0 }
+// OnlyCounted says whether nothing was measured but events.
+func (r *Result) OnlyCounted() bool { return r.Counted != nil && r.Duration == 0 }
 
 // PerOp returns how often an event happened per operation; false: it was not counted.
 func (c *Counted) PerOp(event perf.Event) (float64, bool) {

@@ -21,7 +21,7 @@ func (r *Result) judge() []finding.Warning {
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)
 	}
-	if r.onlyCounted() {
+	if r.OnlyCounted() {
 		return warnings
 	}
 	if r.Completed == 0 {

@@ -9,7 +9,7 @@ import (
 // (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount. maxErrors is
 // the share of the planned iterations that may fail or err, as finding.Errors.Refuses.
 func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
-	if r.onlyCounted() {
+	if r.OnlyCounted() {
 		return r.Counted.Refusal(maxErrors)
 	}
 	if w := r.wrongOrMissing(maxErrors); w != nil {

@@ -12,11 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
+	"contend/load"
+	"contend/report"
 	"contend/stat"
+	"contend/trial"
 )
 
 // all calls f for every command below the root.
@@ -198,6 +202,26 @@ func TestVerdictCode(t *testing.T) {
 	} {
 		if got := verdictCode(verdict); got != want {
 			t.Errorf("%s exits with %d, want %d", verdict, got, want)
+		}
+	}
+}
+
+// Time is taken for a second, or not at all where events are counted.
+func TestSucceeded(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		result load.Result
+		want   string // in the error; "" for none
+	}{
+		{"one right answer", load.Result{Duration: time.Second, Counts: load.Counts{Planned: 2, Completed: 1, Failed: 1}}, ""},
+		{"none", load.Result{Duration: time.Second, Counts: load.Counts{Planned: 1, Failed: 1}}, "1 failed"},
+		{"one while events were counted", load.Result{Cost: load.Cost{Counted: &load.Counted{Planned: 2, Completed: 1, Wrong: 1}}}, ""},
+		{"none while events were counted", load.Result{Cost: load.Cost{Counted: &load.Counted{Planned: 3, Wrong: 2}}}, "while events were counted: 2 of 3 failed"},
+		{"one only after the time", load.Result{Duration: time.Second, Cost: load.Cost{Counted: &load.Counted{Planned: 1, Completed: 1}}}, "no iteration began within the 1s"},
+	} {
+		err := succeeded(&report.Document{Results: []report.Result{{Cell: trial.Cell{Result: &tt.result}}}})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
 }

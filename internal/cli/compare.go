@@ -189,7 +189,11 @@ func verdictCode(v stat.Verdict) int {
 func succeeded(doc *report.Document) error {
 	var errs []error
 	for _, r := range doc.Results {
-		if r.Completed == 0 && r.Stopped != load.Interrupted {
+		right := r.Completed
+		if r.OnlyCounted() {
+			right = r.Counted.Completed
+		}
+		if right == 0 && r.Stopped != load.Interrupted {
 			errs = append(errs, nothing(r.Result))
 		}
 	}
@@ -197,6 +201,10 @@ func succeeded(doc *report.Document) error {
 }
 
 func nothing(r *load.Result) error {
+	if r.OnlyCounted() {
+		return fmt.Errorf("nothing succeeded at %s with %d VUs while events were counted: %d of %d failed or errored",
+			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
+	}
 	if r.Planned == 0 {
 		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer", r.Duration, r.Target)
 	}
