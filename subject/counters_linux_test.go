@@ -48,7 +48,7 @@ func touch(n int) {
 		_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // a kernel without huge pages refuses
 		for page := 0; page < len(memory); page += os.Getpagesize() {
 			x := byte(page)
-			for range 1000 {
+			for range 3000 {
 				x = x*5 + 1
 			}
 			memory[page] = x

@@ -35,8 +35,8 @@ static void touch(long n) {
 		check(memory != MAP_FAILED, "mmap");
 		madvise((void *)memory, size, MADV_NOHUGEPAGE);
 		for (long at = 0; at < size; at += page) {
-			volatile unsigned x = at;
-			for (int i = 0; i < 500; i++)
+			unsigned x = at;
+			for (int i = 0; i < 2000; i++)
 				x = x * 5 + 1;
 			memory[at] = x;
 		}
