@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"contend/finding"
+	"contend/load"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -107,4 +108,27 @@ func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	if lines := strings.Split(b.String(), "\n"); !strings.HasPrefix(lines[0], "INVALID incomplete: ") || !strings.HasPrefix(lines[2], "What to do: ") {
 		t.Errorf("the report begins with\n%s", strings.Join(lines[:3], "\n"))
 	}
+}
+
+// What every result has is said of all of them, not of each by name.
+func TestWhatAllHaveIsSaidOnce(t *testing.T) {
+	d := document("sweep")
+	for _, n := range []int{1, 2, 4} {
+		r := roundAt(n)
+		r.Uncounted = "this machine shows no counters"
+		d.AddCell(trial.Cell{Result: r})
+	}
+	var b strings.Builder
+	if err := d.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "- not_counted (all): this machine shows no counters") {
+		t.Errorf("%s", b.String())
+	}
+}
+
+func roundAt(level int) *load.Result {
+	var t trial.Trials
+	roundOf(&t, "", level, 1, arm{completed: 10_000, serverNS: 1000})
+	return t.Rounds[0].Result
 }

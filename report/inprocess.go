@@ -48,7 +48,7 @@ func inProcess(v *view, results []Result) {
 	}
 	var groups []group
 	byGroup := map[group][]Result{}
-	found := new(findings)
+	found := &findings{places: len(results)}
 	for _, r := range results {
 		g := group{r.InProcess.Kind, r.Concurrency}
 		if byGroup[g] == nil {

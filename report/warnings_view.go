@@ -25,7 +25,8 @@ func warnings(v *view, list []finding.Warning) {
 // findings are warnings of several results, each text once, with where it was
 // found.
 type findings struct {
-	list []located
+	list   []located
+	places int // that there are; 0: not known
 }
 
 type located struct {
@@ -58,6 +59,8 @@ func (f *findings) write(v *view) {
 			case w.Code != code:
 			case len(w.where) == 0:
 				v.bullet("%s: %s", w.Code, w.Text)
+			case len(w.where) > 2 && len(w.where) == f.places:
+				v.bullet("%s (all): %s", w.Code, w.Text)
 			default:
 				v.bullet("%s (%s): %s", w.Code, strings.Join(w.where, "; "), w.Text)
 			}
@@ -75,7 +78,7 @@ func named(arm string, concurrency int) string {
 }
 
 func ofCells(cells []trial.Cell) *findings {
-	f := new(findings)
+	f := &findings{places: len(cells)}
 	for _, c := range cells {
 		for _, w := range c.Warnings {
 			f.add(w, named(c.Arm, c.Concurrency))
