@@ -11,7 +11,8 @@
 // faults. So they are opened for the stretch that is to be counted and closed after it.
 //
 // Rejected: switches of threads and moves between CPUs, which without privileges
-// read 0 here; /proc tells them.
+// read 0 here (/proc tells them); github.com/hodgesds/perf-utils, whose groups do not
+// inherit and which does not attach to trees.
 package perf
 
 import (
