@@ -1,5 +1,0 @@
-//go:build !unix
-
-package table
-
-func backends() []backend { return []backend{sqliteBackend} }

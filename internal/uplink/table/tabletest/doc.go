@@ -1,3 +1,0 @@
-// Package tabletest starts a private PostgreSQL for tests, which they may stop and
-// start again. It does so on Unix only.
-package tabletest
