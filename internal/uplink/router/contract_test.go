@@ -41,6 +41,7 @@ func TestContract(t *testing.T) {
 			c.joins(d)
 			c.trusted(d)
 			c.suspendedAndLifted(d)
+			c.connectedAgain(d)
 			c.multicast(d)
 			c.downlinks(d)
 		})
@@ -112,10 +113,18 @@ func (c *customer) insert(d *device) {
 }
 
 // joins has the device ask, the customer offer an address in a join accept, and the
-// device use it.
+// device use it. Before, it asks another network, and whoever answers has another key.
 func (c *customer) joins(d *device) {
 	c.t.Helper()
-	c.heard(d.joinRequest(1))
+	elsewhere := *d
+	elsewhere.joinEUI++
+	c.heard(elsewhere.joinRequest(1))
+	c.counted(`uplinks_total{fate="unroutable"}`, 1)
+	c.heard(d.joinRequest(2))
+	u, _ := c.next(d, 4096)
+	c.ack(u, d, new(device).mic(bytesOf(u.PHYPayloadNoMIC)))
+	c.counted(`answers_total{kind="wrong_mic"}`, 1)
+	c.heard(d.joinRequest(3))
 	u, mic := c.next(d, 4096)
 	c.ack(u, d, mic)
 	c.counted(`answers_total{kind="right_mic"}`, 1)
@@ -149,7 +158,7 @@ func (c *customer) trusted(d *device) {
 		{1024, "", 0, "right_mic", 3},
 		{512, "MICFailed", 0, "mic_failed", 1},
 		{1024, "Other", 0, "other_reject", 1},
-		{1024, "", 1, "wrong_mic", 1},
+		{1024, "", 1, "wrong_mic", 2},
 		{4096, "", 0, "right_mic", 4},
 	} {
 		c.heard(d.uplink())
@@ -195,7 +204,22 @@ func (c *customer) suspendedAndLifted(d *device) {
 	c.counted(`answers_total{kind="right_mic"}`, 5)
 }
 
-// multicast has a group with the device, and sends to it once.
+// connectedAgain loses the upstream before an answer, and gets the same on another one.
+func (c *customer) connectedAgain(d *device) {
+	c.t.Helper()
+	c.heard(d.uplink())
+	before, _ := c.next(d, 2048)
+	c.up.Close()
+	c.up = c.open("upstream", true)
+	u, mic := c.next(d, 2048)
+	if u.TransactionID != before.TransactionID || !slices.Equal(u.MICChallenge, before.MICChallenge) || !slices.Equal(u.PHYPayloadNoMIC, before.PHYPayloadNoMIC) {
+		c.t.Errorf("transaction %d came again as %d, or with other bytes", before.TransactionID, u.TransactionID)
+	}
+	c.ack(u, d, mic)
+	c.counted(`answers_total{kind="right_mic"}`, 6)
+}
+
+// multicast has a group with two devices, of which one leaves, and sends to it once.
 func (c *customer) multicast(d *device) {
 	c.t.Helper()
 	const addr = uint32(0x0f41c7aa)
@@ -203,20 +227,32 @@ func (c *customer) multicast(d *device) {
 		Addr, Name string
 		Devices    []string
 	}
-	member := map[string]string{"addr": hexAddr(addr), "dev_eui": hex(d.eui)}
-	groups := "multicast/multicast-groups/"
+	second := &device{eui: d.eui + 3, joinEUI: d.joinEUI}
+	c.insert(second)
+	const groups = "multicast/multicast-groups/"
 	var g group
 	c.call(http.MethodPost, groups+"create", map[string]string{"name": "street lamps north", "addr": hexAddr(addr)}, http.StatusCreated, &g)
-	var is struct {
-		Added   bool `json:"is_added"`
-		Removed bool `json:"is_removed"`
+	change := func(call, did string, d *device) {
+		c.t.Helper()
+		var is map[string]bool
+		c.call(http.MethodPost, groups+call, map[string]string{"addr": hexAddr(addr), "dev_eui": hex(d.eui)}, http.StatusOK, &is)
+		if !is[did] {
+			c.t.Errorf("%s of %x: %v", call, d.eui, is)
+		}
 	}
-	c.call(http.MethodPost, groups+"add-device", member, http.StatusOK, &is)
-	var list []group
-	c.call(http.MethodPost, groups+"get", map[string][]string{"addrs": {}}, http.StatusOK, &list)
-	if !is.Added || len(list) != 1 || list[0].Name != "street lamps north" || !slices.Equal(list[0].Devices, []string{hex(d.eui)}) {
-		c.t.Errorf("added %v; groups %+v", is.Added, list)
+	has := func(devices ...string) {
+		c.t.Helper()
+		var list []group
+		c.call(http.MethodPost, groups+"get", map[string][]string{"addrs": {}}, http.StatusOK, &list)
+		if len(list) != 1 || list[0].Name != "street lamps north" || !slices.Equal(list[0].Devices, devices) {
+			c.t.Errorf("groups %+v, want one of %v", list, devices)
+		}
 	}
+	change("add-device", "is_added", d)
+	change("add-device", "is_added", second)
+	has(hex(d.eui), hex(second.eui))
+	change("remove-device", "is_removed", second)
+	has(hex(d.eui))
 	to := fmt.Sprintf(`"Addr": %d`, addr)
 	mailbox := c.downlink(to, `"Deadline": 1`)
 	if f := c.sent(mailbox); f["group"] != hexAddr(addr) || f["device"] != "" || f["deadline"] != "1" {
@@ -224,11 +260,11 @@ func (c *customer) multicast(d *device) {
 	}
 	c.tell(mailbox, 0, "sent")
 	c.result(mailbox, "Success", "sent")
-	c.call(http.MethodPost, groups+"remove-device", member, http.StatusOK, &is)
+	change("remove-device", "is_removed", d)
 	var gone struct{ Deleted int }
 	c.call(http.MethodPost, groups+"delete", map[string][]string{"addrs": {hexAddr(addr)}}, http.StatusOK, &gone)
-	if !is.Removed || gone.Deleted != 1 {
-		c.t.Errorf("removed %v, deleted %d", is.Removed, gone.Deleted)
+	if gone.Deleted != 1 {
+		c.t.Errorf("deleted %d, want 1", gone.Deleted)
 	}
 	mailbox = c.downlink(to, `"Deadline": 1`)
 	c.result(mailbox, "GatewayNotFound", "")
