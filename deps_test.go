@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"docs":                               {"finding", "metric", "setting"},
 	"setting":                            {},
 	"usl":                                {"finding"},
-	"abtest":                             {"finding", "stat"},
+	"abtest":                             {"finding", "internal/perf", "stat"},
 	"guard":                              {},
 	"guard/guardtest":                    {"guard"},
 	"pipeline":                           {"setting"},

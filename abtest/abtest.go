@@ -12,6 +12,13 @@
 // machine does to one it does to the other; each round gives one log-ratio, and
 // package stat turns these into the verdict, as in contend compare.
 //
+// Where the processor's counters can be read (Linux), a second verdict is on the
+// instructions that each executes. They are not time: waiting and misses of caches are
+// not in them, nor are neighbours, which is what a test in shared CI asks for:
+//
+//	r := abtest.Run(t, abtest.Config{InstructionsOnly: true, Fresh: true}, old, new)
+//	r.FailIfMoreInstructions(t)
+//
 // Functions are timed directly and not driven by package load: a block is a
 // number of operations that are known to be done when the call returns, which
 // needs neither due times nor a window that cuts iterations off.
@@ -25,6 +32,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/perf"
 )
 
 // A Func is one of the two functions that are compared.
@@ -36,21 +44,26 @@ type Func struct {
 }
 
 // A Config says how functions are compared. The zero value is ready to use: about
-// three seconds for functions that are faster than a block.
+// four seconds for functions that are faster than a block.
 type Config struct {
 	// Rounds are the replications; a verdict at 95 % confidence needs at least 6.
 	// 0 means 12.
 	Rounds int
-	// Pairs of blocks in a round. 0 means 10.
+	// Pairs of blocks in a round in which time is taken. 0 means 10.
 	Pairs int
 	// Block is about how long a function runs at a time, at least 1 ms. 0 means
 	// 10 ms.
 	Block time.Duration
-	// Margin is the largest relative difference that does not matter, below 1.
+	// Margin is the largest relative difference in time that does not matter, below 1.
 	// 0 means 0.02.
 	Margin float64
-	// Confidence of the interval, below 1. 0 means 0.95.
+	// InstructionMargin is that in instructions. 0 means 0.005.
+	InstructionMargin float64
+	// Confidence of the intervals, below 1. 0 means 0.95.
 	Confidence float64
+	// InstructionsOnly takes no time and judges by instructions alone, in about
+	// two seconds.
+	InstructionsOnly bool
 	// Seed decides which function begins a round.
 	Seed uint64
 	// Fresh gives each round a process of its own: Run starts the test binary
@@ -59,6 +72,8 @@ type Config struct {
 	// difference may be one of layout. It works for one Run in a test or
 	// subtest.
 	Fresh bool
+
+	open func(...perf.Event) (counters, error) // of this process; nil means perf.Own
 }
 
 // withDefaults replaces zeros and returns every mistake at once.
@@ -67,7 +82,11 @@ func (c Config) withDefaults(a, b Func) (Config, error) {
 	set(&c.Pairs, 10)
 	set(&c.Block, 10*time.Millisecond)
 	set(&c.Margin, 0.02)
+	set(&c.InstructionMargin, 0.005)
 	set(&c.Confidence, 0.95)
+	if c.open == nil {
+		c.open = own
+	}
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -78,6 +97,7 @@ func (c Config) withDefaults(a, b Func) (Config, error) {
 	check(c.Pairs >= 1 && c.Pairs <= 1000, "pairs is %d; allowed: 1 to 1000", c.Pairs)
 	check(c.Block >= time.Millisecond && c.Block <= time.Minute, "block is %v; allowed: 1ms to 1m", c.Block)
 	check(c.Margin > 0 && c.Margin < 1, "margin is %g; allowed: more than 0 and less than 1", c.Margin)
+	check(c.InstructionMargin > 0 && c.InstructionMargin < 1, "instruction margin is %g; allowed: more than 0 and less than 1", c.InstructionMargin)
 	check(c.Confidence > 0 && c.Confidence < 1, "confidence is %g; allowed: more than 0 and less than 1", c.Confidence)
 	check(a.Do != nil && b.Do != nil, "a function is nil")
 	check(a.Name != b.Name && a.Name != "" && b.Name != "", "the functions are named %q and %q, two different names are needed", a.Name, b.Name)
@@ -105,17 +125,29 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 	if err != nil {
 		return nil, err
 	}
+	rounds, err := c.replicate(func(n int) (Round, error) { return p.round(ctx, n) })
+	if err != nil {
+		return nil, err
+	}
+	notFresh := finding.RoundsNotFresh.Warning("all rounds ran in one process, so an effect of its memory layout and hash seeds is in every round alike")
+	return newResult(name, c, [2]string{a.Name, b.Name}, rounds, notFresh), nil
+}
+
+// replicate drives the rounds. Without counters one is enough where nothing but
+// instructions is asked for.
+func (c Config) replicate(round func(n int) (Round, error)) ([]Round, error) {
 	var rounds []Round
 	for n := range c.Rounds {
-		r, err := p.round(ctx, n)
+		r, err := round(n)
 		if err != nil {
 			return nil, err
 		}
 		rounds = append(rounds, r)
+		if c.InstructionsOnly && r.Uncounted != "" {
+			break
+		}
 	}
-	result := newResult(name, c, [2]string{a.Name, b.Name}, rounds)
-	result.Warnings = append(result.Warnings, finding.RoundsNotFresh.Warning("all rounds ran in one process, so an effect of its memory layout is in every round alike"))
-	return result, nil
+	return rounds, nil
 }
 
 // Run compares the candidate b with the baseline a, logs the result and returns

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -77,7 +78,7 @@ func TestBlocks(t *testing.T) {
 				time.Sleep(time.Duration(n) * time.Microsecond)
 			}}
 		}
-		r, err := Compare(t.Context(), "X", Config{Rounds: 2, Pairs: 5}, do("a"), do("b"))
+		r, err := Compare(t.Context(), "X", Config{Rounds: 2, Pairs: 5, open: noCounters}, do("a"), do("b"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +125,8 @@ func TestAllocations(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	do := func(int) { time.Sleep(time.Microsecond) }
-	_, err := Compare(t.Context(), "X", Config{Rounds: -1, Pairs: 5000, Block: 1, Margin: 2, Confidence: 1, Fresh: true}, Func{"a", nil}, Func{"a", do})
-	for _, want := range []string{"rounds is -1; allowed: 1 to 1000", "pairs is 5000", "block is 1ns", "margin is 2",
+	_, err := Compare(t.Context(), "X", Config{Rounds: -1, Pairs: 5000, Block: 1, Margin: 2, InstructionMargin: -1, Confidence: 1, Fresh: true}, Func{"a", nil}, Func{"a", do})
+	for _, want := range []string{"rounds is -1; allowed: 1 to 1000", "pairs is 5000", "block is 1ns", "margin is 2", "instruction margin is -1",
 		"confidence is 1", "a function is nil", `named "a" and "a"`, "only Run can"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
@@ -147,15 +148,17 @@ func TestMistakes(t *testing.T) {
 type recorder struct {
 	testing.TB
 	failed bool
+	said   string
 }
 
-func (r *recorder) Helper()      {}
-func (r *recorder) Error(...any) { r.failed = true }
+func (r *recorder) Helper()           {}
+func (r *recorder) Error(args ...any) { r.failed, r.said = true, fmt.Sprint(args...) }
+func (r *recorder) Log(args ...any)   { r.said = fmt.Sprint(args...) }
 
 func TestFailIfSlower(t *testing.T) {
 	for _, v := range []stat.Verdict{stat.Faster, stat.Slower, stat.Equivalent, stat.Inconclusive} {
 		tb := new(recorder)
-		(&Result{Verdict: v}).FailIfSlower(tb)
+		(&Result{Comparison: Comparison{Verdict: v}}).FailIfSlower(tb)
 		if tb.failed != (v == stat.Slower) {
 			t.Errorf("%s: failed %v", v, tb.failed)
 		}
@@ -204,8 +207,10 @@ func TestFreshRoundThatFails(t *testing.T) {
 func benchmarks(t *testing.T) *Result {
 	var r *Result
 	synctest.Test(t, func(t *testing.T) {
+		var m machine
 		var err error
-		r, err = Compare(t.Context(), "Sleep/some thing", Config{Rounds: 6, Pairs: 2}, sleeper("old way", 1000, 0.001), sleeper("new/way", 1100, 0.001))
+		r, err = Compare(t.Context(), "Sleep/some thing", Config{Rounds: 6, Pairs: 2, open: m.open},
+			m.runs(sleeper("old way", 1000, 0.001), 40_000, 0.001), m.runs(sleeper("new/way", 1100, 0.001), 50_000, 0.001))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +218,7 @@ func benchmarks(t *testing.T) *Result {
 	return r
 }
 
-var benchmarkLine = regexp.MustCompile(`^(?:[a-z]+: \S+|Benchmark[A-Z]\S*\t\d+\t[-+.\de]+ ns/op\t\d+ B/op\t\d+ allocs/op)$`)
+var benchmarkLine = regexp.MustCompile(`^(?:[a-z]+: \S+|Benchmark[A-Z]\S*\t\d+\t[-+.\de]+ ns/op\t\d+ B/op\t\d+ allocs/op\t[\d.]+ instructions/op)$`)
 
 func TestWriteBenchmarks(t *testing.T) {
 	r := benchmarks(t)
@@ -243,7 +248,7 @@ func TestWriteBenchmarks(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), benchstat, args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "+10.") || !strings.Contains(string(out), "p=0.002 n=6") {
+		if err != nil || !strings.Contains(string(out), "+10.") || !regexp.MustCompile(`\+(24\.9|25\.)\d+% \(p=0.002 n=6\)`).Match(out) {
 			t.Errorf("benchstat %v: %v\n%s", args, err, out)
 		}
 	}

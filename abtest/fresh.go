@@ -31,13 +31,9 @@ func runFresh(t *testing.T, c Config, a, b Func) (*Result, error) {
 		}
 		return nil, err
 	}
-	var rounds []Round
-	for n := range c.Rounds {
-		r, err := startRound(t, n)
-		if err != nil {
-			return nil, err
-		}
-		rounds = append(rounds, r)
+	rounds, err := c.replicate(func(n int) (Round, error) { return startRound(t, n) })
+	if err != nil {
+		return nil, err
 	}
 	return newResult(benchmarkName(t.Name()), c, [2]string{a.Name, b.Name}, rounds), nil
 }

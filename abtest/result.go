@@ -2,28 +2,42 @@ package abtest
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"contend/finding"
 	"contend/stat"
 )
 
-// A Result is what a comparison showed. The effect is that on the time per
-// operation, candidate ÷ baseline, so less is faster.
+// A Result is what a comparison showed. Both comparisons are of costs per
+// operation, candidate ÷ baseline, so less is better.
 type Result struct {
 	Name                string // of the benchmark lines
 	Baseline, Candidate string // names of the functions
-	Margin              float64
-	Verdict             stat.Verdict
-	stat.Effect
+	// Comparison is that of the time; the zero value with InstructionsOnly, which
+	// takes none.
+	Comparison
+	// Instructions compares the instructions in user space, which are not time: MORE
+	// or LESS. It is nil where they could not be counted in every round.
+	Instructions *Comparison
+	Uncounted    string // why it is nil
 	// Replications are the data behind it, one for each round.
 	Replications []Round
+}
+
+// A Comparison is what the rounds say about one figure.
+type Comparison struct {
+	Margin  float64
+	Verdict stat.Verdict
+	stat.Effect
 	// RoundsNeeded estimates how many further rounds would settle an
 	// INCONCLUSIVE verdict with a chance of 90 %; 0 when that cannot be said.
 	RoundsNeeded int
@@ -32,20 +46,36 @@ type Result struct {
 // power is the chance at which RoundsNeeded aims.
 const power = 0.9
 
-func newResult(name string, c Config, names [2]string, rounds []Round) *Result {
-	r := &Result{Name: name, Baseline: names[0], Candidate: names[1], Margin: c.Margin, Replications: rounds}
-	var logs []float64
+// newResult compares; the warnings are about whatever is compared.
+func newResult(name string, c Config, names [2]string, rounds []Round, warnings ...finding.Warning) *Result {
+	r := &Result{Name: name, Baseline: names[0], Candidate: names[1], Replications: rounds}
+	var times, instructions []float64
 	for _, round := range rounds {
-		logs = append(logs, round.LogRatio)
+		times = append(times, round.LogRatio)
+		instructions = append(instructions, round.InstructionsLogRatio)
+		r.Uncounted = cmp.Or(r.Uncounted, round.Uncounted)
 	}
-	// Rounds have passed the same checks already, and so has the configuration.
-	r.Effect, _ = stat.Paired(logs, c.Confidence)
-	r.Warnings = append(r.Warnings, stat.Dependence(logs)...)
-	r.Verdict = stat.Decide(r.Effect, c.Margin, stat.LowerIsFaster)
-	if r.Verdict == stat.Inconclusive {
-		r.RoundsNeeded, _ = stat.RoundsNeeded(logs, c.Margin, c.Confidence, power)
+	if !c.InstructionsOnly {
+		r.Comparison = newComparison(times, c.Margin, c.Confidence, stat.LowerIsFaster)
+		r.Warnings = append(r.Warnings, warnings...)
+	}
+	if r.Uncounted == "" {
+		r.Instructions = new(newComparison(instructions, c.InstructionMargin, c.Confidence, stat.Amount))
+		r.Instructions.Warnings = append(r.Instructions.Warnings, warnings...)
 	}
 	return r
+}
+
+func newComparison(logs []float64, margin, confidence float64, kind stat.Kind) Comparison {
+	c := Comparison{Margin: margin}
+	// Rounds have passed the same checks already, and so has the configuration.
+	c.Effect, _ = stat.Paired(logs, confidence)
+	c.Warnings = append(c.Warnings, stat.Dependence(logs)...)
+	c.Verdict = stat.Decide(c.Effect, margin, kind)
+	if c.Verdict == stat.Inconclusive {
+		c.RoundsNeeded, _ = stat.RoundsNeeded(logs, margin, confidence, power)
+	}
+	return c
 }
 
 // Sum returns what both functions did in all rounds.
@@ -57,58 +87,112 @@ func (r *Result) Sum() (baseline, candidate Sample) {
 	return baseline, candidate
 }
 
-// String says the verdict in a sentence, with the figures of both functions and
+// String says each verdict in a sentence, with the figures of both functions and
 // what must be read with care on lines of their own.
 func (r *Result) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s takes %s time per op than %s", r.Name, r.Verdict, r.Candidate, inWords(r.Ratio), r.Baseline)
-	if r.Bounded() {
-		fmt.Fprintf(&b, ", %.4g %% interval %s to %s", 100*(1-r.Level), percent(r.Low), percent(r.High))
+	var lines []string
+	if r.Verdict != "" {
+		lines = append(lines, r.sentence(r.Comparison, "takes", "time", 1))
 	}
-	fmt.Fprintf(&b, " (p = %.3g, %d rounds", r.P, r.Rounds)
-	switch {
-	case r.Verdict == stat.Equivalent:
-		fmt.Fprintf(&b, ", margin ±%.3g %%", 100*r.Margin)
-	case r.RoundsNeeded > 0:
-		fmt.Fprintf(&b, "; about %d more would settle it", r.RoundsNeeded)
+	if r.Instructions != nil {
+		lines = append(lines, r.sentence(*r.Instructions, "executes", "instructions", 2)+"; instructions are not time")
+	} else {
+		lines = append(lines, "no verdict on instructions: "+r.Uncounted)
 	}
-	b.WriteString(")")
 	baseline, candidate := r.Sum()
 	for _, s := range []struct {
 		name string
 		Sample
 	}{{r.Baseline, baseline}, {r.Candidate, candidate}} {
-		fmt.Fprintf(&b, "\n  %s: %.4g ns/op, %.4g B/op, %.4g allocs/op", s.name, s.NsPerOp(), s.BytesPerOp(), s.AllocsPerOp())
+		if figures := s.figures(); figures != nil {
+			lines = append(lines, s.name+": "+strings.Join(figures, ", "))
+		}
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "\n  read with care: %s: %v", w.Code, w)
+		lines = append(lines, fmt.Sprintf("read with care: %s: %v", w.Code, w))
 	}
+	if r.Instructions != nil {
+		for _, w := range r.Instructions.Warnings {
+			if !slices.Contains(r.Warnings, w) {
+				lines = append(lines, fmt.Sprintf("read with care: instructions: %s: %v", w.Code, w))
+			}
+		}
+	}
+	return r.Name + ": " + strings.Join(lines, "\n  ")
+}
+
+// sentence says a verdict and what it rests on; differences have so many decimals.
+func (r *Result) sentence(c Comparison, does, what string, decimals int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s %s %s %s per op than %s", c.Verdict, r.Candidate, does, inWords(c.Ratio, decimals), what, r.Baseline)
+	if c.Bounded() {
+		fmt.Fprintf(&b, ", %.4g %% interval %s to %s", 100*(1-c.Level), percent(c.Low, decimals), percent(c.High, decimals))
+	}
+	fmt.Fprintf(&b, " (p = %.3g, %d rounds", c.P, c.Rounds)
+	switch {
+	case c.Verdict == stat.Equivalent:
+		fmt.Fprintf(&b, ", margin ±%.3g %%", 100*c.Margin)
+	case c.RoundsNeeded > 0:
+		fmt.Fprintf(&b, "; about %d more would settle it", c.RoundsNeeded)
+	}
+	b.WriteString(")")
 	return b.String()
 }
 
-func inWords(ratio float64) string {
+func inWords(ratio float64, decimals int) string {
 	if ratio < 1 {
-		return fmt.Sprintf("%.1f %% less", 100*(1-ratio))
+		return fmt.Sprintf("%.*f %% less", decimals, 100*(1-ratio))
 	}
-	return fmt.Sprintf("%.1f %% more", 100*(ratio-1))
+	return fmt.Sprintf("%.*f %% more", decimals, 100*(ratio-1))
 }
 
 // percent formats a ratio as a signed difference.
-func percent(ratio float64) string {
-	text := fmt.Sprintf("%+.1f %%", 100*(ratio-1))
-	return strings.NewReplacer("+0.0 ", "0.0 ", "-0.0 ", "0.0 ").Replace(text)
+func percent(ratio float64, decimals int) string {
+	text := fmt.Sprintf("%+.*f %%", decimals, 100*(ratio-1))
+	if zero := fmt.Sprintf("%.*f %%", decimals, 0.0); text[1:] == zero {
+		return zero
+	}
+	return text
 }
 
-// FailIfSlower fails the test when the verdict is SLOWER.
+// figures are those per operation that the sample has.
+func (s Sample) figures() (list []string) {
+	if s.Ops > 0 {
+		list = append(list, fmt.Sprintf("%.4g ns/op, %.4g B/op, %.4g allocs/op", s.NsPerOp(), s.BytesPerOp(), s.AllocsPerOp()))
+	}
+	if s.CountedOps > 0 {
+		list = append(list, fmt.Sprintf("%.5g instructions/op", s.InstructionsPerOp()))
+	}
+	return list
+}
+
+// FailIfSlower fails the test when the verdict on time is SLOWER, and when no time was
+// taken: it would never fail.
 func (r *Result) FailIfSlower(tb testing.TB) {
 	tb.Helper()
-	if r.Verdict == stat.Slower {
+	switch r.Verdict {
+	case stat.Slower:
+		tb.Error(r)
+	case "":
+		tb.Error("abtest: FailIfSlower has no time to judge, as InstructionsOnly is set; call FailIfMoreInstructions")
+	}
+}
+
+// FailIfMoreInstructions fails the test when the verdict on instructions is MORE. Where
+// they could not be counted it logs why, which go test shows of a test that passes
+// with -v only: ask whether Instructions is nil where a machine must have counters.
+func (r *Result) FailIfMoreInstructions(tb testing.TB) {
+	tb.Helper()
+	switch {
+	case r.Instructions == nil:
+		tb.Log("abtest: FailIfMoreInstructions judges nothing: " + r.Uncounted)
+	case r.Instructions.Verdict == stat.More:
 		tb.Error(r)
 	}
 }
 
 // WriteBenchmarks writes Go benchmark lines, one for each function and round,
-// which benchstat -col /arm compares.
+// which benchstat -col /arm compares; instructions have the unit instructions/op.
 func (r *Result) WriteBenchmarks(w io.Writer) error {
 	return r.write(w, func(b *bufio.Writer, n int) {
 		r.line(b, "/arm="+armPart(r.Baseline), r.Replications[n].Baseline)
@@ -133,14 +217,25 @@ func (r *Result) write(w io.Writer, round func(b *bufio.Writer, n int)) error {
 	return b.Flush()
 }
 
-// line writes one line, whose name ends in GOMAXPROCS as those of go test do.
+// line writes one line, whose name ends in GOMAXPROCS as those of go test do; none of
+// a sample without figures.
 func (r *Result) line(b *bufio.Writer, arm string, s Sample) {
+	ops := cmp.Or(s.Ops, s.CountedOps)
+	if ops == 0 {
+		return
+	}
 	suffix := ""
 	if n := runtime.GOMAXPROCS(0); n > 1 {
 		suffix = fmt.Sprintf("-%d", n)
 	}
-	fmt.Fprintf(b, "Benchmark%s%s%s\t%d\t%.6g ns/op\t%.0f B/op\t%.0f allocs/op\n",
-		namePart(r.Name), arm, suffix, s.Ops, s.NsPerOp(), math.Floor(s.BytesPerOp()), math.Floor(s.AllocsPerOp()))
+	fmt.Fprintf(b, "Benchmark%s%s%s\t%d", namePart(r.Name), arm, suffix, ops)
+	if s.Ops > 0 {
+		fmt.Fprintf(b, "\t%.6g ns/op\t%.0f B/op\t%.0f allocs/op", s.NsPerOp(), math.Floor(s.BytesPerOp()), math.Floor(s.AllocsPerOp()))
+	}
+	if s.CountedOps > 0 {
+		fmt.Fprintf(b, "\t%.6g instructions/op", s.InstructionsPerOp())
+	}
+	b.WriteByte('\n')
 }
 
 // benchmarkName turns the name of a test into that of a benchmark.

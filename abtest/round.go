@@ -17,20 +17,30 @@ type Round struct {
 	Baseline, Candidate Sample
 	// LogRatio is ln(time per operation of the candidate ÷ that of the
 	// baseline): the Hodges–Lehmann estimate over the round's pairs, so that one
-	// disturbed block does not decide the round.
+	// disturbed block does not decide the round. 0 if no time was taken.
 	LogRatio float64
+	// InstructionsLogRatio is that of the instructions, unless they are Uncounted.
+	InstructionsLogRatio float64
+	// Uncounted says why instructions were not counted; empty if they were.
+	Uncounted string
 }
 
-// A Sample is what a function did in a round. Allocations are those of the whole
-// process meanwhile, as in package testing.
+// A Sample is what a function did in a round. Allocations and instructions are those
+// of the whole process meanwhile, the garbage collector included.
 type Sample struct {
+	// Ops were done while time was taken and allocations were counted: none with
+	// InstructionsOnly.
 	Ops     int64
 	Elapsed time.Duration
 	Allocs  uint64 // heap objects
 	Bytes   uint64 // of them
+	// CountedOps were done while instructions were counted: none where these cannot be.
+	CountedOps   int64
+	Instructions uint64 // in user space
 }
 
-// NsPerOp is the mean time of an operation in nanoseconds.
+// NsPerOp is the mean time of an operation in nanoseconds. Like what follows it needs
+// operations to divide by.
 func (s Sample) NsPerOp() float64 { return float64(s.Elapsed.Nanoseconds()) / float64(s.Ops) }
 
 // AllocsPerOp is the number of heap objects for each operation.
@@ -39,11 +49,17 @@ func (s Sample) AllocsPerOp() float64 { return float64(s.Allocs) / float64(s.Ops
 // BytesPerOp is their size.
 func (s Sample) BytesPerOp() float64 { return float64(s.Bytes) / float64(s.Ops) }
 
+// InstructionsPerOp is the number of instructions in user space for each of the
+// counted operations.
+func (s Sample) InstructionsPerOp() float64 { return float64(s.Instructions) / float64(s.CountedOps) }
+
 func (s *Sample) add(o Sample) {
 	s.Ops += o.Ops
 	s.Elapsed += o.Elapsed
 	s.Allocs += o.Allocs
 	s.Bytes += o.Bytes
+	s.CountedOps += o.CountedOps
+	s.Instructions += o.Instructions
 }
 
 // pair is the two functions and how many operations fill a block.
@@ -97,25 +113,55 @@ func run(do func(int), n int) Sample {
 
 // round drives both functions in pairs of blocks; n counts from 0.
 func (p *pair) round(ctx context.Context, n int) (Round, error) {
-	var sums [2]Sample
-	var logs []float64
+	var r Round
 	first := rand.New(rand.NewPCG(p.config.Seed, uint64(n))).IntN(2)
-	for range p.config.Pairs {
+	if !p.config.InstructionsOnly {
+		if err := p.takeTime(ctx, &r, first); err != nil {
+			return Round{}, err
+		}
+	}
+	if err := p.count(ctx, &r, first); err != nil {
+		return Round{}, err
+	}
+	return r, nil
+}
+
+// takeTime drives the pairs of blocks in which time is taken.
+func (p *pair) takeTime(ctx context.Context, r *Round, first int) (err error) {
+	sums := [2]*Sample{&r.Baseline, &r.Candidate}
+	r.LogRatio, err = p.pairs(ctx, p.config.Pairs, first, func(i int) (float64, error) {
+		s := run(p.funcs[i].Do, p.ops[i])
+		if s.Elapsed <= 0 {
+			return 0, fmt.Errorf("abtest: a block of %s took no time", p.funcs[i].Name)
+		}
+		sums[i].add(s)
+		return s.NsPerOp(), nil
+	})
+	return err
+}
+
+// pairs drives pairs of blocks in the order ABBA. block returns what an operation of a
+// function costs; the result is the Hodges–Lehmann estimate of ln(candidate ÷ baseline).
+func (p *pair) pairs(ctx context.Context, many, first int, block func(i int) (float64, error)) (float64, error) {
+	var logs []float64
+	for range many {
 		var perOp [2]float64
 		for _, i := range []int{first, 1 - first} {
 			if ctx.Err() != nil {
-				return Round{}, fmt.Errorf("abtest: %w", ctx.Err())
+				return 0, fmt.Errorf("abtest: %w", ctx.Err())
 			}
-			s := run(p.funcs[i].Do, p.ops[i])
-			sums[i].add(s)
-			perOp[i] = s.NsPerOp()
+			cost, err := block(i)
+			if err != nil {
+				return 0, err
+			}
+			perOp[i] = cost
 		}
 		first = 1 - first
 		logs = append(logs, math.Log(perOp[1]/perOp[0]))
 	}
 	effect, err := stat.Paired(logs, p.config.Confidence)
 	if err != nil {
-		return Round{}, fmt.Errorf("abtest: a block took no time: %w", err)
+		return 0, err
 	}
-	return Round{Baseline: sums[0], Candidate: sums[1], LogRatio: math.Log(effect.Ratio)}, nil
+	return math.Log(effect.Ratio), nil
 }
