@@ -58,7 +58,8 @@ func saidRate(s search.Result) string {
 	line := string(s.Verdict) + ": " + of
 	switch s.Verdict {
 	case search.RateFound:
-		return line + fmt.Sprintf("%s is the highest rate %s; at %s: %s", rate(s.HeldPerSec), within, rate(s.MissedPerSec), why)
+		return line + fmt.Sprintf("%s is the highest rate %s: it held in %s, %s in %s: %s", rate(s.HeldPerSec), within,
+			heldIn(s, s.HeldPerSec), rate(s.MissedPerSec), heldIn(s, s.MissedPerSec), why)
 	case search.RateAtLeast:
 		if s.MissedPerSec == 0 {
 			return line + fmt.Sprintf("%s %s: %s", rate(s.HeldPerSec), within, why)
@@ -74,6 +75,20 @@ func saidRate(s search.Result) string {
 		return fmt.Sprintf("%s%s: %s%s", s.Verdict, code, of, why)
 	}
 	return line + fmt.Sprintf("the search has not come to an end after %s", plural(len(s.Attempts), "attempt")) + between(s)
+}
+
+// heldIn counts the attempts at a rate: 3 of 4 attempts.
+func heldIn(s search.Result, perSec float64) string {
+	held, all := 0, 0
+	for _, p := range s.Attempts {
+		if p.RatePerSec == perSec {
+			all++
+			if p.Outcome == search.Held {
+				held++
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %s", held, plural(all, "attempt"))
 }
 
 // between is how far an unfinished search came.

@@ -14,6 +14,7 @@ const (
 	regionLevels = 7    // in the region around the peak
 	fallen       = 0.85 // of the best throughput: below it a level is clearly worse
 	flat         = 1.05 // what three doublings must bring to go on
+	widestStep   = 4    // from a level to the next one
 )
 
 // DefaultLimit is the highest level that an adaptive sweep comes to unless it
@@ -70,8 +71,9 @@ func best(points []usl.Point) usl.Point {
 
 func bestOf(points []usl.Point) float64 { return best(points).X }
 
-// chooseLevels returns the levels to measure: 1, and the region in which the
-// levels seen came near the best, with one level more on either side.
+// chooseLevels returns the levels to measure: 1, the region in which the levels
+// seen came near the best, with one level more on either side, and between 1 and the
+// region as many as leave no wide step: a little less throughput may be enough.
 func chooseLevels(seen []usl.Point, limit int) []int {
 	best := best(seen)
 	near := func(p usl.Point) bool { return p.X >= fallen*best.X }
@@ -85,6 +87,9 @@ func chooseLevels(seen []usl.Point, limit int) []int {
 	for i := range regionLevels {
 		share := float64(i) / (regionLevels - 1)
 		levels = append(levels, int(math.Round(low*math.Pow(high/low, share))))
+	}
+	for fewer := low / widestStep; fewer > 1; fewer /= widestStep {
+		levels = append(levels, int(math.Round(fewer)))
 	}
 	for more := int(high); distinct(&levels) < minLevels && more < limit; {
 		more = min(2*more, limit)

@@ -41,7 +41,7 @@ func TestSweepChoosesItsLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []int{1, 8, 11, 16, 23, 32, 45, 64}; len(curve.Visits) != 3*len(want) || !slices.Equal(concurrencies(curve.Results), want) {
+		if want := []int{1, 2, 8, 11, 16, 23, 32, 45, 64}; len(curve.Visits) != 3*len(want) || !slices.Equal(concurrencies(curve.Results), want) {
 			t.Errorf("levels %v in %d visits", concurrencies(curve.Results), len(curve.Visits))
 		}
 		if want := []int{1, 2, 4, 8, 16, 32, 64}; !slices.Equal(concurrencies(curve.Explored), want) || curve.Ceiling != "" {
@@ -50,8 +50,8 @@ func TestSweepChoosesItsLevels(t *testing.T) {
 		if started != 4 {
 			t.Errorf("the server was started %d times, want once to explore and once a visit", started)
 		}
-		for i := 0; i < len(curve.Visits); i += 8 {
-			if slices.IsSorted(concurrencies(curve.Visits[i : i+8])) {
+		for i := 0; i < len(curve.Visits); i += 9 {
+			if slices.IsSorted(concurrencies(curve.Visits[i : i+9])) {
 				t.Error("a visit is in ascending order")
 			}
 		}
