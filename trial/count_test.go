@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +24,9 @@ import (
 // other kind.
 type costly struct {
 	instructions uint64
-	answered     uint64
-	open, opened int   // counters
-	timed        int64 // answers while no counter was open
+	answered     atomic.Uint64
+	open, opened int          // counters
+	timed        atomic.Int64 // answers while no counter was open
 	fails        func() error
 }
 
@@ -33,9 +34,9 @@ func (c *costly) arm(name string) Arm {
 	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
 		return &Live{Address: name, Counters: c.count, Target: load.Func(func(context.Context) (load.Outcome, error) {
 			time.Sleep(time.Millisecond)
-			c.answered++
+			c.answered.Add(1)
 			if c.open == 0 {
-				c.timed++
+				c.timed.Add(1)
 			}
 			return load.Outcome{}, nil
 		})}, nil
@@ -57,15 +58,15 @@ type costlyCounters struct {
 	from   uint64
 }
 
-func (c *costlyCounters) Start() error { c.from = c.answered; return nil }
+func (c *costlyCounters) Start() error { c.from = c.answered.Load(); return nil }
 func (c *costlyCounters) Close() error { c.open--; return nil }
 
 func (c *costlyCounters) Stop() (perf.Counts, error) {
 	counts := perf.Counts{}
 	for _, e := range c.events {
-		counts[e] = 100 * (c.answered - c.from)
+		counts[e] = 100 * (c.answered.Load() - c.from)
 		if e == perf.Instructions {
-			counts[e] = c.instructions * (c.answered - c.from)
+			counts[e] = c.instructions * (c.answered.Load() - c.from)
 		}
 	}
 	return counts, nil
@@ -105,8 +106,8 @@ func TestEventsAreCountedInBlocksOfTheirOwn(t *testing.T) {
 	if want := d.Rounds * countedPairs * 2; counted != want {
 		t.Errorf("%d blocks counted, want %d", counted, want)
 	}
-	if sum, _ := trials.Result("a", 4); sum.Completed > a.timed {
-		t.Errorf("%d answers were timed, but only %d came while nothing was counted", sum.Completed, a.timed)
+	if sum, _ := trials.Result("a", 4); sum.Completed > a.timed.Load() {
+		t.Errorf("%d answers were timed, but only %d came while nothing was counted", sum.Completed, a.timed.Load())
 	}
 	if a.open != 0 || b.open != 0 {
 		t.Errorf("%d and %d counters were left open", a.open, b.open)
@@ -197,12 +198,11 @@ func TestWhatCannotBeCountedIsAbsentWithTheReason(t *testing.T) {
 
 // One answer in seven is wrong while events are counted.
 func TestWrongAnswersRefuseCounts(t *testing.T) {
-	n := 0
+	var n atomic.Int64
 	wrong := Arm{Name: "b", Start: func(context.Context, Setup) (*Live, error) {
 		return &Live{Address: "b", Counters: (&costly{}).count, Target: load.Func(func(context.Context) (load.Outcome, error) {
 			time.Sleep(time.Millisecond)
-			n++
-			return load.Outcome{Failed: n%7 == 0}, nil
+			return load.Outcome{Failed: n.Add(1)%7 == 0}, nil
 		})}, nil
 	}}
 	d := design()
