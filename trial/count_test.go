@@ -17,6 +17,7 @@ import (
 	"contend/internal/perf"
 	"contend/load"
 	"contend/metric"
+	"contend/probe"
 	"contend/stat"
 )
 
@@ -150,6 +151,35 @@ func TestCountedPrimaryMetricTakesNoTime(t *testing.T) {
 	}
 	if c, _ := trials.Result("a", 4); len(c.Warnings) > 0 {
 		t.Errorf("warnings about times that were not taken: %v", c.Warnings)
+	}
+}
+
+// Neither the machine's speed nor a change of the throughput, which is longer
+// here than the warm-up, has to do with how many instructions an answer takes.
+func TestCountingNeedsNoSteadyMachine(t *testing.T) {
+	for _, test := range []struct {
+		metric metric.Name
+		timed  bool
+	}{{metric.Throughput, true}, {metric.ServerInstructions, false}} {
+		d := design()
+		d.Rounds, d.Warmup, d.Metrics = 1, 100*time.Millisecond, []metric.Name{test.metric}
+		looks := 0
+		d.Probe = func() probe.Sample { looks++; return probe.Sample{} }
+		settling := starting("a", 600*time.Millisecond)
+		counted := Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
+			live, err := settling.Start(ctx, s)
+			live.Counters = (&costly{instructions: 1000}).count
+			return live, err
+		}}
+		trials := compareInBubble(t, d, counted, (&costly{instructions: 1000}).arm("b"))
+		for _, w := range trials.Warmups {
+			if longer := w.Duration > d.Warmup; longer != (test.timed && w.Arm == "a") || w.Steady == longer {
+				t.Errorf("%s: %s warmed up for %v, steady %v", test.metric, w.Arm, w.Duration, w.Steady)
+			}
+		}
+		if (looks > 0) != test.timed {
+			t.Errorf("%s: the machine was looked at %d times", test.metric, looks)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ type Design struct {
 	// Seed decides every random choice.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 	// Probe looks at the machine before and after stretches of blocks; nil: it
-	// is not looked at.
+	// is not looked at. Nor is it where the primary metric is counted.
 	Probe func() probe.Sample `json:"-"`
 }
 

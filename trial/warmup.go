@@ -32,12 +32,13 @@ type Warmup struct {
 	// throughput took to become steady.
 	Duration time.Duration `json:"duration_ns"`
 	// Steady is false when it was still changing then. Where iterations are too
-	// long to be looked at in slices it is taken to be steady.
+	// long to be looked at in slices, or no time is taken, it is taken to be steady.
 	Steady bool `json:"steady"`
 }
 
 // warm drives an arm until its throughput is steady, for the design's warm-up
-// at least, and returns what its last slice showed: nothing without a warm-up.
+// at least, and returns what its last slice showed: nothing without a warm-up. Where
+// no time will be taken it is driven for the design's warm-up.
 func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (*load.Result, error) {
 	total := r.trials.Design.Warmup
 	if total == 0 {
@@ -51,7 +52,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 		return nil, err
 	}
 	w.Duration = slice
-	if first.Completed < int64(fewestInSlice*level) {
+	if r.counting.only || first.Completed < int64(fewestInSlice*level) {
 		rest, err := r.slice(ctx, arm, s, level, total-slice)
 		w.Duration = total
 		return rest, err
