@@ -39,7 +39,7 @@ func (r *Result) CountedOnly(events perf.Counts) *Result {
 	}
 	only := *r
 	only.Counts, only.Cost, only.Duration = NewCounts(), Cost{Counted: c}, 0
-	only.StartLagAllowed = 0
+	only.Idle, only.StartLagAllowed = 0, 0
 	only.Derive()
 	return &only
 }

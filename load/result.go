@@ -21,6 +21,9 @@ type Result struct {
 	Plan        Plan `json:"plan"`
 	// Duration is the length of the measured window as it was.
 	Duration time.Duration `json:"duration_ns"`
+	// Idle is how long the plan had no iteration left for VUs, summed over these;
+	// closed model only.
+	Idle time.Duration `json:"idle_vu_ns,omitempty"`
 	Counts
 	// ThroughputPerSec is Throughput.
 	ThroughputPerSec float64 `json:"throughput_per_s"`
@@ -33,8 +36,8 @@ type Result struct {
 	Cost
 	// GeneratorShare is the share of a VU's cycle spent in the generator,
 	// 1 − X·(S+Z)/N with throughput X of all answers, mean service time S,
-	// think time Z and N VUs (Little's law on service time). Closed model only,
-	// and not for a local target.
+	// think time Z and N VUs, those without Idle on average (Little's law on
+	// service time). Closed model only, and not for a local target.
 	GeneratorShare *float64 `json:"generator_share,omitempty"`
 	// Timer is what waited for due times; open model only.
 	Timer pace.Timer `json:"timer,omitempty"`
@@ -90,7 +93,8 @@ func (r *Result) Throughput() float64 {
 }
 
 func (r *Result) generatorShare(seconds float64) *float64 {
-	if r.Model != ClosedModel || r.Completed == 0 || r.Local {
+	cycles := seconds*float64(r.Concurrency) - r.Idle.Seconds()
+	if r.Model != ClosedModel || r.Completed == 0 || r.Local || cycles <= 0 {
 		return nil
 	}
 	busy := 0.0
@@ -99,7 +103,7 @@ func (r *Result) generatorShare(seconds float64) *float64 {
 			busy += float64(h.Count()) * (h.Mean() + r.Plan.Think).Seconds()
 		}
 	}
-	share := max(0, 1-busy/seconds/float64(r.Concurrency))
+	share := max(0, 1-busy/cycles)
 	return &share
 }
 
@@ -118,6 +122,7 @@ func Merge(results ...*Result) *Result {
 		}
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration
+		sum.Idle += r.Idle
 		sum.Counts.Add(&r.Counts)
 		sum.Cost.Add(&r.Cost)
 	}

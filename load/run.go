@@ -327,6 +327,9 @@ func (r *run) result(w watched) *Result {
 		end = max(last, r.plan.Warmup)
 	}
 	sum.Duration = max(0, end-r.plan.Warmup)
+	for _, s := range r.shards {
+		sum.Idle += s.idle(end)
+	}
 	sum.trimSeries()
 	if w.finished {
 		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight

@@ -80,6 +80,31 @@ func TestClosedModel(t *testing.T) {
 	}
 }
 
+// A VU without an iteration, or without a further one, has no cycle that the
+// generator could have a share of.
+func TestIdleVUsAreNotTheGenerators(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		plan Plan
+		idle time.Duration
+	}{
+		{Plan{VUs: 100, Iterations: 10}, 90 * 10 * ms},                                          // ten VUs, once each
+		{Plan{VUs: 4, Iterations: 6}, 2 * 10 * ms},                                              // two of them twice, until 20 ms
+		{Plan{VUs: 4, Iterations: 8}, 0},                                                        // all twice
+		{Plan{VUs: 4, Iterations: 6, Warmup: 20 * ms}, 2 * 10 * ms},                             // as without a warm-up
+		{Plan{VUs: 3, Iterations: 3, Duration: 50 * ms, Think: 5 * ms, Grace: DefaultGrace}, 0}, // all at once
+		{Plan{VUs: 4, Duration: 50 * ms, Grace: DefaultGrace}, 0},                               // ended by time
+	} {
+		r := inBubble(t, sleeper(10*ms), tt.plan)
+		if share := *r.GeneratorShare; r.Idle != tt.idle || share > 1e-9 {
+			t.Errorf("%d VUs, %d iterations: idle for %v, generator share %v, want %v and 0", tt.plan.VUs, tt.plan.Iterations, r.Idle, share, tt.idle)
+		}
+		if sum := Merge(r, r); sum.Idle != 2*tt.idle || *sum.GeneratorShare > 1e-9 {
+			t.Errorf("twice: idle for %v, generator share %v", sum.Idle, *sum.GeneratorShare)
+		}
+	}
+}
+
 // Think time 30 ms: a cycle of 40 ms, so 25 iterations per VU and second. Only
 // those due in the window count.
 func TestThinkTimeAndWarmup(t *testing.T) {

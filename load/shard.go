@@ -24,6 +24,10 @@ type Shard struct {
 	ended  int64
 	last   time.Duration // latest completion
 	counts Counts
+	// retired are the VUs of the closed model for which no iteration was left, and
+	// retiredAt is the sum of when.
+	retired   int
+	retiredAt time.Duration
 	tolerance
 	_ [64]byte // keeps neighbours off this cache line
 }
@@ -65,7 +69,26 @@ func (s *Shard) Next(free time.Duration) (Iteration, bool) {
 		due += r.plan.Think
 	}
 	it := r.iteration(due)
-	return it, !it.counted || r.reserve()
+	if it.counted && !r.reserve() {
+		s.retire(free)
+		return it, false
+	}
+	return it, true
+}
+
+// retire notes that no iteration was left for a VU that became free then.
+func (s *Shard) retire(free time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired++
+	s.retiredAt += max(free, s.run.plan.Warmup)
+}
+
+// idle returns how long the retired VUs had nothing to do until the end, in sum.
+func (s *Shard) idle(end time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, time.Duration(s.retired)*end-s.retiredAt)
 }
 
 // Begin starts an iteration that is due. It returns false when the measured
