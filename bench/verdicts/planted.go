@@ -23,14 +23,18 @@ const (
 	calibrated = 10
 )
 
-// serveCommand makes this program a server that burns for each request; an
+// burnCommand makes this program a server that burns for each request; an
 // address and the time follow.
-const serveCommand = "serve"
+const burnCommand = "burn"
 
 // serveBurning serves requests that each keep a thread busy for a time.
-func serveBurning(address string, each time.Duration) error {
+func serveBurning(address, each string) error {
+	burn, err := time.ParseDuration(each)
+	if err != nil {
+		return err
+	}
 	return fasthttp.ListenAndServe(address, func(*fasthttp.RequestCtx) {
-		for start := time.Now(); time.Since(start) < each; {
+		for start := time.Now(); time.Since(start) < burn; {
 		}
 	})
 }
@@ -88,7 +92,7 @@ func (b *bench) plant(ctx context.Context, seed uint64, s shape, extras []time.D
 func (b *bench) burning(longer ...time.Duration) servers {
 	list := servers{map[string]string{}, "http://{{addr}}/"}
 	for _, extra := range append([]time.Duration{0}, longer...) {
-		list.commands[armOf(extra)] = fmt.Sprintf("%s %s {{addr}} %v", b.self, serveCommand, baseBurn+extra)
+		list.commands[armOf(extra)] = fmt.Sprintf("%s %s {{addr}} %v", b.self, burnCommand, baseBurn+extra)
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,6 +19,7 @@ type shape struct {
 	block, warmup time.Duration
 	precision     float64       // at which it ends early, a share; 0: never
 	metrics       []metric.Name // empty: those of contend compare
+	vus           int           // 0: vus
 }
 
 // servers are the commands that are compared, by the names of their arms. The
@@ -27,23 +29,27 @@ type servers struct {
 	url      string
 }
 
-const baseline = "baseline"
+const baseline, candidate = "baseline", "candidate"
+
+func (s servers) experiment() *experiment.Experiment {
+	subjects := map[string]experiment.Subject{}
+	for name, command := range s.commands {
+		subjects[name] = experiment.Subject{Command: command}
+	}
+	return experiment.OfSubjects(protocol.At(s.url), subjects)
+}
 
 // counters are the counter and itself.
 func (b *bench) counters() servers {
 	command := b.contend + " serve counter --http {{addr}}"
-	return servers{map[string]string{baseline: command, "candidate": command}, "http://{{addr}}/status/atomic"}
+	return servers{map[string]string{baseline: command, candidate: command}, "http://{{addr}}/status/atomic"}
 }
 
 // compare runs one comparison as contend compare does.
 func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (*trial.Trials, error) {
-	subjects := map[string]experiment.Subject{}
-	for name, command := range of.commands {
-		subjects[name] = experiment.Subject{Command: command}
-	}
-	e := experiment.OfSubjects(protocol.At(of.url), subjects)
+	e := of.experiment()
 	p := &e.Parts[0]
-	p.Baseline, p.Plan.Timeout, p.Design.Levels = baseline, 5*time.Second, []int{vus}
+	p.Baseline, p.Plan.Timeout, p.Design.Levels = baseline, 5*time.Second, []int{cmp.Or(s.vus, vus)}
 	p.Design.Rounds, p.Design.Pairs, p.Design.Block, p.Design.Warmup = s.rounds, s.pairs, s.block, s.warmup
 	if p.Design.Precision = s.precision; len(s.metrics) > 0 {
 		p.Design.Metrics = s.metrics
