@@ -8,6 +8,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -26,6 +27,29 @@ type Target interface {
 type LocalTarget interface {
 	Target
 	Local()
+}
+
+// A Reacher is a Target that can try whether its server is there. Reach opens one
+// connection as a VU would, its handshake included, sends no request, and closes it. An error
+// has a kind (errkind.Of).
+type Reacher interface {
+	Target
+	Reach(ctx context.Context) error
+}
+
+// reachLimit bounds Reach where no limit is given.
+const reachLimit = 10 * time.Second
+
+// Reach tries whether the target's server is there, for limit at the most (0: 10 s).
+// It returns nil for a target that is no Reacher.
+func Reach(ctx context.Context, target Target, limit time.Duration) error {
+	r, ok := target.(Reacher)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, reachLimit))
+	defer cancel()
+	return r.Reach(ctx)
 }
 
 // A VU is one simulated caller with its own state. One goroutine at a time

@@ -233,6 +233,49 @@ func TestUnreachableGRPC(t *testing.T) {
 	}
 }
 
+// To try whether a server is there takes a connection and no request, whatever drives
+// the target.
+func TestReach(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s", r.Method, r.URL)
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	there, away := server.Listener.Addr().String(), testenv.HeldAddress(t)
+	call := Target{}.With("proto", "../internal/service/counter/counterpb/counter.proto")
+	for _, tt := range []struct {
+		scheme, path string
+		target       Target
+	}{
+		{"http", "/", Target{}},
+		{"http", "/", Target{}.With("engine", "goroutines")},
+		{"http", "/", Target{}.With("http", "2")},
+		{"http", "/", Target{}.With("http", "2").With("engine", "goroutines")},
+		{"ws", "/", Target{}},
+		{"tcp", "", Target{}.With("data", "x").With("length", "1")},
+		{"grpc", "/counter.incrementCounter/increment", call},
+		{"grpc", "/counter.incrementCounter/increment", call.With("engine", "goroutines")},
+	} {
+		for _, address := range []string{there, away} {
+			target := tt.target.With("url", tt.scheme+"://"+address+tt.path)
+			opened, err := Opener{}.Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = load.Reach(t.Context(), opened, 0)
+			if address == there && err != nil || address == away && errkind.Of(err) != errkind.Refused {
+				t.Errorf("%v: %v", target, err)
+			}
+			if c, ok := opened.(io.Closer); ok {
+				c.Close()
+			}
+		}
+	}
+}
+
 func TestDataFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "body")
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {

@@ -22,9 +22,15 @@ type Arm struct {
 	Start func(ctx context.Context, s Setup) (*Live, error)
 }
 
-// Launch brings the arm to life, and names it in errors.
+// Launch brings the arm to life, and names it in errors. A server that is not ours
+// to start has to take a connection.
 func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 	live, err := a.Start(ctx, s)
+	if err == nil && live.Subject == nil {
+		if err = load.Reach(ctx, live.Target, 0); err != nil {
+			err = errors.Join(err, live.End(ctx))
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("arm %s: %w", a.Name, err)
 	}

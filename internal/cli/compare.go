@@ -92,7 +92,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	}
 	if c.URL == "" {
 		for _, url := range args {
-			opened, err := open(ctx, c.spec.target().With("url", url), nil)
+			opened, err := open(ctx, c.spec.target().With("url", url), e.Parts[0].Plan.Timeout, nil)
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
-	if err := checkServer(ctx, i.spec.target(), i.Command, mistakes); err != nil {
+	if err := checkServer(ctx, i.spec.target(), i.Command, i.Timeout, mistakes); err != nil {
 		return err
 	}
 	doc := newDocument("guard")

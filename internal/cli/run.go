@@ -85,9 +85,9 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	return nil
 }
 
-// openFor opens a target for one plan, open for one whose number of VUs is not
-// known yet. Mistakes in its words are reported together with those
-// found before; only a server that cannot be reached is no mistake of usage.
+// openFor opens a target for one plan, and tries whether its server is there; open does
+// for one whose number of VUs is not known yet. Mistakes in its words are reported together
+// with those found before; only a server that cannot be reached is no mistake of usage.
 func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Plan, mistakes error) (load.Target, error) {
 	opener, err := newOpener()
 	if err != nil {
@@ -105,6 +105,8 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 		err = usage(mistakes)
 	case err != nil:
 		err = failed(err)
+	default:
+		err = reach(ctx, target.URL(), opened, plan.Timeout)
 	}
 	if err != nil {
 		closeTarget(opened)
@@ -113,8 +115,21 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	return opened, nil
 }
 
-func open(ctx context.Context, target protocol.Target, mistakes error) (load.Target, error) {
-	return new(app).openFor(ctx, target, load.Plan{VUs: load.MaxVUs}, mistakes)
+func open(ctx context.Context, target protocol.Target, timeout time.Duration, mistakes error) (load.Target, error) {
+	return new(app).openFor(ctx, target, load.Plan{VUs: load.MaxVUs, Timeout: timeout}, mistakes)
+}
+
+// reach tries whether the server of a target is there, for the timeout of its
+// iterations at the most.
+func reach(ctx context.Context, url string, opened load.Target, timeout time.Duration) error {
+	err := load.Reach(ctx, opened, timeout)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return interrupted()
+	}
+	return failed(fmt.Errorf("cannot reach %s: %w", url, err))
 }
 
 func closeTarget(t load.Target) {

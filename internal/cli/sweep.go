@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,7 @@ func newSweep(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]
 			err := errors.Join(s.check(), a.pins.check("--command", s.Command != ""))
-			if err := checkServer(cmd.Context(), s.spec.target(), s.Command, err); err != nil {
+			if err := checkServer(cmd.Context(), s.spec.target(), s.Command, s.plan.Timeout, err); err != nil {
 				return err
 			}
 			if s.Rate {
@@ -56,9 +57,9 @@ func newSweep(a *app) *cobra.Command {
 
 // checkServer finds the mistakes in the words of a target before anything is
 // measured; without a command, also a server that cannot be reached.
-func checkServer(ctx context.Context, target protocol.Target, command string, mistakes error) error {
+func checkServer(ctx context.Context, target protocol.Target, command string, timeout time.Duration, mistakes error) error {
 	if command == "" {
-		opened, err := open(ctx, target, mistakes)
+		opened, err := open(ctx, target, timeout, mistakes)
 		closeTarget(opened)
 		return err
 	}

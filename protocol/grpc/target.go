@@ -67,7 +67,7 @@ type Target struct {
 	away atomic.Int64
 }
 
-var _ load.Target = (*Target)(nil)
+var _ load.Reacher = (*Target)(nil)
 
 // connectWait bounds how long NewVU waits for connections. One that comes later
 // is waited for by the iterations.
@@ -165,6 +165,16 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 		return &owningVU{sharedVU{vu: base, link: l}}, nil
 	}
 	return &sharedVU{vu: base, link: l}, nil
+}
+
+// Reach opens a connection and closes it.
+func (t *Target) Reach(ctx context.Context) error {
+	l, err := t.dialer.open(ctx)
+	if err != nil {
+		return fmt.Errorf("grpc: %w", err)
+	}
+	l.close()
+	return nil
 }
 
 // Close closes the shared connections. VUs with connections of their own close

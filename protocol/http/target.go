@@ -82,7 +82,7 @@ type Target struct {
 	early     wire.EarlyDial
 }
 
-var _ load.Target = (*Target)(nil)
+var _ load.Reacher = (*Target)(nil)
 
 // New checks the whole of c. The error joins a *setting.Mistake for everything that is
 // wrong with it. It does not connect.
@@ -148,6 +148,16 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 		})
 	}
 	return v, nil
+}
+
+// Reach opens a connection and closes it.
+func (t *Target) Reach(ctx context.Context) error {
+	conn, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	conn.Close() // it has shown what it was for
+	return nil
 }
 
 // dialNetwork opens a plain connection. Probes for a dead peer are off: the

@@ -60,7 +60,7 @@ type Target struct {
 }
 
 var _ interface {
-	load.Target
+	load.Reacher
 	io.Closer
 } = (*Target)(nil)
 
@@ -112,6 +112,16 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	v := &vu{target: t}
 	v.slot, v.owns = t.slots.For(ctx, id)
 	return v, nil
+}
+
+// Reach opens a connection and closes it.
+func (t *Target) Reach(ctx context.Context) error {
+	conn, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	conn.Close() // it has shown what it was for
+	return nil
 }
 
 // Close closes the shared connections. Virtual users with connections of their

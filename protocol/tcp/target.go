@@ -33,7 +33,10 @@ type Target struct {
 	ownCores bool
 }
 
-var _ load.LoopTarget = (*Target)(nil)
+var (
+	_ load.LoopTarget = (*Target)(nil)
+	_ load.Reacher    = (*Target)(nil)
+)
 
 // Loops returns how many event loops would drive the virtual users (wire.Loops).
 func (t *Target) Loops(vus int) (int, string) {
@@ -60,6 +63,26 @@ func (t *Target) NewVU(context.Context, int) (load.VU, error) {
 	v := &vu{target: t, conversation: conversation{config: &t.config}, in: make([]byte, readBuffer)}
 	v.watch.Interrupt = v.interrupt
 	return v, nil
+}
+
+// Reach opens a connection and closes it.
+func (t *Target) Reach(ctx context.Context) error {
+	conn, err := t.dial(ctx)
+	if err != nil {
+		return err
+	}
+	conn.Close() // it has shown what it was for
+	return nil
+}
+
+// dial opens a connection. Probes for a dead peer are off, since timeouts find it.
+func (t *Target) dial(ctx context.Context) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: -1}
+	conn, err := d.DialContext(ctx, "tcp", t.address)
+	if err != nil {
+		return nil, fmt.Errorf("tcp: dial: %w", err)
+	}
+	return conn, nil
 }
 
 // A conversation is a connection without I/O. It has one slot.
@@ -222,10 +245,14 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 }
 
 func (v *vu) connect(ctx context.Context) error {
-	d := net.Dialer{KeepAlive: -1, Timeout: v.timeout} // timeouts find a dead peer
-	conn, err := d.DialContext(ctx, "tcp", v.target.address)
+	if v.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, v.begin.Add(v.timeout))
+		defer cancel()
+	}
+	conn, err := v.target.dial(ctx)
 	if err != nil {
-		return fmt.Errorf("tcp: dial: %w", err)
+		return err
 	}
 	v.conversation.Open(nil)
 	v.mu.Lock()

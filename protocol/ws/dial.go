@@ -35,18 +35,9 @@ func (t *Target) connect(ctx context.Context) (*conn, error) {
 
 // open opens a connection of which nobody reads yet.
 func (t *Target) open(ctx context.Context) (*conn, error) {
-	wire, err := t.dial(ctx)
+	wire, stream, err := t.stream(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ws: dial: %w", err)
-	}
-	stream := wire
-	if t.tls != nil {
-		secure := tls.Client(wire, t.tls)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			wire.Close()
-			return nil, tlsError(err)
-		}
-		stream = secure
+		return nil, err
 	}
 	c, err := t.shakeHands(ctx, stream)
 	if err != nil {
@@ -55,6 +46,24 @@ func (t *Target) open(ctx context.Context) (*conn, error) {
 	}
 	c.wire = wire
 	return c, nil
+}
+
+// stream opens a connection, and shakes hands over it if it is secure: wire is the
+// socket, stream what is written to and read.
+func (t *Target) stream(ctx context.Context) (wire, stream net.Conn, err error) {
+	wire, err = t.dial(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ws: dial: %w", err)
+	}
+	if t.tls == nil {
+		return wire, wire, nil
+	}
+	secure := tls.Client(wire, t.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		wire.Close()
+		return nil, nil, tlsError(err)
+	}
+	return wire, secure, nil
 }
 
 // dial opens a plain connection. Probes for a dead peer are off: the

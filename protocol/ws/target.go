@@ -64,7 +64,7 @@ type Target struct {
 	slots    *wire.Slots[*conn]
 }
 
-var _ load.Target = (*Target)(nil)
+var _ load.Reacher = (*Target)(nil)
 
 // New checks the whole of c. The error joins a *setting.Mistake for everything that is
 // wrong with it. It does not connect.
@@ -104,6 +104,17 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	v := newVU(t)
 	v.slot, v.owns = t.slots.For(ctx, id)
 	return v, nil
+}
+
+// Reach opens a connection and closes it, without the handshake of a WebSocket, which
+// is a request.
+func (t *Target) Reach(ctx context.Context) error {
+	socket, _, err := t.stream(ctx)
+	if err != nil {
+		return err
+	}
+	socket.Close() // it has shown what it was for
+	return nil
 }
 
 // Close closes the shared connections. Virtual users with connections of their

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"contend/internal/testenv"
+	"contend/protocol/wire/wiretest"
+)
+
+// A server that is not there ends a command before anything is driven: the load here
+// is of an hour.
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	address := testenv.HeldAddress(t)
+	call := address + "/counter.incrementCounter/increment --proto ../service/counter/counterpb/counter.proto"
+	for _, words := range []string{
+		"run -d 1h http://" + address,
+		"run -d 1h --engine goroutines http://" + address,
+		"run -d 1h --http 2 http://" + address,
+		"run -d 1h --rate 100 https://" + address,
+		"run -d 1h --http 3 https://" + address,
+		"run -d 1h grpc://" + address + "/a.B/C",
+		"run -d 1h grpc://" + call,
+		"run -d 1h --engine goroutines grpc://" + call,
+		"run -d 1h ws://" + address,
+		"run -d 1h --data x --length 1 tcp://" + address,
+		"run -d 1h http+unix://" + filepath.Join(t.TempDir(), "none.sock") + ":/",
+		"compare --block 1h http://" + address + " http://" + address,
+		"sweep -d 1h http://" + address,
+		"sweep --rate -d 1h --max-attempt 1h --objective response_p99_ns<20ms http://" + address,
+		"ab -t 3600 http://" + address + "/",
+	} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			if code := Main(t.Context(), strings.Fields(words), Streams{&out, &errs}); code != exitFailed || out.Len() > 0 {
+				t.Errorf("exit code %d, want %d: %s", code, exitFailed, &out)
+			}
+			if text := errs.String(); !strings.Contains(text, "refused") && !strings.Contains(text, "no such file") {
+				t.Errorf("%s does not say why", text)
+			}
+		})
+	}
+}
+
+// One that takes connections and says nothing is waited for as long as for an answer.
+func TestSilenceEndsWithTheTimeout(t *testing.T) {
+	t.Parallel()
+	address := wiretest.Listen(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	var errs bytes.Buffer
+	code := Main(t.Context(), []string{"run", "-d", "1h", "--timeout", "50ms", "https://" + address}, Streams{io.Discard, &errs})
+	if code != exitFailed || !strings.Contains(errs.String(), "deadline exceeded") {
+		t.Errorf("exit code %d: %s", code, &errs)
+	}
+}
