@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
+	neturl "net/url"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"contend/finding"
 	"contend/internal/perf"
+	"contend/internal/rebind"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -94,12 +98,12 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		if len(setup.CPUs) == 0 {
 			setup.CPUs = r.options.ServerCPUs
 		}
-		s, err := r.subjects[subjectName].acquire(ctx, setup)
+		s, err := r.subjects[subjectName].acquire(ctx, setup, FixedPort(target))
 		if err != nil {
 			return nil, err
 		}
 		release = r.subjects[subjectName].release
-		target = target.With("url", strings.ReplaceAll(target.URL(), "{{addr}}", s.addr))
+		target = target.With("url", s.at(target.URL()))
 		if s.process != nil {
 			live.Subject = s.process
 			live.Counters = func(events ...perf.Event) (trial.Counters, error) { return s.process.Counters(events...) }
@@ -143,14 +147,41 @@ type sharedSubject struct {
 
 type started struct {
 	addr    string
+	moved   bool             // from the address of the URL
 	process *subject.Subject // nil: already running, not ours
 }
 
-func (s *sharedSubject) acquire(ctx context.Context, setup trial.Setup) (started, error) {
+// at returns the URL with the address in the place of {{addr}}, or, where the port is
+// fixed, of the URL's own.
+func (s started) at(url string) string {
+	if s.moved {
+		if u, err := neturl.Parse(url); err == nil {
+			u.Host = s.addr
+			return u.String()
+		}
+	}
+	return strings.ReplaceAll(url, "{{addr}}", s.addr)
+}
+
+// FixedPort returns the port of a URL on the loopback that has no {{addr}}, as its
+// server insists on it, where binds can be moved; else 0.
+func FixedPort(target protocol.Target) int {
+	host, port, err := net.SplitHostPort(target.Address())
+	if err != nil || strings.Contains(target.URL(), "{{addr}}") || rebind.Supported() != nil {
+		return 0
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return 0
+	}
+	n, _ := strconv.Atoi(port) // 0: no number, which the target has refused
+	return n
+}
+
+func (s *sharedSubject) acquire(ctx context.Context, setup trial.Setup, port int) (started, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users == 0 {
-		running, err := s.launch(ctx, setup)
+		running, err := s.launch(ctx, setup, port)
 		if err != nil {
 			return started{}, err
 		}
@@ -170,7 +201,7 @@ func (s *sharedSubject) release(ctx context.Context) error {
 	return s.running.process.Stop(ctx)
 }
 
-func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup) (started, error) {
+func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, port int) (started, error) {
 	if s.config.URL != "" {
 		return started{addr: s.config.URL}, nil
 	}
@@ -185,11 +216,12 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup) (started,
 	process, err := subject.Start(ctx, subject.Config{
 		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log}, Counted: setup.Counted,
+		Port: port, Rebind: append(slices.Clone(s.self), "rebind"),
 	})
 	if err != nil {
 		return started{}, err
 	}
-	return started{addr: process.Addr(""), process: process}, nil
+	return started{addr: process.Addr(""), moved: port != 0, process: process}, nil
 }
 
 // env is that of the subject, with the padding of the set-up.

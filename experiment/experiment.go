@@ -93,7 +93,7 @@ func (e *Experiment) Validate() error {
 				m.Owner = name
 				errs = append(errs, m)
 			}
-			if err := s.checkAddress(); s.isStarted() && err != nil {
+			if err := s.checkAddress(); s.isStarted() && FixedPort(p.Arms[name].Target) == 0 && err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/rebind"
 	"contend/metric"
 	"contend/protocol"
 )
@@ -159,6 +160,19 @@ func TestValidateExperiment(t *testing.T) {
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+}
+
+// A server that insists on its port needs no address where its binds can be moved.
+func TestFixedPortNeedsNoAddress(t *testing.T) {
+	for url, movable := range map[string]bool{
+		"http://localhost:8080/": true, "http://127.0.0.1:8080/x": true, "grpc://[::1]:50055/p.S/M": true, "http://localhost/": true,
+		"http://{{addr}}/": false, "http://example.com:8080/": false, "http://192.0.2.1:8080/": false,
+	} {
+		e := OfSubjects(protocol.At(url), map[string]Subject{"A": {Command: "a"}})
+		if ok := e.Validate() == nil; ok != (movable && rebind.Supported() == nil) {
+			t.Errorf("%s: valid is %v", url, ok)
 		}
 	}
 }

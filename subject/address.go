@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -62,11 +64,15 @@ func addressNames(texts []string) ([]string, error) {
 func substitute(text string, addrs map[string]string) string {
 	return braces.ReplaceAllStringFunc(text, func(found string) string {
 		if found == "{{host}}" {
+			if own, _, err := net.SplitHostPort(addrs[""]); err == nil {
+				return own
+			}
 			return host
 		}
 		addr := addrs[placeholder.FindStringSubmatch(found)[1]]
 		if strings.HasPrefix(found, "{{port") {
-			return strings.TrimPrefix(addr, host+":")
+			_, port, _ := net.SplitHostPort(addr) // it is one of ours
+			return port
 		}
 		return addr
 	})
@@ -86,6 +92,22 @@ func freeAddrs(names []string) (map[string]string, error) {
 		addrs[name] = addr
 	}
 	return addrs, nil
+}
+
+// ownAddr returns a loopback address that nobody else has just then, with a port
+// that is free there.
+func ownAddr(port int) (string, error) {
+	var failed error
+	for range 10 {
+		own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
+		addr := netip.AddrPortFrom(own, uint16(port)).String()
+		listener, err := net.Listen("tcp", addr)
+		if err == nil {
+			return addr, listener.Close()
+		}
+		failed = err
+	}
+	return "", fmt.Errorf("port %d is free on no address of the loopback, as when another program has it on all addresses: %w", port, failed)
 }
 
 func reserve() (net.Listener, string, error) {

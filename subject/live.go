@@ -3,6 +3,7 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 	"time"
 
@@ -20,6 +21,7 @@ func (s *Subject) live(launched chan<- error) {
 	defer guard.dismiss()
 	output, err := collect(s.cmd, &s.stdout, &s.stderr)
 	if err != nil {
+		s.moveBinds(err)
 		launched <- err
 		return
 	}
@@ -28,9 +30,13 @@ func (s *Subject) live(launched chan<- error) {
 		defer s.closeCounters()
 	}
 	isolate(s.cmd)
+	if s.handover != nil {
+		s.handover.Give(s.cmd)
+	}
 	s.launched = time.Now()
 	err = onCPUs(s.cpus, s.cmd.Start)
 	output.started()
+	s.moveBinds(err)
 	if err != nil {
 		output.finish()
 		launched <- err
@@ -41,6 +47,23 @@ func (s *Subject) live(launched chan<- error) {
 	err = s.reap()
 	output.finish()
 	s.conclude(errors.Join(err, s.ended()))
+}
+
+// moveBinds moves what a process binds from its start on, until it has ended, unless
+// it was not started.
+func (s *Subject) moveBinds(notStarted error) {
+	switch {
+	case s.handover == nil:
+	case notStarted != nil:
+		s.handover.Close()
+	default:
+		s.handover.Started()
+		to := netip.MustParseAddrPort(s.addrs[""]).Addr()
+		go func() {
+			s.unmoved <- s.handover.Serve(to)
+			close(s.unmoved)
+		}()
+	}
 }
 
 // conclude notes how the process ended, unless it was asked to.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"contend/internal/rebind"
 )
 
 // The subjects of these tests are this test binary with roleKey in its
@@ -39,9 +41,14 @@ var roles = map[string]func(args []string){
 	"where":    where,
 	"work":     workAt,
 	"activate": activate,
+	"insist":   insist,
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "rebind" {
+		fmt.Fprintln(os.Stderr, rebind.Exec(os.Args[2:]))
+		os.Exit(1)
+	}
 	if name := os.Getenv(roleKey); name != "" {
 		roles[name](os.Args[1:])
 		os.Exit(0)
@@ -207,4 +214,33 @@ func where(args []string) {
 		fmt.Println("told")
 		hang()
 	}
+}
+
+// insist listens on args[1:] and says there who it is, args[0], what it gets from
+// args[2] at /peer, and whether its port is still free for itself at /again. Of the
+// name "parent" a child of the name "child" does the same.
+func insist(args []string) {
+	name, addr, peer := args[0], args[1], args[2]
+	if name == "parent" {
+		must(0, relative("insist", "child", addr, peer).Run())
+	}
+	listener := must(net.Listen("tcp", addr))
+	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, name) })
+	http.HandleFunc("/peer", func(w http.ResponseWriter, _ *http.Request) {
+		answer, err := http.Get(peer)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer answer.Body.Close()
+		io.Copy(w, answer.Body)
+	})
+	http.HandleFunc("/again", func(w http.ResponseWriter, _ *http.Request) {
+		_, err := net.Listen("tcp", addr)
+		fmt.Fprint(w, err)
+	})
+	http.HandleFunc("/any", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, must(net.Listen("tcp", "127.0.0.1:0")).Addr())
+	})
+	must(0, http.Serve(listener, nil))
 }

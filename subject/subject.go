@@ -16,6 +16,7 @@ import (
 
 	"contend/finding"
 	"contend/internal/perf"
+	"contend/internal/rebind"
 )
 
 const (
@@ -50,6 +51,13 @@ type Config struct {
 	// its first instruction; empty means those that this process may use, or is
 	// pinned to. Linux only.
 	CPUs []int
+	// Port, if not 0, is one that the subject insists on. What it and its descendants
+	// bind on the loopback or on all addresses they get on a loopback address of
+	// their own, {{addr}} with this port (package rebind), so that several subjects
+	// may have the same port. Rebind is the command that does so and then becomes its
+	// arguments, by rebind.Exec. Linux only.
+	Port   int
+	Rebind []string
 	// Counted are events of which counters are opened before the subject's first
 	// instruction, for Counters to hand out: they miss no thread and need none looked
 	// for, but cost the subject some speed as long as they are open. Empty means none.
@@ -76,7 +84,8 @@ type Subject struct {
 	stdout      tail
 	stderr      tail
 	done        chan struct{}
-	ended       func() error // cleans up behind the process
+	ended       func() error     // cleans up behind the process
+	handover    *rebind.Handover // of the listener of its binds; nil: these stay as they are
 
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
@@ -87,8 +96,9 @@ type Subject struct {
 	stopping bool
 	killed   bool
 
-	unguarded error // why there is no guardian; written before Start returns
-	err       error // how it ended unasked; written before done is closed
+	unmoved   chan error // why its binds are not moved; closed when that is over
+	unguarded error      // why there is no guardian; written before Start returns
+	err       error      // how it ended unasked; written before done is closed
 }
 
 // Start starts a subject and waits until it is ready. If it cannot, the error
@@ -276,8 +286,19 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Port != 0 {
+		if addrs[""], err = ownAddr(cfg.Port); err != nil {
+			return nil, err
+		}
+	}
 	if err := cfg.writeFiles(addrs); err != nil {
 		return nil, err
+	}
+	var handover *rebind.Handover
+	if cfg.Port != 0 {
+		if handover, err = rebind.NewHandover(); err != nil {
+			return nil, err
+		}
 	}
 	s := &Subject{
 		name:        cfg.Name,
@@ -285,6 +306,8 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		ended:       cfg.removeFolder,
 		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
 		cmd:         command(cfg, addrs),
+		handover:    handover,
+		unmoved:     make(chan error, 1),
 		cpus:        slices.Clone(cfg.CPUs),
 		counted:     slices.Clone(cfg.Counted),
 		stdout:      tail{watch: watch},
@@ -312,6 +335,9 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 		argv[i] = substitute(arg, addrs)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
+	if cfg.Port != 0 && cmd.Err == nil { // else a program that is not there is missed at once
+		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
+	}
 	cmd.Dir = cfg.Dir
 	cmd.Env = cmd.Environ()
 	for _, entry := range cfg.Env {
@@ -324,6 +350,9 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 func (s *Subject) abandon(reason error) error {
 	if err := s.kill(); err != nil {
 		return errors.Join(reason, err)
+	}
+	if s.handover != nil {
+		reason = errors.Join(reason, <-s.unmoved)
 	}
 	if errors.Is(reason, errEnded) {
 		return fmt.Errorf("not ready: %w", s.err)

@@ -85,7 +85,7 @@ func errorText(exit *exitError) string {
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
 	"run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
-	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "discard": newDiscard,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "discard": newDiscard, "rebind": newRebind,
 }
 
 // app is what the commands share.

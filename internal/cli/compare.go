@@ -24,11 +24,13 @@ func newCompare(a *app) *cobra.Command {
 		Long: "Compare the baseline A with the candidate B: interleaved blocks within rounds of fresh processes,\n" +
 			"the ratio with its interval, and a verdict or a refusal.\n\n" +
 			"A and B are two URLs, or with --url two commands that are started and stopped in every round;\n" +
-			"{{addr}} stands for the free address that each is given.\n\n" +
+			"{{addr}} stands for the free address that each is given. With a URL of the loopback without it\n" +
+			"both may insist on its port: on Linux each gets a loopback address of its own.\n\n" +
 			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +
 			"a side, and without a verdict where they were not measured alike.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
+			indent + "contend compare --url http://localhost:8080/ -- './server-a' './server-b'\n" +
 			indent + "contend compare --metric throughput_per_s monday.json tuesday.json",
 		Args:              arguments(2, "two targets or documents, or with --url two commands"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -55,7 +57,7 @@ type compareFlags struct {
 }
 
 type compareOptions struct {
-	URL  string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}}"`
+	URL  string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
 	Duet bool   `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
 	output
 }

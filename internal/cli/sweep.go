@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/experiment"
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
@@ -63,10 +64,11 @@ func checkServer(ctx context.Context, target protocol.Target, command string, ti
 		closeTarget(opened)
 		return err
 	}
-	if !strings.Contains(target.URL(), "{{addr}}") {
+	fixed := experiment.FixedPort(target) != 0 // then no address need be handed over
+	if !fixed && !strings.Contains(target.URL(), "{{addr}}") {
 		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", target.URL()))
 	}
-	if err := running.CheckAddress(command); err != nil {
+	if err := running.CheckAddress(command); !fixed && err != nil {
 		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has %w", command, err))
 	}
 	if mistakes != nil {

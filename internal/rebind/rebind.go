@@ -1,0 +1,60 @@
+// Package rebind gives a program that insists on its port a loopback address of its
+// own: what it and its descendants bind on the loopback, or on all addresses, is bound
+// there instead, so that two programs with the same port live side by side. All else
+// that they do stays as it is.
+//
+// The kernel asks us at each bind(2) of theirs (seccomp_unotify(2)). We bind a
+// duplicate of their socket and tell them how that went, so that nothing of their
+// memory is written and nothing can change between the look and the deed. That takes
+// no privilege, but a program under it gains none either (no_new_privs), so that sudo
+// and ping do not work in it. Linux 5.9 and later, x86-64 and arm64.
+//
+// Rejected: a network namespace each, which cuts them off from the databases of
+// the machine; LD_PRELOAD, which static programs and Go's do not heed.
+package rebind
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// The families of addresses, as in Linux' include/linux/socket.h.
+const (
+	inet  = 2
+	inet6 = 10
+)
+
+// moved returns the address, in the form of bind(2), that takes the place of one: with
+// the same port at to, an IPv4 address of the loopback. false: that one stays as it is,
+// since it is no fixed port on the loopback or on all addresses. only6 is set for
+// sockets that cannot have an IPv4 address; these get a free port of their own where
+// they are.
+func moved(sockaddr []byte, to netip.Addr, only6 bool) ([]byte, bool) {
+	if len(sockaddr) < 8 || binary.BigEndian.Uint16(sockaddr[2:]) == 0 {
+		return nil, false
+	}
+	switch binary.NativeEndian.Uint16(sockaddr) {
+	case inet:
+		if at := netip.AddrFrom4([4]byte(sockaddr[4:8])); !at.IsLoopback() && !at.IsUnspecified() {
+			return nil, false
+		}
+		copy(sockaddr[4:], to.AsSlice())
+		return sockaddr, true
+	case inet6:
+		if len(sockaddr) < 24 {
+			return nil, false
+		}
+		at := netip.AddrFrom16([16]byte(sockaddr[8:24]))
+		if plain := at.Unmap(); !plain.IsLoopback() && !plain.IsUnspecified() {
+			return nil, false
+		}
+		if only6 {
+			binary.BigEndian.PutUint16(sockaddr[2:], 0)
+			return sockaddr, true
+		}
+		mapped := netip.AddrFrom16(to.As16()).As16()
+		copy(sockaddr[8:], mapped[:])
+		return sockaddr, true
+	}
+	return nil, false
+}

@@ -1,0 +1,223 @@
+package rebind
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// handover is the descriptor of the program that Exec becomes over which it hands the
+// listener of its filter to us.
+const handover = 3
+
+// Exec becomes the program of argv, found as a shell finds it, under a filter whose
+// listener goes to descriptor 3. It returns only if that cannot be.
+func Exec(argv []string) error {
+	if len(argv) == 0 {
+		return errors.New("rebind: no program to become")
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the filter is this thread's, which exec makes the only one
+	listener, err := filter()
+	if err != nil {
+		return err
+	}
+	if err := unix.Sendmsg(handover, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
+		return fmt.Errorf("rebind: handing over the listener: %w", err)
+	}
+	if err := unix.Close(handover); err != nil {
+		return err
+	}
+	return syscall.Exec(path, argv, os.Environ())
+}
+
+// filter has the kernel ask about each bind of this thread and what it becomes.
+func filter() (listener int, err error) {
+	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	if !ok {
+		return 0, fmt.Errorf("rebind: not built for %s", runtime.GOARCH)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, fmt.Errorf("rebind: no_new_privs: %w", err)
+	}
+	// Of seccomp_data, the number of the call lies at 0 and the architecture at 4.
+	code := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 4},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jf: 3},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_BIND, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return 0, fmt.Errorf("rebind: this system does not let a program be asked about its binds (seccomp): %w", errno)
+	}
+	return int(fd), nil
+}
+
+// A Handover is the way of a listener from a program that is to be started to us.
+type Handover struct{ ours, theirs *os.File }
+
+// NewHandover returns one; Close it.
+func NewHandover() (*Handover, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("rebind: %w", err)
+	}
+	return &Handover{os.NewFile(uintptr(pair[0]), "handover"), os.NewFile(uintptr(pair[1]), "handover")}, nil
+}
+
+// Give makes the program of cmd, which has no other files yet, the one to hand over.
+func (h *Handover) Give(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{h.theirs} }
+
+// Started is called when the program has been started, or cannot be.
+func (h *Handover) Started() { h.theirs.Close() }
+
+// Close closes both ends.
+func (h *Handover) Close() {
+	h.theirs.Close()
+	h.ours.Close()
+}
+
+// Serve waits for the listener and then moves what the program and its descendants
+// bind to an address, until none of them lives. It closes the Handover.
+func (h *Handover) Serve(to netip.Addr) error {
+	defer h.Close()
+	listener, err := h.receive()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(listener)
+	for {
+		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("rebind: %w", err)
+		}
+		switch {
+		case poll[0].Revents&unix.POLLIN != 0:
+			answer(listener, to)
+		case poll[0].Revents != 0:
+			return nil // nobody is left
+		}
+	}
+}
+
+func (h *Handover) receive() (listener int, err error) {
+	control := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(int(h.ours.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("rebind: %w", err)
+	}
+	messages, err := unix.ParseSocketControlMessage(control[:n])
+	if err != nil || len(messages) != 1 {
+		return 0, errors.New("rebind: the program ended before it could be asked")
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return 0, fmt.Errorf("rebind: %w", err)
+	}
+	return fds[0], nil
+}
+
+// What the kernel asks and is told, as in Linux' include/uapi/linux/seccomp.h.
+type (
+	question struct {
+		id         uint64
+		thread     uint32
+		_          uint32
+		call, arch uint32
+		_          uint64
+		args       [6]uint64
+	}
+	reply struct {
+		id    uint64
+		value int64
+		errno int32
+		flags uint32
+	}
+)
+
+// answer answers one question. One that has gone, with its thread, needs none.
+func answer(listener int, to netip.Addr) {
+	var q question
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q))); errno != 0 {
+		return
+	}
+	r := reply{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	if errno, done := q.bind(listener, to); done {
+		r.flags, r.errno = 0, -int32(errno)
+	}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+}
+
+// bind binds in the place of who asked; done is false where that one is to do it.
+func (q *question) bind(listener int, to netip.Addr) (result unix.Errno, done bool) {
+	socket, err := q.socket()
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(socket)
+	sockaddr := make([]byte, min(q.args[2], unix.SizeofSockaddrAny))
+	if len(sockaddr) == 0 {
+		return 0, false
+	}
+	local := unix.Iovec{Base: &sockaddr[0]}
+	local.SetLen(len(sockaddr))
+	n, err := unix.ProcessVMReadv(int(q.thread), []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(q.args[1]), Len: len(sockaddr)}}, 0)
+	if err != nil || n != len(sockaddr) {
+		return 0, false
+	}
+	// The thread may have ended, and its number and socket be a stranger's.
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&q.id))); errno != 0 {
+		return 0, false
+	}
+	only6, _ := unix.GetsockoptInt(socket, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY) // not of IPv4: 0
+	other, ok := moved(sockaddr, to, only6 != 0)
+	if !ok {
+		return 0, false
+	}
+	_, _, errno := unix.Syscall(unix.SYS_BIND, uintptr(socket), uintptr(unsafe.Pointer(&other[0])), uintptr(len(other)))
+	return errno, true
+}
+
+// socket duplicates the socket that the question is about.
+func (q *question) socket() (int, error) {
+	thread, err := procfs.NewProc(int(q.thread))
+	if err != nil {
+		return 0, err
+	}
+	status, err := thread.NewStatus()
+	if err != nil {
+		return 0, err
+	}
+	process, err := unix.PidfdOpen(status.TGID, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(process)
+	return unix.PidfdGetfd(process, int(int32(q.args[0])), 0)
+}
+
+// Supported returns why programs cannot be asked here, or nil.
+func Supported() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	const getActionAvail = 2 // SECCOMP_GET_ACTION_AVAIL, include/uapi/linux/seccomp.h
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, getActionAvail, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
+		return fmt.Errorf("rebind: the kernel cannot ask about binds (seccomp): %w", errno)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package subject
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"contend/internal/testenv"
+)
+
+// insisting is a subject that insists on a port.
+func insisting(port string, cfg Config) Config {
+	cfg.Port, cfg.Rebind = must(strconv.Atoi(port)), []string{must(os.Executable()), "rebind"}
+	return cfg
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Two servers that insist on one port are alive beside each other, and what else they
+// do is as ever.
+func TestFixedPort(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "peer") }))
+	defer peer.Close()
+	for _, bound := range []string{"127.0.0.1:", ":", "0.0.0.0:", "[::]:", "[::1]:", "localhost:"} {
+		t.Run(bound, func(t *testing.T) {
+			port := testenv.HeldPort(t)
+			names := []string{"one", "parent"}
+			var all []*Subject
+			for _, name := range names {
+				all = append(all, started(t, insisting(port, role("insist", name, bound+port, peer.URL))))
+			}
+			for i, want := range []string{"one", "child"} {
+				url := "http://" + all[i].Addr("")
+				if got := get(t, url); got != want {
+					t.Errorf("at %s answers %q, want %q", url, got, want)
+				}
+				if got := get(t, url+"/peer"); got != "peer" {
+					t.Errorf("the peer on the loopback says %q", got)
+				}
+				if got := get(t, url+"/again"); !strings.Contains(got, "address already in use") {
+					t.Errorf("a second bind: %s", got)
+				}
+				if got := get(t, url+"/any"); !strings.HasPrefix(got, "127.0.0.1:") {
+					t.Errorf("without a port it was bound at %s", got)
+				}
+			}
+			if _, got, _ := net.SplitHostPort(all[0].Addr("")); got != port || all[0].Addr("") == all[1].Addr("") {
+				t.Errorf("addresses %s and %s, want two with port %s", all[0].Addr(""), all[1].Addr(""), port)
+			}
+		})
+	}
+}
+
+// Servers of others, which know nothing of us.
+func TestFixedPortOfOtherPrograms(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	t.Run("python", func(t *testing.T) {
+		python := testenv.Program(t, "python3")
+		port := testenv.HeldPort(t)
+		for range 2 {
+			s := started(t, insisting(port, Config{Command: []string{python, "-m", "http.server", port}, Dir: t.TempDir()}))
+			if got := get(t, "http://"+s.Addr("")); !strings.Contains(got, "Directory listing") {
+				t.Errorf("answers %q", got)
+			}
+		}
+	})
+	t.Run("c", func(t *testing.T) {
+		program := filepath.Join(t.TempDir(), "server")
+		if out, err := exec.Command(testenv.Program(t, "cc"), "-o", program, "testdata/insist.c").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		port := testenv.HeldPort(t)
+		for range 2 {
+			s := started(t, insisting(port, Config{Command: []string{program, port}}))
+			if got := get(t, "http://"+s.Addr("")); got != "C" {
+				t.Errorf("answers %q", got)
+			}
+		}
+	})
+}
+
+// What cannot be started is said as ever, and leaves nothing behind.
+func TestFixedPortMistakes(t *testing.T) {
+	port := testenv.HeldPort(t)
+	_, err := Start(t.Context(), insisting(port, Config{Command: []string{"no-such-program"}}))
+	contains(t, err, "no-such-program", "executable file not found")
+	_, err = Start(t.Context(), insisting(port, role("fail")))
+	contains(t, err, "not ready", "exit status")
+	everywhere, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer everywhere.Close()
+	_, taken, _ := net.SplitHostPort(everywhere.Addr().String())
+	_, err = Start(t.Context(), insisting(taken, role("hang")))
+	contains(t, err, "port "+taken+" is free on no address")
+}
