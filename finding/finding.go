@@ -89,6 +89,10 @@ const (
 	MeanLagShare = 0.05
 )
 
+// SameLength is by how many bytes the median bodies of two arms may differ at least: as
+// much as names, dates and identifiers in them do.
+const SameLength = 64
+
 // filled puts the thresholds in place of {warns} and {refuses} in the words.
 func (k Kind) filled() Kind {
 	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))

@@ -1,5 +1,7 @@
 package finding
 
+import "strconv"
+
 // busy is the share of the CPU that it could get from which on a side counts as
 // busy: there waiting for a core is 5.7 times as long as its use (M/M/1,
 // ρ ÷ (1 − ρ)).
@@ -46,6 +48,9 @@ var (
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
 		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
+	OnlyRedirects = kind(Kind{Code: "only_redirects",
+		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
+		Advice: "give the URL that it redirects to, or say that the redirect is meant (`--expect-status 301`)"})
 	NotCounted = kind(Kind{Code: "not_counted",
 		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})
@@ -75,6 +80,11 @@ var (
 	NoFigure = kind(Kind{Code: "no_figure",
 		When:   "the primary metric was not measured for both arms, or was 0",
 		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
+	// AnswersDiffer has a share of the answers, and of the length of the median body.
+	AnswersDiffer = kind(Kind{Code: "answers_differ", Refuses: 0.10,
+		When: "over {refuses} of the right answers of two arms are of different status or content type, or their median bodies differ by over {refuses} and over " +
+			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the arms do not do the same work, no verdict. Not said where all answers passed a check of their content",
+		Advice: "look at both answers (`curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
 		When:   "no interval at this confidence",
 		Advice: "run the number of rounds that it names"})

@@ -39,6 +39,7 @@ func (r *Result) CountedOnly(events perf.Counts) *Result {
 	}
 	only := *r
 	only.Counts, only.Cost, only.Duration = NewCounts(), Cost{Counted: c}, 0
+	only.Answers = r.Answers // on which a verdict about events rests, too
 	only.Idle, only.StartLagAllowed = 0, 0
 	only.Derive()
 	return &only

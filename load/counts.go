@@ -48,6 +48,8 @@ type Counts struct {
 	BodyIn int64 `json:"body_in_bytes,omitempty"`
 	// Statuses counts answers by the protocol's status, where it has one.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
+	// Answers is what the right answers were like; nil: the protocol does not tell.
+	Answers *Answers `json:"answers,omitempty"`
 	// Faults are the causes of the failed answers, in the order of their first.
 	Faults []Fault `json:"faults,omitempty"`
 	// Requests holds the shares of the named requests, if the target has several.
@@ -164,6 +166,12 @@ func (c *Counts) completed(it Iteration, end time.Duration, out *Outcome) {
 	c.Response.Record(end - it.Due)
 	c.Service.Record(end - it.Start)
 	c.StartLag.Record(it.Start - it.Due)
+	if out.Content != nil {
+		if c.Answers == nil {
+			c.Answers = new(Answers)
+		}
+		c.Answers.record(out.Status, out.BodyIn, out.Content)
+	}
 	c.recordPhases(&out.Phases)
 	if out.Request != "" {
 		r := c.request(out.Request)
@@ -279,6 +287,12 @@ func (c *Counts) Add(o *Counts) {
 	c.BytesOut += o.BytesOut
 	c.BodyIn += o.BodyIn
 	addAll(c.Statuses, o.Statuses)
+	if o.Answers != nil {
+		if c.Answers == nil {
+			c.Answers = new(Answers)
+		}
+		c.Answers.add(o.Answers)
+	}
 	for _, f := range o.Faults {
 		if i := c.faultIndex(f); i >= 0 {
 			c.Faults[i].Count += f.Count

@@ -35,6 +35,14 @@ func drawRecorded(t *rapid.T) recorded {
 		Phases:   Phases{time.Duration(draw("connect", 2)), time.Duration(draw("first byte", 2)), time.Duration(draw("exchange", 2))},
 		Messages: make([]time.Duration, draw("messages", 2)),
 	}
+	if rapid.Bool().Draw(t, "with content") {
+		r.out.Content = &Content{
+			Type:    []byte(rapid.SampledFrom([]string{"", "text/html", "text/plain"}).Draw(t, "type")),
+			Checked: rapid.Bool().Draw(t, "checked"), Redirect: rapid.Bool().Draw(t, "redirect"),
+			Location: []byte(rapid.SampledFrom([]string{"/a", "/b"}).Draw(t, "location")),
+		}
+		r.out.BodyIn = draw("length", 1<<40)
+	}
 	return r
 }
 
@@ -87,7 +95,8 @@ func TestCountsAddUpExactly(t *testing.T) {
 func TestCountsAddEveryField(t *testing.T) {
 	c := NewCounts()
 	c.Planned, c.Dropped, c.Unfinished = 5, 1, 1
-	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1}}
+	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
+		Content: &Content{Type: []byte("text/html"), Checked: true, Redirect: true, Location: []byte("/")}}
 	c.Record(Iteration{}, 1, &ok, nil)
 	c.Record(Iteration{}, 1, &Outcome{Failed: true}, nil)
 	c.Record(Iteration{}, 1, &Outcome{}, io.EOF)

@@ -46,6 +46,9 @@ func (r *Result) judge() []finding.Warning {
 			warnings = append(warnings, *w)
 		}
 	}
+	if a := r.Answers; a.Count() > 0 && a.Redirects == a.Count() {
+		warn(finding.OnlyRedirects, "every right answer was a redirect, which is not followed, to %s", a.Location)
+	}
 	if n := r.Completed; n < int64(finding.FewSamples.Warns) && !r.Local {
 		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}

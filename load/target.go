@@ -90,6 +90,9 @@ type Outcome struct {
 	// BytesIn and BytesOut are bytes of the protocol as read and written, BodyIn
 	// those of them that are content (HTTP: without header and chunk framing).
 	BytesIn, BytesOut, BodyIn int64
+	// Content is what a right answer says of itself; nil: the protocol does not tell.
+	// It is valid until the VU's next iteration.
+	Content *Content
 	// Phases are the optional parts of the service time.
 	Phases Phases
 	// Messages are the latencies of the single messages of a stream. They are

@@ -50,6 +50,8 @@ func closedResult(target string, vus int, n int64) *load.Result {
 			Planned: n, Completed: n, Ops: n, Errored: map[errkind.Kind]int64{},
 			Response: spread(n, mean/2, mean*3/2), Service: spread(n, mean/2, mean*3/2), StartLag: spread(n, 0, 1000),
 			BytesIn: 120 * n, BytesOut: 80 * n,
+			Answers: &load.Answers{Kinds: []load.AnswerKind{{Status: 200, ContentType: "application/json", Count: max(1, n)}},
+				Bodies: []load.Bodies{{Count: max(1, n), Bytes: 20 * max(1, n)}}},
 		},
 		Cost: load.Cost{GeneratorCPUSec: 2.5, GeneratorCores: 2},
 	}

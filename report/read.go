@@ -231,6 +231,14 @@ func (p *problems) cell(path string, c trial.Cell) {
 	if c.Model != load.ClosedModel && c.Model != load.OpenModel {
 		p.add(path+".model", "is %q; allowed: %s, %s", c.Model, load.ClosedModel, load.OpenModel)
 	}
+	if a := c.Answers; a != nil {
+		for i, k := range a.Kinds {
+			p.positive(fmt.Sprintf("%s.answers.kinds[%d]", path, i), k.Count)
+		}
+		for i, b := range a.Bodies {
+			p.positive(fmt.Sprintf("%s.answers.bodies[%d]", path, i), b.Count)
+		}
+	}
 	for _, h := range []struct {
 		key   string
 		count int64
@@ -238,6 +246,12 @@ func (p *problems) cell(path string, c trial.Cell) {
 		if h.count != c.Completed {
 			p.add(path+"."+h.key+".count", "is %d, but completed is %d", h.count, c.Completed)
 		}
+	}
+}
+
+func (p *problems) positive(path string, count int64) {
+	if count < 1 {
+		p.add(path+".count", "is %d; allowed: 1 and more", count)
 	}
 }
 

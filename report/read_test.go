@@ -161,6 +161,8 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"closed", "results[0].response_ns.p99", 1, "percentiles are"},
 		{"closed", "results[0].completed", 801, "results[0].response_ns.count is 800, but completed is 801"},
 		{"closed", "results[0].concurrency", 0, "results[0].concurrency is 0"},
+		{"closed", "results[0].answers.kinds[0].count", 0, "results[0].answers.kinds[0].count is 0; allowed: 1 and more"},
+		{"closed", "results[0].answers.bodies[0].count", -3, "results[0].answers.bodies[0].count is -3"},
 		{"closed", "results[0].model", "ajar", `results[0].model is "ajar"`},
 		{"closed", "results[0]", nil, "results[0] lacks response_ns"},
 		{"closed", "results[0].service_ns", nil, "results[0] lacks response_ns, service_ns"},

@@ -98,6 +98,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		return nil
 	}
 	found := slices.Concat(t.findings(candidate, level), findingsOf(base, cand))
+	differ := t.answersDiffer(base, cand)
 	unsteady := t.notSteady(candidate, level)
 	var list []Comparison
 	for i, m := range t.Design.Metrics {
@@ -108,7 +109,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c.CandidateValue, has2 = m.Beside(cand.Result)
 		pairs := t.PairLogRatios(m, candidate, level)
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
-		c.Reason = cmp.Or(t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
+		c.Reason = cmp.Or(differ, t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
 		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
 			c.Reason = noFigure(m)
 		}

@@ -19,10 +19,11 @@ import (
 type Apart struct {
 	Baseline  Side `json:"baseline"`
 	Candidate Side `json:"candidate"`
-	// Metrics, Margin and Confidence are those of Design.
-	Metrics    []metric.Name `json:"metrics"`
-	Margin     *float64      `json:"margin,omitempty"`
-	Confidence float64       `json:"confidence"`
+	// Metrics, Margin, Confidence and AnswersMayDiffer are those of Design.
+	Metrics          []metric.Name `json:"metrics"`
+	Margin           *float64      `json:"margin,omitempty"`
+	Confidence       float64       `json:"confidence"`
+	AnswersMayDiffer bool          `json:"answers_may_differ,omitempty"`
 	// Environments names what differs between those of the two sides, as in
 	// "cores: 2 against 4"; with anything in it there is no verdict.
 	Environments []string `json:"environments_differ,omitempty"`
@@ -60,6 +61,7 @@ func (a *Apart) trials() *Trials {
 	return &Trials{Arms: []string{a.Baseline.Arm, a.Candidate.Arm}, Design: Design{
 		Rounds: 1, Pairs: 1, // of no consequence here
 		Metrics: a.Metrics, MaxErrors: finding.Errors.Refuses, Margin: a.Margin, Confidence: a.Confidence,
+		AnswersMayDiffer: a.AnswersMayDiffer,
 	}}
 }
 
@@ -117,6 +119,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 	sum, candSum := MergeCells(base), MergeCells(cand)
 	found := findingsOf(sum, candSum)
 	t := a.trials()
+	differ := t.answersDiffer(sum, candSum)
 	t.Rounds = slices.Concat(base, cand)
 	var list []Comparison
 	for i, m := range a.Metrics {
@@ -134,7 +137,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 		if !known && !c.Primary {
 			continue
 		}
-		c.Reason = cmp.Or(t.refuse(sum, m), t.refuse(candSum, m), few)
+		c.Reason = cmp.Or(differ, t.refuse(sum, m), t.refuse(candSum, m), few)
 		if !known {
 			c.Reason = cmp.Or(c.Reason, noFigure(m))
 		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil && !c.Reason.Is(finding.Incomplete) {

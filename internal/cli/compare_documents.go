@@ -17,7 +17,7 @@ import (
 )
 
 // storedFlags are the flags of compare that mean something for stored documents.
-var storedFlags = []string{"metric", "margin", "json", "output"}
+var storedFlags = []string{"metric", "margin", "answers-may-differ", "json", "output"}
 
 // areFiles says whether both arguments are files; one alone is a mistake.
 func areFiles(args []string) (bool, error) {
@@ -39,7 +39,7 @@ func areFiles(args []string) (bool, error) {
 func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, mistake error) error {
 	var d trial.Design
 	err := setting.Fill(&d, c.given, setting.InFlags)
-	how := trial.Apart{Metrics: d.Metrics, Margin: d.Margin, Confidence: d.Confidence}
+	how := trial.Apart{Metrics: d.Metrics, Margin: d.Margin, Confidence: d.Confidence, AnswersMayDiffer: d.AnswersMayDiffer}
 	if err := errors.Join(mistake, onlyStored(cmd), setting.FlagErrors(errors.Join(err, how.Check()))); err != nil {
 		return usage(err)
 	}

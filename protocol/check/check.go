@@ -65,6 +65,9 @@ type Need struct {
 	Headers []string
 }
 
+// Content says whether more than the status is looked at.
+func (n Need) Content() bool { return n.Size || n.Body || len(n.Headers) > 0 }
+
 // A Set is a list of checks that an answer must pass. Nil and the zero value
 // pass everything. It is immutable and safe for concurrent use.
 type Set struct {

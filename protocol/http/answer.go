@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"contend/load"
+	"contend/protocol/wire"
 )
 
 // An Answer is what the first of all answers said. Every target has one, which
@@ -62,7 +63,11 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 	}
 	if out.Failed {
 		out.Detail = p.detail()
+		return out
 	}
+	p.said.Checked = s.request.checked
+	p.said.Redirect = !s.request.expect.asked() && wire.IsRedirect(p.status)
+	out.Content = &p.said
 	return out
 }
 
@@ -157,6 +162,9 @@ type statuses struct {
 	list []int
 	any  bool // all are right
 }
+
+// asked says whether any are named.
+func (s statuses) asked() bool { return len(s.list) > 0 || s.any }
 
 func (s statuses) right(status int) bool {
 	if len(s.list) == 0 {

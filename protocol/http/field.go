@@ -33,6 +33,12 @@ func (p *parser) field(line []byte) error {
 		p.fold = true
 		value = trim(value)
 		p.server = append(p.server[:0], value[:min(len(value), maxServer)]...)
+	case len(name) == len("content-type") && equalFold(name, "content-type"):
+		p.fold = true
+		p.said.Type = wire.AppendMediaType(p.said.Type[:0], value)
+	case len(name) == len("location") && equalFold(name, "location"):
+		p.fold = true
+		p.said.Location = wire.AppendLocation(p.said.Location[:0], trim(value))
 	default:
 		p.fold = true
 	}

@@ -172,6 +172,7 @@ func (p *parser) beginStream(h *h2.Header) error {
 	p.status, p.minor, p.length = h.Status, 1, -1
 	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
 	p.server, p.fields = p.server[:0], p.fields[:0]
+	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
 	p.excerpt = strconv.AppendInt(append(p.excerpt[:0], "HTTP/2 "...), int64(h.Status), 10)
 	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
 	p.content = len(p.excerpt)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"contend/errkind"
+	"contend/load"
 )
 
 const (
@@ -72,6 +73,7 @@ type parser struct {
 	body    int64  // bytes of the body so far, without what frames its chunks
 	server  []byte // the beginning of the Server field
 	fields  []byte // the lines of the wanted ones
+	said    load.Content
 	excerpt []byte // the beginning of the status line, an empty line, and what is kept of the body
 	content int    // where the body begins in excerpt
 	missing int    // bytes of the body that are still to be kept
@@ -242,6 +244,7 @@ func (p *parser) statusLine(line []byte) error {
 	p.length = -1
 	p.server = p.server[:0]
 	p.fields = p.fields[:0]
+	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
 	p.excerpt = append(p.excerpt[:0], line[:min(len(line), maxDetail/2)]...)
 	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
 	p.content = len(p.excerpt)

@@ -24,7 +24,8 @@ type request struct {
 	head    bool // its answers have no body
 	expect  statuses
 	checks  *check.Set
-	keep    int // bytes of each answer's body that the checks need
+	checked bool // they look at more than the status
+	keep    int  // bytes of each answer's body that the checks need
 }
 
 // A message is what a request says, before a version of HTTP gives it its form.
@@ -178,7 +179,7 @@ func (r *request) judgeBy(c Config, checks *check.Set) {
 	if need.Status && len(c.ExpectStatus) == 0 {
 		r.expect.any = true
 	}
-	if checks.Len() > 0 {
+	if r.checked = need.Content(); checks.Len() > 0 {
 		r.checks, r.keep = checks, maxDetail
 	}
 	if c.SameLength {

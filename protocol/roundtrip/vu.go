@@ -22,6 +22,7 @@ type vu struct {
 	owns    bool // the slot
 	timeout time.Duration
 	detail  []byte
+	said    load.Content
 
 	// parent is the end of the context that life comes from.
 	parent <-chan struct{}
@@ -155,7 +156,12 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 	}
 	if failed {
 		out.Detail = v.detail
+		return out, nil
 	}
+	v.said.Type = wire.AppendMediaType(v.said.Type[:0], response.Header.Get("Content-Type"))
+	v.said.Location = wire.AppendLocation(v.said.Location[:0], response.Header.Get("Location"))
+	v.said.Redirect = len(v.target.config.ExpectStatus) == 0 && wire.IsRedirect(response.StatusCode)
+	out.Content = &v.said
 	return out, nil
 }
 

@@ -1,0 +1,85 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"contend/finding"
+	"contend/load"
+	"contend/metric"
+)
+
+// answersDiffer returns the refusal answers_differ when two arms do not do the same
+// work, as the words of finding.AnswersDiffer have it; nil: they do, it is not known,
+// or it is said to be meant.
+func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
+	a, b := base.Answers, cand.Answers
+	known := a.Count() > 0 && b.Count() > 0
+	if t.Design.AnswersMayDiffer || !known || bothChecked(a, b) || sameKinds(a, b) && sameLengths(a, b) {
+		return nil
+	}
+	return finding.AnswersDiffer.Refusal("the arms do not answer alike, so they do not do the same work: %s; %s", described(base), described(cand))
+}
+
+// bothChecked: every right answer has passed a check of its content.
+func bothChecked(a, b *load.Answers) bool { return a.Checked == a.Count() && b.Checked == b.Count() }
+
+// sameKinds: the shares of the statuses and media types are alike. Their distance is
+// the share of the answers that would have to be of another kind (total variation).
+func sameKinds(a, b *load.Answers) bool {
+	distance := 0.0
+	for _, k := range a.Kinds {
+		distance += math.Abs(share(a, k) - share(b, k))
+	}
+	for _, k := range b.Kinds {
+		if share(a, k) == 0 {
+			distance += share(b, k)
+		}
+	}
+	return distance/2 <= finding.AnswersDiffer.Refuses
+}
+
+// share is that of the answers of the same status and media type as another.
+func share(a *load.Answers, like load.AnswerKind) float64 {
+	i := slices.IndexFunc(a.Kinds, func(k load.AnswerKind) bool { return k.Status == like.Status && k.ContentType == like.ContentType })
+	if i < 0 {
+		return 0
+	}
+	return float64(a.Kinds[i].Count) / float64(a.Count())
+}
+
+// aroundMedian is how far from the median, in shares of the bodies, those of two arms
+// may meet: where each has two lengths, half of the bodies each, the median is either
+// by chance.
+const aroundMedian = 0.05
+
+// sameLengths: the median bodies are about as long, or would be with a few more or
+// fewer short ones.
+func sameLengths(a, b *load.Answers) bool {
+	around := func(a *load.Answers) (low, high int64) {
+		return a.BodyQuantile(0.5 - aroundMedian), a.BodyQuantile(0.5 + aroundMedian)
+	}
+	lowA, highA := around(a)
+	lowB, highB := around(b)
+	apart := max(lowA-highB, lowB-highA)
+	return float64(apart) <= max(finding.SameLength, finding.AnswersDiffer.Refuses*float64(a.BodyQuantile(0.5)))
+}
+
+// described says what most of an arm's answers are like.
+func described(c Cell) string {
+	a := c.Answers
+	most := slices.MaxFunc(a.Kinds, func(x, y load.AnswerKind) int { return cmp.Compare(x.Count, y.Count) })
+	text := fmt.Sprintf("%s: %d", c.Arm, most.Status)
+	if most.ContentType != "" {
+		text += " " + most.ContentType
+	}
+	if most.Count < a.Count() {
+		text += fmt.Sprintf(" (%.0f %% of them)", 100*share(a, most))
+	}
+	if a.Redirects == a.Count() {
+		text += " to " + a.Location
+	}
+	return fmt.Sprintf("%s, %s bytes", text, metric.Number(float64(a.BodyQuantile(0.5))))
+}
