@@ -99,3 +99,14 @@ func BenchmarkAnswers(b *testing.B) {
 		a.record(200, 2000, &content)
 	}
 }
+
+// A verdict about events that are counted in runs of their own rests on what was
+// answered in these.
+func TestCountedRunsKeepTheirAnswers(t *testing.T) {
+	r := &Result{Counts: NewCounts()}
+	r.Record(Iteration{}, 1, &Outcome{Status: 200, BodyIn: 13, Content: &Content{}}, nil)
+	sum := Merge(r.CountedOnly(nil), r.CountedOnly(nil))
+	if sum.Completed != 0 || sum.Answers.Count() != 2 || sum.Answers.BodyQuantile(0.5) != 13 {
+		t.Errorf("%d completed, answers %+v, want none and two", sum.Completed, sum.Answers)
+	}
+}
