@@ -70,7 +70,7 @@ func TestWordsAreExplained(t *testing.T) {
 	index := docs.Read()
 	for _, word := range []string{
 		"VU", "round", "rounds", "pair", "block", "stretch", "warm-up", "start lag", "throughput", "VERDICT", "margin", "level",
-		"Hodges-Lehmann", "hodges–lehmann", "Holm", "holm's correction", "signed-rank", "permutation test", "sign-flip", "bootstrap",
+		"Hodges-Lehmann", "hodges–lehmann", "Bonferroni", "bonferroni's correction", "signed-rank", "permutation test", "sign-flip", "bootstrap",
 		"rounds needed", "smallest difference", "false alarm", "A/A comparison", "calibration", "probe", "scatter", "half-width",
 		"Little's law", "coordinated omission", "steady state", "USL", "Universal Scalability Law", "contention", "coherency",
 		"peak", "optimum", "knee", "enough", "residual", "event loop", "not told apart", "fairness", "calls in flight",

@@ -127,7 +127,7 @@ func (c *Calibration) write(v *view) {
 func (c *Calibration) refusals() string {
 	codes := map[string]bool{}
 	for _, found := range c.Comparisons {
-		if found.Primary && found.Reason != nil {
+		if found.Primary && found.Verdict == stat.Invalid && found.Reason != nil {
 			codes[found.Reason.Code] = true
 		}
 	}

@@ -15,15 +15,15 @@ import (
 // comparisons writes the verdicts. Warnings that stand with the results are not
 // repeated.
 func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
-	interval, holm := "interval", ""
+	interval, together := "interval", ""
 	known, found := ofCells(cells), new(findings)
 	t := table{}
 	for _, c := range list {
-		if c.Bounded() {
+		if c.Bounded() && (c.Primary || interval == "interval") {
 			interval = confidence(c.Level) + " interval"
 		}
 		if !c.Primary {
-			holm = "; p of all metrics but the first is corrected for their number"
+			together = "; intervals and p of all metrics but the first hold for these together"
 		}
 		t.rows = append(t.rows, comparisonRow(c))
 		list := c.Warnings
@@ -42,8 +42,8 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	if finding.NotInterleaved.In(list[0].Warnings) {
 		how = "NOT interleaved, each measured at a time of its own"
 	}
-	v.say("Compared with the baseline %s %s; differences of up to %s count as equivalent%s:",
-		list[0].Baseline, how, margins(list), holm)
+	v.say("Compared with the baseline %s %s; value is the baseline's, changed by the difference; differences of up to %s count as equivalent%s:",
+		list[0].Baseline, how, margins(list), together)
 	v.table(t)
 	found.write(v)
 	overall(v, list)

@@ -27,13 +27,13 @@ type Effect struct {
 	Low  float64 `json:"ratio_low,omitzero"`
 	High float64 `json:"ratio_high,omitzero"`
 	// P is how often rounds of two equal arms would show a difference at least this
-	// clear, in (0, 1]. For one of several metrics it may be replaced by its value
-	// from Holm; Decide then asks for that instead.
+	// clear, in (0, 1]; of one of several effects, how often any of them would (Among).
 	P float64 `json:"p"`
 	// Level is the significance level that was asked for, 1 − the requested confidence.
+	// P ≤ Level if and only if there is an interval that excludes 1.
 	Level float64 `json:"level"`
-	// Confidence is that of the interval as it is, at least the requested one; 0
-	// when there is no interval.
+	// Confidence is that of the interval as it is, at least the requested one, or that of
+	// the intervals of several effects together (Among); 0 when there is no interval.
 	Confidence float64 `json:"confidence,omitzero"`
 	// Rounds is the number of replications behind it all.
 	Rounds   int               `json:"rounds"`
@@ -42,6 +42,21 @@ type Effect struct {
 
 // Bounded says whether there is an interval. There is none with too few rounds.
 func (e Effect) Bounded() bool { return e.Confidence > 0 }
+
+// Among returns the effect as one of n that are told together, n at least 1. Of each of
+// them Paired or Unpaired was asked at the confidence 1 − level/n; then all n intervals
+// hold their true ratios together with the confidence 1 − level, and the chance that any
+// of n effects without a difference is significant is at most level (Bonferroni's
+// inequality; Dunn 1961, "Multiple comparisons among means", JASA 56), whatever they have
+// to do with each other. P, at most 1, Level and 1 − Confidence are multiplied by n; the
+// ratio and its interval stay.
+func (e Effect) Among(n int) Effect {
+	e.P, e.Level = min(1, float64(n)*e.P), float64(n)*e.Level
+	if e.Bounded() {
+		e.Confidence = 1 - float64(n)*(1-e.Confidence)
+	}
+	return e
+}
 
 // Paired compares two arms from one paired log-ratio per round, ln(candidate ÷
 // baseline); the order of the rounds does not matter. confidence is that of the

@@ -47,7 +47,7 @@ const (
 // rounds are added up instead (Bonferroni), which is always on the safe side.
 //
 // An error means that looks do not increase from at least 1 to at most 2000, or that
-// level is not from 0.001 to 0.5.
+// level is not from 0.000001 to 0.5.
 func SequentialLevels(looks []int, level float64) ([]float64, error) {
 	if err := checkLooks(looks, level); err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func SequentialLevels(looks []int, level float64) ([]float64, error) {
 		}
 		alarms, simulated := 0, k < len(paths.statistics)
 		if simulated {
-			statistic, alarms = paths.reject(k, statistic, budget)
+			statistic, alarms = paths.reject(k, statistic, budget, tail)
 		}
 		if statistic >= 0 {
 			spent += 2 * tail[statistic]
 		}
-		if simulated {
-			spent = min(spent, roundedUp(alarms))
+		if simulated && statistic >= 0 {
+			spent = max(2*tail[statistic], min(spent, roundedUp(alarms)))
 		}
 		levels[k] = between(tail, statistic)
 	}
@@ -135,8 +135,9 @@ func simulatePaths(looks []int) paths {
 }
 
 // reject raises the statistic as far as the budget allows at look k, marks what is
-// rejected with it, and returns it with the number of experiments rejected so far.
-func (p *paths) reject(k, statistic int, budget float64) (largest, alarms int) {
+// rejected with it, and returns it with the number of experiments rejected so far. What
+// the look spends by itself is known from its tail, however seldom it was simulated.
+func (p *paths) reject(k, statistic int, budget float64, tail []float64) (largest, alarms int) {
 	counts := make([]int, simulatedRounds*(simulatedRounds+1)/4+2)
 	for path, w := range p.statistics[k] {
 		if !p.rejected[path] {
@@ -144,7 +145,7 @@ func (p *paths) reject(k, statistic int, budget float64) (largest, alarms int) {
 		}
 	}
 	for w, count := range counts {
-		if w > statistic && roundedUp(p.alarms+count) > budget {
+		if w > statistic && max(2*tail[w], roundedUp(p.alarms+count)) > budget {
 			break
 		}
 		p.alarms += count
@@ -157,8 +158,8 @@ func (p *paths) reject(k, statistic int, budget float64) (largest, alarms int) {
 }
 
 func checkLooks(looks []int, level float64) error {
-	if !(level >= 0.001 && level <= 0.5) {
-		return fmt.Errorf("stat: level is %g; allowed: 0.001 to 0.5", level)
+	if !(level >= 1e-6 && level <= 0.5) {
+		return fmt.Errorf("stat: level is %g; allowed: 0.000001 to 0.5", level)
 	}
 	if len(looks) == 0 {
 		return fmt.Errorf("stat: there is no look; at least one is needed")

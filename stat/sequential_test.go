@@ -122,13 +122,39 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 	}
 }
 
+// What a look spends by itself is at most what may be spent by then, also where the
+// event is too rare to be simulated: 2/2¹⁵ = 0.00006 at 16 rounds is not among 131072
+// experiments for sure.
+func TestSequentialLevelsOfRareEvents(t *testing.T) {
+	looks := []int{8, 16, 24, 32}
+	for _, level := range []float64{0.00625, 1e-4, 1e-5, 1e-6} {
+		levels, err := SequentialLevels(looks, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent := 0.0
+		for k, rounds := range looks {
+			w := newWalsh(make([]float64, rounds))
+			if depth := w.depth(levels[k]); depth > 0 {
+				spent = 2 * w.tail[depth-1]
+			}
+			if budget := level * float64(rounds) / 32; spent > budget {
+				t.Errorf("level %g: the look at %d rounds spends %g of %g", level, rounds, spent, budget)
+			}
+		}
+		if spent == 0 {
+			t.Errorf("level %g: nothing is ever significant", level)
+		}
+	}
+}
+
 func TestSequentialLevelsRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		looks []int
 		level float64
 	}{
 		{nil, 0.05}, {[]int{0, 6}, 0.05}, {[]int{6, 6}, 0.05}, {[]int{8, 6}, 0.05}, {[]int{6, 2001}, 0.05},
-		{[]int{6}, 0}, {[]int{6}, 0.95}, {[]int{6}, 5},
+		{[]int{6}, 0}, {[]int{6}, 9e-7}, {[]int{6}, 0.95}, {[]int{6}, 5},
 	} {
 		if levels, err := SequentialLevels(tt.looks, tt.level); err == nil {
 			t.Errorf("%v at %g: %v", tt.looks, tt.level, levels)

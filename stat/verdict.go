@@ -33,9 +33,8 @@ const (
 // EQUIVALENT takes precedence: the whole interval lies within the margin, even where
 // it excludes 1. This is two one-sided tests (Schuirmann 1987, J. Pharmacokin.
 // Biopharm. 15), each at half the level, so rather stricter than usual. FASTER, SLOWER,
-// MORE and LESS need significance: 1 outside the interval and P ≤ Level (the two
-// differ only when P was corrected by Holm). Everything else, and every effect
-// without an interval, is INCONCLUSIVE.
+// MORE and LESS need significance: 1 outside the interval, which is P ≤ Level.
+// Everything else, and every effect without an interval, is INCONCLUSIVE.
 func Decide(e Effect, margin float64, kind Kind) Verdict {
 	if !e.Bounded() {
 		return Inconclusive
@@ -44,10 +43,10 @@ func Decide(e Effect, margin float64, kind Kind) Verdict {
 		return Equivalent
 	}
 	more, less := kind.words()
-	switch significant := e.P <= e.Level; {
-	case significant && e.Low > 1:
+	switch {
+	case e.Low > 1:
 		return more
-	case significant && e.High < 1:
+	case e.High < 1:
 		return less
 	}
 	return Inconclusive

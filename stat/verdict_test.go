@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,8 +15,6 @@ func TestDecide(t *testing.T) {
 		}
 		return Effect{Ratio: (low + high) / 2, Low: low, High: high, P: p, Level: 0.05, Confidence: 0.96}
 	}
-	corrected := sure(1.05, 1.10)
-	corrected.P = 0.06
 	tests := []struct {
 		name   string
 		effect Effect
@@ -40,7 +39,6 @@ func TestDecide(t *testing.T) {
 		{"no margin and no spread", sure(1, 1), 0, HigherIsFaster, Equivalent},
 		{"no interval", Effect{Ratio: 2, P: 0.06, Level: 0.05}, 0.02, HigherIsFaster, Inconclusive},
 		{"no interval, wide margin", Effect{Ratio: 1, P: 1, Level: 0.05}, 10, HigherIsFaster, Inconclusive},
-		{"not significant among several", corrected, 0.02, HigherIsFaster, Inconclusive},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,6 +71,47 @@ func TestDecideProperties(t *testing.T) {
 		}
 		if got != Equivalent && got != Inconclusive && e.P > 0.05 {
 			t.Fatalf("%s at p = %g", got, e.P)
+		}
+	})
+}
+
+// Eight rounds that agree have p = 2/256, as one of three 6/256. At a level of 0.05/3 =
+// 4.3/256 the interval leaves out one mean at either end, 4/256, and three together miss
+// in at most 12/256. Three rounds that agree have p = 2/8, 4 times that is 1.
+func TestAmong(t *testing.T) {
+	agreeing := []float64{0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08}
+	alone := mustPaired(t, agreeing, 1-0.05/3)
+	e := alone.Among(3)
+	if !closeTo(e.P, 6.0/256) || !closeTo(e.Level, 0.05) || !closeTo(e.Confidence, 244.0/256) {
+		t.Errorf("p %g at %g, confidence %g", e.P, e.Level, e.Confidence)
+	}
+	if e.Ratio != alone.Ratio || e.Low != alone.Low || e.High != alone.High {
+		t.Errorf("%+v is not the effect of %+v", e, alone)
+	}
+	if e := mustPaired(t, agreeing[:3], 1-0.05/4).Among(4); e.P != 1 || e.Bounded() {
+		t.Errorf("%+v", e)
+	}
+	if e := mustPaired(t, agreeing, 0.95); !reflect.DeepEqual(e, e.Among(1)) {
+		t.Errorf("alone %+v, among one %+v", e, e.Among(1))
+	}
+}
+
+// Verdict, interval and p never contradict each other, however many are told together.
+func TestAmongAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		logs := drawRounds(t)
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		level := rapid.Float64Range(0.001, 0.2).Draw(t, "level")
+		e := mustPaired(t, logs, 1-level/float64(n)).Among(n)
+		excludes := e.Bounded() && (e.Low > 1 || e.High < 1)
+		if excludes != (e.P <= e.Level) {
+			t.Fatalf("p %g at %g, interval [%g, %g]", e.P, e.Level, e.Low, e.High)
+		}
+		if told := Decide(e, 0, Amount); excludes != (told == More || told == Less) {
+			t.Fatalf("%s at [%g, %g]", told, e.Low, e.High)
+		}
+		if e.Bounded() && e.Confidence < 1-level-1e-12 {
+			t.Fatalf("confidence %g, want at least %g", e.Confidence, 1-level)
 		}
 	})
 }

@@ -37,7 +37,8 @@ type Trials struct {
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 
-	machine machine // read from Probes by Derive
+	machine machine           // read from Probes by Derive
+	levels  map[int][]float64 // of each look, by how many effects are told together: see levelsAmong
 }
 
 // A Start is one start of an arm.
@@ -59,8 +60,8 @@ type Probe struct {
 }
 
 // A Look is a number of rounds after which the trial may end, and the
-// significance level that may be used there so that all looks together raise a
-// false alarm no more often than the design's level (stat.SequentialLevels).
+// significance level that the primary metric may use there so that all looks together
+// raise a false alarm no more often than the design's level (stat.SequentialLevels).
 type Look struct {
 	Rounds int     `json:"rounds"`
 	Level  float64 `json:"level"`
@@ -134,8 +135,8 @@ type comparing struct {
 	trials   *Trials
 }
 
-// precise says whether the trial looks after this number of rounds and finds
-// every interval of the primary metric narrow enough.
+// precise says whether the trial looks after this number of rounds, finds every
+// interval of the primary metric narrow enough, and can decide the other metrics, too.
 func (c *comparing) precise(rounds int) bool {
 	t := c.trials
 	if !slices.ContainsFunc(t.Looks, func(l Look) bool { return l.Rounds == rounds }) {
@@ -143,7 +144,8 @@ func (c *comparing) precise(rounds int) bool {
 	}
 	t.Derive()
 	return !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
-		return c.Primary && (!c.Bounded() || c.High/c.Low > (1+t.Design.Precision)*(1+t.Design.Precision))
+		return !c.Bounded() && (c.Primary || c.Rounds == rounds) ||
+			c.Primary && c.High/c.Low > (1+t.Design.Precision)*(1+t.Design.Precision)
 	})
 }
 

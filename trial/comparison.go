@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"contend/finding"
@@ -22,7 +23,8 @@ type Comparison struct {
 	// than the spread of the rounds.
 	Reason *finding.Warning `json:"reason,omitempty"`
 	stat.Effect
-	// BaselineValue and CandidateValue are the metric over all rounds.
+	// BaselineValue is the metric over all rounds, and CandidateValue that times the
+	// Ratio; where there is no verdict (INVALID) or no effect both are over all rounds.
 	BaselineValue  float64 `json:"baseline_value"`
 	CandidateValue float64 `json:"candidate_value"`
 	Margin         float64 `json:"margin"`
@@ -119,9 +121,6 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 			}
 			continue
 		}
-		if effect, err := stat.Paired(c.RoundLogRatios, t.confidence()); err == nil && !c.Reason.Is(finding.Incomplete) {
-			c.Effect = effect
-		}
 		if c.Primary {
 			c.Spread = spread(pairs)
 			c.MachineShare = t.machine.share(t.blocks(candidate, level))
@@ -131,7 +130,9 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		}
 		list = append(list, c)
 	}
-	t.decide(list, found)
+	t.decide(list, found, func(c *Comparison, confidence float64) (stat.Effect, error) {
+		return stat.Paired(c.RoundLogRatios, confidence)
+	})
 	return list
 }
 
@@ -163,16 +164,46 @@ func findingsOf(base, cand Cell) []finding.Warning {
 	return all
 }
 
-// confidence is that of the design, or where it looks before the end the one
-// that is left for the look at the rounds there are.
-func (t *Trials) confidence() float64 {
-	confidence, done := t.Design.Confidence, t.roundsDone()
-	for _, look := range t.Looks {
-		if look.Rounds <= done {
-			confidence = 1 - look.Level
+// confidenceAmong is what each of n effects that are told together must reach, so that
+// all do at the confidence of the design (Bonferroni); where the design looks before the
+// end it is what is left for the look at the rounds there are.
+func (t *Trials) confidenceAmong(n int) float64 {
+	level := (1 - t.Design.Confidence) / float64(n)
+	if levels := t.levelsAmong(n); levels != nil {
+		done := t.roundsDone()
+		for i, look := range t.Looks {
+			if look.Rounds <= done {
+				level = levels[i]
+			}
 		}
 	}
-	return confidence
+	return 1 - level
+}
+
+// levelsAmong returns the level of each look for one of n effects; nil without looks.
+func (t *Trials) levelsAmong(n int) []float64 {
+	if len(t.Looks) == 0 {
+		return nil
+	}
+	if levels, ok := t.levels[n]; ok {
+		return levels
+	}
+	rounds := make([]int, len(t.Looks))
+	levels := make([]float64, len(t.Looks))
+	for i, look := range t.Looks {
+		rounds[i], levels[i] = look.Rounds, look.Level
+	}
+	if n > 1 {
+		var err error
+		if levels, err = stat.SequentialLevels(rounds, (1-t.Design.Confidence)/float64(n)); err != nil {
+			levels = make([]float64, len(rounds)) // looks of no design: nothing is significant
+		}
+	}
+	if t.levels == nil {
+		t.levels = map[int][]float64{}
+	}
+	t.levels[n] = levels
+	return levels
 }
 
 func (t *Trials) roundsDone() int {
@@ -183,27 +214,27 @@ func (t *Trials) roundsDone() int {
 	return done
 }
 
-// decide corrects the secondary metrics for their number and gives each
-// comparison its verdict and warnings.
-func (t *Trials) decide(list []Comparison, found []finding.Warning) {
-	var secondary []*Comparison
-	var ps []float64
+// decide gives each comparison of a candidate at a level, the primary one first, its
+// effect at a confidence, its verdict and its warnings. The others are told together.
+func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(c *Comparison, confidence float64) (stat.Effect, error)) {
 	for i := range list {
-		if c := &list[i]; !c.Primary && c.Rounds > 0 {
-			secondary, ps = append(secondary, c), append(ps, c.P)
+		c, among := &list[i], max(1, len(list)-1)
+		if c.Primary {
+			among = 1
 		}
-	}
-	for i, p := range stat.Holm(ps) {
-		secondary[i].P = p
-	}
-	for i := range list {
-		c := &list[i]
+		confidence := t.confidenceAmong(among)
+		if e, err := effect(c, confidence); err == nil && !c.Reason.Is(finding.Incomplete) {
+			c.Effect = e.Among(among)
+		}
 		c.Verdict = stat.Decide(c.Effect, c.Margin, c.Metric.Kind().Verdict())
 		if c.Reason != nil {
 			c.Verdict = stat.Invalid
+		} else if c.Rounds > 0 {
+			c.CandidateValue = c.BaselineValue * c.Ratio
+			c.undecidable(among)
 		}
 		if c.Verdict == stat.Inconclusive {
-			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, t.confidenceOf(c, len(ps)), Power)
+			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, confidence, Power)
 		}
 		if c.Primary {
 			c.Warnings = slices.Concat(c.Warnings, found, stat.Dependence(c.RoundLogRatios))
@@ -211,11 +242,17 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning) {
 	}
 }
 
-// confidenceOf is what a comparison must reach: that of the design, made
-// stricter for one of several secondary metrics.
-func (t *Trials) confidenceOf(c *Comparison, secondaries int) float64 {
-	if c.Primary {
-		return t.confidence()
-	}
-	return 1 - (1-t.confidence())/float64(max(1, secondaries))
+// undecidable makes rounds that are too few for a verdict on one of several metrics,
+// whatever they had shown, the reason why there is none.
+func (c *Comparison) undecidable(among int) {
+	c.Warnings = slices.DeleteFunc(c.Warnings, func(w finding.Warning) bool {
+		if !w.Is(finding.TooFewRounds) {
+			return false
+		}
+		if among > 1 {
+			w.Text = fmt.Sprintf("for one of %d metrics beside the first: %s", among, w.Text)
+		}
+		c.Reason = &w
+		return true
+	})
 }

@@ -15,12 +15,14 @@ import (
 // A Design says how arms are compared. NewDesign has the defaults.
 type Design struct {
 	// Rounds of fresh processes: the unit of replication. A verdict at 95 %
-	// confidence needs at least 6. With a Precision it is the most that are run.
-	Rounds int `json:"rounds" file:"compare.rounds" default:"10" min:"1" max:"1000" words:"rounds of fresh processes; at least 6 for a verdict"`
+	// confidence needs at least 6; see Metrics. With a Precision it is the most that
+	// are run.
+	Rounds int `json:"rounds" file:"compare.rounds" default:"10" min:"1" max:"1000" words:"rounds of fresh processes; at least 6 for a verdict, and 9 for one on each of the default metrics"`
 	// Precision, if positive, ends the trial as soon as the interval of the
 	// primary metric is no wider than this much to either side, as a fraction,
-	// for every candidate and level. It looks after 6, 8, 11, 15, 20, 26, …
-	// rounds, and each look spends a part of the significance level: see Look.
+	// for every candidate and level, and the other metrics can be decided, too. It
+	// looks after 6, 8, 11, 15, 20, 26, … rounds, and each look spends a part of the
+	// significance level: see Look.
 	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"stop when the interval of the primary metric is no wider than this to either side; rounds is then the most that are run; 0%: do not"`
 	// Pairs of blocks per round and level.
 	Pairs int `json:"pairs" file:"compare.pairs" default:"8" min:"1" max:"10000" words:"pairs of blocks per round and level"`
@@ -35,7 +37,8 @@ type Design struct {
 	// Levels of concurrency; empty means the plan's VUs.
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
-	// significance level; the others are corrected for their number (Holm).
+	// significance level; the others, those that both arms have, are told together at
+	// that level, so that verdicts on m of them need rounds with 2^(1−rounds) ≤ level ÷ m.
 	Metrics []metric.Name `json:"metrics" file:"compare.metrics" flag:"metric" default:"throughput_per_s,response_p50_ns,response_p90_ns,response_p99_ns,response_p999_ns,server_cpu_ns_per_op,server_instructions_per_op,server_rss_bytes,errors" words:"*metrics* to compare; the first is the primary one, whose verdict counts"`
 	// MaxErrors is the share of failed and errored iterations beyond which there
 	// is no verdict; in documents without it that of finding.Errors.

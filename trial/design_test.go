@@ -61,8 +61,28 @@ func TestPrecisionEndsATrial(t *testing.T) {
 			t.Errorf("%d rounds, want %d", done, tt.want)
 		}
 		c := trials.Comparisons[0]
-		if spent := 1 - trials.confidence(); spent >= 0.05 || c.Level != spent && c.Rounds > 0 {
+		if spent := 1 - trials.confidenceAmong(1); spent >= 0.05 || c.Level != spent && c.Rounds > 0 {
 			t.Errorf("a look after %d rounds uses the level %v, the comparison %v", trials.roundsDone(), spent, c.Level)
+		}
+	}
+}
+
+// With one metric 8 of 12 rounds are enough, 2^(1−8) = 0.0078 ≤ 0.05·8/12. With six more
+// they are not, 0.0078 > 0.05/6·8/12 = 0.0056, and the trial goes on to the look after 11.
+func TestPrecisionWaitsForAllMetrics(t *testing.T) {
+	for _, tt := range []struct{ metrics, want int }{{1, 8}, {7, 11}} {
+		d := design()
+		d.Rounds, d.Precision = 12, 0.01
+		d.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "response_min_ns", "response_max_ns",
+			"service_mean_ns", "service_min_ns", "service_max_ns"}[:tt.metrics]
+		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 11*time.Millisecond))
+		if done := trials.roundsDone(); done != tt.want || len(trials.Comparisons) != tt.metrics {
+			t.Errorf("%d metrics: %d rounds, %d comparisons; want %d rounds", tt.metrics, done, len(trials.Comparisons), tt.want)
+		}
+		for _, c := range trials.Comparisons {
+			if !c.Bounded() || c.Verdict != stat.Slower {
+				t.Errorf("%s: %s, %v", c.Metric, c.Verdict, c.Reason)
+			}
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 //	CPU time ÷ operation = instructions ÷ operation × cycles ÷ instruction × time ÷ cycle
 //
 // in user space and the kernel together. Time per cycle is the reciprocal of the
-// processor's frequency, and has in it what a hypervisor takes. The three P are
-// corrected for their number (Holm).
+// processor's frequency, and has in it what a hypervisor takes. The three are told
+// together (stat.Effect.Among).
 type Factors struct {
 	Instructions         stat.Effect `json:"instructions"`
 	CyclesPerInstruction stat.Effect `json:"cycles_per_instruction"`
@@ -36,17 +36,13 @@ func (t *Trials) factors(candidate string, level int) *Factors {
 			}
 		}
 	}
-	var effects [3]stat.Effect
-	ps := make([]float64, len(effects))
+	var effects [len(logs)]stat.Effect
 	for i := range logs {
-		var err error
-		if effects[i], err = stat.Paired(logs[i], t.confidence()); err != nil || !effects[i].Bounded() {
+		effect, err := stat.Paired(logs[i], t.confidenceAmong(len(logs)))
+		if err != nil || !effect.Bounded() {
 			return nil
 		}
-		ps[i] = effects[i].P
-	}
-	for i, p := range stat.Holm(ps) {
-		effects[i].P = p
+		effects[i] = effect.Among(len(logs))
 	}
 	return &Factors{effects[0], effects[1], effects[2]}
 }

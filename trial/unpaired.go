@@ -132,20 +132,19 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 			found = append(found, *few)
 			continue
 		}
-		baseLogs, candLogs := logs(base, m), logs(cand, m)
-		known := len(baseLogs) > 0 && len(candLogs) > 0
+		known := len(logs(base, m)) > 0 && len(logs(cand, m)) > 0
 		if !known && !c.Primary {
 			continue
 		}
 		c.Reason = cmp.Or(differ, t.refuse(sum, m), t.refuse(candSum, m), few)
 		if !known {
 			c.Reason = cmp.Or(c.Reason, noFigure(m))
-		} else if effect, err := stat.Unpaired(baseLogs, candLogs, a.Confidence); err == nil && !c.Reason.Is(finding.Incomplete) {
-			c.Effect = effect
 		}
 		list = append(list, c)
 	}
-	t.decide(list, found)
+	t.decide(list, found, func(c *Comparison, confidence float64) (stat.Effect, error) {
+		return stat.Unpaired(logs(base, c.Metric), logs(cand, c.Metric), confidence)
+	})
 	a.withhold(list, a.unlike(base, cand))
 	return list
 }
@@ -175,6 +174,9 @@ func (a *Apart) withhold(list []Comparison, reason *finding.Warning) {
 		if c.Verdict == stat.Invalid {
 			c.Warnings = append(c.Warnings, *reason) // refused anyway, and no better for it
 			continue
+		}
+		if c.Reason != nil && c.Reason.Code != reason.Code {
+			c.Warnings = append(c.Warnings, *c.Reason)
 		}
 		c.Verdict, c.Reason = stat.Inconclusive, reason
 	}

@@ -1,0 +1,179 @@
+package trial
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"contend/finding"
+	"contend/load"
+	"contend/metric"
+	"contend/stat"
+)
+
+// cellOf is what an arm showed in a round: a second in which so many operations took
+// their values of CPU time, memory and so on.
+func cellOf(arm string, round int, ops int64, values [4]float64) Cell {
+	r := load.Merge()
+	r.Concurrency, r.Duration = 4, time.Second
+	r.Planned, r.Completed, r.Ops = ops, ops, ops
+	r.GeneratorCPUSec = values[0]
+	r.Server = &load.Usage{CPUSec: values[1], RSSBytes: int64(1e9 * values[2]), VoluntarySwitches: int64(1e9 * values[3])}
+	return Cell{Arm: arm, Round: round, Result: r}
+}
+
+// drawTrials draws rounds of two arms that differ by factors, with looks or without.
+func drawTrials(t *rapid.T) *Trials {
+	d := Design{Rounds: rapid.IntRange(1, 14).Draw(t, "rounds"), Pairs: 1, Levels: []int{4}, Confidence: 0.95,
+		Metrics: []metric.Name{metric.Throughput, "generator_cpu_ns_per_op", metric.ServerCPUPerOp, metric.ServerRSS, "server_voluntary_switches_per_op"}}
+	d.Metrics = d.Metrics[:rapid.IntRange(2, len(d.Metrics)).Draw(t, "metrics")]
+	var looks []Look
+	if d.Rounds >= 6 && rapid.Bool().Draw(t, "looks") {
+		d.Precision = 0.01
+		var err error
+		if looks, err = d.looks(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trials := &Trials{Arms: []string{"a", "b"}, Design: d, Looks: looks}
+	differs := rapid.Float64Range(0.8, 1.3).Draw(t, "differs")
+	scatter := rapid.SampledFrom([]float64{0, 0.01, 0.2}).Draw(t, "scatter")
+	for n := range d.Rounds {
+		for i, factor := range []float64{1, differs} {
+			var values [4]float64
+			for k := range values {
+				values[k] = 0.3 * factor * math.Exp(scatter*rapid.Float64Range(-1, 1).Draw(t, "noise"))
+			}
+			ops := int64(1e5 * math.Exp(scatter*rapid.Float64Range(-1, 1).Draw(t, "noise of ops")))
+			trials.Rounds = append(trials.Rounds, cellOf(trials.Arms[i], n+1, ops, values))
+		}
+	}
+	return trials
+}
+
+// Whatever the rounds: a row's verdict, its interval and its p say the same, the
+// difference is that between its values, and what p and interval are told together with
+// is the number of metrics beside the first.
+func TestRowsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trials := drawTrials(t)
+		trials.Derive()
+		if len(trials.Comparisons) != len(trials.Design.Metrics) {
+			t.Fatalf("%d comparisons of %d metrics", len(trials.Comparisons), len(trials.Design.Metrics))
+		}
+		for _, c := range trials.Comparisons {
+			agree(t, c)
+			together := float64(len(trials.Design.Metrics) - 1)
+			if c.Primary {
+				together = 1
+			}
+			alone, err := stat.Paired(c.RoundLogRatios, 0.95)
+			if err != nil || math.Abs(c.P-min(1, together*alone.P)) > 1e-12 {
+				t.Fatalf("%s: p %g; alone %g, %g are told together, %v", c.Metric, c.P, alone.P, together, err)
+			}
+			if c.Bounded() && (c.Confidence < 0.95-1e-12 || c.Low > alone.Low && alone.Bounded()) {
+				t.Fatalf("%s: interval from %g at %g; alone from %g", c.Metric, c.Low, c.Confidence, alone.Low)
+			}
+		}
+	})
+}
+
+func agree(t *rapid.T, c Comparison) {
+	if got := c.CandidateValue / c.BaselineValue; math.Abs(got/c.Ratio-1) > 1e-12 {
+		t.Fatalf("%s: %g and %g differ by %g, not by %g", c.Metric, c.CandidateValue, c.BaselineValue, got, c.Ratio)
+	}
+	if few := c.Reason.Is(finding.TooFewRounds); few == c.Bounded() || finding.TooFewRounds.In(c.Warnings) {
+		t.Fatalf("%s: bounded %v, reason %v, warnings %v", c.Metric, c.Bounded(), c.Reason, c.Warnings)
+	}
+	excludes := c.Bounded() && (c.Low > 1 || c.High < 1)
+	if excludes != (c.P <= c.Level) {
+		t.Fatalf("%s: p %g at %g, interval [%g, %g]", c.Metric, c.P, c.Level, c.Low, c.High)
+	}
+	within := c.Bounded() && c.Low >= 1/(1+c.Margin) && c.High <= 1+c.Margin
+	switch told := c.Verdict != stat.Equivalent && c.Verdict != stat.Inconclusive; {
+	case within != (c.Verdict == stat.Equivalent), !within && told != excludes:
+		t.Fatalf("%s: %s at [%g, %g]", c.Metric, c.Verdict, c.Low, c.High)
+	}
+}
+
+// 2^(1−9) = 0.0039 is at most 0.05 ÷ 8, 2^(1−8) is not: the default rounds are enough
+// for the default metrics.
+func TestDefaultRoundsDecideTheDefaultMetrics(t *testing.T) {
+	d := NewDesign()
+	if least := math.Ldexp(1, 1-d.Rounds); least > (1-d.Confidence)/float64(len(d.Metrics)-1) {
+		t.Errorf("%d rounds have a p of at least %g: they do not decide %d metrics", d.Rounds, least, len(d.Metrics))
+	}
+}
+
+// Six rounds that agree decide the first metric, p = 0.031, and one more, but none of
+// two more, 0.031 > 0.05 ÷ 2: 7 rounds would, 0.016.
+func TestTooFewRoundsForSoManyMetrics(t *testing.T) {
+	for _, tt := range []struct {
+		metrics []metric.Name
+		reason  string
+	}{
+		{[]metric.Name{metric.Throughput, "response_mean_ns"}, ""},
+		{[]metric.Name{metric.Throughput, "response_mean_ns", "service_mean_ns"},
+			"for one of 2 metrics beside the first: 6 rounds cannot support an interval at 97.5 % confidence: at least 7 are needed"},
+	} {
+		d := design()
+		d.Metrics = tt.metrics
+		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 12500*time.Microsecond))
+		for _, c := range trials.Comparisons {
+			want, reason := stat.Slower, ""
+			if !c.Primary && tt.reason != "" {
+				want = stat.Inconclusive
+			}
+			if c.Reason != nil {
+				reason = c.Reason.String()
+			}
+			if c.Verdict != want || !c.Primary && reason != tt.reason || c.Primary && reason != "" {
+				t.Errorf("%d metrics: %s %s, %s; want %s, %s", len(tt.metrics), c.Metric, c.Verdict, reason, want, tt.reason)
+			}
+		}
+	}
+}
+
+// What is refused is shown as it was measured.
+func TestRefusedRowsKeepTheirValues(t *testing.T) {
+	trials := &Trials{Arms: []string{"a", "b"}, Design: Design{Rounds: 6, Pairs: 1, Levels: []int{4}, Confidence: 0.95,
+		Metrics: []metric.Name{metric.Throughput}}}
+	for n := range 6 {
+		for i, arm := range trials.Arms {
+			c := cellOf(arm, n+1, int64(1000+100*n*i), [4]float64{})
+			c.Planned, c.Failed = c.Planned+100*int64(i), 100*int64(i)
+			trials.Rounds = append(trials.Rounds, c)
+		}
+	}
+	trials.Derive()
+	// 1000, 1100, … 1500 operations in a second each are 1250 per second on average.
+	if c := trials.Comparisons[0]; c.Verdict != stat.Invalid || c.BaselineValue != 1000 || c.CandidateValue != 1250 {
+		t.Errorf("%s, values %g and %g; want INVALID, 1000 and 1250", c.Verdict, c.BaselineValue, c.CandidateValue)
+	}
+}
+
+// Rows of two stored documents agree likewise.
+func TestRowsOfStoredDocumentsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trials := drawTrials(t)
+		a := Apart{Baseline: Side{Arm: "a"}, Candidate: Side{Arm: "b"}, Metrics: trials.Design.Metrics, Confidence: 0.95}
+		for _, c := range trials.Rounds {
+			side := &a.Baseline
+			if c.Arm == "b" {
+				side = &a.Candidate
+			}
+			side.Rounds = append(side.Rounds, c)
+		}
+		a.Derive()
+		if len(a.Comparisons) != len(a.Metrics) {
+			t.Fatalf("%d comparisons of %d metrics", len(a.Comparisons), len(a.Metrics))
+		}
+		for _, c := range a.Comparisons {
+			if trials.Design.Rounds >= fewestApart { // with fewer there is no verdict
+				agree(t, c)
+			}
+		}
+	})
+}
