@@ -3,7 +3,7 @@
 // known, on noise recorded on a real machine, and on real servers.
 //
 //	go run ./bench/verdicts
-//	go run ./bench/verdicts -only a,c,d,e,h
+//	go run ./bench/verdicts -only a,c,d,e,h,l
 //	go run ./bench/verdicts -only b -equal 50 -seed 2
 //	go run ./bench/verdicts -only i,j,k -planted 30 -equal 100 -rounds 100
 //	go run ./bench/verdicts -record bench/verdicts/testdata/noise.csv
@@ -76,6 +76,7 @@ var rows = map[string]func(ctx context.Context, b *bench) error{
 	"i": foundByInstructions,
 	"j": falseAlarmsOnInstructions,
 	"k": undisturbed,
+	"l": coveredTogether,
 }
 
 func (b *bench) run(ctx context.Context, record string) error {

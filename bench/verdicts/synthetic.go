@@ -25,12 +25,10 @@ func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	sizes := []int{trial.NewDesign().Rounds, 2 * trial.NewDesign().Rounds}
 	sum, cpu := newTally(), newTally()
 	for i := range experiments {
 		random := rand.New(rand.NewPCG(b.seed, uint64(i)))
-		n := all[i%len(all)]
-		t, err := n.deal(random, sizes[i/len(all)%len(sizes)], trial.NewDesign().Pairs)
+		t, err := all[i%len(all)].deal(random, roundsOf(i, all), trial.NewDesign().Pairs)
 		if err != nil {
 			return err
 		}
@@ -45,31 +43,53 @@ func falseAlarmsOnRecordedNoise(_ context.Context, b *bench) error {
 	return nil
 }
 
-// deal makes a comparison of two equal arms of recorded noise: consecutive
-// rounds from a random one on, a random stretch of each round's pairs, and at
-// random one of the round's two servers as the baseline. Order and servers stay
-// as they were, so that drift, dependence from block to block and what lasts as
-// long as a process are all kept.
+// roundsOf says how many rounds the i-th comparison has: one half of those dealt from
+// each noise the default rounds, the other twice as many.
+func roundsOf(i int, all []noise) int {
+	return trial.NewDesign().Rounds * (1 + i/len(all)%2)
+}
+
+// deal makes a comparison of two equal arms of recorded noise.
 func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
 	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
 		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
 		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
 		Confidence: trial.NewDesign().Confidence,
 	}}
+	stretches, err := n.stretches(random, t.Arms, rounds, pairs)
+	for i, s := range stretches {
+		addRound(t, i+1, s.names, s.pairs)
+	}
+	return t, err
+}
+
+// A stretch is what a round is made of: consecutive pairs of a recorded round, and which
+// of its two servers is which arm.
+type stretch struct {
+	names map[string]string
+	pairs []pair
+}
+
+// stretches are consecutive rounds from a random one on, a random stretch of each
+// round's pairs, and at random one of the round's two servers as the baseline. Order and
+// servers stay as they were, so that drift, dependence from block to block and what lasts
+// as long as a process are all kept.
+func (n noise) stretches(random *rand.Rand, arms []string, rounds, pairs int) ([]stretch, error) {
+	var list []stretch
 	start := random.IntN(len(n.rounds))
 	for i := range rounds {
 		from := n.rounds[(start+i)%len(n.rounds)]
 		if len(from) < pairs {
 			return nil, fmt.Errorf("a recorded round of %v has %d pairs, %d are needed", n.length, len(from), pairs)
 		}
-		names := map[string]string{"a": t.Arms[0], "b": t.Arms[1]}
+		names := map[string]string{"a": arms[0], "b": arms[1]}
 		if random.IntN(2) == 1 {
-			names = map[string]string{"a": t.Arms[1], "b": t.Arms[0]}
+			names = map[string]string{"a": arms[1], "b": arms[0]}
 		}
 		cut := random.IntN(len(from) - pairs + 1)
-		addRound(t, i+1, names, from[cut:cut+pairs])
+		list = append(list, stretch{names, from[cut : cut+pairs]})
 	}
-	return t, nil
+	return list, nil
 }
 
 // addRound adds the blocks of a round and each arm's sum of them.
