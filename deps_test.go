@@ -80,6 +80,7 @@ var layers = map[string][]string{
 	"internal/redisserver":               {},
 	"internal/redisserver/redistest":     {"internal/testenv"},
 	"internal/replicas":                  {},
+	"internal/revision":                  {"setting"},
 	"internal/uplink/lorawan":            {},
 	"internal/uplink/message":            {"internal/uplink/lorawan"},
 	"internal/uplink/table":              {"internal/uplink/lorawan"},
