@@ -54,9 +54,12 @@ func (s Subject) cannotRun() string {
 }
 
 // names returns the part's arms that can run, with the baseline first and the
-// others by name.
+// others in the part's order.
 func (r *runner) names(p Part) []string {
-	names := slices.Sorted(maps.Keys(p.Arms))
+	names := slices.Clone(p.Order)
+	if names == nil {
+		names = slices.Sorted(maps.Keys(p.Arms))
+	}
 	names = slices.DeleteFunc(names, func(name string) bool { return r.absent[p.Arms[name].Subject] })
 	if i := slices.Index(names, p.Baseline); i >= 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Baseline)
@@ -205,9 +208,12 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, port int)
 	if s.config.URL != "" {
 		return started{addr: s.config.URL}, nil
 	}
-	command, err := splitWords(s.config.Command)
+	command, err := SplitWords(s.config.Command)
+	for i := range command {
+		command[i] = s.config.withProgram(command[i])
+	}
 	if s.config.Serve != "" {
-		command, err = splitWords(s.config.Serve)
+		command, err = SplitWords(s.config.Serve)
 		command = slices.Concat(s.self, []string{"serve"}, command)
 	}
 	if err != nil {
@@ -224,6 +230,14 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, port int)
 	return started{addr: process.Addr(""), moved: port != 0, process: process}, nil
 }
 
+// withProgram puts the program into a word of the command, which may hold spaces then.
+func (s Subject) withProgram(word string) string {
+	if s.Program == "" {
+		return word
+	}
+	return strings.ReplaceAll(word, "{{out}}", s.Program)
+}
+
 // env is that of the subject, with the padding of the set-up.
 func (s *sharedSubject) env(setup trial.Setup) []string {
 	if setup.Padding == 0 {
@@ -232,9 +246,9 @@ func (s *sharedSubject) env(setup trial.Setup) []string {
 	return append(slices.Clone(s.config.Env), "CONTEND_PADDING="+strings.Repeat("x", setup.Padding))
 }
 
-// splitWords splits a command at white space; single and double quotes group,
-// and nothing else is special.
-func splitWords(command string) ([]string, error) {
+// SplitWords splits a command at white space; single and double quotes group,
+// and nothing else is special. An error says that a quote is not closed.
+func SplitWords(command string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	var quote rune

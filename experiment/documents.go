@@ -30,7 +30,7 @@ func (p Part) fromDocuments() bool {
 func (r *runner) repeat(ctx context.Context, p Part, observe func(trial.Progress)) (*trial.Trials, error) {
 	var jobs []trial.Job
 	for _, name := range r.names(p) {
-		words, err := splitWords(p.Arms[name].Document)
+		words, err := SplitWords(p.Arms[name].Document)
 		if err != nil {
 			return nil, err
 		}

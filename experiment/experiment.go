@@ -34,8 +34,10 @@ type Part struct {
 	Name, Title string
 	// Arms have whole targets.
 	Arms map[string]Arm
-	// Baseline is the arm that the others are compared with.
+	// Baseline is the arm that the others are compared with, Order that in which all
+	// are shown; nil: by name.
 	Baseline string
+	Order    []string
 	// Plan is that of each block, but for its VUs and its length, which are of the
 	// designs.
 	Plan   load.Plan

@@ -42,6 +42,9 @@ type Subject struct {
 	// Command is anybody's program with its arguments, split at spaces; quotes
 	// group. {{addr}} is replaced by a free local address.
 	Command string `yaml:"command"`
+	// Program is the path that {{out}} stands for in Command, if it is set: a program
+	// that was built for the experiment. A file cannot give it.
+	Program string
 	// Serve holds the arguments of `contend serve`.
 	Serve string `yaml:"serve"`
 	// URL is the host:port of a server that already runs; it is not started,

@@ -61,12 +61,16 @@ func (c *subjectCheck) kinds() {
 		if kind.name == "url" {
 			continue
 		}
-		if words, err := splitWords(kind.value); err != nil {
+		if words, err := SplitWords(kind.value); err != nil {
 			c.addSentence(kind.name, "%v", err)
 		} else if len(words) == 0 {
 			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
 		}
-		c.placeholders(kind.name, c.withoutDir(kind.value))
+		text := c.withoutDir(kind.value)
+		if kind.name == "command" && c.Program != "" {
+			text = strings.ReplaceAll(text, "{{out}}", "")
+		}
+		c.placeholders(kind.name, text)
 	}
 	if len(kinds) > 1 {
 		c.addSentence("", "%s are both set; allowed: one of command, serve and url", strings.Join(kinds, " and "))

@@ -116,7 +116,7 @@ func (v *validator) arm(path, name string, a Arm) {
 	if a.Document == "" {
 		return
 	}
-	if words, err := splitWords(a.Document); err != nil || len(words) == 0 {
+	if words, err := SplitWords(a.Document); err != nil || len(words) == 0 {
 		v.add(path+".document", "is %q; allowed: the words of a contend command, quotes in pairs", a.Document)
 	}
 	if a.Subject != "" || a.Guard != "" || len(a.Target) > 0 {

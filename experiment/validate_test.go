@@ -199,12 +199,12 @@ func TestSplitWords(t *testing.T) {
 		{`''`, []string{""}},
 		{"", nil},
 	} {
-		got, err := splitWords(c.give)
+		got, err := SplitWords(c.give)
 		if err != nil || strings.Join(got, "|") != strings.Join(c.want, "|") || len(got) != len(c.want) {
-			t.Errorf("splitWords(%q) = %q, %v, want %q", c.give, got, err, c.want)
+			t.Errorf("SplitWords(%q) = %q, %v, want %q", c.give, got, err, c.want)
 		}
 	}
-	if _, err := splitWords(`a "b`); err == nil {
+	if _, err := SplitWords(`a "b`); err == nil {
 		t.Error("an open quote was accepted")
 	}
 }

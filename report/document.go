@@ -25,6 +25,8 @@ type Document struct {
 	Command     string       `json:"command"` // run, compare, sweep, lab, …
 	Environment Environment  `json:"environment"`
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// Builds say what the arms are that were built for it.
+	Builds []Build `json:"builds,omitempty"`
 	// Results has one entry per arm and level: the sum of all rounds.
 	Results     []Result     `json:"results"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
@@ -40,6 +42,19 @@ type Document struct {
 	// Sources these documents.
 	Apart   []Apart  `json:"apart,omitempty"`
 	Sources []Source `json:"sources,omitempty"`
+}
+
+// A Build says what the program of an arm was built from.
+type Build struct {
+	Arm     string `json:"arm"` // the revision as it was asked for
+	Commit  string `json:"commit"`
+	Subject string `json:"subject"` // first line of the commit's message
+	// Changed says that it was built from a checkout with changes over the commit.
+	Changed bool      `json:"changed,omitempty"`
+	Build   string    `json:"build"` // the command
+	Built   time.Time `json:"built"`
+	// Kept says that it was built for an earlier comparison.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // A Place says which part of which experiment an entry belongs to; both are

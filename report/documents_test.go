@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 	"time"
 
@@ -331,9 +332,22 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guarded.Derive()
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
-	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "closed": closedRun(), "nothing": nothingSucceeded(),
+	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "builds": built(), "closed": closedRun(), "nothing": nothingSucceeded(),
 		"few-rounds": fewRounds(), "compared": compared, "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
 })
+
+// built has arms of revisions, but no figures.
+func built() *report.Document {
+	d := document("compare")
+	build := report.Build{Arm: "v1.0", Commit: strings.Repeat("1a2b3c4d", 5), Subject: "count \x1b[1mloudly",
+		Build: "go build -o {{out}} ./cmd/app", Built: d.Environment.Started.AddDate(0, 0, -1), Kept: true}
+	d.Builds = append(d.Builds, build)
+	build.Arm, build.Built, build.Kept = "HEAD", d.Environment.Started, false
+	d.Builds = append(d.Builds, build)
+	build.Arm, build.Changed = "worktree", true
+	d.Builds = append(d.Builds, build)
+	return d
+}
 
 // storedRuns are two documents of one run each, compared.
 func storedRuns() *report.Document {
@@ -365,6 +379,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "lab": lab(),
-		"empty": document("run"), "stored": storedDocuments(),
+		"empty": document("run"), "builds": built(), "stored": storedDocuments(),
 	}
 }

@@ -70,6 +70,7 @@ func (d *Document) view() *view {
 	if len(d.Experiments) > 1 {
 		d.summary(v)
 	}
+	d.builds(v)
 	for i, s := range d.Sources {
 		v.say("%s: %s", []string{"Baseline", "Candidate"}[i], s.sentence())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,25 +20,28 @@ import (
 func newCompare(a *app) *cobra.Command {
 	c := &compareFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare A B",
-		Short: "Compare two servers in interleaved blocks, or two documents, and give a verdict",
-		Long: "Compare the baseline A with the candidate B: interleaved blocks within rounds of fresh processes,\n" +
-			"the ratio with its interval, and a verdict or a refusal.\n\n" +
-			"A and B are two URLs, or with --url two commands that are started and stopped in every round;\n" +
-			"{{addr}} stands for the free address that each is given. With a URL of the loopback without it\n" +
-			"both may insist on its port: on Linux each gets a loopback address of its own.\n\n" +
+		Use:   "compare A B...",
+		Short: "Compare two servers or more in interleaved blocks, or two documents, and give a verdict",
+		Long: "Compare the baseline A with the candidate B, or with each of several: interleaved blocks within rounds\n" +
+			"of fresh processes, the ratio with its interval, and a verdict or a refusal.\n\n" +
+			"A and B are URLs, or with --url commands that are started and stopped in every round; {{addr}} stands\n" +
+			"for the free address that each is given. With a URL of the loopback without it they may insist on its\n" +
+			"port: on Linux each gets a loopback address of its own.\n\n" +
+			"With --revisions the programs are built out of revisions of the git repository here, by --build, in which\n" +
+			"{{out}} stands for the program; it does so in the commands, too: one for all revisions, or one for each.\n\n" +
 			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +
 			"a side, and without a verdict where they were not measured alike.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend compare --url http://{{addr}}/status -c 50 -- './server-a -listen {{addr}}' './server-b -listen {{addr}}'\n" +
 			indent + "contend compare --url http://localhost:8080/ -- './server-a' './server-b'\n" +
+			indent + "contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'\n" +
 			indent + "contend compare --metric throughput_per_s monday.json tuesday.json",
-		Args:              arguments(2, "two targets or documents, or with --url two commands"),
+		Args:              c.arguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := c.own.read()
 			c.spec.url = c.URL
-			if stored, err := areFiles(args); c.URL == "" && (stored || err != nil) {
+			if stored, err := areFiles(args); c.URL == "" && c.Revisions == nil && (stored || err != nil) {
 				return a.compareStored(cmd, c, args, errors.Join(mistakes, err))
 			}
 			return a.compare(cmd.Context(), c, args, mistakes)
@@ -57,22 +61,57 @@ type compareFlags struct {
 }
 
 type compareOptions struct {
-	URL  string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
-	Duet bool   `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
+	URL string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
+	revisionOptions
+	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
 	output
 }
 
+// mostArms is one for each letter.
+const mostArms = 26
+
+// arguments allows arms to compare; of revisions one command can be that of all.
+func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("revisions") && len(args) == 1 {
+		return nil
+	}
+	if len(args) > mostArms {
+		return fmt.Errorf("compare: have %d arms; allowed: 2 to %d", len(args), mostArms)
+	}
+	return arguments(max(2, len(args)), "two or more targets, two documents, or with --url two or more commands")(cmd, args)
+}
+
+// An arm of the command line.
+type arm struct{ name, does string } // its command, or its URL
+
+// arms are named by letters, or after their revisions.
+func (c *compareFlags) arms(args []string) []arm {
+	if c.Revisions != nil {
+		return c.revisionArms(args)
+	}
+	var arms []arm
+	for i, does := range args {
+		arms = append(arms, arm{string(rune('A' + i)), does})
+	}
+	return arms
+}
+
 // experiment is what the command line asks for, and every mistake in it.
-func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error) {
-	subjects := map[string]experiment.Subject{"A": {Command: args[0]}, "B": {Command: args[1]}}
+func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
+	subjects := map[string]experiment.Subject{}
+	var names, does []string
+	for _, a := range arms {
+		subjects[a.name] = experiment.Subject{Command: a.does, Program: c.program()}
+		names, does = append(names, a.name), append(does, a.does)
+	}
 	e := experiment.OfSubjects(c.spec.target(), subjects)
-	e.ID, e.Title = "compare", args[1]+" against "+args[0]
+	e.ID, e.Title = "compare", against(does)
 	p := &e.Parts[0]
-	p.Baseline = "A"
-	if c.URL == "" {
+	p.Baseline, p.Order = names[0], names
+	if c.URL == "" && c.Revisions == nil {
 		e.Subjects = nil
-		for i, name := range []string{"A", "B"} {
-			p.Arms[name] = experiment.Arm{Target: protocol.At(args[i]).Over(c.spec.target())}
+		for _, a := range arms {
+			p.Arms[a.name] = experiment.Arm{Target: protocol.At(a.does).Over(c.spec.target())}
 		}
 	}
 	err := errors.Join(
@@ -81,14 +120,20 @@ func (c *compareFlags) experiment(args []string) (*experiment.Experiment, error)
 	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
 }
 
+// against names the candidates and the baseline, which comes first.
+func against(names []string) string {
+	return strings.Join(names[1:], ", ") + " against " + names[0]
+}
+
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mistakes error) error {
-	e, err := c.experiment(args)
-	if err := errors.Join(mistakes, err, a.pins.check("--url", c.URL != "")); err != nil {
+	arms := c.arms(args)
+	e, err := c.experiment(arms)
+	if err := errors.Join(mistakes, c.checkRevisions(args), err, a.pins.check("--url", c.URL != "")); err != nil {
 		return usage(err)
 	}
 	var duet [][]int
 	if c.Duet {
-		if duet, err = a.pins.duet(c.URL != ""); err != nil {
+		if duet, err = a.pins.duet(c.URL != "" && len(arms) == 2); err != nil {
 			return usage(err)
 		}
 	}
@@ -101,13 +146,18 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 			closeTarget(opened)
 		}
 	}
+	doc := newDocument("compare")
+	programs, err := a.build(ctx, c, e, doc)
+	defer programs.remove(a)
+	if err != nil {
+		return err
+	}
 	o, release, err := a.measuring()
 	if err != nil {
 		return failed(err)
 	}
 	defer release()
 	o.Seed, o.Duet = e.Parts[0].Design.Seed, duet
-	doc := newDocument("compare")
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
 	err = a.experiment(ctx, e, o, doc)
