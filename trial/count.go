@@ -46,8 +46,9 @@ func (c counting) always() []perf.Event {
 	return nil
 }
 
-// counting returns what is counted: what the metrics need and nothing else if the
-// primary one is counted, and everything if another is.
+// counting returns what is counted: everything if a metric needs instructions, and
+// what the metrics need and nothing else if they need more, or the primary one is
+// counted.
 func (d Design) counting() counting {
 	var c counting
 	var wanted []perf.Event
@@ -59,7 +60,7 @@ func (d Design) counting() counting {
 		}
 	}
 	switch {
-	case c.only:
+	case c.only || c.asked:
 		c.sets = slices.Collect(slices.Chunk(wanted, len(turns[0])))
 	case wanted != nil:
 		c.sets = turns
@@ -83,8 +84,8 @@ func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at po
 		if err != nil {
 			return cells, fmt.Errorf("arm %s: %w", r.arms[arm].Name, err)
 		}
-		if missing == nil && !r.counting.asked {
-			cell.Uncounted = "" // nobody misses it
+		if _, known := cell.Counted.PerOp(perf.Instructions); known && !r.counting.asked {
+			cell.Uncounted = "" // nobody misses the rest
 		}
 		cells[arm] = cell
 		if missing != nil {
@@ -121,8 +122,9 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 }
 
 // count drives a live arm and counts events from before its first request until
-// after its last answer, without a warm-up; those after the first are left out where they cannot be
-// counted, and the cell says why. Where the first cannot be either, missing says so.
+// after its last answer, without a warm-up. Those that cannot be counted are left out,
+// and the cell says why. Where none can be, or not the first of an arm of which
+// nothing else is wanted, missing says so.
 func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, events []perf.Event) (cell Cell, missing, err error) {
 	cannot := func(why error) (Cell, error, error) {
 		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: inShort(why)}}}, why, nil
@@ -169,8 +171,8 @@ func (l *Live) countable() bool {
 	return l.Counters != nil || local
 }
 
-// open opens counters of the first event and of those of the others that can be
-// counted here; left says why another was left out.
+// open opens counters of the events that can be counted here, among them the first
+// where nothing else is wanted; left says why another was left out.
 func (l *Live) open(events []perf.Event) (counters Counters, left, err error) {
 	if l.counters != nil {
 		return l.counters, nil, nil
@@ -178,6 +180,7 @@ func (l *Live) open(events []perf.Event) (counters Counters, left, err error) {
 	if !l.countable() {
 		return nil, nil, errors.New("the server's processes are not known")
 	}
+	first := events[0]
 	for {
 		if l.Counters != nil {
 			counters, err = l.Counters(events...)
@@ -185,9 +188,13 @@ func (l *Live) open(events []perf.Event) (counters Counters, left, err error) {
 			counters, err = perf.Own(events...)
 		}
 		unavailable := (*perf.UnavailableError)(nil)
-		if !errors.As(err, &unavailable) || !slices.Contains(events[1:], unavailable.Event) {
+		if !errors.As(err, &unavailable) || l.onlyCounted && unavailable.Event == first {
 			return counters, left, err
 		}
-		events, left = slices.DeleteFunc(slices.Clone(events), func(e perf.Event) bool { return e == unavailable.Event }), err
+		others := slices.DeleteFunc(slices.Clone(events), func(e perf.Event) bool { return e == unavailable.Event })
+		if len(others) == len(events) || len(others) == 0 {
+			return counters, left, err
+		}
+		events, left = others, err
 	}
 }

@@ -28,7 +28,7 @@ type costly struct {
 	answered     atomic.Uint64
 	open, opened int          // counters
 	timed        atomic.Int64 // answers while no counter was open
-	fails        func() error
+	lacks        perf.Event   // the machine has no counter for it
 }
 
 func (c *costly) arm(name string) Arm {
@@ -45,8 +45,8 @@ func (c *costly) arm(name string) Arm {
 }
 
 func (c *costly) count(events ...perf.Event) (Counters, error) {
-	if c.fails != nil {
-		return nil, c.fails()
+	if slices.Contains(events, c.lacks) {
+		return nil, &perf.UnavailableError{Event: c.lacks, Reason: "perf_event_paranoid is 3", Advice: "sysctl kernel.perf_event_paranoid=2"}
 	}
 	c.open++
 	c.opened++
@@ -190,7 +190,8 @@ func TestEventsOfEachSet(t *testing.T) {
 		only    bool
 	}{
 		{[]metric.Name{metric.Throughput}, nil, false},
-		{[]metric.Name{metric.Throughput, "server_cache_misses_per_op"}, turns, false},
+		{[]metric.Name{metric.Throughput, metric.ServerInstructions}, turns, false},
+		{[]metric.Name{metric.Throughput, "server_cache_misses_per_op"}, [][]perf.Event{{perf.CacheMisses}}, false},
 		{[]metric.Name{metric.ServerInstructions}, [][]perf.Event{{perf.Instructions}}, true},
 		{[]metric.Name{metric.ServerInstructions, "server_cycles_per_op", metric.Throughput},
 			[][]perf.Event{{perf.Instructions, perf.Cycles}}, true},
@@ -204,12 +205,9 @@ func TestEventsOfEachSet(t *testing.T) {
 }
 
 func TestWhatCannotBeCountedIsAbsentWithTheReason(t *testing.T) {
-	missing := func() error {
-		return &perf.UnavailableError{Event: perf.Instructions, Reason: "perf_event_paranoid is 3", Advice: "sysctl kernel.perf_event_paranoid=2"}
-	}
 	d := design()
 	d.Metrics = []metric.Name{metric.Throughput, metric.ServerInstructions}
-	trials := compareInBubble(t, d, (&costly{}).arm("a"), (&costly{fails: missing}).arm("b"))
+	trials := compareInBubble(t, d, (&costly{}).arm("a"), (&costly{lacks: perf.Instructions}).arm("b"))
 	if len(trials.Comparisons) != 1 || trials.Comparisons[0].Metric != metric.Throughput {
 		t.Errorf("comparisons %+v, want that of the throughput", trials.Comparisons)
 	}
@@ -219,11 +217,24 @@ func TestWhatCannotBeCountedIsAbsentWithTheReason(t *testing.T) {
 	}
 	d.Metrics = []metric.Name{metric.ServerInstructions}
 	synctest.Test(t, func(t *testing.T) {
-		_, err := Compare(t.Context(), []Arm{(&costly{}).arm("a"), (&costly{fails: missing}).arm("b")}, load.Plan{VUs: 4}, d, nil)
+		_, err := Compare(t.Context(), []Arm{(&costly{}).arm("a"), (&costly{lacks: perf.Instructions}).arm("b")}, load.Plan{VUs: 4}, d, nil)
 		if unavailable := (*perf.UnavailableError)(nil); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "arm b") {
 			t.Errorf("error is %v, want one that names arm b and says why", err)
 		}
 	})
+}
+
+// A machine that counts page faults and no instructions says so, and counts those.
+func TestWhatCanBeCountedIs(t *testing.T) {
+	d := design()
+	d.Rounds, d.Metrics = 9, []metric.Name{metric.Throughput, metric.ServerInstructions, "server_page_faults_per_op"}
+	trials := compareInBubble(t, d, (&costly{lacks: perf.Instructions}).arm("a"), (&costly{lacks: perf.Instructions}).arm("b"))
+	if len(trials.Comparisons) != 2 || trials.Comparisons[1].Metric != "server_page_faults_per_op" || trials.Comparisons[1].BaselineValue != 100 {
+		t.Errorf("comparisons %+v, want also one of 100 page faults", trials.Comparisons)
+	}
+	if !finding.NotCounted.In(trials.Comparisons[0].Warnings) {
+		t.Errorf("warnings %v do not say what was not counted", trials.Comparisons[0].Warnings)
+	}
 }
 
 // One answer in seven is wrong while events are counted.
