@@ -21,14 +21,14 @@ func newCompare(a *app) *cobra.Command {
 	c := &compareFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare A B...",
-		Short: "Compare two servers or more in interleaved blocks, or two documents, and give a verdict",
-		Long: "Compare the baseline A with the candidate B, or with each of several: interleaved blocks within rounds\n" +
-			"of fresh processes, the ratio with its interval, and a verdict or a refusal.\n\n" +
-			"A and B are URLs, or with --url commands that are started and stopped in every round; {{addr}} stands\n" +
-			"for the free address that each is given. With a URL of the loopback without it they may insist on its\n" +
-			"port: on Linux each gets a loopback address of its own.\n\n" +
-			"With --revisions the programs are built out of revisions of the git repository here, by --build, in which\n" +
-			"{{out}} stands for the program; it does so in the commands, too: one for all revisions, or one for each.\n\n" +
+		Short: "Compare servers in interleaved blocks, or two documents, with a verdict",
+		Long: "Compare the baseline A with the candidate B, or with each of several: interleaved blocks within\n" +
+			"rounds of fresh processes, the ratio with its interval, and a verdict or a refusal.\n\n" +
+			"A and B are URLs, or with --url commands that are started and stopped in every round; {{addr}}\n" +
+			"stands for the free address that each is given. Where the URL is of the loopback and has none they\n" +
+			"may insist on its port: on Linux each gets a loopback address of its own.\n\n" +
+			"With --revisions the programs are built out of revisions of the git repository here, by --build, in\n" +
+			"which {{out}} stands for the program, as in the commands: one for all revisions, or one for each.\n\n" +
 			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +
 			"a side, and without a verdict where they were not measured alike.",
 		Example: indent + "contend compare http://localhost:8081/ http://localhost:8082/\n" +
@@ -63,6 +63,7 @@ type compareFlags struct {
 type compareOptions struct {
 	URL string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
 	revisionOptions
+	surroundings
 	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
 	output
 }
@@ -104,17 +105,21 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 		subjects[a.name] = experiment.Subject{Command: a.does, Program: c.program()}
 		names, does = append(names, a.name), append(does, a.does)
 	}
+	mistakes := c.add(arms, subjects)
 	e := experiment.OfSubjects(c.spec.target(), subjects)
 	e.ID, e.Title = "compare", against(does)
 	p := &e.Parts[0]
 	p.Baseline, p.Order = names[0], names
 	if c.URL == "" && c.Revisions == nil {
+		if c.Env != nil || c.Dir != nil {
+			mistakes = errors.Join(mistakes, errors.New("--env and --dir are for commands, which need --url"))
+		}
 		e.Subjects = nil
 		for _, a := range arms {
 			p.Arms[a.name] = experiment.Arm{Target: protocol.At(a.does).Over(c.spec.target())}
 		}
 	}
-	err := errors.Join(
+	err := errors.Join(mistakes,
 		setting.Fill(&p.Plan, c.given.Only(ofPlan(), setting.InFlags), setting.InFlags),
 		setting.Fill(&p.Design, c.given, setting.InFlags))
 	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
