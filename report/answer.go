@@ -8,6 +8,7 @@ import (
 
 	"contend/finding"
 	"contend/metric"
+	"contend/search"
 	"contend/stat"
 	"contend/sweep"
 	"contend/trial"
@@ -222,6 +223,48 @@ func best(c sweep.Curve) (text string, refused []string) {
 		return "no optimum within these levels: " + c.Fit.NoPeak + enough, nil
 	}
 	return fmt.Sprintf("optimum at %d VUs, %s%s", c.Fit.Peak.Optimum, perSec(c.Fit.Peak.Throughput.Value), enough), nil
+}
+
+// A Refusal is something that was asked for and must not be believed.
+type Refusal struct {
+	Place
+	Text string // INVALID, the code, and what about
+}
+
+// Refused returns what was asked for and must not be believed, part by part: of the
+// primary verdicts; where a part has none, of the optima of its sweeps and of the rates
+// that were searched for; and where it has none of these either, of its results.
+func (d *Document) Refused() []Refusal {
+	var list []Refusal
+	answered := map[Place]bool{}
+	refuse := func(at Place, codes []string, format string, args ...any) {
+		list = append(list, Refusal{at, fmt.Sprintf("INVALID %s: ", strings.Join(codes, ", ")) + fmt.Sprintf(format, args...)})
+	}
+	for _, c := range d.Comparisons {
+		if answered[c.Place] = true; c.Primary && c.Verdict == stat.Invalid && c.Reason != nil {
+			refuse(c.Place, []string{c.Reason.Code}, "%s against %s at %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"))
+		}
+	}
+	for _, c := range d.Curves {
+		answered[c.Place] = true
+		if _, codes := best(c.Curve); len(codes) > 0 {
+			refuse(c.Place, codes, "the sweep of %s", cmp.Or(c.Arm, "the target"))
+		}
+	}
+	for _, s := range d.Searches {
+		if answered[s.Place] = true; s.Verdict == search.RateInvalid && s.Reason != nil {
+			refuse(s.Place, []string{s.Reason.Code}, "the rate of %s", cmp.Or(s.Arm, "the target"))
+		}
+	}
+	for _, r := range d.Results {
+		if answered[r.Place] {
+			continue
+		}
+		if _, codes := doubtful([]trial.Cell{r.Cell}, ""); len(codes) > 0 {
+			refuse(r.Place, codes, "%s", named(cmp.Or(r.Arm, r.Target), r.Concurrency))
+		}
+	}
+	return list
 }
 
 // resultLine says which results must not be believed.

@@ -19,40 +19,6 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// The exit codes.
-const (
-	exitDone        = 0   // also FASTER and EQUIVALENT
-	exitFailed      = 1   // the run failed, nothing succeeded, or a subject died
-	exitUsage       = 2   // the command line or a file is wrong
-	exitUnmet       = 3   // an expectation failed, or the candidate is SLOWER
-	exitUndecided   = 4   // INCONCLUSIVE or INVALID where a verdict was asked for
-	exitInterrupted = 130 // the partial result has been written
-)
-
-// exitError is an error that knows its exit code. A nil Err means that all has
-// been said already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-func usage(err error) error { return &exitError{exitUsage, err} }
-
-func failed(err error) error { return &exitError{exitFailed, err} }
-
-func interrupted() error {
-	return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
-}
-
 // Main runs the command that args name and returns the exit code. When ctx is
 // done, a command ends cleanly with its partial result.
 func Main(ctx context.Context, args []string, s Streams) int {
@@ -106,7 +72,7 @@ func newRoot(s Streams, args []string) *cobra.Command {
 		Long: "contend drives load, hosts services with interchangeable concurrency designs, compares them in\n" +
 			"interleaved repeated trials, and says when a figure must not be believed.\n\n" +
 			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed or nothing succeeded; 2 usage; 3 an\n" +
-			"expectation failed, or SLOWER; 4 INCONCLUSIVE or INVALID; 130 interrupted.",
+			"expectation failed, or SLOWER; 4 INVALID, or INCONCLUSIVE; 130 interrupted.",
 		Example:       indent + "contend lab\n" + indent + "contend run -c 50 -d 10s http://localhost:8080/status",
 		Version:       version(),
 		SilenceErrors: true,

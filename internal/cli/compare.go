@@ -9,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
-	"contend/load"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
-	"contend/stat"
 	"contend/trial"
 )
 
@@ -194,13 +192,13 @@ func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experi
 	return e.Run(ctx, o, doc)
 }
 
-// finish writes the document and turns what happened, and the verdicts, into an
-// exit code.
+// finish writes the document and turns what happened, and what is in it, into an exit
+// code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err error) error {
 	if err := a.written(ctx, doc, out, err); err != nil {
 		return err
 	}
-	return verdictError(doc)
+	return outcome(doc)
 }
 
 // written writes the document and turns what happened into an exit code.
@@ -213,58 +211,4 @@ func (a *app) written(ctx context.Context, doc *report.Document, out *output, er
 		return failed(err)
 	}
 	return nil
-}
-
-// verdictError is nil when the verdicts and expectations are good news.
-func verdictError(doc *report.Document) error {
-	code := exitDone
-	for _, c := range doc.Comparisons {
-		if c.Primary {
-			code = max(code, verdictCode(c.Verdict))
-		}
-	}
-	if err := succeeded(doc); err != nil {
-		return failed(err)
-	}
-	if code == exitDone {
-		return nil
-	}
-	return &exitError{code, nil}
-}
-
-func verdictCode(v stat.Verdict) int {
-	switch v {
-	case stat.Slower, stat.More:
-		return exitUnmet
-	case stat.Inconclusive, stat.Invalid:
-		return exitUndecided
-	}
-	return exitDone
-}
-
-// succeeded returns an error when there is an arm without any right answer.
-func succeeded(doc *report.Document) error {
-	var errs []error
-	for _, r := range doc.Results {
-		right := r.Completed
-		if r.OnlyCounted() {
-			right = r.Counted.Completed
-		}
-		if right == 0 && r.Stopped != load.Interrupted {
-			errs = append(errs, nothing(r.Result))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func nothing(r *load.Result) error {
-	if r.OnlyCounted() {
-		return fmt.Errorf("nothing succeeded at %s with %d VUs while events were counted: %d of %d failed or errored",
-			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
-	}
-	if r.Planned == 0 {
-		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer", r.Duration, r.Target)
-	}
-	return fmt.Errorf("nothing succeeded at %s with %d VUs: %d failed, %d errored, %d dropped, %d unfinished",
-		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
-	"contend/report"
 )
 
 // defaultLabFile is where the lab leaves its document.
@@ -165,27 +164,8 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	switch broken = errors.Join(broken, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
 		return interrupted()
-	case broken == nil:
-		broken = succeeded(doc)
-	}
-	if broken != nil {
+	case broken != nil:
 		return failed(broken)
 	}
-	return unmet(doc)
-}
-
-// unmet returns an error when an expectation of an experiment failed.
-func unmet(doc *report.Document) error {
-	var errs []error
-	for _, e := range doc.Experiments {
-		for _, x := range e.Expectations {
-			if !x.Held {
-				errs = append(errs, fmt.Errorf("%s: expectation %q failed: %s", e.ID, x.Text, x.Detail))
-			}
-		}
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return &exitError{exitUnmet, errors.Join(errs...)}
+	return outcome(doc)
 }

@@ -73,16 +73,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 		return failed(err)
 	}
 	doc.AddRun(result)
-	if err := out.write(a, doc); err != nil {
-		return failed(err)
-	}
-	switch {
-	case result.Stopped == load.Interrupted:
-		return interrupted()
-	case result.Completed == 0:
-		return failed(nothing(result))
-	}
-	return nil
+	return a.finish(ctx, doc, out, nil)
 }
 
 // openFor opens a target for one plan, and tries whether its server is there; open does

@@ -89,24 +89,13 @@ func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
 }
 
 func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
-	var found *search.Result
-	err := a.sweeping(ctx, s, cmp.Or(s.search.VUs, search.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (err error) {
-		if found, err = search.Rate(ctx, arm, s.plan, s.search, observe); found != nil {
+	return a.sweeping(ctx, s, cmp.Or(s.search.VUs, search.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) error {
+		found, err := search.Rate(ctx, arm, s.plan, s.search, observe)
+		if found != nil {
 			doc.AddSearch(report.Place{}, found)
 		}
 		return err
 	})
-	switch {
-	case err != nil:
-		return err
-	case found.Alone.Completed == 0:
-		return failed(nothing(found.Alone.Result))
-	case found.Verdict == search.RateMissed:
-		return &exitError{exitUnmet, nil}
-	case found.Verdict == search.RateInvalid || found.Verdict == search.RateUnsettled:
-		return &exitError{exitUndecided, nil}
-	}
-	return nil
 }
 
 // sweeping prepares for up to so many VUs, measures, and writes the document.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"contend/internal/testenv"
 	"contend/stat"
 )
 
@@ -105,5 +106,25 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := Choose("only", "a,g", all); err == nil || err.Error() != `-only is "g"; allowed: a, b, c` {
 		t.Error(err)
+	}
+}
+
+// What contend doubts is a figure nevertheless; what failed is none.
+func TestExitCodesOfTools(t *testing.T) {
+	sh := testenv.Program(t, "sh")
+	for _, test := range []struct {
+		line, want string
+		doubts     []int
+	}{
+		{"echo 5", "", nil},
+		{"echo 5; exit 4", "", []int{Doubted}},
+		{"echo 5; exit 4", "exit status 4", nil},
+		{"echo 5; echo oh no >&2; exit 1", "oh no", []int{Doubted}},
+	} {
+		five := func(report []byte) (int64, int64, error) { return int64(report[0] - '0'), 0, nil }
+		block, err := Tool{Path: sh, Args: []string{"-c", test.line}, Count: five, Doubts: test.doubts}.Run(t.Context())
+		if (err == nil) != (test.want == "") || err == nil && block.Completed != 5 || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, doubting with %v: %+v, %v, want %q", test.line, test.doubts, block, err, test.want)
+		}
 	}
 }

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"contend/load"
+	"contend/report"
+	"contend/search"
+	"contend/stat"
+)
+
+// The exit codes.
+const (
+	exitDone        = 0   // also FASTER and EQUIVALENT
+	exitFailed      = 1   // the run failed, nothing succeeded, or a subject died
+	exitUsage       = 2   // the command line or a file is wrong
+	exitUnmet       = 3   // an expectation failed, or the candidate is SLOWER
+	exitUndecided   = 4   // INVALID what was asked for, or INCONCLUSIVE a verdict
+	exitInterrupted = 130 // the partial result has been written
+)
+
+// exitError is an error that knows its exit code. A nil Err means that all has
+// been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+func failed(err error) error { return &exitError{exitFailed, err} }
+
+func interrupted() error {
+	return &exitError{exitInterrupted, errors.New("interrupted: the result is partial")}
+}
+
+// outcome is the exit code of a complete document, the same rule for every command that
+// measures; the first that applies:
+//
+//	1 without any right answer in a result;
+//	3 if an expectation of an experiment failed;
+//	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
+//	  result (the lab names the parts), or a verdict is INCONCLUSIVE;
+//	3 if a candidate is SLOWER, or even the lowest rate misses.
+//
+// The lab asks for no verdict but for what is expected: SLOWER is a finding there, as
+// is INCONCLUSIVE.
+func outcome(doc *report.Document) error {
+	if err := succeeded(doc); err != nil {
+		return failed(err)
+	}
+	if err := unmet(doc); err != nil {
+		return err
+	}
+	refused := doc.Refused()
+	if doc.Command == "lab" {
+		return refusedParts(refused)
+	}
+	code := exitDone
+	if len(refused) > 0 {
+		code = exitUndecided
+	}
+	for _, c := range doc.Comparisons {
+		if c.Primary {
+			code = max(code, verdictCode(c.Verdict))
+		}
+	}
+	for _, s := range doc.Searches {
+		code = max(code, rateCode(s.Verdict))
+	}
+	if code == exitDone {
+		return nil
+	}
+	return &exitError{code, nil}
+}
+
+// refusedParts names the parts of experiments of which something is INVALID.
+func refusedParts(refused []report.Refusal) error {
+	var errs []error
+	for _, r := range refused {
+		where := r.Experiment
+		if r.Part != "" {
+			where += ", part " + r.Part
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", where, r.Text))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &exitError{exitUndecided, errors.Join(errs...)}
+}
+
+func verdictCode(v stat.Verdict) int {
+	switch v {
+	case stat.Slower, stat.More:
+		return exitUnmet
+	case stat.Inconclusive, stat.Invalid:
+		return exitUndecided
+	}
+	return exitDone
+}
+
+func rateCode(v search.Verdict) int {
+	switch v {
+	case search.RateMissed:
+		return exitUnmet
+	case search.RateInvalid, search.RateUnsettled:
+		return exitUndecided
+	}
+	return exitDone
+}
+
+// succeeded returns an error when there is an arm without any right answer.
+func succeeded(doc *report.Document) error {
+	var errs []error
+	for _, r := range doc.Results {
+		right := r.Completed
+		if r.OnlyCounted() {
+			right = r.Counted.Completed
+		}
+		if right == 0 && r.Stopped != load.Interrupted {
+			errs = append(errs, nothing(r.Result))
+		}
+	}
+	for _, s := range doc.Searches {
+		if s.Alone != nil && s.Alone.Completed == 0 && s.Alone.Stopped != load.Interrupted {
+			errs = append(errs, nothing(s.Alone.Result))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func nothing(r *load.Result) error {
+	if r.OnlyCounted() {
+		return fmt.Errorf("nothing succeeded at %s with %d VUs while events were counted: %d of %d failed or errored",
+			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
+	}
+	if r.Planned == 0 {
+		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer", r.Duration, r.Target)
+	}
+	return fmt.Errorf("nothing succeeded at %s with %d VUs: %d failed, %d errored, %d dropped, %d unfinished",
+		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
+}
+
+// unmet returns an error when an expectation of an experiment failed.
+func unmet(doc *report.Document) error {
+	var errs []error
+	for _, e := range doc.Experiments {
+		for _, x := range e.Expectations {
+			if !x.Held {
+				errs = append(errs, fmt.Errorf("%s: expectation %q failed: %s", e.ID, x.Text, x.Detail))
+			}
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &exitError{exitUnmet, errors.Join(errs...)}
+}

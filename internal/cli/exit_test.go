@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/expect"
+	"contend/finding"
+	"contend/hist"
+	"contend/load"
+	"contend/report"
+	"contend/search"
+	"contend/stat"
+	"contend/sweep"
+	"contend/trial"
+	"contend/usl"
+)
+
+// answered is a result of 1000 answers, of which so many are wrong.
+func answered(wrong int64) trial.Cell {
+	r := &load.Result{Target: "t", Model: load.ClosedModel, Concurrency: 1, Duration: time.Second, Stopped: load.StoppedByDuration}
+	r.Counts = load.Counts{Planned: 1000, Completed: 1000 - wrong, Failed: wrong, Response: hist.New(), Service: hist.New(), StartLag: hist.New()}
+	return trial.Cell{Arm: "b", Result: r}
+}
+
+// One rule for every command, from what is in its document.
+func TestOutcome(t *testing.T) {
+	at := report.Place{Experiment: "e", Part: "p"}
+	result := func(at report.Place, wrong int64) *report.Document {
+		return &report.Document{Results: []report.Result{{Place: at, Cell: answered(wrong)}}}
+	}
+	verdict := func(v stat.Verdict, primary bool) *report.Document {
+		c := trial.Comparison{Baseline: "a", Candidate: "b", Concurrency: 5, Verdict: v, Primary: primary}
+		if v == stat.Invalid {
+			c.Reason = finding.AnswersDiffer.Refusal("because")
+		}
+		d := result(at, 500) // which the verdict says already, or is not about
+		d.Comparisons = []report.Comparison{{Place: at, Comparison: c}}
+		return d
+	}
+	curve := func(wrong int64, peak bool) *report.Document {
+		c := sweep.Curve{Arm: "b", Visits: []trial.Cell{answered(0), answered(wrong)}}
+		if peak {
+			c.Fit = &usl.Result{Peak: &usl.Peak{}}
+		}
+		d := result(at, wrong)
+		d.Curves = []report.Curve{{Place: at, Curve: c}}
+		return d
+	}
+	rate := func(v search.Verdict) *report.Document {
+		alone := answered(0)
+		return &report.Document{Searches: []report.Search{{Result: search.Result{Alone: &alone, Verdict: v, Reason: finding.StartLag.Refusal("because")}}}}
+	}
+	expecting := func(d *report.Document, held bool) *report.Document {
+		d.Experiments = []report.Experiment{{ID: "e", Expectations: []expect.Expectation{{Text: "x", Held: held}}}}
+		return d
+	}
+	nobody := &report.Document{Searches: []report.Search{{Result: search.Result{Alone: new(answered(1000)), Verdict: search.RateInvalid}}}}
+	for _, tt := range []struct {
+		name       string
+		doc        *report.Document
+		asked, lab int // of every command but the lab, and of the lab
+		says       string
+	}{
+		{"nothing", &report.Document{}, 0, 0, ""},
+		{"a result", result(report.Place{}, 0), 0, 0, ""},
+		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID errors: b at 1 VU"},
+		{"no right answer", result(at, 1000), 1, 1, "nothing succeeded"},
+		{"FASTER", verdict(stat.Faster, true), 0, 0, ""},
+		{"EQUIVALENT", verdict(stat.Equivalent, true), 0, 0, ""},
+		{"SLOWER", verdict(stat.Slower, true), 3, 0, ""},
+		{"MORE", verdict(stat.More, true), 3, 0, ""},
+		{"INCONCLUSIVE", verdict(stat.Inconclusive, true), 4, 0, ""},
+		{"INVALID", verdict(stat.Invalid, true), 4, 4, "e, part p: INVALID answers_differ: b against a at 5 VUs"},
+		{"a secondary INVALID", verdict(stat.Invalid, false), 0, 0, ""},
+		{"an optimum in spite of INVALID visits", curve(100, true), 0, 0, ""},
+		{"a sweep without one", curve(0, false), 0, 0, ""},
+		{"a sweep without one for INVALID visits", curve(100, false), 4, 4, "e, part p: INVALID errors: the sweep of b"},
+		{"a rate", rate(search.RateFound), 0, 0, ""},
+		{"at least a rate", rate(search.RateAtLeast), 0, 0, ""},
+		{"the lowest rate misses", rate(search.RateMissed), 3, 0, ""},
+		{"an INVALID rate", rate(search.RateInvalid), 4, 4, "INVALID start_lag: the rate of the target"},
+		{"an unsettled rate", rate(search.RateUnsettled), 4, 0, ""},
+		{"nobody there", nobody, 1, 1, "nothing succeeded"},
+		{"an expectation that held", expecting(result(at, 0), true), 0, 0, ""},
+		{"one that did not", expecting(verdict(stat.Invalid, true), false), 3, 3, `e: expectation "x" failed`},
+	} {
+		for command, want := range map[string]int{"run": tt.asked, "compare": tt.asked, "sweep": tt.asked, "guard": tt.asked, "pipe": tt.asked, "lab": tt.lab} {
+			tt.doc.Command = command
+			code, text := exitDone, ""
+			if err := outcome(tt.doc); err != nil {
+				exit := err.(*exitError)
+				code = exit.code
+				if exit.err != nil {
+					text = exit.err.Error()
+				}
+			}
+			if code != want || command == "lab" && !strings.Contains(text, tt.says) {
+				t.Errorf("%s, %s: exit code %d (%s), want %d with %q", tt.name, command, code, text, want, tt.says)
+			}
+		}
+	}
+}
+
+// What is INVALID whatever the machine does ends every command with 4.
+func TestInvalidExitsWithFour(t *testing.T) {
+	served := func(h http.HandlerFunc) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	page := served(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("x", 2000)) })
+	short := served(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "error: no db") })
+	slow := served(func(http.ResponseWriter, *http.Request) { time.Sleep(50 * time.Millisecond) })
+	count := make(chan int, 1)
+	count <- 0
+	failing := served(func(w http.ResponseWriter, _ *http.Request) {
+		n := <-count
+		if count <- n + 1; n%2 == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	file := filepath.Join(t.TempDir(), "refused.yaml")
+	text := `{id: refused, title: two pages, compare: {baseline: page, rounds: 1, pairs: 1, metrics: throughput_per_s}, load: {vus: 1, duration: 100ms, warmup: 0s},
+ parts: [{name: alike, arms: {page: {target: {url: "` + page + `"}}, again: {target: {url: "` + page + `"}}}},
+ {name: apart, arms: {page: {target: {url: "` + page + `"}}, short: {target: {url: "` + short + `"}}}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, first, errs string }{
+		{"run -c 1 --rate 200 -d 500ms --grace 0s " + slow, "INVALID incomplete: ", ""}, // 20 of 100 arrivals begin
+		{"run -c 1 -n 20 " + failing, "INVALID errors: ", ""},
+		{"compare --rounds 1 --pairs 1 --block 100ms --warmup 0s -c 1 " + page + " " + short, "INVALID answers_differ: ", ""},
+		{"sweep --levels 1,2 --visits 1 -d 100ms --warmup 0s " + failing, "INVALID errors", ""},
+		{"lab -o  " + file, "INVALID", "refused, part apart: INVALID answers_differ: short against page at 1 VU"},
+	} {
+		t.Run(tt.args[:5], func(t *testing.T) {
+			var out, errs bytes.Buffer
+			args := strings.Split(tt.args, " ")
+			code := Main(t.Context(), args, Streams{&out, &errs})
+			if first, _, _ := strings.Cut(out.String(), "\n"); code != exitUndecided || !strings.HasPrefix(first, tt.first) || !strings.Contains(errs.String(), tt.errs) {
+				t.Errorf("exit code %d, first line %q, want %d and %q\n%s", code, first, exitUndecided, tt.first, &errs)
+			}
+		})
+	}
+}
