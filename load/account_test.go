@@ -213,7 +213,11 @@ func (s *script) check(t *rapid.T, r *Result, gap, interrupted time.Duration) {
 		if limit == 0 {
 			limit = math.MaxInt64
 		}
-		for due := time.Duration(0); due < min(s.plan.windowEnd(), interrupted) && planned < limit; due += gap {
+		end := min(s.plan.windowEnd(), interrupted)
+		if r.Stopped == StoppedByOutage {
+			end = s.plan.Warmup + r.Duration
+		}
+		for due := time.Duration(0); due < end && planned < limit; due += gap {
 			if counts(due) {
 				planned++
 			}

@@ -15,8 +15,11 @@ func (r *Result) judge() []finding.Warning {
 	warn := func(kind finding.Kind, format string, args ...any) {
 		warnings = append(warnings, kind.Warning(format, args...))
 	}
-	if r.Stopped == Interrupted {
-		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", r.Duration.Round(time.Millisecond))
+	switch measured := r.Duration.Round(time.Millisecond); r.Stopped {
+	case Interrupted:
+		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", measured)
+	case StoppedByOutage:
+		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Silence())
 	}
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)

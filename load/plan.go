@@ -122,6 +122,15 @@ func (p Plan) Model() Model {
 // AllowedUnfinished is MaxUnfinished, or what holds where none is given.
 func (p Plan) AllowedUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
 
+// Patience is how long nothing may succeed before the run ends: the timeout and the
+// grace, or the default of that where it is longer. 0: for ever, as there is no timeout.
+func (p Plan) Patience() time.Duration {
+	if p.Timeout == 0 {
+		return 0
+	}
+	return p.Timeout + max(p.Grace, DefaultGrace)
+}
+
 // windowEnd returns the planned end of the measured window, as an offset.
 func (p Plan) windowEnd() time.Duration {
 	if p.Duration == 0 {

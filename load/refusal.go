@@ -31,6 +31,8 @@ func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
 	switch wrong := r.Wrong(); {
 	case r.Completed == 0:
 		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
+	case r.Stopped == StoppedByOutage:
+		return finding.Errors.Refusal("%s", r.Silence())
 	case float64(wrong) > maxErrors*float64(r.Planned):
 		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
 	case r.Incomplete():

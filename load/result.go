@@ -45,7 +45,9 @@ type Result struct {
 	// that it could start with others; open model only.
 	StartLagAllowed time.Duration `json:"start_lag_allowed_ns,omitempty"`
 	// Stopped says why the run ended.
-	Stopped  StopReason        `json:"stopped"`
+	Stopped StopReason `json:"stopped"`
+	// Outage is what the last iteration came to, of a run that was stopped by one.
+	Outage   string            `json:"outage,omitempty"`
 	Warnings []finding.Warning `json:"warnings"`
 }
 
@@ -66,6 +68,7 @@ const (
 	StoppedByDuration   StopReason = "duration"
 	StoppedByIterations StopReason = "iterations"
 	StoppedByArrivals   StopReason = "arrivals" // the pacer planned no more
+	StoppedByOutage     StopReason = "outage"   // nothing succeeded for Plan.Patience
 	Interrupted         StopReason = "interrupted"
 )
 
@@ -117,8 +120,8 @@ func Merge(results ...*Result) *Result {
 			sum.Engine, sum.EngineReason, sum.Loops = r.Engine, r.EngineReason, r.Loops
 			sum.Timer, sum.Stopped = r.Timer, r.Stopped
 		}
-		if r.Stopped == Interrupted {
-			sum.Stopped = Interrupted
+		if r.Stopped == Interrupted || r.Stopped == StoppedByOutage {
+			sum.Stopped, sum.Outage = r.Stopped, r.Outage
 		}
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration

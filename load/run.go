@@ -29,7 +29,8 @@ type run struct {
 	timer pace.Waiter
 	kind  pace.Timer
 
-	edges [2]observedEdge // of the measured window
+	edges  [2]observedEdge // of the measured window
+	outage *outage
 
 	sampling sync.Mutex // one Plan.Sample at a time
 	loopErr  error      // the first error of an event loop; read when done is closed
@@ -65,6 +66,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	driveCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	r := newRun(driveCtx, plan, len(s.loops))
+	r.outage = s.outage(plan)
 	r.parallel = runtime.GOMAXPROCS(0)
 	if len(s.loops) > 0 {
 		r.parallel = min(r.parallel, len(s.loops))
@@ -75,6 +77,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
 	r.close()
+	s.driven += r.elapsed()
 	stop()
 	if !watch.finished && !waitFor(done, s.patience()) {
 		if s.pending = done; len(s.loops) > 0 {
@@ -227,11 +230,12 @@ type watched struct {
 	stalled   time.Duration // likewise
 	closedAt  time.Duration // when the measured window closed
 	interrupt bool
+	outage    bool
 }
 
 // watch keeps the times of the run: it observes the edges of the measured
 // window, reports progress, and returns when all VUs have ended, the grace is
-// over, or ctx is done.
+// over, nothing has succeeded for too long, or ctx is done.
 func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	var w watched
 	opened := r.until(ctx, done, r.plan.Warmup)
@@ -240,7 +244,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
 	}
-	if opened == contextDone {
+	if opened == contextDone || opened == inOutage {
 		r.close() // nothing begins after the end
 	}
 	w.stalled = meter.Stop()
@@ -249,7 +253,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.Grace)
 	}
-	w.finished, w.interrupt = opened == allEnded, opened == contextDone
+	w.finished, w.interrupt, w.outage = opened == allEnded, opened == contextDone, opened == inOutage
 	return w
 }
 
@@ -259,6 +263,7 @@ const (
 	timeIsUp waitEnd = iota + 1
 	allEnded
 	contextDone
+	inOutage
 )
 
 // until waits for the offset to pass, reporting progress each second.
@@ -276,6 +281,8 @@ func (r *run) until(ctx context.Context, done <-chan struct{}, offset time.Durat
 			return allEnded
 		case <-ctx.Done():
 			return contextDone
+		case <-r.outage.over:
+			return inOutage
 		case <-time.After(min(rest, time.Second)):
 			r.report()
 		}
@@ -326,6 +333,9 @@ func (r *run) result(w watched) *Result {
 	if sum.Stopped == StoppedByIterations || sum.Stopped == StoppedByArrivals && r.plan.Duration == 0 {
 		end = max(last, r.plan.Warmup)
 	}
+	if sum.Stopped == StoppedByOutage {
+		sum.Outage = r.outage.cause
+	}
 	sum.Duration = max(0, end-r.plan.Warmup)
 	for _, s := range r.shards {
 		sum.Idle += s.idle(end)
@@ -360,6 +370,8 @@ func (r *run) stopReason(w watched) StopReason {
 	switch {
 	case w.interrupt:
 		return Interrupted
+	case w.outage:
+		return StoppedByOutage
 	case r.plan.Duration > 0 && w.closedAt >= r.plan.windowEnd():
 		return StoppedByDuration
 	case r.plan.Iterations > 0 && r.left.Load() <= 0:
@@ -372,27 +384,4 @@ func (r *run) stopReason(w watched) StopReason {
 func (r *Result) trimSeries() {
 	seconds := int((r.Duration + time.Second - 1) / time.Second)
 	r.Series = slices.Clip(r.Series[:min(seconds, len(r.Series))])
-}
-
-// withTimeout bounds each iteration, by the VU itself where it can.
-func withTimeout(vu VU, d time.Duration) VU {
-	if setter, ok := vu.(TimeoutSetter); ok {
-		setter.SetTimeout(d)
-		return vu
-	}
-	if d == 0 {
-		return vu
-	}
-	return boundedVU{vu, d}
-}
-
-type boundedVU struct {
-	VU
-	timeout time.Duration
-}
-
-func (b boundedVU) Do(ctx context.Context) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.timeout)
-	defer cancel()
-	return b.VU.Do(ctx)
 }

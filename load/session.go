@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Session struct {
 	// pending is closed when the iterations that ignored the end of the last run
 	// have ended: until then their VUs belong to them. nil: there were none.
 	pending <-chan struct{}
+	driven  time.Duration // how long, by all runs
+	silent  atomic.Int64  // see outage.since
 }
 
 // dialers bounds how many VUs are made at the same time.
@@ -35,6 +38,7 @@ const dialers = 64
 func Open(ctx context.Context, name string, target Target, vus int) (*Session, error) {
 	_, local := target.(LocalTarget)
 	s := &Session{name: name, local: local, size: vus, engine: Goroutines}
+	s.silent.Store(noOutage)
 	var loops int
 	looping, ok := target.(LoopTarget)
 	if ok {

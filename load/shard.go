@@ -115,6 +115,9 @@ func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 
 // Finish records an iteration that was begun. The outcome counts if err is nil.
 func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error) {
+	if s.begun.Load() >= 0 { // after the end nothing counts
+		s.run.outage.note(it, end, out, err)
+	}
 	adapts := s.run.plan.Pacer != nil && err == nil
 	if !it.counted && !adapts {
 		return

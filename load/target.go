@@ -70,6 +70,29 @@ type TimeoutSetter interface {
 	SetTimeout(d time.Duration)
 }
 
+// withTimeout bounds each iteration, by the VU itself where it can.
+func withTimeout(vu VU, d time.Duration) VU {
+	if setter, ok := vu.(TimeoutSetter); ok {
+		setter.SetTimeout(d)
+		return vu
+	}
+	if d == 0 {
+		return vu
+	}
+	return boundedVU{vu, d}
+}
+
+type boundedVU struct {
+	VU
+	timeout time.Duration
+}
+
+func (b boundedVU) Do(ctx context.Context) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	return b.VU.Do(ctx)
+}
+
 // An Outcome describes one iteration that got an answer.
 type Outcome struct {
 	// Status is the protocol's status (HTTP status, gRPC code), or 0.

@@ -78,7 +78,7 @@ func TestBrokenServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			eachKind(t, func(t *testing.T, make func([]int) Conversation) {
 				s := serve(t, "tcp", tt.handle)
-				plan := load.Plan{VUs: 3, Iterations: 6, Timeout: testenv.Patience}
+				plan := load.Plan{VUs: 3, Iterations: 6, Timeout: testenv.Patience, Grace: testenv.Patience}
 				if tt.want == errkind.Timeout {
 					plan.Timeout = 50 * time.Millisecond
 				}
@@ -195,7 +195,7 @@ func TestTimeoutsAmongFailures(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	c := Config{Network: "unix", Address: path, New: func([]int) Conversation { return &givingUp{lines: &lines{}, tell: cancel} }}
-	plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 100 * time.Millisecond}
+	plan := load.Plan{VUs: 2, Iterations: 1 << 40, Timeout: 100 * time.Millisecond, Grace: testenv.Patience}
 	r, err := load.Run(ctx, "lines", &target{config: c}, plan)
 	if err != nil {
 		t.Fatal(err)

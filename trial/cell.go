@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"contend/load"
 	"contend/subject"
@@ -29,6 +30,14 @@ func MergeCells(cells []Cell) Cell {
 		results[i] = c.Result
 	}
 	return Cell{Arm: cells[0].Arm, Result: load.Merge(results...)}
+}
+
+// outage returns an error when the cell's run was ended by one.
+func (c Cell) outage() error {
+	if c.Result == nil || c.Stopped != load.StoppedByOutage {
+		return nil
+	}
+	return fmt.Errorf("arm %s: %s", c.Arm, c.Silence())
 }
 
 // measure drives a live arm once and reads the clocks of its subject at the very

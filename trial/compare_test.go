@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -268,6 +269,31 @@ func TestDeathEndsTheTrial(t *testing.T) {
 		}
 		if len(trials.Blocks) == 0 || len(trials.Results) == 0 {
 			t.Error("the blocks before the death are lost")
+		}
+	})
+}
+
+// So does one that goes silent: warm-ups and blocks add up, which are shorter than the
+// timeout each.
+func TestSilenceEndsTheTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		hanging := funcArm("b", func(ctx context.Context) (load.Outcome, error) {
+			if time.Since(began) < 2*time.Second {
+				time.Sleep(time.Millisecond)
+				return load.Outcome{}, nil
+			}
+			<-ctx.Done()
+			return load.Outcome{}, ctx.Err()
+		})
+		d := design()
+		d.Pairs, d.Rounds = 50, 1
+		trials, err := Compare(t.Context(), []Arm{sleeping("a", time.Millisecond), hanging}, load.Plan{VUs: 1, Timeout: 5 * time.Second}, d, nil)
+		if err == nil || !strings.HasPrefix(err.Error(), "arm b: nothing succeeded for 15s") {
+			t.Errorf("error %v, want arm b to be given up", err)
+		}
+		if took := time.Since(began); took > 30*time.Second || len(trials.Blocks) == 0 {
+			t.Errorf("ended after %v with %d blocks", took, len(trials.Blocks))
 		}
 	})
 }

@@ -234,7 +234,7 @@ func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error
 	cell.Arm, cell.Round = r.arms[arm].Name, r.number
 	cell.Pair, cell.Order, cell.Stretch = at.pair, r.order, r.stretch
 	r.trials.Blocks = append(r.trials.Blocks, cell.block())
-	return errors.Join(r.lives[arm].diedAfter(cell), ctx.Err())
+	return errors.Join(r.lives[arm].diedAfter(cell), cell.outage(), ctx.Err())
 }
 
 func (r *round) report(arm int, at position) {

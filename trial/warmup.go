@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"contend/finding"
@@ -81,7 +82,7 @@ func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, 
 	if err != nil {
 		return nil, err
 	}
-	return cell.Result, ctx.Err()
+	return cell.Result, errors.Join(cell.outage(), ctx.Err())
 }
 
 // unsettled says in how many rounds a warm-up ended without a steady state.

@@ -115,7 +115,7 @@ func (a *app) ab(ctx context.Context, job *abJob) error {
 		return failed(gaveUp)
 	case result.Stopped == load.Interrupted:
 		return interrupted()
-	case result.Completed == 0:
+	case result.Completed == 0 || result.Stopped == load.StoppedByOutage:
 		return failed(nothing(result))
 	}
 	return nil

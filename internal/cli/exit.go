@@ -47,7 +47,7 @@ func interrupted() error {
 // outcome is the exit code of a complete document, the same rule for every command that
 // measures; the first that applies:
 //
-//	1 without any right answer in a result;
+//	1 without any right answer in a result, or where one was given up;
 //	3 if an expectation of an experiment failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
 //	  result (the lab names the parts), or a verdict is INCONCLUSIVE;
@@ -120,7 +120,8 @@ func rateCode(v search.Verdict) int {
 	return exitDone
 }
 
-// succeeded returns an error when there is an arm without any right answer.
+// succeeded returns an error when there is an arm without any right answer, or one that
+// was given up.
 func succeeded(doc *report.Document) error {
 	var errs []error
 	for _, r := range doc.Results {
@@ -128,7 +129,7 @@ func succeeded(doc *report.Document) error {
 		if r.OnlyCounted() {
 			right = r.Counted.Completed
 		}
-		if right == 0 && r.Stopped != load.Interrupted {
+		if right == 0 && r.Stopped != load.Interrupted || r.Stopped == load.StoppedByOutage {
 			errs = append(errs, nothing(r.Result))
 		}
 	}
@@ -141,6 +142,9 @@ func succeeded(doc *report.Document) error {
 }
 
 func nothing(r *load.Result) error {
+	if r.Stopped == load.StoppedByOutage {
+		return fmt.Errorf("%s was given up: %s", r.Target, r.Silence())
+	}
 	if r.OnlyCounted() {
 		return fmt.Errorf("nothing succeeded at %s with %d VUs while events were counted: %d of %d failed or errored",
 			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)

@@ -119,7 +119,7 @@ func runners() []runner {
 // each.
 func checkHostileRuns(t *testing.T, c Config, kinds ...errkind.Kind) {
 	t.Helper()
-	plan := load.Plan{VUs: 2, Iterations: 6, Timeout: wiretest.TimeoutFor(hostileTimeout, kinds)}
+	plan := load.Plan{VUs: 2, Iterations: 6, Timeout: wiretest.TimeoutFor(hostileTimeout, kinds), Grace: testenv.Patience}
 	var wg sync.WaitGroup
 	for _, run := range runners() {
 		for _, disable := range []bool{false, true} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	nethttp "net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"contend/errkind"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/pace"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -64,4 +67,36 @@ func TestRunAgainstASilentServerEndsInTime(t *testing.T) {
 				timeout, r.Planned, r.Completed, r.Errored, r.Unfinished)
 		}
 	}
+}
+
+// A server that dies and stays away ends the run, whichever engine drives it and whenever
+// iterations begin: what it answered counts.
+func TestBothEnginesGiveUpWhereTheServerStaysAway(t *testing.T) {
+	t.Parallel()
+	overBothEngines(t, func(t *testing.T, run runner) {
+		for _, pacer := range []*pace.Pacer{nil, pace.Constant(1000)} {
+			answered := make(chan struct{})
+			var once sync.Once
+			server := httptest.NewServer(nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {}))
+			plan := load.Plan{VUs: 4, Pacer: pacer, Duration: time.Hour, Timeout: time.Second,
+				Sample: func(s load.Sample) {
+					if s.Err == nil {
+						once.Do(func() { close(answered) })
+					}
+				}}
+			away := make(chan struct{})
+			go func() {
+				defer close(away)
+				await(t.Context(), answered)
+				server.Listener.Close()
+				server.CloseClientConnections()
+			}()
+			r := run(t, Config{URL: server.URL}, plan)
+			<-away
+			server.Close()
+			if r.Stopped != load.StoppedByOutage || r.Completed == 0 || !strings.Contains(r.Outage, "refused") {
+				t.Errorf("%v: stopped by %s %q after %d answers", pacer, r.Stopped, r.Outage, r.Completed)
+			}
+		}
+	})
 }

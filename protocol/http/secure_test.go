@@ -162,7 +162,7 @@ func TestHandshakesWithoutEnd(t *testing.T) {
 				t.Parallel()
 				overBothEngines(t, func(t *testing.T, run runner) {
 					start := time.Now()
-					plan := load.Plan{VUs: 4, Timeout: timeout, Iterations: 8}
+					plan := load.Plan{VUs: 4, Timeout: timeout, Iterations: 8, Grace: testenv.Patience}
 					if timeout == 0 { // only the end of the run ends them
 						plan.Duration, plan.Grace, plan.Iterations = 200*time.Millisecond, 50*time.Millisecond, 0
 					}

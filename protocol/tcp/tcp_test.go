@@ -139,7 +139,7 @@ func TestHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			overBothEngines(t, func(t *testing.T, run func(Config, load.Plan) *load.Result) {
 				c := Config{URL: "tcp://" + test.address, Data: Escaped(request), Until: Escaped("\r\n"), MaxMessage: 64 << 10}
-				r := run(c, load.Plan{VUs: 2, Iterations: 4, Timeout: 500 * time.Millisecond})
+				r := run(c, load.Plan{VUs: 2, Iterations: 4, Timeout: 500 * time.Millisecond, Grace: testenv.Patience})
 				if r.Errored[test.want] != 4 {
 					t.Errorf("errors %v, want 4 of kind %s", r.Errored, test.want)
 				}

@@ -1,0 +1,68 @@
+package load
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"contend/errkind"
+)
+
+// An outage ends a run when nothing has succeeded for as long as Plan.Patience: when an
+// iteration fails or errs that much later than the first one
+// since the last right answer began. So one iteration alone ends nothing, however rare
+// they are. What passes between two runs of a session is not part of the time.
+type outage struct {
+	since  *atomic.Int64 // of the session: when that first one began, in ns of the time driven, or noOutage
+	driven time.Duration // by the session before this run
+	limit  time.Duration // 0: none
+
+	once  sync.Once
+	over  chan struct{} // closed when the run is to end; cause is set by then
+	cause string
+}
+
+// noOutage says that the last iteration that ended was right.
+const noOutage = -1
+
+// outage is that of a further run of the session.
+func (s *Session) outage(plan Plan) *outage {
+	return &outage{since: &s.silent, driven: s.driven, limit: plan.Patience(), over: make(chan struct{})}
+}
+
+// note takes notice of an iteration that has ended.
+func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) {
+	if err == nil && !out.Failed {
+		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
+			o.since.Store(noOutage)
+		}
+		return
+	}
+	if o.limit == 0 || o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
+		return
+	}
+	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= o.limit {
+		o.once.Do(func() {
+			o.cause = cause(out, err)
+			close(o.over)
+		})
+	}
+}
+
+// cause says in a few words why an iteration has no right answer.
+func cause(out *Outcome, err error) string {
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s: %s", errkind.Of(err), clip(err.Error()))
+	case out.Check != "":
+		return out.Check
+	}
+	return fmt.Sprintf("status %d", out.Status)
+}
+
+// Silence says of a run that was stopped by an outage how long nothing succeeded, and
+// why.
+func (r *Result) Silence() string {
+	return fmt.Sprintf("nothing succeeded for %v: %s", r.Plan.Patience(), r.Outage)
+}

@@ -1,0 +1,136 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/errkind"
+	"contend/finding"
+	"contend/pace"
+	"contend/stat"
+)
+
+// course is a target whose iterations take 10 ms, and are right when the time since the
+// target was made lies in one of the spans; otherwise they are as wrong says.
+type course struct {
+	began time.Time
+	right []span
+	wrong func(ctx context.Context) (Outcome, error)
+}
+
+type span struct{ from, to time.Duration }
+
+func (c *course) NewVU(context.Context, int) (VU, error) { return c, nil }
+
+func (c *course) Do(ctx context.Context) (Outcome, error) {
+	at := time.Since(c.began)
+	for _, s := range c.right {
+		if s.from <= at && at < s.to {
+			time.Sleep(10 * time.Millisecond)
+			return Outcome{}, nil
+		}
+	}
+	return c.wrong(ctx)
+}
+
+func refuses(context.Context) (Outcome, error) {
+	time.Sleep(10 * time.Millisecond)
+	return Outcome{}, &errkind.Error{Kind: errkind.Refused, Err: errors.New("nobody")}
+}
+
+func breaks(context.Context) (Outcome, error) {
+	time.Sleep(10 * time.Millisecond)
+	return Outcome{Failed: true, Status: 503}, nil
+}
+
+func hangs(ctx context.Context) (Outcome, error) {
+	<-ctx.Done()
+	return Outcome{}, ctx.Err()
+}
+
+// A timeout of 2 s and a grace of 1 s: a run ends when 3 s have passed since the first
+// wrong iteration behind the last right one began, at the end of the next one.
+func TestOutage(t *testing.T) {
+	const second = time.Second
+	for _, tt := range []struct {
+		name  string
+		right []span
+		wrong func(context.Context) (Outcome, error)
+		plan  Plan // with 4 VUs, a timeout of 2 s and a grace of 1 s
+		// want is how long the measured window is, to within 20 ms.
+		want      time.Duration
+		completed int64  // completed
+		cause     string // "": the run has its time
+	}{
+		{"from the beginning", nil, refuses, Plan{Duration: time.Hour}, 3 * second, 0, "refused: nobody"},
+		{"refused from 5 s on", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour}, 8 * second, 2000, "refused: nobody"},
+		{"wrong from 5 s on", []span{{0, 5 * second}}, breaks, Plan{Duration: time.Hour}, 8 * second, 2000, "status 503"},
+		{"iterations instead of a time", []span{{0, 5 * second}}, refuses, Plan{Iterations: 1e9}, 8 * second, 2000, "refused: nobody"},
+		// What hangs at 5 s and at 7 s ends at 7 s and at 9 s: that is the first behind 8 s.
+		{"silent from 5 s on", []span{{0, 5 * second}}, hangs, Plan{Duration: time.Hour}, 9 * second, 2000, "timeout: context deadline exceeded"},
+		{"open model", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour, Pacer: pace.Constant(100)}, 8 * second, 500, "refused: nobody"},
+		// One arrival in 4 s: those at 8 s and 12 s are wrong.
+		{"open model, rare", []span{{0, 5 * second}}, refuses, Plan{Duration: time.Hour, Pacer: pace.Constant(0.25)}, 12 * second, 2, "refused: nobody"},
+		{"one rare wrong one", []span{{0, 5 * second}, {9 * second, time.Hour}}, refuses, Plan{Duration: 20 * second, Pacer: pace.Constant(0.25)}, 20 * second, 4, ""},
+		{"in the warm-up", nil, refuses, Plan{Warmup: time.Minute, Duration: time.Hour}, 0, 0, "refused: nobody"},
+		{"back after 2.9 s", []span{{0, 5 * second}, {7900 * time.Millisecond, time.Hour}}, refuses, Plan{Duration: 10 * second}, 10 * second, 4 * (500 + 210), ""},
+		{"a right one now and then", []span{{0, 10 * time.Millisecond}, {2 * second, 2010 * time.Millisecond}, {4 * second, 4010 * time.Millisecond}}, refuses, Plan{Duration: 6 * second}, 6 * second, 12, ""},
+		{"in the grace", []span{{0, 5 * second}}, hangs, Plan{Duration: 8900 * time.Millisecond}, 8900 * time.Millisecond, 2000, "timeout: context deadline exceeded"},
+		{"without a timeout", nil, refuses, Plan{Duration: 10 * second, Timeout: -1}, 10 * second, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := tt.plan
+			plan.VUs, plan.Grace, plan.Timer = 4, second, pace.Runtime
+			if plan.Timeout = max(0, plan.Timeout); tt.plan.Timeout == 0 {
+				plan.Timeout = 2 * second
+			}
+			var r *Result
+			synctest.Test(t, func(t *testing.T) {
+				var err error
+				if r, err = Run(t.Context(), "test", &course{time.Now(), tt.right, tt.wrong}, plan); err != nil {
+					t.Fatal(err)
+				}
+			})
+			checkSum(t, r)
+			if late := r.Duration - tt.want; late < 0 || late > 20*time.Millisecond || r.Completed != tt.completed || r.Outage != tt.cause {
+				t.Errorf("%v measured, %d completed, outage %q; want %v, %d, %q", r.Duration, r.Completed, r.Outage, tt.want, tt.completed, tt.cause)
+			}
+			ended := r.Stopped == StoppedByOutage
+			if ended != (tt.cause != "") || ended != finding.Interrupted.In(r.Warnings) {
+				t.Errorf("stopped by %s, warnings %v", r.Stopped, r.Warnings)
+			}
+			if why := r.Refusal(stat.LowerIsFaster, 0.99); ended && r.Completed > 0 && !strings.HasPrefix(why.Text, "nothing succeeded for 3s") {
+				t.Errorf("refused by %v", why)
+			}
+		})
+	}
+}
+
+// Runs of a session add up, but not what passes between them: the first of those of 0.9 s
+// is right, and in the fifth 3 s have passed.
+func TestOutageOverRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), "test", &course{time.Now(), []span{{0, time.Second}}, refuses}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		plan := Plan{VUs: 1, Duration: 900 * time.Millisecond, Timeout: 2 * time.Second, Grace: time.Second}
+		for i, want := range []StopReason{StoppedByDuration, StoppedByDuration, StoppedByDuration, StoppedByDuration, StoppedByOutage} {
+			r, err := s.Run(t.Context(), plan)
+			if err != nil || r.Stopped != want {
+				t.Errorf("run %d: stopped by %s, want %s (%v)", i, r.Stopped, want, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		first := &Result{Counts: NewCounts(), Stopped: StoppedByDuration}
+		last := &Result{Counts: NewCounts(), Stopped: StoppedByOutage, Outage: "refused"}
+		if sum := Merge(first, last, first); sum.Stopped != StoppedByOutage || sum.Outage != "refused" {
+			t.Errorf("the sum was stopped by %s %q", sum.Stopped, sum.Outage)
+		}
+	})
+}
