@@ -10,6 +10,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -40,16 +41,19 @@ type Reacher interface {
 // reachLimit bounds Reach where no limit is given.
 const reachLimit = 10 * time.Second
 
-// Reach tries whether the target's server is there, for limit at the most (0: 10 s).
-// It returns nil for a target that is no Reacher.
-func Reach(ctx context.Context, target Target, limit time.Duration) error {
+// Reach tries whether the server of the target that is called name is there, for limit
+// at the most (0: 10 s). It returns nil for a target that is no Reacher.
+func Reach(ctx context.Context, name string, target Target, limit time.Duration) error {
 	r, ok := target.(Reacher)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, reachLimit))
 	defer cancel()
-	return r.Reach(ctx)
+	if err := r.Reach(ctx); err != nil {
+		return fmt.Errorf("cannot reach %s: %w", name, err)
+	}
+	return nil
 }
 
 // A VU is one simulated caller with its own state. One goroutine at a time

@@ -160,7 +160,12 @@ func (o Opener) function(t Target) (load.Target, error) {
 // goroutines hides that event loops could drive a target.
 type goroutines struct{ load.Target }
 
-func (g goroutines) Reach(ctx context.Context) error { return load.Reach(ctx, g.Target, 0) }
+func (g goroutines) Reach(ctx context.Context) error {
+	if r, ok := g.Target.(load.Reacher); ok {
+		return r.Reach(ctx)
+	}
+	return nil
+}
 
 func (g goroutines) Close() error {
 	if c, ok := g.Target.(io.Closer); ok {

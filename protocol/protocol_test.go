@@ -265,7 +265,7 @@ func TestReach(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = load.Reach(t.Context(), opened, 0)
+			err = load.Reach(t.Context(), "test", opened, 0)
 			if address == there && err != nil || address == away && errkind.Of(err) != errkind.Refused {
 				t.Errorf("%v: %v", target, err)
 			}

@@ -27,7 +27,7 @@ type Arm struct {
 func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 	live, err := a.Start(ctx, s)
 	if err == nil && live.Subject == nil {
-		if err = load.Reach(ctx, live.Target, 0); err != nil {
+		if err = load.Reach(ctx, live.Address, live.Target, 0); err != nil {
 			err = errors.Join(err, live.End(ctx))
 		}
 	}

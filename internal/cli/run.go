@@ -113,14 +113,14 @@ func open(ctx context.Context, target protocol.Target, timeout time.Duration, mi
 // reach tries whether the server of a target is there, for the timeout of its
 // iterations at the most.
 func reach(ctx context.Context, url string, opened load.Target, timeout time.Duration) error {
-	err := load.Reach(ctx, opened, timeout)
+	err := load.Reach(ctx, url, opened, timeout)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return interrupted()
 	}
-	return failed(fmt.Errorf("cannot reach %s: %w", url, err))
+	return failed(err)
 }
 
 func closeTarget(t load.Target) {
