@@ -86,8 +86,10 @@ func (a *app) ab(ctx context.Context, job *abJob) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := reach(ctx, job.url, target, job.plan.Timeout); err != nil {
-		return err
+	if !job.patient {
+		if err := reach(ctx, job.url, target, job.plan.Timeout); err != nil {
+			return err
+		}
 	}
 	for _, text := range job.warnings {
 		fmt.Fprintln(a.Err, "contend: warning: "+text)
