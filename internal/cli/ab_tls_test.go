@@ -95,7 +95,7 @@ func TestABTLS(t *testing.T) {
 		t.Errorf("HTTP: exit code %d\n%s", code, out)
 	}
 	plain := abServer(t)
-	out, _, code = ours(t, "-n", "3", strings.Replace(plain.URL, "http", "https", 1)+"/")
+	out, _, code = ours(t, "-r", "-n", "3", strings.Replace(plain.URL, "http", "https", 1)+"/")
 	if code != exitFailed || !strings.Contains(out, "(Connect: 3, Receive: 0, Length: 0, Exceptions: 0)") {
 		t.Errorf("HTTPS: exit code %d\n%s", code, out)
 	}
