@@ -187,6 +187,10 @@ func TestOpenMistakes(t *testing.T) {
 		want []string // all in the one error
 	}{
 		{At("localhost"), []string{"no scheme", "grpc"}},
+		{At("localhost:8080"), []string{"no scheme", `did you mean "http://localhost:8080"?`}},
+		{At("10.0.0.1:80/path"), []string{`did you mean "http://10.0.0.1:80/path"?`}},
+		{At("htp://localhost:8080"), []string{`the scheme "htp"`, `did you mean "http"?`}},
+		{At("guards:2x"), []string{`the scheme "guards"`}},
 		{At("ftp://localhost/"), []string{`"ftp"`, "http, https"}},
 		{At("func:nothing"), []string{"nothing"}},
 		{At("guard:mutexx"), []string{"mutexx", "mutex"}},

@@ -139,14 +139,17 @@ func (t Target) decode() (*family, any, error) {
 // family returns that of the URL's scheme.
 func (t Target) family() (*family, error) {
 	asked := setting.Pick(Settings(), "target")[0]
-	scheme, _, found := strings.Cut(t.URL(), ":")
+	scheme, rest, found := strings.Cut(t.URL(), ":")
 	for i := range families {
 		if found && slices.Contains(families[i].schemes, scheme) {
 			return &families[i], nil
 		}
 	}
 	m := asked.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
-	if found {
+	switch port, _, _ := strings.Cut(rest, "/"); {
+	case port != "" && strings.Trim(port, "0123456789") == "":
+		m.Meant = "http://" + t.URL()
+	case found:
 		m = asked.Wrong("%q has the scheme %q", t.URL(), scheme)
 		m.Meant = setting.Nearest(scheme, schemes())
 	}

@@ -198,7 +198,11 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err
 	if err := a.written(ctx, doc, out, err); err != nil {
 		return err
 	}
-	return outcome(doc)
+	err = outcome(doc)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
+		return failed(explained(ctx, doc, exit.err))
+	}
+	return err
 }
 
 // written writes the document and turns what happened into an exit code.

@@ -95,7 +95,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	case mistakes != nil:
 		err = usage(mistakes)
 	case err != nil:
-		err = failed(err)
+		err = failed(hinted(ctx, err, target.URL(), trouble{err: err}))
 	default:
 		err = reach(ctx, target.URL(), opened, plan.Timeout)
 	}
@@ -120,7 +120,7 @@ func reach(ctx context.Context, url string, opened load.Target, timeout time.Dur
 	case ctx.Err() != nil:
 		return interrupted()
 	}
-	return failed(err)
+	return failed(hinted(ctx, err, url, trouble{err: err}))
 }
 
 func closeTarget(t load.Target) {

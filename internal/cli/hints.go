@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"contend/load"
+	"contend/protocol"
+	"contend/report"
+)
+
+// A trouble is a server from which no right answer came.
+type trouble struct {
+	url     *url.URL
+	address string // host:port
+	err     error  // why it cannot be reached; nil: it can
+	mute    bool   // it can, and no answer came that has a status
+}
+
+// hints are the causes that are known, each with what is said behind the error: the
+// first that applies.
+var hints = []struct {
+	applies func(ctx context.Context, t trouble) bool
+	say     func(t trouble) string
+}{
+	{
+		func(_ context.Context, t trouble) bool {
+			_, plain := errors.AsType[tls.RecordHeaderError](t.err)
+			return plain
+		},
+		func(t trouble) string {
+			return fmt.Sprintf("the server does not speak TLS there: try %s://%s", strings.TrimSuffix(t.url.Scheme, "s"), t.rest())
+		},
+	},
+	{
+		func(_ context.Context, t trouble) bool {
+			_, unknown := errors.AsType[x509.UnknownAuthorityError](t.err)
+			return unknown
+		},
+		func(trouble) string {
+			return "its certificate is its own or of an authority that is unknown here: --ca-file FILE trusts that, --insecure any"
+		},
+	},
+	{
+		func(ctx context.Context, t trouble) bool { return !t.secure() && speaksTLS(ctx, t.address) },
+		func(t trouble) string {
+			return fmt.Sprintf("the server speaks TLS there: try %ss://%s", t.url.Scheme, t.rest())
+		},
+	},
+	{
+		func(ctx context.Context, t trouble) bool {
+			return t.mute && t.url.Scheme == "http" && speaksHTTP2(ctx, t.address)
+		},
+		func(t trouble) string {
+			return fmt.Sprintf("the server speaks HTTP/2 there, as servers of gRPC do: try --http 2, or grpc://%s/package.Service/Method", t.url.Host)
+		},
+	},
+}
+
+func (t trouble) secure() bool { return strings.HasSuffix(t.url.Scheme, "s") && t.url.Scheme != "ws" }
+
+// rest is the URL behind its scheme.
+func (t trouble) rest() string { return t.url.Host + t.url.RequestURI() }
+
+// hinted adds the cause of the trouble to the error, where it is known.
+func hinted(ctx context.Context, err error, target string, t trouble) error {
+	u, parseErr := url.Parse(target)
+	if t.address = protocol.At(target).Address(); parseErr != nil || t.address == "" {
+		return err
+	}
+	t.url = u
+	for _, h := range hints {
+		if h.applies(ctx, t) {
+			return fmt.Errorf("%w\n%s", err, h.say(t))
+		}
+	}
+	return err
+}
+
+// explained adds the causes that are known to the error of a document with results
+// without any right answer.
+func explained(ctx context.Context, doc *report.Document, err error) error {
+	for _, r := range doc.Results {
+		if r.Completed == 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
+			return hinted(ctx, err, r.Target, trouble{mute: len(r.Statuses) == 0})
+		}
+	}
+	return err
+}
+
+// probeLimit bounds a look at what a server speaks.
+const probeLimit = time.Second
+
+// ask opens a connection for a look at what a server speaks.
+func ask(ctx context.Context, address string, look func(net.Conn) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	until, _ := ctx.Deadline()
+	return conn.SetDeadline(until) == nil && look(conn)
+}
+
+// speaksTLS says whether a server answers a handshake, if only to refuse it.
+func speaksTLS(ctx context.Context, address string) bool {
+	return ask(ctx, address, func(conn net.Conn) bool {
+		err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
+		alert, refused := errors.AsType[*net.OpError](err)
+		return err == nil || refused && alert.Op == "remote error"
+	})
+}
+
+// speaksHTTP2 says whether a server begins with SETTINGS, as it must (RFC 9113, section
+// 3.4): a frame whose fourth byte, its type, is 4 (section 6.5).
+func speaksHTTP2(ctx context.Context, address string) bool {
+	return ask(ctx, address, func(conn net.Conn) bool {
+		const preface, settings = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+		header := make([]byte, 9)
+		if _, err := io.WriteString(conn, preface+settings); err != nil {
+			return false
+		}
+		_, err := io.ReadFull(conn, header)
+		return err == nil && header[3] == 4
+	})
+}
