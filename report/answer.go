@@ -20,6 +20,10 @@ func (d *Document) answer(v *view) {
 	if d.uplinks(v) {
 		return
 	}
+	if why := d.failure(); why != "" {
+		v.answer("FAILED: %s", why)
+		return
+	}
 	line, refused := d.verdictLine()
 	if line == "" {
 		line, refused = d.sweepLine()
@@ -42,6 +46,15 @@ func (d *Document) answer(v *view) {
 	if advice := whatToDo(refused); advice != "" {
 		v.say("What to do: %s.", advice)
 	}
+}
+
+// failure is why the only experiment of the document could not be completed; "" if it
+// could, or if there are several, each of which says so itself.
+func (d *Document) failure() string {
+	if len(d.Experiments) != 1 {
+		return ""
+	}
+	return d.Experiments[0].Error
 }
 
 // cause is what went wrong most often in the first result that has too many failures

@@ -25,7 +25,7 @@ func (d *Document) experiment(v *view, e Experiment) {
 	case "interrupted":
 		v.say("INTERRUPTED: what follows was measured until then.")
 	}
-	if e.Error != "" {
+	if e.Error != "" && d.failure() == "" {
 		v.say("FAILED: %s", e.Error)
 	}
 	for _, p := range e.Parts {

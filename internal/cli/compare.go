@@ -205,9 +205,20 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err
 	return err
 }
 
-// written writes the document and turns what happened into an exit code.
+// empty says whether nothing was measured.
+func empty(doc *report.Document) bool {
+	return len(doc.Results)+len(doc.Curves)+len(doc.Searches) == 0 && doc.Calibration == nil
+}
+
+// written writes the document and turns what happened into an exit code. Where an error
+// is all that there is, the error alone is shown.
 func (a *app) written(ctx context.Context, doc *report.Document, out *output, err error) error {
-	writeErr := out.write(a, doc)
+	var writeErr error
+	if err != nil && ctx.Err() == nil && !out.JSON && empty(doc) {
+		writeErr = out.writeFile(doc)
+	} else {
+		writeErr = out.write(a, doc)
+	}
 	switch err = errors.Join(err, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
 		return interrupted()

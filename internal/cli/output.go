@@ -21,15 +21,20 @@ type output struct {
 // output in the form asked for; in that order, because a closed pipe there may
 // end the process.
 func (o *output) write(a *app, d *report.Document) error {
-	var err error
-	if o.File != "" {
-		err = writeFile(o.File, d)
-	}
+	err := o.writeFile(d)
 	view := d.Text
 	if o.JSON {
 		view = d.Write
 	}
 	return errors.Join(err, view(a.Out))
+}
+
+// writeFile writes the document to the file, if one is named.
+func (o *output) writeFile(d *report.Document) error {
+	if o.File == "" {
+		return nil
+	}
+	return writeFile(o.File, d)
 }
 
 func writeFile(path string, d *report.Document) error {
