@@ -75,6 +75,7 @@ func TestStatusOverHTTP(t *testing.T) {
 
 func TestHTTPContract(t *testing.T) {
 	s := start(t, httpOnly())
+	eventually(t, "it serves", s.phase.serving) // its sockets take connections before
 	const problem = `"error":"`
 	tests := []struct {
 		method, path string
