@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -79,7 +80,7 @@ func (t *Table) receive(ctx context.Context, conn *pgx.Conn, check time.Duration
 				return err
 			}
 		default:
-			return err
+			return cmp.Or(ctx.Err(), err) // the caller may have left just when the wait was over
 		}
 	}
 }
