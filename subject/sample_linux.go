@@ -59,7 +59,7 @@ func processes() ([]procfs.ProcStat, error) {
 	}
 	stats := make([]procfs.ProcStat, 0, len(all))
 	for _, p := range all {
-		if sid, err := unix.Getsid(p.PID); err != nil || sid == 0 {
+		if sid, err := unix.Getsid(p.PID); err != nil || sid == 0 && withoutProgram(p) {
 			continue // gone, or a kernel thread: cheaper to ask than to read
 		}
 		if stat, err := p.Stat(); err == nil {
@@ -67,6 +67,14 @@ func processes() ([]procfs.ProcStat, error) {
 		}
 	}
 	return stats, nil
+}
+
+// withoutProgram reports whether a process runs none, as kernel threads and zombies.
+// Session 0 is theirs, but also that of init's children, and of those whose session's
+// leader is outside this PID namespace.
+func withoutProgram(p procfs.Proc) bool {
+	program, err := p.Executable()
+	return program == "" && err == nil
 }
 
 // treeThreads returns the threads of the tree of root.

@@ -1,12 +1,19 @@
 package subject
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"contend/internal/testenv"
 )
 
 func TestSampleBurn(t *testing.T) {
@@ -126,5 +133,35 @@ func TestClocksFollowASample(t *testing.T) {
 	}
 	if clocks.Waited < before.Waited || clocks.Waited > after.Waited {
 		t.Errorf("waited %v, %v, %v", before.Waited, clocks.Waited, after.Waited)
+	}
+}
+
+func init() { roles["init"] = initOfOwn }
+
+// initOfOwn is the first process of a PID namespace, in whose /proc it looks for itself.
+func initOfOwn([]string) {
+	must(0, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	must(0, unix.Mount("proc", "/proc", "proc", 0, ""))
+	for _, p := range must(processes()) {
+		fmt.Println("session", p.Session, "process", p.PID)
+	}
+}
+
+// Init's children, and everybody in a container whose session began outside it, are
+// in session 0, as kernel threads are.
+func TestSessionZero(t *testing.T) {
+	cmd := exec.Command(must(os.Executable()))
+	cmd.Env = append(os.Environ(), roleKey+"=init")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
+		testenv.Hardware(t, fmt.Errorf("a PID namespace: %w", err))
+	}
+	if err != nil || string(out) != "session 0 process 1\n" {
+		t.Errorf("in a namespace of its own: %v\n%s", err, out)
 	}
 }
