@@ -237,6 +237,18 @@ func TestWhatCanBeCountedIs(t *testing.T) {
 	}
 }
 
+// The last stretch of blocks in which time is taken has a look at the machine behind
+// it, also in the round in which it shows that nothing can be counted: 2 in each of 6.
+func TestLooksAroundWhatIsTimed(t *testing.T) {
+	d := design()
+	d.Metrics = []metric.Name{metric.Throughput, "server_page_faults_per_op"}
+	d.Probe = func() probe.Sample { return probe.Sample{} }
+	trials := compareInBubble(t, d, (&costly{lacks: perf.PageFaults}).arm("a"), (&costly{lacks: perf.PageFaults}).arm("b"))
+	if len(trials.Probes) != 12 {
+		t.Errorf("%d looks at the machine, want 12", len(trials.Probes))
+	}
+}
+
 // One answer in seven is wrong while events are counted.
 func TestWrongAnswersRefuseCounts(t *testing.T) {
 	var n atomic.Int64

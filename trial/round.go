@@ -137,10 +137,10 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 			return err
 		}
 		slices.Reverse(order)
-		if pair == all || time.Since(probed) >= stretchLength {
+		timed, all = r.pairsOf(level) // fewer, where nothing can be counted
+		if pair >= all || time.Since(probed) >= stretchLength {
 			probed = r.probe(level)
 		}
-		timed, all = r.pairsOf(level)
 	}
 	return nil
 }
