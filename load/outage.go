@@ -10,9 +10,9 @@ import (
 )
 
 // An outage ends a run when nothing has succeeded for as long as Plan.Patience: when an
-// iteration fails or errs that much later than the first one
-// since the last right answer began. So one iteration alone ends nothing, however rare
-// they are. What passes between two runs of a session is not part of the time.
+// iteration fails or errs that much later than the first one since the last right
+// answer began. So one iteration alone ends nothing, however rare they are. What passes
+// between two runs of a session is not part of the time.
 type outage struct {
 	since  *atomic.Int64 // of the session: when that first one began, in ns of the time driven, or noOutage
 	driven time.Duration // by the session before this run

@@ -1,9 +1,8 @@
 package trial
 
 import (
-	"math"
-
 	"contend/internal/perf"
+	"contend/load"
 	"contend/metric"
 	"contend/stat"
 )
@@ -27,9 +26,9 @@ type Factors struct {
 func (t *Trials) factors(candidate string, level int) *Factors {
 	var logs [3][]float64
 	for n := 1; n <= t.roundsDone(); n++ {
-		instructions, ok1 := t.eventsLog(candidate, level, n, perf.Instructions, perf.KernelInstructions)
-		cycles, ok2 := t.eventsLog(candidate, level, n, perf.Cycles, perf.KernelCycles)
-		seconds, ok3 := t.mergedLog(metric.ServerCPUPerOp, candidate, level, n)
+		instructions, ok1 := t.roundLog(candidate, level, n, perOp(perf.Instructions, perf.KernelInstructions))
+		cycles, ok2 := t.roundLog(candidate, level, n, perOp(perf.Cycles, perf.KernelCycles))
+		seconds, ok3 := t.roundLog(candidate, level, n, metric.ServerCPUPerOp.Of)
 		if ok1 && ok2 && ok3 {
 			for i, log := range []float64{instructions, cycles - instructions, seconds - cycles} {
 				logs[i] = append(logs[i], log)
@@ -47,20 +46,14 @@ func (t *Trials) factors(candidate string, level int) *Factors {
 	return &Factors{effects[0], effects[1], effects[2]}
 }
 
-// eventsLog returns ln(candidate ÷ baseline) of the sum of two events per operation
-// in a round; false where one was not counted.
-func (t *Trials) eventsLog(candidate string, level, round int, a, b perf.Event) (float64, bool) {
-	sums := map[string]float64{}
-	for _, c := range t.Rounds {
-		if c.Round != round || c.Concurrency != level {
-			continue
+// perOp reads the sum of two events per operation; false where one was not counted.
+func perOp(a, b perf.Event) func(*load.Result) (float64, bool) {
+	return func(r *load.Result) (float64, bool) {
+		ofA, ok1 := r.Counted.PerOp(a)
+		ofB, ok2 := r.Counted.PerOp(b)
+		if !ok1 || !ok2 {
+			return 0, false
 		}
-		ofA, ok1 := c.Counted.PerOp(a)
-		ofB, ok2 := c.Counted.PerOp(b)
-		if ok1 && ok2 {
-			sums[c.Arm] = ofA + ofB
-		}
+		return ofA + ofB, true
 	}
-	base, cand := sums[t.Arms[0]], sums[candidate]
-	return math.Log(cand / base), base > 0 && cand > 0
 }

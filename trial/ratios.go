@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"contend/finding"
+	"contend/load"
 	"contend/metric"
 	"contend/stat"
 )
 
 // PairLogRatios returns ln(candidate ÷ baseline) of each pair of blocks, by round,
-// for the rates, costs and counted events, which a single block has. Pairs from stretches in which the
-// machine changed are left out, unless these are more than half of the round.
+// for the rates, costs and counted events, which a single block has. Pairs from
+// stretches in which the machine changed are left out, unless these are more than half
+// of the round.
 func (t *Trials) PairLogRatios(m metric.Name, candidate string, level int) map[int][]float64 {
 	type pair struct {
 		base, cand float64
@@ -83,20 +85,22 @@ func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map
 	for n := 1; n <= t.roundsDone(); n++ {
 		if len(pairs[n]) > 0 {
 			logs = append(logs, stat.Center(pairs[n]))
-		} else if log, ok := t.mergedLog(m, candidate, level, n); ok {
+		} else if log, ok := t.roundLog(candidate, level, n, m.Of); ok {
 			logs = append(logs, log)
 		}
 	}
 	return logs
 }
 
-func (t *Trials) mergedLog(m metric.Name, candidate string, level, round int) (float64, bool) {
+// roundLog returns ln(candidate ÷ baseline) of what is read from the merged result of
+// a round; false where one of the arms has no such figure.
+func (t *Trials) roundLog(candidate string, level, round int, read func(*load.Result) (float64, bool)) (float64, bool) {
 	var base, cand float64
 	for _, c := range t.Rounds {
 		if c.Round != round || c.Concurrency != level {
 			continue
 		}
-		switch value, _ := m.Of(c.Result); c.Arm {
+		switch value, _ := read(c.Result); c.Arm {
 		case t.Arms[0]:
 			base = value
 		case candidate:
