@@ -222,6 +222,9 @@ func (d *Document) sweepLine() (line string, refused []string) {
 }
 
 func best(c sweep.Curve) (text string, refused []string) {
+	if c.Bound != nil {
+		return bounded(c), nil
+	}
 	enough := ""
 	if c.Enough != nil {
 		enough = fmt.Sprintf("; %s VUs are within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
@@ -294,7 +297,7 @@ func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
 	found := new(findings)
 	count, text := 0, ""
 	for _, c := range cells {
-		r := cmp.Or(c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Refusal(stat.LowerIsFaster, finding.Errors.Refuses))
+		r := c.Doubt()
 		if r == nil {
 			continue
 		}

@@ -13,11 +13,24 @@ import (
 )
 
 func curve(v *view, c sweep.Curve) {
+	explored(v, c)
+	if c.Fit != nil || c.Bound == nil {
+		law(v, c)
+	}
+	levels(v, c)
+	bound(v, c)
+	if c.Fit != nil {
+		v.table(residuals(c.Fit.Residuals))
+		warnings(v, c.Fit.Warnings)
+	}
+}
+
+// law says what it is, or why there is none.
+func law(v *view, c sweep.Curve) {
 	of := ""
 	if c.Arm != "" {
 		of = " of " + c.Arm
 	}
-	explored(v, c)
 	switch {
 	case c.Fit == nil:
 		v.say("No fit%s: %s", of, cmp.Or(c.NoFit, c.LeftOut))
@@ -30,11 +43,6 @@ func curve(v *view, c sweep.Curve) {
 	}
 	if c.LeftOut != "" {
 		v.say("The fit leaves out %s.", c.LeftOut)
-	}
-	levels(v, c)
-	if c.Fit != nil {
-		v.table(residuals(c.Fit.Residuals))
-		warnings(v, c.Fit.Warnings)
 	}
 }
 
@@ -58,7 +66,7 @@ func levels(v *view, c sweep.Curve) {
 		return
 	}
 	text := ""
-	if c.Fit == nil || c.LeftOut != "" {
+	if c.Bound == nil && (c.Fit == nil || c.LeftOut != "") {
 		text = "With that reservation: "
 	}
 	if c.Fit == nil || c.Fit.Peak == nil {

@@ -305,6 +305,20 @@ func swept() *report.Document {
 	return d
 }
 
+// bounded is a sweep in which the generator was the limit: of each cycle 90 % was its own.
+func bounded() *report.Document {
+	d := document("sweep")
+	c := sweepOf("cheap", []int{1, 10, 20}, []int64{20_000, 50_000, 51_000})
+	for _, v := range c.Visits {
+		mean := time.Duration(0.1 * float64(time.Second) * float64(v.Concurrency) / float64(v.Completed))
+		v.Service = hist.New()
+		v.Service.RecordN(mean, v.Completed)
+	}
+	c.Derive()
+	d.AddCurve(report.Place{}, c)
+	return d
+}
+
 // unnamed is the sweep of one target, with errors.
 func unnamed() *report.Document {
 	d := document("sweep")
@@ -378,7 +392,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
-		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "lab": lab(),
+		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "lab": lab(),
 		"empty": document("run"), "builds": built(), "stored": storedDocuments(),
 	}
 }

@@ -41,6 +41,7 @@ func (c *Curve) Derive() {
 		c.Enough = &enough
 	}
 	c.fit(points, levels, doubtful)
+	c.Bound = c.bound()
 }
 
 // fit fits the law to the levels below the first that must not be believed:

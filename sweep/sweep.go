@@ -71,6 +71,8 @@ type Curve struct {
 	Best *usl.Knee `json:"best,omitempty"`
 	// Enough is the smallest measured level within 5 % of the best throughput.
 	Enough *usl.Knee `json:"enough,omitempty"`
+	// Bound is set where the generator was the limit.
+	Bound *Bound `json:"bound,omitempty"`
 }
 
 // Run drives the arm at every level, Visits times in random order. On an

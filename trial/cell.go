@@ -1,11 +1,14 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"contend/finding"
 	"contend/load"
+	"contend/stat"
 	"contend/subject"
 )
 
@@ -30,6 +33,12 @@ func MergeCells(cells []Cell) Cell {
 		results[i] = c.Result
 	}
 	return Cell{Arm: cells[0].Arm, Result: load.Merge(results...)}
+}
+
+// Doubt returns why the cell's throughput, or else its times, must not be believed, or
+// nil.
+func (c Cell) Doubt() *finding.Warning {
+	return cmp.Or(c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Refusal(stat.LowerIsFaster, finding.Errors.Refuses))
 }
 
 // outage returns an error when the cell's run was ended by one.

@@ -1,0 +1,62 @@
+package sweep
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"contend/errkind"
+	"contend/finding"
+	"contend/hist"
+	"contend/load"
+	"contend/trial"
+)
+
+// visited is a second at a level, of whose cycle the server has a share.
+func visited(level int, perSec int64, share float64, cpu time.Duration) trial.Cell {
+	r := &load.Result{Model: load.ClosedModel, Concurrency: level, Duration: time.Second, Plan: load.Plan{VUs: level, Duration: time.Second},
+		Stopped: load.StoppedByDuration,
+		Counts: load.Counts{Planned: perSec, Completed: perSec, Ops: perSec, Errored: map[errkind.Kind]int64{},
+			Response: hist.New(), Service: hist.New(), StartLag: hist.New()},
+		Cost: load.Cost{GeneratorCores: 2}}
+	cycle := float64(level) / float64(perSec) * float64(time.Second)
+	r.Response.RecordN(time.Duration(cycle), perSec)
+	r.Service.RecordN(time.Duration(share*cycle), perSec)
+	r.StartLag.RecordN(0, perSec)
+	if cpu > 0 {
+		r.Server = &load.Usage{CPUSec: cpu.Seconds() * float64(perSec), CPUs: 2, SharedCPUs: 2}
+	}
+	return trial.Cell{Arm: "s", Round: 1, Result: r}
+}
+
+func TestBound(t *testing.T) {
+	// At 4 VUs an operation takes the server 50 µs of CPU time, at 8 it takes 40 µs: 2 CPUs ÷ 40 µs = 50,000/s.
+	saturated := []trial.Cell{visited(4, 1000, 0.1, 50*time.Microsecond), visited(8, 1010, 0.1, 40*time.Microsecond)}
+	wrong := visited(16, 900, 0.1, 0)
+	wrong.Failed, wrong.Planned = 100, 1000
+	peak := []trial.Cell{visited(1, 100, 0.98, 0), visited(4, 380, 0.98, 0), visited(8, 600, 0.98, 0), visited(16, 700, 0.98, 0),
+		visited(32, 600, 0.98, 0), visited(64, 400, 0.98, 0), visited(128, 300, 0.1, 0)}
+	for _, c := range []struct {
+		name   string
+		visits []trial.Cell
+		bound  bool
+		alone  float64
+	}{
+		{"the generator's", saturated, true, 50_000},
+		{"nothing known of the server", []trial.Cell{visited(4, 1000, 0.1, 0)}, true, 0},
+		{"the server's", []trial.Cell{visited(4, 1000, 0.98, 50*time.Microsecond)}, false, 0},
+		{"errors as well", append(saturated, wrong), false, 0},
+		{"a peak below the levels in doubt", peak, false, 0},
+	} {
+		curve := &Curve{Arm: "s", Design: Design{Seed: 1}, Visits: c.visits}
+		curve.Derive()
+		b := curve.Bound
+		if (b != nil) != c.bound {
+			t.Errorf("%s: bound %+v, no fit %q, fit %+v", c.name, b, curve.NoFit, curve.Fit)
+			continue
+		}
+		if b != nil && (!b.Reason.Is(finding.GeneratorSaturated) || math.Abs(b.AlonePerSec-c.alone) > 1) {
+			t.Errorf("%s: %+v, want %v/s alone", c.name, b, c.alone)
+		}
+	}
+}
