@@ -89,7 +89,7 @@ const (
 	MeanLagShare = 0.05
 )
 
-// SameLength is by how many bytes the median bodies of two arms may differ at least: as
+// SameLength is by how many bytes the median answers of two arms may differ at least: as
 // much as names, dates and identifiers in them do.
 const SameLength = 64
 

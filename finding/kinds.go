@@ -80,11 +80,11 @@ var (
 	NoFigure = kind(Kind{Code: "no_figure",
 		When:   "the primary metric was not measured for both arms, or was 0",
 		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
-	// AnswersDiffer has a share of the answers, and of the length of the median body.
+	// AnswersDiffer has a share of the answers, and of the length of the median answer.
 	AnswersDiffer = kind(Kind{Code: "answers_differ", Refuses: 0.10,
-		When: "over {refuses} of the right answers of two arms are of different status or content type, or their median bodies differ by over {refuses} and over " +
+		When: "over {refuses} of the right answers of two arms are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
 			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the arms do not do the same work, no verdict. Not said where all answers passed a check of their content",
-		Advice: "look at both answers (`curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
+		Advice: "look at both answers (such as with `curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
 		When:   "no interval at this confidence",
 		Advice: "run the number of rounds that it names"})

@@ -10,8 +10,10 @@ import (
 // Content is what a right answer says of itself, by which the answers of two servers
 // can be compared.
 type Content struct {
-	// Type is the media type in lower case without its parameters, as printable ASCII;
-	// empty: the answer names none.
+	// StatusName is what the protocol calls the status; empty: by its number alone.
+	StatusName string
+	// Type is the media type in lower case without its parameters, or text or binary of
+	// a WebSocket's message, as printable ASCII; empty: the answer names none.
 	Type []byte
 	// Checked: the answer has passed a check of more than its status.
 	Checked bool
@@ -23,7 +25,7 @@ type Content struct {
 
 // Answers is what the right answers were like. It adds up exactly, in any order.
 type Answers struct {
-	// Kinds counts them by status and media type, in this order.
+	// Kinds counts them by status and type, in this order.
 	Kinds []AnswerKind `json:"kinds"`
 	// Bodies counts them by the length of the body, in ascending order.
 	Bodies []Bodies `json:"bodies"`
@@ -35,9 +37,10 @@ type Answers struct {
 	Location  string `json:"location,omitempty"`
 }
 
-// An AnswerKind is the number of answers of one status and media type.
+// An AnswerKind is the number of answers of one status and type.
 type AnswerKind struct {
 	Status      int    `json:"status"`
+	StatusName  string `json:"status_name,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Count       int64  `json:"count"`
 }
@@ -62,7 +65,7 @@ func sizeClass(length int64) int {
 
 // record counts an answer of this status and length.
 func (a *Answers) record(status int, body int64, c *Content) {
-	a.kind(status, c.Type).Count++
+	a.kind(status, c).Count++
 	bodies := a.bodies(body)
 	bodies.Count++
 	bodies.Bytes += body
@@ -78,20 +81,20 @@ func (a *Answers) record(status int, body int64, c *Content) {
 	a.Redirects++
 }
 
-// kind returns the count for a status and media type. More than maxStatuses are one.
-func (a *Answers) kind(status int, contentType []byte) *AnswerKind {
+// kind returns the count for a status and type. More than maxStatuses are one.
+func (a *Answers) kind(status int, c *Content) *AnswerKind {
 	for i := range a.Kinds {
-		if k := &a.Kinds[i]; k.Status == status && k.ContentType == string(contentType) {
+		if k := &a.Kinds[i]; k.Status == status && k.ContentType == string(c.Type) {
 			return k
 		}
 	}
 	if len(a.Kinds) >= maxStatuses {
-		status, contentType = otherStatus, nil
+		return a.kindOf(AnswerKind{Status: otherStatus})
 	}
-	return a.kindOf(AnswerKind{Status: status, ContentType: string(contentType)})
+	return a.kindOf(AnswerKind{Status: status, StatusName: c.StatusName, ContentType: string(c.Type)})
 }
 
-// kindOf returns the count for the status and media type of another, which is added
+// kindOf returns the count for the status and type of another, which is added
 // where it is new.
 func (a *Answers) kindOf(like AnswerKind) *AnswerKind {
 	i, found := slices.BinarySearchFunc(a.Kinds, like, func(k, like AnswerKind) int {

@@ -48,7 +48,8 @@ type Counts struct {
 	BodyIn int64 `json:"body_in_bytes,omitempty"`
 	// Statuses counts answers by the protocol's status, where it has one.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
-	// Answers is what the right answers were like; nil: the protocol does not tell.
+	// Answers is what the right answers were like; nil: there are none, or the target does
+	// not tell.
 	Answers *Answers `json:"answers,omitempty"`
 	// Faults are the causes of the failed answers, in the order of their first.
 	Faults []Fault `json:"faults,omitempty"`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"contend/finding"
 	"contend/load"
@@ -26,7 +28,7 @@ func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 // bothChecked: every right answer has passed a check of its content.
 func bothChecked(a, b *load.Answers) bool { return a.Checked == a.Count() && b.Checked == b.Count() }
 
-// sameKinds: the shares of the statuses and media types are alike. Their distance is
+// sameKinds: the shares of the statuses and types are alike. Their distance is
 // the share of the answers that would have to be of another kind (total variation).
 func sameKinds(a, b *load.Answers) bool {
 	distance := 0.0
@@ -41,7 +43,7 @@ func sameKinds(a, b *load.Answers) bool {
 	return distance/2 <= finding.AnswersDiffer.Refuses
 }
 
-// share is that of the answers of the same status and media type as another.
+// share is that of the answers of the same status and type as another.
 func share(a *load.Answers, like load.AnswerKind) float64 {
 	i := slices.IndexFunc(a.Kinds, func(k load.AnswerKind) bool { return k.Status == like.Status && k.ContentType == like.ContentType })
 	if i < 0 {
@@ -55,7 +57,7 @@ func share(a *load.Answers, like load.AnswerKind) float64 {
 // by chance.
 const aroundMedian = 0.05
 
-// sameLengths: the median bodies are about as long, or would be with a few more or
+// sameLengths: the median answers are about as long, or would be with a few more or
 // fewer short ones.
 func sameLengths(a, b *load.Answers) bool {
 	around := func(a *load.Answers) (low, high int64) {
@@ -71,15 +73,25 @@ func sameLengths(a, b *load.Answers) bool {
 func described(c Cell) string {
 	a := c.Answers
 	most := slices.MaxFunc(a.Kinds, func(x, y load.AnswerKind) int { return cmp.Compare(x.Count, y.Count) })
-	text := fmt.Sprintf("%s: %d", c.Arm, most.Status)
+	var words []string
+	switch {
+	case most.StatusName != "":
+		words = append(words, most.StatusName)
+	case most.Status != 0:
+		words = append(words, strconv.Itoa(most.Status))
+	}
 	if most.ContentType != "" {
-		text += " " + most.ContentType
+		words = append(words, most.ContentType)
 	}
 	if most.Count < a.Count() {
-		text += fmt.Sprintf(" (%.0f %% of them)", 100*share(a, most))
+		words = append(words, fmt.Sprintf("(%.0f %% of them)", 100*share(a, most)))
 	}
 	if a.Redirects == a.Count() {
-		text += " to " + a.Location
+		words = append(words, "to "+a.Location)
 	}
-	return fmt.Sprintf("%s, %s bytes", text, metric.Number(float64(a.BodyQuantile(0.5))))
+	size := metric.Number(float64(a.BodyQuantile(0.5))) + " bytes"
+	if len(words) == 0 {
+		return c.Arm + ": " + size
+	}
+	return fmt.Sprintf("%s: %s, %s", c.Arm, strings.Join(words, " "), size)
 }

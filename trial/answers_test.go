@@ -17,9 +17,10 @@ type answer struct {
 	media   string
 	length  int64
 	checked bool
+	name    string // of the status
 }
 
-var page = answer{200, "text/html", 2000, false}
+var page = answer{status: 200, media: "text/html", length: 2000}
 
 // repeated returns the answers n times.
 func repeated(n int, list ...answer) (all []answer) {
@@ -36,15 +37,19 @@ func answering(name string, d time.Duration, answers []answer) Arm {
 		time.Sleep(d)
 		a := answers[n%len(answers)]
 		n++
-		return load.Outcome{Status: a.status, BodyIn: a.length, Content: &load.Content{Type: []byte(a.media), Checked: a.checked}}, nil
+		return load.Outcome{Status: a.status, BodyIn: a.length, Content: &load.Content{StatusName: a.name, Type: []byte(a.media), Checked: a.checked}}, nil
 	})
 }
 
 // The baseline answers in 10 ms, the candidate in 8: it is faster, if it does the same.
 func TestAnswersThatDiffer(t *testing.T) {
-	long := func(n int64) []answer { return []answer{{200, "text/html", n, false}} }
-	failing := answer{500, "text/plain", 13, false}
-	mixed := []answer{{200, "text/html", 100, false}, {200, "text/html", 9000, false}}
+	long := func(n int64) []answer { return []answer{{status: 200, media: "text/html", length: n}} }
+	failing := answer{status: 500, media: "text/plain", length: 13}
+	short := answer{status: 200, media: "text/plain", length: 13}
+	call := func(status int, name string, n int64) []answer {
+		return []answer{{status: status, name: name, length: n}}
+	}
+	mixed := []answer{long(100)[0], long(9000)[0]}
 	checked := func(a answer) []answer { a.checked = true; return []answer{a} }
 	for _, tt := range []struct {
 		name       string
@@ -52,9 +57,9 @@ func TestAnswersThatDiffer(t *testing.T) {
 		says       string // of the refusal; empty: there is none
 	}{
 		{"alike", []answer{page}, []answer{page}, ""},
-		{"an error page", []answer{page}, []answer{{200, "text/plain", 13, false}}, "A: 200 text/html, 2,000 bytes; B: 200 text/plain, 13 bytes"},
-		{"another status", []answer{page}, []answer{{204, "", 0, false}}, "A: 200 text/html, 2,000 bytes; B: 204, 0 bytes"},
-		{"another media type alone", []answer{page}, []answer{{200, "text/plain", 2000, false}}, "B: 200 text/plain, 2,000 bytes"},
+		{"an error page", []answer{page}, []answer{short}, "A: 200 text/html, 2,000 bytes; B: 200 text/plain, 13 bytes"},
+		{"another status", []answer{page}, []answer{{status: 204}}, "A: 200 text/html, 2,000 bytes; B: 204, 0 bytes"},
+		{"another media type alone", []answer{page}, []answer{{status: 200, media: "text/plain", length: 2000}}, "B: 200 text/plain, 2,000 bytes"},
 		{"10 % longer", long(2000), long(2200), ""},
 		{"11 % longer", long(2000), long(2220), "B: 200 text/html, 2,220 bytes"},
 		{"11 % shorter", long(2000), long(1780), "B: 200 text/html, 1,780 bytes"},
@@ -66,8 +71,13 @@ func TestAnswersThatDiffer(t *testing.T) {
 		{"two lengths, in other shares", append(repeated(12, mixed...), mixed[0]), append(repeated(12, mixed...), mixed[1]), ""}, // 52 % and 48 %
 		{"the shorter of two lengths", mixed, long(100), ""},                                                                     // which half of the baseline's have
 		{"checked", checked(page), checked(failing), ""},
-		{"one side is checked", checked(page), []answer{{200, "text/plain", 13, false}}, "B: 200 text/plain, 13 bytes"},
-		{"one is checked in part", append(checked(page), page), []answer{{200, "text/plain", 13, false}}, "B: 200 text/plain"},
+		{"one side is checked", checked(page), []answer{short}, "B: 200 text/plain, 13 bytes"},
+		{"one is checked in part", append(checked(page), page), []answer{short}, "B: 200 text/plain"},
+		{"gRPC, alike", call(0, "OK", 24), call(0, "OK", 24), ""},
+		{"gRPC, 65 bytes longer", call(0, "OK", 24), call(0, "OK", 89), "A: OK, 24 bytes; B: OK, 89 bytes"},
+		{"gRPC, another status", call(0, "OK", 24), call(5, "NotFound", 0), "A: OK, 24 bytes; B: NotFound, 0 bytes"},
+		{"a message of another type", []answer{{media: "text", length: 24}}, []answer{{media: "binary", length: 24}}, "A: text, 24 bytes; B: binary, 24 bytes"},
+		{"bytes alone", []answer{{length: 24}}, []answer{{length: 89}}, "A: 24 bytes; B: 89 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := design()

@@ -44,7 +44,7 @@ type Design struct {
 	// is no verdict; in documents without it that of finding.Errors.
 	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
 	// AnswersMayDiffer has arms compared whose answers differ, as is meant.
-	AnswersMayDiffer bool `json:"answers_may_differ,omitempty" file:"compare.answers_may_differ" words:"compare arms although their answers differ in status, content type or length, which is meant"`
+	AnswersMayDiffer bool `json:"answers_may_differ,omitempty" file:"compare.answers_may_differ" words:"compare arms although their answers differ in status, type or length, which is meant"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the

@@ -25,6 +25,7 @@ type call struct {
 	// messages is Config.Messages, with its default where the client streams.
 	messages int
 	expect   codes.Code
+	said     load.Content // of every answer with the expected status
 	deadline time.Duration
 }
 
@@ -177,6 +178,7 @@ func (c *caller) answer(code codes.Code, message string) load.Outcome {
 		Status:   int(code),
 		Failed:   code != c.expect || c.short,
 		BytesIn:  c.bytesIn,
+		BodyIn:   c.bytesIn,
 		BytesOut: c.bytesOut,
 		Phases:   load.Phases{FirstByte: c.firstByte},
 		Messages: c.latencies,
@@ -188,6 +190,8 @@ func (c *caller) answer(code codes.Code, message string) load.Outcome {
 	case c.short:
 		c.detail = fmt.Appendf(c.detail[:0], "the stream ended after %d of %d messages", c.received, c.messages)
 		out.Check, out.Detail = checkMessages, c.detail
+	default:
+		out.Content = &c.said
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"contend/load"
 	"contend/protocol/wire"
 	"contend/setting"
 )
@@ -109,9 +110,10 @@ func (c Config) call(m method) (call, error) {
 			messages = 1
 		}
 	}
+	expect := codes.Code(c.ExpectCode)
 	return call{
 		method: m.path(), kind: kind, desc: kind.desc(),
 		request: requests[0], requests: requests, messages: messages,
-		expect: codes.Code(c.ExpectCode), deadline: c.Deadline,
+		expect: expect, said: load.Content{StatusName: expect.String()}, deadline: c.Deadline,
 	}, nil
 }

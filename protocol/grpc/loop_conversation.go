@@ -114,7 +114,10 @@ func (c *conversation) End(slot int, err error) {
 		BytesOut: c.call.call.request.size,
 	}
 	if a.code == int(codes.OK) {
-		c.outcome.BytesIn = a.size
+		c.outcome.BytesIn, c.outcome.BodyIn = a.size, a.size
+	}
+	if !c.outcome.Failed {
+		c.outcome.Content = &c.call.said
 	}
 	c.slots.End(slot, &c.outcome, nil)
 }

@@ -23,11 +23,17 @@ func (s *told) End(slot int, out *load.Outcome, err error) {
 		s.events = append(s.events, fmt.Sprint(slot, " ", err))
 		return
 	}
-	s.events = append(s.events, fmt.Sprintf("%d %+v", slot, *out))
+	said := load.Content{}
+	shown := *out
+	if out.Content != nil {
+		said, shown.Content = *out.Content, nil
+	}
+	s.events = append(s.events, fmt.Sprintf("%d %+v %q", slot, shown, said.StatusName))
 }
 
 func newCall() *loopCall {
-	c := &loopCall{call: call{method: methodPath, request: newRequest([]byte("\x08\x01")), expect: codes.OK}, authority: "h", maxMessage: 1000}
+	c := &loopCall{call: call{method: methodPath, request: newRequest([]byte("\x08\x01")), expect: codes.OK,
+		said: load.Content{StatusName: "OK"}}, authority: "h", maxMessage: 1000}
 	c.build(time.Second)
 	return c
 }
@@ -76,8 +82,8 @@ func TestExchanges(t *testing.T) {
 		}
 	}
 	want := fmt.Sprint([]string{
-		"0 first byte", fmt.Sprintf("0 %+v", load.Outcome{BytesIn: 2, BytesOut: 2}),
-		"1 first byte", fmt.Sprintf("1 %+v", load.Outcome{Status: 12, Failed: true, BytesOut: 2, Detail: []byte{}}),
+		"0 first byte", fmt.Sprintf("0 %+v %q", load.Outcome{BytesIn: 2, BodyIn: 2, BytesOut: 2}, "OK"),
+		"1 first byte", fmt.Sprintf("1 %+v %q", load.Outcome{Status: 12, Failed: true, BytesOut: 2, Detail: []byte{}}, ""),
 	})
 	if got := fmt.Sprint(s.events); got != want {
 		t.Errorf("%s, want %s", got, want)

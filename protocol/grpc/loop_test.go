@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	goreflect "reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,12 +32,16 @@ type account struct {
 	Errored           map[errkind.Kind]int64
 	Statuses          map[int]int64
 	BytesIn, BytesOut int64
+	Answers           load.Answers
 }
 
 func accountOf(r *load.Result) account {
 	a := account{
 		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
 		BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+	}
+	if r.Answers != nil {
+		a.Answers = *r.Answers
 	}
 	maps.DeleteFunc(a.Errored, func(_ errkind.Kind, n int64) bool { return n == 0 })
 	return a
@@ -96,6 +101,9 @@ func TestLoopModes(t *testing.T) {
 			if got.Completed != 50 || got.BytesIn != 50*24 || got.BytesOut != 0 {
 				t.Errorf("counted %+v", got)
 			}
+			if want := answers(codes.OK, 50, 24); !goreflect.DeepEqual(got.Answers, want) {
+				t.Errorf("answers %+v, want %+v", got.Answers, want)
+			}
 			server.mu.Lock()
 			defer server.mu.Unlock()
 			if len(server.seen) != 100 {
@@ -108,6 +116,12 @@ func TestLoopModes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answers are n right ones of this status, with messages of a size.
+func answers(code codes.Code, n, size int64) load.Answers {
+	return load.Answers{Kinds: []load.AnswerKind{{Status: int(code), StatusName: code.String(), Count: n}},
+		Bodies: []load.Bodies{{Count: n, Bytes: n * size}}}
 }
 
 // Each status is the same answer over both engines.
@@ -126,13 +140,18 @@ func TestLoopCodes(t *testing.T) {
 			want := account{Statuses: map[int]int64{int(code): 6}}
 			if code == expect {
 				want.Completed = 6
+				want.Answers = answers(code, 6, 0)
+				if code == codes.OK {
+					want.Answers = answers(code, 6, 24)
+				}
 			} else {
 				want.Failed = 6
 			}
 			if code == codes.DeadlineExceeded { // that of the call's own deadline
 				want = account{Errored: map[errkind.Kind]int64{errkind.Timeout: 6}}
 			}
-			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[errkind.Timeout] != want.Errored[errkind.Timeout] {
+			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[errkind.Timeout] != want.Errored[errkind.Timeout] ||
+				!goreflect.DeepEqual(got.Answers, want.Answers) {
 				t.Errorf("%v where %v is right: %+v", code, expect, got)
 			}
 		}

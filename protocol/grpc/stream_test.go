@@ -104,6 +104,9 @@ func (test streamTest) check(t *testing.T, vu load.VU, delay time.Duration) {
 	if out.BytesIn != test.in || out.BytesOut != test.out {
 		t.Errorf("bytes in %d, out %d; want %d, %d", out.BytesIn, out.BytesOut, test.in, test.out)
 	}
+	if out.BodyIn != test.in || out.Content == nil || out.Content.StatusName != "OK" {
+		t.Errorf("%d bytes of messages, said to be %+v; want %d and OK", out.BodyIn, out.Content, test.in)
+	}
 	if len(out.Messages) != test.timed {
 		t.Errorf("%d messages timed, want %d", len(out.Messages), test.timed)
 	}

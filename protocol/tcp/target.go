@@ -92,6 +92,7 @@ type conversation struct {
 	got      int64
 	tail     []byte // the last bytes of the answer, in which Until may have begun
 	outcome  load.Outcome
+	said     load.Content // nothing but its length
 }
 
 // Open has nothing to say before the first iteration.
@@ -126,7 +127,7 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		return out, protocolError("%d bytes or more follow the answer's end", len(in)-end)
 	}
 	c.inFlight = false
-	c.outcome = load.Outcome{BytesIn: c.got, BodyIn: c.got, BytesOut: int64(len(c.config.Data))}
+	c.outcome = load.Outcome{BytesIn: c.got, BodyIn: c.got, BytesOut: int64(len(c.config.Data)), Content: &c.said}
 	slots.End(0, &c.outcome, nil)
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,10 @@ func TestExchanges(t *testing.T) {
 					r := run(c, load.Plan{VUs: 3, Iterations: 30, Timeout: 10 * time.Second})
 					if r.Completed != 30 || r.BytesIn != 30*6 || r.BytesOut != 30*6 {
 						t.Errorf("completed %d, %d bytes in, %d out, errors %v", r.Completed, r.BytesIn, r.BytesOut, r.Errored)
+					}
+					want := &load.Answers{Kinds: []load.AnswerKind{{Count: 30}}, Bodies: []load.Bodies{{Count: 30, Bytes: 30 * 6}}}
+					if !reflect.DeepEqual(r.Answers, want) {
+						t.Errorf("answers %+v, want %+v", r.Answers, want)
 					}
 				})
 			})

@@ -34,6 +34,7 @@ type call struct {
 	start time.Duration // of the iteration, or of its exchange if it connected
 	batch uint64        // in which its message is written
 	out   load.Outcome
+	said  load.Content
 	err   error
 	// detail holds what out.Detail shows.
 	detail []byte
@@ -309,14 +310,25 @@ func (c *conn) deliver(m *websocket.Message) {
 	}
 	k.out.BytesIn, k.out.BodyIn = m.Wire, m.Body
 	k.out.Phases.FirstByte = max(0, m.FirstByte-k.start)
-	if check := c.target.config.Check; check != nil {
+	check := c.target.config.Check
+	if check != nil {
 		k.out.Check = check(m.Data)
 	}
 	if k.out.Check != "" {
 		k.detail = append(k.detail[:0], m.Data[:min(len(m.Data), maxDetail)]...)
 		k.out.Failed, k.out.Detail = true, k.detail
+	} else {
+		k.said.Checked, k.said.Type = check != nil, append(k.said.Type[:0], typeOf(m.Op)...)
+		k.out.Content = &k.said
 	}
 	k.settle(nil)
+}
+
+func typeOf(op ws.OpCode) string {
+	if op == ws.OpText {
+		return "text"
+	}
+	return "binary"
 }
 
 // match takes the call that a message belongs to out of the calls, or returns nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -254,5 +255,31 @@ func await(ctx context.Context, event <-chan struct{}) {
 	select {
 	case <-event:
 	case <-ctx.Done():
+	}
+}
+
+// What messages are like is recorded of those that are right answers.
+func TestAnswersAreRecorded(t *testing.T) {
+	const n, size = 12, 5
+	of := func(kind string, checked int64) *load.Answers {
+		return &load.Answers{Kinds: []load.AnswerKind{{ContentType: kind, Count: n}}, Bodies: []load.Bodies{{Count: n, Bytes: n * size}}, Checked: checked}
+	}
+	for name, tt := range map[string]struct {
+		config Config
+		want   *load.Answers
+	}{
+		"text":            {Config{}, of("text", 0)},
+		"binary":          {Config{Binary: true}, of("binary", 0)},
+		"checked":         {Config{Check: contains("ell")}, of("text", n)},
+		"not right":       {Config{Check: contains("x")}, nil},
+		"without answers": {Config{Mode: Send}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.config.URL, tt.config.Message = "ws://"+wiretest.Listen(t, upgraded(serveEcho))+"/", []byte("hello")
+			r := run(t, newTarget(t, tt.config), load.Plan{VUs: 2, Iterations: n})
+			if !reflect.DeepEqual(r.Answers, tt.want) {
+				t.Errorf("answers %+v, want %+v", r.Answers, tt.want)
+			}
+		})
 	}
 }
