@@ -150,7 +150,7 @@ func nothing(r *load.Result) error {
 			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
 	}
 	if r.Planned == 0 {
-		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer", r.Duration, r.Target)
+		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer, after a warm-up", r.Duration, r.Target)
 	}
 	return fmt.Errorf("nothing succeeded at %s with %d VUs: %d failed, %d errored, %d dropped, %d unfinished",
 		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
