@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	neturl "net/url"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"contend/finding"
 	"contend/internal/perf"
-	"contend/internal/rebind"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -101,7 +97,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		if len(setup.CPUs) == 0 {
 			setup.CPUs = r.options.ServerCPUs
 		}
-		s, err := r.subjects[subjectName].acquire(ctx, setup, FixedPort(target))
+		s, err := r.subjects[subjectName].acquire(ctx, setup, target)
 		if err != nil {
 			return nil, err
 		}
@@ -154,37 +150,12 @@ type started struct {
 	process *subject.Subject // nil: already running, not ours
 }
 
-// at returns the URL with the address in the place of {{addr}}, or, where the port is
-// fixed, of the URL's own.
-func (s started) at(url string) string {
-	if s.moved {
-		if u, err := neturl.Parse(url); err == nil {
-			u.Host = s.addr
-			return u.String()
-		}
-	}
-	return strings.ReplaceAll(url, "{{addr}}", s.addr)
-}
-
-// FixedPort returns the port of a URL on the loopback that has no {{addr}}, as its
-// server insists on it, where binds can be moved; else 0.
-func FixedPort(target protocol.Target) int {
-	host, port, err := net.SplitHostPort(target.Address())
-	if err != nil || strings.Contains(target.URL(), "{{addr}}") || rebind.Supported() != nil {
-		return 0
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return 0
-	}
-	n, _ := strconv.Atoi(port) // 0: no number, which the target has refused
-	return n
-}
-
-func (s *sharedSubject) acquire(ctx context.Context, setup trial.Setup, port int) (started, error) {
+// acquire starts the subject, to be driven through a target, unless it runs.
+func (s *sharedSubject) acquire(ctx context.Context, setup trial.Setup, target protocol.Target) (started, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users == 0 {
-		running, err := s.launch(ctx, setup, port)
+		running, err := s.launch(ctx, setup, target)
 		if err != nil {
 			return started{}, err
 		}
@@ -204,7 +175,7 @@ func (s *sharedSubject) release(ctx context.Context) error {
 	return s.running.process.Stop(ctx)
 }
 
-func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, port int) (started, error) {
+func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target protocol.Target) (started, error) {
 	if s.config.URL != "" {
 		return started{addr: s.config.URL}, nil
 	}
@@ -219,10 +190,11 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, port int)
 	if err != nil {
 		return started{}, err
 	}
+	port := FixedPort(target)
 	process, err := subject.Start(ctx, subject.Config{
 		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log}, Counted: setup.Counted,
-		Port: port, Rebind: append(slices.Clone(s.self), "rebind"),
+		Addressed: addressed(target.URL()), Port: port, Rebind: append(slices.Clone(s.self), "rebind"),
 	})
 	if err != nil {
 		return started{}, err

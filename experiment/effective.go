@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,9 +15,9 @@ import (
 // target checks the fields of a target where they stand; any may be unset.
 func (v *validator) target(path string, t protocol.Target) {
 	if t.Get("rows") == "" {
-		for _, found := range subject.InBraces(t.URL()) {
+		for _, found := range subject.InBraces(atPort.ReplaceAllString(t.URL(), "$1")) {
 			if !urlPlaceholder.MatchString(found) {
-				v.add(path+".url", "has the placeholder %s; allowed: {{addr}}, and what stands in docs/data-and-checks.md; names of columns with rows", found)
+				v.add(path+".url", "has the placeholder %s; allowed: {{addr}}, {{port}} as the port, and what stands in docs/data-and-checks.md; names of columns with rows", found)
 			}
 		}
 	}
@@ -178,25 +177,17 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	url := arm.Target.URL()
 	path := v.whereTarget(prefix, name, "url")
 	s, ok := v.file.Subjects[arm.Subject]
-	noAddress := s.checkAddress()
-	usesAddr := strings.Contains(url, "{{addr}}")
+	usesAddr := addressed(url)
 	switch {
 	case url == "":
 		v.missing(path, "the arm %s%s has no url to drive", name, ofPart(p.Name))
 	case usesAddr && arm.Subject == "":
-		v.addSentence(path, "%q has {{addr}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
-	case usesAddr && ok && s.URL == "" && s.Command+s.Serve != "" && noAddress != nil:
-		v.addSentence("subjects."+arm.Subject, "%v, so the arm %s cannot be reached at %q", noAddress, name, url)
+		v.addSentence(path, "%q has {{addr}} or {{port}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
+	case usesAddr && ok && s.URL == "" && s.isStarted():
+		if err := s.CheckAddress(p.Arms[name].Target); err != nil {
+			v.addSentence("subjects."+arm.Subject, "%v, so the arm %s cannot be reached at %q", err, name, url)
+		}
 	}
-}
-
-// checkAddress returns an error if the default address is not handed over to the
-// command.
-func (s Subject) checkAddress() error {
-	if err := subject.CheckAddress(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files)))...); err != nil {
-		return fmt.Errorf("the command has %w", err)
-	}
-	return nil
 }
 
 // targetPaths are where a file can give settings of an arm's target, what hides

@@ -95,7 +95,7 @@ func (e *Experiment) Validate() error {
 				m.Owner = name
 				errs = append(errs, m)
 			}
-			if err := s.checkAddress(); s.isStarted() && FixedPort(p.Arms[name].Target) == 0 && err != nil {
+			if err := s.CheckAddress(p.Arms[name].Target); s.isStarted() && err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}

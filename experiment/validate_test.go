@@ -19,13 +19,14 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"id: orders", "id: orders\nstatus: ready", `status is "ready"; allowed: planned, or nothing for an experiment that runs`},
 	{`queue: {command: "./orders -mode queue -listen {{addr}}"}`, "queue: {dir: /tmp}", "subjects.queue is missing: one of command, serve and url"},
 	{"-mode queue", "-mode {{port.http}} {{name}}", "subjects.queue.command has the placeholder {{name}}; allowed: {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{p"},
-	{"queue -listen {{addr}}", "queue", `the command has neither {{addr}} nor {{port}}, so the arm queue cannot be reached`},
+	{`command: "./orders -mode queue -listen {{addr}}"`, "serve: counter", `the command has neither {{addr}} nor {{port}}, so the arm queue cannot be reached`},
+	{`queue -listen {{addr}}"`, `queue", env: [A=1, PORT=80]`, `the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else, so the arm queue`},
 	{`"./orders -mode queue -listen {{addr}}"`, `" "`, `subjects.queue.command is " "; allowed: at least one word`},
 	{"{http: /health}", "{http: health}", `subjects.lock.ready.http is "health"; allowed: a path such as /ready, or an http:// URL`},
 	{"{http: /health}", "{http: '/{{adr}}'}", "subjects.lock.ready.http has the placeholder {{adr}}; allowed: {{addr}}, {{port}}, {{host}}, {{addr.NAME}}, {{"},
 	{`command: "./orders -mode queue -listen {{addr}}"`, "url: localhost:1, dir: x", "subjects.queue: ready, env, dir and files do not apply to url"},
 	{"queue: {", "queue: {os: plan9, ", `subjects.queue.os is "plan9"; allowed: linux, darwin, windows`},
-	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url has the placeholder {{port}}; allowed: {{addr}}, and what stands in docs/data-and-checks.md; names "},
+	{"http://{{addr}}/orders", "http://{{port}}/orders", "target.url has the placeholder {{port}}; allowed: {{addr}}, {{port}} as the port, and what stands in docs/data-and-checks.md; names "},
 	{`url: "http://{{addr}}/orders", `, "", "target.url is missing: the arm lock has no url to drive"},
 	{"http://{{addr}}/orders", "guard:mutex?batch=0", "target.url: batch is 0; allowed: 1 to 1000000"},
 	{"http://{{addr}}/orders", "guard:mutex?bach=5", `target.url: bach is not known; allowed: kind, batch, seed, section (did you mean "batch"?)`},
@@ -52,7 +53,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"0.98 * lock.", "0.98 * lok.", `expect[0] speaks of "lok", no arm; allowed: lock, queue (did you mean "lock"?)`},
 	{`"errors == 0"`, `"0 == errors"`, "expect[1]: expectation \"0 == errors\": a metric must stand on the left"},
 	{"load:", "arms: {lock: {subject: lock}}\nload:", "arms has 1; allowed: at least 2 arms to compare, or subjects in their place"},
-	{"load:", "arms: {lock: {}, queue: {subject: queue}}\nload:", "has {{addr}}, but the arm lock names no subject"},
+	{"load:", "arms: {lock: {}, queue: {subject: queue}}\nload:", "has {{addr}} or {{port}}, but the arm lock names no subject"},
 	{"load:", "arms: {lock: {document: 'uplink demo \"'}, queue: {document: uplink demo}}\nload:", `arms.lock.document is "uplink demo \""; allowed: the words of a contend command, quotes in pairs`},
 	{"load:", "arms: {lock: {document: uplink demo, subject: lock}, queue: {document: uplink demo}}\nload:", "arms.lock: subject, target and guard do not apply"},
 	{"load:", "arms: {lock: {document: uplink demo}, queue: {subject: queue}}\nload:", "arms.queue.document is missing: the other arms have one, and all or none do"},
@@ -151,7 +152,7 @@ func TestValidateExperiment(t *testing.T) {
 	}
 	e.Parts[0].Design.Levels[0] = 0
 	e.Parts[0].Design.Metrics = []metric.Name{"speed"}
-	e.Subjects["A"] = Subject{Command: "a"}
+	e.Subjects["A"] = Subject{Command: "a", Env: []string{"PORT=1"}}
 	e.Parts[0].Arms["B"] = Arm{Target: protocol.At("./server")}
 	err := e.Validate()
 	for _, want := range []string{
@@ -164,11 +165,55 @@ func TestValidateExperiment(t *testing.T) {
 	}
 }
 
+// A command without a placeholder may read PORT, and one with it has the address; of
+// neither use is a URL that has no place for it.
+func TestCheckAddress(t *testing.T) {
+	for _, c := range []struct {
+		url, want string
+		subject   Subject
+	}{
+		{"http://{{addr}}/", "", Subject{Command: "a"}},
+		{"https://localhost:{{port}}/", "", Subject{Command: "a"}},
+		{"http://{{addr}}/", "", Subject{Command: "a", Env: []string{"PORT=1{{port}}"}}},
+		{"http://{{addr}}/", "", Subject{Command: "a", Env: []string{"PORT=1"}, Files: map[string]string{"conf": "listen {{addr}}"}}},
+		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}", Subject{Serve: "counter"}},
+		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else", Subject{Command: "a", Env: []string{"PORT=1"}}},
+		{"http://example.com/?p={{port}}", `target "http://example.com/?p={{port}}" has no {{addr}} or {{port}} for the address of the command`, Subject{Command: "a {{addr}}"}},
+	} {
+		got := ""
+		if err := c.subject.CheckAddress(protocol.At(c.url)); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s, %+v: %q, want %q", c.url, c.subject, got, c.want)
+		}
+	}
+}
+
+// What a subject's address becomes in a URL.
+func TestAddressInURL(t *testing.T) {
+	for _, c := range []struct {
+		url   string
+		moved bool
+		want  string
+	}{
+		{"http://{{addr}}/{{port}}", false, "http://127.0.0.1:80/{{port}}"}, // there it is a column of rows
+		{"grpc://localhost:{{port}}/p.S/M", false, "grpc://localhost:80/p.S/M"},
+		{"http://localhost:{{port}}/{{port}}?{{addr}}", false, "http://localhost:80/{{port}}?127.0.0.1:80"},
+		{"http://localhost:8080/x", false, "http://localhost:8080/x"},
+		{"http://localhost:8080/x", true, "http://127.0.0.1:80/x"},
+	} {
+		if got := (started{addr: "127.0.0.1:80", moved: c.moved}).at(c.url); got != c.want {
+			t.Errorf("%s: %s, want %s", c.url, got, c.want)
+		}
+	}
+}
+
 // A server that insists on its port needs no address where its binds can be moved.
 func TestFixedPortNeedsNoAddress(t *testing.T) {
 	for url, movable := range map[string]bool{
 		"http://localhost:8080/": true, "http://127.0.0.1:8080/x": true, "grpc://[::1]:50055/p.S/M": true, "http://localhost/": true,
-		"http://{{addr}}/": false, "http://example.com:8080/": false, "http://192.0.2.1:8080/": false,
+		"http://example.com:8080/": false, "http://192.0.2.1:8080/": false,
 	} {
 		e := OfSubjects(protocol.At(url), map[string]Subject{"A": {Command: "a"}})
 		if ok := e.Validate() == nil; ok != (movable && rebind.Supported() == nil) {

@@ -32,12 +32,10 @@ func Unknown(text string) []string {
 	return slices.DeleteFunc(InBraces(text), placeholder.MatchString)
 }
 
-// CheckAddress returns an error if none of the texts hands the default address over.
-func CheckAddress(texts ...string) error {
-	if names, _ := addressNames(texts); !slices.Contains(names, "") {
-		return errors.New("neither {{addr}} nor {{port}}")
-	}
-	return nil
+// HandsOver reports whether one of the texts hands the default address over.
+func HandsOver(texts ...string) bool {
+	names, _ := addressNames(texts)
+	return slices.Contains(names, "")
 }
 
 // addressNames returns the distinct names of the addresses that the texts use,

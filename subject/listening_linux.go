@@ -81,6 +81,9 @@ type socket struct {
 	inode uint64
 }
 
+// name is that of the files of processes that have it open.
+func (s socket) name() string { return fmt.Sprintf("socket:[%d]", s.inode) }
+
 // readSockets returns the sockets of this network namespace that listen on TCP.
 func readSockets() ([]socket, error) {
 	var all []socket
@@ -172,6 +175,22 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 	return found
 }
 
+// listens returns where processes of the tree listen, and whether a connection to
+// address reaches one of them.
+func (s *Subject) listens(address netip.AddrPort) (places []string, there bool) {
+	members, _ := tree(s.PID())
+	sockets, _ := readSockets() // without these nothing is known
+	own := slices.DeleteFunc(sockets, func(one socket) bool {
+		name := map[string]bool{one.name(): true}
+		return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
+	})
+	for _, one := range own {
+		places = append(places, one.local.String())
+	}
+	slices.Sort(places)
+	return slices.Compact(places), len(reached(own, address)) > 0
+}
+
 // foreign finds the processes that have the sockets open.
 func foreign(sockets []socket) (*Foreign, error) {
 	all, err := processes()
@@ -180,7 +199,7 @@ func foreign(sockets []socket) (*Foreign, error) {
 	}
 	names := map[string]bool{}
 	for _, s := range sockets {
-		names[fmt.Sprintf("socket:[%d]", s.inode)] = true
+		names[s.name()] = true
 	}
 	var holders []procfs.ProcStat
 	var spared []string // why some do not count

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime"
 )
 
 func listening(context.Context, string) (*Foreign, error) {
 	return nil, fmt.Errorf("%s does not tell who listens: %w", runtime.GOOS, errors.ErrUnsupported)
 }
+
+func (*Subject) listens(netip.AddrPort) (places []string, there bool) { return nil, false }
 
 func (*Foreign) threads() ([]int, error) { return nil, errors.ErrUnsupported }

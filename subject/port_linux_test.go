@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -8,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"contend/internal/testenv"
 )
@@ -19,20 +22,6 @@ import (
 func insisting(port string, cfg Config) Config {
 	cfg.Port, cfg.Rebind = must(strconv.Atoi(port)), []string{must(os.Executable()), "rebind"}
 	return cfg
-}
-
-func get(t *testing.T, url string) string {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // Two servers that insist on one port are alive beside each other, and what else they
@@ -114,4 +103,35 @@ func TestFixedPortMistakes(t *testing.T) {
 	_, taken, _ := net.SplitHostPort(everywhere.Addr().String())
 	_, err = Start(t.Context(), insisting(taken, role("hang")))
 	contains(t, err, "port "+taken+" is free on no address")
+}
+
+// A server that is not ready is said to listen elsewhere, with what it was given of its
+// address, unless it listens there.
+func TestAstray(t *testing.T) {
+	untold, silent, there := role("astray"), role("hang"), with(role("port"), Ready{Log: "never"})
+	untold.Addressed, silent.Addressed, there.Addressed = true, true, true
+	const alone = `; of its address it was given PORT=\d+ alone, as the command has neither {{addr}} nor {{port}}`
+	const printed = `; end of its stdout:\n\t127.0.0.1:\d+$`
+	port := testenv.HeldPort(t)
+	for name, tt := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"untold": {untold, `refused` + alone + `; it listens on 127.0.0.1:\d+: put that address into the URL, or {{addr}} or {{port}} into the command` + printed},
+		"told":   {role("astray", "{{addr}}"), `refused; it listens on 127.0.0.1:\d+` + printed},
+		"silent": {silent, `refused` + alone + `; it wrote nothing$`},
+		"there":  {there, `no line of its output matched "never"; end of its stdout:\n\tlistening$`},
+		"fixed":  {insisting(port, role("astray")), `refused; it listens on 127.0.0.1:\d+, while the URL has the port ` + port + printed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.cfg.StartTimeout = time.Second
+			_, err := Start(t.Context(), tt.cfg)
+			if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
+				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
+			}
+			if found := regexp.MustCompile(`listens on (\S+?)[:,;] `).FindStringSubmatch(fmt.Sprint(err)); found != nil && !strings.HasSuffix(err.Error(), "\t"+found[1]) {
+				t.Errorf("it does not listen on %s:\n%v", found[1], err)
+			}
+		})
+	}
 }

@@ -42,6 +42,8 @@ var roles = map[string]func(args []string){
 	"work":     workAt,
 	"activate": activate,
 	"insist":   insist,
+	"port":     listenOnPORT,
+	"astray":   astray,
 }
 
 func TestMain(m *testing.M) {
@@ -103,6 +105,20 @@ func serve(args []string) {
 		go http.Serve(must(net.Listen("tcp", addr)), nil)
 	}
 	must(0, http.ListenAndServe(args[0], nil))
+}
+
+// listenOnPORT listens on the port of the environment and says it there.
+func listenOnPORT([]string) {
+	port := os.Getenv("PORT")
+	listener := must(net.Listen("tcp", ":"+port))
+	fmt.Println("listening")
+	must(0, http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, port) })))
+}
+
+// astray listens on an address of its own choice, which it prints.
+func astray([]string) {
+	fmt.Println(must(net.Listen("tcp", "127.0.0.1:0")).Addr())
+	hang()
 }
 
 func logReady(args []string) {

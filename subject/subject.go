@@ -1,16 +1,12 @@
 package subject
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +29,9 @@ var errEnded = errors.New("ended unasked")
 
 // A Config says what to start and how. Command and Env may contain the
 // placeholders {{addr}} (host:port), {{port}} and {{host}}, and {{addr.NAME}}
-// and {{port.NAME}} for further addresses: the subject is to listen there.
+// and {{port.NAME}} for further addresses: the subject is to listen there. The port of
+// the default address stands in the environment, too, as PORT, which many servers read,
+// unless Env sets that.
 type Config struct {
 	// Name is for messages; empty means the base name of the command.
 	Name string
@@ -51,6 +49,9 @@ type Config struct {
 	// its first instruction; empty means those that this process may use, or is
 	// pinned to. Linux only.
 	CPUs []int
+	// Addressed asks for the default address where no text has a placeholder for it:
+	// PORT is then all that the subject is given of it.
+	Addressed bool
 	// Port, if not 0, is one that the subject insists on. What it and its descendants
 	// bind on the loopback or on all addresses they get on a loopback address of
 	// their own, {{addr}} with this port (package rebind), so that several subjects
@@ -80,6 +81,7 @@ type Subject struct {
 	cmd         *exec.Cmd
 	cpus        []int
 	counted     []perf.Event
+	onlyPORT    bool // is what it was given of its address
 	launched    time.Time
 	stdout      tail
 	stderr      tail
@@ -248,137 +250,4 @@ func (s *Subject) kill() error {
 	case <-time.After(killTimeout):
 		return fmt.Errorf("subject %s: process %d survived KILL for %v", s.name, s.PID(), killTimeout)
 	}
-}
-
-// start makes one attempt. With an error it returns the ended subject, or nil
-// if there was none.
-func start(ctx context.Context, cfg Config) (*Subject, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	cfg, err := cfg.inFolder()
-	if err != nil {
-		return nil, err
-	}
-	s, err := cfg.launch(ctx)
-	if s == nil {
-		return nil, errors.Join(err, cfg.removeFolder())
-	}
-	return s, err
-}
-
-// launch starts the process and waits until it is ready. With an error it
-// returns the ended subject, or nil if there was none.
-func (cfg Config) launch(ctx context.Context) (*Subject, error) {
-	texts := slices.Concat(cfg.Command, cfg.Env, slices.Collect(maps.Values(cfg.Files)))
-	names, err := addressNames(texts)
-	if err != nil {
-		return nil, err
-	}
-	if err := cfg.Ready.validate(names); err != nil {
-		return nil, err
-	}
-	watch, err := cfg.Ready.watch()
-	if err != nil {
-		return nil, err
-	}
-	addrs, err := freeAddrs(names)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Port != 0 {
-		if addrs[""], err = ownAddr(cfg.Port); err != nil {
-			return nil, err
-		}
-	}
-	if err := cfg.writeFiles(addrs); err != nil {
-		return nil, err
-	}
-	var handover *rebind.Handover
-	if cfg.Port != 0 {
-		if handover, err = rebind.NewHandover(); err != nil {
-			return nil, err
-		}
-	}
-	s := &Subject{
-		name:        cfg.Name,
-		addrs:       addrs,
-		ended:       cfg.removeFolder,
-		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
-		cmd:         command(cfg, addrs),
-		handover:    handover,
-		unmoved:     make(chan error, 1),
-		cpus:        slices.Clone(cfg.CPUs),
-		counted:     slices.Clone(cfg.Counted),
-		stdout:      tail{watch: watch},
-		stderr:      tail{watch: watch},
-		done:        make(chan struct{}),
-	}
-	launched := make(chan error, 1)
-	go s.live(launched)
-	if err := <-launched; err != nil {
-		<-s.done
-		return nil, err
-	}
-	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
-	defer cancel()
-	if err := awaitReady(ctx, s.done, cfg.Ready.probes(addrs, watch)); err != nil {
-		return s, s.abandon(err)
-	}
-	return s, nil
-}
-
-func command(cfg Config, addrs map[string]string) *exec.Cmd {
-	argv := make([]string, len(cfg.Command))
-	for i, arg := range cfg.Command {
-		argv[i] = substitute(arg, addrs)
-	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	if cfg.Port != 0 && cmd.Err == nil { // else a program that is not there is missed at once
-		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
-	}
-	cmd.Dir = cfg.Dir
-	cmd.Env = cmd.Environ()
-	for _, entry := range cfg.Env {
-		cmd.Env = append(cmd.Env, substitute(entry, addrs))
-	}
-	return cmd
-}
-
-// abandon ends a subject that did not become ready and says why it did not.
-func (s *Subject) abandon(reason error) error {
-	if err := s.kill(); err != nil {
-		return errors.Join(reason, err)
-	}
-	if s.handover != nil {
-		reason = errors.Join(reason, <-s.unmoved)
-	}
-	if errors.Is(reason, errEnded) {
-		return fmt.Errorf("not ready: %w", s.err)
-	}
-	return fmt.Errorf("%w%s", reason, s.lastLines())
-}
-
-// lostItsAddress reports whether an attempt failed because somebody else bound
-// the address first. The texts are those of strerror(EADDRINUSE) on Linux and
-// BSD and of Node.js.
-func (s *Subject) lostItsAddress(err error) bool {
-	if s == nil || len(s.addrs) == 0 || !errors.Is(err, errEnded) {
-		return false
-	}
-	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())
-	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse")
-}
-
-// lastLines is the end of standard error, or if that is empty of standard output.
-func (s *Subject) lastLines() string {
-	stream, text := "stderr", s.stderr.text()
-	if text == "" {
-		stream, text = "stdout", s.stdout.text()
-	}
-	if text == "" {
-		return "; it wrote nothing"
-	}
-	return fmt.Sprintf("; end of its %s:\n\t%s", stream, strings.ReplaceAll(text, "\n", "\n\t"))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -107,6 +108,45 @@ func TestHandOver(t *testing.T) {
 	if want := strings.Replace(s.Addr("admin"), ":", " ", 1); got != want {
 		t.Errorf("environment %q, want %q", got, want)
 	}
+}
+
+// PORT is that of the default address, also for a command that has no other word of it,
+// and not what this process has; the subject's own environment comes first.
+func TestPORT(t *testing.T) {
+	defer http.DefaultClient.CloseIdleConnections()
+	t.Setenv("PORT", "1")
+	alone := role("port")
+	alone.Addressed = true
+	own := role("port", "{{port}}")
+	own.Env = append(own.Env, "PORT={{port.own}}")
+	for _, tt := range []struct {
+		cfg  Config
+		name string // of the address whose port PORT is
+	}{{alone, ""}, {role("port", "{{addr}}"), ""}, {own, "own"}} {
+		tt.cfg.Ready = Ready{Log: "^listening$"}
+		s := started(t, tt.cfg)
+		addr := s.Addr(tt.name)
+		if got := get(t, "http://"+addr); addr != net.JoinHostPort(host, got) {
+			t.Errorf("PORT is %q, the address %s", got, addr)
+		}
+	}
+	if s := started(t, role("hang")); s.Addr("") != "" {
+		t.Errorf("an address that nobody asked for: %s", s.Addr(""))
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestStartFails(t *testing.T) {

@@ -56,6 +56,9 @@ func subject() {
 	dies := f.Int64("dies-after", 0, "end at this request")
 	f.String("mode", "", "for the examples of the documentation")
 	f.Parse(os.Args[1:])
+	if *listen == "" {
+		*listen = "127.0.0.1:" + os.Getenv("PORT")
+	}
 	l, err := net.Listen("tcp", *listen)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +13,6 @@ import (
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
-	running "contend/subject"
 	"contend/sweep"
 	"contend/trial"
 )
@@ -64,13 +61,7 @@ func checkServer(ctx context.Context, target protocol.Target, command string, ti
 		closeTarget(opened)
 		return err
 	}
-	fixed := experiment.FixedPort(target) != 0 // then no address need be handed over
-	if !fixed && !strings.Contains(target.URL(), "{{addr}}") {
-		mistakes = errors.Join(mistakes, fmt.Errorf("target %q has no {{addr}} for the address of the command", target.URL()))
-	}
-	if err := running.CheckAddress(command); !fixed && err != nil {
-		mistakes = errors.Join(mistakes, fmt.Errorf("--command %q has %w", command, err))
-	}
+	mistakes = errors.Join(mistakes, experiment.Subject{Command: command}.CheckAddress(target))
 	if mistakes != nil {
 		return usage(mistakes)
 	}

@@ -80,9 +80,10 @@ func (c *Config) data() ([]byte, error) {
 	return content, nil
 }
 
-// address reads the URL, in which {{addr}} may stand for a subject's host:port.
+// address reads the URL, in which {{addr}} may stand for a subject's host:port, and
+// {{port}} for its port.
 func (c *Config) address() (string, error) {
-	u, err := url.Parse(strings.Replace(c.URL, "{{addr}}", "host:1", 1))
+	u, err := url.Parse(strings.NewReplacer("{{addr}}", "host:1", "{{port}}", "1").Replace(c.URL))
 	if err != nil || u.Scheme != "tcp" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("is %q; allowed: tcp://host:port", wire.HideUser(c.URL))

@@ -1,0 +1,71 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	neturl "net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/internal/rebind"
+	"contend/protocol"
+	"contend/subject"
+)
+
+// atPort finds {{port}} where a URL has its port: elsewhere it may be a column of rows.
+var atPort = regexp.MustCompile(`^([^/?#]*//[^/?#]*:)\{\{port\}\}`)
+
+// addressed says whether a URL has a place for the address that a subject is given.
+func addressed(url string) bool { return strings.Contains(url, "{{addr}}") || atPort.MatchString(url) }
+
+// at returns the URL with the address in the place of {{addr}} and its port in that of
+// {{port}}, or, where the port is fixed, with the address in the place of the URL's own.
+func (s started) at(url string) string {
+	if s.moved {
+		if u, err := neturl.Parse(url); err == nil {
+			u.Host = s.addr
+			return u.String()
+		}
+	}
+	_, port, _ := net.SplitHostPort(s.addr) // it is one
+	return atPort.ReplaceAllString(strings.ReplaceAll(url, "{{addr}}", s.addr), "${1}"+port)
+}
+
+// FixedPort returns the port of a URL on the loopback that has no {{addr}} and no
+// {{port}} of its own, as its server insists on it, where binds can be moved; else 0.
+func FixedPort(target protocol.Target) int {
+	host, port, err := net.SplitHostPort(target.Address())
+	if err != nil || addressed(target.URL()) || rebind.Supported() != nil {
+		return 0
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return 0
+	}
+	n, _ := strconv.Atoi(port) // 0: no number, which the target has refused
+	return n
+}
+
+// CheckAddress returns an error if it is certain that the command of the subject does
+// not listen where the target's URL says: that has no place for its address, or nothing
+// hands this over.
+func (s Subject) CheckAddress(target protocol.Target) error {
+	const nothing = "the command has neither {{addr}} nor {{port}}"
+	setsPort := slices.ContainsFunc(s.Env, func(entry string) bool { return strings.HasPrefix(entry, "PORT=") })
+	switch {
+	case FixedPort(target) != 0:
+		return nil
+	case !addressed(target.URL()):
+		return fmt.Errorf("target %q has no {{addr}} or {{port}} for the address of the command", target.URL())
+	case subject.HandsOver(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files)))...):
+		return nil
+	case s.Serve != "":
+		return errors.New(nothing)
+	case setsPort:
+		return errors.New(nothing + ", and its environment sets PORT to something else")
+	}
+	return nil // it may read PORT
+}

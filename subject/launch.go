@@ -1,0 +1,188 @@
+package subject
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"contend/internal/rebind"
+)
+
+// start makes one attempt. With an error it returns the ended subject, or nil
+// if there was none.
+func start(ctx context.Context, cfg Config) (*Subject, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	cfg, err := cfg.inFolder()
+	if err != nil {
+		return nil, err
+	}
+	s, err := cfg.launch(ctx)
+	if s == nil {
+		return nil, errors.Join(err, cfg.removeFolder())
+	}
+	return s, err
+}
+
+// launch starts the process and waits until it is ready. With an error it
+// returns the ended subject, or nil if there was none.
+func (cfg Config) launch(ctx context.Context) (*Subject, error) {
+	texts := slices.Concat(cfg.Command, cfg.Env, slices.Collect(maps.Values(cfg.Files)))
+	names, err := addressNames(texts)
+	if err != nil {
+		return nil, err
+	}
+	onlyPORT := cfg.Addressed && cfg.Port == 0 && !slices.Contains(names, "")
+	if onlyPORT {
+		names = append(names, "")
+	}
+	if err := cfg.Ready.validate(names); err != nil {
+		return nil, err
+	}
+	watch, err := cfg.Ready.watch()
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := cfg.addresses(names)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.writeFiles(addrs); err != nil {
+		return nil, err
+	}
+	var handover *rebind.Handover
+	if cfg.Port != 0 {
+		if handover, err = rebind.NewHandover(); err != nil {
+			return nil, err
+		}
+	}
+	s := &Subject{
+		name:        cfg.Name,
+		addrs:       addrs,
+		ended:       cfg.removeFolder,
+		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
+		cmd:         command(cfg, addrs),
+		onlyPORT:    onlyPORT,
+		handover:    handover,
+		unmoved:     make(chan error, 1),
+		cpus:        slices.Clone(cfg.CPUs),
+		counted:     slices.Clone(cfg.Counted),
+		stdout:      tail{watch: watch},
+		stderr:      tail{watch: watch},
+		done:        make(chan struct{}),
+	}
+	launched := make(chan error, 1)
+	go s.live(launched)
+	if err := <-launched; err != nil {
+		<-s.done
+		return nil, err
+	}
+	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
+	defer cancel()
+	if err := awaitReady(ctx, s.done, cfg.Ready.probes(addrs, watch)); err != nil {
+		return s, s.abandon(err)
+	}
+	return s, nil
+}
+
+// addresses returns the addresses of the names, and of a fixed port.
+func (cfg Config) addresses(names []string) (map[string]string, error) {
+	addrs, err := freeAddrs(names)
+	if err == nil && cfg.Port != 0 {
+		addrs[""], err = ownAddr(cfg.Port)
+	}
+	return addrs, err
+}
+
+func command(cfg Config, addrs map[string]string) *exec.Cmd {
+	argv := make([]string, len(cfg.Command))
+	for i, arg := range cfg.Command {
+		argv[i] = substitute(arg, addrs)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	if cfg.Port != 0 && cmd.Err == nil { // else a program that is not there is missed at once
+		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
+	}
+	cmd.Dir = cfg.Dir
+	cmd.Env = cmd.Environ()
+	if _, port, err := net.SplitHostPort(addrs[""]); err == nil {
+		cmd.Env = append(cmd.Env, "PORT="+port)
+	}
+	for _, entry := range cfg.Env {
+		cmd.Env = append(cmd.Env, substitute(entry, addrs))
+	}
+	return cmd
+}
+
+// abandon ends a subject that did not become ready and says why it did not.
+func (s *Subject) abandon(reason error) error {
+	astray := s.astray()
+	if err := s.kill(); err != nil {
+		return errors.Join(reason, err)
+	}
+	if s.handover != nil {
+		reason = errors.Join(reason, <-s.unmoved)
+	}
+	if errors.Is(reason, errEnded) {
+		return fmt.Errorf("not ready: %w", s.err)
+	}
+	return fmt.Errorf("%w%s%s", reason, astray, s.lastLines())
+}
+
+// astray says where the subject listens in place of its address, and what it was given
+// of that, if the command does not have it; "" where it listens there, too.
+func (s *Subject) astray() string {
+	addr := s.addrs[""]
+	if addr == "" {
+		return ""
+	}
+	text, advice := "", ""
+	_, port, _ := net.SplitHostPort(addr)
+	switch {
+	case s.onlyPORT:
+		text = fmt.Sprintf("; of its address it was given PORT=%s alone, as the command has neither {{addr}} nor {{port}}", port)
+		advice = ": put that address into the URL, or {{addr}} or {{port}} into the command"
+	case s.handover != nil:
+		advice = ", while the URL has the port " + port
+	}
+	places, there := s.listens(netip.MustParseAddrPort(addr))
+	switch {
+	case there:
+		return ""
+	case len(places) > 0:
+		text += "; it listens on " + strings.Join(places, " and ") + advice
+	}
+	return text
+}
+
+// lostItsAddress reports whether an attempt failed because somebody else bound
+// the address first. The texts are those of strerror(EADDRINUSE) on Linux and
+// BSD and of Node.js.
+func (s *Subject) lostItsAddress(err error) bool {
+	if s == nil || len(s.addrs) == 0 || !errors.Is(err, errEnded) {
+		return false
+	}
+	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())
+	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse")
+}
+
+// lastLines is the end of standard error, or if that is empty of standard output.
+func (s *Subject) lastLines() string {
+	stream, text := "stderr", s.stderr.text()
+	if text == "" {
+		stream, text = "stdout", s.stdout.text()
+	}
+	if text == "" {
+		return "; it wrote nothing"
+	}
+	return fmt.Sprintf("; end of its %s:\n\t%s", stream, strings.ReplaceAll(text, "\n", "\n\t"))
+}
