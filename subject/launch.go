@@ -150,7 +150,7 @@ func (s *Subject) astray() string {
 	switch {
 	case s.onlyPORT:
 		text = fmt.Sprintf("; of its address it was given PORT=%s alone, as the command has neither {{addr}} nor {{port}}", port)
-		advice = ": put that address into the URL, or {{addr}} or {{port}} into the command"
+		advice = ": put localhost and that port into the URL, or {{addr}} or {{port}} into the command"
 	case s.handover != nil:
 		advice = ", while the URL has the port " + port
 	}

@@ -117,7 +117,7 @@ func TestAstray(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"untold": {untold, `refused` + alone + `; it listens on 127.0.0.1:\d+: put that address into the URL, or {{addr}} or {{port}} into the command` + printed},
+		"untold": {untold, `refused` + alone + `; it listens on 127.0.0.1:\d+: put localhost and that port into the URL, or {{addr}} or {{port}} into the command` + printed},
 		"told":   {role("astray", "{{addr}}"), `refused; it listens on 127.0.0.1:\d+` + printed},
 		"silent": {silent, `refused` + alone + `; it wrote nothing$`},
 		"there":  {there, `no line of its output matched "never"; end of its stdout:\n\tlistening$`},
