@@ -57,6 +57,20 @@ var hints = []struct {
 	},
 	{
 		func(ctx context.Context, t trouble) bool {
+			return t.url.Scheme == "grpc" && speaksHTTP1(ctx, t.address) && !speaksHTTP2(ctx, t.address)
+		},
+		func(t trouble) string {
+			return fmt.Sprintf("the server answers in HTTP/1 there, so it is none of gRPC, which needs HTTP/2: try its port for gRPC, or http://%s/path", t.url.Host)
+		},
+	},
+	{
+		func(_ context.Context, t trouble) bool { return t.url.Scheme == "grpcs" && lacksHTTP2(t.err) },
+		func(t trouble) string {
+			return fmt.Sprintf("the server does not choose HTTP/2 in the TLS handshake, so it is none of gRPC, which needs that: try its port for gRPC, or https://%s/path", t.url.Host)
+		},
+	},
+	{
+		func(ctx context.Context, t trouble) bool {
 			return t.mute && t.url.Scheme == "http" && speaksHTTP2(ctx, t.address)
 		},
 		func(t trouble) string {
@@ -118,6 +132,25 @@ func speaksTLS(ctx context.Context, address string) bool {
 		err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
 		alert, refused := errors.AsType[*net.OpError](err)
 		return err == nil || refused && alert.Op == "remote error"
+	})
+}
+
+// lacksHTTP2 says whether a handshake ended because the server would not choose HTTP/2,
+// by the texts of crypto/tls for the server's alert and of grpc-go 1.85.
+func lacksHTTP2(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no application protocol") || strings.Contains(err.Error(), "missing selected ALPN"))
+}
+
+// speaksHTTP1 says whether a server answers a request of HTTP/1.1, whatever it answers.
+func speaksHTTP1(ctx context.Context, address string) bool {
+	return ask(ctx, address, func(conn net.Conn) bool {
+		const request, version = "OPTIONS * HTTP/1.1\r\nHost: contend\r\nConnection: close\r\n\r\n", "HTTP/1."
+		begin := make([]byte, len(version))
+		if _, err := io.WriteString(conn, request); err != nil {
+			return false
+		}
+		_, err := io.ReadFull(conn, begin)
+		return err == nil && string(begin) == version
 	})
 }
 

@@ -6,9 +6,61 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// A server of HTTP is none of gRPC, and says so only where that is the trouble.
+func TestHintsOfGRPC(t *testing.T) {
+	t.Parallel()
+	proto := filepath.Join(t.TempDir(), "a.proto")
+	const text = `syntax = "proto3"; package a; message M {} service B { rpc C(M) returns (M); }`
+	if err := os.WriteFile(proto, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unimplemented := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Status", "12")
+	})
+	start := func(http2, secure bool) string {
+		server := httptest.NewUnstartedServer(unimplemented)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.Config.Protocols = new(http.Protocols)
+		server.Config.Protocols.SetHTTP1(true)
+		server.Config.Protocols.SetUnencryptedHTTP2(http2)
+		t.Cleanup(server.Close)
+		if secure {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		return server.Listener.Addr().String()
+	}
+	plain, both, secure := start(false, false), start(true, false), start(false, true)
+	for _, tt := range []struct {
+		words      string
+		code       int
+		want, none string // what the error says, and what it does not
+	}{
+		{"run -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there, so it is none of gRPC, which needs HTTP/2: try its port for gRPC, or http://" + plain + "/path\n", ""},
+		{"run -d 1h --proto " + proto + " grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there", ""},
+		{"sweep -d 1h grpc://" + plain + "/a.B/C", exitFailed, "\n  the server answers in HTTP/1 there", ""},
+		{"run -d 1h --insecure grpcs://" + secure + "/a.B/C", exitFailed, "\n  the server does not choose HTTP/2 in the TLS handshake", ""},
+		{"run -d 1h grpc://" + both + "/a.B/C", exitUsage, "--proto is missing, and the server has no reflection service to ask", "HTTP/1"},
+		{"run -n 5 --proto " + proto + " grpc://" + both + "/a.B/C", exitFailed, "5 failed", "HTTP/1"},
+	} {
+		t.Run(tt.words, func(t *testing.T) {
+			t.Parallel()
+			var errs bytes.Buffer
+			code := Main(t.Context(), strings.Fields(tt.words), Streams{io.Discard, &errs})
+			if text := errs.String(); code != tt.code || !strings.Contains(text, tt.want) || tt.none != "" && strings.Contains(text, tt.none) {
+				t.Errorf("exit code %d, want %d, with %q and without %q: %s", code, tt.code, tt.want, tt.none, text)
+			}
+		})
+	}
+}
 
 func TestHintsOfTLS(t *testing.T) {
 	t.Parallel()
