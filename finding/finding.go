@@ -89,6 +89,15 @@ const (
 	MeanLagShare = 0.05
 )
 
+// Where DelayedAck is said: the time from first to last byte of the median answer, where
+// of which no more than ShortAnswer bytes are content. Linux delays an acknowledgement by
+// 40 ms (TCP_DELACK_MIN in include/net/tcp.h), and by up to a tick more, of 10 ms at most.
+const (
+	AckDelayFrom = 38 * time.Millisecond
+	AckDelayTo   = 50 * time.Millisecond
+	ShortAnswer  = 64 << 10
+)
+
 // SameLength is by how many bytes the median answers of two arms may differ at least: as
 // much as names, dates and identifiers in them do.
 const SameLength = 64

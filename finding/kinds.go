@@ -51,6 +51,10 @@ var (
 	OnlyRedirects = kind(Kind{Code: "only_redirects",
 		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
 		Advice: "give the URL that it redirects to, or say that the redirect is meant (`--expect-status 301`)"})
+	DelayedAck = kind(Kind{Code: "delayed_ack",
+		When: "the median answer, of at most " + strconv.Itoa(ShortAnswer>>10) + " KiB, takes " + AckDelayFrom.String() + " to " + AckDelayTo.String() +
+			" from its first byte to its last: so does one that a server writes in pieces without TCP_NODELAY. The second waits for the acknowledgement of the first (Nagle's algorithm), which Linux delays by 40 ms",
+		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
 	NotCounted = kind(Kind{Code: "not_counted",
 		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})

@@ -52,6 +52,9 @@ func (r *Result) judge() []finding.Warning {
 	if a := r.Answers; a.Count() > 0 && a.Redirects == a.Count() {
 		warn(finding.OnlyRedirects, "every right answer was a redirect, which is not followed, to %s", a.Location)
 	}
+	if w := r.delayedAck(); w != nil {
+		warnings = append(warnings, *w)
+	}
 	if n := r.Completed; n < int64(finding.FewSamples.Warns) && !r.Local {
 		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
@@ -120,6 +123,25 @@ func (r *Result) Late() *finding.Warning {
 		return nil
 	}
 	return finding.StartLag.Refusal("%s, which the response time includes", text)
+}
+
+// delayedAck returns the warning delayed_ack where the median answer is short and takes
+// as long from its first byte to its last as an acknowledgement is delayed; nil: it
+// takes another time, or that is not measured.
+func (r *Result) delayedAck() *finding.Warning {
+	if r.FirstByte == nil || r.Answers == nil {
+		return nil
+	}
+	whole := r.Service
+	if r.Exchange != nil && 2*r.Exchange.Count() > r.Completed {
+		whole = r.Exchange // without the time to connect
+	}
+	rest, size := whole.Quantile(0.5)-r.FirstByte.Quantile(0.5), r.Answers.BodyQuantile(0.5)
+	if rest < finding.AckDelayFrom || rest > finding.AckDelayTo || size > finding.ShortAnswer {
+		return nil
+	}
+	return finding.DelayedAck.Refusal("the median answer of %d bytes took %v from its first byte to its last, as where a server writes it in pieces without TCP_NODELAY and waits for a delayed acknowledgement",
+		size, hist.Rounded(rest))
 }
 
 // Steady state is looked for in runs of at least so many full seconds, the

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"contend/finding"
+	"contend/hist"
 	"contend/pace"
 )
 
@@ -76,6 +78,48 @@ func TestUnsteady(t *testing.T) {
 		r.Duration = min(time.Duration(len(tt.series))*time.Second, 10*time.Second+time.Second/2)
 		if got := r.notSteady() != nil; got != tt.want {
 			t.Errorf("%s: unsteady %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestDelayedAck(t *testing.T) {
+	const ms = time.Millisecond
+	const n = 1000
+	times := func(d time.Duration) *hist.Histogram {
+		h := hist.New()
+		h.RecordN(d, n)
+		return h
+	}
+	tests := []struct {
+		name                         string
+		service, firstByte, exchange time.Duration // exchange 0: nobody connects
+		size                         int64
+		want                         bool
+	}{
+		{"44 ms, 0.2 ms of them until the first byte", 44 * ms, ms / 5, 0, 2, true},
+		{"a server that takes 100 ms before", 144 * ms, 100 * ms, 0, 2, true},
+		{"a server that takes 44 ms", 44 * ms, 44 * ms, 0, 2, false},
+		{"37 ms from the first byte on", 38 * ms, ms, 0, 2, false},
+		{"51 ms from the first byte on", 52 * ms, ms, 0, 2, false},
+		{"a body of 64 KiB", 44 * ms, ms, 0, 64 << 10, true},
+		{"a body that takes its time", 44 * ms, ms, 0, 80 << 10, false},
+		{"connecting takes 40 ms each time", 42 * ms, ms, 2 * ms, 2, false},
+		{"connecting takes 40 ms, and so does the rest", 84 * ms, ms, 44 * ms, 2, true},
+	}
+	for _, tt := range tests {
+		r := &Result{Counts: NewCounts()}
+		r.Completed, r.Planned = n, n
+		r.Service, r.FirstByte = times(tt.service), times(tt.firstByte)
+		r.Response, r.StartLag = r.Service, times(0)
+		if tt.exchange > 0 {
+			r.Exchange = times(tt.exchange)
+		}
+		r.Answers = &Answers{Kinds: []AnswerKind{{Count: n}}, Bodies: []Bodies{{Count: n, Bytes: n * tt.size}}}
+		if got := finding.DelayedAck.In(r.judge()); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+		if r.FirstByte = nil; r.delayedAck() != nil {
+			t.Errorf("%s: said although the first byte is not known", tt.name)
 		}
 	}
 }

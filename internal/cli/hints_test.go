@@ -1,15 +1,21 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"contend/protocol/wire/wiretest"
 )
 
 // A server of HTTP is none of gRPC, and says so only where that is the trouble.
@@ -88,6 +94,47 @@ func TestHintsOfTLS(t *testing.T) {
 			if code != exitFailed || !strings.Contains(errs.String(), tt.want) {
 				t.Errorf("exit code %d, want %d and %q: %s", code, exitFailed, tt.want, &errs)
 			}
+		})
+	}
+}
+
+// A server that writes its answer in two pieces, with Nagle's algorithm on or off.
+func TestHintOfDelayedAcks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems delay acknowledgements by other times")
+	}
+	t.Parallel()
+	server := func(noDelay bool) string {
+		return wiretest.Listen(t, func(conn net.Conn) {
+			conn.(*net.TCPConn).SetNoDelay(noDelay)
+			for from := bufio.NewReader(conn); ; {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				io.WriteString(conn, "ok")
+			}
+		})
+	}
+	pieces, whole := server(false), server(true)
+	for words, want := range map[string]bool{
+		"run -c 4 -n 40 http://" + pieces:                                                              true,
+		"run -c 4 -n 40 --engine goroutines http://" + pieces:                                          true,
+		"sweep --levels 1 --visits 1 -d 500ms --warmup 0s http://" + pieces:                            true,
+		"compare --rounds 1 --pairs 1 --block 500ms --warmup 0s http://" + pieces + " http://" + whole: true,
+		"run -c 4 -n 40 http://" + whole:                                                               false,
+	} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			soon(t, fmt.Sprintf("delayed_ack said: %v", want), func() bool { // a busy machine adds to the delay
+				var out, errs bytes.Buffer
+				Main(t.Context(), strings.Fields(words), Streams{&out, &errs})
+				text := strings.Join(strings.Fields(out.String()), " ")
+				if !strings.Contains(text, "throughput") {
+					t.Fatalf("%s%s", text, &errs)
+				}
+				return strings.Contains(text, "the median answer of 2 bytes took 4") == want && strings.Contains(text, "delayed_ack") == want
+			})
 		})
 	}
 }
