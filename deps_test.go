@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	"protocol/pipe":                      {"load", "pipeline", "setting"},
 	"subject":                            {"finding", "internal/perf", "internal/rebind"},
 	"protocol":                           {"load", "setting", "protocol/..."},
-	"trial":                              {"errkind", "finding", "internal/perf", "metric", "setting", "probe", "load", "subject", "stat"},
+	"trial":                              {"errkind", "finding", "internal/perf", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
 	"trial/trialtest":                    {"load", "trial"},
 	"expect":                             {"metric", "trial"},
 	"sweep":                              {"finding", "setting", "load", "stat", "usl", "trial"},

@@ -19,6 +19,7 @@ import (
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
+	"contend/trial"
 )
 
 // Whatever a report can print has an explanation: every code of a warning or
@@ -123,7 +124,7 @@ func keys(typ reflect.Type) []string {
 		return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 	})
 	switch {
-	case leaf:
+	case leaf, typ == reflect.TypeFor[*trial.Trials](): // those in a change-over are like others
 	case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Slice, typ.Kind() == reflect.Map:
 		return keys(typ.Elem())
 	case typ.Kind() == reflect.Struct:

@@ -61,7 +61,7 @@ func (p Part) plan() load.Plan {
 // design is that of the part's comparison as it is run.
 func (p Part) design(o Options) trial.Design {
 	d := p.Design
-	d.Seed, d.Duet, d.Probe = o.Seed, o.Duet, o.Probe
+	d.Seed, d.Duet, d.Probe, d.ChangesOver = o.Seed, o.Duet, o.Probe, true
 	return d
 }
 

@@ -170,7 +170,7 @@ func placed(all []Comparison) func(Comparison) string {
 	experiments := differs(func(c Comparison) string { return c.Experiment })
 	parts := differs(func(c Comparison) string { return c.Part })
 	return func(c Comparison) string {
-		text := named(c.Candidate, c.Concurrency)
+		text := c.Candidate + " " + under(c.Comparison)
 		if parts && c.Part != "" {
 			text = c.Part + ": " + text
 		}

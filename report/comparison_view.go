@@ -123,9 +123,12 @@ func inWords(c Comparison, withPart bool) string {
 // said puts a comparison into words: the verdict with its code, who against whom,
 // and what was found.
 func said(c Comparison, withPart bool) (verdict, about, text string) {
-	about = fmt.Sprintf("%s against %s at %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"))
+	about = fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, under(c.Comparison))
 	if withPart {
 		about += " (" + c.Part + ")"
+	}
+	if c.ChangedOver != nil {
+		about += ", below the generator's limit"
 	}
 	verdict = string(c.Verdict)
 	text = "no difference could be computed"

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -319,6 +320,37 @@ func bounded() *report.Document {
 	return d
 }
 
+// changedOver is a comparison at two levels. At 80 VUs 90 % of each cycle were the
+// generator's, so it was done again at 35,000/s, 70 % of its limit.
+func changedOver() *report.Document {
+	t := verdicts(30)
+	t.Design.Levels = append(t.Design.Levels, 80)
+	paced := &trial.Trials{Arms: t.Arms, Design: t.Design}
+	paced.Design.Levels = []int{80}
+	paced.Design.Metrics = []metric.Name{metric.ServerCPUPerOp, metric.ResponseP50, "response_p90_ns"}
+	for i, name := range t.Arms {
+		roundOf(t, name, 80, 1, arm{completed: 50_000 + 1000*int64(i), serverNS: 10_000, generatorSec: 1})
+		for _, c := range []trial.Cell{t.Rounds[len(t.Rounds)-1], t.Blocks[len(t.Blocks)-1]} {
+			c.Service = hist.New()
+			c.Service.RecordN(160*time.Microsecond, c.Completed)
+		}
+		for round := 1; round <= 7; round++ {
+			roundOf(paced, name, 80, round, arm{completed: 35_000, serverNS: float64(10_000 + 900*int64(i) + 10*wobble(round)), generatorSec: 0.7})
+			c := paced.Rounds[len(paced.Rounds)-1]
+			c.Model, c.Plan.Pacer = load.OpenModel, pace.Constant(35_000)
+			c.Response, c.Service = spread(35_000, 100*time.Microsecond, 200*time.Microsecond), spread(35_000, 100*time.Microsecond, 200*time.Microsecond)
+		}
+	}
+	t.Derive()
+	i := slices.IndexFunc(t.Comparisons, func(c trial.Comparison) bool { return c.Concurrency == 80 && c.Primary })
+	t.ChangedOver = []trial.ChangeOver{{AtRate: trial.AtRate{Reason: *t.Comparisons[i].Reason, LimitPerSec: 50_000, RatePerSec: 35_000},
+		Concurrency: 80, Candidates: t.Arms[1:], Trials: paced}}
+	t.Derive()
+	d := document("compare")
+	d.Add(report.Place{}, t)
+	return d
+}
+
 // unnamed is the sweep of one target, with errors.
 func unnamed() *report.Document {
 	d := document("sweep")
@@ -392,7 +424,7 @@ var allDocuments = sync.OnceValue(documents)
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
-		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "lab": lab(),
+		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
 		"empty": document("run"), "builds": built(), "stored": storedDocuments(),
 	}
 }

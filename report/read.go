@@ -200,6 +200,16 @@ func (p *problems) trials(path string, t trial.Trials) {
 	if work > maxWork {
 		p.add(path, "has too many levels, arms and blocks to be recomputed")
 	}
+	for i, o := range t.ChangedOver {
+		switch path := fmt.Sprintf("%s.changed_over[%d].trials", path, i); {
+		case o.Trials == nil:
+			p.add(path, "are missing")
+		case len(o.Trials.ChangedOver) > 0:
+			p.add(path, "change over themselves")
+		default:
+			p.trials(path, *o.Trials)
+		}
+	}
 }
 
 func (p *problems) apart(path string, a *trial.Apart) {

@@ -10,9 +10,9 @@ import (
 	"contend/trial"
 )
 
-// scatter says where the spread of the figures of a part comes from: blocks,
-// rounds, or the machine itself.
-func (d *Document) scatter(v *view, at Place, list []trial.Comparison) {
+// scatter says where the spread of figures comes from: blocks, rounds, or the machine
+// itself, which the probes looked at.
+func scatter(v *view, list []trial.Comparison, probes []trial.Probe) {
 	var pairs, rounds, shares, machine []float64
 	for _, c := range list {
 		if c.Spread == nil {
@@ -27,16 +27,12 @@ func (d *Document) scatter(v *view, at Place, list []trial.Comparison) {
 		v.say("Scatter of the ratio: %s from pair to pair of blocks, %s from round to round; %s of the variance of a round's figure is the round's own, which only more rounds average out.",
 			percents(pairs), percents(rounds), percents(shares))
 	}
-	var samples []probe.Sample
-	for _, t := range d.Trials {
-		if t.Place == at {
-			for _, p := range t.Probes {
-				samples = append(samples, p.Sample)
-			}
-		}
-	}
-	if len(samples) == 0 {
+	if len(probes) == 0 {
 		return
+	}
+	var samples []probe.Sample
+	for _, p := range probes {
+		samples = append(samples, p.Sample)
 	}
 	text := fmt.Sprintf("The machine itself, looked at %s between blocks: %s from core to core and back, %s for a wake-up",
 		plural(len(samples), "time"), probed(samples, func(s probe.Sample) time.Duration { return s.RoundTrip }),
@@ -45,6 +41,17 @@ func (d *Document) scatter(v *view, at Place, list []trial.Comparison) {
 		text += fmt.Sprintf("; its states explain up to %.0f %% of the variance of the blocks", 100*most)
 	}
 	v.say("%s.", text)
+}
+
+// probes are those of a part.
+func (d *Document) probes(at Place) []trial.Probe {
+	var list []trial.Probe
+	for _, t := range d.Trials {
+		if t.Place == at {
+			list = append(list, t.Probes...)
+		}
+	}
+	return list
 }
 
 // percents writes a range of shares: 4.1–12 %.

@@ -120,7 +120,7 @@ func keysOf(typ reflect.Type, keys map[string]bool) {
 		return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 	})
 	switch {
-	case leaf:
+	case leaf, typ == reflect.TypeFor[*trial.Trials](): // those in a change-over are like others
 	case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Slice, typ.Kind() == reflect.Map:
 		keysOf(typ.Elem(), keys)
 	case typ.Kind() == reflect.Struct:

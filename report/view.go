@@ -123,7 +123,7 @@ func (d *Document) place(v *view, at Place) {
 	}
 	var list []trial.Comparison
 	for _, c := range d.Comparisons {
-		if c.Place == at {
+		if c.Place == at && c.ChangedOver == nil {
 			list = append(list, c.Comparison)
 		}
 	}
@@ -133,9 +133,10 @@ func (d *Document) place(v *view, at Place) {
 			n = len(list)
 		}
 		comparisons(v, list[:n], cells)
-		d.scatter(v, at, list[:n])
+		scatter(v, list[:n], d.probes(at))
 		list = list[n:]
 	}
+	d.changedOver(v, at)
 	for _, c := range d.Curves {
 		if c.Place == at {
 			curve(v, c.Curve)

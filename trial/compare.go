@@ -34,6 +34,9 @@ type Trials struct {
 	Probes []Probe `json:"probes,omitempty"`
 	// Looks are the numbers of rounds after which a Precision could end it.
 	Looks []Look `json:"looks,omitempty"`
+	// ChangedOver are the comparisons at a constant rate, at levels where the generator was
+	// the limit: theirs are among Comparisons, and not those whose place they take.
+	ChangedOver []ChangeOver `json:"changed_over,omitempty"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 
@@ -94,6 +97,20 @@ func (d Design) looks() ([]Look, error) {
 // (ABBA) and begins at random. On an error, and when ctx is done, the trials so
 // far are returned with it.
 func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Trials, error) {
+	c, err := newComparing(arms, plan, d, observe)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(ctx)
+	if err == nil && d.ChangesOver && plan.Pacer == nil {
+		err = c.changeOver(ctx)
+		c.trials.Derive()
+	}
+	return c.trials, err
+}
+
+func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*comparing, error) {
+	asked := d
 	if len(d.Levels) == 0 {
 		d.Levels = []int{plan.VUs}
 	}
@@ -108,7 +125,7 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 		return nil, err
 	}
 	c := &comparing{
-		arms: arms, plan: plan, observe: observe,
+		arms: arms, plan: plan, asked: asked,
 		random:   rand.New(rand.NewPCG(d.Seed, 1)),
 		blocks:   map[int]blockLength{},
 		trials:   &Trials{Design: d, Looks: looks},
@@ -117,11 +134,23 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	for _, arm := range arms {
 		c.trials.Arms = append(c.trials.Arms, arm.Name)
 	}
-	for n := 1; n <= d.Rounds && err == nil && !c.precise(n-1); n++ {
+	c.observe = func(p Progress) {
+		if c.done = p.Done; observe != nil {
+			observe(p)
+		}
+	}
+	return c, nil
+}
+
+func (c *comparing) run(ctx context.Context) (err error) {
+	for n := 1; n <= c.trials.Design.Rounds && err == nil && !c.precise(n-1); n++ {
 		err = c.round(ctx, n)
+		if n == 1 && err == nil && c.useless() {
+			break
+		}
 	}
 	c.trials.Derive()
-	return c.trials, err
+	return err
 }
 
 type comparing struct {
@@ -133,6 +162,12 @@ type comparing struct {
 	levels   int                 // done so far, over all rounds
 	counting counting
 	trials   *Trials
+
+	asked   Design  // before any default was filled in
+	atRate  bool    // it is a change-over
+	givenUp []int   // levels that get no further rounds
+	done    float64 // of the progress, and how much of it the change-over under way has left
+	left    float64
 }
 
 // precise says whether the trial looks after this number of rounds, finds every
@@ -170,6 +205,9 @@ func (c *comparing) round(ctx context.Context, n int) (err error) {
 	r := &round{comparing: c, number: n, lives: lives}
 	levels := c.trials.Design.Levels
 	for _, i := range c.random.Perm(len(levels)) {
+		if slices.Contains(c.givenUp, levels[i]) {
+			continue
+		}
 		if err := r.level(ctx, levels[i]); err != nil {
 			return err
 		}

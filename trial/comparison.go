@@ -28,6 +28,9 @@ type Comparison struct {
 	BaselineValue  float64 `json:"baseline_value"`
 	CandidateValue float64 `json:"candidate_value"`
 	Margin         float64 `json:"margin"`
+	// ChangedOver is set where the arms were compared at a constant rate, because without
+	// one the generator was the limit.
+	ChangedOver *AtRate `json:"changed_over,omitempty"`
 	// RoundLogRatios are the data: ln(candidate ÷ baseline), one per round.
 	RoundLogRatios []float64 `json:"round_log_ratios"`
 	// Spread says how much of the scatter is that of rounds, which only more rounds
@@ -70,6 +73,7 @@ func (t *Trials) Derive() {
 			t.Comparisons = append(t.Comparisons, t.compare(candidate, level)...)
 		}
 	}
+	t.replace()
 }
 
 func (t *Trials) cells(arm string, level int) []Cell {

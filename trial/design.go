@@ -57,6 +57,9 @@ type Design struct {
 	Confidence float64 `json:"confidence" default:"0.95" above:"0" below:"1"`
 	// Seed decides every random choice.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
+	// ChangesOver has levels of a closed model where the generator is the limit of the
+	// primary metric compared at a constant rate instead (ChangeOver).
+	ChangesOver bool `json:"-"`
 	// Probe looks at the machine before and after stretches of blocks; nil: it
 	// is not looked at. Nor is it where the primary metric is counted.
 	Probe func() probe.Sample `json:"-"`
