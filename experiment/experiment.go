@@ -178,6 +178,9 @@ func (f *File) part(own FilePart, asked setting.Values) Part {
 		p.Sweep.Visits = p.Design.Rounds // each round of a comparison visits each level once
 	}
 	p.Swept = slices.ContainsFunc(slices.Collect(maps.Keys(asked)), func(path string) bool { return strings.HasPrefix(path, "sweep.") })
+	if !p.Swept {
+		p.Sweep.Duration = 0 // that of the comparison is asked for
+	}
 	if p.fromDocuments() { // which measure by themselves
 		p.Design.Block, p.Design.Warmup, p.Design.Levels = 0, 0, nil
 	}

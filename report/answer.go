@@ -211,6 +211,9 @@ func (d *Document) sweepLine() (line string, refused []string) {
 			of = c.Arm + ": "
 		}
 		text, codes := best(c.Curve)
+		if c.TimeUp != nil {
+			of += fmt.Sprintf("time was up: %s; so far ", c.TimeUp.Lacks)
+		}
 		parts = append(parts, of+text)
 		for _, code := range codes {
 			if !slices.Contains(refused, code) {

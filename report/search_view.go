@@ -74,6 +74,9 @@ func saidRate(s search.Result) string {
 		}
 		return fmt.Sprintf("%s%s: %s%s", s.Verdict, code, of, why)
 	}
+	if s.TimeUp != nil {
+		return line + fmt.Sprintf("time was up after %s, it lacks %s", plural(len(s.Attempts), "attempt"), s.TimeUp.Lacks) + between(s)
+	}
 	return line + fmt.Sprintf("the search has not come to an end after %s", plural(len(s.Attempts), "attempt")) + between(s)
 }
 

@@ -33,9 +33,12 @@ type Design struct {
 	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: how far apart the rate that holds and the one that misses may be"`
 	// MaxRate is the highest rate to try, per second.
 	MaxRate float64 `json:"max_rate_per_s" flag:"max-rate" default:"1e6" min:"1" max:"1e9" words:"with --rate: highest *rate* to try, per second"`
+	// Duration is the most that the whole may take; 0: as long as it takes.
+	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" default:"1m" min:"0s" max:"720h" words:"the most that the whole may take; 0s: no limit"`
 	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
-	// beyond each percentile of the objectives, up to MaxAttempt.
-	Attempt    time.Duration `json:"attempt_ns" flag:"duration,d" default:"3s" min:"10ms" max:"24h" words:"measured length of an attempt, at least"`
+	// beyond each percentile of the objectives, up to MaxAttempt. 0: it is chosen, up
+	// to 3 s, by Duration and Precision.
+	Attempt    time.Duration `json:"attempt_ns,omitempty" flag:"block" min:"0s" max:"24h" words:"measured *length* of an attempt, at least"`
 	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be stretched to have 100 answers beyond a percentile"`
 	// Warmup is driven at the attempt's rate before it.
 	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"before each attempt"`
@@ -59,7 +62,10 @@ func (d Design) Validate() error {
 	if d.MaxAttempt < d.Attempt {
 		errs = append(errs, setting.At(&d, &d.MaxAttempt).OutOf(d.MaxAttempt, fmt.Sprintf("the %v of an attempt to 24h", d.Attempt)))
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return d.enough()
 }
 
 // A Result is the highest arrival rate of one arm within objectives. What
@@ -67,6 +73,8 @@ func (d Design) Validate() error {
 type Result struct {
 	Arm    string `json:"arm"`
 	Design Design `json:"design"`
+	// TimeUp says what is missing because Design.Duration was over; nil: nothing.
+	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
 	// Alone is the arm under one VU in the closed model: where the search begins,
 	// and how fast the arm is when nothing waits. nil: it was not measured.
 	Alone    *trial.Cell `json:"alone,omitempty"`
@@ -102,23 +110,31 @@ const (
 	RateAtLeast   Verdict = "AT_LEAST"  // above it the generator, or the highest rate allowed, was the limit
 	RateMissed    Verdict = "MISSED"    // even the lowest rate misses
 	RateInvalid   Verdict = "INVALID"   // nothing can be said
-	RateUnsettled Verdict = "UNSETTLED" // interrupted, or the attempts contradict each other
+	RateUnsettled Verdict = "UNSETTLED" // interrupted, out of time, or the attempts contradict each other
 )
 
 // Rate looks for the highest arrival rate that the arm sustains within the
-// objectives: doubled until an attempt misses, then bisected, then confirmed. On
-// an error, and when ctx is done, the search so far is returned with it.
+// objectives: doubled until an attempt misses, then bisected, then confirmed; for
+// Duration at the most. On an error, and when ctx is done, the search so far is returned
+// with it.
 func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Result, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Result{Arm: arm.Name, Design: d, Attempts: []Attempt{}}
-	err := s.run(ctx, arm, plan, observe)
+	begun := time.Now()
+	limited, cancel := trial.Limit(ctx, d.Duration)
+	defer cancel()
+	err := s.run(limited, begun, arm, plan, observe)
+	if trial.IsTimeUp(limited) || errors.Is(err, errNoTime) {
+		err = nil
+		s.TimeUp = s.timeUp(time.Since(begun))
+	}
 	s.Derive()
 	return s, err
 }
 
-func (s *Result) run(ctx context.Context, arm trial.Arm, plan load.Plan, observe func(trial.Progress)) error {
+func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan load.Plan, observe func(trial.Progress)) error {
 	show := func(format string, args ...any) {
 		if observe != nil {
 			observe(trial.Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
@@ -126,7 +142,7 @@ func (s *Result) run(ctx context.Context, arm trial.Arm, plan load.Plan, observe
 	}
 	show("one virtual user")
 	alone := plan
-	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, min(s.Design.Attempt, time.Second), trial.Grace
+	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, s.Design.alone(), trial.Grace
 	alone.StartLag = pace.Auto // it is a closed model
 	cell, err := trial.Measure(ctx, arm, alone)
 	if err = errors.Join(err, ctx.Err()); err != nil {
@@ -142,6 +158,9 @@ func (s *Result) run(ctx context.Context, arm trial.Arm, plan load.Plan, observe
 		planned, err := s.plan(plan, next.rate)
 		if err != nil {
 			return err
+		}
+		if most := s.Design.Duration; most > 0 && time.Since(begun)+planned.Warmup+planned.Duration > most {
+			return errNoTime
 		}
 		cell, err := trial.Measure(ctx, arm, planned)
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -203,5 +222,5 @@ func (s *Result) bound() time.Duration {
 // length returns how long an attempt at the rate is measured.
 func (s *Result) length(rate float64) time.Duration {
 	needed := time.Duration(math.Ceil(s.Design.samples() / rate * float64(time.Second)))
-	return min(max(s.Design.Attempt, needed), s.Design.MaxAttempt)
+	return min(max(s.Design.attempt(), needed), s.Design.MaxAttempt)
 }

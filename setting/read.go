@@ -127,7 +127,7 @@ func (s Setting) text(v reflect.Value) string {
 	}
 	switch v = reflect.Indirect(v); {
 	case isDuration(v.Type()):
-		return duration(time.Duration(v.Int()))
+		return Duration(time.Duration(v.Int()))
 	case s.unit == "percent":
 		return strconv.FormatFloat(100*v.Float(), 'g', 12, 64) + "%"
 	case v.CanFloat():
@@ -136,8 +136,8 @@ func (s Setting) text(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// duration leaves out the zeros of 720h0m0s.
-func duration(d time.Duration) string {
+// Duration is a length of time as it is typed: without the zeros of 720h0m0s.
+func Duration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -27,12 +27,17 @@ type Design struct {
 	// until the two highest have both fallen below the best. 0: none. Where the
 	// levels are chosen it is the highest of them; 0: DefaultLimit.
 	ExtendTo int `json:"extend_to,omitempty" file:"sweep.extend_to" min:"0" max:"1000000" words:"go on doubling the highest *level* up to this one, until the two highest have fallen below the best; where the levels are chosen, the highest of them (1024)"`
+	// Duration is the most that the whole may take; 0: as long as it takes. When it is
+	// over the level under way is dropped.
+	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"the most that the whole may take; 0s: no limit"`
 	// Visits is how often each level is measured, each time in a fresh process
-	// and a fresh random order of the levels.
-	Visits int `json:"visits" file:"sweep.visits" default:"3" min:"1" max:"1000" words:"*times* that each level is measured, in a fresh process each time"`
+	// and a fresh random order of the levels. 0: 10 times, or as often as the time
+	// allows; with fewer than 3 the sweep is not done.
+	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"*times* that each level is measured, in a fresh process each time (3 to 10, as the time allows)"`
 	// Block is the measured length of a visit to a level; it is stretched as in
-	// a comparison.
-	Block time.Duration `json:"block_ns" file:"load.duration" flag:"duration,d" default:"1s" min:"1ms" max:"720h" words:"measured length of a visit to a level"`
+	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
+	// from 200 ms to 1 s or a sixtieth of Duration.
+	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a visit to a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
 	// Warmup is driven and discarded before each visit to a level.
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"300ms" min:"0s" max:"720h" words:"before each visit or attempt"`
 	// Seed decides the order and the resampling.
@@ -40,7 +45,12 @@ type Design struct {
 }
 
 // Validate returns every mistake of the design at once.
-func (d Design) Validate() error { return setting.Check(d) }
+func (d Design) Validate() error {
+	if err := setting.Check(d); err != nil {
+		return err
+	}
+	return d.enough(1, 0)
+}
 
 // WithinBest is the shortfall from the best throughput at which more concurrency is
 // hardly worth having.
@@ -57,6 +67,8 @@ type Curve struct {
 	// Ceiling says why no level above those explored was tried, if it was neither
 	// the limit nor the throughput.
 	Ceiling string `json:"ceiling,omitempty"`
+	// TimeUp says what is missing because Design.Duration was over; nil: nothing.
+	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
 	// Visits has one cell per level and visit (its Round).
 	Visits []trial.Cell `json:"visits"`
 	// Results has one cell per level: the sum of its visits.
@@ -75,32 +87,53 @@ type Curve struct {
 	Bound *Bound `json:"bound,omitempty"`
 }
 
-// Run drives the arm at every level, Visits times in random order. On an
-// error, and when ctx is done, the curve so far is returned with it.
+// Run drives the arm at every level, Visits times in random order, for Duration at the
+// most. An error that is a setting.Mistake says that this is too short for an answer, as
+// the first level showed. On any other, and when ctx is done, the curve so far is
+// returned with it.
 func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Curve, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &sweeping{arm: arm, plan: plan, observe: observe,
+	s := &sweeping{arm: arm, plan: plan, observe: observe, begun: time.Now(),
 		random: rand.New(rand.NewPCG(d.Seed, 2)), curve: &Curve{Arm: arm.Name, Design: d}, levels: slices.Clone(d.Levels)}
+	limited, cancel := trial.Limit(ctx, d.Duration)
+	defer cancel()
+	err := s.run(limited)
+	if _, short := errors.AsType[*setting.Mistake](err); short {
+		return nil, err
+	}
+	if err == nil && len(s.curve.Visits) == 0 {
+		return nil, setting.At(&d, &d.Duration).OutOf(d.Duration, "more: it was over before the levels were chosen and one of them was visited")
+	}
+	if err == nil {
+		s.curve.TimeUp = s.timeUp()
+	}
+	s.curve.Derive()
+	return s.curve, err
+}
+
+func (s *sweeping) run(ctx context.Context) error {
 	var err error
 	if len(s.levels) == 0 {
 		err = s.explore(ctx)
 	}
-	for n := 1; n <= d.Visits && err == nil; n++ {
+	_, most := s.curve.Design.visits()
+	for n := 1; n <= most && err == nil && !trial.IsTimeUp(ctx); n++ {
 		err = s.visit(ctx, n)
 	}
-	s.curve.Derive()
-	return s.curve, err
+	return err
 }
 
 type sweeping struct {
 	arm     trial.Arm
 	plan    load.Plan
 	observe func(trial.Progress)
+	begun   time.Time
 	random  *rand.Rand
 	curve   *Curve
 	levels  []int // those of the design, and the further ones of the first visit
+	cut     bool  // exploring ended because of the time
 }
 
 // explore chooses the levels by an ascending visit of its own: what the choice
@@ -113,6 +146,10 @@ func (s *sweeping) explore(ctx context.Context) error {
 	}
 	c := s.curve
 	s.levels, err = Explore(cmp.Or(c.Design.ExtendTo, DefaultLimit), func(level int) (float64, bool, error) {
+		if s.cut = len(c.Explored) > 0 && s.exploredLongEnough(); s.cut {
+			c.Ceiling = fmt.Sprintf("a third of the %v that the whole may take was over", c.Design.Duration)
+			return 0, false, nil
+		}
 		s.report("exploring", level)
 		cell, err := s.level(ctx, live, 0, level)
 		var open *openError
@@ -129,16 +166,16 @@ func (s *sweeping) explore(ctx context.Context) error {
 			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}
-		return cell.ThroughputPerSec, true, nil
+		return cell.ThroughputPerSec, true, s.enough(cell)
 	})
-	return errors.Join(err, live.End(ctx))
+	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
 	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
-		return err
+		return unlessTimeUp(ctx, err)
 	}
 	for _, i := range s.random.Perm(len(s.levels)) {
 		if err = s.keep(ctx, live, n, s.levels[i]); err != nil {
@@ -149,7 +186,7 @@ func (s *sweeping) visit(ctx context.Context, n int) error {
 		s.levels = append(s.levels, next)
 		err = s.keep(ctx, live, n, next)
 	}
-	return errors.Join(err, live.End(ctx))
+	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
 // further returns the next level beyond those of the design, or 0.
@@ -171,21 +208,28 @@ func (s *sweeping) report(label string, level int) {
 	if s.observe == nil {
 		return
 	}
-	done, all := len(s.curve.Visits), s.curve.Design.Visits*max(minLevels, len(s.levels))
+	_, visits := s.curve.Design.visits()
+	done, all := len(s.curve.Visits), visits*max(minLevels, len(s.levels))
 	if explored := len(s.curve.Explored); explored > 0 {
 		done, all = done+explored, all+max(minLevels, explored)
 	}
-	s.observe(trial.Progress{Done: float64(done) / float64(all), Label: fmt.Sprintf("%s, %d VUs", label, level)})
+	share := float64(done) / float64(all)
+	if most := s.curve.Design.Duration; most > 0 {
+		share = max(share, min(1, time.Since(s.begun).Seconds()/most.Seconds()))
+	}
+	s.observe(trial.Progress{Done: share, Label: fmt.Sprintf("%s, %d VUs", label, level)})
 }
 
 // keep measures a level for the curve.
 func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, n int) error {
-	s.report(fmt.Sprintf("visit %d of %d", visit, s.curve.Design.Visits), n)
+	_, most := s.curve.Design.visits()
+	s.report(fmt.Sprintf("visit %d of %d", visit, most), n)
 	cell, err := s.level(ctx, live, visit, n)
-	if err == nil {
-		s.curve.Visits = append(s.curve.Visits, cell)
+	if err != nil {
+		return err
 	}
-	return err
+	s.curve.Visits = append(s.curve.Visits, cell)
+	return s.enough(cell)
 }
 
 // An openError says that the VUs of a level could not be made.
@@ -204,8 +248,8 @@ func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (t
 	}
 	defer session.Close()
 	plan := s.plan
-	plan.VUs, plan.Warmup, plan.Duration = n, s.curve.Design.Warmup, s.curve.Design.Block
-	cell, err := live.Settled(ctx, session, plan)
+	plan.VUs, plan.Warmup = n, s.curve.Design.Warmup
+	cell, err := live.SettledFor(ctx, session, plan, s.curve.Design.block)
 	cell.Round = visit
 	return cell, errors.Join(err, ctx.Err())
 }

@@ -115,8 +115,15 @@ func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell
 // warm-up it is driven for plan.Duration. Afterwards, where that is possible, events
 // are counted for a while.
 func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
+	return l.SettledFor(ctx, s, plan, func(float64) time.Duration { return plan.Duration })
+}
+
+// SettledFor is Settled with a measured length that is chosen by the throughput of the
+// warm-up, in right answers per second; 0: there was none.
+func (l *Live) SettledFor(ctx context.Context, s *load.Session, plan load.Plan, choose func(perSec float64) time.Duration) (Cell, error) {
 	plan.Grace = Grace
 	if plan.Warmup == 0 {
+		plan.Duration = choose(0)
 		return l.driveAndCount(ctx, s, plan)
 	}
 	pilot := plan
@@ -125,9 +132,18 @@ func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Ce
 	if err != nil {
 		return Cell{}, err
 	}
-	length := lengthen(plan.Duration, first.Response.Mean(), 1)
+	length := lengthen(choose(first.ThroughputPerSec), first.Response.Mean(), 1)
 	plan.Warmup, plan.Duration = length.leadIn, length.measured
 	return l.driveAndCount(ctx, s, plan)
+}
+
+// SettledTakes is how long Settled takes at least where answers take so long.
+func SettledTakes(plan load.Plan, response time.Duration) time.Duration {
+	if plan.Warmup == 0 {
+		return plan.Duration
+	}
+	length := lengthen(plan.Duration, response, 1)
+	return plan.Warmup + length.leadIn + length.measured
 }
 
 // End stops what Launch began, however little time ctx leaves.

@@ -57,7 +57,8 @@ var commands = map[string]func(*app) *cobra.Command{
 // app is what the commands share.
 type app struct {
 	Streams
-	pins pins // of the command that runs
+	args []string // of this process
+	pins pins     // of the command that runs
 }
 
 // indent begins the lines of examples.
@@ -81,7 +82,7 @@ func newRoot(s Streams, args []string) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
-	a := &app{Streams: s}
+	a := &app{Streams: s, args: args}
 	if len(args) > 0 && commands[args[0]] != nil {
 		root.AddCommand(commands[args[0]](a))
 	} else {

@@ -99,9 +99,9 @@ var shorter = map[string]struct {
 }{
 	"run":    {"-n 100 -d 1m --warmup 0s", figures},
 	"health": {"--timeout 1m", []int{exitDone}},
-	"sweep":  {"-d " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
+	"sweep":  {"-d 1m --block " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
-	"sweep --rate": {"-d 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
+	"sweep --rate": {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":      {"-d " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
 	"calibrate":    {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
 	"guard":        {"--callers 1 --kind add", figures},

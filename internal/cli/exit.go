@@ -50,7 +50,8 @@ func interrupted() error {
 //	1 without any right answer in a result, or where one was given up;
 //	3 if an expectation of an experiment failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
-//	  result (the lab names the parts), or a verdict is INCONCLUSIVE;
+//	  result (the lab names the parts), a verdict is INCONCLUSIVE,
+//	  or the time was up before the end of a sweep;
 //	3 if a candidate is SLOWER, or even the lowest rate misses.
 //
 // The lab asks for no verdict but for what is expected: SLOWER is a finding there, as
@@ -73,6 +74,11 @@ func outcome(doc *report.Document) error {
 	for _, c := range doc.Comparisons {
 		if c.Primary {
 			code = max(code, verdictCode(c.Verdict))
+		}
+	}
+	for _, c := range doc.Curves {
+		if c.TimeUp != nil {
+			code = exitUndecided
 		}
 	}
 	for _, s := range doc.Searches {

@@ -54,6 +54,8 @@ func TestOutcome(t *testing.T) {
 		d.Curves = []report.Curve{{Place: at, Curve: c}}
 		return d
 	}
+	unfinished := curve(0, true)
+	unfinished.Curves[0].TimeUp = &trial.TimeUp{Lacks: "much"}
 	rate := func(v search.Verdict) *report.Document {
 		alone := answered(0)
 		return &report.Document{Searches: []report.Search{{Result: search.Result{Alone: &alone, Verdict: v, Reason: finding.StartLag.Refusal("because")}}}}
@@ -83,6 +85,7 @@ func TestOutcome(t *testing.T) {
 		{"an optimum in spite of INVALID visits", curve(100, true), 0, 0, ""},
 		{"a sweep without one", curve(0, false), 0, 0, ""},
 		{"a sweep without one for INVALID visits", curve(100, false), 4, 4, "e, part p: INVALID errors: the sweep of b"},
+		{"a sweep whose time was up", unfinished, 4, 0, ""},
 		{"a rate", rate(search.RateFound), 0, 0, ""},
 		{"at least a rate", rate(search.RateAtLeast), 0, 0, ""},
 		{"the lowest rate misses", rate(search.RateMissed), 3, 0, ""},
@@ -138,7 +141,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		{"run -c 1 --rate 200 -d 500ms --grace 0s " + slow, "INVALID incomplete: ", ""}, // 20 of 100 arrivals begin
 		{"run -c 1 -n 20 " + failing, "INVALID errors: ", ""},
 		{"compare --rounds 1 --pairs 1 --block 100ms --warmup 0s -c 1 " + page + " " + short, "INVALID answers_differ: ", ""},
-		{"sweep --levels 1,2 --visits 1 -d 100ms --warmup 0s " + failing, "INVALID errors", ""},
+		{"sweep --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "INVALID errors", ""},
 		{"lab -o  " + file, "INVALID", "refused, part apart: INVALID answers_differ: short against page at 1 VU"},
 	} {
 		t.Run(tt.args[:5], func(t *testing.T) {

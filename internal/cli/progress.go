@@ -17,6 +17,7 @@ type progress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is none
 	begun    time.Time
+	most     time.Duration // that it may take; 0: not known
 	last     time.Time
 }
 
@@ -47,10 +48,7 @@ func (p *progress) show(done float64, label string) {
 		return
 	}
 	p.last = time.Now()
-	line := fmt.Sprintf("%6s  %s", time.Since(p.begun).Round(time.Second), label)
-	if done >= 0 {
-		line = fmt.Sprintf("%6s %3.0f %%  %s", time.Since(p.begun).Round(time.Second), 100*done, label)
-	}
+	line := p.line(done, label)
 	if p.terminal == nil {
 		fmt.Fprintln(p.w, line)
 		return
@@ -60,6 +58,20 @@ func (p *progress) show(done float64, label string) {
 		line = truncate(line, width-1)
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+}
+
+// line has the time since the begin, the share that is done and the time left, as far as
+// these are known, and the label.
+func (p *progress) line(done float64, label string) string {
+	elapsed := time.Since(p.begun)
+	line := fmt.Sprintf("%6s", elapsed.Round(time.Second))
+	if done >= 0 {
+		line += fmt.Sprintf(" %3.0f %%", 100*done)
+	}
+	if p.most > 0 {
+		line += fmt.Sprintf("  at most %v left", max(0, p.most-elapsed).Round(time.Second))
+	}
+	return line + "  " + label
 }
 
 // truncate keeps the line on one line of the terminal. A character counts as

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
+	"contend/setting"
 	"contend/sweep"
 	"contend/trial"
 )
@@ -25,11 +27,12 @@ func newSweep(a *app) *cobra.Command {
 		Long: "Measure one target at every level of concurrency, in random order and repeatedly; fit the Universal\n" +
 			"Scalability Law; give the optimum with its interval, or the reason why there is none. Without\n" +
 			"--levels they are chosen: doubled until throughput falls or stays flat, then close together\n" +
-			"around the peak.\n\n" +
+			"around the peak. --duration is the most that the whole may take; levels are measured up to ten\n" +
+			"times within it, and three times at least.\n\n" +
 			"With --rate find the highest arrival rate (open model) within the objectives: doubled until an\n" +
-			"attempt misses, bisected, and confirmed by repetition. --duration is then the length of an attempt,\n" +
-			"at least (3s unless given). Exit codes then: 0 found, or at least so much; 3 even the lowest rate\n" +
-			"misses; 4 nothing can be said.",
+			"attempt misses, bisected, and confirmed by repetition, within 1m unless --duration says\n" +
+			"otherwise; --block is then the length of an attempt, at least. Exit codes then: 0 found, or at least\n" +
+			"so much; 3 even the lowest rate misses; 4 nothing can be said.",
 		Example: indent + "contend sweep http://localhost:8080/status\n" +
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
@@ -70,39 +73,66 @@ func checkServer(ctx context.Context, target protocol.Target, command string, ti
 
 func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
 	vus := slices.Max(append([]int{cmp.Or(s.design.ExtendTo, sweep.DefaultLimit)}, s.design.Levels...))
-	return a.sweeping(ctx, s, vus, func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) error {
-		curve, err := sweep.Run(ctx, arm, s.plan, s.design, observe)
-		if curve != nil {
+	return a.sweeping(ctx, s, ahead{vus, s.design.Duration, s.design.Outline()},
+		func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (*trial.TimeUp, error) {
+			curve, err := sweep.Run(ctx, arm, s.plan, s.design, observe)
+			if curve == nil {
+				return nil, err
+			}
 			doc.AddCurve(report.Place{}, curve)
-		}
-		return err
-	})
+			return curve.TimeUp, err
+		})
 }
 
 func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
-	return a.sweeping(ctx, s, cmp.Or(s.search.VUs, search.MostVUs), func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) error {
-		found, err := search.Rate(ctx, arm, s.plan, s.search, observe)
-		if found != nil {
+	return a.sweeping(ctx, s, ahead{cmp.Or(s.search.VUs, search.MostVUs), s.search.Duration, s.search.Outline()},
+		func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (*trial.TimeUp, error) {
+			found, err := search.Rate(ctx, arm, s.plan, s.search, observe)
+			if found == nil {
+				return nil, err
+			}
 			doc.AddSearch(report.Place{}, found)
-		}
-		return err
-	})
+			return found.TimeUp, err
+		})
 }
 
-// sweeping prepares for up to so many VUs, measures, and writes the document.
-func (a *app) sweeping(ctx context.Context, s *sweepFlags, vus int,
-	measure func(trial.Arm, *report.Document, func(trial.Progress)) error) error {
+// ahead is what is about to be driven.
+type ahead struct {
+	vus     int // at most
+	most    time.Duration
+	outline string
+}
+
+func (h ahead) String() string {
+	if h.most == 0 {
+		return h.outline + "; without a limit of time"
+	}
+	return fmt.Sprintf("%s; at most %s", h.outline, setting.Duration(h.most))
+}
+
+// sweeping says what is ahead, measures, and writes the document.
+func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
+	measure func(trial.Arm, *report.Document, func(trial.Progress)) (*trial.TimeUp, error)) error {
 	o, release, err := a.measuring()
 	if err != nil {
 		return failed(err)
 	}
 	defer release()
-	o.Opener.VUs = vus
+	o.Opener.VUs = h.vus
+	fmt.Fprintf(a.Err, "sweep: %v\n", h)
 	p := newProgress(a.Err)
+	p.most = h.most
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
 	arm := oneServer(s.spec.target(), s.Command, o)
-	err = measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	up, err := measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
-	return a.finish(ctx, doc, &s.output, err)
+	if _, short := errors.AsType[*setting.Mistake](err); short {
+		return usage(setting.FlagErrors(err))
+	}
+	err = a.finish(ctx, doc, &s.output, err)
+	if up != nil {
+		fmt.Fprintln(a.Err, "time was up: "+again(a.args, up.Needs))
+	}
+	return err
 }

@@ -76,7 +76,7 @@ func (s *sweepFlags) check() error {
 	} else {
 		errs = append(errs, setting.Fill(&s.design, given, setting.InFlags), s.design.Validate())
 	}
-	s.plan.VUs, s.plan.Duration = 1, s.design.Block // of each visit: its level and block
+	s.plan.VUs = 1 // of each visit: its level
 	return setting.FlagErrors(errors.Join(errs...))
 }
 

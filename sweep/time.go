@@ -1,0 +1,147 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"contend/load"
+	"contend/setting"
+	"contend/trial"
+)
+
+// How the time is spent: conventions of this project, argued in docs/measuring.md.
+const (
+	leastVisits    = 3 // of each level, unless told
+	mostVisits     = 10
+	shortestBlock  = 200 * time.Millisecond
+	longestBlock   = time.Second
+	blocksOfTime   = 60 // that the whole has room for at least
+	blockAnswers   = 200
+	exploringShare = 3 // the share of the whole that exploring may take is 1 ÷ this
+)
+
+// visits returns how often each level is measured, at least and at most.
+func (d Design) visits() (least, most int) {
+	if d.Visits > 0 {
+		return d.Visits, d.Visits
+	}
+	return leastVisits, mostVisits
+}
+
+// block returns the measured length of a visit to a level of that throughput; 0: not
+// known.
+func (d Design) block(perSec float64) time.Duration {
+	if d.Block > 0 {
+		return d.Block
+	}
+	longest := longestBlock
+	if d.Duration > 0 {
+		longest = max(shortestBlock, min(longest, d.Duration/blocksOfTime))
+	}
+	if perSec == 0 {
+		return shortestBlock
+	}
+	return time.Duration(min(float64(longest), max(float64(shortestBlock), blockAnswers/perSec*1e9)))
+}
+
+// Outline says in a few words what a sweep does.
+func (d Design) Outline() string {
+	text := fmt.Sprintf("levels chosen by doubling from 1 to at most %d VUs", cmp.Or(d.ExtendTo, DefaultLimit))
+	if len(d.Levels) > 0 {
+		text = "one level"
+		if n := len(d.Levels); n > 1 {
+			text = fmt.Sprintf("%d levels", n)
+		}
+		if d.ExtendTo > 0 {
+			text += fmt.Sprintf(", and on up to %d VUs while throughput grows", d.ExtendTo)
+		}
+	}
+	visits := fmt.Sprintf("%d to %d visits", leastVisits, mostVisits)
+	if d.Visits > 0 {
+		visits = fmt.Sprintf("%d visits", d.Visits)
+	}
+	return fmt.Sprintf("%s, %s of at least %v to each", text, visits, d.block(0))
+}
+
+// leastLevels are the levels that an answer takes at least, and how often each is
+// driven.
+func (d Design) leastLevels() (levels []int, times int) {
+	times, _ = d.visits()
+	if len(d.Levels) > 0 {
+		return d.Levels, times
+	}
+	most := min(minLevels, cmp.Or(d.ExtendTo, DefaultLimit))
+	return slices.Repeat([]int{1}, most), times + 1 // once to explore
+}
+
+// enough returns a mistake where Duration is too short for an answer of a server that
+// answers within response at a level. At a lower one it may be as much faster as there
+// are fewer users.
+func (d Design) enough(level int, response time.Duration) error {
+	levels, times := d.leastLevels()
+	plan := load.Plan{Warmup: d.Warmup, Duration: d.block(math.Inf(1))}
+	var once time.Duration
+	for _, n := range levels {
+		once += trial.SettledTakes(plan, time.Duration(float64(response)*min(1, float64(n)/float64(level))))
+	}
+	least := time.Duration(times) * once
+	if d.Duration == 0 || least <= d.Duration {
+		return nil
+	}
+	because := fmt.Sprintf("%d levels are driven %d times", len(levels), times)
+	if response >= time.Millisecond {
+		because += fmt.Sprintf(", and at %d VUs an answer takes %v", level, response.Round(time.Millisecond))
+	}
+	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: %s", setting.Duration(trial.RoundUp(least)), because))
+}
+
+// enough is asked after the first level.
+func (s *sweeping) enough(first trial.Cell) error {
+	if len(s.curve.Explored)+len(s.curve.Visits) > 1 {
+		return nil
+	}
+	return s.curve.Design.enough(first.Concurrency, first.Response.Mean())
+}
+
+// exploredLongEnough says that the rest of the time is needed for what was explored.
+func (s *sweeping) exploredLongEnough() bool {
+	most := s.curve.Design.Duration
+	return most > 0 && time.Since(s.begun) > most/exploringShare
+}
+
+// timeUp says what is missing; nil: nothing. Exploring that was cut short would have
+// taken no one knows how long: twice the time is a guess.
+func (s *sweeping) timeUp() *trial.TimeUp {
+	least, _ := s.curve.Design.visits()
+	counts := map[int]int{}
+	for _, v := range s.curve.Visits {
+		counts[v.Concurrency]++
+	}
+	made, all := 0, least*len(s.levels)
+	for _, n := range s.levels {
+		made += min(counts[n], least)
+	}
+	took := time.Since(s.begun)
+	switch {
+	case s.cut:
+		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above %d VUs was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
+			Needs: trial.RoundUp(2 * took)}
+	case made == all:
+		return nil
+	}
+	needs := time.Duration(float64(took) * float64(all) / float64(max(made, 1)))
+	return &trial.TimeUp{Lacks: fmt.Sprintf("%d of the %d visits to %d levels were made", made, all, len(s.levels)),
+		Needs: trial.RoundUp(needs + needs/10)}
+}
+
+// unlessTimeUp drops the error of what was under way when the time was up.
+func unlessTimeUp(ctx context.Context, err error) error {
+	if trial.IsTimeUp(ctx) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/load"
+	"contend/setting"
+	"contend/trial"
+	"contend/trial/trialtest"
+	"contend/usl"
+)
+
+func TestBlockIsChosen(t *testing.T) {
+	for _, tt := range []struct {
+		most   time.Duration
+		perSec float64
+		want   time.Duration
+	}{
+		{0, 0, 200 * time.Millisecond},                        // not known
+		{0, 10_000, 200 * time.Millisecond},                   // 20 ms would hold 200 answers
+		{0, 400, 500 * time.Millisecond},                      // 200 ÷ 400
+		{0, 10, time.Second},                                  // the longest
+		{30 * time.Second, 10, 500 * time.Millisecond},        // a sixtieth of the whole
+		{6 * time.Second, 10, 200 * time.Millisecond},         // and no less
+		{time.Hour, 10, time.Second},                          //
+		{30 * time.Second, 1_000_000, 200 * time.Millisecond}, //
+	} {
+		if got := (Design{Duration: tt.most}).block(tt.perSec); got != tt.want {
+			t.Errorf("of %v at %v/s: %v, want %v", tt.most, tt.perSec, got, tt.want)
+		}
+	}
+	if got := (Design{Block: time.Minute, Duration: time.Second}).block(5); got != time.Minute {
+		t.Errorf("a block that is given is %v", got)
+	}
+}
+
+func TestTooShort(t *testing.T) {
+	const warmup, block = 100 * time.Millisecond, 200 * time.Millisecond
+	for _, tt := range []struct {
+		design   Design
+		level    int
+		response time.Duration
+		least    string
+	}{
+		// 6 levels, explored and visited 3 times, of 100 + 40 + 200 ms: 8.16 s.
+		{Design{Duration: 8 * time.Second, Warmup: warmup}, 1, 0, "9s"},
+		{Design{Duration: 9 * time.Second, Warmup: warmup}, 1, 0, ""},
+		{Design{Warmup: warmup}, 1, time.Hour, ""}, // no limit
+		// 3 levels up to 3 VUs, of 100 + 2 · 500 + 4 · 500 ms: 4 · 3 · 3.1 = 37.2 s.
+		{Design{Duration: 30 * time.Second, ExtendTo: 3, Warmup: warmup}, 1, 500 * time.Millisecond, "40s"},
+		// 2 levels, 900 times: 612 s.
+		{Design{Duration: 30 * time.Second, Levels: []int{1, 2}, Visits: 900, Block: block, Warmup: warmup}, 1, 0, "11m"},
+		// At 4 VUs 400 ms, so at 2 200 ms or more: 100 + 2400 and 100 + 1200 ms, twice: 7.6 s.
+		{Design{Duration: 7 * time.Second, Levels: []int{2, 4}, Visits: 2, Block: block, Warmup: warmup}, 4, 400 * time.Millisecond, "8s"},
+		// At 8 VUs no less than at 2: 2 · 2 · 2.5 = 10 s.
+		{Design{Duration: 9 * time.Second, Levels: []int{2, 8}, Visits: 2, Block: block, Warmup: warmup}, 2, 400 * time.Millisecond, "10s"},
+	} {
+		err := tt.design.enough(tt.level, tt.response)
+		if tt.least == "" && err != nil || tt.least != "" && (err == nil || !strings.Contains(err.Error(), "allowed: "+tt.least+" and more")) {
+			t.Errorf("%+v, answers after %v at %d: %v, want %q", tt.design, tt.response, tt.level, err, tt.least)
+		}
+	}
+}
+
+// A server that answers in 1 s takes 6.1 s at each level; 24 of them take 146.4 s. The first level shows it.
+func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		d := Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
+		curve, err := Run(t.Context(), trialtest.Sleeping("s", time.Second), load.Plan{}, d, nil)
+		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 3m and more: 6 levels are driven 4 times, and at 1 VUs an answer takes 1s") {
+			t.Errorf("%+v, %v", curve, err)
+		}
+		if took := time.Since(begun); took > 12*time.Second {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+// Of a sweep that is not told how often, each level is visited as often as time allows, ten times at most.
+func TestVisitsFillTheTime(t *testing.T) {
+	for most, visits := range map[time.Duration][2]int{20 * time.Second: {3, 7}, 2 * time.Minute: {10, 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			server := trialtest.Arm("s", following(usl.Model{Beta: 0.0025, Gamma: 100}))
+			curve, err := Run(t.Context(), server, load.Plan{}, Design{Duration: most, Warmup: 100 * time.Millisecond, Seed: 1}, nil)
+			if err != nil || curve.TimeUp != nil {
+				t.Fatalf("%v, %+v", err, curve)
+			}
+			if took := time.Since(begun); took > most+answering {
+				t.Errorf("it took %v of %v", took, most)
+			}
+			counts := map[int]int{}
+			for _, v := range curve.Visits {
+				counts[v.Concurrency]++
+			}
+			for level, n := range counts {
+				if n < visits[0] || n > visits[1] {
+					t.Errorf("%d visits to level %d within %v", n, level, most)
+				}
+			}
+			if curve.Fit == nil || curve.Fit.Peak == nil || curve.Fit.Peak.Optimum < 17 || curve.Fit.Peak.Optimum > 23 {
+				t.Errorf("fit %+v, %s", curve.Fit, curve.NoFit)
+			}
+		})
+	}
+}
+
+// answering is how long the iterations under way may take when the time is up.
+const answering = 100 * time.Millisecond
+
+// A sweep whose time is up has what it measured, and how long the whole takes. Two levels of 340 ms, visited
+// 10 times, take 6.8 s, but for the starts, which nothing foresees.
+func TestTimeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := trial.Arm{Name: "s", Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+			time.Sleep(time.Second)
+			return &trial.Live{Address: "s", Target: following(usl.Model{Gamma: 1000})}, nil
+		}}
+		d := Design{Levels: []int{1, 2}, Duration: 8 * time.Second, Visits: 10, Block: 200 * time.Millisecond, Warmup: 100 * time.Millisecond, Seed: 1}
+		begun := time.Now()
+		curve, err := Run(t.Context(), slow, load.Plan{}, d, nil)
+		if err != nil || time.Since(begun) > d.Duration+answering {
+			t.Fatalf("%v after %v", err, time.Since(begun))
+		}
+		// A visit takes 1.68 s: in 8 s four whole ones, and none of the fifth. 20 ÷ 8 · 8 s · 1.1 = 22 s.
+		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 visits to 2 levels were made" || up.Needs != 30*time.Second {
+			t.Errorf("time up %+v", up)
+		}
+		if curve.Best == nil || curve.Enough == nil || len(curve.Visits) != 8 {
+			t.Errorf("%d visits, best %v, enough %v", len(curve.Visits), curve.Best, curve.Enough)
+		}
+	})
+}
+
+// Exploring may take a third of the time. A start takes 5 s, a level 340 ms: of 20 s it ends at the level after which 6.67 s
+// are over.
+func TestExploringIsCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := trial.Arm{Name: "s", Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+			time.Sleep(5 * time.Second)
+			return &trial.Live{Address: "s", Target: following(usl.Model{Gamma: 1000})}, nil
+		}}
+		curve, err := Run(t.Context(), slow, load.Plan{}, Design{Duration: 20 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// 5 s + 5 · 340 ms = 6.7 s.
+		if len(curve.Explored) != 5 || !strings.HasPrefix(curve.Ceiling, "a third of the 20s") {
+			t.Errorf("explored %v, ceiling %q", concurrencies(curve.Explored), curve.Ceiling)
+		}
+		if up := curve.TimeUp; up == nil || up.Lacks != "no level above 16 VUs was tried" || up.Needs < 30*time.Second {
+			t.Errorf("time up %+v", up)
+		}
+	})
+}
+
+// Nothing measured is a mistake, not an empty answer; one who ends it is answered as without a limit.
+func TestNothingWithinTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := trial.Arm{Name: "s", Start: func(ctx context.Context, _ trial.Setup) (*trial.Live, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		d := Design{Levels: []int{1}, Visits: 1, Block: time.Second, Duration: 10 * time.Second}
+		if curve, err := Run(t.Context(), never, load.Plan{}, d, nil); curve != nil || err == nil || !strings.Contains(err.Error(), "duration is 10s; allowed: more") {
+			t.Errorf("%+v, %v", curve, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if curve, err := Run(ctx, never, load.Plan{}, d, nil); curve == nil || !errors.Is(err, context.DeadlineExceeded) || curve.TimeUp != nil {
+			t.Errorf("%+v, %v", curve, err)
+		}
+	})
+}

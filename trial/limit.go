@@ -1,0 +1,44 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// errTimeUp is the cause of a context that Limit made and that is over in time.
+var errTimeUp = errors.New("the time is up")
+
+// Limit returns a context that is over after the most that the whole may take; 0:
+// there is no limit.
+func Limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if most == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, most, errTimeUp)
+}
+
+// IsTimeUp says whether a context of Limit is over because its time is up, and not
+// because somebody ended it.
+func IsTimeUp(ctx context.Context) bool { return context.Cause(ctx) == errTimeUp }
+
+// A TimeUp says that a design was not done when its time was up.
+type TimeUp struct {
+	// Lacks says what was not measured.
+	Lacks string `json:"lacks"`
+	// Needs is how long the whole would have taken, about.
+	Needs time.Duration `json:"needs_ns"`
+}
+
+// RoundUp rounds a length of time up to what is typed: to a second below ten, to ten
+// seconds up to two minutes, and else to a minute.
+func RoundUp(d time.Duration) time.Duration {
+	unit := time.Minute
+	switch {
+	case d <= 10*time.Second:
+		unit = time.Second
+	case d <= 2*time.Minute:
+		unit = 10 * time.Second
+	}
+	return (d + unit - 1) / unit * unit
+}
