@@ -58,6 +58,9 @@ var (
 	NotCounted = kind(Kind{Code: "not_counted",
 		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})
+	NotSampled = kind(Kind{Code: "not_sampled",
+		When:   "nothing is known of what an arm's server used (CPU, memory, threads), though contend started it: it is in a container that is not found here, or the system does not tell",
+		Advice: "see the reason; begin the command of a container with `docker run` or `podman run`"})
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,

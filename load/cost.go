@@ -32,6 +32,9 @@ type Cost struct {
 	// Server is what the system under test used; nil when there is no process of
 	// ours to sample.
 	Server *Usage `json:"server,omitempty"`
+	// Unsampled is why nothing is known of what the server used, though its process is
+	// ours; "": it is, or it is not ours.
+	Unsampled string `json:"unsampled,omitempty"`
 	// Counted is what events happened in the server, counted in other runs than all
 	// else in a result; nil: none were counted.
 	Counted *Counted `json:"counted,omitempty"`
@@ -72,6 +75,7 @@ func (c *Cost) Add(o *Cost) {
 		}
 		c.Server = &sum // what was handed in stays as it is
 	}
+	c.Unsampled = cmp.Or(c.Unsampled, o.Unsampled)
 	c.Counted = c.Counted.plus(o.Counted)
 	c.Uncounted = cmp.Or(c.Uncounted, o.Uncounted)
 }

@@ -81,6 +81,9 @@ func (r *Result) Derive() {
 		r.GeneratorShare = r.generatorShare(seconds)
 	}
 	r.Warnings = append(r.judge(), r.cpuFindings()...)
+	if r.Unsampled != "" {
+		r.Warnings = append(r.Warnings, finding.NotSampled.Warning("%s", r.Unsampled))
+	}
 	if r.Uncounted != "" {
 		r.Warnings = append(r.Warnings, finding.NotCounted.Warning("%s", r.Uncounted))
 	}

@@ -8,10 +8,10 @@ import (
 	"contend/internal/perf"
 )
 
-// Counters opens counters of what the subject does, all processes of its tree and
-// what they start from now on; the caller closes them, before the subject's end or
+// Counters opens counters of what the subject does, all processes of its tree or of its
+// container and what they start from now on; the caller closes them, before the subject's end or
 // after it. Called for the first time with the events of Config.Counted, it hands out
-// those that were opened before the subject's first instruction.
+// those that were opened before the subject's first instruction, unless it is in a container.
 //
 // The error wraps os.ErrProcessDone when the subject has ended, and is a
 // perf.UnavailableError where the machine or its owner is the reason.
@@ -21,11 +21,15 @@ func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
 	if s.reaped {
 		return nil, fmt.Errorf("subject %s: counters: %w", s.name, os.ErrProcessDone)
 	}
+	list := func() ([]int, error) { return threadsOf(s.PID(), s.container) }
 	if c := s.counters; c != nil && slices.Equal(events, s.counted) {
+		if _, err := list(); err != nil {
+			return nil, fmt.Errorf("subject %s: %w", s.name, err)
+		}
 		s.counters = nil
 		return c, nil
 	}
-	c, err := perf.Threads(func() ([]int, error) { return treeThreads(s.PID()) }, events...)
+	c, err := perf.Threads(list, events...)
 	if err != nil {
 		return nil, fmt.Errorf("subject %s: %w", s.name, err)
 	}

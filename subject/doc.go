@@ -17,6 +17,10 @@
 //     file it kills the subject's process group, and where /proc tells which
 //     processes they are the rest of its session.
 //
+// A container is no descendant of the command that runs it, docker run or podman run,
+// but ends with it: that passes TERM on, and where it is killed, by us or with us, the
+// container is killed by its id.
+//
 // A descendant that calls setsid itself (a daemon) has left and is on its own,
 // as it is after a logout. Rejected: a PID namespace (needs privileges, changes
 // what the subject sees), cgroup.kill (needs a writable cgroup), a subreaper

@@ -12,9 +12,9 @@ import (
 const dirPlaceholder = "{{dir}}"
 
 // inFolder returns the config with {{dir}} replaced by a fresh folder, if it has
-// files; otherwise {{dir}} is an unknown placeholder like any other.
+// files or runs a container; otherwise {{dir}} is an unknown placeholder like any other.
 func (c Config) inFolder() (Config, error) {
-	if len(c.Files) == 0 {
+	if len(c.Files) == 0 && runAt(c.Command) == 0 {
 		return c, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
@@ -27,6 +27,7 @@ func (c Config) inFolder() (Config, error) {
 		return c, err
 	}
 	c.folder = dir
+	c.Command = c.withIDFile()
 	inDir := func(text string) string { return strings.ReplaceAll(text, dirPlaceholder, dir) }
 	c.Command, c.Env, c.Files = slices.Clone(c.Command), slices.Clone(c.Env), maps.Clone(c.Files)
 	for i, arg := range c.Command {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"contend/internal/rebind"
 )
@@ -19,6 +20,9 @@ import (
 // if there was none.
 func start(ctx context.Context, cfg Config) (*Subject, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := cfg.checkContainer(); err != nil {
 		return nil, err
 	}
 	cfg, err := cfg.inFolder()
@@ -64,12 +68,14 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 			return nil, err
 		}
 	}
+	cmd := command(cfg, addrs)
 	s := &Subject{
 		name:        cfg.Name,
 		addrs:       addrs,
 		ended:       cfg.removeFolder,
 		stopTimeout: cmp.Or(cfg.StopTimeout, defaultStopTimeout),
-		cmd:         command(cfg, addrs),
+		cmd:         cmd,
+		container:   containerOf(cmd),
 		onlyPORT:    onlyPORT,
 		handover:    handover,
 		unmoved:     make(chan error, 1),
@@ -86,12 +92,17 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		return nil, err
 	}
 	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
+	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil))
+}
+
+// becomeReady waits until the probes hold, or abandons the subject.
+func (s *Subject) becomeReady(ctx context.Context, timeout time.Duration, probes []probe) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready after %v", timeout))
 	defer cancel()
-	if err := awaitReady(ctx, s.done, cfg.Ready.probes(addrs, watch)); err != nil {
-		return s, s.abandon(err)
+	if err := awaitReady(ctx, s.done, probes); err != nil {
+		return s.abandon(err)
 	}
-	return s, nil
+	return nil
 }
 
 // addresses returns the addresses of the names, and of a fixed port.
@@ -166,13 +177,13 @@ func (s *Subject) astray() string {
 
 // lostItsAddress reports whether an attempt failed because somebody else bound
 // the address first. The texts are those of strerror(EADDRINUSE) on Linux and
-// BSD and of Node.js.
+// BSD, of Node.js and of Docker.
 func (s *Subject) lostItsAddress(err error) bool {
 	if s == nil || len(s.addrs) == 0 || !errors.Is(err, errEnded) {
 		return false
 	}
 	output := strings.ToLower(s.stdout.text() + "\n" + s.stderr.text())
-	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse")
+	return strings.Contains(output, "address already in use") || strings.Contains(output, "eaddrinuse") || strings.Contains(output, "port is already allocated")
 }
 
 // lastLines is the end of standard error, or if that is empty of standard output.

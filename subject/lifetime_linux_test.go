@@ -91,11 +91,11 @@ func TestNobodyIsLeftBehind(t *testing.T) {
 }
 
 // startHolder starts a process that starts a family, and returns the processes
-// of the family: the subject, its child in the same group, and its child in a
+// of the family: the first, its child in the same group, and its child in a
 // group of its own.
-func startHolder(t *testing.T) (holder *os.Process, found []int) {
+func startHolder(t *testing.T, role string, args ...string) (holder *os.Process, found []int) {
 	t.Helper()
-	cmd := relative("holder")
+	cmd := relative(role, args...)
 	cmd.Stdout = nil
 	output := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
@@ -117,7 +117,7 @@ func startHolder(t *testing.T) (holder *os.Process, found []int) {
 }
 
 func TestKillMinus9(t *testing.T) {
-	holder, found := startHolder(t)
+	holder, found := startHolder(t, "holder")
 	holder.Kill()
 	for _, pid := range found {
 		waitGone(t, pid)
@@ -126,7 +126,7 @@ func TestKillMinus9(t *testing.T) {
 
 // Without its guardian the subject itself still dies with us.
 func TestParentDeathSignal(t *testing.T) {
-	holder, found := startHolder(t)
+	holder, found := startHolder(t, "holder")
 	subject := found[0]
 	for _, p := range must(processes()) {
 		if p.PPID == holder.Pid && p.PID != subject {

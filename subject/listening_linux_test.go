@@ -253,7 +253,7 @@ func TestForeignThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := must(treeThreads(s.PID()))
+	want := must(threadsOf(s.PID(), nil))
 	if got := must(server.threads()); server.PID != s.PID() || server.Command != "work" || !slices.Equal(got, want) {
 		t.Errorf("%s %d has threads %v, want %v", server.Command, server.PID, got, want)
 	}

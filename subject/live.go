@@ -16,7 +16,7 @@ import (
 func (s *Subject) live(launched chan<- error) {
 	runtime.LockOSThread()
 	defer close(s.done)
-	guard, err := newGuardian()
+	guard, err := newGuardian(s.container)
 	s.unguarded = err
 	defer guard.dismiss()
 	output, err := collect(s.cmd, &s.stdout, &s.stderr)
@@ -25,7 +25,7 @@ func (s *Subject) live(launched chan<- error) {
 		launched <- err
 		return
 	}
-	if len(s.counted) > 0 {
+	if len(s.counted) > 0 && s.container == nil {
 		s.counters, _ = perf.Children(s.counted...) // who asks for them is told why there are none
 		defer s.closeCounters()
 	}
@@ -46,7 +46,13 @@ func (s *Subject) live(launched chan<- error) {
 	launched <- nil
 	err = s.reap()
 	output.finish()
-	s.conclude(errors.Join(err, s.ended()))
+	if s.container != nil {
+		s.left = s.container.end()
+	}
+	if s.left = errors.Join(s.left, s.ended()); s.left != nil {
+		s.left = fmt.Errorf("subject %s: %w", s.name, s.left)
+	}
+	s.conclude(errors.Join(err, s.left))
 }
 
 // moveBinds moves what a process binds from its start on, until it has ended, unless

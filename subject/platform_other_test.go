@@ -16,3 +16,7 @@ func ownCPU() time.Duration { return time.Since(begun) }
 func workAt([]string) {}
 
 func activate([]string) {}
+
+func containerHolder([]string) {}
+
+func standIn([]string) {}

@@ -31,7 +31,7 @@ func (s *Subject) reap() error {
 
 type guardian struct{}
 
-func newGuardian() (*guardian, error) { return nil, errors.ErrUnsupported }
+func newGuardian(*container) (*guardian, error) { return nil, errors.ErrUnsupported }
 
 func (*guardian) watch(int) error { return nil }
 

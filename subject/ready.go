@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,15 +79,16 @@ func (r Ready) validate(names []string) error {
 	return nil
 }
 
-// probes returns what has to hold, in the order in which to ask.
-func (r Ready) probes(addrs map[string]string, watch *lineWatch) []probe {
+// probes returns what has to hold, in the order in which to ask; published says that
+// the addresses are those of a container.
+func (r Ready) probes(addrs map[string]string, watch *lineWatch, published bool) []probe {
 	var all []probe
 	if watch != nil {
 		all = append(all, watch.probe)
 	}
 	if r.TCP || (r == Ready{}) {
 		for _, addr := range addrs {
-			all = append(all, tcpProbe(addr))
+			all = append(all, tcpProbe(addr, published))
 		}
 	}
 	if r.HTTP != "" {
@@ -107,14 +109,24 @@ func (w *lineWatch) probe(context.Context) error {
 	}
 }
 
-func tcpProbe(addr string) probe {
+// tcpProbe asks for a connection, and of a published port that it stays: that accepts
+// before the server behind it does, and hangs up then.
+func tcpProbe(addr string, published bool) probe {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return err
 		}
-		return conn.Close()
+		defer conn.Close()
+		if !published {
+			return nil
+		}
+		conn.SetReadDeadline(time.Now().Add(settleTime))
+		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("the port is published, and nobody listens behind it: %w", err)
+		}
+		return nil
 	}
 }
 

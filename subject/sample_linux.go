@@ -77,10 +77,10 @@ func withoutProgram(p procfs.Proc) bool {
 	return program == "" && err == nil
 }
 
-// treeThreads returns the threads of the tree of root.
-func treeThreads(root int) ([]int, error) {
-	members, err := tree(root)
-	return threads(members), err
+// threadsOf returns the threads of the container, or of the tree of root.
+func threadsOf(root int, c *container) ([]int, error) {
+	p, err := gather(root, c)
+	return threads(p.members), err
 }
 
 // threads returns those of processes that live.
@@ -100,37 +100,39 @@ func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" 
 // A census is what a sample of the tree saw: who can be asked again quickly.
 type census struct {
 	pids    []int
-	threads [][2]int      // process and thread
-	reaped  time.Duration // CPU of children that were waited for
+	threads [][2]int                      // process and thread
+	reaped  time.Duration                 // CPU of children that were waited for
+	used    func() (time.Duration, error) // CPU of all, as in a party
 }
 
-// sampleTree adds up the tree of root, and returns when it read the CPU clocks.
+// sampleAll adds up the container, or the tree of root, and returns when it read the CPU
+// clocks.
 //
 // A process that is waited for between the scan and the reading of its clock
 // is missing from both. So the whole is repeated then, a few times; in a tree
 // that ends processes faster than that, such a process counts from the next
 // sample on.
-func sampleTree(root int) (sample Sample, seen census, at time.Time, err error) {
+func sampleAll(root int, c *container) (sample Sample, seen census, at time.Time, err error) {
 	for range 5 {
-		if sample, seen, at, err = tryTree(root); !errors.Is(err, errVanished) {
+		if sample, seen, at, err = trySample(root, c); !errors.Is(err, errVanished) {
 			return sample, seen, at, err
 		}
 	}
 	return sample, seen, at, nil
 }
 
-// tryTree makes one attempt. With errVanished the sample lacks a process.
-func tryTree(root int) (Sample, census, time.Time, error) {
+// trySample makes one attempt. With errVanished the sample lacks a process.
+func trySample(root int, c *container) (Sample, census, time.Time, error) {
 	var sample Sample
-	var seen census
-	members, err := tree(root)
+	all, err := gather(root, c)
+	seen := census{used: all.used}
 	if err != nil {
 		return sample, seen, time.Time{}, err
 	}
-	if len(members) == 0 {
-		return sample, seen, time.Time{}, fmt.Errorf("/proc does not show process %d", root)
+	if len(all.members) == 0 {
+		return sample, seen, time.Time{}, fmt.Errorf("/proc shows nothing of process %d", root)
 	}
-	for _, p := range members {
+	for _, p := range all.members {
 		seen.pids = append(seen.pids, p.PID)
 		seen.reaped += time.Duration(p.CUTime+p.CSTime) * userTick
 		if isZombie(p) {
@@ -140,7 +142,7 @@ func tryTree(root int) (Sample, census, time.Time, error) {
 		sample.RSSBytes += int64(p.ResidentMemory())
 		seen.threads = append(seen.threads, sample.addThreads(p.PID)...)
 	}
-	sample.CPUs, sample.SharedCPUs = allowed(root)
+	sample.CPUs, sample.SharedCPUs = allowed(all.leader)
 	at := time.Now()
 	clocks, err := seen.clocks()
 	sample.CPU, sample.Waited = clocks.CPU, clocks.Waited
@@ -150,20 +152,32 @@ func tryTree(root int) (Sample, census, time.Time, error) {
 // clocks reads the CPU time and the waits of those that a census saw. With
 // errVanished a process is missing, which has ended since.
 func (c census) clocks() (Sample, error) {
-	sample := Sample{CPU: c.reaped}
-	var vanished error
-	for _, pid := range c.pids {
-		used, err := cpuClock(pid)
-		if err != nil && !errors.Is(err, errVanished) {
-			return sample, err
-		}
-		vanished = errors.Join(vanished, err)
-		sample.CPU += used
+	cpu, err := c.cpu()
+	sample := Sample{CPU: cpu}
+	if err != nil && !errors.Is(err, errVanished) {
+		return sample, err
 	}
 	for _, t := range c.threads {
 		sample.Waited += waited(t[0], t[1])
 	}
-	return sample, vanished
+	return sample, err
+}
+
+func (c census) cpu() (time.Duration, error) {
+	if c.used != nil {
+		return c.used()
+	}
+	sum := c.reaped
+	var vanished error
+	for _, pid := range c.pids {
+		used, err := cpuClock(pid)
+		if err != nil && !errors.Is(err, errVanished) {
+			return sum, err
+		}
+		vanished = errors.Join(vanished, err)
+		sum += used
+	}
+	return sum, vanished
 }
 
 // waited returns how long a thread could run and had no core, the second figure

@@ -93,7 +93,7 @@ func TestCPUClockOfNobody(t *testing.T) {
 	if _, err := cpuClock(1 << 22); err != errVanished { // pid_max is at most 2^22
 		t.Errorf("error %v", err)
 	}
-	if _, _, _, err := sampleTree(1 << 22); err == nil {
+	if _, _, _, err := sampleAll(1<<22, nil); err == nil {
 		t.Error("a sample of nobody")
 	}
 	if got := must(cpuClock(os.Getpid())); got <= 0 {

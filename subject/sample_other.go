@@ -9,10 +9,10 @@ import (
 
 type census struct{}
 
-func sampleTree(int) (Sample, census, time.Time, error) {
+func sampleAll(int, *container) (Sample, census, time.Time, error) {
 	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
 }
 
 func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }
 
-func treeThreads(int) ([]int, error) { return nil, errors.ErrUnsupported }
+func threadsOf(int, *container) ([]int, error) { return nil, errors.ErrUnsupported }

@@ -81,7 +81,8 @@ type Subject struct {
 	cmd         *exec.Cmd
 	cpus        []int
 	counted     []perf.Event
-	onlyPORT    bool // is what it was given of its address
+	container   *container // that it is the client of; nil: of none
+	onlyPORT    bool       // is what it was given of its address
 	launched    time.Time
 	stdout      tail
 	stderr      tail
@@ -101,6 +102,7 @@ type Subject struct {
 	unmoved   chan error // why its binds are not moved; closed when that is over
 	unguarded error      // why there is no guardian; written before Start returns
 	err       error      // how it ended unasked; written before done is closed
+	left      error      // what it has left behind; likewise
 }
 
 // Start starts a subject and waits until it is ready. If it cannot, the error
@@ -181,7 +183,7 @@ func (s *Subject) Sample() (Sample, error) {
 	if s.reaped {
 		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, os.ErrProcessDone)
 	}
-	sample, seen, at, err := sampleTree(s.PID())
+	sample, seen, at, err := sampleAll(s.PID(), s.container)
 	if err != nil {
 		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, err)
 	}
@@ -209,16 +211,25 @@ func (s *Subject) Clocks() (Sample, error) {
 	return sample, nil
 }
 
+// afterwards is how long it may take until the end of a killed process is that of all.
+func (s *Subject) afterwards() time.Duration {
+	if s.container == nil {
+		return 0
+	}
+	return killTimeout
+}
+
 // Stop ends the subject: TERM to its process group, and KILL to all its
 // processes after StopTimeout or as soon as ctx is done. It returns when nothing
-// is left. A subject that has ended already is no error here; see Err.
+// is left, or why something is. A subject that has ended already is no error here; see
+// Err.
 func (s *Subject) Stop(ctx context.Context) error {
 	s.askToEnd()
 	patience := time.NewTimer(s.stopTimeout)
 	defer patience.Stop()
 	select {
 	case <-s.done:
-		return nil
+		return s.left
 	case <-patience.C:
 	case <-ctx.Done():
 	}
@@ -246,8 +257,8 @@ func (s *Subject) kill() error {
 	s.mu.Unlock()
 	select {
 	case <-s.done:
-		return nil
-	case <-time.After(killTimeout):
+		return s.left
+	case <-time.After(killTimeout + s.afterwards()):
 		return fmt.Errorf("subject %s: process %d survived KILL for %v", s.name, s.PID(), killTimeout)
 	}
 }

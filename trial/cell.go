@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"contend/finding"
 	"contend/load"
@@ -80,7 +82,9 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	}
 	after, err := live.Subject.Sample()
 	c := Cell{Result: result}
-	if errors.Join(failed, err) == nil {
+	if err := errors.Join(failed, err); err != nil {
+		c.Unsampled = unsampled(err)
+	} else {
 		used, around := edges[1].Sub(edges[0]), after.Sub(before)
 		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
@@ -88,6 +92,16 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	}
 	c.Derive()
 	return c, nil
+}
+
+// unsampled says why a subject could not be sampled; "" for one that has ended, which
+// is said otherwise.
+func unsampled(err error) string {
+	if errors.Is(err, os.ErrProcessDone) {
+		return ""
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n") // the same once more at each edge
+	return text
 }
 
 // watchEnd calls ended when the subject's process ends before the returned

@@ -3,10 +3,12 @@ package trial
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/subject"
 )
@@ -45,10 +47,12 @@ func TestWhatTheServerUsed(t *testing.T) {
 		waited time.Duration // at the second edge, 2 s at the first
 		err    error
 		want   *load.Usage
+		why    string // there is nothing
 	}{
-		{"all is known", 2250 * time.Millisecond, nil, &used},
-		{"waits that went with their thread", time.Second, nil, &lost},
-		{"clocks that cannot be read", 2250 * time.Millisecond, errors.New("gone"), nil},
+		{"all is known", 2250 * time.Millisecond, nil, &used, ""},
+		{"waits that went with their thread", time.Second, nil, &lost, ""},
+		{"clocks that cannot be read", 2250 * time.Millisecond, errors.New("not here"), nil, "not here"},
+		{"a process that has ended", 2250 * time.Millisecond, os.ErrProcessDone, nil, ""}, // which is an error of the run
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -69,6 +73,9 @@ func TestWhatTheServerUsed(t *testing.T) {
 			}
 			if (c.Server == nil) != (tt.want == nil) || c.Server != nil && *c.Server != *tt.want {
 				t.Errorf("%s: %+v, want %+v", tt.name, c.Server, tt.want)
+			}
+			if c.Unsampled != tt.why || finding.NotSampled.In(c.Warnings) != (tt.why != "") {
+				t.Errorf("%s: unsampled is %q, warnings %v, want %q", tt.name, c.Unsampled, c.Warnings, tt.why)
 			}
 		})
 	}

@@ -1,0 +1,106 @@
+package subject
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+func TestRunAt(t *testing.T) {
+	for command, want := range map[string]int{
+		"docker run image":                           1,
+		"/usr/bin/podman run image":                  1,
+		"docker container run image":                 2,
+		"docker --context far run image run":         3,
+		"docker -H=tcp://h:1 run image":              2,
+		"docker -D --log-level debug run image":      4,
+		"podman --remote --url ssh://h run i":        4,
+		"docker exec web run":                        0,
+		"docker -D compose run web":                  0,
+		"docker start -a web":                        0,
+		"docker":                                     0,
+		"docker --context":                           0,
+		"./server run":                               0,
+		"sh -c docker run":                           0,
+		"docker-compose run web":                     0,
+		"docker --config /x container --bad run img": 0,
+	} {
+		if got := runAt(strings.Fields(command)); got != want {
+			t.Errorf("%s: %d, want %d", command, got, want)
+		}
+	}
+}
+
+func TestIDFile(t *testing.T) {
+	for command, want := range map[string]string{
+		"docker run -p {{port}}:80 image":  "docker run --cidfile DIR/container-id -p {{port}}:80 image",
+		"docker run --cidfile id image":    "docker run --cidfile id image",
+		"podman run --rm --cidfile=/x img": "podman run --rm --cidfile=/x img",
+		"./server run":                     "./server run",
+	} {
+		c := Config{Command: strings.Fields(command), folder: "DIR"}
+		if got := strings.Join(c.withIDFile(), " "); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}
+
+func TestCheckContainer(t *testing.T) {
+	docker, held := strings.Fields("docker run image"), strings.Fields("docker run --cpuset-cpus 2,3 image")
+	for _, tt := range []struct {
+		cfg  Config
+		want string // "": allowed
+	}{
+		{Config{Command: docker}, ""},
+		{Config{Command: docker, Port: 8080}, "port 8080 of a container is bound by its daemon, not by the command: publish a free one, as in -p {{port}}:80"},
+		{Config{Command: docker, CPUs: []int{2, 3}}, "put --cpuset-cpus 2,3 behind run"},
+		{Config{Command: held, CPUs: []int{2, 3}}, ""},
+		{Config{Command: []string{"./server"}, Port: 8080, CPUs: []int{2}}, ""},
+	} {
+		err := tt.cfg.checkContainer()
+		if tt.want == "" && err != nil {
+			t.Error(err)
+		}
+		if tt.want != "" {
+			contains(t, err, tt.want)
+		}
+	}
+	_, err := Start(t.Context(), Config{Command: docker, Port: 8080})
+	contains(t, err, "port 8080 of a container")
+}
+
+// A published port takes connections before anybody listens behind it.
+func TestPublishedPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	answers := []func(net.Conn){
+		func(c net.Conn) { c.Close() }, // nobody is there
+		func(c net.Conn) { c.Write([]byte("220 hello")) },
+		func(c net.Conn) {}, // who waits for a request
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for _, answer := range append(answers, answers[0]) {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			answer(c)
+			defer c.Close()
+		}
+	}()
+	for i, published := range []bool{true, true, true, false} {
+		err := tcpProbe(listener.Addr().String(), published)(t.Context())
+		if refused := i == 0; refused != (err != nil) {
+			t.Errorf("connection %d: %v", i+1, err)
+		}
+		if i == 0 {
+			contains(t, err, "published, and nobody listens behind it")
+		}
+	}
+	<-served
+}
