@@ -232,7 +232,7 @@ func best(c sweep.Curve) (text string, refused []string) {
 	if c.Enough != nil {
 		enough = fmt.Sprintf("; %s VUs are within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
 	}
-	if text, refused := doubtful(c.Visits, "visits"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
+	if text, refused := doubtful(c.Results, "levels"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
 	}
 	switch {

@@ -22,20 +22,20 @@ type Bound struct {
 	AlonePerSec    float64 `json:"alone_per_s,omitempty"`
 }
 
-// bound returns what can be said where no peak was measured and visits must not be
+// bound returns what can be said where no peak was measured and levels must not be
 // believed for no other reason than that the generator was the limit; else nil.
 func (c *Curve) bound() *Bound {
 	if c.Enough == nil || c.Fit != nil && c.Fit.Peak != nil {
 		return nil
 	}
 	var limited *trial.Cell
-	for i, v := range c.Visits {
-		switch reason := v.Doubt(); {
+	for i, level := range c.Results {
+		switch reason := level.Doubt(); {
 		case reason == nil:
 		case !reason.Is(finding.GeneratorSaturated):
 			return nil
-		case limited == nil || v.ThroughputPerSec > limited.ThroughputPerSec:
-			limited = &c.Visits[i]
+		case limited == nil || level.ThroughputPerSec > limited.ThroughputPerSec:
+			limited = &c.Results[i]
 		}
 	}
 	if limited == nil {

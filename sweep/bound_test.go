@@ -60,3 +60,25 @@ func TestBound(t *testing.T) {
 		}
 	}
 }
+
+// A level is judged by its visits together: one of four in which the generator was kept from its work (of the whole cycle
+// 1 − (3 · 0.98 + 0.1) ÷ 4 = 24 %) spoils nothing, four do.
+func TestOneDoubtfulVisitSpoilsNoLevel(t *testing.T) {
+	for doubtful, leftOut := range map[int]bool{0: false, 1: false, 4: true} {
+		var visits []trial.Cell
+		for _, at := range []struct{ level, perSec int }{{1, 100}, {4, 380}, {8, 600}, {16, 700}, {32, 600}, {64, 400}} {
+			for n := range 4 {
+				share := 0.98
+				if at.level == 16 && n < doubtful {
+					share = 0.1
+				}
+				visits = append(visits, visited(at.level, int64(at.perSec+n), share, 0))
+			}
+		}
+		curve := &Curve{Arm: "s", Design: Design{Seed: 1}, Visits: visits}
+		curve.Derive()
+		if (curve.LeftOut != "") != leftOut || (curve.Bound != nil) != leftOut {
+			t.Errorf("%d doubtful visits: left out %q, bound %+v", doubtful, curve.LeftOut, curve.Bound)
+		}
+	}
+}

@@ -18,16 +18,12 @@ func (c *Curve) Derive() {
 		e.Derive()
 	}
 	byLevel := map[int][]trial.Cell{}
-	doubtful := map[int]int{} // visits, by level
 	var points []usl.Point
 	for _, v := range c.Visits {
 		v.Derive()
 		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		if !v.Incomplete() {
 			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
-		}
-		if v.Refusal(stat.HigherIsFaster, finding.Errors.Refuses) != nil {
-			doubtful[v.Concurrency]++
 		}
 	}
 	levels := slices.Sorted(maps.Keys(byLevel))
@@ -40,22 +36,23 @@ func (c *Curve) Derive() {
 	if enough, err := usl.WithinOfBest(points, WithinBest, c.Design.Seed); err == nil {
 		c.Enough = &enough
 	}
-	c.fit(points, levels, doubtful)
+	c.fit(points)
 	c.Bound = c.bound()
 }
 
 // fit fits the law to the levels below the first that must not be believed:
 // what the generator did there says nothing about the server, but what both did
-// at lower levels stands.
-func (c *Curve) fit(points []usl.Point, levels []int, doubtful map[int]int) {
-	if i := slices.IndexFunc(levels, func(n int) bool { return doubtful[n] > 0 }); i >= 0 {
-		count := 0
-		for _, n := range doubtful {
-			count += n
-		}
-		c.LeftOut = fmt.Sprintf("the levels from %d VUs on (%d of %d), because %d of the visits to them must not be believed",
-			levels[i], len(levels)-i, len(levels), count)
-		points = slices.DeleteFunc(points, func(p usl.Point) bool { return p.N >= float64(levels[i]) })
+// at lower levels stands. A level is judged by all its visits together: these are
+// short, and one in which something else took the machine says little.
+func (c *Curve) fit(points []usl.Point) {
+	doubt := func(level trial.Cell) *finding.Warning {
+		return level.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+	}
+	if i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return doubt(level) != nil }); i >= 0 {
+		first := c.Results[i]
+		c.LeftOut = fmt.Sprintf("the levels from %d VUs on (%d of %d), because the visits to the first of them must not be believed (%s)",
+			first.Concurrency, len(c.Results)-i, len(c.Results), doubt(first).Code)
+		points = slices.DeleteFunc(points, func(p usl.Point) bool { return p.N >= float64(first.Concurrency) })
 	}
 	if len(points) == 0 {
 		c.NoFit = "no level is left"

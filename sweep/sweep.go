@@ -76,7 +76,7 @@ type Curve struct {
 	// Fit is the Universal Scalability Law; nil when NoFit says why there is none.
 	Fit   *usl.Result `json:"fit,omitempty"`
 	NoFit string      `json:"no_fit,omitempty"`
-	// LeftOut says which levels the fit does without, because a visit to the lowest
+	// LeftOut says which levels the fit does without, because the visits to the lowest
 	// of them must not be believed.
 	LeftOut string `json:"left_out,omitempty"`
 	// Best is the measured level with the highest throughput.

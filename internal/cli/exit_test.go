@@ -46,7 +46,8 @@ func TestOutcome(t *testing.T) {
 		return d
 	}
 	curve := func(wrong int64, peak bool) *report.Document {
-		c := sweep.Curve{Arm: "b", Visits: []trial.Cell{answered(0), answered(wrong)}}
+		visits := []trial.Cell{answered(0), answered(wrong)}
+		c := sweep.Curve{Arm: "b", Visits: visits, Results: []trial.Cell{trial.MergeCells(visits)}}
 		if peak {
 			c.Fit = &usl.Result{Peak: &usl.Peak{}}
 		}
