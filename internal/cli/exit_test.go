@@ -46,8 +46,7 @@ func TestOutcome(t *testing.T) {
 		return d
 	}
 	curve := func(wrong int64, peak bool) *report.Document {
-		visits := []trial.Cell{answered(0), answered(wrong)}
-		c := sweep.Curve{Arm: "b", Visits: visits, Results: []trial.Cell{trial.MergeCells(visits)}}
+		c := sweep.Curve{Arm: "b", Results: []trial.Cell{answered(0), answered(wrong)}}
 		if peak {
 			c.Fit = &usl.Result{Peak: &usl.Peak{}}
 		}
