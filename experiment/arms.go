@@ -109,13 +109,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		}
 	}
 	if address := target.Address(); live.Counters == nil && address != "" {
-		live.Counters = func(events ...perf.Event) (trial.Counters, error) {
-			server, err := subject.Listening(ctx, address)
-			if err != nil {
-				return nil, err
-			}
-			return server.Counters(events...)
-		}
+		live.Find(ctx, address)
 	}
 	opened, err := opener.Open(ctx, target)
 	if err != nil {

@@ -131,8 +131,8 @@ func (c GuardedCall) Callers() int { return max(1, int(math.Round(c.InFlight()))
 
 // CPU is that of the saturated resource per call, in nanoseconds, and whose it
 // is: the server's, or the generator's too where they share the cores. Of a
-// server that is not ours it is what everything else on its machine used, if
-// that is this one, and otherwise all that the generator left of as many cores:
+// server whose processes are not known it is what everything else on its machine used,
+// if that is this one, and otherwise all that the generator left of as many cores:
 // as it is when CPU is the limit.
 func (c GuardedCall) CPU() (perCall float64, whose string) {
 	server, known := metric.ServerCPUPerOp.Of(c.Busy.Result)
@@ -145,7 +145,7 @@ func (c GuardedCall) CPU() (perCall float64, whose string) {
 		return left / ops * 1e9, fmt.Sprintf("a server that uses all that the generator leaves of %d cores", c.Busy.GeneratorCores)
 	}
 	for _, w := range c.Busy.Warnings {
-		if w.Is(finding.CPUShared) || w.Is(finding.GeneratorSaturated) {
+		if w.Is(finding.CPUShared) || w.Is(finding.GeneratorSaturated) || w.Is(finding.GeneratorBusy) {
 			generator, _ := metric.GeneratorCPUPerOp.Of(c.Busy.Result)
 			return server + generator, "server and generator together, which share the cores"
 		}

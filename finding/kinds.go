@@ -27,7 +27,7 @@ var (
 		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
 		Advice: "use fewer VUs, or connections that are kept alive"})
 	GeneratorBusy = kind(Kind{Code: "generator_busy", Warns: busy,
-		When:   "a single run, nothing known of the server: the generator used ≥ {warns} of the CPU it could get",
+		When:   "nothing is known of the server, or it is one that was found to listen at the URL, which may not be all that answers, and used less of its CPU: the generator used ≥ {warns} of the CPU it could get",
 		Advice: "give the generator more cores, or a machine of its own"})
 	// GeneratorSaturated has the share of the CPU from which on it is said, and the
 	// share of the cycle from which on there is no verdict of any kind.

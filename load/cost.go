@@ -29,8 +29,7 @@ type Cost struct {
 	// machine, which has MachineCores.
 	MachineCPUSec float64 `json:"machine_cpu_s,omitempty"`
 	MachineCores  int     `json:"machine_cores,omitempty"`
-	// Server is what the system under test used; nil when there is no process of
-	// ours to sample.
+	// Server is what the system under test used; nil when there is no process to sample.
 	Server *Usage `json:"server,omitempty"`
 	// Unsampled is why nothing is known of what the server used, though its process is
 	// ours; "": it is, or it is not ours.
@@ -56,6 +55,9 @@ type Usage struct {
 	// generator may use, too; both 0: not known, taken as all and all.
 	CPUs       int `json:"cpus,omitempty"`
 	SharedCPUs int `json:"shared_cpus,omitempty"`
+	// Foreign: it is the server that was found to listen at the target's address, and may
+	// not be all that answers. No verdict is refused for what it used.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // Add adds up what two runs on the same machine cost.
@@ -88,6 +90,7 @@ func (u *Usage) add(o *Usage) {
 	u.InvoluntarySwitches += o.InvoluntarySwitches
 	u.WaitedSec += o.WaitedSec
 	u.CPUs, u.SharedCPUs = max(u.CPUs, o.CPUs), max(u.SharedCPUs, o.SharedCPUs)
+	u.Foreign = u.Foreign || o.Foreign
 }
 
 // cost is what the process and the machine used in the measured window.

@@ -44,7 +44,7 @@ func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
 // notTheServers: what was measured is the generator.
 func (r *Result) notTheServers(about stat.Kind) *finding.Warning {
 	use := r.cpu()
-	if saturated := use.saturated(); saturated != nil {
+	if saturated := use.saturated(); saturated != nil && !r.Server.Foreign {
 		return saturated
 	}
 	if r.GeneratorShare == nil {

@@ -163,6 +163,32 @@ func TestGateForErrors(t *testing.T) {
 	}
 }
 
+// foreign has what both sides used, in seconds, with a server that somebody else started.
+func foreign(generator, server float64) func(*Result) {
+	return func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec, r.Server.Foreign = generator, server, true }
+}
+
+// What was found to listen may not be all of the server.
+func TestNothingIsRefusedForAForeignServersUse(t *testing.T) {
+	for name, change := range map[string]func(*Result){
+		"saturated": foreign(1.8, 0.15),
+		"crowded":   func(r *Result) { crowdedBy(0.2, 0.2, 2)(r); r.Server.Foreign, r.Server.WaitedSec = true, 1 },
+	} {
+		r := healthy(change)
+		if reason := r.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); reason != nil || r.Crowded() != nil {
+			t.Errorf("%s: refused because %v", name, reason)
+		}
+		r.Server.Foreign = false
+		if r.Derive(); r.Refusal(stat.HigherIsFaster, finding.Errors.Refuses) == nil {
+			t.Errorf("%s: not refused of our own server", name)
+		}
+		two := Merge(healthy(change), healthy(change))
+		if !two.Server.Foreign {
+			t.Errorf("%s: the sum of two does not say that it is foreign", name)
+		}
+	}
+}
+
 func TestCPUFindings(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -175,6 +201,9 @@ func TestCPUFindings(t *testing.T) {
 		{"others took a part", crowdedBy(0.7, 0.7, 2), []string{"cpu_shared", "machine_busy"}},
 		{"others took little", crowdedBy(0.8, 0.8, 2), []string{"cpu_shared"}},
 		{"others used the rest", crowdedBy(0.4, 0.4, 0), nil},
+		{"both, of a server that was found", foreign(1.2, 0.8), []string{"cpu_shared"}},
+		{"the generator alone, of a server that was found", foreign(1.8, 0.15), []string{"generator_busy"}},
+		{"others, which may be parts of the server that was found", func(r *Result) { crowdedBy(0.7, 0.7, 2)(r); r.Server.Foreign = true }, []string{"cpu_shared"}},
 		{"not our server", func(r *Result) { crowdedBy(0.4, 0.4, 1.2)(r); r.Server = nil }, nil},
 	}
 	for _, tt := range tests {

@@ -125,12 +125,13 @@ func (r *Result) serverUse() float64 {
 
 // crowding is the share of the CPU time used that other processes used, on a
 // machine that had none left and where at least one side was at its limit, or
-// starved. 0: elsewhere, or not known, as when the server may be one of the others.
+// starved. 0: elsewhere, or not known, as when the server, or a part of it, may be one of
+// the others.
 func (r *Result) crowding() float64 {
 	all, server := r.MachineCPUSec, 0.0
 	use := cpuUse{generator: r.generatorUse(0)}
 	switch {
-	case r.Server != nil:
+	case r.Server != nil && !r.Server.Foreign:
 		server, use = r.Server.CPUSec, r.cpu()
 	case !r.Local:
 		return 0
@@ -155,7 +156,7 @@ func (r *Result) full() bool {
 // others than generator and server used most of it, whether or not one of these
 // was at its limit; nil: no, or not known.
 func (r *Result) Crowded() *finding.Warning {
-	if r.Server == nil || !r.full() {
+	if r.Server == nil || r.Server.Foreign || !r.full() {
 		return nil
 	}
 	return crowd(r.Others(r.Server.CPUSec)/r.MachineCPUSec, finding.MachineBusy.Refuses)
@@ -176,6 +177,10 @@ func (r *Result) cpuFindings() []finding.Warning {
 	use := r.cpu()
 	busy, saturated := use.generator >= finding.CPUShared.Warns, use.saturated()
 	switch {
+	case saturated != nil && r.Server.Foreign:
+		found = append(found, finding.GeneratorBusy.Warning(
+			"the generator used %.0f %% of the CPU it could get and the server that listens there %.0f %%, so the generator's own limit may be what was measured",
+			100*use.generator, 100*use.server))
 	case saturated != nil:
 		found = append(found, *saturated)
 	case busy && !use.apart:

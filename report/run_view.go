@@ -31,6 +31,9 @@ func run(v *view, r *load.Result, u *Uplink) {
 	}
 	v.bullet("%s in, %s out", metric.Bytes(float64(r.BytesIn)), metric.Bytes(float64(r.BytesOut)))
 	v.bullet("%s", generator(r))
+	if text, known := server(r); known {
+		v.bullet("%s", text)
+	}
 	v.table(times(r))
 	v.table(requestTable(r))
 	v.table(wrongTable("failed", failures(r)))
@@ -157,6 +160,15 @@ func generator(r *load.Result) string {
 		text += fmt.Sprintf("; %.1f %% of each VU's cycle was spent in the generator", 100**r.GeneratorShare)
 	}
 	return text
+}
+
+// server says what the server used, as the generator's line does of that; false: not known.
+func server(r *load.Result) (text string, known bool) {
+	perOp, known := metric.ServerCPUPerOp.Of(r)
+	if !known {
+		return "", false
+	}
+	return fmt.Sprintf("server: %.2f CPU seconds, %s for each operation", r.Server.CPUSec, metric.Duration(perOp)), true
 }
 
 // engine says what drove the VUs.

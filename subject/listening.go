@@ -2,7 +2,11 @@ package subject
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"sync"
+	"time"
 
 	"contend/internal/perf"
 )
@@ -18,6 +22,10 @@ type Foreign struct {
 	Command string
 
 	listening []identity
+	found     time.Time
+
+	mu     sync.Mutex
+	census census // of the last Sample
 }
 
 // An identity is that of a process that cannot be taken for another one of the same number.
@@ -35,7 +43,37 @@ func Listening(ctx context.Context, addr string) (*Foreign, error) {
 	if err != nil {
 		return nil, fmt.Errorf("subject at %s: %w", addr, err)
 	}
+	f.found = time.Now()
 	return f, nil
+}
+
+// Sample reads what the server has used until now, as Subject.Sample does. It fails when
+// the processes that listened have ended.
+func (f *Foreign) Sample() (Sample, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sample, seen, at, err := f.sample()
+	if err == nil && sample.Threads == 0 { // zombies
+		err = os.ErrProcessDone
+	}
+	if err != nil {
+		return Sample{}, fmt.Errorf("subject %s: sample: %w", f.Command, err)
+	}
+	f.census, sample.Elapsed = seen, at.Sub(f.found)
+	return sample, nil
+}
+
+// Clocks reads what is read quickly, as Subject.Clocks does.
+func (f *Foreign) Clocks() (Sample, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := time.Now()
+	sample, err := f.census.clocks()
+	if err != nil && !errors.Is(err, errVanished) {
+		return Sample{}, fmt.Errorf("subject %s: clocks: %w", f.Command, err)
+	}
+	sample.Elapsed = at.Sub(f.found)
+	return sample, nil
 }
 
 // Counters opens counters of what the server does and starts from now on; the caller

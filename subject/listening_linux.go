@@ -191,6 +191,9 @@ func (s *Subject) listens(address netip.AddrPort) (places []string, there bool) 
 	return slices.Compact(places), len(reached(own, address)) > 0
 }
 
+// forwarders listen for servers that are elsewhere: in containers, clusters, behind tunnels.
+var forwarders = []string{"docker-proxy", "rootlessport", "kubectl", "ssh"}
+
 // foreign finds the processes that have the sockets open.
 func foreign(sockets []socket) (*Foreign, error) {
 	all, err := processes()
@@ -210,6 +213,8 @@ func foreign(sockets []socket) (*Foreign, error) {
 			spared = append(spared, "this process itself")
 		case p.Comm == "systemd":
 			spared = append(spared, "systemd, which has not started the server yet,")
+		case slices.Contains(forwarders, p.Comm):
+			spared = append(spared, p.Comm+", behind which the server is,")
 		default:
 			holders = append(holders, p)
 		}

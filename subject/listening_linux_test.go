@@ -259,6 +259,44 @@ func TestForeignThreads(t *testing.T) {
 	}
 }
 
+// It is sampled as the same processes are as a subject, and no more when they have ended.
+func TestForeignSample(t *testing.T) {
+	s := started(t, Config{Command: []string{compiled(t), "{{port}}", "prefork", "3"}})
+	holds(t, "four processes", func() bool { return len(must(tree(s.PID()))) == 4 })
+	server, err := Listening(t.Context(), s.Addr(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, got, after := must(s.Sample()), must(server.Sample()), must(s.Sample())
+	if got.CPU < before.CPU || got.CPU > after.CPU || got.Threads != after.Threads || got.RSSBytes == 0 ||
+		got.CPUs != after.CPUs || got.SharedCPUs != after.SharedCPUs || got.Elapsed <= 0 {
+		t.Errorf("%+v, want what lies between %+v and %+v", got, before, after)
+	}
+	if clocks := must(server.Clocks()); clocks.CPU < got.CPU || clocks.Elapsed < got.Elapsed {
+		t.Errorf("clocks %+v after %+v", clocks, got)
+	}
+	must(0, s.Stop(testContext()))
+	if _, err = server.Sample(); err == nil {
+		t.Error("a sample of a server that has ended")
+	}
+}
+
+// Who passes everything on is not the server.
+func TestForwarders(t *testing.T) {
+	s := started(t, with(role("forward", "{{addr}}"), Ready{Log: "listening"}))
+	_, err := Listening(t.Context(), s.Addr(""))
+	contains(t, err, ": only docker-proxy, behind which the server is, listens there")
+}
+
+// forward listens as Docker does for a container.
+func forward(args []string) {
+	must(0, os.WriteFile("/proc/self/comm", []byte("docker-proxy"), 0))
+	listener := must(net.Listen("tcp", args[0]))
+	fmt.Println("listening")
+	defer listener.Close()
+	hang()
+}
+
 // Where this process descends from the server, it is not counted with it.
 func TestDescentLeavesUsOut(t *testing.T) {
 	s := started(t, role("hang"))

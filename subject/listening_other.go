@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"time"
 )
 
 func listening(context.Context, string) (*Foreign, error) {
@@ -15,5 +16,9 @@ func listening(context.Context, string) (*Foreign, error) {
 }
 
 func (*Subject) listens(netip.AddrPort) (places []string, there bool) { return nil, false }
+
+func (*Foreign) sample() (Sample, census, time.Time, error) {
+	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported
+}
 
 func (*Foreign) threads() ([]int, error) { return nil, errors.ErrUnsupported }

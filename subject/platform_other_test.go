@@ -20,3 +20,5 @@ func activate([]string) {}
 func containerHolder([]string) {}
 
 func standIn([]string) {}
+
+func forward([]string) {}

@@ -41,6 +41,7 @@ var roles = map[string]func(args []string){
 	"where":    where,
 	"work":     workAt,
 	"activate": activate,
+	"forward":  forward,
 	"insist":   insist,
 	"port":     listenOnPORT,
 	"astray":   astray,

@@ -5,10 +5,12 @@ import "time"
 // A Sample is what a subject used from its start until one moment, summed over
 // its process tree: the process that Start started, its descendants, and its
 // session; or, where that process only runs a container, over the container's control
-// group. Of a process that has ended and was waited for by its parent only
-// the CPU time remains, and so of each in a container.
+// group; or what a Foreign server used, its processes and their descendants. Of a process
+// that has ended and was waited for by its parent only the CPU time remains, and so of
+// each in a container.
 type Sample struct {
-	// Elapsed is the time since the process was started, taken when CPU was.
+	// Elapsed is the time since the process was started, taken when CPU was; of a
+	// Foreign server since it was found.
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// CPU is user and system time. Of a container it is what its control group counts, in
 	// steps of the scheduler's ticks where a thread never pauses. Of others live processes count with the nanoseconds of

@@ -97,7 +97,7 @@ func threads(members []procfs.ProcStat) []int {
 
 func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" }
 
-// A census is what a sample of the tree saw: who can be asked again quickly.
+// A census is what a sample saw: who can be asked again quickly.
 type census struct {
 	pids    []int
 	threads [][2]int                      // process and thread
@@ -107,14 +107,26 @@ type census struct {
 
 // sampleAll adds up the container, or the tree of root, and returns when it read the CPU
 // clocks.
+func sampleAll(root int, c *container) (Sample, census, time.Time, error) {
+	return sample(root, func() (party, error) { return gather(root, c) })
+}
+
+func (f *Foreign) sample() (Sample, census, time.Time, error) {
+	return sample(f.PID, func() (party, error) {
+		members, err := descent(f.includes)
+		return party{leader: f.PID, members: members}, err
+	})
+}
+
+// sample adds up a party, which is called by its first process, root.
 //
 // A process that is waited for between the scan and the reading of its clock
 // is missing from both. So the whole is repeated then, a few times; in a tree
 // that ends processes faster than that, such a process counts from the next
 // sample on.
-func sampleAll(root int, c *container) (sample Sample, seen census, at time.Time, err error) {
+func sample(root int, gather func() (party, error)) (sample Sample, seen census, at time.Time, err error) {
 	for range 5 {
-		if sample, seen, at, err = trySample(root, c); !errors.Is(err, errVanished) {
+		if sample, seen, at, err = trySample(root, gather); !errors.Is(err, errVanished) {
 			return sample, seen, at, err
 		}
 	}
@@ -122,9 +134,9 @@ func sampleAll(root int, c *container) (sample Sample, seen census, at time.Time
 }
 
 // trySample makes one attempt. With errVanished the sample lacks a process.
-func trySample(root int, c *container) (Sample, census, time.Time, error) {
+func trySample(root int, gather func() (party, error)) (Sample, census, time.Time, error) {
 	var sample Sample
-	all, err := gather(root, c)
+	all, err := gather()
 	seen := census{used: all.used}
 	if err != nil {
 		return sample, seen, time.Time{}, err

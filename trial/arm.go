@@ -67,15 +67,22 @@ type Live struct {
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
 
+	foreign     Sampler  // the server that somebody else started; nil: not known
 	arm         string   // its name, of one that was launched
 	onlyCounted bool     // no time is taken of it
 	counters    Counters // that stay open; nil: none
 }
 
-// A Subject is what trial needs of a process under test.
-type Subject interface {
+// A Sampler tells what processes used until now: Sample everything, Clocks only what is
+// read quickly, of the processes that the last Sample saw.
+type Sampler interface {
 	Sample() (subject.Sample, error)
 	Clocks() (subject.Sample, error)
+}
+
+// A Subject is what trial needs of a process under test.
+type Subject interface {
+	Sampler
 	Done() <-chan struct{} // closed when the process has ended
 	Err() error            // how it ended
 }
@@ -89,8 +96,25 @@ type Counters interface {
 
 var (
 	_ Subject  = (*subject.Subject)(nil)
+	_ Sampler  = (*subject.Foreign)(nil)
 	_ Counters = (*perf.Counters)(nil)
 )
+
+// Find looks for the server that listens at an address (host:port) of this machine, which
+// somebody else started: it is sampled, and can be counted. Where there is none, counting
+// says why. ctx bounds the look-up of the host's name.
+func (l *Live) Find(ctx context.Context, address string) {
+	server, err := subject.Listening(ctx, address)
+	if err == nil {
+		l.foreign = server
+	}
+	l.Counters = func(events ...perf.Event) (Counters, error) {
+		if err != nil {
+			return nil, err
+		}
+		return server.Counters(events...)
+	}
+}
 
 // Open opens VUs on the live arm. The error is a *DiedError where its process has
 // ended.

@@ -51,12 +51,21 @@ func (c Cell) outage() error {
 	return fmt.Errorf("arm %s: %s", c.Arm, c.Silence())
 }
 
-// measure drives a live arm once and reads the clocks of its subject at the very
+// measure drives a live arm once and reads the clocks of its server at the very
 // edges of the measured window; the rest of what it uses is sampled before and
-// after the run, because looking takes longer. The run ends early when the
-// subject dies.
+// after the run, because looking takes longer. The run ends early when a subject
+// dies.
 func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (Cell, error) {
-	if live.Subject == nil {
+	server := live.foreign
+	if live.Subject != nil {
+		server = live.Subject
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		unwatch := watchEnd(ctx, live.Subject, cancel)
+		defer unwatch()
+	}
+	if server == nil {
 		result, err := s.Run(ctx, plan)
 		if err != nil {
 			return Cell{}, err
@@ -65,14 +74,10 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 		c.Derive()
 		return c, nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	unwatch := watchEnd(ctx, live.Subject, cancel)
-	defer unwatch()
 	var edges [2]subject.Sample
-	before, failed := live.Subject.Sample()
+	before, failed := server.Sample()
 	plan.AtEdge = func(e load.Edge) {
-		clocks, err := live.Subject.Clocks()
+		clocks, err := server.Clocks()
 		failed = errors.Join(failed, err)
 		edges[e-load.WindowOpens] = clocks
 	}
@@ -80,15 +85,17 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	if err != nil {
 		return Cell{}, err
 	}
-	after, err := live.Subject.Sample()
+	after, err := server.Sample()
 	c := Cell{Result: result}
-	if err := errors.Join(failed, err); err != nil {
+	switch err := errors.Join(failed, err); {
+	case err != nil && live.Subject != nil:
 		c.Unsampled = unsampled(err)
-	} else {
+	case err == nil:
 		used, around := edges[1].Sub(edges[0]), after.Sub(before)
 		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
-			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches}
+			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches,
+			Foreign: live.Subject == nil}
 	}
 	c.Derive()
 	return c, nil

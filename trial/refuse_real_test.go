@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/internal/perf"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"
@@ -228,5 +229,32 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)
 			}
 		})
+	}
+}
+
+// A server that somebody else started is sampled, too, where its processes can be seen.
+func TestForeignServerIsSampled(t *testing.T) {
+	own, err := serverArm(protocol.Target{}, "/burn").Launch(t.Context(), Setup{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.End(context.Background())
+	other := &Live{Address: own.Address, Target: own.Target}
+	other.Find(t.Context(), protocol.At(own.Address).Address())
+	session, err := other.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	cell, err := other.Drive(t.Context(), session, load.Plan{VUs: 1, Iterations: 20, Grace: load.DefaultGrace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cell.Server == nil || !cell.Server.Foreign || cell.Server.CPUSec <= 0 || cell.Server.RSSBytes == 0 {
+		t.Errorf("server %+v", cell.Server)
+	}
+	other.Find(t.Context(), "203.0.113.1:80") // TEST-NET-3, RFC 5737
+	if _, err := other.Counters(perf.PageFaults); err == nil {
+		t.Error("counters of a server elsewhere")
 	}
 }

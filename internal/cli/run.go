@@ -19,6 +19,7 @@ import (
 	"contend/protocol"
 	"contend/protocol/wire"
 	"contend/setting"
+	"contend/trial"
 )
 
 // defaultDuration is the measured window of a run without stages.
@@ -67,13 +68,28 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	plan.Progress = func(now load.Progress) {
 		p.show(plan.Done(now.Elapsed), fmt.Sprintf("%d completed, %d failed, %d errored", now.Completed, now.Failed, now.Errored))
 	}
-	result, err := load.Run(ctx, name, opened, plan)
+	cell, err := driveOnce(ctx, opened, name, plan)
 	p.clear()
 	if err != nil {
 		return failed(err)
 	}
-	doc.AddRun(result)
+	doc.AddRun(cell.Result)
 	return a.finish(ctx, doc, out, nil)
+}
+
+// driveOnce drives a target once by the plan. The server is sampled, where it is found on
+// this machine.
+func driveOnce(ctx context.Context, opened load.Target, name string, plan load.Plan) (trial.Cell, error) {
+	live := &trial.Live{Address: name, Target: opened}
+	if address := protocol.At(name).Address(); address != "" {
+		live.Find(ctx, address)
+	}
+	session, err := live.Open(ctx, plan.VUs)
+	if err != nil {
+		return trial.Cell{}, err
+	}
+	defer session.Close() // the result stands, whatever a VU says at its end
+	return live.Drive(ctx, session, plan)
 }
 
 // openFor opens a target for one plan, and tries whether its server is there; open does
