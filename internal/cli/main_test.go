@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
 	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
-	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn})
+	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published})
 }
 
 // goRace spares each process of a race build its second of sleep at the end.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,13 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 //	says PATTERN                   like stdout, but however the text is wrapped
 //	json FILE PATH OP VALUE        compare a value of a document
 //	document FILE                  every result has the promised keys and adds up
+//
+// $FIXED is a port that servers can insist on, on Linux.
 func TestScripts(t *testing.T) {
+	fixed := "" // elsewhere binds are not moved
+	if runtime.GOOS == "linux" {
+		fixed = testenv.HeldPort(t)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -63,6 +70,7 @@ func TestScripts(t *testing.T) {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("WINDOW", window.String())
 			e.Setenv("ITEMS_WINDOW", itemsWindow().String())
+			e.Setenv("FIXED", fixed)
 			e.Setenv("GORACE", goRace)
 			if cpus, err := probe.CPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))
