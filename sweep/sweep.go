@@ -38,8 +38,9 @@ type Design struct {
 	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
 	// from 200 ms to 1 s or a sixtieth of Duration.
 	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a visit to a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
-	// Warmup is driven and discarded before each visit to a level.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"300ms" min:"0s" max:"720h" words:"before each visit or attempt"`
+	// Warmup is driven and discarded before each visit to a level, three times as long
+	// before the first of a process that has just started.
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each visit, three times as long before the first in a fresh process (with --rate before each attempt, 300ms)"`
 	// Seed decides the order and the resampling.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 }
@@ -133,6 +134,7 @@ type sweeping struct {
 	random  *rand.Rand
 	curve   *Curve
 	levels  []int // those of the design, and the further ones of the first visit
+	fresh   bool  // the arm's process was not driven yet
 	cut     bool  // exploring ended because of the time
 }
 
@@ -140,7 +142,7 @@ type sweeping struct {
 // rests on must not be what the result rests on, and only the latter can be
 // measured in random order.
 func (s *sweeping) explore(ctx context.Context) error {
-	live, err := s.arm.Launch(ctx, trial.Setup{})
+	live, err := s.launch(ctx)
 	if err != nil {
 		return err
 	}
@@ -171,9 +173,15 @@ func (s *sweeping) explore(ctx context.Context) error {
 	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
+func (s *sweeping) launch(ctx context.Context) (*trial.Live, error) {
+	live, err := s.arm.Launch(ctx, trial.Setup{})
+	s.fresh = err == nil && live.Subject != nil
+	return live, err
+}
+
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
-	live, err := s.arm.Launch(ctx, trial.Setup{})
+	live, err := s.launch(ctx)
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
@@ -249,6 +257,10 @@ func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (t
 	defer session.Close()
 	plan := s.plan
 	plan.VUs, plan.Warmup = n, s.curve.Design.Warmup
+	if s.fresh {
+		plan.Warmup *= freshWarmups
+	}
+	s.fresh = false
 	cell, err := live.SettledFor(ctx, session, plan, s.curve.Design.block)
 	cell.Round = visit
 	return cell, errors.Join(err, ctx.Err())
