@@ -32,7 +32,7 @@ type Design struct {
 	Compare trial.Design
 	// PlannedRounds is the number of rounds of the comparisons to come, for which
 	// the smallest visible differences are computed.
-	PlannedRounds int `json:"planned_rounds" default:"10" min:"1"`
+	PlannedRounds int `json:"planned_rounds" default:"40" min:"1"`
 }
 
 // MaxPooled bounds the rounds of all experiments: the spread takes the square of
@@ -47,6 +47,9 @@ func (d Design) Validate() error {
 	}
 	compare := d.Compare
 	compare.Pairs = 1
+	if compare.Rounds == 0 { // it would be decided at any number of them
+		errs = append(errs, setting.At(&compare, &compare.Rounds).OutOf(0, "1 to 1000"))
+	}
 	return errors.Join(append(errs, compare.Validate())...)
 }
 

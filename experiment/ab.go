@@ -90,8 +90,7 @@ func (c *clients) alternate(ctx context.Context, p Part) error {
 		return err
 	}
 	n := max(trialRun.Completed, 10*int64(c.vus))
-	rounds := p.Design.Rounds
-	for round := range rounds {
+	for round := range cmp.Or(p.Design.Rounds, trial.RepeatedRounds) {
 		first, second := c.driveOurs, c.driveAB
 		if round%2 == 1 {
 			first, second = second, first

@@ -44,7 +44,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"baseline: lock", "baseline: lokc", `compare.baseline is "lokc", no arm; allowed: lock, queue (did you mean "lock"?)`},
 	{"margin: 2%", "margin: -1%", "compare.margin is -1%; allowed: 0% to below 100%"},
 	{"margin: 2%", "margin: NaN%", "compare.margin is NaN%; allowed: 0% to below 100%"},
-	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.rounds is 1001; allowed: 1 to 1000"},
+	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.rounds is 1001; allowed: 0 to 1000"},
 	{"margin: 2%", "rounds: 1001, pairs: -1", "compare.pairs is -1; allowed: 1 to 10000"},
 	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.visits is 1001; allowed: 0 to 1000"},
 	{"load:", "sweep: {visits: 1001, extend_to: -1}\nload:", "sweep.extend_to is -1; allowed: 0 to 1000000"},

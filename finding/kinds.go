@@ -64,7 +64,7 @@ var (
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		When:   "fewer than {warns} completed iterations; or fewer than {refuses} beyond a percentile, which then is not compared",
+		When:   "fewer than {warns} completed iterations; or fewer than 20 a round beyond a percentile, which then is not compared, and {refuses} in an attempt",
 		Advice: "run longer before reading tails"})
 	NotSteady = kind(Kind{Code: "not_steady",
 		When:   "the throughput showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict",

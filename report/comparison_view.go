@@ -3,9 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"contend/finding"
 	"contend/stat"
@@ -85,7 +87,7 @@ func comparisonRow(c trial.Comparison) []string {
 		verdict += " " + c.Reason.Code
 	}
 	if c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0 {
-		verdict += fmt.Sprintf(" (about %s)", plural(c.RoundsNeeded, "more round"))
+		verdict += fmt.Sprintf(" (about %s)", more(c))
 	}
 	difference, interval, p := "-", "-", "-"
 	if c.Rounds > 0 {
@@ -112,6 +114,18 @@ func chance(p float64) string {
 		return "<0.001"
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// more says how much longer a comparison should go on.
+func more(c trial.Comparison) string {
+	switch needed := c.TimeNeeded; {
+	case needed == 0:
+		return plural(c.RoundsNeeded, "more round")
+	case needed < 100*time.Second:
+		return fmt.Sprintf("%.0f s more", math.Ceil(needed.Seconds()))
+	default:
+		return fmt.Sprintf("%.0f min more", math.Ceil(needed.Minutes()))
+	}
 }
 
 // inWords says a comparison in a sentence.
@@ -146,9 +160,9 @@ func said(c Comparison, withPart bool) (verdict, about, text string) {
 	case c.Verdict == stat.Equivalent:
 		text += fmt.Sprintf(": no difference larger than the margin of %.3g %%", 100*c.Margin)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
-		text += fmt.Sprintf("; about %s would settle it", plural(c.RoundsNeeded, "further round"))
+		text += fmt.Sprintf("; about %s would settle it", more(c.Comparison))
 	case c.Verdict == stat.Inconclusive:
-		text += "; how many rounds would settle it cannot be said, or more than are practical"
+		text += "; how long it would take to settle it cannot be said, or longer than is practical"
 	}
 	return verdict, about, text
 }

@@ -18,10 +18,28 @@ const (
 	cautious = 3
 )
 
+// A Look is a number of rounds after which one looks, and the share of the level, above
+// 0 and at most 1, that all looks until then may have spent. Both grow from look to look.
+type Look struct {
+	Rounds int
+	Spent  float64
+}
+
+// Evenly returns looks that may spend the level as the rounds come in: their share of the
+// most there can be.
+func Evenly(rounds []int, most int) []Look {
+	looks := make([]Look, len(rounds))
+	for i, n := range rounds {
+		looks[i] = Look{n, float64(n) / float64(most)}
+	}
+	return looks
+}
+
 // SequentialLevels says at which level Paired may be asked at each of several looks
 // at a growing number of rounds, so that the chance of even one false alarm over all
-// looks together is at most level. looks are the numbers of rounds at which one
-// looks, increasing; the last is the most that will be run.
+// looks together is at most level. What a look may spend must not depend on what the
+// rounds showed, and so it may be their share of the most rounds there can be, and, when
+// no more will come for another reason than what was seen (time is up), all of it.
 //
 // At look k call Paired with confidence 1 − levels[k], and stop or go on as one
 // likes: the intervals of all looks cover the true ratio together with the
@@ -30,14 +48,15 @@ const (
 // be claimed yet has a level below the smallest p of that many rounds; Paired then
 // gives no interval, and Decide INCONCLUSIVE.
 //
-// The level is spent as the rounds come in, at half of the most rounds half of it: an
-// alpha-spending function (Lan and DeMets 1983, "Discrete sequential boundaries for
-// clinical trials", Biometrika 70) of the power family (Kim and DeMets 1987, "Design
-// and analysis of group sequential tests based on the type I error spending rate
-// function", Biometrika 74) with power 1, near Pocock's boundary. What a look cannot use,
-// because p comes in steps, is left to later ones. Of the better-known function of the
-// O'Brien–Fleming kind nothing would be spent before half of the rounds, and 8 rounds
-// that all agree, p = 0.008, would not be enough to stop.
+// Of an alpha-spending function only its values at the looks are used, which need not be
+// known beforehand (Lan and DeMets 1983, "Discrete sequential boundaries for
+// clinical trials", Biometrika 70). As large as the share of the rounds it is that of
+// the power family (Kim and DeMets 1987, "Design and analysis of group sequential tests
+// based on the type I error spending rate function", Biometrika 74) with power 1, near
+// Pocock's boundary. What a look cannot use, because p comes in steps, is left to later
+// ones. Of the better-known function of the O'Brien–Fleming kind nothing would be spent
+// before half of the rounds, and 8 rounds that all agree, p = 0.008, would not be enough
+// to stop.
 //
 // That a look repeats most of what the previous one saw is taken into account. In
 // rounds without a difference the signs are fair coins and the order of the sizes is
@@ -46,19 +65,21 @@ const (
 // errors). This needs rounds that come from one distribution. Looks at more than 64
 // rounds are added up instead (Bonferroni), which is always on the safe side.
 //
-// An error means that looks do not increase from at least 1 to at most 2000, or that
-// level is not from 0.000001 to 0.5.
-func SequentialLevels(looks []int, level float64) ([]float64, error) {
+// An error means that rounds do not increase from at least 1 to at most 2000, or shares
+// from above 0 to at most 1, or that level is not from 0.000001 to 0.5.
+func SequentialLevels(looks []Look, level float64) ([]float64, error) {
 	if err := checkLooks(looks, level); err != nil {
 		return nil, err
 	}
+	if len(looks) == 1 {
+		return []float64{level * looks[0].Spent}, nil
+	}
 	paths := simulatePaths(looks)
-	most := float64(looks[len(looks)-1])
 	levels := make([]float64, len(looks))
 	spent := 0.0 // at most this is the chance of a false alarm so far
-	for k, rounds := range looks {
-		budget := level * float64(rounds) / most
-		tail := signedRankTail(rounds)
+	for k, look := range looks {
+		budget := level * look.Spent
+		tail := signedRankTail(look.Rounds)
 		statistic := -1 // the largest one that is significant at this look
 		for statistic+1 < len(tail) && spent+2*tail[statistic+1] <= budget {
 			statistic++
@@ -107,19 +128,20 @@ type paths struct {
 // simulatePaths plays experiments up to the last look that can be simulated. A round
 // is a sign and the rank of its size among those so far; the signs are kept in the
 // order of the sizes, so that a new one shifts those above it and adds 1 to their ranks.
-func simulatePaths(looks []int) paths {
+func simulatePaths(looks []Look) paths {
 	p := paths{rejected: make([]bool, simulatedPaths)}
-	for _, n := range looks {
-		if n <= simulatedRounds {
+	for _, look := range looks {
+		if look.Rounds <= simulatedRounds {
 			p.statistics = append(p.statistics, make([]uint16, simulatedPaths))
 		}
 	}
 	random := rand.NewPCG(simulatedSeed, simulatedSeed)
 	for path := range simulatedPaths {
+		random.Seed(simulatedSeed, uint64(path)) // so that later looks change nothing in earlier ones
 		var signs uint64
 		n, positive := 0, 0
 		for k := range p.statistics {
-			for n < looks[k] {
+			for n < looks[k].Rounds {
 				draw := random.Uint64()
 				n++
 				rank := int(draw >> 32 * uint64(n) >> 32) // how many are smaller
@@ -157,19 +179,19 @@ func (p *paths) reject(k, statistic int, budget float64, tail []float64) (larges
 	return statistic, p.alarms
 }
 
-func checkLooks(looks []int, level float64) error {
+func checkLooks(looks []Look, level float64) error {
 	if !(level >= 1e-6 && level <= 0.5) {
 		return fmt.Errorf("stat: level is %g; allowed: 0.000001 to 0.5", level)
 	}
 	if len(looks) == 0 {
 		return fmt.Errorf("stat: there is no look; at least one is needed")
 	}
-	previous := 0
-	for _, n := range looks {
-		if n <= previous || n > maxRounds {
-			return fmt.Errorf("stat: looks are at %v rounds; allowed: increasing numbers from 1 to %d", looks, maxRounds)
+	var previous Look
+	for _, look := range looks {
+		if look.Rounds <= previous.Rounds || look.Rounds > maxRounds || !(look.Spent > previous.Spent && look.Spent <= 1) {
+			return fmt.Errorf("stat: looks are %v; allowed: increasing rounds from 1 to %d, with increasing shares above 0, at most 1", looks, maxRounds)
 		}
-		previous = n
+		previous = look
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -9,7 +10,7 @@ import (
 // One look has the whole level: the statistics that Paired would reject at it anyway.
 func TestSequentialLevelsOfOneLook(t *testing.T) {
 	for _, rounds := range []int{1, 5, 6, 12, 24, 64, 65, 300} {
-		levels, err := SequentialLevels([]int{rounds}, 0.05)
+		levels, err := SequentialLevels([]Look{{rounds, 1}}, 0.05)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,11 +25,11 @@ func TestSequentialLevelsOfOneLook(t *testing.T) {
 // 0.008, may; and the last look keeps most of the level.
 func TestSequentialLevelsAreUsable(t *testing.T) {
 	looks := []int{6, 8, 12, 16, 24}
-	levels, err := SequentialLevels(looks, 0.05)
+	levels, err := SequentialLevels(evenly(looks), 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := SequentialLevels(looks, 0.05); !slices.Equal(levels, again) {
+	if again, _ := SequentialLevels(evenly(looks), 0.05); !slices.Equal(levels, again) {
 		t.Errorf("%v, then %v", levels, again)
 	}
 	for k, wantBounded := range []bool{false, true, true, true, true} {
@@ -59,7 +60,7 @@ func TestSequentialLevelsHold(t *testing.T) {
 		{[]int{5, 6, 7, 8, 9, 10}, 0.05, 0.035, 3 * 0.0022},
 		{[]int{6, 8, 11, 15, 20, 26, 30}, 0.00625, 0.003, 3 * 0.0008},
 	} {
-		levels, err := SequentialLevels(tt.looks, tt.level)
+		levels, err := SequentialLevels(evenly(tt.looks), tt.level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func alarmed(r *rand.Rand, looks, depths []int) bool {
 func TestSequentialLevelsOfManyRounds(t *testing.T) {
 	simulated(t)
 	looks := []int{100, 150, 200}
-	levels, err := SequentialLevels(looks, 0.05)
+	levels, err := SequentialLevels(evenly(looks), 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 		t.Errorf("levels %v spend %g", levels, spent)
 	}
 	many := []int{6, 8, 11, 15, 20, 26, 34, 45, 60, 80, 106, 141, 188, 250, 333, 444, 592, 789, 1000}
-	levels, err = SequentialLevels(many, 0.05)
+	levels, err = SequentialLevels(evenly(many), 0.05)
 	if err != nil || len(levels) != len(many) {
 		t.Fatalf("%v, %v", levels, err)
 	}
@@ -137,7 +138,7 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 func TestSequentialLevelsOfRareEvents(t *testing.T) {
 	looks := []int{8, 16, 24, 32}
 	for _, level := range []float64{0.00625, 1e-4, 1e-5, 1e-6} {
-		levels, err := SequentialLevels(looks, level)
+		levels, err := SequentialLevels(evenly(looks), level)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,14 +160,49 @@ func TestSequentialLevelsOfRareEvents(t *testing.T) {
 
 func TestSequentialLevelsRefuses(t *testing.T) {
 	for _, tt := range []struct {
-		looks []int
+		looks []Look
 		level float64
 	}{
-		{nil, 0.05}, {[]int{0, 6}, 0.05}, {[]int{6, 6}, 0.05}, {[]int{8, 6}, 0.05}, {[]int{6, 2001}, 0.05},
-		{[]int{6}, 0}, {[]int{6}, 9e-7}, {[]int{6}, 0.95}, {[]int{6}, 5},
+		{nil, 0.05}, {[]Look{{0, 0.5}, {6, 1}}, 0.05}, {[]Look{{6, 0.5}, {6, 1}}, 0.05}, {[]Look{{8, 0.5}, {6, 1}}, 0.05},
+		{[]Look{{6, 0.5}, {2001, 1}}, 0.05}, {[]Look{{6, 0}}, 0.05}, {[]Look{{6, 1.01}}, 0.05}, {[]Look{{6, 0.5}, {8, 0.5}}, 0.05},
+		{[]Look{{6, math.NaN()}}, 0.05}, {[]Look{{6, 1}}, 0}, {[]Look{{6, 1}}, 9e-7}, {[]Look{{6, 1}}, 0.95}, {[]Look{{6, 1}}, 5},
 	} {
 		if levels, err := SequentialLevels(tt.looks, tt.level); err == nil {
 			t.Errorf("%v at %g: %v", tt.looks, tt.level, levels)
 		}
+	}
+}
+
+// evenly spends the level as the rounds come in.
+func evenly(rounds []int) []Look { return Evenly(rounds, rounds[len(rounds)-1]) }
+
+// Of at most 40 rounds time leaves 17: the looks before have the levels that they had
+// when 40 were to come, and the last one spends what is left.
+func TestSequentialLevelsWhenTimeIsUp(t *testing.T) {
+	rounds := []int{11, 13, 16, 17}
+	planned, err := SequentialLevels(Evenly(rounds[:3], 40), 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := Evenly(rounds, 40)
+	looks[3].Spent = 1
+	levels, err := SequentialLevels(looks, 0.05)
+	if err != nil || !slices.Equal(levels[:3], planned) {
+		t.Errorf("%v, want %v and another: %v", levels, planned, err)
+	}
+	depths := make([]int, len(rounds))
+	for k, n := range rounds {
+		depths[k] = newWalsh(make([]float64, n)).depth(levels[k])
+	}
+	const experiments = 10000
+	random := rand.New(rand.NewPCG(12, 12))
+	alarms := 0
+	for range experiments {
+		if alarmed(random, rounds, depths) {
+			alarms++
+		}
+	}
+	if share := float64(alarms) / experiments; share > 0.05+3*0.0022 || share < 0.035 {
+		t.Errorf("false alarms in %.4f, want 0.035 to 0.05", share)
 	}
 }

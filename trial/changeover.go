@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"contend/finding"
 	"contend/metric"
@@ -127,12 +128,14 @@ func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
 	for share, try := rateShare, 0; try < rateTries; share, try = share*lowerBy, try+1 {
 		o.RatePerSec = threeDigits(share * o.LimitPerSec)
 		again, err := c.again(o)
-		if err != nil {
-			return err
+		if err == nil {
+			err = again.run(func(n int) error { return again.round(ctx, n) })
 		}
-		err = again.run(ctx)
-		if mistake := (*setting.Mistake)(nil); errors.As(err, &mistake) {
+		if errors.As(err, new(*setting.Mistake)) {
 			return nil // no time is left
+		}
+		if again == nil {
+			return err
 		}
 		if o.Trials = again.trials; o.Trials.held() {
 			c.trials.ChangedOver = append(c.trials.ChangedOver, o)
@@ -159,6 +162,9 @@ func (c *comparing) again(o ChangeOver) (*comparing, error) {
 	plan.VUs, plan.Pacer, plan.Think = o.Concurrency, pace.Constant(o.RatePerSec), 0
 	d := c.asked
 	d.Levels, d.Metrics, d.ChangesOver = []int{o.Concurrency}, c.trials.metricsAtRate(o), false
+	if d.Duration > 0 {
+		d.Duration = max(1, d.Duration-time.Since(c.began))
+	}
 	again, err := newComparing(arms, plan, d, observe)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"contend/load"
 	"contend/probe"
-	"contend/stat"
+	"contend/setting"
 )
 
 // Progress is a glance at a trial under way.
@@ -32,7 +33,10 @@ type Trials struct {
 	Warmups []Warmup `json:"warmups,omitempty"`
 	// Probes are what the machine cost between stretches of blocks.
 	Probes []Probe `json:"probes,omitempty"`
-	// Looks are the numbers of rounds after which a Precision could end it.
+	// Elapsed is how long all rounds took; 0 in documents that do not say it.
+	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	// Looks are the numbers of rounds after which it looked whether it is decided. Those
+	// of documents that have none ended after the rounds of their design.
 	Looks []Look `json:"looks,omitempty"`
 	// ChangedOver are the comparisons at a constant rate, at levels where the generator was
 	// the limit: theirs are among Comparisons, and not those whose place they take.
@@ -62,46 +66,22 @@ type Probe struct {
 	probe.Sample
 }
 
-// A Look is a number of rounds after which the trial may end, and the
-// significance level that the primary metric may use there so that all looks together
-// raise a false alarm no more often than the design's level (stat.SequentialLevels).
-type Look struct {
-	Rounds int     `json:"rounds"`
-	Level  float64 `json:"level"`
-}
-
-// looks returns those of a design with a Precision.
-func (d Design) looks() ([]Look, error) {
-	if d.Precision == 0 {
-		return nil, nil
-	}
-	var rounds []int
-	for n, step := 6, 2; n < d.Rounds; n, step = n+step, step+1 { // 6, 8, 11, 15, 20, 26, …
-		rounds = append(rounds, n)
-	}
-	rounds = append(rounds, d.Rounds)
-	levels, err := stat.SequentialLevels(rounds, 1-d.Confidence)
-	if err != nil {
-		return nil, fmt.Errorf("design: precision: %w", err)
-	}
-	looks := make([]Look, len(rounds))
-	for i := range rounds {
-		looks[i] = Look{rounds[i], levels[i]}
-	}
-	return looks, nil
-}
-
 // Compare drives the arms by the plan in interleaved blocks; the first arm is
 // the baseline of all others. Within a round all arms are alive and each pair
 // is one block of every arm, in an order that turns around from pair to pair
-// (ABBA) and begins at random. On an error, and when ctx is done, the trials so
-// far are returned with it.
+// (ABBA) and begins at random. It ends when every comparison's primary metric is decided
+// (see Design.Precision), and else after Design.Rounds or Design.Duration. On an error,
+// and when ctx is done, the trials so far are returned with it; with the
+// *setting.Mistake that Design.Duration is too short for a verdict there are none.
 func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Trials, error) {
 	c, err := newComparing(arms, plan, d, observe)
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx)
+	err = c.run(func(n int) error { return c.round(ctx, n) })
+	if errors.As(err, new(*setting.Mistake)) {
+		return nil, err
+	}
 	if err == nil && d.ChangesOver && plan.Pacer == nil {
 		err = c.changeOver(ctx)
 		c.trials.Derive()
@@ -120,15 +100,11 @@ func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) 
 	if len(arms) < 2 || d.Duet != nil && len(arms) != 2 {
 		return nil, fmt.Errorf("compare: have %d arms, at least 2 are needed, and exactly 2 for a duet", len(arms))
 	}
-	looks, err := d.looks()
-	if err != nil {
-		return nil, err
-	}
 	c := &comparing{
 		arms: arms, plan: plan, asked: asked,
 		random:   rand.New(rand.NewPCG(d.Seed, 1)),
 		blocks:   map[int]blockLength{},
-		trials:   &Trials{Design: d, Looks: looks},
+		trials:   &Trials{Design: d},
 		counting: d.counting(),
 	}
 	for _, arm := range arms {
@@ -142,17 +118,6 @@ func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) 
 	return c, nil
 }
 
-func (c *comparing) run(ctx context.Context) (err error) {
-	for n := 1; n <= c.trials.Design.Rounds && err == nil && !c.precise(n-1); n++ {
-		err = c.round(ctx, n)
-		if n == 1 && err == nil && c.useless() {
-			break
-		}
-	}
-	c.trials.Derive()
-	return err
-}
-
 type comparing struct {
 	arms     []Arm
 	plan     load.Plan
@@ -162,26 +127,15 @@ type comparing struct {
 	levels   int                 // done so far, over all rounds
 	counting counting
 	trials   *Trials
+	began    time.Time
+	least    int    // rounds that are run however long they take
+	state    string // what the last look saw
 
 	asked   Design  // before any default was filled in
 	atRate  bool    // it is a change-over
 	givenUp []int   // levels that get no further rounds
 	done    float64 // of the progress, and how much of it the change-over under way has left
 	left    float64
-}
-
-// precise says whether the trial looks after this number of rounds, finds every
-// interval of the primary metric narrow enough, and can decide the other metrics, too.
-func (c *comparing) precise(rounds int) bool {
-	t := c.trials
-	if !slices.ContainsFunc(t.Looks, func(l Look) bool { return l.Rounds == rounds }) {
-		return false
-	}
-	t.Derive()
-	return !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
-		return !c.Bounded() && (c.Primary || c.Rounds == rounds) ||
-			c.Primary && c.High/c.Low > (1+t.Design.Precision)*(1+t.Design.Precision)
-	})
 }
 
 // maxPadding bounds the random padding of the environment, in bytes.

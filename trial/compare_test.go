@@ -173,19 +173,19 @@ func TestBlocksFitTheResponseTime(t *testing.T) {
 	}
 }
 
-// Without a length a block holds 200 answers of the slowest arm, and is 150 ms to
-// half of what 8 pairs of 150 ms measure, 600 ms; all pairs measure those 1.2 s.
+// Without a length a block holds 200 answers of the slowest arm, and is 50 to 500 ms; all
+// pairs measure as long as 8 of 50 ms, 400 ms, or are two.
 func TestLengthOfBlocksIsChosen(t *testing.T) {
 	for _, tt := range []struct {
 		perSec float64
 		block  time.Duration // in ms
 		pairs  int
 	}{
-		{0, 150, 8},    // not known
-		{1e6, 150, 8},  // 0.2 ms would do
-		{1000, 200, 6}, // 200 ÷ 1000
-		{400, 500, 2},  // 200 ÷ 400; 1.2 ÷ 0.5 = 2.4
-		{1, 600, 2},    // 200 s would be too long
+		{0, 50, 8},     // not known
+		{1e6, 50, 8},   // 0.2 ms would do
+		{2000, 100, 4}, // 200 ÷ 2000
+		{400, 500, 2},  // 200 ÷ 400; 0.4 ÷ 0.5 = 0.8
+		{1, 500, 2},    // 200 s would be too long
 	} {
 		if got := (Design{Pairs: 8}).sized(tt.perSec); got.Block != tt.block*time.Millisecond || got.Pairs != tt.pairs {
 			t.Errorf("at %v/s: %d pairs of %v, want %d of %d ms", tt.perSec, got.Pairs, got.Block, tt.pairs, tt.block)
@@ -383,7 +383,7 @@ func TestDeriveRecomputesRoundsAndBlocks(t *testing.T) {
 }
 
 func TestDesignMistakesAllAtOnce(t *testing.T) {
-	err := Design{Block: -1, Margin: new(-1.0), Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
+	err := Design{Rounds: -1, Block: -1, Margin: new(-1.0), Metrics: []metric.Name{"speed", "errors", "errors"}, Levels: []int{8, 0, 8}}.Validate()
 	for pairs, ok := range map[int]bool{MaxPairs: true, MaxPairs + 1: false} {
 		d := NewDesign()
 		d.Pairs = pairs

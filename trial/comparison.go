@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"contend/finding"
 	"contend/metric"
@@ -47,6 +48,8 @@ type Comparison struct {
 	// RoundsNeeded estimates how many further rounds would settle an
 	// INCONCLUSIVE verdict; 0 when that cannot be said.
 	RoundsNeeded int `json:"rounds_needed,omitempty"`
+	// TimeNeeded is how long these would take; 0 when that cannot be said.
+	TimeNeeded time.Duration `json:"time_needed_ns,omitempty"`
 }
 
 // Power is the chance at which RoundsNeeded aims.
@@ -192,15 +195,14 @@ func (t *Trials) levelsAmong(n int) []float64 {
 	if levels, ok := t.levels[n]; ok {
 		return levels
 	}
-	rounds := make([]int, len(t.Looks))
 	levels := make([]float64, len(t.Looks))
 	for i, look := range t.Looks {
-		rounds[i], levels[i] = look.Rounds, look.Level
+		levels[i] = look.Level
 	}
 	if n > 1 {
 		var err error
-		if levels, err = stat.SequentialLevels(rounds, (1-t.Design.Confidence)/float64(n)); err != nil {
-			levels = make([]float64, len(rounds)) // looks of no design: nothing is significant
+		if levels, err = stat.SequentialLevels(t.spending(), (1-t.Design.Confidence)/float64(n)); err != nil {
+			levels = make([]float64, len(t.Looks)) // looks of no design: nothing is significant
 		}
 	}
 	if t.levels == nil {
@@ -239,6 +241,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 		}
 		if c.Verdict == stat.Inconclusive {
 			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, confidence, Power)
+			c.TimeNeeded = time.Duration(c.RoundsNeeded) * t.Elapsed / time.Duration(max(1, t.roundsDone()))
 		}
 		if c.Primary {
 			c.Warnings = slices.Concat(c.Warnings, found, stat.Dependence(c.RoundLogRatios))

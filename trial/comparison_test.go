@@ -2,6 +2,7 @@ package trial
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,15 +30,12 @@ func drawTrials(t *rapid.T) *Trials {
 	d := Design{Rounds: rapid.IntRange(1, 14).Draw(t, "rounds"), Pairs: 1, Levels: []int{4}, Confidence: 0.95,
 		Metrics: []metric.Name{metric.Throughput, "generator_cpu_ns_per_op", metric.ServerCPUPerOp, metric.ServerRSS, "server_voluntary_switches_per_op"}}
 	d.Metrics = d.Metrics[:rapid.IntRange(2, len(d.Metrics)).Draw(t, "metrics")]
-	var looks []Look
+	trials := &Trials{Arms: []string{"a", "b"}, Design: d}
 	if d.Rounds >= 6 && rapid.Bool().Draw(t, "looks") {
-		d.Precision = 0.01
-		var err error
-		if looks, err = d.looks(); err != nil {
+		if err := trials.lookAt(stat.Evenly(d.lookRounds(d.Rounds), d.Rounds)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	trials := &Trials{Arms: []string{"a", "b"}, Design: d, Looks: looks}
 	differs := rapid.Float64Range(0.8, 1.3).Draw(t, "differs")
 	scatter := rapid.SampledFrom([]float64{0, 0.01, 0.2}).Draw(t, "scatter")
 	for n := range d.Rounds {
@@ -98,12 +96,21 @@ func agree(t *rapid.T, c Comparison) {
 	}
 }
 
-// 2^(1−9) = 0.0039 is at most 0.05 ÷ 8, 2^(1−8) is not: the default rounds are enough
-// for the default metrics.
-func TestDefaultRoundsDecideTheDefaultMetrics(t *testing.T) {
+// With eight metrics beside the first: 2^(1−9) = 0.0039 is at most 0.05 ÷ 8, 2^(1−8) is
+// not; at a look after 11 of at most 40 rounds 2^(1−11) = 0.00098 is at most 0.05·11/40 ÷ 8 =
+// 0.0017, and 2^(1−10) = 0.0020 is more than 0.05·10/40 ÷ 8 = 0.0016.
+func TestLooksDecideTheDefaultMetrics(t *testing.T) {
 	d := NewDesign()
-	if least := math.Ldexp(1, 1-d.Rounds); least > (1-d.Confidence)/float64(len(d.Metrics)-1) {
-		t.Errorf("%d rounds have a p of at least %g: they do not decide %d metrics", d.Rounds, least, len(d.Metrics))
+	if least, looks := d.leastRounds(), d.lookRounds(40); least != 9 || !slices.Equal(looks, []int{11, 13, 16, 20, 25, 31, 40}) {
+		t.Errorf("at least %d rounds, looks after %v", least, looks)
+	}
+	d.Metrics = d.Metrics[:1]
+	if least, looks := d.leastRounds(), d.lookRounds(12); least != 6 || !slices.Equal(looks, []int{8, 10, 12}) {
+		t.Errorf("one metric: at least %d rounds, looks after %v", least, looks)
+	}
+	d.Rounds = 3
+	if least, looks := d.leastRounds(), d.lookRounds(3); least != 3 || !slices.Equal(looks, []int{3}) {
+		t.Errorf("3 rounds: at least %d, looks after %v", least, looks)
 	}
 }
 

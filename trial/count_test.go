@@ -104,7 +104,7 @@ func TestEventsAreCountedInBlocksOfTheirOwn(t *testing.T) {
 			t.Errorf("time was taken in a block in which events were counted: %+v", block)
 		}
 	}
-	if want := d.Rounds * countedPairs * 2; counted != want {
+	if want := trials.roundsDone() * countedPairs * 2; counted != want {
 		t.Errorf("%d blocks counted, want %d", counted, want)
 	}
 	if sum, _ := trials.Result("a", 4); sum.Completed > a.timed.Load() {
@@ -165,7 +165,7 @@ func TestCountingNeedsNoSteadyMachine(t *testing.T) {
 		d.Rounds, d.Warmup, d.Metrics = 1, 100*time.Millisecond, []metric.Name{test.metric}
 		looks := 0
 		d.Probe = func() probe.Sample { looks++; return probe.Sample{} }
-		settling := starting("a", 600*time.Millisecond)
+		settling := starting("a", 2200*time.Millisecond)
 		counted := Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
 			live, err := settling.Start(ctx, s)
 			live.Counters = (&costly{instructions: 1000}).count

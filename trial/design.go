@@ -14,26 +14,33 @@ import (
 
 // A Design says how arms are compared. NewDesign has the defaults.
 type Design struct {
-	// Rounds of fresh processes: the unit of replication. A verdict at 95 %
-	// confidence needs at least 6; see Metrics. With a Precision it is the most that
-	// are run.
-	Rounds int `json:"rounds" file:"compare.rounds" default:"10" min:"1" max:"1000" words:"rounds of fresh processes; at least 6 for a verdict, and 9 for one on each of the default metrics"`
-	// Precision, if positive, ends the trial as soon as the interval of the
-	// primary metric is no wider than this much to either side, as a fraction,
-	// for every candidate and level, and the other metrics can be decided, too. It
-	// looks after 6, 8, 11, 15, 20, 26, … rounds, and each look spends a part of the
-	// significance level: see Look.
-	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"stop when the interval of the primary metric is no wider than this to either side; rounds is then the most that are run; 0%: do not"`
+	// Rounds of fresh processes: the unit of replication, and the most that are run. The
+	// trial ends before as soon as it is decided, at one of the looks between the least
+	// number of rounds that can decide all metrics and the most: 11, 13, 16, 20, 25, … of 40
+	// with the default metrics. Each look spends a part of the significance level: see
+	// Look. A verdict at 95 % confidence needs at least 6; see Metrics. 0: 40, or with a
+	// Duration as many as it leaves time for, at most 1000. Once it runs, the most there
+	// can be.
+	Rounds int `json:"rounds" file:"compare.rounds" min:"0" max:"1000" words:"most rounds of fresh processes; at least 6 for a verdict, and 9 for one on each of the default metrics (40, or with --duration as many as fit)"`
+	// Duration is the most that the whole may take. 0: where Rounds are given, as long as
+	// these take; else a minute for each candidate at each level, or what the least number
+	// of rounds takes, if that is longer. Once it runs, what it may take.
+	Duration time.Duration `json:"duration_ns,omitempty" file:"compare.duration" flag:"duration,d" min:"0s" max:"720h" words:"the most that the whole may take; it ends before as soon as it is decided (1m for each candidate at each level; without bound where rounds are given)"`
+	// Precision, if positive, has the trial end not with its verdicts but as soon as the
+	// interval of the primary metric is no wider than this much to either side, as a
+	// fraction, for every candidate and level, and the other metrics can be decided, too.
+	Precision float64 `json:"precision,omitempty" file:"compare.precision" unit:"percent" min:"0%" below:"100%" words:"end not with the verdict but when the interval of the primary metric is no wider than this to either side; 0%: with the verdict"`
 	// Pairs of blocks per round and level.
-	Pairs int `json:"pairs" file:"compare.pairs" default:"8" min:"1" max:"10000" words:"pairs of blocks per round and level"`
+	Pairs int `json:"pairs" file:"compare.pairs" default:"4" min:"1" max:"10000" words:"pairs of blocks per round and level"`
 	// Block is the measured length of a block. 0: it is chosen for each level after
-	// the first warm-up, so that every arm answers some 200 times in it, from 150 ms
-	// to half of what the pairs measure at 150 ms. Where four response times are
+	// the first warm-up, so that every arm answers some 200 times in it, from 50
+	// to 500 ms. Where four response times are
 	// longer the block is stretched to them. However long, the measured time of all
 	// pairs together stays about the same.
-	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" alias:"duration,d" min:"0s" max:"720h" words:"measured *length* of a block; it is stretched to four response times where that is longer (chosen after the first warm-up)"`
-	// Warmup is driven and discarded once per round, level and arm.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"500ms" min:"0s" max:"720h" words:"driven and discarded, per round, level and arm"`
+	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" min:"0s" max:"720h" words:"measured *length* of a block; it is stretched to four response times where that is longer (chosen after the first warm-up)"`
+	// Warmup is driven and discarded once per round, level and arm, at least; it goes on
+	// until the throughput is steady, up to four times as long or 2 s.
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"driven and discarded at least, per round, level and arm, and until the throughput is steady"`
 	// Levels of concurrency; empty means the plan's VUs.
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
@@ -103,6 +110,9 @@ func (d Design) Validate() error {
 	}
 	if d.Precision > 0 && (d.Confidence < 0.5 || d.Confidence > 0.999) {
 		errs = append(errs, setting.At(&d, &d.Confidence).OutOf(d.Confidence, "0.5 to 0.999 where precision ends the trial"))
+	}
+	if errs[0] == nil {
+		errs = append(errs, d.tooShort(float64(2*max(1, len(d.Levels))*d.Pairs)*float64(d.Block))) // a round of two arms
 	}
 	if d.Duet != nil && (len(d.Duet) != 2 || len(d.Duet[0]) == 0 || len(d.Duet[1]) == 0) {
 		errs = append(errs, fmt.Errorf("duet_cpus is %v; allowed: two sets", d.Duet))

@@ -43,7 +43,7 @@ func TestStartsAreRandom(t *testing.T) {
 	}
 }
 
-// Without noise the interval is narrow at the first look, 6 rounds, of at most 30;
+// Without noise the interval is narrow at the first look, 8 rounds, of at most 12;
 // with noise that never averages out to 0.1 % the trial goes on to the end.
 func TestPrecisionEndsATrial(t *testing.T) {
 	noisy := funcArm("b", func(context.Context) (load.Outcome, error) {
@@ -67,12 +67,13 @@ func TestPrecisionEndsATrial(t *testing.T) {
 	}
 }
 
-// With one metric 8 of 12 rounds are enough, 2^(1−8) = 0.0078 ≤ 0.05·8/12. With six more
-// they are not, 0.0078 > 0.05/6·8/12 = 0.0056, and the trial goes on to the look after 11.
+// With three metrics beside the first 8 of 20 rounds are not enough, 2^(1−8) = 0.0078 >
+// 0.05·8/20 ÷ 3 = 0.0067, but 9 are. With six 9 are not, 0.0039 > 0.05·9/20 ÷ 6 = 0.0038,
+// but 10 are.
 func TestPrecisionWaitsForAllMetrics(t *testing.T) {
-	for _, tt := range []struct{ metrics, want int }{{1, 8}, {7, 11}} {
+	for _, tt := range []struct{ metrics, want int }{{4, 9}, {7, 10}} {
 		d := design()
-		d.Rounds, d.Precision = 12, 0.01
+		d.Rounds, d.Precision = 20, 0.01
 		d.Metrics = []metric.Name{metric.Throughput, "response_mean_ns", "response_min_ns", "response_max_ns",
 			"service_mean_ns", "service_min_ns", "service_max_ns"}[:tt.metrics]
 		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), sleeping("b", 11*time.Millisecond))

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -16,9 +17,11 @@ type Job struct {
 // Repeat runs every job once a round, in random order, and compares them with
 // the first, round by round; one job alone is repeated and compared with
 // nothing. What a job measured is its one block of the round: Block, Pairs,
-// Warmup and Levels of the design are not asked, and Precision and Probe neither.
+// Warmup and Levels of the design are not asked, and Duration, Precision and Probe
+// neither: it ends after Rounds, RepeatedRounds unless they are given.
 // On an error, and when ctx is done, the trials so far are returned with it.
 func Repeat(ctx context.Context, jobs []Job, d Design, observe func(Progress)) (*Trials, error) {
+	d.Rounds = cmp.Or(d.Rounds, RepeatedRounds)
 	t := &Trials{Design: d}
 	for _, job := range jobs {
 		t.Arms = append(t.Arms, job.Name)

@@ -24,9 +24,10 @@ const (
 // How long a block is if no length is given: so long that its begin and end, each
 // in the midst of an answer, weigh little in its count, and no longer, because
 // neighbours in time are alike. The pairs then measure as long together as the
-// design's would at shortestBlock. Conventions of this project.
+// design's would at shortestBlock, see InBlocks. Conventions of this project.
 const (
-	shortestBlock = 150 * time.Millisecond
+	shortestBlock = 50 * time.Millisecond
+	longestBlock  = 500 * time.Millisecond
 	blockAnswers  = 200
 )
 
@@ -38,16 +39,16 @@ func (d Design) sized(perSec float64) Design {
 	}
 	length := shortestBlock
 	if perSec > 0 {
-		most := max(shortestBlock, time.Duration(d.Pairs)*shortestBlock/2)
-		length = time.Duration(min(float64(most), max(float64(length), blockAnswers/perSec*1e9)))
+		length = time.Duration(min(float64(longestBlock), max(float64(shortestBlock), blockAnswers/perSec*1e9)))
 	}
 	return d.InBlocks(length)
 }
 
-// InBlocks returns the design with blocks of this length, and as many pairs, at
-// least one, as measure for about as long together as its own.
+// InBlocks returns the design with blocks of this length, and as many pairs as measure
+// for about as long together as its own, or two if it has so many, with which ABBA is
+// complete.
 func (d Design) InBlocks(length time.Duration) Design {
-	d.Pairs = pairsAs(d.Pairs, cmp.Or(d.Block, shortestBlock), length)
+	d.Pairs = max(pairsAs(d.Pairs, cmp.Or(d.Block, shortestBlock), length), min(2, d.Pairs))
 	d.Block = length
 	return d
 }
@@ -243,10 +244,16 @@ func (r *round) report(arm int, at position) {
 	}
 	d := r.trials.Design
 	_, pairs := r.pairsOf(at.level)
-	r.observe(Progress{
-		Done:  (float64(r.levels) + float64(at.pair-1)/float64(pairs)) / float64(d.Rounds*len(d.Levels)),
-		Label: fmt.Sprintf("round %d of %d, %d VUs, %s", r.number, d.Rounds, at.level, r.arms[arm].Name),
-	})
+	rounds := float64(cmp.Or(d.Rounds, UsualRounds))
+	done := (float64(r.levels) + float64(at.pair-1)/float64(pairs)) / (rounds * float64(len(d.Levels)))
+	if d.Duration > 0 {
+		done = min(1, max(done, float64(time.Since(r.began))/float64(d.Duration)))
+	}
+	label := fmt.Sprintf("round %d of at most %.0f, %d VUs, %s", r.number, rounds, at.level, r.arms[arm].Name)
+	if r.state != "" {
+		label += "; " + r.state
+	}
+	r.observe(Progress{Done: done, Label: label})
 }
 
 // keep merges the blocks of each arm into one cell of this round.

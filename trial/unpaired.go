@@ -164,7 +164,7 @@ func logs(rounds []Cell, m metric.Name) []float64 {
 func (a *Apart) withhold(list []Comparison, reason *finding.Warning) {
 	for i := range list {
 		c := &list[i]
-		c.RoundsNeeded = 0 // further rounds would be of another time again
+		c.RoundsNeeded, c.TimeNeeded = 0, 0 // further rounds would be of another time again
 		c.Warnings = append([]finding.Warning{finding.NotInterleaved.Warning(
 			"the two were measured at different times: a difference may be the machine's, not the server's")}, c.Warnings...)
 		if reason == nil {

@@ -17,11 +17,12 @@ const (
 	// warmupSteady is the change over the last slices that counts as steady:
 	// wide, since slices are short and the blocks are judged once more.
 	warmupSteady = 0.10
-	// warmupMost times the asked-for warm-up is the longest.
+	// warmupMost times the asked-for warm-up is the longest, or longWarmup.
 	warmupMost = 4
+	longWarmup = 2 * time.Second
 	// fewestInSlice is the least number of iterations per VU that make a slice
 	// worth looking at.
-	fewestInSlice = 4
+	fewestInSlice = 2
 )
 
 // A Warmup is how an arm warmed up in a round, before its blocks at a level.
@@ -29,7 +30,7 @@ type Warmup struct {
 	Arm         string `json:"arm"`
 	Concurrency int    `json:"concurrency"`
 	Round       int    `json:"round"` // from 1
-	// Duration is that of the design, or as much longer, up to four times, as the
+	// Duration is that of the design, or as much longer, up to four times or 2 s, as the
 	// throughput took to become steady.
 	Duration time.Duration `json:"duration_ns"`
 	// Steady is false when it was still changing then. Where iterations are too
@@ -47,14 +48,18 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 	}
 	w := Warmup{Arm: r.arms[arm].Name, Concurrency: level, Round: r.number, Steady: true}
 	defer func() { r.trials.Warmups = append(r.trials.Warmups, w) }()
-	slice := total / warmupSlices
+	slice, longest := total/warmupSlices, max(warmupMost*total, longWarmup)
 	first, err := r.slice(ctx, arm, s, level, slice)
 	if err != nil {
 		return nil, err
 	}
 	w.Duration = slice
-	if r.counting.only || first.Completed < int64(fewestInSlice*level) {
-		rest, err := r.slice(ctx, arm, s, level, total-slice)
+	if enough := int64(fewestInSlice * level); first.Completed < enough {
+		slice = slice * time.Duration(enough) / time.Duration(max(1, first.Completed))
+		slice = max(slice, fewestInSlice*first.Response.Quantile(0.5)) // some ended after the slice
+	}
+	if r.counting.only || slice > longest/warmupSlices {
+		rest, err := r.slice(ctx, arm, s, level, total-w.Duration)
 		w.Duration = total
 		return rest, err
 	}
@@ -68,7 +73,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 		course = append(course, last.ThroughputPerSec)
 		if len(course) >= warmupSlices {
 			w.Steady = stat.Steady(course[len(course)-warmupSlices:], warmupSteady) == nil
-			done = w.Steady || len(course) >= warmupMost*warmupSlices
+			done = w.Steady || w.Duration >= longest
 		}
 	}
 	return last, nil

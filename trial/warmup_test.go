@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -11,8 +12,8 @@ import (
 	"contend/load"
 )
 
-// starting is an arm whose answers take 200 µs at first and come down to 20 µs in the
-// given time.
+// starting is an arm whose answers take 400 µs at first and come down to 20 µs, by the
+// same share in the same time, in the given time.
 func starting(name string, settles time.Duration) Arm {
 	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
 		var once sync.Once
@@ -20,14 +21,14 @@ func starting(name string, settles time.Duration) Arm {
 		return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
 			once.Do(func() { began = time.Now() })
 			young := max(0, 1-time.Since(began).Seconds()/settles.Seconds())
-			time.Sleep(time.Duration((1 + 9*young) * float64(20*time.Microsecond)))
+			time.Sleep(time.Duration(math.Exp(3*young) * float64(20*time.Microsecond)))
 			return load.Outcome{}, nil
 		})}, nil
 	}}
 }
 
 // A warm-up of 100 ms ends after 100 ms where nothing changes, goes on until the
-// last ten slices of 10 ms show no trend of 10 %, and ends at 400 ms in any case.
+// last ten slices of 10 ms show no trend of 10 %, and ends after 2 s in any case.
 func TestWarmupLastsUntilSteady(t *testing.T) {
 	for _, tt := range []struct {
 		settles, least, most time.Duration
@@ -35,7 +36,7 @@ func TestWarmupLastsUntilSteady(t *testing.T) {
 	}{
 		{time.Nanosecond, 100 * time.Millisecond, 100 * time.Millisecond, true},
 		{150 * time.Millisecond, 200 * time.Millisecond, 350 * time.Millisecond, true},
-		{600 * time.Millisecond, 400 * time.Millisecond, 400 * time.Millisecond, false},
+		{2200 * time.Millisecond, 2 * time.Second, 2 * time.Second, false},
 	} {
 		d := design()
 		d.Rounds, d.Warmup = 1, 100*time.Millisecond

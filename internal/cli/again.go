@@ -8,14 +8,14 @@ import (
 	"contend/setting"
 )
 
-// again is the command line with another --duration.
+// again is the command line with another --duration and without --rounds.
 func again(args []string, most time.Duration) string {
 	words := []string{"contend", args[0], "-d", setting.Duration(most)}
 	rest := args[1:]
 	for len(rest) > 0 && rest[0] != "--" {
 		name, _, attached := strings.Cut(rest[0], "=")
 		switch {
-		case name == "--duration" || name == "-d":
+		case name == "--duration" || name == "-d" || name == "--rounds":
 			if rest = rest[1:]; !attached && len(rest) > 0 {
 				rest = rest[1:]
 			}

@@ -66,7 +66,7 @@ func (c *calibrateFlags) complete() error {
 	slices.Sort(d.Study.Lengths)
 	d.Study.Warmup = counterWarmup
 	d.Compare = trial.NewDesign()
-	d.PlannedRounds = d.Compare.Rounds
+	d.PlannedRounds = trial.UsualRounds
 	d.Compare.Rounds, d.Compare.Warmup, d.Compare.Levels = d.Study.Rounds, counterWarmup, []int{c.Level}
 	d.Compare.Seed, d.Compare.Probe = d.Study.Seed, c.pins.probe
 	return setting.FlagErrors(errors.Join(err, d.Validate()))

@@ -21,7 +21,7 @@ import (
 func found(comparisons int) *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 300 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
-	c.PlannedRounds = trial.NewDesign().Rounds
+	c.PlannedRounds = trial.UsualRounds
 	for range comparisons {
 		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: stat.Inconclusive,
 			RoundLogRatios: []float64{-0.01, 0.02, 0.01, -0.02, 0.03, -0.03}})
@@ -111,9 +111,9 @@ func TestComparisonsAreCalibrated(t *testing.T) {
 		pairs int
 		note  string
 	}{
-		{"", 300 * time.Millisecond, 4, "Blocks of 300ms, as calibrated"}, // 8 · 150 ms ÷ 300 ms
+		{"", 300 * time.Millisecond, 2, "Blocks of 300ms, as calibrated"}, // 4 · 50 ms ÷ 300 ms is less
 		{"--pairs 1", 300 * time.Millisecond, 1, "Blocks of 300ms, as calibrated"},
-		{"-d 200ms --pairs 2", 200 * time.Millisecond, 2, ""},
+		{"--block 200ms --pairs 2", 200 * time.Millisecond, 2, ""},
 	} {
 		out := filepath.Join(t.TempDir(), "compared.json")
 		args := append([]string{"compare", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)

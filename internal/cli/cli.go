@@ -57,7 +57,7 @@ var commands = map[string]func(*app) *cobra.Command{
 // app is what the commands share.
 type app struct {
 	Streams
-	args []string // of this process
+	args []string // the command and its arguments, as typed
 	pins pins     // of the command that runs
 }
 

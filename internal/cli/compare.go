@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
+	"contend/stat"
 	"contend/trial"
 )
 
@@ -163,7 +165,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	o.Seed, o.Duet = e.Parts[0].Design.Seed, duet
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
-	err = a.experiment(ctx, e, o, doc)
+	d := e.Parts[0].Design
+	fmt.Fprintf(a.Err, "compare: %s\n", d.Outline(len(arms)-1))
+	err = a.experiment(ctx, e, o, doc, d.Most(len(arms)-1))
+	if errors.As(err, new(*setting.Mistake)) { // that only running showed
+		return usage(setting.FlagErrors(err))
+	}
+	doc.Notes = append(doc.Notes, a.longer(doc)...)
 	return a.finish(ctx, doc, &c.output, err)
 }
 
@@ -183,9 +191,25 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe}, release, err
 }
 
-// experiment runs an experiment with progress.
-func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document) error {
+// longer says by which command line a comparison that was not decided would be.
+func (a *app) longer(doc *report.Document) []string {
+	var needed time.Duration
+	for _, c := range doc.Comparisons {
+		if c.Primary && c.Verdict == stat.Inconclusive {
+			needed = max(needed, c.TimeNeeded)
+		}
+	}
+	if needed == 0 || len(doc.Trials) != 1 {
+		return nil
+	}
+	whole := (needed + doc.Trials[0].Elapsed) * 11 / 10
+	return []string{"To settle it: " + again(a.args, whole.Truncate(time.Minute)+time.Minute)}
+}
+
+// experiment runs an experiment with progress, for at most so long, if that is known.
+func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document, most time.Duration) error {
 	p := newProgress(a.Err)
+	p.most = most
 	a.pins.describe(&doc.Environment)
 	o.Observe = func(now trial.Progress) { p.show(now.Done, e.ID+": "+now.Label) }
 	defer p.clear()

@@ -102,7 +102,7 @@ var shorter = map[string]struct {
 	"sweep":  {"-d 1m --block " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate": {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
-	"compare":      {"-d " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
+	"compare":      {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
 	"calibrate":    {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
 	"guard":        {"--callers 1 --kind add", figures},
 	"pipe":         {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", figures},
@@ -302,7 +302,7 @@ subjects:
   a: {command: "subject -listen {{addr}}"}
   b: {command: "subject -listen {{addr}}"}
 target: {url: "http://{{addr}}/"}
-load: {vus: 1, duration: 500ms, warmup: 0s, think: 5ms}
+load: {vus: 1, duration: 500ms, warmup: 50ms, think: 5ms}
 compare: {baseline: a, rounds: 1, pairs: 1}
 `
 

@@ -23,8 +23,8 @@ func TestWhetherAComparisonIsWorthRunning(t *testing.T) {
 	}{
 		{0.01, metric.Throughput, nil, "less than the margin of 2 % which counts as equal: a comparison is not worth running"},
 		{0.03, metric.Throughput, nil, "is not known"},
-		{0.01, metric.Throughput, coarse, "in 10 rounds: a comparison cannot show it"},
-		{0.05, metric.Throughput, coarse, "in 10 rounds: a comparison can show it."},
+		{0.01, metric.Throughput, coarse, "in 40 rounds: a comparison cannot show it"},
+		{0.05, metric.Throughput, coarse, "in 40 rounds: a comparison can show it."},
 		{0.01, metric.Throughput, fine, "a comparison can show it, but it is less than the margin of 2 %"},
 		{0.03, "response_p50_ns", fine, "is not known"}, // was not calibrated
 	} {

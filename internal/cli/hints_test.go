@@ -120,7 +120,7 @@ func TestHintOfDelayedAcks(t *testing.T) {
 	for words, want := range map[string]bool{
 		"run -c 4 -n 40 http://" + pieces:                                                              true,
 		"run -c 4 -n 40 --engine goroutines http://" + pieces:                                          true,
-		"sweep --levels 1 --visits 1 -d 500ms --warmup 0s http://" + pieces:                            true,
+		"sweep --levels 1 --visits 1 --block 500ms --warmup 0s http://" + pieces:                       true,
 		"compare --rounds 1 --pairs 1 --block 500ms --warmup 0s http://" + pieces + " http://" + whole: true,
 		"run -c 4 -n 40 http://" + whole:                                                               false,
 	} {

@@ -149,7 +149,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	l.calibrated(doc)
 	var broken error
 	for _, f := range files {
-		err := l.experiment(ctx, f.Experiment(string(l.Profile)), o, doc)
+		err := l.experiment(ctx, f.Experiment(string(l.Profile)), o, doc, 0)
 		if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
 		}

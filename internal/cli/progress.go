@@ -68,8 +68,11 @@ func (p *progress) line(done float64, label string) string {
 	if done >= 0 {
 		line += fmt.Sprintf(" %3.0f %%", 100*done)
 	}
-	if p.most > 0 {
+	switch {
+	case p.most > 0:
 		line += fmt.Sprintf("  at most %v left", max(0, p.most-elapsed).Round(time.Second))
+	case elapsed >= time.Second && done >= 0.01:
+		line += fmt.Sprintf("  %v left", time.Duration(float64(elapsed)*(1-done)/done).Round(time.Second))
 	}
 	return line + "  " + label
 }

@@ -16,7 +16,7 @@ type Looks struct {
 // Sequential plays comparisons of equal arms that look at the given numbers of rounds,
 // at the levels of stat.SequentialLevels for 5 % in all; noise is drawn once a round.
 func Sequential(looks []int, noise func(*rand.Rand) float64, experiments int, seed uint64) (Looks, error) {
-	levels, err := stat.SequentialLevels(looks, 1-confidence)
+	levels, err := stat.SequentialLevels(stat.Evenly(looks, looks[len(looks)-1]), 1-confidence)
 	if err != nil {
 		return Looks{}, err
 	}

@@ -1,0 +1,293 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"contend/finding"
+	"contend/setting"
+	"contend/stat"
+)
+
+const (
+	// UsualRounds is the most that are run where nothing else is asked.
+	UsualRounds = 40
+	// RepeatedRounds are run where nothing else is asked and a trial does not end by
+	// itself.
+	RepeatedRounds = 10
+	// maxRounds is the most that are run where only the time bounds them.
+	maxRounds = 1000
+	// courseRounds is the least number of rounds in which an unsteady state shows that
+	// repeats within rounds (stat.Course).
+	courseRounds = 8
+	// usualPatience is how long a comparison may take where nothing else is asked, for each
+	// candidate at each level.
+	usualPatience = time.Minute
+)
+
+// A Look is a number of rounds after which the trial looked whether it is decided: the
+// share of the significance level that all looks until then may spend, and the level that
+// the primary metric has there so that all looks together raise a false alarm no more
+// often than the design's level (stat.SequentialLevels). Documents without Spent mean the
+// share of the rounds in those of the last look.
+type Look struct {
+	Rounds int     `json:"rounds"`
+	Spent  float64 `json:"spent,omitempty"`
+	Level  float64 `json:"level"`
+}
+
+// secondaries is how many metrics are told together beside the primary one, at least 1.
+func (d Design) secondaries() int { return max(1, len(d.Metrics)-1) }
+
+// firstLook returns the number of rounds, at most most, at which all metrics can be
+// decided when the level is spent as the rounds come in, and the steady state judged.
+func (d Design) firstLook(most int) int {
+	n := min(courseRounds, most)
+	for n < most && math.Ldexp(2, -n) > (1-d.Confidence)/float64(d.secondaries())*float64(n)/float64(most) {
+		n++
+	}
+	return n
+}
+
+// leastRounds is the least number of rounds with which all metrics can be decided, or
+// Rounds where these are fewer.
+func (d Design) leastRounds() int {
+	n := 1
+	for math.Ldexp(2, -n) > (1-d.Confidence)/float64(d.secondaries()) {
+		n++
+	}
+	if d.Rounds > 0 {
+		return min(n, d.Rounds)
+	}
+	return n
+}
+
+// lookRounds are the numbers of rounds at which a trial of at most so many looks: the
+// first and 2, 3, 4, … further ones, and the last, near which there is no other.
+func (d Design) lookRounds(most int) []int {
+	var rounds []int
+	for n, step := d.firstLook(most), 2; n+step/2 < most; n, step = n+step, step+1 {
+		rounds = append(rounds, n)
+	}
+	return append(rounds, most)
+}
+
+// tooShort returns the mistake that no verdict comes of the Duration, where a round takes
+// at least so many nanoseconds; nil where one can.
+func (d Design) tooShort(round float64) error {
+	needed := float64(d.leastRounds()) * round
+	if d.Duration == 0 || needed <= float64(d.Duration) {
+		return nil
+	}
+	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %v, as a round takes %v here, and %d are the least",
+		roughly(1.1*needed), roughly(round), d.leastRounds()))
+}
+
+// roughly rounds nanoseconds up for people.
+func roughly(ns float64) time.Duration {
+	unit := float64(time.Second)
+	if ns < 10*unit {
+		unit = float64(100 * time.Millisecond)
+	}
+	return time.Duration(unit * math.Ceil(ns/unit))
+}
+
+// Outline says when a comparison of so many candidates ends.
+func (d Design) Outline(candidates int) string {
+	until := "until every question is answered"
+	if candidates == 1 && len(d.Levels) <= 1 {
+		until = fmt.Sprintf("until the two are told apart or found within %.3g %% of each other", 100*d.MarginOf(d.Metrics[0]))
+	}
+	if d.Precision > 0 {
+		until = fmt.Sprintf("until the difference is known to ±%.3g %%", 100*d.Precision)
+	}
+	switch limit := d.Most(candidates); {
+	case limit == 0:
+		return fmt.Sprintf("%s, at most %d rounds", until, d.Rounds)
+	case d.Rounds == 0:
+		return fmt.Sprintf("%s, at most %s", until, setting.Duration(limit))
+	default:
+		return fmt.Sprintf("%s, at most %d rounds or %s", until, d.Rounds, setting.Duration(limit))
+	}
+}
+
+// Most is how long a comparison of so many candidates may take; 0: as long as its rounds
+// do. Where rounds are slow it is longer without a Duration: see there.
+func (d Design) Most(candidates int) time.Duration {
+	if d.Duration == 0 && d.Rounds == 0 {
+		return time.Duration(max(1, len(d.Levels))*candidates) * usualPatience
+	}
+	return d.Duration
+}
+
+// schedule decides, once the first round has shown how long one takes, how many rounds there
+// may be and after which of them the trial looks.
+func (c *comparing) schedule(round time.Duration) error {
+	t := c.trials
+	d := &t.Design
+	if err := d.tooShort(float64(round)); err != nil {
+		return err
+	}
+	c.least = d.leastRounds()
+	most := cmp.Or(d.Rounds, UsualRounds)
+	if d.Rounds == 0 && d.Duration > 0 {
+		most = maxRounds
+	}
+	if d.Duration = d.Most(len(t.Arms) - 1); d.Duration > 0 {
+		most = max(c.least, min(most, int(d.Duration/max(1, round))))
+	}
+	d.Rounds = most
+	return t.lookAt(stat.Evenly(d.lookRounds(most), most))
+}
+
+// run has rounds added, from the first on, until every question is answered, or no more
+// may or can follow.
+func (c *comparing) run(round func(n int) error) error {
+	c.began = time.Now()
+	decided, timeUp := false, false
+	var longest time.Duration
+	var err error
+	for n := 1; n == 1 || n <= c.trials.Design.Rounds; n++ {
+		if timeUp = n > c.least && c.late(longest); timeUp {
+			break
+		}
+		began := time.Now()
+		if err = round(n); err != nil {
+			break
+		}
+		longest = max(longest, time.Since(began))
+		if n == 1 {
+			if err = c.schedule(longest); err != nil {
+				return err
+			}
+		}
+		if n == 1 && c.useless() {
+			break
+		}
+		if decided = c.decided(n); decided {
+			break
+		}
+	}
+	c.trials.Elapsed = time.Since(c.began)
+	err = errors.Join(err, c.endLooks(decided, timeUp || err == nil))
+	c.trials.Derive()
+	return err
+}
+
+// late says whether no round of this length ends in time any more.
+func (c *comparing) late(round time.Duration) bool {
+	limit := c.trials.Design.Duration
+	return limit > 0 && time.Since(c.began)+round > limit
+}
+
+// Replay adds rounds, from the first on, to trials that have none, and ends them as
+// Compare would at the same rounds; each takes as long as add does.
+func (t *Trials) Replay(add func(n int) error) error {
+	return (&comparing{trials: t}).run(add)
+}
+
+// lookAt replaces the looks.
+func (t *Trials) lookAt(looks []stat.Look) error {
+	levels, err := stat.SequentialLevels(looks, 1-t.Design.Confidence)
+	if err != nil {
+		return fmt.Errorf("looks: %w", err)
+	}
+	t.Looks, t.levels = nil, nil
+	for i, look := range looks {
+		t.Looks = append(t.Looks, Look{look.Rounds, look.Spent, levels[i]})
+	}
+	return nil
+}
+
+// spending returns the looks as stat has them.
+func (t *Trials) spending() []stat.Look {
+	looks := make([]stat.Look, len(t.Looks))
+	for i, look := range t.Looks {
+		looks[i] = stat.Look{Rounds: look.Rounds, Spent: look.Spent}
+		if look.Spent == 0 {
+			looks[i].Spent = float64(look.Rounds) / float64(t.Looks[len(t.Looks)-1].Rounds)
+		}
+	}
+	return looks
+}
+
+// endLooks leaves the looks that were taken. Where the trial ended without being decided
+// there is one more at the rounds that it has: it spends the whole level if no time was
+// left, and no more than its share of the rounds if somebody ended it, who may have seen
+// what it came to.
+func (c *comparing) endLooks(decided, timeUp bool) error {
+	t := c.trials
+	done := t.roundsDone()
+	if len(t.Looks) == 0 {
+		return nil
+	}
+	planned := slices.IndexFunc(t.Looks, func(l Look) bool { return l.Rounds >= done })
+	if decided {
+		t.Looks, t.levels = t.Looks[:planned+1], nil
+		return nil
+	}
+	last := stat.Look{Rounds: done, Spent: float64(done) / float64(t.Design.Rounds)}
+	if timeUp {
+		last.Spent = 1
+	}
+	return t.lookAt(append(t.spending()[:planned], last))
+}
+
+// decided says whether the trial looks after this number of rounds, and every question
+// is answered.
+func (c *comparing) decided(rounds int) bool {
+	t := c.trials
+	if !slices.ContainsFunc(t.Looks, func(l Look) bool { return l.Rounds == rounds }) {
+		return false
+	}
+	t.Derive()
+	open := 0
+	for _, one := range t.Comparisons {
+		if !t.settled(one, rounds) {
+			open++
+		}
+	}
+	c.state = t.soFar(open)
+	return open == 0
+}
+
+// settled says whether further rounds would change nothing of what a comparison says
+// after so many: its verdict has come, or its interval is as narrow as it was asked
+// for, or the arms do different work, or will be compared at a rate. Of a metric beside the primary one it is enough
+// that it can be decided.
+func (t *Trials) settled(c Comparison, rounds int) bool {
+	switch {
+	case c.Reason.Is(finding.AnswersDiffer), t.Design.ChangesOver && c.Reason.Is(finding.GeneratorSaturated):
+		return true
+	case !c.Primary:
+		return c.Bounded() || c.Rounds < rounds
+	case !c.Bounded() || c.Reason != nil:
+		return false
+	case t.Design.Precision > 0:
+		return c.High/c.Low <= (1+t.Design.Precision)*(1+t.Design.Precision)
+	}
+	return c.Verdict != stat.Inconclusive
+}
+
+// soFar says in short what the trial shows at a look.
+func (t *Trials) soFar(open int) string {
+	var primary []Comparison
+	for _, c := range t.Comparisons {
+		if c.Primary {
+			primary = append(primary, c)
+		}
+	}
+	if len(primary) != 1 {
+		return fmt.Sprintf("%d of %d undecided", open, len(primary))
+	}
+	c := primary[0]
+	if !c.Bounded() {
+		return ""
+	}
+	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
+	return fmt.Sprintf("%s %+.1f %% [%+.1f, %+.1f]", c.Candidate, percent(c.Ratio), percent(c.Low), percent(c.High))
+}

@@ -1,0 +1,197 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/load"
+	"contend/metric"
+	"contend/setting"
+	"contend/stat"
+)
+
+// noisy answers after about a time, more or less by up to a share that each process has of
+// its own.
+func noisy(name string, about time.Duration, share float64, seed uint64) Arm {
+	random := rand.New(rand.NewPCG(seed, seed))
+	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+		took := time.Duration((1 + share*(2*random.Float64()-1)) * float64(about))
+		return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			time.Sleep(took)
+			return load.Outcome{}, nil
+		})}, nil
+	}}
+}
+
+// What is clear ends at the first look, after 8 rounds, with a part of the level; what
+// never is, after 40, with all that is left.
+func TestTrialEndsWhenDecided(t *testing.T) {
+	for _, tt := range []struct {
+		b       Arm
+		rounds  int
+		verdict stat.Verdict
+	}{
+		{sleeping("b", 12500*time.Microsecond), 8, stat.Slower},
+		{sleeping("b", 10*time.Millisecond), 8, stat.Equivalent},
+		{noisy("b", 10*time.Millisecond, 0.3, 3), 40, stat.Inconclusive},
+	} {
+		d := design()
+		d.Rounds, d.Block = 0, 50*time.Millisecond
+		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), tt.b)
+		c := trials.Comparisons[0]
+		if trials.roundsDone() != tt.rounds || c.Verdict != tt.verdict {
+			t.Errorf("%s after %d rounds, want %s after %d", c.Verdict, trials.roundsDone(), tt.verdict, tt.rounds)
+		}
+		last := trials.Looks[len(trials.Looks)-1]
+		if want := float64(tt.rounds) / 40; last.Rounds != tt.rounds || last.Spent != want || c.Level != last.Level || last.Level > 0.05*want*1.2 {
+			t.Errorf("the last look is %+v, the level of the comparison %v; want it after %d rounds, %v spent", last, c.Level, tt.rounds, want)
+		}
+	}
+}
+
+// Rounds of 2·2·(50+10) ms: in 5 s fit 20 of 240 ms, and the last look, at no planned
+// number, spends what is left. An hour is for 1000 at most.
+func TestDurationBoundsATrial(t *testing.T) {
+	d := design()
+	d.Rounds, d.Block, d.Duration = 0, 50*time.Millisecond, 5*time.Second
+	a := sleeping("a", 10*time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		trials, err := Compare(t.Context(), []Arm{a, noisy("b", 10*time.Millisecond, 0.3, 3)}, load.Plan{VUs: 4}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took, done := time.Since(began), trials.roundsDone(); took > d.Duration || done < 18 || done > 20 {
+			t.Errorf("%d rounds in %v", done, took)
+		}
+		if last := trials.Looks[len(trials.Looks)-1]; last.Rounds != trials.roundsDone() || last.Spent != 1 {
+			t.Errorf("the last look is %+v", last)
+		}
+	})
+	d.Duration = time.Second
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		trials, err := Compare(t.Context(), []Arm{a, noisy("b", 10*time.Millisecond, 0.3, 3)}, load.Plan{VUs: 4}, d, nil)
+		mistake := (*setting.Mistake)(nil)
+		if !errors.As(err, &mistake) || trials != nil || time.Since(began) > d.Duration {
+			t.Fatalf("%v after %v, %+v", err, time.Since(began), trials)
+		}
+		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 1.4s, as a round takes 200ms here, and 6 are the least") {
+			t.Error(text)
+		}
+	})
+}
+
+// What a comparison of two arms measures at least is known beforehand.
+func TestTooShortBeforeItBegins(t *testing.T) {
+	d := NewDesign()
+	d.Levels, d.Block, d.Pairs, d.Duration = []int{1, 10}, time.Second, 2, time.Minute
+	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), "at least 1m20s, as a round takes 8s here, and 9 are the least") {
+		t.Error(err)
+	}
+	d.Duration = 72 * time.Second
+	if err := d.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a duration slow rounds are at least as many as decide something; a minute
+// bounds the others. Answers of 0.6 s make a round of 2·(4·0.6+2·0.6) s and warm-ups, and
+// 6 rounds with answers of 2 s take 6·2·(4·2+2·2) s = 144 s.
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		response time.Duration
+		most     int
+		long     time.Duration
+	}{{600 * time.Millisecond, 8, time.Minute}, {2 * time.Second, 6, 4 * time.Minute}} {
+		d := design()
+		d.Rounds, d.Block, d.Warmup, d.Precision = 0, 50*time.Millisecond, 100*time.Millisecond, 1e-9
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			trials, err := Compare(t.Context(), []Arm{sleeping("a", tt.response), noisy("b", tt.response, 0.3, 3)}, load.Plan{VUs: 4}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took, done := time.Since(began), trials.roundsDone(); done < 6 || done > tt.most || took > tt.long {
+				t.Errorf("answers of %v: %d rounds in %v", tt.response, done, took)
+			}
+		})
+	}
+}
+
+// Who ends a trial may have seen what it came to: its last look spends no more than the
+// share of its rounds.
+func TestInterruptedTrialSpendsItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := design()
+		d.Rounds, d.Block = 20, 50*time.Millisecond
+		rounds := 0
+		b := sleeping("b", 12500*time.Microsecond)
+		ends := Arm{Name: "b", Start: func(ctx context.Context, s Setup) (*Live, error) {
+			if rounds++; rounds > 15 {
+				cancel()
+			}
+			return b.Start(ctx, s)
+		}}
+		d.Precision = 1e-9 // it is never that narrow
+		trials, err := Compare(ctx, []Arm{noisy("a", 10*time.Millisecond, 0.3, 1), ends}, load.Plan{VUs: 4}, d, nil)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		var at []int
+		for _, look := range trials.Looks {
+			at = append(at, look.Rounds)
+		}
+		done := trials.roundsDone()
+		if last := trials.Looks[len(at)-1]; done < 15 || last.Rounds != done || last.Spent != float64(done)/20 || !slices.IsSorted(at) {
+			t.Errorf("%d rounds, looks %+v", done, trials.Looks)
+		}
+	})
+}
+
+// Arms that do different work are not driven on: no round makes them alike.
+func TestTrialEndsWhereAnswersDiffer(t *testing.T) {
+	d := design()
+	d.Rounds, d.Metrics = 0, []metric.Name{metric.Throughput}
+	d.Block = 50 * time.Millisecond
+	short := page
+	short.length = 13
+	synctest.Test(t, func(t *testing.T) {
+		arms := []Arm{answering("a", 10*time.Millisecond, []answer{page}), answering("b", 10*time.Millisecond, []answer{short})}
+		trials, err := Compare(t.Context(), arms, load.Plan{VUs: 1}, d, nil)
+		if err != nil || trials.roundsDone() != 8 || trials.Comparisons[0].Verdict != stat.Invalid {
+			t.Errorf("%s after %d rounds: %v", trials.Comparisons[0].Verdict, trials.roundsDone(), err)
+		}
+	})
+}
+
+func TestOutline(t *testing.T) {
+	short := NewDesign()
+	short.Duration = 20 * time.Second
+	rounds := NewDesign()
+	rounds.Rounds, rounds.Levels = 6, []int{1, 10}
+	both := short
+	both.Rounds, both.Precision = 8, 0.01
+	for _, tt := range []struct {
+		d          Design
+		candidates int
+		want       string
+	}{
+		{NewDesign(), 1, "until the two are told apart or found within 2 % of each other, at most 1m"},
+		{NewDesign(), 3, "until every question is answered, at most 3m"},
+		{short, 1, "until the two are told apart or found within 2 % of each other, at most 20s"},
+		{rounds, 1, "until every question is answered, at most 6 rounds"},
+		{both, 1, "until the difference is known to ±1 %, at most 8 rounds or 20s"},
+	} {
+		if got := tt.d.Outline(tt.candidates); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+	}
+}
