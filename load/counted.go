@@ -13,8 +13,8 @@ import (
 // is in Counts. Counting begins before a run's first request and ends after its last
 // answer, so that no operation is counted in part.
 type Counted struct {
-	// Planned, Completed, Wrong and Ops are those of Counts, and Duration is the length
-	// of the runs.
+	// Planned are the iterations that began: one that was dropped is in no event.
+	// Completed, Wrong and Ops are those of Counts, and Duration is the length of the runs.
 	Planned   int64         `json:"planned"`
 	Completed int64         `json:"completed"`
 	Wrong     int64         `json:"wrong"` // failed or errored
@@ -32,7 +32,7 @@ type Events struct {
 
 // CountedOnly returns the result as one of a run in which these events were counted.
 func (r *Result) CountedOnly(events perf.Counts) *Result {
-	c := &Counted{Planned: r.Planned, Completed: r.Completed, Wrong: r.Wrong(), Ops: r.Ops, Duration: r.Duration,
+	c := &Counted{Planned: r.Planned - r.Dropped, Completed: r.Completed, Wrong: r.Wrong(), Ops: r.Ops, Duration: r.Duration,
 		Events: map[perf.Event]Events{}}
 	for event, count := range events {
 		c.Events[event] = Events{count, r.Ops}

@@ -86,13 +86,14 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 // get no further rounds.
 func (c *comparing) useless() bool {
 	t := c.trials
-	if !t.Design.ChangesOver && !c.atRate {
+	switch {
+	case c.holds != nil:
+		t.Derive()
+		return !t.held(*c.holds)
+	case !t.Design.ChangesOver:
 		return false
 	}
 	t.Derive()
-	if c.atRate {
-		return !t.held()
-	}
 	for _, o := range t.limited() {
 		if len(o.Candidates) == len(t.Arms)-1 {
 			c.givenUp = append(c.givenUp, o.Concurrency)
@@ -101,11 +102,11 @@ func (c *comparing) useless() bool {
 	return len(c.givenUp) == len(t.Design.Levels)
 }
 
-// held says whether all arms and the generator hold the rate: nothing is refused but for
-// what a lower one would not change.
-func (t *Trials) held() bool {
+// held says whether all arms and the generator hold the rate, so that verdicts of this kind
+// can rest on it: nothing is refused but for what a lower one would not change.
+func (t *Trials) held(about stat.Kind) bool {
 	return len(t.Results) == len(t.Arms) && !slices.ContainsFunc(t.Results, func(c Cell) bool {
-		w := c.Refusal(stat.LowerIsFaster, t.Design.MaxErrors)
+		w := c.Refusal(about, t.Design.MaxErrors)
 		return w != nil && !w.Is(finding.MachineBusy) && !w.Is(finding.NotSteady)
 	})
 }
@@ -123,12 +124,18 @@ func (c *comparing) changeOver(ctx context.Context) error {
 	return nil
 }
 
-// findRate compares at lower and lower rates until one is held, and keeps that.
+// findRate compares at lower and lower rates until one is held, and keeps that. The first
+// round must not show late starts either, unless no rate is without; later ones may, as
+// they spoil the times alone.
 func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
-	for share, try := rateShare, 0; try < rateTries; share, try = share*lowerBy, try+1 {
+	primary := c.trials.metricsAtRate(o)[0].Kind().Verdict()
+	for share, try := rateShare, 1; try <= rateTries; share, try = share*lowerBy, try+1 {
 		o.RatePerSec = threeDigits(share * o.LimitPerSec)
 		again, err := c.again(o)
 		if err == nil {
+			if try == rateTries {
+				again.holds = &primary
+			}
 			err = again.run(func(n int) error { return again.round(ctx, n) })
 		}
 		if errors.As(err, new(*setting.Mistake)) {
@@ -137,7 +144,7 @@ func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
 		if again == nil {
 			return err
 		}
-		if o.Trials = again.trials; o.Trials.held() {
+		if o.Trials = again.trials; !again.ended && o.Trials.held(primary) {
 			c.trials.ChangedOver = append(c.trials.ChangedOver, o)
 			return err
 		}
@@ -169,7 +176,7 @@ func (c *comparing) again(o ChangeOver) (*comparing, error) {
 	if err != nil {
 		return nil, err
 	}
-	again.atRate = true
+	again.holds = new(stat.LowerIsFaster)
 	timed := d
 	timed.Metrics = append(slices.Clone(d.Metrics[1:]), d.Metrics[0]) // the primary one is counted beside the times
 	again.counting = timed.counting()

@@ -23,6 +23,7 @@ type asked struct {
 	load.Func
 	service, own time.Duration
 	ownOpen      time.Duration // in the open model
+	late         time.Duration // in the open model, how long an iteration that is due takes to start
 	counts       *costly       // nil: nothing can be counted
 }
 
@@ -34,9 +35,9 @@ func (asked) Close() error { return nil }
 
 // Drive serves one VU after another, each in its turn.
 func (t asked) Drive(ctx context.Context, s *load.Shard) error {
-	own := t.own
+	own, late := t.own, time.Duration(0)
 	if s.Model() == load.OpenModel {
-		own = t.ownOpen
+		own, late = t.ownOpen, t.late
 	}
 	free := make([]time.Duration, s.VUs())
 	for ctx.Err() == nil {
@@ -44,7 +45,7 @@ func (t asked) Drive(ctx context.Context, s *load.Shard) error {
 		if !ok {
 			return nil
 		}
-		time.Sleep(it.Due - s.Elapsed())
+		time.Sleep(it.Due - s.Elapsed() + late)
 		if !s.Begin(&it, s.Elapsed()) {
 			return nil
 		}
@@ -147,6 +148,28 @@ func TestInstructionsDecideWhereTheyAreCounted(t *testing.T) {
 		if c := trials.Comparisons[i]; c.Verdict != want {
 			t.Errorf("%s: %s with %v (%v), want %s", c.Metric, c.Verdict, c.Ratio, c.Reason, want)
 		}
+	}
+}
+
+// Late starts spoil the times and not what was counted: where every rate has them the last
+// one, 1000/s · 0.7 · (2/3)³ = 207/s, is kept.
+func TestLateStartsSpoilTheTimesAlone(t *testing.T) {
+	d := changing()
+	d.Margin, d.Metrics = nil, []metric.Name{metric.Throughput, metric.ServerInstructions}
+	late := func() Arm {
+		return asked{service: 100 * µs, own: 900 * µs, late: 2 * time.Millisecond, counts: &costly{instructions: 30_000}}.arm("b")
+	}
+	base := late()
+	base.Name = "a"
+	trials := compareInBubble(t, d, base, late())
+	if len(trials.ChangedOver) != 1 || math.Abs(trials.ChangedOver[0].RatePerSec-207) > 1 {
+		t.Fatalf("changed over %+v, want to 207/s", trials.ChangedOver)
+	}
+	if c := trials.Comparisons[0]; c.Metric != metric.ServerInstructions || c.Verdict != stat.Equivalent || c.Rounds != 8 {
+		t.Errorf("%s over %d rounds: %s (%v), want EQUIVALENT", c.Metric, c.Rounds, c.Verdict, c.Reason)
+	}
+	if c := trials.Comparisons[1]; c.Metric != metric.ResponseP50 || !c.Reason.Is(finding.StartLag) {
+		t.Errorf("%s: %s (%v), want INVALID start_lag", c.Metric, c.Verdict, c.Reason)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"contend/load"
 	"contend/probe"
 	"contend/setting"
+	"contend/stat"
 )
 
 // Progress is a glance at a trial under way.
@@ -131,10 +132,11 @@ type comparing struct {
 	least    int    // rounds that are run however long they take
 	state    string // what the last look saw
 
-	asked   Design  // before any default was filled in
-	atRate  bool    // it is a change-over
-	givenUp []int   // levels that get no further rounds
-	done    float64 // of the progress, and how much of it the change-over under way has left
+	asked   Design     // before any default was filled in
+	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
+	ended   bool       // after the first round, as useless
+	givenUp []int      // levels that get no further rounds
+	done    float64    // of the progress, and how much of it the change-over under way has left
 	left    float64
 }
 

@@ -165,7 +165,7 @@ func (c *comparing) run(round func(n int) error) error {
 				return err
 			}
 		}
-		if n == 1 && c.useless() {
+		if c.ended = n == 1 && c.useless(); c.ended {
 			break
 		}
 		if decided = c.decided(n); decided {
@@ -257,8 +257,8 @@ func (c *comparing) decided(rounds int) bool {
 
 // settled says whether further rounds would change nothing of what a comparison says
 // after so many: its verdict has come, or its interval is as narrow as it was asked
-// for, or the arms do different work, or will be compared at a rate. Of a metric beside the primary one it is enough
-// that it can be decided.
+// for, or the arms do different work, or will be compared at a rate. Of a metric beside
+// the primary one it is enough that it can be decided.
 func (t *Trials) settled(c Comparison, rounds int) bool {
 	switch {
 	case c.Reason.Is(finding.AnswersDiffer), t.Design.ChangesOver && c.Reason.Is(finding.GeneratorSaturated):

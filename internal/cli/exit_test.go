@@ -56,6 +56,9 @@ func TestOutcome(t *testing.T) {
 	}
 	unfinished := curve(0, true)
 	unfinished.Curves[0].TimeUp = &trial.TimeUp{Lacks: "much"}
+	bound := curve(100, false)
+	bound.Curves[0].Bound = &sweep.Bound{Reason: *finding.GeneratorSaturated.Refusal("because")}
+	bound.Curves[0].Best, bound.Curves[0].Enough = new(usl.Knee), new(usl.Knee)
 	rate := func(v search.Verdict) *report.Document {
 		alone := answered(0)
 		return &report.Document{Searches: []report.Search{{Result: search.Result{Alone: &alone, Verdict: v, Reason: finding.StartLag.Refusal("because")}}}}
@@ -86,6 +89,7 @@ func TestOutcome(t *testing.T) {
 		{"a sweep without one", curve(0, false), 0, 0, ""},
 		{"a sweep without one for INVALID visits", curve(100, false), 4, 4, "e, part p: INVALID errors: the sweep of b"},
 		{"a sweep whose time was up", unfinished, 4, 0, ""},
+		{"a bound, as the generator is the limit", bound, 0, 0, ""},
 		{"a rate", rate(search.RateFound), 0, 0, ""},
 		{"at least a rate", rate(search.RateAtLeast), 0, 0, ""},
 		{"the lowest rate misses", rate(search.RateMissed), 3, 0, ""},
