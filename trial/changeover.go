@@ -81,19 +81,20 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 	return perSec
 }
 
-// useless says after the first round whether further ones would be: at each level the
-// generator is the limit of every comparison, or the rate is not held. Levels where it is
-// get no further rounds.
-func (c *comparing) useless() bool {
+// useless says after so many rounds whether further ones would be: at each level the
+// generator is the limit of every comparison, or, which the first round shows, a rate is
+// not held. Levels where it is the limit get no further rounds.
+func (c *comparing) useless(rounds int) bool {
 	t := c.trials
 	switch {
-	case c.holds != nil:
+	case c.holds != nil && rounds == 1:
 		t.Derive()
 		return !t.held(*c.holds)
 	case !t.Design.ChangesOver:
 		return false
 	}
 	t.Derive()
+	c.givenUp = nil
 	for _, o := range t.limited() {
 		if len(o.Candidates) == len(t.Arms)-1 {
 			c.givenUp = append(c.givenUp, o.Concurrency)

@@ -118,6 +118,26 @@ func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	}
 }
 
+// The generator needs nothing in two rounds and 0.9 of 1 ms from then on: in k further ones it
+// waited 1.2 + 0.06·k of 1.2 + 0.6·k seconds, which is less than half of it from k = 3 on.
+func TestGeneratorThatComesToItsLimitChangesOver(t *testing.T) {
+	arm := func(name string) Arm {
+		rounds := 0
+		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+			rounds++
+			target := asked{service: 100 * µs}
+			if rounds > 2 {
+				target.own = 900 * µs
+			}
+			return &Live{Address: name, Target: target}, nil
+		}}
+	}
+	trials := compareInBubble(t, changing(), arm("a"), arm("b"))
+	if len(trials.ChangedOver) != 1 || trials.roundsDone() != 5 {
+		t.Errorf("changed over %+v after %d rounds, want once after 5", trials.ChangedOver, trials.roundsDone())
+	}
+}
+
 // Where the generator needs 1.7 ms for each arrival 70 % of the limit are too much, and a
 // third less, 444/s or one in 2.25 ms, is held; where it needs 100 ms nothing is.
 func TestRateIsLoweredUntilItHolds(t *testing.T) {

@@ -134,7 +134,7 @@ type comparing struct {
 
 	asked   Design     // before any default was filled in
 	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
-	ended   bool       // after the first round, as useless
+	ended   bool       // as useless
 	givenUp []int      // levels that get no further rounds
 	done    float64    // of the progress, and how much of it the change-over under way has left
 	left    float64

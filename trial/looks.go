@@ -165,7 +165,7 @@ func (c *comparing) run(round func(n int) error) error {
 				return err
 			}
 		}
-		if c.ended = n == 1 && c.useless(); c.ended {
+		if c.ended = c.useless(n); c.ended {
 			break
 		}
 		if decided = c.decided(n); decided {

@@ -202,7 +202,11 @@ func (a *app) longer(doc *report.Document) []string {
 	if needed == 0 || len(doc.Trials) != 1 {
 		return nil
 	}
-	whole := (needed + doc.Trials[0].Elapsed) * 11 / 10
+	needed += doc.Trials[0].Elapsed
+	for _, o := range doc.Trials[0].ChangedOver {
+		needed += o.Trials.Elapsed
+	}
+	whole := needed * 11 / 10
 	return []string{"To settle it: " + again(a.args, whole.Truncate(time.Minute)+time.Minute)}
 }
 
