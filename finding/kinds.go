@@ -33,7 +33,7 @@ var (
 	// share of the cycle from which on there is no verdict of any kind.
 	GeneratorSaturated = kind(Kind{Code: "generator_saturated", Warns: busy, Refuses: 0.50,
 		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
-			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict",
+			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict. A comparison changes over to a constant rate by itself, and a sweep gives a bound, where they can",
 		Advice: "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine"})
 	CPUShared = kind(Kind{Code: "cpu_shared", Warns: busy,
 		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
