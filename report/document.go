@@ -25,6 +25,8 @@ type Document struct {
 	Command     string       `json:"command"` // run, compare, sweep, lab, …
 	Environment Environment  `json:"environment"`
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// Arms are the alternatives of a comparison as they were typed.
+	Arms []Arm `json:"arms,omitempty"`
 	// Builds say what the arms are that were built for it.
 	Builds []Build `json:"builds,omitempty"`
 	// Results has one entry per arm and level: the sum of all rounds.
@@ -36,12 +38,20 @@ type Document struct {
 	Calibration *Calibration `json:"calibration,omitempty"`
 	// Notes are sentences that belong to all of it.
 	Notes []string `json:"notes,omitempty"`
+	// Settle is the command line that would settle what was not decided; "": none is known.
+	Settle string `json:"settle,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.
 	Trials []Trials `json:"trials,omitempty"`
 	// Apart are the rounds of two stored documents that were compared, and
 	// Sources these documents.
 	Apart   []Apart  `json:"apart,omitempty"`
 	Sources []Source `json:"sources,omitempty"`
+}
+
+// An Arm is an alternative of a comparison.
+type Arm struct {
+	Name string `json:"name"`
+	Does string `json:"does"` // its command or its URL
 }
 
 // A Build says what the program of an arm was built from.

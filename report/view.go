@@ -59,10 +59,14 @@ func (d *Document) view() *view {
 		d.place(v, Place{})
 	}
 	d.calibration(v)
-	if len(d.Notes) > 0 {
+	notes := slices.Clone(d.Notes)
+	if d.Settle != "" {
+		notes = append(notes, "To settle it: "+d.Settle)
+	}
+	if len(notes) > 0 {
 		v.say("Notes:")
 	}
-	for _, n := range d.Notes {
+	for _, n := range notes {
 		v.bullet("%s", n)
 	}
 	d.aboutCPU(v)

@@ -116,7 +116,7 @@ func TestComparisonsAreCalibrated(t *testing.T) {
 		{"--block 200ms --pairs 2", 200 * time.Millisecond, 2, ""},
 	} {
 		out := filepath.Join(t.TempDir(), "compared.json")
-		args := append([]string{"compare", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)
+		args := append([]string{"compare", "--full", "--rounds", "1", "--warmup", "0s", "--metric", "throughput_per_s", "-o", out}, strings.Fields(tt.flags)...)
 		args = append(args, "guard:mutex", "guard:mutex")
 		var text bytes.Buffer
 		if code := Main(t.Context(), args, Streams{&text, io.Discard}); code != exitUndecided {

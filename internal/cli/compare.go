@@ -39,7 +39,7 @@ func newCompare(a *app) *cobra.Command {
 		Args:              c.arguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			mistakes := c.own.read()
+			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
 			if stored, err := areFiles(args); c.URL == "" && c.Revisions == nil && (stored || err != nil) {
 				return a.compareStored(cmd, c, args, errors.Join(mistakes, err))
@@ -65,7 +65,7 @@ type compareOptions struct {
 	revisionOptions
 	surroundings
 	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
-	output
+	views
 }
 
 // mostArms is one for each letter.
@@ -152,6 +152,9 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		}
 	}
 	doc := newDocument("compare")
+	for _, one := range arms {
+		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
+	}
 	programs, err := a.build(ctx, c, e, doc)
 	defer programs.remove(a)
 	if err != nil {
@@ -171,8 +174,8 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	if errors.As(err, new(*setting.Mistake)) { // that only running showed
 		return usage(setting.FlagErrors(err))
 	}
-	doc.Notes = append(doc.Notes, a.longer(doc)...)
-	return a.finish(ctx, doc, &c.output, err)
+	doc.Settle = a.longer(doc)
+	return a.finish(ctx, doc, &c.views, err)
 }
 
 // measuring prepares this process for driving load, and holds it to its CPUs until
@@ -192,7 +195,7 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 }
 
 // longer says by which command line a comparison that was not decided would be.
-func (a *app) longer(doc *report.Document) []string {
+func (a *app) longer(doc *report.Document) string {
 	var needed time.Duration
 	for _, c := range doc.Comparisons {
 		if c.Primary && c.Verdict == stat.Inconclusive {
@@ -200,14 +203,14 @@ func (a *app) longer(doc *report.Document) []string {
 		}
 	}
 	if needed == 0 || len(doc.Trials) != 1 {
-		return nil
+		return ""
 	}
 	needed += doc.Trials[0].Elapsed
 	for _, o := range doc.Trials[0].ChangedOver {
 		needed += o.Trials.Elapsed
 	}
 	whole := needed * 11 / 10
-	return []string{"To settle it: " + again(a.args, whole.Truncate(time.Minute)+time.Minute)}
+	return again(a.args, whole.Truncate(time.Minute)+time.Minute)
 }
 
 // experiment runs an experiment with progress, for at most so long, if that is known.
@@ -222,7 +225,7 @@ func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experi
 
 // finish writes the document and turns what happened, and what is in it, into an exit
 // code.
-func (a *app) finish(ctx context.Context, doc *report.Document, out *output, err error) error {
+func (a *app) finish(ctx context.Context, doc *report.Document, out destination, err error) error {
 	if err := a.written(ctx, doc, out, err); err != nil {
 		return err
 	}
@@ -240,9 +243,9 @@ func empty(doc *report.Document) bool {
 
 // written writes the document and turns what happened into an exit code. Where an error
 // is all that there is, the error alone is shown.
-func (a *app) written(ctx context.Context, doc *report.Document, out *output, err error) error {
+func (a *app) written(ctx context.Context, doc *report.Document, out destination, err error) error {
 	var writeErr error
-	if err != nil && ctx.Err() == nil && !out.JSON && empty(doc) {
+	if err != nil && ctx.Err() == nil && !out.whole() && empty(doc) {
 		writeErr = out.writeFile(doc)
 	} else {
 		writeErr = out.write(a, doc)

@@ -17,7 +17,7 @@ import (
 )
 
 // storedFlags are the flags of compare that mean something for stored documents.
-var storedFlags = []string{"metric", "margin", "answers-may-differ", "json", "output"}
+var storedFlags = []string{"metric", "margin", "answers-may-differ", "json", "output", "full", "brief", "markdown"}
 
 // areFiles says whether both arguments are files; one alone is a mistake.
 func areFiles(args []string) (bool, error) {
@@ -59,7 +59,7 @@ func (a *app) compareStored(cmd *cobra.Command, c *compareFlags, args []string, 
 	if err := doc.AddStored(stored[0], stored[1], how); err != nil {
 		return usage(err)
 	}
-	return a.finish(cmd.Context(), doc, &c.output, nil)
+	return a.finish(cmd.Context(), doc, &c.views, nil)
 }
 
 // onlyStored refuses flags about measuring.

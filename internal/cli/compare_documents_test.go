@@ -33,7 +33,7 @@ func TestPublishedFiguresAreRefused(t *testing.T) {
 	}
 	var text bytes.Buffer
 	both := filepath.Join(dir, "both.json")
-	if code := Main(t.Context(), append([]string{"compare", "-o", both}, files...), Streams{&text, io.Discard}); code != exitUndecided {
+	if code := Main(t.Context(), append([]string{"compare", "--full", "-o", both}, files...), Streams{&text, io.Discard}); code != exitUndecided {
 		t.Errorf("exit code %d, want %d", code, exitUndecided)
 	}
 	first, _, _ := strings.Cut(text.String(), "\n")

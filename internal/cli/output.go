@@ -29,6 +29,8 @@ func (o *output) write(a *app, d *report.Document) error {
 	return errors.Join(err, view(a.Out))
 }
 
+func (o *output) whole() bool { return o.JSON }
+
 // writeFile writes the document to the file, if one is named.
 func (o *output) writeFile(d *report.Document) error {
 	if o.File == "" {

@@ -78,7 +78,7 @@ const buildScript = `printf '#!/bin/sh\nexec subject -sleep %s -listen $1\n' $(c
 // compare compares revisions briefly.
 func (p *project) compare(revisions, build string, more ...string) (out, complaint string, code int) {
 	p.Helper()
-	args := []string{"compare", "--rounds", "1", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1", "--rate", "20", "--metric", "throughput_per_s",
+	args := []string{"compare", "--full", "--rounds", "1", "--pairs", "1", "--block", window.String(), "--warmup", "0s", "-c", "1", "--rate", "20", "--metric", "throughput_per_s",
 		"-o", "compared.json", "--url", "http://{{addr}}/", "--revisions", revisions, "--build", `sh -c "` + build + `"`}
 	return p.contend(append(append(args, more...), "--", "{{out}} {{addr}}")...)
 }

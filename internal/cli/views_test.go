@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+
+	"contend/report"
+)
+
+// The first of LC_ALL, LC_CTYPE and LANG that is set decides; a buffer is no terminal.
+func TestLooks(t *testing.T) {
+	for _, tt := range []struct {
+		env   map[string]string
+		ascii bool
+	}{
+		{map[string]string{"LANG": "de_DE.UTF-8"}, false},
+		{map[string]string{"LANG": "C", "LC_CTYPE": "C.utf8"}, false},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "POSIX"}, true},
+		{map[string]string{}, runtime.GOOS != "windows"},
+	} {
+		want := report.Look{ASCII: tt.ascii}
+		if got := lookOf(new(bytes.Buffer), func(key string) string { return tt.env[key] }); got != want {
+			t.Errorf("%v: %+v, want %+v", tt.env, got, want)
+		}
+	}
+}
+
+func TestOneForm(t *testing.T) {
+	v := views{Full: true, Brief: true}
+	if err := v.oneForm(); err == nil || err.Error() != "--full and --brief exclude each other" {
+		t.Error(err)
+	}
+	v.Full = false
+	if err := v.oneForm(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/finding"
+	"contend/metric"
+	"contend/stat"
+	"contend/trial"
+)
+
+// mostCompared are the lines of a page about one pair at one level.
+const mostCompared = 15
+
+// compareScreen answers which of two or more is faster, by how much.
+func (d *Document) compareScreen() *screen {
+	list := d.primary()
+	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1}
+	if len(list) == 1 {
+		s.first = sentence(list[0].Comparison)
+		s.trust = trust(list[0].Comparison)
+	} else {
+		s.first, s.trust = summary(list)
+	}
+	for _, a := range d.typed(list) {
+		s.body = append(s.body, standsFor(a.Name, a.Does))
+	}
+	scale := axisOf(list)
+	if len(list) == 1 {
+		if width(s.first) <= textWidth {
+			s.body = append(s.body, picture(list[0].Comparison, scale)...)
+		}
+		s.body = append(s.body, d.beside(list[0])...)
+	} else {
+		s.body = append(s.body, verdictRows(list, scale)...)
+	}
+	s.next = d.afterComparing(list)
+	return s
+}
+
+func moodOf(list []Comparison) mood {
+	is := func(verdicts ...stat.Verdict) bool {
+		return slices.ContainsFunc(list, func(c Comparison) bool { return slices.Contains(verdicts, c.Verdict) })
+	}
+	switch {
+	case is(stat.Invalid, stat.Inconclusive):
+		return doubted
+	case is(stat.Slower, stat.More):
+		return bad
+	}
+	return good
+}
+
+// trust says whether to believe the comparison, and its verdict.
+func trust(c trial.Comparison) string {
+	verdict := string(c.Verdict)
+	if c.Reason != nil {
+		verdict += " " + c.Reason.Code
+	}
+	how := fmt.Sprintf("%s %s, %s confidence, p %s", plural(c.Rounds, "round"), under(c), confidence(c.Level), chance(c.P))
+	if finding.NotInterleaved.In(c.Warnings) {
+		how += ", measured apart"
+	}
+	switch {
+	case c.Verdict == stat.Invalid:
+		return fmt.Sprintf("%s: %s", verdict, cmp.Or(c.Reason, new(finding.Warning)).Text)
+	case c.Verdict == stat.Inconclusive && c.Reason != nil:
+		return fmt.Sprintf("%s: do not decide by it: %s", verdict, c.Reason.Text)
+	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
+		return fmt.Sprintf("%s: do not decide by it: %s; about %s would settle it", verdict, how, more(c))
+	case c.Verdict == stat.Inconclusive:
+		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
+	case len(c.Warnings) > 0:
+		return fmt.Sprintf("%s: believe it with what is marked ! in mind: %s", verdict, how)
+	}
+	return fmt.Sprintf("%s: believe it: %s", verdict, how)
+}
+
+// summary says several comparisons in a sentence with the largest believed difference in
+// front, and how many of them to believe.
+func summary(list []Comparison) (first, trust string) {
+	believed := slices.DeleteFunc(slices.Clone(list), func(c Comparison) bool {
+		return c.Verdict == stat.Invalid || c.Verdict == stat.Inconclusive || c.Rounds == 0
+	})
+	var parts []string
+	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive, stat.Slower, stat.Faster, stat.More, stat.Less, stat.Equivalent} {
+		if n := len(ofVerdict(list, verdict)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
+		}
+	}
+	trust = "Believe all of it: " + strings.Join(parts, ", ")
+	if rest := len(list) - len(believed); rest > 0 {
+		trust = fmt.Sprintf("Do not believe or decide by %d of %d: %s", rest, len(list), strings.Join(parts, ", "))
+	}
+	if len(believed) == 0 {
+		return fmt.Sprintf("Nothing can be said in any of %d comparisons", len(list)), trust
+	}
+	most := slices.MaxFunc(believed, func(a, b Comparison) int { return cmp.Compare(max(a.Ratio, 1/a.Ratio), max(b.Ratio, 1/b.Ratio)) })
+	return fmt.Sprintf("%s %s; and %d more", sentence(most.Comparison), under(most.Comparison), len(list)-1), trust
+}
+
+// typed are the alternatives as they were typed, or else what was driven.
+func (d *Document) typed(list []Comparison) []Arm {
+	if len(d.Arms) > 0 {
+		return d.Arms
+	}
+	names := []string{list[0].Baseline}
+	for _, c := range list {
+		if !slices.Contains(names, c.Candidate) {
+			names = append(names, c.Candidate)
+		}
+	}
+	var arms []Arm
+	for _, name := range names {
+		if i := slices.IndexFunc(d.Results, func(r Result) bool { return r.Arm == name }); i >= 0 {
+			arms = append(arms, Arm{name, d.Results[i].Target})
+		}
+	}
+	return arms
+}
+
+// picture draws one comparison that may be believed.
+func picture(c trial.Comparison, scale axis) []string {
+	if c.Verdict == stat.Invalid || c.Rounds == 0 {
+		return nil
+	}
+	more, less := directions(c.Metric)
+	return []string{fmt.Sprintf("  %8s %s %s", less, scale.draw(c), more)}
+}
+
+// verdictRows has a line for each of several comparisons.
+func verdictRows(list []Comparison, scale axis) []string {
+	t := table{columns: []string{"", "under", "difference", "interval", "verdict", ""}}
+	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
+	for _, c := range list {
+		who, difference, within, drawn := c.Candidate, "-", "-", ""
+		if differ {
+			who += " against " + c.Baseline
+		}
+		if c.Rounds > 0 && c.Verdict != stat.Invalid {
+			difference, within = change(c.Metric, c.Ratio), interval(c.Metric, c.Effect)
+			drawn = narrow(scale.draw(c.Comparison))
+			if c.Metric != metric.Throughput {
+				difference += " " + shortName.Replace(c.Metric.Words())
+			}
+		}
+		t.rows = append(t.rows, []string{who, strings.Replace(strings.TrimPrefix(under(c.Comparison), "at "), " and a constant ", " at ", 1), difference, within, string(c.Verdict), drawn})
+	}
+	return t.lines()
+}
+
+// narrow keeps every third column of an axis, and what stands out in it.
+func narrow(drawn string) string {
+	var b strings.Builder
+	signs := []rune(drawn)
+	for i := 0; i < len(signs); i += 3 {
+		most := signs[i]
+		for _, sign := range signs[i:min(i+3, len(signs))] {
+			if strings.IndexRune(" ─├┤0●", sign) > strings.IndexRune(" ─├┤0●", most) {
+				most = sign
+			}
+		}
+		b.WriteRune(most)
+	}
+	return b.String()
+}
+
+// besideMetrics are those shown of both arms, if they were compared.
+var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
+
+// beside are the figures of both arms, and what is known of their difference.
+func (d *Document) beside(primary Comparison) []string {
+	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
+	for _, c := range d.Comparisons {
+		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
+			(c.ChangedOver == nil) != (primary.ChangedOver == nil) || !c.Primary && !slices.Contains(besideMetrics, c.Metric) {
+			continue
+		}
+		t.rows = append(t.rows, []string{c.Metric.Words(), measured(c.Comparison, c.BaselineValue), measured(c.Comparison, c.CandidateValue), besides(c.Comparison)})
+	}
+	if most := len(besideMetrics); len(t.rows) > most {
+		t.rows = t.rows[:most]
+	}
+	return t.lines()
+}
+
+func besides(c trial.Comparison) string {
+	switch {
+	case c.Rounds == 0:
+		return "-"
+	case c.Verdict == stat.Invalid:
+		return "not to be believed"
+	case c.Verdict == stat.Inconclusive:
+		return fmt.Sprintf("not told apart (%s)", interval(c.Metric, c.Effect))
+	case c.Verdict == stat.Equivalent:
+		return fmt.Sprintf("the same within ±%.3g %%", 100*c.Margin)
+	}
+	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Ratio), interval(c.Metric, c.Effect))
+}
+
+// compareCare are the warnings of what was compared, each code once.
+func (d *Document) compareCare() *findings {
+	care := new(findings)
+	list := d.primary()
+	add := func(w finding.Warning) {
+		if len(list) == 1 && list[0].Reason != nil && list[0].Reason.Code == w.Code { // the second line says it
+			return
+		}
+		if !slices.ContainsFunc(care.list, func(known located) bool { return known.Code == w.Code }) {
+			care.add(w, "")
+		}
+	}
+	for _, r := range d.Results {
+		for _, w := range r.Warnings {
+			add(w)
+		}
+	}
+	for _, c := range d.Comparisons {
+		for _, w := range c.Warnings {
+			add(w)
+		}
+	}
+	return care
+}
+
+// afterComparing says what to do next.
+func (d *Document) afterComparing(list []Comparison) string {
+	if words := strings.Fields(d.Settle); len(words) > 4 && width(d.Settle) > textWidth-len("99 notes: --full. Next: ") {
+		return "the same command with " + strings.Join(words[2:4], " ")
+	} else if d.Settle != "" {
+		return d.Settle
+	}
+	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive} {
+		for _, c := range ofVerdict(list, verdict) {
+			if c.Reason == nil {
+				continue
+			}
+			if advice := finding.Advice(c.Reason.Code); advice != "" {
+				return advice
+			}
+			return "contend explain " + c.Reason.Code
+		}
+	}
+	return "the same command with --full for every figure, or with -o FILE to keep them"
+}

@@ -1,0 +1,69 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"contend/metric"
+	"contend/report"
+	"contend/stat"
+	"contend/trial"
+)
+
+// judged is a document of one comparison of B with A at 10 VUs.
+func judged(m metric.Name, ratio, low, high float64, verdict stat.Verdict) *report.Document {
+	d := document("compare")
+	e := stat.Effect{Ratio: ratio, Low: low, High: high, P: 0.001, Level: 0.05, Rounds: 16}
+	if low > 0 {
+		e.Confidence = 0.95
+	}
+	d.Comparisons = []report.Comparison{{Comparison: trial.Comparison{Baseline: "A", Candidate: "B", Concurrency: 10, Metric: m, Primary: true,
+		Verdict: verdict, Margin: 0.02, BaselineValue: 100, CandidateValue: 100 * ratio, Effect: e}}}
+	return d
+}
+
+// The first line has the direction, the size and the interval, from twice as much on as a factor.
+func TestFirstLineOfAComparison(t *testing.T) {
+	const throughput, p99, cpu = metric.Throughput, metric.ResponseP99, metric.ServerCPUPerOp
+	for _, tt := range []struct {
+		metric           metric.Name
+		ratio, low, high float64
+		verdict          stat.Verdict
+		want             string
+	}{
+		{throughput, 0.947, 0.936, 0.959, stat.Slower, "B is 5.3 % slower than A (4.1 to 6.4 %)"},
+		{throughput, 1.1, 1.09, 1.12, stat.Faster, "B is 10.0 % faster than A (9.0 to 12.0 %)"},
+		{throughput, 32.1, 30, 34, stat.Faster, "B is 32.1 times as fast as A (30.0 to 34.0 times)"},
+		{throughput, 0.25, 0.2, 0.3125, stat.Slower, "B is 4.00 times as slow as A (3.20 to 5.00 times)"}, // 1/0.3125 = 3.2
+		{throughput, 1.001, 0.999, 1.002, stat.Equivalent, "B is as fast as A, within ±2 % (0.1 % slower to 0.2 % faster)"},
+		{throughput, 1.03, 0.98, 1.08, stat.Inconclusive, "Not decided whether B is faster than A: 3.0 % faster (2.0 % slower to 8.0 % faster)"},
+		{throughput, 1.5, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 50.0 % faster (no interval)"},
+		{throughput, 0.9, 0.8, 0.95, stat.Invalid, "Do not believe any difference in throughput between B and A"},
+		{p99, 1.05, 1.04, 1.06, stat.Slower, "B has 5.0 % longer response time p99 than A (4.0 to 6.0 %)"},
+		{p99, 3, 2.5, 4, stat.Slower, "B has 3.00 times the response time p99 of A (2.50 to 4.00 times)"},
+		{p99, 0.25, 0.2, 0.3125, stat.Faster, "A has 4.00 times the response time p99 of B (3.20 to 5.00 times)"},
+		{cpu, 0.9, 0.88, 0.91, stat.Less, "B has 10.0 % less server CPU per op than A (9.0 to 12.0 %)"},
+		{cpu, 1, 0.99, 1.01, stat.Equivalent, "The server CPU per op of B is that of A, within ±2 % (1.0 % less to 1.0 % more)"},
+	} {
+		var b strings.Builder
+		if err := judged(tt.metric, tt.ratio, tt.low, tt.high, tt.verdict).Brief(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSuffix(b.String(), "\n"); got != tt.want {
+			t.Errorf("%s × %g is said as\n%s, want\n%s", tt.metric, tt.ratio, got, tt.want)
+		}
+	}
+}
+
+// A colour says nothing that the words do not.
+func TestColour(t *testing.T) {
+	var plain, coloured strings.Builder
+	d := judged(metric.Throughput, 0.9, 0.89, 0.91, stat.Slower)
+	if d.Screen(&plain, report.Look{}) != nil || d.Screen(&coloured, report.Look{Colour: true}) != nil {
+		t.Fatal("no screen")
+	}
+	first, rest, _ := strings.Cut(plain.String(), "\n")
+	if want := "\x1b[31m" + first + "\x1b[0m\n" + rest; coloured.String() != want {
+		t.Errorf("in colour it is %q, want %q", coloured.String(), want)
+	}
+}
