@@ -38,9 +38,9 @@ type Design struct {
 	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
 	// from 200 ms to 1 s or a sixtieth of Duration.
 	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a visit to a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
-	// Warmup is driven and discarded before each visit to a level, three times as long
-	// before the first of a process that has just started.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each visit, three times as long before the first in a fresh process (with --rate before each attempt, 300ms)"`
+	// Warmup is driven and discarded at least before each visit to a level, and until the
+	// throughput is steady.
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each visit at least, and until the throughput is steady (with --rate before each attempt, 300ms)"`
 	// Seed decides the order and the resampling.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 }
@@ -134,7 +134,6 @@ type sweeping struct {
 	random  *rand.Rand
 	curve   *Curve
 	levels  []int // those of the design, and the further ones of the first visit
-	fresh   bool  // the arm's process was not driven yet
 	cut     bool  // exploring ended because of the time
 }
 
@@ -142,7 +141,7 @@ type sweeping struct {
 // rests on must not be what the result rests on, and only the latter can be
 // measured in random order.
 func (s *sweeping) explore(ctx context.Context) error {
-	live, err := s.launch(ctx)
+	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return err
 	}
@@ -173,15 +172,9 @@ func (s *sweeping) explore(ctx context.Context) error {
 	return errors.Join(unlessTimeUp(ctx, err), live.End(ctx))
 }
 
-func (s *sweeping) launch(ctx context.Context) (*trial.Live, error) {
-	live, err := s.arm.Launch(ctx, trial.Setup{})
-	s.fresh = err == nil && live.Subject != nil
-	return live, err
-}
-
 // visit starts the arm afresh and drives it at every level once.
 func (s *sweeping) visit(ctx context.Context, n int) error {
-	live, err := s.launch(ctx)
+	live, err := s.arm.Launch(ctx, trial.Setup{})
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
@@ -257,11 +250,7 @@ func (s *sweeping) level(ctx context.Context, live *trial.Live, visit, n int) (t
 	defer session.Close()
 	plan := s.plan
 	plan.VUs, plan.Warmup = n, s.curve.Design.Warmup
-	if s.fresh {
-		plan.Warmup *= freshWarmups
-	}
-	s.fresh = false
-	cell, err := live.SettledFor(ctx, session, plan, s.curve.Design.block)
+	cell, err := live.Steadied(ctx, session, plan, s.curve.Design.block)
 	cell.Round = visit
 	return cell, errors.Join(err, ctx.Err())
 }

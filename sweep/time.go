@@ -21,7 +21,6 @@ const (
 	longestBlock   = time.Second
 	blocksOfTime   = 60 // that the whole has room for at least
 	blockAnswers   = 200
-	freshWarmups   = 3 // of the first level of a process that has just started
 	exploringShare = 3 // the share of the whole that exploring may take is 1 ÷ this
 )
 

@@ -139,15 +139,8 @@ func (l *Live) Drive(ctx context.Context, s *load.Session, plan load.Plan) (Cell
 // warm-up it is driven for plan.Duration. Afterwards, where that is possible, events
 // are counted for a while.
 func (l *Live) Settled(ctx context.Context, s *load.Session, plan load.Plan) (Cell, error) {
-	return l.SettledFor(ctx, s, plan, func(float64) time.Duration { return plan.Duration })
-}
-
-// SettledFor is Settled with a measured length that is chosen by the throughput of the
-// warm-up, in right answers per second; 0: there was none.
-func (l *Live) SettledFor(ctx context.Context, s *load.Session, plan load.Plan, choose func(perSec float64) time.Duration) (Cell, error) {
 	plan.Grace = Grace
 	if plan.Warmup == 0 {
-		plan.Duration = choose(0)
 		return l.driveAndCount(ctx, s, plan)
 	}
 	pilot := plan
@@ -156,12 +149,34 @@ func (l *Live) SettledFor(ctx context.Context, s *load.Session, plan load.Plan, 
 	if err != nil {
 		return Cell{}, err
 	}
-	length := lengthen(choose(first.ThroughputPerSec), first.Response.Mean(), 1)
+	return l.driveBehind(ctx, s, first, plan)
+}
+
+// Steadied is Settled behind a warm-up that goes on until the throughput is steady, up to
+// four times as long, and with a measured length that is chosen by that throughput, in right
+// answers per second; 0: it is not known.
+func (l *Live) Steadied(ctx context.Context, s *load.Session, plan load.Plan, choose func(perSec float64) time.Duration) (Cell, error) {
+	plan.Grace = Grace
+	if plan.Warmup == 0 {
+		plan.Duration = choose(0)
+		return l.driveAndCount(ctx, s, plan)
+	}
+	w, err := l.warm(ctx, s, plan, warmupMost*plan.Warmup)
+	if err != nil {
+		return Cell{}, err
+	}
+	plan.Duration = choose(w.last.ThroughputPerSec)
+	return l.driveBehind(ctx, s, w.last, plan)
+}
+
+// driveBehind drives the live arm by the plan, as its warm-up suggests.
+func (l *Live) driveBehind(ctx context.Context, s *load.Session, warmup Cell, plan load.Plan) (Cell, error) {
+	length := lengthen(plan.Duration, warmup.Response.Mean(), 1)
 	plan.Warmup, plan.Duration = length.leadIn, length.measured
 	return l.driveAndCount(ctx, s, plan)
 }
 
-// SettledTakes is how long Settled takes at least where answers take so long.
+// SettledTakes is how long Settled and Steadied take at least where answers take so long.
 func SettledTakes(plan load.Plan, response time.Duration) time.Duration {
 	if plan.Warmup == 0 {
 		return plan.Duration

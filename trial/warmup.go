@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"contend/finding"
@@ -42,52 +41,68 @@ type Warmup struct {
 // at least, and returns what its last slice showed: nothing without a warm-up. Where
 // no time will be taken it is driven for the design's warm-up.
 func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (*load.Result, error) {
-	total := r.trials.Design.Warmup
-	if total == 0 {
+	plan := r.plan
+	plan.VUs, plan.Warmup = level, r.trials.Design.Warmup
+	if plan.Warmup == 0 {
 		return &load.Result{Counts: load.NewCounts()}, nil
 	}
-	w := Warmup{Arm: r.arms[arm].Name, Concurrency: level, Round: r.number, Steady: true}
-	defer func() { r.trials.Warmups = append(r.trials.Warmups, w) }()
-	slice, longest := total/warmupSlices, max(warmupMost*total, longWarmup)
-	first, err := r.slice(ctx, arm, s, level, slice)
+	longest := max(warmupMost*plan.Warmup, longWarmup)
+	if r.counting.only {
+		longest = 0
+	}
+	w, err := r.lives[arm].warm(ctx, s, plan, longest)
+	r.trials.Warmups = append(r.trials.Warmups, Warmup{Arm: r.arms[arm].Name, Concurrency: level, Round: r.number,
+		Duration: w.took, Steady: w.steady})
 	if err != nil {
 		return nil, err
 	}
-	w.Duration = slice
-	if enough := int64(fewestInSlice * level); first.Completed < enough {
+	return w.last.Result, w.last.outage()
+}
+
+// A warming is how a live arm warmed up.
+type warming struct {
+	last   Cell // its last slice
+	took   time.Duration
+	steady bool
+}
+
+// warm drives the live arm for plan.Warmup at least, above 0, and until its throughput is
+// steady, for longest at most: in slices that hold some iterations of each VU. Where
+// ten of these take longer than that it is driven for plan.Warmup.
+func (l *Live) warm(ctx context.Context, s *load.Session, plan load.Plan, longest time.Duration) (w warming, err error) {
+	total := plan.Warmup
+	slice := total / warmupSlices
+	w.steady = true
+	drive := func(length time.Duration) {
+		plan.Warmup, plan.Duration, plan.Grace, plan.AtEdge = 0, length, Grace, nil
+		if w.last, err = l.Drive(ctx, s, plan); err == nil {
+			w.took += length
+			err = ctx.Err()
+		}
+	}
+	if drive(slice); err != nil {
+		return w, err
+	}
+	first := w.last
+	if enough := int64(fewestInSlice * plan.VUs); first.Completed < enough {
 		slice = slice * time.Duration(enough) / time.Duration(max(1, first.Completed))
 		slice = max(slice, fewestInSlice*first.Response.Quantile(0.5)) // some ended after the slice
 	}
-	if r.counting.only || slice > longest/warmupSlices {
-		rest, err := r.slice(ctx, arm, s, level, total-w.Duration)
-		w.Duration = total
-		return rest, err
+	if slice > longest/warmupSlices || first.outage() != nil {
+		drive(total - w.took)
+		return w, err
 	}
-	last := first
 	course := []float64{first.ThroughputPerSec}
-	for done := false; !done; {
-		if last, err = r.slice(ctx, arm, s, level, slice); err != nil {
-			return nil, err
+	for done := false; !done && err == nil && w.last.outage() == nil; {
+		if drive(slice); err == nil {
+			course = append(course, w.last.ThroughputPerSec)
 		}
-		w.Duration += slice
-		course = append(course, last.ThroughputPerSec)
 		if len(course) >= warmupSlices {
-			w.Steady = stat.Steady(course[len(course)-warmupSlices:], warmupSteady) == nil
-			done = w.Steady || w.Duration >= longest
+			w.steady = stat.Steady(course[len(course)-warmupSlices:], warmupSteady) == nil
+			done = w.steady || w.took >= longest
 		}
 	}
-	return last, nil
-}
-
-// slice drives an arm for a part of its warm-up.
-func (r *round) slice(ctx context.Context, arm int, s *load.Session, level int, length time.Duration) (*load.Result, error) {
-	plan := r.plan
-	plan.VUs, plan.Duration, plan.Grace = level, length, Grace
-	cell, err := r.lives[arm].Drive(ctx, s, plan)
-	if err != nil {
-		return nil, err
-	}
-	return cell.Result, errors.Join(cell.outage(), ctx.Err())
+	return w, err
 }
 
 // unsettled says in how many rounds a warm-up ended without a steady state.

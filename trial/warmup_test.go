@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"contend/finding"
@@ -49,5 +50,44 @@ func TestWarmupLastsUntilSteady(t *testing.T) {
 		if said == tt.steady {
 			t.Errorf("settles in %v: a warning is %v", tt.settles, said)
 		}
+	}
+}
+
+// A visit of 100 ms of warm-up, 40 ms of lead-in and 200 ms takes 340 ms where nothing changes, and the warm-up goes on
+// until the throughput is steady, to 400 ms at most. Where ten slices of two iterations take longer than that, it is
+// not looked at: 100 ms, two response times of 50 ms and 200 ms.
+func TestSteadied(t *testing.T) {
+	for _, tt := range []struct {
+		arm         Arm
+		least, most time.Duration
+	}{
+		{starting("at once", time.Nanosecond), 340 * time.Millisecond, 345 * time.Millisecond},
+		{starting("in a while", 150*time.Millisecond), 440 * time.Millisecond, 590 * time.Millisecond},
+		{starting("late", time.Second), 640 * time.Millisecond, 645 * time.Millisecond},
+		{sleeping("slowly", 50*time.Millisecond), 400 * time.Millisecond, 500 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			live, err := tt.arm.Launch(t.Context(), Setup{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			session, err := live.Open(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			began := time.Now()
+			var chosenBy float64
+			cell, err := live.Steadied(t.Context(), session, load.Plan{VUs: 1, Warmup: 100 * time.Millisecond}, func(perSec float64) time.Duration {
+				chosenBy = perSec
+				return 200 * time.Millisecond
+			})
+			if took := time.Since(began); err != nil || took < tt.least || took > tt.most || cell.Duration != 200*time.Millisecond {
+				t.Errorf("%s: %v for %v, want %v to %v (%v)", tt.arm.Name, took, cell.Duration, tt.least, tt.most, err)
+			}
+			if chosenBy == 0 {
+				t.Errorf("%s: the length is chosen by no throughput", tt.arm.Name)
+			}
+		})
 	}
 }
