@@ -379,7 +379,7 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
 	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "builds": built(), "closed": closedRun(), "nothing": nothingSucceeded(),
-		"few-rounds": fewRounds(), "compared": compared, "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
+		"few-rounds": fewRounds(), "compared": compared, "changed-over": changedOver(), "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
 })
 
 // built has arms of revisions, but no figures.
