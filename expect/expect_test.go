@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 	"contend/trial"
 )
 
@@ -28,6 +29,15 @@ func TestExpectations(t *testing.T) {
 		{"slow.throughput_per_s < fast.throughput_per_s", true},
 		{"nobody.throughput_per_s >= 0", false}, // not measured is not met
 		{"connect_p50_ns < 1e9", false},
+		{"throughput >= 500", true}, // as it is printed
+		{"throughput >= 501", false},
+		{"fast.throughput >= 2 * slow.throughput", true},
+		{"completed >= 100%", true}, // of the planned
+		{"completed > 100%", false},
+		{"errors < 0.1%", true},
+		{"errors < 0%", false},
+		{"connect p99.9 < 1s", false}, // nothing of it was measured
+		{"fast.connect p99.9 < 1s", false},
 	}
 	for _, tt := range tests {
 		x, err := Parse(tt.text)
@@ -38,9 +48,25 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%q: held %v (%s), want %v", tt.text, x.Held, x.Detail, tt.held)
 		}
 	}
-	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors"} {
+	for _, text := range []string{"", "errors", "errors = 0", "1 == errors", "speed > 1", "errors == many", "errors == x * errors", "p99 < 3%", "errors < x%"} {
 		if _, err := Parse(text); err == nil {
 			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+// Everything that breaks a claim is named, with units, and with all digits where those of
+// tables are alike.
+func TestDetailNamesEveryViolation(t *testing.T) {
+	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
+	for text, want := range map[string]string{
+		"throughput > 1500":       "a at 0 VUs: throughput is 1,000/s, which is not > 1,500/s; b at 0 VUs: throughput is 500/s, which is not > 1,500/s",
+		"c.throughput > 2000.001": "c at 0 VUs: throughput is 2000, which is not > 2000.001",
+		"d.throughput > 1":        "nothing was measured",
+	} {
+		x := Expectation{Text: text}
+		if x.Check(cells); x.Held || x.Detail != want {
+			t.Errorf("%s: %v, %q, want %q", text, x.Held, x.Detail, want)
 		}
 	}
 }
@@ -71,7 +97,12 @@ func TestBounds(t *testing.T) {
 	if err != nil || b != (Bound{"response_p99_ns", "<", 20e6}) || !b.Holds(19e6) || b.Holds(20e6) {
 		t.Errorf("%v, %v", b, err)
 	}
-	for _, text := range []string{"a.errors < 3", "errors < completed", "errors < a.errors", "errors", "speed < 3"} {
+	for text, want := range map[string]metric.Name{"p99 < 20ms": metric.ResponseP99, "response p99<20ms": metric.ResponseP99, "p99.9 < 1s": "response_p999_ns"} {
+		if b, err := ParseBound(text); err != nil || b.Metric != want {
+			t.Errorf("%q is about %s: %v", text, b.Metric, err)
+		}
+	}
+	for _, text := range []string{"errors < 0.1%", "a.errors < 3", "errors < completed", "errors < a.errors", "errors", "speed < 3"} {
 		if _, err := ParseBound(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}

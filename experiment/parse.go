@@ -68,7 +68,11 @@ func (m *mistakes) document(text []byte) ast.Node {
 func (m *mistakes) syntax(err error) {
 	var syntax yaml.Error
 	if errors.As(err, &syntax) {
-		m.addAt(placeOf(syntax.GetToken()), "", "%s", syntax.GetMessage())
+		message := syntax.GetMessage()
+		if strings.HasPrefix(message, `found character '	'`) {
+			message = "a tab stands at the beginning of the line; allowed: spaces"
+		}
+		m.addAt(placeOf(syntax.GetToken()), "", "%s", message)
 		return
 	}
 	m.add("", "%v", err)

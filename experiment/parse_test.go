@@ -147,7 +147,7 @@ func TestMistakesOfForm(t *testing.T) {
 		"a list":           {"- a\n- b\n", "x.yaml:1:1: is a list; allowed: a mapping"},
 		"a word":           {"orders\n", "x.yaml:1:1: is a single value; allowed: a mapping"},
 		"syntax":           {"id: a\ntitle: [b\n", "x.yaml:2:8: sequence end token ']' not found"},
-		"tab":              {"id: a\nload:\n\tvus: 1\n", "x.yaml:3:1: found character '\t' that cannot start any token"},
+		"tab":              {"id: a\nload:\n\tvus: 1\n", "x.yaml:3:1: a tab stands at the beginning of the line; allowed: spaces"},
 		"not UTF-8":        {"id: a\ntitle: \xff\n", "x.yaml:2:8: the text is not UTF-8"},
 		"control":          {"id: a\x00\n", "x.yaml:1:6: the text is not UTF-8, or has control characters"},
 		"too large":        {"title: " + strings.Repeat("a", maxBytes), "x.yaml:1:1: the file has 65543 bytes; allowed: 65536"},

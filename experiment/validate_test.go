@@ -38,7 +38,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"duration: 2s", "duration: -1s", "load.duration is -1s; allowed: 0s to 720h"},
 	{"duration: 2s", "duration: 721h", "load.duration is 721h; allowed: 0s to 720h"},
 	{"duration: 2s", "duration: 2s, timeout: -1s", "load.timeout is -1s; allowed: 0s to 720h"},
-	{"duration: 2s", "duration: 2s, rate: poison:5", `kind is "poison"; allowed: constant`},
+	{"duration: 2s", "duration: 2s, rate: poison:5", `kind of pacer is "poison"; allowed: constant`},
 	{"duration: 2s", "duration: 2s, rate: 5, think: 1s", "load.think is 1s, but arrivals of an open model do not wait: drop it or the rate"},
 	{"baseline: lock, ", "", "compare.baseline is missing: the arm that all others are compared with, as in lock"},
 	{"baseline: lock", "baseline: lokc", `compare.baseline is "lokc", no arm; allowed: lock, queue (did you mean "lock"?)`},

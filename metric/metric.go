@@ -5,6 +5,7 @@ package metric
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -145,8 +146,35 @@ func (n Name) Check() error {
 		return nil
 	}
 	m := setting.Setting{Name: "metric"}.Wrong("is %q", string(n))
-	m.Allowed, m.Meant = allowed(), setting.Nearest(string(n), Names())
+	m.Allowed, m.Meant = allowed(), setting.Nearest(string(n), slices.Concat(Names(), words()))
 	return m
+}
+
+// Parse returns the metric that a text names: by its name, by its words as they are
+// printed, such as "throughput", "server CPU per op" or "response p99", or, of response
+// times, by the statistic alone, such as "p99.9". False means that there is none; then
+// the name is the text.
+func Parse(text string) (Name, bool) {
+	if _, ok := byName[Name(text)]; ok {
+		return Name(text), true
+	}
+	name, ok := bySpelling[spelling(text)]
+	if !ok {
+		return Name(text), false
+	}
+	return name, true
+}
+
+// UnmarshalText reads what Parse does; a text that names no metric stays as it is, as
+// the figures that others published have names of their own. See Check.
+func (n *Name) UnmarshalText(text []byte) error {
+	*n, _ = Parse(string(text))
+	return nil
+}
+
+// spelling is a name or its words without what they differ in.
+func spelling(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(text), "_", " ")), " ")
 }
 
 // Names returns the names of all metrics, sorted.
@@ -159,20 +187,22 @@ func Names() []string {
 	return names
 }
 
-// allowed lists all names, those of times as a pattern.
+// words returns the spellings of all metrics.
+func words() []string { return slices.Collect(maps.Keys(bySpelling)) }
+
+// allowed lists the words of all metrics, those of times as a pattern.
 func allowed() string {
 	var names, times, stats []string
 	for _, row := range rows {
-		names = append(names, string(row.Name))
+		names = append(names, row.Words)
 	}
 	for _, h := range histograms {
 		if h.Name != "" {
-			times = append(times, h.Name)
+			times = append(times, strings.ReplaceAll(h.Name, "_", " "))
 		}
 	}
-	for _, s := range Statistics() {
-		stats = append(stats, s.Name)
+	for _, s := range statistics {
+		stats = append(stats, s.Words)
 	}
-	slices.Sort(names)
-	return fmt.Sprintf("%s, {%s}_{%s}_ns", strings.Join(names, ", "), strings.Join(times, ","), strings.Join(stats, ","))
+	return fmt.Sprintf("%s or the times {%s} {%s}", strings.Join(names, ", "), strings.Join(times, ","), strings.Join(stats, ","))
 }

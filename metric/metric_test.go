@@ -169,6 +169,31 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
+// What is printed is read, and each spelling means one metric.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]metric.Name{
+		"throughput_per_s": "throughput_per_s", "throughput": "throughput_per_s", "Throughput": "throughput_per_s",
+		"p99": "response_p99_ns", "p99.9": "response_p999_ns", "p999": "response_p999_ns", "mean": "response_mean_ns",
+		"response p99": "response_p99_ns", "response time p99": "response_p99_ns", "response_p99": "response_p99_ns",
+		"service p50": "service_p50_ns", "first byte max": "first_byte_max_ns", "start lag p99.9": "start_lag_p999_ns",
+		"server CPU per op": "server_cpu_ns_per_op", "bytes in": "bytes_in", "bytes in per second": "bytes_in_per_s", "errors": "errors",
+	} {
+		if got, ok := metric.Parse(text); got != want || !ok {
+			t.Errorf("%q is %q, %v; want %q", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "speed", "p42", "total_time_ns"} { // somebody's own figure keeps its name
+		if got, ok := metric.Parse(text); ok || got != metric.Name(text) {
+			t.Errorf("%q is %q, %v", text, got, ok)
+		}
+	}
+	for _, row := range metric.Rows() {
+		if got, ok := metric.Parse(row.Words); got != row.Name || !ok {
+			t.Errorf("the words %q of %s are read as %q", row.Words, row.Name, got)
+		}
+	}
+}
+
 // An unknown name gets the one list of what is allowed, and what was meant.
 func TestCheck(t *testing.T) {
 	for _, name := range []metric.Name{"", "speed", "response_p42_ns", "latency_p99_ns", "response_p99", "_p99_ns"} {
@@ -176,11 +201,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("metric %q was accepted", name)
 		}
 	}
-	text := metric.Name("throughput").Check().Error()
-	want := `metric is "throughput"; allowed: bytes_in, bytes_in_per_s, bytes_out, bytes_out_per_s, completed, dropped, errored, errors, failed, ` +
-		`generator_cpu_ns_per_op, planned, server_branch_misses_per_op, server_cache_misses_per_op, server_cpu_ns_per_op, server_cycles_per_op, server_instructions_per_op, server_involuntary_switches_per_op, ` +
-		`server_kernel_cycles_per_op, server_kernel_instructions_per_op, server_page_faults_per_op, server_rss_bytes, server_voluntary_switches_per_op, server_waited_ns_per_op, throughput_per_s, unfinished, wall_ns_per_op, ` +
-		`{response,service,start_lag,connect,first_byte,exchange,message}_{mean,min,p50,p75,p90,p95,p99,p999,max}_ns`
+	text := metric.Name("thruput").Check().Error()
+	want := `metric is "thruput"; allowed: throughput, server CPU per op, generator CPU per op, instructions per op, kernel instructions per op, ` +
+		`cycles per op, kernel cycles per op, cache misses per op, branch misses per op, page faults per op, waits per op, preemptions per op, ` +
+		`waiting for a core per op, server memory, time per op, errors, planned, completed, failed, errored, dropped, unfinished, bytes in, bytes out, ` +
+		`bytes in per second, bytes out per second or the times {response,service,start lag,connect,first byte,exchange,message} ` +
+		`{mean,min,p50,p75,p90,p95,p99,p99.9,max}`
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("error\n%s\nwant\n%s", text, want)
 	}

@@ -225,6 +225,30 @@ func index() map[Name]Row {
 	return all
 }
 
+// bySpelling has all metrics by how they are written for people.
+var bySpelling = spellings()
+
+func spellings() map[string]Name {
+	all := map[string]Name{}
+	for name, row := range byName {
+		all[spelling(string(name))], all[spelling(row.Words)] = name, name
+	}
+	for _, h := range histograms {
+		if h.Name == "" {
+			continue
+		}
+		for _, s := range statistics {
+			for _, statistic := range []string{s.Name, s.Words} {
+				all[spelling(h.Name+" "+statistic)] = timeRow(h, s).Name
+				if h.Name == "response" {
+					all[statistic] = timeRow(h, s).Name
+				}
+			}
+		}
+	}
+	return all
+}
+
 // timeRow is the row of a statistic of a histogram.
 func timeRow(h Histogram, s Statistic) Row {
 	return Row{Name: Name(h.Name + "_" + s.Name + "_ns"), Kind: Time, Words: h.Words + " " + s.Words, Means: h.Means + "; " + s.Means,

@@ -48,7 +48,7 @@ func Parse(text string) (*Pacer, error) {
 	p := &Pacer{poisson: kind == "poisson"}
 	var errs []error
 	for field := range strings.SplitSeq(list, ",") {
-		s, err := parseStage(strings.TrimSpace(field))
+		s, err := parseStage(strings.TrimSpace(field), list)
 		errs = append(errs, err)
 		p.stages = append(p.stages, s)
 	}
@@ -56,22 +56,26 @@ func Parse(text string) (*Pacer, error) {
 		errs = append(errs, p.check(kind))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("pacer: %w", err)
+		return nil, err
 	}
 	return p, nil
 }
 
-func parseStage(text string) (stage, error) {
+// parseStage reads one of the stages of a list.
+func parseStage(text, list string) (stage, error) {
 	rates, length, timed := strings.Cut(text, "/")
+	if strings.HasPrefix(rates, "-") {
+		return stage{}, wrongRate(rates, list)
+	}
 	from, to, ramp := strings.Cut(rates, "-")
 	if !ramp {
 		to = from
 	}
 	var s stage
 	var err1, err2, err3 error
-	s.from, err1 = parseRate(from)
+	s.from, err1 = parseRate(from, list)
 	if ramp {
-		s.to, err2 = parseRate(to)
+		s.to, err2 = parseRate(to, list)
 	} else {
 		s.to = s.from
 	}
@@ -86,12 +90,21 @@ func parseStage(text string) (stage, error) {
 	return s, errors.Join(err1, err2, err3)
 }
 
-func parseRate(text string) (float64, error) {
+func parseRate(text, list string) (float64, error) {
 	r, err := strconv.ParseFloat(text, 64)
 	if err != nil || r < 0 || r > 1e9 || math.IsNaN(r) {
-		return 0, fmt.Errorf("rate is %q; allowed: 0 to 1e9 arrivals per second", text)
+		return 0, wrongRate(text, list)
 	}
 	return r, nil
+}
+
+// wrongRate names the rate unless it is all of the list, which whoever reads it names.
+func wrongRate(text, list string) error {
+	const allowed = "allowed: 0 to 1e9 arrivals per second"
+	if text == list {
+		return errors.New(allowed)
+	}
+	return fmt.Errorf("the rate is %q; %s", text, allowed)
 }
 
 func (p *Pacer) check(kind string) error {
@@ -108,7 +121,7 @@ func (p *Pacer) check(kind string) error {
 		}
 	case "steps", "poisson":
 	default:
-		return fmt.Errorf("kind is %q; allowed: constant, ramp, steps, poisson", kind)
+		return fmt.Errorf("the kind of pacer is %q; allowed: constant, ramp, steps, poisson", kind)
 	}
 	var highest float64
 	for i, s := range p.stages {
@@ -118,7 +131,7 @@ func (p *Pacer) check(kind string) error {
 		}
 	}
 	if highest == 0 {
-		return errors.New("all rates are 0")
+		return errors.New("no iteration would ever start; allowed: a rate above 0, up to 1e9 arrivals per second")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/protocol/data"
 	"contend/setting"
 )
 
@@ -133,8 +134,39 @@ func (t Target) decode() (*family, any, error) {
 	if v, ok := config.(interface{ Validate() error }); ok {
 		errs = append(errs, v.Validate())
 	}
+	errs = append(errs, f.unfilled(setting.Values(t)))
 	return f, config, errors.Join(errs...)
 }
+
+// unfilled refuses placeholders where they would be sent, or compared, as they stand:
+// HTTP alone fills them, and no scheme does in checks.
+func (f *family) unfilled(given setting.Values) error {
+	var errs []error
+	for _, s := range Settings() {
+		if s.Path != "checks" && (s.Path != "data" || f.fills()) {
+			continue
+		}
+		for i, text := range given[s.Path].Texts {
+			if placeholder := data.Placeholder(text); placeholder != "" {
+				m := s.Wrong("has %s, which is not filled in there: %s", placeholder, literally[s.Path])
+				if m.Index = -1; s.List() {
+					m.Index = i
+				}
+				errs = append(errs, m)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// literally says what to do about a placeholder in a setting that keeps it as it stands.
+var literally = map[string]string{
+	"checks": "a check compares every answer with the same value",
+	"data":   "http and https fill it; to send the braces, put the text into a file",
+}
+
+// fills says whether the family fills placeholders in data.
+func (f *family) fills() bool { return slices.Contains(f.schemes, "http") }
 
 // family returns that of the URL's scheme.
 func (t Target) family() (*family, error) {

@@ -159,7 +159,7 @@ func (a *app) abReport(job *abJob, tally *abTally, doc *report.Document) error {
 		return errors.Join(err, job.out.write(a, doc))
 	}
 	if job.out.File != "" {
-		err = errors.Join(err, writeFile(job.out.File, doc))
+		err = errors.Join(err, writeFile(string(job.out.File), doc))
 	}
 	if tally.every > 0 {
 		fmt.Fprintf(a.Err, "Finished %d requests\n", tally.done)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -41,17 +42,41 @@ func Main(ctx context.Context, args []string, s Streams) int {
 // errorText puts the mistakes of a command line or a file below each other, and
 // indents what follows the first line of any other error.
 func errorText(exit *exitError) string {
-	text := exit.err.Error()
+	text := sayOnce(exit.err.Error())
 	if n := strings.Count(text, "\n") + 1; n > 1 && exit.code == exitUsage {
 		text = fmt.Sprintf("%d mistakes\n%s", n, text)
 	}
 	return strings.ReplaceAll(text, "\n", "\n  ")
 }
 
+// longList is from how many characters on what is allowed is not repeated.
+const longList = 60
+
+// sayOnce leaves out what an earlier line says is allowed, where that is long.
+func sayOnce(text string) string {
+	const allowed = "; allowed: "
+	said := map[string]bool{}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		problem, list, found := strings.Cut(line, allowed)
+		list, hint, hinted := strings.Cut(list, " (did you mean")
+		if !found || len(list) < longList {
+			continue
+		}
+		if said[list] {
+			if lines[i] = problem + allowed + "as above"; hinted {
+				lines[i] += " (did you mean" + hint
+			}
+		}
+		said[list] = true
+	}
+	return strings.Join(lines, "\n")
+}
+
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
 	"run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
-	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "discard": newDiscard, "rebind": newRebind,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind,
 }
 
 // app is what the commands share.
@@ -93,12 +118,36 @@ func newRoot(s Streams, args []string) *cobra.Command {
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd()
 	onlySubcommands(root)
+	if len(args) == 0 {
+		root.RunE = func(*cobra.Command, []string) error { _, err := io.WriteString(s.Out, first); return err }
+	}
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			onlySubcommands(cmd)
 		}
 	}
 	return root
+}
+
+// first is what contend says alone: what to do first.
+const first = `contend run http://localhost:8080/    how fast is a server that runs?
+contend compare http://a/ http://b/   which of two servers is faster, and is that sure?
+contend sweep http://localhost:8080/  how many connections are best? With --rate: which rate holds?
+contend lab                           do five published experiments come out here, too?
+contend help                          all commands; contend explain WORD says what a word means
+`
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the version, that of Go, and the platform",
+		Example: indent + "contend version",
+		Args:    arguments(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.Out, "contend %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
 }
 
 // version is that of the build: a tag, or the commit it was built from.

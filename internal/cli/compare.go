@@ -41,6 +41,9 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
+			if err := c.needsURL(args); err != nil {
+				return usage(errors.Join(mistakes, err))
+			}
 			if stored, err := areFiles(args); c.URL == "" && c.Revisions == nil && (stored || err != nil) {
 				return a.compareStored(cmd, c, args, errors.Join(mistakes, err))
 			}

@@ -19,6 +19,32 @@ import (
 // storedFlags are the flags of compare that mean something for stored documents.
 var storedFlags = []string{"metric", "margin", "answers-may-differ", "json", "output", "full", "brief", "markdown"}
 
+// needsURL says of commands that are given as targets what is missing.
+func (c *compareFlags) needsURL(args []string) error {
+	if c.URL != "" || c.Revisions != nil {
+		return nil
+	}
+	for _, arg := range args {
+		if isCommand(arg) {
+			return fmt.Errorf("%q is a command; commands need --url, the URL that they serve, as in --url http://{{addr}}/ or --url http://localhost:8080/", arg)
+		}
+	}
+	return nil
+}
+
+// isCommand says whether an argument can only be meant as a command line: neither a URL
+// nor a document, but a path or words.
+func isCommand(arg string) bool {
+	if strings.Contains(arg, "://") || strings.HasSuffix(arg, ".json") {
+		return false
+	}
+	program, _, several := strings.Cut(arg, " ")
+	info, err := os.Stat(arg)
+	runs := err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	missing := err != nil && (strings.HasPrefix(program, "./") || strings.HasPrefix(program, "/"))
+	return several && err != nil || runs || missing
+}
+
 // areFiles says whether both arguments are files; one alone is a mistake.
 func areFiles(args []string) (bool, error) {
 	var files, others []string

@@ -9,13 +9,46 @@ import (
 	"time"
 
 	"contend/report"
+	"contend/setting"
 )
 
 // output is where a command's document goes.
 type output struct {
-	JSON bool   `flag:"json" words:"write the document as JSON to standard output instead of the text view"`
-	File string `flag:"output,o" words:"write the JSON document to this *file*, too"`
+	JSON bool       `flag:"json" words:"write the document as JSON to standard output instead of the text view"`
+	File outputFile `flag:"output,o" words:"write the JSON document to this *file*, too"`
 }
+
+// outputFile is the path of a file that can be written: what is measured for minutes is
+// not lost for want of a folder.
+type outputFile string
+
+// UnmarshalText refuses a path at which no file can be made.
+func (f *outputFile) UnmarshalText(text []byte) error {
+	*f = outputFile(text)
+	if len(text) == 0 {
+		return nil
+	}
+	path := string(text)
+	folder := filepath.Dir(path)
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder that exists; %s does not", folder))
+	case !info.IsDir():
+		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder; %s is none", folder))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return setting.NotAllowed(path, "a file; this is a folder")
+	}
+	trial, err := temporaryIn(folder)
+	if err != nil {
+		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder that can be written to: %v", err))
+	}
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}
+
+// temporaryIn makes a file that takes the place of another in its folder.
+func temporaryIn(folder string) (*os.File, error) { return os.CreateTemp(folder, ".contend-*") }
 
 // write writes the document to the file if one is named, and to standard
 // output in the form asked for; in that order, because a closed pipe there may
@@ -36,7 +69,7 @@ func (o *output) writeFile(d *report.Document) error {
 	if o.File == "" {
 		return nil
 	}
-	return writeFile(o.File, d)
+	return writeFile(string(o.File), d)
 }
 
 func writeFile(path string, d *report.Document) error {
@@ -50,7 +83,7 @@ func writeFile(path string, d *report.Document) error {
 // replaceFile replaces the file in one step, so that nothing half-written is
 // ever found under its name.
 func replaceFile(path string, data []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".contend-*")
+	temporary, err := temporaryIn(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/errkind"
+	"contend/expect"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"
 	"contend/protocol/wire"
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -53,7 +55,7 @@ func newRun(a *app) *cobra.Command {
 				return failed(err)
 			}
 			defer free()
-			return a.run(cmd.Context(), opened, spec.url, plan, &r.output)
+			return a.run(cmd.Context(), opened, spec.url, plan, &r)
 		},
 	}
 	spec.flags(cmd)
@@ -61,7 +63,7 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, opened load.Target, name string, plan load.Plan, out *output) error {
+func (a *app) run(ctx context.Context, opened load.Target, name string, plan load.Plan, r *runSettings) error {
 	doc := newDocument("run")
 	a.pins.describe(&doc.Environment)
 	p := newProgress(a.Err)
@@ -74,7 +76,43 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 		return failed(err)
 	}
 	doc.AddRun(cell.Result)
-	return a.finish(ctx, doc, out, nil)
+	cell.Arm = name // for what is said of it
+	broken := r.broken(cell, doc)
+	err = a.finish(ctx, doc, &r.output, nil)
+	if exit, ok := errors.AsType[*exitError](err); broken == nil || ok && exit.code != exitUndecided || !ok && err != nil {
+		return err
+	}
+	return &exitError{exitUnmet, broken} // before INVALID, as of experiments: see outcome
+}
+
+// broken checks what is expected of the run, notes it in the document and returns what
+// does not hold.
+func (r *runSettings) broken(cell trial.Cell, doc *report.Document) error {
+	var errs []error
+	for _, text := range r.Expect {
+		e := expect.Expectation{Text: text}
+		if e.Check([]trial.Cell{cell}); e.Held {
+			doc.Notes = append(doc.Notes, fmt.Sprintf("Expectation %q holds.", text))
+			continue
+		}
+		errs = append(errs, fmt.Errorf("expectation %q failed: %s", text, e.Detail))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("Expectation %q FAILED: %s.", text, e.Detail))
+	}
+	return errors.Join(errs...)
+}
+
+// checkExpected returns what is wrong with the claims: there is one arm, without a name.
+func (r *runSettings) checkExpected() error {
+	var errs []error
+	for _, text := range r.Expect {
+		e, err := expect.Parse(text)
+		if err != nil {
+			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %s", strings.TrimPrefix(err.Error(), "expectation ")))
+		} else if arms := e.Arms(); len(arms) > 0 {
+			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q; allowed: metrics alone, as there is one target; %s names none", text, arms[0]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // driveOnce drives a target once by the plan. The server is sampled, where it is found on
@@ -166,13 +204,14 @@ func newOpener() (protocol.Opener, error) {
 // runSettings are what a run is asked for beside its target.
 type runSettings struct {
 	load.Plan
-	Stages string `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
+	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
 	output
 }
 
 // plan returns the plan that is asked for, and every mistake in it.
 func (r *runSettings) plan(o *options) (load.Plan, error) {
-	errs := []error{o.read()}
+	errs := []error{o.read(), r.checkExpected()}
 	p := r.Plan
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
@@ -186,6 +225,9 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 		var err error
 		p.Duration, err = defaultWindow(p)
 		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil && (o.has("duration") || o.has("iterations")) && p.Duration == 0 && p.Iterations == 0 {
+		p.Duration = defaultDuration // what cannot be read is no 0
 	}
 	return p, setting.FlagErrors(errors.Join(append(errs, p.Validate())...))
 }

@@ -67,11 +67,6 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// flagError adds where the flags of a command are listed.
-func flagError(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
-}
-
 // complete offers the values of a flag to the shell.
 func complete(cmd *cobra.Command, flag string, values []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

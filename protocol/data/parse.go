@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,13 @@ func ParseTemplate(place Place, text string, rows *Rows) (*Template, error) {
 	}
 	return &Template{segments: p.segments}, nil
 }
+
+// isPlaceholder finds what ParseTemplate would fill, but for text in quotes.
+var isPlaceholder = regexp.MustCompile(`\{\{\s*(raw\s+)?[\pL_][\pL\d_.-]*(\s+-?\d+\s+-?\d+)?\s*\}\}`)
+
+// Placeholder returns the first placeholder of a text that is meant to be filled, such
+// as {{uuid}} or {{name}}; "" if there is none.
+func Placeholder(text string) string { return isPlaceholder.FindString(text) }
 
 type parser struct {
 	place    Place

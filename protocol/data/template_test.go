@@ -295,3 +295,15 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 }
+
+// What would be filled is told from braces that mean something else.
+func TestPlaceholder(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id": "{{id}}"}`: "{{id}}", "{{ raw user.name }}": "{{ raw user.name }}", "a{{random 1 100}}b{{uuid}}": "{{random 1 100}}",
+		"": "", "{a}": "", "{{}}": "", `{"a": {"b": {}}}`: "", "{{#each x}}": "", "}}id{{": "",
+	} {
+		if got := data.Placeholder(text); got != want {
+			t.Errorf("%q has %q, want %q", text, got, want)
+		}
+	}
+}

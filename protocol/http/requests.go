@@ -55,7 +55,7 @@ func (r *Requests) UnmarshalText(path []byte) error {
 	d.DisallowUnknownFields()
 	var list []Request
 	if err := d.Decode(&list); err != nil {
-		return fmt.Errorf("%s:%d: %w", path, lineAt(content, d.InputOffset()), err)
+		return fmt.Errorf("%s:%d: %w", path, lineAt(content, d.InputOffset()), plainly(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s:%d: something follows the list", path, lineAt(content, d.InputOffset()))
@@ -65,6 +65,21 @@ func (r *Requests) UnmarshalText(path []byte) error {
 	}
 	*r = list
 	return nil
+}
+
+// plainly says of an unknown field which there are, and of what is no JSON that it must be.
+func plainly(err error) error {
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown { // encoding/json has no type for it
+		var names []string
+		for _, s := range setting.Of(Request{}) {
+			names = append(names, s.Name)
+		}
+		return fmt.Errorf("there is no field %s; allowed: %s", name, strings.Join(names, ", "))
+	}
+	if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
+		return fmt.Errorf("not a list of requests in JSON: %w", err)
+	}
+	return err
 }
 
 // lineAt returns the line of a place in the file, from 1.
@@ -152,7 +167,7 @@ func (c Config) checkRequests() error {
 		var m *setting.Mistake
 		switch name := setting.At(&r, &r.Name); {
 		case r.Name == "":
-			m = name.Wrong("is missing")
+			m = name.Wrong("is missing: it tells the request from the others, as in read")
 		case names[r.Name]:
 			m = name.Wrong("is %q, as that of another", r.Name)
 		case r.Weight < 0 || r.Weight > maxWeight:

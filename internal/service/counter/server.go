@@ -31,7 +31,7 @@ type Config struct {
 	HTTP, GRPC net.Listener
 	// Guard is the design behind gRPC, in any letter case. It must be set if
 	// gRPC is served. It must return values, so striped is refused.
-	Guard string `flag:"guard" words:"*design* that guards the gRPC counter, in any case: mutex, inputQ, atomic, …; or shares one: redis-script, …"`
+	Guard string `flag:"guard" default:"mutex" words:"*design* that guards the gRPC counter, in any case: mutex, inputQ, atomic, …; or shares one: redis-script, …"`
 	// Shared, if set, is the counter behind both sides, and Guard the name of its
 	// design. Whoever opened it closes it, after Serve.
 	Shared Shared

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"contend/setting"
+)
+
+// elsewhere has the flags of other tools that are none here, without dashes: what each
+// means there, and what is asked for here instead. Those of ab are flags of contend ab.
+// Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, ab and curl.
+var elsewhere = map[string][]meaning{
+	"vus":               {{"k6", "the number of virtual users", "-c N"}},
+	"u":                 {{"k6", "the number of virtual users", "-c N"}},
+	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}},
+	"s":                 {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
+	"stage":             {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}},
+	"script":            {{"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}},
+	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}},
+	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "go on after errors", "leave it out: errors are counted"}},
+	"qps":               {{"ghz", "requests per second", "--rate N"}},
+	"R":                 {{"wrk2", "requests per second", "--rate N"}},
+	"q":                 {{"oha", "requests per second", "--rate N"}, {"hey", "requests per second of each worker", "--rate N for all together"}, {"ab and k6", "less output", "leave it out"}},
+	"z":                 {{"oha, hey and ghz", "how long to drive", "-d 10s"}},
+	"t":                 {{"wrk", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}, {"ab", "how many seconds to drive", "-d 10s"}, {"oha, hey and ghz", "the time limit of an answer", "--timeout 10s"}},
+	"threads":           {{"wrk", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
+	"k":                 {{"ab", "connections are kept open", "leave it out: they are, and --no-keepalive closes them"}, {"curl", "any certificate is accepted", "--insecure"}},
+	"m":                 {{"oha and hey", "the method", "-X POST"}, {"ghz", "metadata", "-H 'name: value'"}},
+	"metadata":          {{"ghz", "metadata", "-H 'name: value'"}},
+	"T":                 {{"oha, hey and ab", "the type of the body", "-H 'Content-Type: application/json'"}, {"wrk", "the time limit of an answer", "--timeout 10s"}},
+	"D":                 {{"oha, hey and ghz", "a file with the body", "--data-file FILE"}},
+	"data-path":         {{"ghz", "a file with the messages", "--data-file FILE"}},
+	"body":              {{"vegeta", "a file with the body", "--data-file FILE"}},
+	"p":                 {{"ab", "a file with the body of a POST", "-X POST --data-file FILE"}},
+	"a":                 {{"oha and hey", "user:password", "--basic-auth env:NAME"}},
+	"A":                 {{"ab", "user:password", "--basic-auth env:NAME"}, {"hey", "the header field Accept", "-H 'Accept: text/html'"}},
+	"C":                 {{"ab", "a cookie", "-H 'Cookie: name=value'"}},
+	"L":                 {{"wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
+	"latency":           {{"wrk", "the percentiles of response times", "leave it out: they are always shown"}},
+	"workers":           {{"vegeta", "the number of workers", "-c N"}},
+	"max-workers":       {{"vegeta", "the most workers", "-c N"}},
+	"targets":           {{"vegeta", "a file of requests", "--requests FILE"}},
+	"keepalive":         {{"vegeta", "whether connections are kept open", "leave it out: they are, and --no-keepalive closes them"}},
+	"disable-keepalive": {{"oha and hey", "a connection for each request", "--no-keepalive"}},
+	"http2":             {{"oha and vegeta", "HTTP/2", "--http 2"}},
+	"h2":                {{"hey", "HTTP/2", "--http 2"}},
+	"http-version":      {{"oha", "the version of HTTP", "--http 2"}},
+	"total":             {{"ghz", "the number of requests", "-n N"}},
+	"call":              {{"ghz", "the method to call", "the target: grpc://host:port/package.Service/Method"}},
+	"skipTLS":           {{"ghz", "any certificate is accepted", "--insecure"}},
+	"cacert":            {{"ghz", "a file with the trusted authorities", "--ca-file FILE"}},
+	"root-certs":        {{"vegeta", "a file with the trusted authorities", "--ca-file FILE"}},
+	"cert":              {{"ghz and vegeta", "a file with our certificate", "--cert-file FILE"}},
+	"key":               {{"ghz and vegeta", "a file with the key of our certificate", "--key-file FILE"}},
+	"threshold":         {{"k6's scripts", "a bound that a figure must keep", "--expect 'p99 < 20ms'"}},
+	"no-tui":            {{"oha", "no live view", "leave it out: progress is on standard error"}},
+}
+
+// A meaning is what a flag means in other tools, and what says the same here.
+type meaning struct{ tools, what, ours string }
+
+// instead is what to do.
+func (m meaning) instead() string {
+	if strings.HasPrefix(m.ours, "leave") {
+		return m.ours
+	}
+	return "give " + m.ours
+}
+
+// flagError says of a flag of other tools what ours is, of a slip what was meant, and
+// where the flags of a command are listed.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		dashes := "--"
+		if unknown.GetSpecifiedShortnames() != "" {
+			dashes = "-"
+		}
+		err = fmt.Errorf("there is no flag %s%s%s", dashes, unknown.GetSpecifiedName(), meant(cmd, unknown.GetSpecifiedName()))
+	}
+	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
+}
+
+// meant follows the name of a flag that a command does not have.
+func meant(cmd *cobra.Command, name string) string {
+	var parts []string
+	for _, m := range elsewhere[name] {
+		if has(cmd, m.ours) {
+			parts = append(parts, fmt.Sprintf("for that of %s (%s) %s", m.tools, m.what, m.instead()))
+		}
+	}
+	if len(parts) > 0 {
+		return ": " + strings.Join(parts, "; ")
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := setting.Nearest(name, names); near != "" {
+		return fmt.Sprintf(": did you mean --%s?", near)
+	}
+	return ""
+}
+
+// has says whether a command has the flags that an answer names.
+func has(cmd *cobra.Command, ours string) bool {
+	for word := range strings.FieldsSeq(ours) {
+		word = strings.TrimRight(word, ",;:")
+		name := strings.TrimLeft(word, "-")
+		switch {
+		case strings.HasPrefix(word, "--") && cmd.Flags().Lookup(name) == nil,
+			len(word) == 2 && word[0] == '-' && cmd.Flags().ShorthandLookup(name) == nil:
+			return false
+		}
+	}
+	return true
+}
