@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
+	"sync"
 )
 
 const (
@@ -74,6 +76,20 @@ func SequentialLevels(looks []Look, level float64) ([]float64, error) {
 	if len(looks) == 1 {
 		return []float64{level * looks[0].Spent}, nil
 	}
+	key := fmt.Sprint(looks, level)
+	if levels, ok := keptLevels.Load(key); ok {
+		return slices.Clone(levels.([]float64)), nil
+	}
+	levels := simulateLevels(looks, level)
+	keptLevels.Store(key, slices.Clone(levels))
+	return levels, nil
+}
+
+// keptLevels holds the levels of looks by these: trials that are alike ask for the same, and
+// each takes a tenth of a second.
+var keptLevels sync.Map
+
+func simulateLevels(looks []Look, level float64) []float64 {
 	paths := simulatePaths(looks)
 	levels := make([]float64, len(looks))
 	spent := 0.0 // at most this is the chance of a false alarm so far
@@ -84,19 +100,19 @@ func SequentialLevels(looks []Look, level float64) ([]float64, error) {
 		for statistic+1 < len(tail) && spent+2*tail[statistic+1] <= budget {
 			statistic++
 		}
-		alarms, simulated := 0, k < len(paths.statistics)
-		if simulated {
+		alarms, played := 0, k < len(paths.statistics)
+		if played {
 			statistic, alarms = paths.reject(k, statistic, budget, tail)
 		}
 		if statistic >= 0 {
 			spent += 2 * tail[statistic]
 		}
-		if simulated && statistic >= 0 {
+		if played && statistic >= 0 {
 			spent = max(2*tail[statistic], min(spent, roundedUp(alarms)))
 		}
 		levels[k] = between(tail, statistic)
 	}
-	return levels, nil
+	return levels
 }
 
 // between is a level that calls exactly the statistics up to the given one significant.
