@@ -78,6 +78,12 @@ func (d *Document) screen() *screen {
 		return nil
 	case len(d.primary()) > 0:
 		return d.compareScreen()
+	case len(d.Curves) == 1 && len(d.Experiments) == 0:
+		return d.sweepScreen(d.Curves[0].Curve)
+	case len(d.Searches) == 1 && len(d.Experiments) == 0:
+		return d.searchScreen(d.Searches[0].Result)
+	case d.Command == "run" && len(d.Results) == 1:
+		return d.runScreen(d.Results[0].Cell)
 	}
 	return nil
 }

@@ -209,9 +209,7 @@ func (d *Document) compareCare() *findings {
 		if len(list) == 1 && list[0].Reason != nil && list[0].Reason.Code == w.Code { // the second line says it
 			return
 		}
-		if !slices.ContainsFunc(care.list, func(known located) bool { return known.Code == w.Code }) {
-			care.add(w, "")
-		}
+		care.addCode(w)
 	}
 	for _, r := range d.Results {
 		for _, w := range r.Warnings {

@@ -9,11 +9,18 @@ import (
 	"contend/report"
 )
 
-// levels is a comparison with the primary verdict of one level of verdicts.
+// oneLevel is a comparison with the primary verdict of one level of verdicts.
 func oneLevel(level int) *report.Document {
 	d := document("compare")
 	d.Arms = []report.Arm{{Name: "mutex", Does: "./orders -mode lock -listen {{addr}}"}, {Name: "inputq", Does: "./orders -mode queue -listen {{addr}}"}}
 	d.Add(report.Place{}, verdicts(level))
+	return d
+}
+
+// oneSweep has one of the curves of swept.
+func oneSweep(i int) *report.Document {
+	d := swept()
+	d.Curves = d.Curves[i : i+1]
 	return d
 }
 
@@ -33,6 +40,9 @@ func screens() map[string]struct {
 		"faster": {oneLevel(10), 15}, "slower": {oneLevel(20), 15}, "equivalent": {oneLevel(30), 15},
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
+		"run": {runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
+		"run-nothing": {all["nothing"], 15}, "sweep-peaked": {oneSweep(0), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
+		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {all["search"], 18}, "rate-late": {searched(true), 18},
 		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
 	}
 }

@@ -45,6 +45,13 @@ func (f *findings) add(w finding.Warning, where string) {
 	}
 }
 
+// addCode adds a warning unless there is one with its code.
+func (f *findings) addCode(w finding.Warning) {
+	if !slices.ContainsFunc(f.list, func(known located) bool { return known.Code == w.Code }) {
+		f.add(w, "")
+	}
+}
+
 // write lists the findings by code.
 func (f *findings) write(v *view) {
 	var codes []string

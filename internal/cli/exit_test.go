@@ -142,10 +142,10 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ args, first, errs string }{
-		{"run -c 1 --rate 200 -d 500ms --grace 0s " + slow, "INVALID incomplete: ", ""}, // 20 of 100 arrivals begin
-		{"run -c 1 -n 20 " + failing, "INVALID errors: ", ""},
+		{"run --full -c 1 --rate 200 -d 500ms --grace 0s " + slow, "INVALID incomplete: ", ""}, // 20 of 100 arrivals begin
+		{"run --full -c 1 -n 20 " + failing, "INVALID errors: ", ""},
 		{"compare --full --rounds 1 --pairs 1 --block 100ms --warmup 0s -c 1 " + page + " " + short, "INVALID answers_differ: ", ""},
-		{"sweep --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "INVALID errors", ""},
+		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "INVALID errors", ""},
 		{"lab -o  " + file, "INVALID", "refused, part apart: INVALID answers_differ: short against page at 1 VU"},
 	} {
 		t.Run(tt.args[:5], func(t *testing.T) {

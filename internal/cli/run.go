@@ -78,7 +78,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	doc.AddRun(cell.Result)
 	cell.Arm = name // for what is said of it
 	broken := r.broken(cell, doc)
-	err = a.finish(ctx, doc, &r.output, nil)
+	err = a.finish(ctx, doc, &r.views, nil)
 	if exit, ok := errors.AsType[*exitError](err); broken == nil || ok && exit.code != exitUndecided || !ok && err != nil {
 		return err
 	}
@@ -206,12 +206,12 @@ type runSettings struct {
 	load.Plan
 	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
 	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
-	output
+	views
 }
 
 // plan returns the plan that is asked for, and every mistake in it.
 func (r *runSettings) plan(o *options) (load.Plan, error) {
-	errs := []error{o.read(), r.checkExpected()}
+	errs := []error{o.read(), r.oneForm(), r.checkExpected()}
 	p := r.Plan
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))

@@ -130,7 +130,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if _, short := errors.AsType[*setting.Mistake](err); short {
 		return usage(setting.FlagErrors(err))
 	}
-	err = a.finish(ctx, doc, &s.output, err)
+	err = a.finish(ctx, doc, &s.views, err)
 	if up != nil {
 		fmt.Fprintln(a.Err, "time was up: "+again(a.args, up.Needs))
 	}

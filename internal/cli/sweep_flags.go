@@ -31,7 +31,7 @@ type sweepFlags struct {
 type sweepOptions struct {
 	Command string `flag:"command" words:"start this *command* afresh for every visit or attempt; {{addr}} is its address"`
 	Rate    bool   `flag:"rate" words:"find the highest arrival rate within the objectives"`
-	output
+	views
 }
 
 func (s *sweepFlags) flags(cmd *cobra.Command) {
@@ -57,7 +57,7 @@ func ofPlan(except ...string) []setting.Setting {
 
 // check fills the plan and the design and returns every mistake in them.
 func (s *sweepFlags) check() error {
-	errs := []error{s.own.read()}
+	errs := []error{s.own.read(), s.oneForm()}
 	own, why := ofLevels(), "needs --rate"
 	if s.Rate {
 		own, why = ofRates(), "does not apply with --rate"

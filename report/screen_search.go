@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/metric"
+	"contend/search"
+)
+
+// searchScreen answers which arrival rate the objectives allow.
+func (d *Document) searchScreen(s search.Result) *screen {
+	page := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: doubted}
+	holds := "that is answered in time"
+	if len(s.Design.Objectives) > 0 {
+		holds = "that holds " + strings.Join(s.Design.Objectives, ", ")
+	}
+	why := ""
+	if s.Reason != nil {
+		why = s.Reason.Text
+	}
+	page.next = "contend run --rate with a rate below it, for longer, shows the response times in full"
+	held := fmt.Sprintf("%s held in %s", rate(s.HeldPerSec), heldIn(s, s.HeldPerSec))
+	switch s.Verdict {
+	case search.RateFound:
+		page.first = fmt.Sprintf("%s is the highest rate %s; %s does not", rate(s.HeldPerSec), holds, rate(s.MissedPerSec))
+		page.trust = fmt.Sprintf("FOUND: believe it: %s, %s in %s: %s", held, rate(s.MissedPerSec), heldIn(s, s.MissedPerSec), why)
+		page.mood = good
+	case search.RateAtLeast:
+		page.first = fmt.Sprintf("At least %s %s", rate(s.HeldPerSec), strings.TrimPrefix(holds, "that "))
+		page.trust = fmt.Sprintf("AT_LEAST: the server may do more: %s; %s", held, why)
+	case search.RateMissed:
+		page.first = fmt.Sprintf("No rate %s: even %s does not", holds, rate(s.MissedPerSec))
+		page.trust, page.mood = "MISSED: "+why, bad
+	case search.RateInvalid:
+		page.first, page.trust = "Do not believe any rate", "INVALID: "+why
+		if s.Reason != nil {
+			page.trust, page.next = fmt.Sprintf("INVALID %s: %s", s.Reason.Code, why), afterDoubt(s.Reason.Code)
+		}
+	default:
+		page.first = fmt.Sprintf("Not decided which is the highest rate %s%s", holds, between(s))
+		page.trust = fmt.Sprintf("%s: the search has not come to an end after %s", s.Verdict, plural(len(s.Attempts), "attempt"))
+		if s.TimeUp != nil {
+			page.trust += ", it lacks " + s.TimeUp.Lacks
+		}
+		page.next = "the same command with a longer -d"
+	}
+	page.body = rateRows(s)
+	if s.Found != nil {
+		for _, w := range s.Found.Warnings {
+			page.care.addCode(w)
+		}
+	}
+	return page
+}
+
+// rateRows draws the first objective's metric, or else p99, over the rates.
+func rateRows(s search.Result) []string {
+	m := append(s.Metrics(), metric.ResponseP99)[0]
+	type tried struct{ rate, value float64 }
+	var rates []tried
+	highest := 0.0
+	for _, p := range s.Attempts {
+		value, _ := m.Beside(p.Result)
+		highest = max(highest, value)
+		i := slices.IndexFunc(rates, func(r tried) bool { return r.rate == p.RatePerSec })
+		if i < 0 {
+			rates = append(rates, tried{p.RatePerSec, value})
+		} else {
+			rates[i].value = max(rates[i].value, value)
+		}
+	}
+	slices.SortFunc(rates, func(a, b tried) int { return int(max(-1, min(1, a.rate-b.rate))) })
+	if i := slices.IndexFunc(rates, func(r tried) bool { return r.rate == s.HeldPerSec }); len(rates) > mostLevels {
+		from := max(0, min(i-mostLevels/2, len(rates)-mostLevels)) // those around the answer
+		rates = rates[from : from+mostLevels]
+	}
+	t := table{columns: []string{"", "held", shortName.Replace(m.Words()), ""}}
+	for _, r := range rates {
+		drawn := ""
+		if highest > 0 {
+			drawn = marks(r.value / highest)
+		}
+		t.rows = append(t.rows, []string{rate(r.rate), heldIn(s, r.rate), m.Format(r.value), drawn})
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	return t.lines()
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"contend/metric"
+	"contend/sweep"
+	"contend/trial"
+)
+
+// mostOfSweep are the lines of a page about a sweep, and mostLevels those of its levels.
+const (
+	mostOfSweep = 18
+	mostLevels  = 8
+)
+
+// sweepScreen answers which concurrency to use.
+func (d *Document) sweepScreen(c sweep.Curve) *screen {
+	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: good}
+	_, refused := best(c)
+	s.first, s.trust = enough(c)
+	s.next = "the same command with --full shows the law, its fit and every figure"
+	if c.Enough != nil {
+		s.next = fmt.Sprintf("contend run -c %s shows the response times there in full", strconv.Itoa(int(c.Enough.N.Value)))
+	}
+	switch {
+	case len(refused) > 0:
+		text, _ := doubtful(c.Results, "levels")
+		s.first, s.trust, s.mood = "Do not believe it: "+s.first, text, doubted
+		s.next = afterDoubt(refused[0])
+	case c.TimeUp != nil:
+		s.first, s.mood = "So far: "+s.first, doubted
+		s.trust = "Time was up: " + c.TimeUp.Lacks
+		s.next = "the same command with a longer -d"
+	case c.Bound != nil:
+		s.mood = doubted
+		s.next = afterDoubt(c.Bound.Reason.Code)
+	}
+	if len(c.Results) > 0 {
+		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c)...)
+	}
+	for _, cell := range c.Results {
+		for _, w := range cell.Warnings {
+			if !slices.Contains(refused, w.Code) {
+				s.care.addCode(w)
+			}
+		}
+	}
+	return s
+}
+
+// enough says the smallest concurrency that is enough, what more would give, and whether
+// to believe it.
+func enough(c sweep.Curve) (first, trust string) {
+	if c.Enough == nil || c.Best == nil {
+		return "no concurrency can be advised", c.NoFit
+	}
+	at, most := atLevel(c, c.Enough.N.Value), atLevel(c, c.Best.N.Value)
+	first = fmt.Sprintf("Use a concurrency of %s: %s", metric.Number(c.Enough.N.Value), perSec(c.Enough.Throughput))
+	if at != nil {
+		first += " at " + p50(at)
+	}
+	if most != nil && c.Best.N.Value > c.Enough.N.Value {
+		first += fmt.Sprintf("; more gives at most %.1f %% more and takes %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
+	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > c.Enough.N.Value {
+		first += "; more gave no more"
+	} else {
+		first += "; no more was tried"
+	}
+	switch {
+	case c.Bound != nil:
+		return first, fmt.Sprintf("Of this server and this generator on these cores: the generator was the limit, not the server (%s)", c.Bound.Reason.Code)
+	case c.Fit == nil:
+		return first, "Believe the levels measured; nothing is known beyond them: " + c.NoFit
+	case c.Fit.Peak == nil:
+		return first, "Believe the levels measured; no peak is known: " + c.Fit.NoPeak
+	}
+	return first, fmt.Sprintf("Believe it: the highest throughput, by the fitted law, is %s at %s", estimate(c.Fit.Peak.Throughput, perSec), estimate(c.Fit.Peak.N, metric.Number))
+}
+
+func atLevel(c sweep.Curve, n float64) *trial.Cell {
+	i := slices.IndexFunc(c.Results, func(cell trial.Cell) bool { return float64(cell.Concurrency) == n })
+	if i < 0 || c.Results[i].Response == nil || c.Results[i].Response.Count() == 0 {
+		return nil
+	}
+	return &c.Results[i]
+}
+
+func p50(c *trial.Cell) string { return metric.Duration(float64(c.Response.Quantile(0.5))) }
+
+// levelRows draws throughput over concurrency, with the level to use marked.
+func levelRows(c sweep.Curve) []string {
+	highest := 1.0
+	for _, cell := range c.Results {
+		highest = max(highest, cell.ThroughputPerSec)
+	}
+	t := table{columns: []string{"", "throughput", "p50", ""}}
+	for _, i := range shownLevels(c) {
+		cell := c.Results[i]
+		median, bar := "-", ""
+		if cell.ThroughputPerSec > 0 {
+			median, bar = figure(metric.ResponseP50, cell), marks(cell.ThroughputPerSec/highest)
+		}
+		if c.Enough != nil && c.Enough.N.Value == float64(cell.Concurrency) {
+			bar += " ● use this"
+		}
+		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, bar})
+	}
+	return t.lines()[1:]
+}
+
+// shownLevels are all levels, or as many as there is room for: the first, the last, the
+// one to use, and others in even steps.
+func shownLevels(c sweep.Curve) []int {
+	n := len(c.Results)
+	var shown []int
+	add := func(i int) {
+		if i >= 0 && !slices.Contains(shown, i) && len(shown) < mostLevels {
+			shown = append(shown, i)
+		}
+	}
+	add(0)
+	add(n - 1)
+	if c.Enough != nil {
+		add(slices.IndexFunc(c.Results, func(cell trial.Cell) bool { return c.Enough.N.Value == float64(cell.Concurrency) }))
+	}
+	for step := max(1, (n+mostLevels-1)/mostLevels); step > 0 && len(shown) < min(n, mostLevels); step-- {
+		for i := 0; i < n; i += step {
+			add(i)
+		}
+	}
+	slices.Sort(shown)
+	return shown
+}
