@@ -21,6 +21,9 @@ const (
 	rateShare = 0.70
 	lowerBy   = 2.0 / 3
 	rateTries = 4
+	// pacedBlock is the shortest block at a constant rate where no length is asked for: what is
+	// late at its end is dropped, which weighs less in a longer one.
+	pacedBlock = 150 * time.Millisecond
 )
 
 // AtRate says why arms were compared at a constant rate.
@@ -170,6 +173,12 @@ func (c *comparing) again(o ChangeOver) (*comparing, error) {
 	plan.VUs, plan.Pacer, plan.Think = o.Concurrency, pace.Constant(o.RatePerSec), 0
 	d := c.asked
 	d.Levels, d.Metrics, d.ChangesOver = []int{o.Concurrency}, c.trials.metricsAtRate(o), false
+	if d.Block == 0 {
+		if d = d.sized(o.RatePerSec); d.Block < pacedBlock {
+			d = d.InBlocks(pacedBlock)
+		}
+		d.Pairs = max(d.Pairs, min(2, c.asked.Pairs))
+	}
 	if d.Duration > 0 {
 		d.Duration = max(1, d.Duration-time.Since(c.began))
 	}

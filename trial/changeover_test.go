@@ -193,6 +193,28 @@ func TestLateStartsSpoilTheTimesAlone(t *testing.T) {
 	}
 }
 
+// Without a length blocks of 50 ms become two of 150 ms, or, at 700/s, two in which 200
+// arrive: 286 ms.
+func TestBlocksAtARateAreLonger(t *testing.T) {
+	d := changing()
+	d.Block, d.Pairs, d.Rounds = 0, 4, 1
+	for _, tt := range []struct {
+		of   asked
+		want time.Duration
+	}{
+		{asked{service: 10 * µs, own: 90 * µs}, 150 * time.Millisecond},
+		{asked{service: 100 * µs, own: 900 * µs}, time.Second * 200 / 700},
+	} {
+		trials := compareInBubble(t, d, tt.of.arm("a"), tt.of.arm("b"))
+		if len(trials.ChangedOver) != 1 {
+			t.Fatalf("changed over %+v, want once", trials.ChangedOver)
+		}
+		if blocks := trials.ChangedOver[0].Trials.Blocks; len(blocks) != 4 || blocks[0].Duration.Round(time.Millisecond) != tt.want.Round(time.Millisecond) {
+			t.Errorf("%v of the generator: %d blocks, the first of %v, want 4 of %v", tt.of.own, len(blocks), blocks[0].Duration, tt.want)
+		}
+	}
+}
+
 // Nothing changes over that nobody asked to, that has a rate, or whose server is the limit.
 func TestNothingElseChangesOver(t *testing.T) {
 	limited, serving := asked{service: 100 * µs, own: 900 * µs}, asked{service: 900 * µs, own: 10 * µs}
