@@ -50,6 +50,16 @@ var hints = []struct {
 		},
 	},
 	{
+		func(_ context.Context, t trouble) bool {
+			_, other := errors.AsType[x509.HostnameError](t.err)
+			_, invalid := errors.AsType[x509.CertificateInvalidError](t.err)
+			return other || invalid
+		},
+		func(trouble) string {
+			return "its certificate does not hold for this URL now: use the name that it is for, or --insecure, which accepts any"
+		},
+	},
+	{
 		func(ctx context.Context, t trouble) bool { return !t.secure() && speaksTLS(ctx, t.address) },
 		func(t trouble) string {
 			return fmt.Sprintf("the server speaks TLS there: try %ss://%s", t.url.Scheme, t.rest())

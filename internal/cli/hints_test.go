@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -65,6 +66,19 @@ func TestHintsOfGRPC(t *testing.T) {
 				t.Errorf("exit code %d, want %d, with %q and without %q: %s", code, tt.code, tt.want, tt.none, text)
 			}
 		})
+	}
+}
+
+// A certificate for another name, or out of its time, is no dead end.
+func TestHintsOfCertificates(t *testing.T) {
+	for _, err := range []error{
+		x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"example.com"}}, Host: "localhost"},
+		x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired},
+	} {
+		err = fmt.Errorf("tls: %w", err)
+		if text := hinted(t.Context(), err, "https://localhost:1/", trouble{err: err}).Error(); !strings.HasSuffix(text, "--insecure, which accepts any") {
+			t.Errorf("%q has no hint", text)
+		}
 	}
 }
 
