@@ -34,3 +34,12 @@ func bound(v *view, c sweep.Curve) {
 			perSec(b.AlonePerSec), plural(b.CPUs, "CPU"), metric.Duration(b.ServerCPUPerOp))
 	}
 }
+
+// boundTrust says in a line what such an answer is worth.
+func boundTrust(b sweep.Bound) string {
+	text := fmt.Sprintf("A bound, of this server and this generator on these cores, as the generator is the limit (%s)", b.Reason.Code)
+	if b.AlonePerSec > 0 {
+		text += fmt.Sprintf("; at %s of CPU each the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))
+	}
+	return text
+}

@@ -1,6 +1,11 @@
 package report
 
-import "contend/trial"
+import (
+	"fmt"
+	"slices"
+
+	"contend/trial"
+)
 
 // changedOver writes what was compared at a constant rate in a part, each behind the
 // reason.
@@ -37,4 +42,20 @@ func under(c trial.Comparison) string {
 		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
 	}
 	return text
+}
+
+// whyAtRate says for each comparison that was changed over why it was, level by level.
+func whyAtRate(list []Comparison) []string {
+	var lines []string
+	for _, c := range list {
+		if c.ChangedOver == nil {
+			continue
+		}
+		line := fmt.Sprintf("  At %s the generator is the limit, so both were driven at %s, %.0f %% of it",
+			plural(c.Concurrency, "VU"), perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }

@@ -28,6 +28,8 @@ func (d *Document) compareScreen() *screen {
 	for _, a := range d.typed(list) {
 		s.body = append(s.body, standsFor(a.Name, a.Does))
 	}
+	why := whyAtRate(list)
+	s.body, s.most = append(s.body, why...), s.most+len(why)
 	scale := axisOf(list)
 	if len(list) == 1 {
 		if width(s.first) <= textWidth {

@@ -71,7 +71,7 @@ func enough(c sweep.Curve) (first, trust string) {
 	}
 	switch {
 	case c.Bound != nil:
-		return first, fmt.Sprintf("Of this server and this generator on these cores: the generator was the limit, not the server (%s)", c.Bound.Reason.Code)
+		return first, boundTrust(*c.Bound)
 	case c.Fit == nil:
 		return first, "Believe the levels measured; nothing is known beyond them: " + c.NoFit
 	case c.Fit.Peak == nil:
