@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"contend/internal/rebind"
 	"contend/protocol"
 	"contend/subject"
 )
@@ -36,10 +35,10 @@ func (s started) at(url string) string {
 }
 
 // FixedPort returns the port of a URL on the loopback that has no {{addr}} and no
-// {{port}} of its own, as its server insists on it, where binds can be moved; else 0.
+// {{port}} of its own, as its server insists on it; else 0.
 func FixedPort(target protocol.Target) int {
 	host, port, err := net.SplitHostPort(target.Address())
-	if err != nil || addressed(target.URL()) || rebind.Supported() != nil {
+	if err != nil || addressed(target.URL()) {
 		return 0
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -68,4 +67,23 @@ func (s Subject) CheckAddress(target protocol.Target) error {
 		return errors.New(nothing + ", and its environment sets PORT to something else")
 	}
 	return nil // it may read PORT
+}
+
+// alone says why no more than one arm of the part can be alive at a time; "": all can be.
+func (r *runner) alone(p Part) string {
+	insisting := map[int]string{} // subjects by port
+	for _, name := range r.names(p) {
+		subject, port := p.Arms[name].Subject, FixedPort(p.Arms[name].Target)
+		if port == 0 || !r.Subjects[subject].isStarted() {
+			continue
+		}
+		if other, taken := insisting[port]; taken && other != subject {
+			if err := r.movable(); err != nil {
+				return fmt.Sprintf("%s and %s insist on port %d, which cannot be moved here (%v)", other, subject, port, err)
+			}
+			return ""
+		}
+		insisting[port] = subject
+	}
+	return ""
 }

@@ -132,6 +132,8 @@ type sharedSubject struct {
 	name   string
 	config Subject
 	self   []string // the command that runs contend
+	// movable says why binds cannot be moved here, or nil.
+	movable func() error
 
 	mu      sync.Mutex
 	users   int
@@ -184,16 +186,23 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 	if err != nil {
 		return started{}, err
 	}
-	port := FixedPort(target)
-	process, err := subject.Start(ctx, subject.Config{
+	cfg := subject.Config{
 		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
 		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log}, Counted: setup.Counted,
-		Addressed: addressed(target.URL()), Port: port, Rebind: append(slices.Clone(s.self), "rebind"),
-	})
+		Addressed: addressed(target.URL()),
+	}
+	if port := FixedPort(target); port != 0 {
+		if s.movable() == nil {
+			cfg.Port, cfg.Rebind = port, append(slices.Clone(s.self), "rebind")
+		} else {
+			cfg.At = target.Address()
+		}
+	}
+	process, err := subject.Start(ctx, cfg)
 	if err != nil {
 		return started{}, err
 	}
-	return started{addr: process.Addr(""), moved: port != 0, process: process}, nil
+	return started{addr: process.Addr(""), moved: cfg.Port != 0, process: process}, nil
 }
 
 // withProgram puts the program into a word of the command, which may hold spaces then.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/rebind"
 	"contend/load"
 	"contend/probe"
 	"contend/protocol"
@@ -30,6 +33,9 @@ type Options struct {
 	// ServerCPUs are those that the subjects may use, except where a trial says
 	// otherwise; empty: all that this process may use.
 	ServerCPUs []int
+	// Movable says why a program's binds cannot be moved here, or nil; nil means
+	// rebind.Try.
+	Movable func() error
 	// Probe looks at the machine between stretches of a comparison; nil means
 	// probe.Take.
 	Probe func() probe.Sample
@@ -37,12 +43,16 @@ type Options struct {
 	Observe func(trial.Progress)
 }
 
+// itself is the command that runs contend with a word behind it.
+func (o Options) itself(word string) []string { return append(slices.Clone(o.Self), word) }
+
 type runner struct {
 	*Experiment
 	options  Options
 	subjects map[string]*sharedSubject
 	absent   map[string]bool // subjects that cannot run here
 	trips    trips
+	movable  func() error // of the options, asked once
 	doc      *report.Document
 }
 
@@ -50,10 +60,13 @@ func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
 	if o.Probe == nil {
 		o.Probe = probe.Take
 	}
+	if o.Movable == nil {
+		o.Movable = func() error { return rebind.Try(o.itself("rebind"), o.itself("bind")) }
+	}
 	r := &runner{Experiment: e, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{},
-		trips: trips{}, doc: doc}
+		trips: trips{}, movable: sync.OnceValue(o.Movable), doc: doc}
 	for name, s := range e.Subjects {
-		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self}
+		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self, movable: r.movable}
 	}
 	return r
 }
@@ -141,7 +154,9 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 		design.Seed = r.options.Seed
 		return nil, r.sweep(ctx, sweeping{report.Place{Experiment: r.ID, Part: p.Name}, arms, p.plan(), design}, observe)
 	}
-	return trial.Compare(ctx, arms, p.plan(), p.design(r.options), observe)
+	design := p.design(r.options)
+	design.Alone = r.alone(p)
+	return trial.Compare(ctx, arms, p.plan(), design, observe)
 }
 
 // sweeping is a sweep of several arms.

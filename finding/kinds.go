@@ -98,6 +98,9 @@ var (
 	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
 		When:   "an arm was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
 		Advice: "let contend start the servers (`--url URL -- 'cmd A' 'cmd B'`)"})
+	ArmsAlone = kind(Kind{Code: "arms_alone",
+		When:   "commands insist on one port where their binds cannot be moved (another system than Linux, or seccomp is refused), so one arm was alive at a time, in visits in the order ABBA: what the machine did between visits is in the ratio, and the interval is wider than that of interleaved blocks, by at most the factor that it names",
+		Advice: "have the URL and the commands take the address that contend hands over (see the warning), or run it on Linux where seccomp is allowed"})
 	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
 		When:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})

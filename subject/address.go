@@ -108,6 +108,16 @@ func ownAddr(port int) (string, error) {
 	return "", fmt.Errorf("port %d is free on no address of the loopback, as when another program has it on all addresses: %w", port, failed)
 }
 
+// vacant returns an error if somebody listens at an address.
+func vacant(addr string) error {
+	conn, err := net.DialTimeout("tcp", addr, probeTimeout)
+	if err != nil {
+		return nil
+	}
+	conn.Close()
+	return fmt.Errorf("another program listens at %s, on which the command insists: end that one", addr)
+}
+
 func reserve() (net.Listener, string, error) {
 	var failed error
 	for range 10 {

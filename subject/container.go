@@ -48,6 +48,46 @@ func runAt(command []string) int {
 	return 0
 }
 
+// Of the options of run that take no word behind them: the letters, and the words of
+// docker and podman.
+const runLetters = "ditPq"
+
+var runSwitches = []string{"--detach", "--disable-content-trust", "--env-host", "--help", "--http-proxy", "--init", "--interactive",
+	"--no-healthcheck", "--no-hostname", "--no-hosts", "--oom-kill-disable", "--passwd", "--privileged", "--publish-all", "--quiet", "--read-only",
+	"--read-only-tmpfs", "--replace", "--rm", "--rmi", "--rootfs", "--sig-proxy", "--tls-verify", "--tty", "--use-api-socket"}
+
+// detach returns the option among the words behind run by which the client does not wait
+// for the container; "": none. What stands behind the image is the container's.
+func detach(words []string) string {
+	for i := 0; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
+		name, value, given := strings.Cut(words[i], "=")
+		if name == "--detach" || name == "-d" {
+			if value != "false" {
+				return words[i]
+			}
+			continue
+		}
+		if strings.HasPrefix(name, "--") {
+			if !given && !slices.Contains(runSwitches, name) {
+				i++ // its value
+			}
+			continue
+		}
+		letters := name[1:]
+		valued := strings.IndexFunc(letters, func(l rune) bool { return !strings.ContainsRune(runLetters, l) })
+		if valued < 0 {
+			valued = len(letters)
+		}
+		if strings.Contains(letters[:valued], "d") {
+			return words[i]
+		}
+		if valued == len(letters)-1 && !given {
+			i++ // the value of the last letter
+		}
+	}
+	return ""
+}
+
 // option returns the value of an option of run, and whether it is there.
 func option(words []string, name string) (value string, found bool) {
 	for i, word := range words {
@@ -68,8 +108,11 @@ func (c Config) checkContainer() error {
 	if at == 0 {
 		return nil
 	}
-	if c.Port != 0 {
-		return fmt.Errorf("port %d of a container is bound by its daemon, not by the command: publish a free one, as in -p {{port}}:80, and put {{addr}} into the URL", c.Port)
+	if port := c.insists(); port != "" {
+		return fmt.Errorf("port %s of a container is bound by its daemon, not by the command: publish a free one, as in -p {{port}}:80, and put {{addr}} into the URL", port)
+	}
+	if word := detach(c.Command[at+1:]); word != "" {
+		return fmt.Errorf("%s leaves the container alone, which then cannot be ended or measured: take %s out of the command, so that it runs in the foreground", word, word)
 	}
 	if _, held := option(c.Command[at:], "--cpuset-cpus"); len(c.CPUs) > 0 && !held {
 		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.CPUs), " ", ","), "[]")

@@ -31,6 +31,33 @@ func TestRunAt(t *testing.T) {
 	}
 }
 
+// Only an option of run in front of the image detaches.
+func TestDetach(t *testing.T) {
+	for words, want := range map[string]string{
+		"-d image":                          "-d",
+		"--detach image":                    "--detach",
+		"--detach=true image":               "--detach=true",
+		"--detach=false image":              "",
+		"--rm -itd image":                   "-itd",
+		"--rm -dp 80:80 image":              "-dp",
+		"-p 80:80 --name web -d image":      "-d",
+		"-p80:80 --name=web --init -d i":    "-d",
+		"--rm -p 80:80 image":               "",
+		"--rm image -d":                     "",
+		"-it image --detach":                "",
+		"-e d -v /d:/d image serve -d":      "",
+		"-ed=1 image":                       "",
+		"--env-file -d image":               "",
+		"-p -d image":                       "",
+		"--read-only --privileged -P -d im": "-d",
+		"":                                  "",
+	} {
+		if got := detach(strings.Fields(words)); got != want {
+			t.Errorf("%s: %q, want %q", words, got, want)
+		}
+	}
+}
+
 func TestIDFile(t *testing.T) {
 	for command, want := range map[string]string{
 		"docker run -p {{port}}:80 image":  "docker run --cidfile DIR/container-id -p {{port}}:80 image",
@@ -53,6 +80,8 @@ func TestCheckContainer(t *testing.T) {
 	}{
 		{Config{Command: docker}, ""},
 		{Config{Command: docker, Port: 8080}, "port 8080 of a container is bound by its daemon, not by the command: publish a free one, as in -p {{port}}:80"},
+		{Config{Command: docker, At: "localhost:8080"}, "port 8080 of a container is bound by its daemon"},
+		{Config{Command: strings.Fields("docker run --rm -d image")}, "take -d out of the command, so that it runs in the foreground"},
 		{Config{Command: docker, CPUs: []int{2, 3}}, "put --cpuset-cpus 2,3 behind run"},
 		{Config{Command: held, CPUs: []int{2, 3}}, ""},
 		{Config{Command: []string{"./server"}, Port: 8080, CPUs: []int{2}}, ""},

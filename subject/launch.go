@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	onlyPORT := cfg.Addressed && cfg.Port == 0 && !slices.Contains(names, "")
+	onlyPORT := cfg.Addressed && cfg.insists() == "" && !slices.Contains(names, "")
 	if onlyPORT {
 		names = append(names, "")
 	}
@@ -77,6 +78,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		cmd:         cmd,
 		container:   containerOf(cmd),
 		onlyPORT:    onlyPORT,
+		insists:     cfg.insists() != "",
 		handover:    handover,
 		unmoved:     make(chan error, 1),
 		cpus:        slices.Clone(cfg.CPUs),
@@ -105,11 +107,24 @@ func (s *Subject) becomeReady(ctx context.Context, timeout time.Duration, probes
 	return nil
 }
 
+// insists returns the port that the subject insists on; "": none.
+func (cfg Config) insists() string {
+	if cfg.Port != 0 {
+		return strconv.Itoa(cfg.Port)
+	}
+	_, port, _ := net.SplitHostPort(cfg.At) // "" of none
+	return port
+}
+
 // addresses returns the addresses of the names, and of a fixed port.
 func (cfg Config) addresses(names []string) (map[string]string, error) {
 	addrs, err := freeAddrs(names)
-	if err == nil && cfg.Port != 0 {
+	switch {
+	case err != nil:
+	case cfg.Port != 0:
 		addrs[""], err = ownAddr(cfg.Port)
+	case cfg.At != "":
+		addrs[""], err = cfg.At, vacant(cfg.At)
 	}
 	return addrs, err
 }
@@ -162,10 +177,14 @@ func (s *Subject) astray() string {
 	case s.onlyPORT:
 		text = fmt.Sprintf("; of its address it was given PORT=%s alone, as the command has neither {{addr}} nor {{port}}", port)
 		advice = ": put localhost and that port into the URL, or {{addr}} or {{port}} into the command"
-	case s.handover != nil:
+	case s.insists:
 		advice = ", while the URL has the port " + port
 	}
-	places, there := s.listens(netip.MustParseAddrPort(addr))
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil { // of a name of the loopback
+		at = netip.MustParseAddrPort(net.JoinHostPort(host, port))
+	}
+	places, there := s.listens(at)
 	switch {
 	case there:
 		return ""

@@ -59,6 +59,9 @@ type Config struct {
 	// arguments, by rebind.Exec. Linux only.
 	Port   int
 	Rebind []string
+	// At, if not empty, is the address (host:port) that a subject insists on whose binds
+	// stay as they are: {{addr}}. Nobody else may listen there.
+	At string
 	// Counted are events of which counters are opened before the subject's first
 	// instruction, for Counters to hand out: they miss no thread and need none looked
 	// for, but cost the subject some speed as long as they are open. Empty means none.
@@ -83,6 +86,7 @@ type Subject struct {
 	counted     []perf.Event
 	container   *container // that it is the client of; nil: of none
 	onlyPORT    bool       // is what it was given of its address
+	insists     bool       // on its port
 	launched    time.Time
 	stdout      tail
 	stderr      tail

@@ -140,7 +140,7 @@ func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
 			if try == rateTries {
 				again.holds = &primary
 			}
-			err = again.run(func(n int) error { return again.round(ctx, n) })
+			err = again.rounds(ctx)
 		}
 		if errors.As(err, new(*setting.Mistake)) {
 			return nil // no time is left

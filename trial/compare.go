@@ -70,7 +70,7 @@ type Probe struct {
 // Compare drives the arms by the plan in interleaved blocks; the first arm is
 // the baseline of all others. Within a round all arms are alive and each pair
 // is one block of every arm, in an order that turns around from pair to pair
-// (ABBA) and begins at random. It ends when every comparison's primary metric is decided
+// (ABBA) and begins at random; see also Design.Alone. It ends when every comparison's primary metric is decided
 // (see Design.Precision), and else after Design.Rounds or Design.Duration. On an error,
 // and when ctx is done, the trials so far are returned with it; with the
 // *setting.Mistake that Design.Duration is too short for a verdict there are none.
@@ -79,7 +79,7 @@ func Compare(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe 
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(func(n int) error { return c.round(ctx, n) })
+	err = c.rounds(ctx)
 	if errors.As(err, new(*setting.Mistake)) {
 		return nil, err
 	}
@@ -145,29 +145,41 @@ const maxPadding = 4096
 
 // round starts fresh arms and drives them at every level.
 func (c *comparing) round(ctx context.Context, n int) (err error) {
-	order := c.random.Perm(len(c.arms))
-	setups := c.setups()
-	for i, arm := range order {
-		c.trials.Starts = append(c.trials.Starts, Start{c.arms[arm].Name, n, i + 1, setups[arm]})
+	r := &round{comparing: c, number: n, lives: make([]*Live, len(c.arms))}
+	drive := r.visits
+	if c.trials.Design.Alone == "" {
+		drive = r.level
+		if err := r.startAll(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stopAll(ctx, r.lives)) }()
 	}
-	lives, err := startAll(ctx, c.arms, setups, order)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stopAll(ctx, lives)) }()
-	for _, live := range lives {
-		c.trials.InProcess = c.trials.InProcess || live.Subject == nil
-	}
-	r := &round{comparing: c, number: n, lives: lives}
 	levels := c.trials.Design.Levels
 	for _, i := range c.random.Perm(len(levels)) {
 		if slices.Contains(c.givenUp, levels[i]) {
 			continue
 		}
-		if err := r.level(ctx, levels[i]); err != nil {
+		r.before = r.order
+		if err := drive(ctx, levels[i]); err != nil {
 			return err
 		}
 		c.levels++
+	}
+	return nil
+}
+
+// startAll starts all arms in random order.
+func (r *round) startAll(ctx context.Context) (err error) {
+	order := r.random.Perm(len(r.arms))
+	setups := r.setups()
+	for i, arm := range order {
+		r.trials.Starts = append(r.trials.Starts, Start{r.arms[arm].Name, r.number, i + 1, setups[arm]})
+	}
+	if r.lives, err = startAll(ctx, r.arms, setups, order); err != nil {
+		return err
+	}
+	for _, live := range r.lives {
+		r.trials.InProcess = r.trials.InProcess || live.Subject == nil
 	}
 	return nil
 }

@@ -131,6 +131,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		if c.Primary {
 			c.Spread = spread(pairs)
 			c.MachineShare = t.machine.share(t.blocks(candidate, level))
+			found = append(found, t.aloneFindings(&c)...)
 		}
 		if m == metric.ServerCPUPerOp {
 			c.Factors = t.factors(candidate, level)

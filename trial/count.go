@@ -35,7 +35,7 @@ type counting struct {
 	sets  [][]perf.Event // by turns; nil: nothing, or nothing can be counted
 	only  bool           // they do nothing else
 	asked bool           // a metric needs more than instructions
-	done  int            // pairs of blocks so far
+	done  int            // pairs of blocks until the level under way
 }
 
 // always returns the events that each block counts where it does nothing else.
@@ -68,16 +68,18 @@ func (d Design) counting() counting {
 	return c
 }
 
-// countedPair drives one block of every arm in which events are counted. Where that
+// countedPair drives one block of every arm of the order in which events are counted. Where that
 // is not possible for one of the arms it notes why, and no more are tried, unless the
 // verdict needs them.
 func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at position, order []int) ([]Cell, error) {
-	cells := make([]Cell, len(order))
+	cells := make([]Cell, len(r.arms))
+	timed, _ := r.pairsOf(at.level)
+	events := r.counting.sets[(r.counting.done+at.pair-timed-1)%len(r.counting.sets)]
 	for _, arm := range order {
 		r.report(arm, at)
 		plan := r.blockPlan(at.level)
 		plan.Warmup, plan.Duration = 0, r.blocks[at.level].counted // what a lead-in answers would be counted, too
-		cell, missing, err := r.lives[arm].count(ctx, sessions[arm], plan, r.counting.sets[r.counting.done%len(r.counting.sets)])
+		cell, missing, err := r.lives[arm].count(ctx, sessions[arm], plan, events)
 		if missing != nil && r.counting.only {
 			err = missing
 		}
@@ -96,8 +98,14 @@ func (r *round) countedPair(ctx context.Context, sessions []*load.Session, at po
 			return cells, err
 		}
 	}
-	r.counting.done++
 	return cells, nil
+}
+
+// turn notes that all pairs of a level were driven, so that the next level goes on with the
+// sets of events by turns.
+func (r *round) turn(level int) {
+	timed, all := r.pairsOf(level)
+	r.counting.done += all - timed
 }
 
 // driveAndCount drives the live arm by the plan, and then again for a tenth as long to

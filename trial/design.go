@@ -57,6 +57,10 @@ type Design struct {
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the
 	// cloud", ICPE 2020). nil: one after the other. It takes exactly two arms.
 	Duet [][]int `json:"duet_cpus,omitempty"`
+	// Alone has one arm alive at a time, and says why: two of them cannot be. In a round
+	// each is then driven for the first half of its blocks, and in the opposite order for
+	// the other half, by a fresh process each time. "": all are alive in a round.
+	Alone string `json:"alone,omitempty"`
 	// Margin is the largest relative difference that does not matter, at least 0; nil:
 	// what metric.Name.Margin says of each metric.
 	Margin *float64 `json:"margin,omitempty" file:"compare.margin" unit:"percent" min:"0%" below:"100%" words:"largest difference that does not matter (2%, and 0.5% of counted events)"`
@@ -116,6 +120,9 @@ func (d Design) Validate() error {
 	}
 	if d.Duet != nil && (len(d.Duet) != 2 || len(d.Duet[0]) == 0 || len(d.Duet[1]) == 0) {
 		errs = append(errs, fmt.Errorf("duet_cpus is %v; allowed: two sets", d.Duet))
+	}
+	if d.Duet != nil && d.Alone != "" {
+		errs = append(errs, fmt.Errorf("duet_cpus: a duet needs both arms alive, but %s; put {{addr}} into the URL and the commands, or compare without a duet", d.Alone))
 	}
 	return errors.Join(errs...)
 }

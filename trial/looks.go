@@ -147,7 +147,7 @@ func (c *comparing) schedule(round time.Duration) error {
 // run has rounds added, from the first on, until every question is answered, or no more
 // may or can follow.
 func (c *comparing) run(round func(n int) error) error {
-	c.began = time.Now()
+	c.began = cmp.Or(c.began, time.Now()) // rounds may have begun before its first one
 	decided, timeUp := false, false
 	var longest time.Duration
 	var err error

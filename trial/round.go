@@ -83,9 +83,10 @@ func lengthen(block, response time.Duration, pairs int) blockLength {
 // round is one round under way.
 type round struct {
 	*comparing
-	number, order int
-	stretch       int // of the level under way
-	lives         []*Live
+	number, order  int
+	before, starts int // blocks before the level under way, and starts of arms
+	stretch        int // of the level under way
+	lives          []*Live
 }
 
 func (r *round) level(ctx context.Context, n int) (err error) {
@@ -97,8 +98,7 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 			}
 		}
 	}()
-	var longest time.Duration
-	slowest := math.Inf(1)
+	var all pilots
 	for _, i := range r.random.Perm(len(r.lives)) {
 		if sessions[i], err = r.lives[i].Open(ctx, n); err != nil {
 			return err
@@ -107,13 +107,33 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 		if err != nil {
 			return err
 		}
-		longest, slowest = max(longest, warm.Response.Quantile(0.5)), min(slowest, warm.ThroughputPerSec)
+		all.add(warm)
 	}
-	if _, fixed := r.blocks[n]; !fixed {
-		d := r.trials.Design.sized(slowest)
-		r.blocks[n] = lengthen(d.Block, longest, d.Pairs)
-	}
+	r.fix(n, all)
 	return r.pairs(ctx, sessions, n)
+}
+
+// pilots are what the warm-ups of all arms at a level say of how long blocks must be.
+type pilots struct {
+	longest time.Duration // of the median response times
+	slowest float64       // of the throughputs, in right answers per second
+	seen    bool
+}
+
+func (p *pilots) add(warm *load.Result) {
+	perSec := warm.ThroughputPerSec
+	if p.seen {
+		perSec = min(perSec, p.slowest)
+	}
+	*p = pilots{max(p.longest, warm.Response.Quantile(0.5)), perSec, true}
+}
+
+// fix fixes how blocks are driven at a level, unless that was done before.
+func (c *comparing) fix(level int, p pilots) {
+	if _, fixed := c.blocks[level]; !fixed {
+		d := c.trials.Design.sized(p.slowest)
+		c.blocks[level] = lengthen(d.Block, p.longest, d.Pairs)
+	}
 }
 
 func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {
@@ -122,28 +142,34 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 	order := r.random.Perm(len(r.arms))
 	r.stretch = 0
 	probed := r.probe(level)
-	timed, all := r.pairsOf(level)
+	_, all := r.pairsOf(level)
 	for pair := 1; pair <= all; pair++ {
-		drive := r.pair
-		if pair > timed {
-			drive = r.countedPair
-		}
-		measured, err := drive(ctx, sessions, position{level, pair}, order)
-		for i, cell := range measured {
-			if cell.Result != nil {
-				cells[i] = append(cells[i], cell)
-			}
-		}
-		if err != nil {
+		if err := r.drive(ctx, sessions, position{level, pair}, order, cells); err != nil {
 			return err
 		}
 		slices.Reverse(order)
-		timed, all = r.pairsOf(level) // fewer, where nothing can be counted
+		_, all = r.pairsOf(level) // fewer, where nothing can be counted
 		if pair >= all || time.Since(probed) >= stretchLength {
 			probed = r.probe(level)
 		}
 	}
+	r.turn(level)
 	return nil
+}
+
+// drive drives a pair's blocks of the arms in an order and adds them to each arm's.
+func (r *round) drive(ctx context.Context, sessions []*load.Session, at position, order []int, cells [][]Cell) error {
+	pair := r.pair
+	if timed, _ := r.pairsOf(at.level); at.pair > timed {
+		pair = r.countedPair
+	}
+	measured, err := pair(ctx, sessions, at, order)
+	for i, cell := range measured {
+		if cell.Result != nil {
+			cells[i] = append(cells[i], cell)
+		}
+	}
+	return err
 }
 
 // pairsOf returns how many pairs of blocks a round has at a level: first those in
@@ -171,10 +197,10 @@ func (r *round) probe(level int) time.Time {
 // A position is where a block stands in its round.
 type position struct{ level, pair int }
 
-// pair drives one block of every arm, by turns or at once.
+// pair drives one block of every arm of the order, by turns or at once.
 func (r *round) pair(ctx context.Context, sessions []*load.Session, at position, order []int) ([]Cell, error) {
-	cells := make([]Cell, len(order))
-	plans := make([]load.Plan, len(order))
+	cells := make([]Cell, len(r.arms))
+	plans := make([]load.Plan, len(r.arms))
 	for _, arm := range order {
 		plans[arm] = r.blockPlan(at.level)
 	}
@@ -245,7 +271,7 @@ func (r *round) report(arm int, at position) {
 	d := r.trials.Design
 	_, pairs := r.pairsOf(at.level)
 	rounds := float64(cmp.Or(d.Rounds, UsualRounds))
-	done := (float64(r.levels) + float64(at.pair-1)/float64(pairs)) / (rounds * float64(len(d.Levels)))
+	done := (float64(r.levels) + float64(r.order-r.before)/float64(pairs*len(r.arms))) / (rounds * float64(len(d.Levels)))
 	if d.Duration > 0 {
 		done = min(1, max(done, float64(time.Since(r.began))/float64(d.Duration)))
 	}

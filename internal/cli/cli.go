@@ -76,7 +76,7 @@ func sayOnce(text string) string {
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
 	"run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
-	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "bind": newBind,
 }
 
 // app is what the commands share.

@@ -26,7 +26,9 @@ func newCompare(a *app) *cobra.Command {
 			"rounds of fresh processes, the ratio with its interval, and a verdict or a refusal.\n\n" +
 			"A and B are URLs, or with --url commands that are started and stopped in every round; {{addr}}\n" +
 			"stands for the free address that each is given. Where the URL is of the loopback and has none they\n" +
-			"may insist on its port: on Linux each gets a loopback address of its own.\n\n" +
+			"may insist on its port: on Linux each gets a loopback address of its own, and elsewhere one is alive\n" +
+			"at a time. The port stands in PORT, too, for servers that read it; a container is a command as well,\n" +
+			"'docker run --rm -p {{port}}:80 image', in the foreground.\n\n" +
 			"With --revisions the programs are built out of revisions of the git repository here, by --build, in\n" +
 			"which {{out}} stands for the program, as in the commands: one for all revisions, or one for each.\n\n" +
 			"Two stored documents are compared, too, but not interleaved: unpaired over their rounds, at least 6\n" +

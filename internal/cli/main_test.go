@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
 	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
-	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published})
+	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published, "refused": refused})
 }
 
 // goRace spares each process of a race build its second of sleep at the end.
@@ -45,6 +45,12 @@ func burn() {
 	}
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 	}
+}
+
+// refused becomes a program to which seccomp(2) is refused.
+func refused() {
+	fmt.Fprintln(os.Stderr, testenv.Refused(seccompCall, os.Args[1:]))
+	os.Exit(1)
 }
 
 // subject is a server of HTTP that answers late, wrongly, or not for long.

@@ -6,6 +6,20 @@ import (
 	"contend/internal/rebind"
 )
 
+// newBind is what is tried with newRebind.
+func newBind(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "bind ADDR", Hidden: true, Args: cobra.ExactArgs(1),
+		Short: "Listen at an address for a moment and say where that came to be",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := rebind.Bind(a.Out, args[0]); err != nil {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+}
+
 // newRebind is the command that package subject puts before that of a server which
 // insists on its port.
 func newRebind(*app) *cobra.Command {

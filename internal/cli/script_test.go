@@ -44,11 +44,12 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 //	json FILE PATH OP VALUE        compare a value of a document
 //	document FILE                  every result has the promised keys and adds up
 //
-// $FIXED is a port that servers can insist on, on Linux.
+// $FIXED and $ALONE are ports that servers can insist on, on Linux: the one on many
+// addresses of the loopback at once, the other on all of them.
 func TestScripts(t *testing.T) {
-	fixed := "" // elsewhere binds are not moved
+	fixed, alone := "", "" // elsewhere binds are not moved
 	if runtime.GOOS == "linux" {
-		fixed = testenv.HeldPort(t)
+		fixed, alone = testenv.HeldPort(t), testenv.HeldPort(t)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -60,17 +61,21 @@ func TestScripts(t *testing.T) {
 			"interrupt": interrupt, "says": says, "json": compareJSON, "document": document,
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "duet" {
-				return false, fmt.Errorf("there is no condition %s", name)
+			switch name {
+			case "duet":
+				cpus, err := probe.CPUs()
+				return len(cpus) >= 3, err
+			case "refusals":
+				return testenv.CanRefuse() == nil, nil
 			}
-			cpus, err := probe.CPUs()
-			return len(cpus) >= 3, err
+			return false, fmt.Errorf("there is no condition %s", name)
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[processes{}] = map[string]*process{}
 			e.Setenv("WINDOW", window.String())
 			e.Setenv("ITEMS_WINDOW", itemsWindow().String())
 			e.Setenv("FIXED", fixed)
+			e.Setenv("ALONE", alone)
 			e.Setenv("GORACE", goRace)
 			if cpus, err := probe.CPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))

@@ -15,6 +15,10 @@ package rebind
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/netip"
 )
 
@@ -57,4 +61,14 @@ func moved(sockaddr []byte, to netip.Addr, only6 bool) ([]byte, bool) {
 		return sockaddr, true
 	}
 	return nil, false
+}
+
+// Bind listens at an address for a moment and writes where that came to be, for [Try].
+func Bind(to io.Writer, addr string) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(to, listener.Addr())
+	return errors.Join(err, listener.Close())
 }

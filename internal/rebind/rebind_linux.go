@@ -211,13 +211,3 @@ func (q *question) socket() (int, error) {
 	defer unix.Close(process)
 	return unix.PidfdGetfd(process, int(int32(q.args[0])), 0)
 }
-
-// Supported returns why programs cannot be asked here, or nil.
-func Supported() error {
-	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	const getActionAvail = 2 // SECCOMP_GET_ACTION_AVAIL, include/uapi/linux/seccomp.h
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, getActionAvail, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
-		return fmt.Errorf("rebind: the kernel cannot ask about binds (seccomp): %w", errno)
-	}
-	return nil
-}

@@ -9,13 +9,13 @@ import (
 )
 
 // Exec cannot be here.
-func Exec([]string) error { return Supported() }
+func Exec([]string) error { return errNotHere }
 
 // A Handover is the way of a listener from a program that is to be started to us.
 type Handover struct{}
 
 // NewHandover fails.
-func NewHandover() (*Handover, error) { return nil, Supported() }
+func NewHandover() (*Handover, error) { return nil, errNotHere }
 
 // Give does nothing.
 func (*Handover) Give(*exec.Cmd) {}
@@ -27,9 +27,9 @@ func (*Handover) Started() {}
 func (*Handover) Close() {}
 
 // Serve fails.
-func (*Handover) Serve(netip.Addr) error { return Supported() }
+func (*Handover) Serve(netip.Addr) error { return errNotHere }
 
-// Supported returns why programs cannot be asked here.
-func Supported() error {
-	return errors.New("rebind: only Linux can move what a program binds")
-}
+// Try returns why binds cannot be moved here.
+func Try([]string, []string) error { return errNotHere }
+
+var errNotHere = errors.New("rebind: only Linux can move what a program binds")
