@@ -156,7 +156,13 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 	return nil
 }
 
-// notSteady returns why the rounds of one of the arms show no steady state, or nil.
+// armSteady is the relative change of an arm's throughput within rounds that is still a
+// steady state in a comparison: more than stat.SteadyThroughput, which the ratio is held
+// to, as processes that have just started quicken together. A convention of this project.
+const armSteady = 2 * stat.SteadyThroughput
+
+// notSteady returns why the rounds show no steady state of one of the arms, or of their
+// ratio, or nil.
 func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 	for _, arm := range []string{t.Arms[0], candidate} {
 		courses := map[int][]float64{}
@@ -165,9 +171,18 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}
-		if seen := stat.Course(inOrder(courses), stat.SteadyThroughput); len(seen) > 0 {
+		if seen := stat.Course(inOrder(courses), armSteady); len(seen) > 0 {
 			return seen[0].About(arm)
 		}
+	}
+	ratios := inOrder(t.PairLogRatios(metric.Throughput, candidate, level))
+	for _, round := range ratios {
+		for i, log := range round {
+			round[i] = math.Exp(log)
+		}
+	}
+	if seen := stat.Course(ratios, stat.SteadyThroughput); len(seen) > 0 {
+		return seen[0].About(candidate + " ÷ " + t.Arms[0])
 	}
 	return nil
 }
