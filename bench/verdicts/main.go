@@ -3,14 +3,15 @@
 // known, on noise recorded on a real machine, and on real servers.
 //
 //	go run ./bench/verdicts
-//	go run ./bench/verdicts -only a,c,d,e,h,l
+//	go run ./bench/verdicts -only a,c,d,e,h,l,m
 //	go run ./bench/verdicts -only b -equal 50 -seed 2
 //	go run ./bench/verdicts -only i,j,k -planted 30 -equal 100 -rounds 100
-//	go run ./bench/verdicts -record bench/verdicts/testdata/noise.csv
+//	go run ./bench/verdicts -only n -soon 30
+//	go run ./bench/verdicts -record bench/verdicts/testdata/quiet.csv -lengths 50ms
 //
-// Without the rows b and f, which drive real servers for some 35 minutes, and the rows
-// i, j and k, which count instructions of real servers for an hour, it takes about a
-// minute. The recall of the saturation detector has a command of
+// Without the rows b, f and n, which drive real servers for some two hours, and the rows
+// i, j and k, which count instructions of real servers for an hour, it takes some three
+// minutes. The recall of the saturation detector has a command of
 // its own, bench/saturation.
 package main
 
@@ -39,8 +40,10 @@ func main() {
 	flag.IntVar(&b.equal, "equal", 100, "comparisons of equal servers in the rows b and j")
 	flag.IntVar(&b.planted, "planted", 30, "comparisons with a planted difference in the rows f and i")
 	flag.IntVar(&b.rounds, "rounds", 100, "rounds of fresh servers in row k")
+	flag.IntVar(&b.soon, "soon", 30, "comparisons of each kind in row n, a third of it with 1 and 100 connections")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
-	record := flag.String("record", "", "record the noise of this machine in this file instead, which takes some 7 minutes")
+	b.lengths = flag.String("lengths", "", "comma-separated lengths of the blocks to record: 20ms, 50ms, 100ms; empty: all")
+	record := flag.String("record", "", "record the noise of this machine in this file instead, which takes some 10 minutes")
 	paired.Main("verdicts", func(ctx context.Context, w io.Writer, s paired.Setup) (err error) {
 		b.out, b.contend = w, s.Contend
 		if b.self, err = os.Executable(); err != nil {
@@ -52,9 +55,9 @@ func main() {
 
 // A bench is one run of the command.
 type bench struct {
-	only           *string
+	only, lengths  *string
 	equal, planted int
-	rounds         int
+	rounds, soon   int
 	seed           uint64
 	out, progress  io.Writer
 	contend, self  string // programs
@@ -62,7 +65,7 @@ type bench struct {
 
 // serve are the commands that make this program a server, whose address and work for
 // each request follow.
-var serve = map[string]func(address, work string) error{burnCommand: serveBurning, iterateCommand: serveIterating}
+var serve = map[string]func(address, work string) error{burnCommand: serveBurning, iterateCommand: serveIterating, workCommand: serveWorking}
 
 // rows are groups of figures that are measured together, by their keys.
 var rows = map[string]func(ctx context.Context, b *bench) error{
@@ -77,6 +80,8 @@ var rows = map[string]func(ctx context.Context, b *bench) error{
 	"j": falseAlarmsOnInstructions,
 	"k": undisturbed,
 	"l": coveredTogether,
+	"m": endedEarly,
+	"n": dueSoon,
 }
 
 func (b *bench) run(ctx context.Context, record string) error {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"contend/metric"
 	"contend/stat"
 	"contend/trial"
 )
@@ -51,7 +50,11 @@ func foundOnUnequalServers(ctx context.Context, b *bench) error {
 	var longest time.Duration
 	for i := 0; i < b.planted && ctx.Err() == nil; i++ {
 		if i%calibrated == 0 || len(extras) == 0 {
-			extra, err := b.calibrate(ctx, b.seed+uint64(1000+i))
+			seen, err := b.slowdowns(ctx, b.seed+uint64(1000+i), b.burning(), vus)
+			var extra time.Duration
+			if err == nil {
+				extra, err = extraFor(seen, planted)
+			}
 			if err != nil {
 				b.note("%v", err)
 			} else {
@@ -84,51 +87,18 @@ func (b *bench) plant(ctx context.Context, seed uint64, s shape, extras []time.D
 	if len(extras) == 0 {
 		return trial.Comparison{}, errors.New("there is no calibration")
 	}
-	t, err := b.compare(ctx, seed, s, b.burning(extras[len(extras)-1]))
+	t, err := b.compare(ctx, seed, s, b.burning().working(extras[len(extras)-1]))
 	return first(t), err
 }
 
-// burning are the server and one for each of the times that it works longer.
-func (b *bench) burning(longer ...time.Duration) servers {
-	list := servers{map[string]string{}, "http://{{addr}}/"}
-	for _, extra := range append([]time.Duration{0}, longer...) {
-		list.commands[armOf(extra)] = fmt.Sprintf("%s %s {{addr}} %v", b.self, burnCommand, baseBurn+extra)
-	}
-	return list
-}
+// burning are servers that burn.
+func (b *bench) burning() worker { return worker{b.self, burnCommand, baseBurn} }
 
 func armOf(extra time.Duration) string {
 	if extra == 0 {
-		return baseline
+		return candidate
 	}
 	return fmt.Sprintf("plus-%dns", extra.Nanoseconds())
-}
-
-// calibrate returns by how much longer a server must work for the planted ratio.
-// It measures two servers that work much longer, whose ratios stand out from the
-// noise, beside the baseline and under the load of the comparisons.
-func (b *bench) calibrate(ctx context.Context, seed uint64) (time.Duration, error) {
-	far := []time.Duration{baseBurn / 4, baseBurn / 2}
-	s := shape{rounds: 33, pairs: 10, block: 50 * time.Millisecond, warmup: 400 * time.Millisecond, precision: 0.03, metrics: []metric.Name{metric.Throughput}}
-	t, err := b.compare(ctx, seed, s, b.burning(far...))
-	if err != nil {
-		return 0, fmt.Errorf("calibration: %w", err)
-	}
-	var seen []slowdown
-	for _, extra := range far {
-		for _, c := range t.Comparisons {
-			if c.Candidate == armOf(extra) && c.Ratio > 0 {
-				seen = append(seen, slowdown{extra, c.Ratio})
-				b.note("calibration: %v: ratio %.3f [%.3f, %.3f]", c.Candidate, c.Ratio, c.Low, c.High)
-			}
-		}
-	}
-	extra, err := extraFor(seen, planted)
-	if err != nil {
-		return 0, fmt.Errorf("calibration: %w", err)
-	}
-	b.note("calibration: %v more for a ratio of %.2f", extra, planted)
-	return extra, nil
 }
 
 // A slowdown is the throughput ratio that extra work led to.

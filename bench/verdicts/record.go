@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"contend/bench/internal/paired"
@@ -19,10 +20,18 @@ func (b *bench) record(ctx context.Context, path string) error {
 	fmt.Fprintf(&text, "# The counter under atomic against itself over HTTP, %d connections, from %s UTC on\n# ", vus, now())
 	paired.PrintEnvironment(&text)
 	fmt.Fprintln(&text, columns)
+	lengths, err := paired.Choose("lengths", *b.lengths, []string{"20ms", "50ms", "100ms"})
+	if err != nil {
+		return err
+	}
 	for _, s := range []shape{
 		{rounds: 120, pairs: 16, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond},
+		{rounds: 120, pairs: 8, block: 50 * time.Millisecond, warmup: 100 * time.Millisecond},
 		{rounds: 60, pairs: 16, block: 100 * time.Millisecond, warmup: 100 * time.Millisecond},
 	} {
+		if !slices.Contains(lengths, s.block.String()) {
+			continue
+		}
 		b.note("%d rounds with blocks of %v, from %s UTC on", s.rounds, s.block, now())
 		s.metrics = []metric.Name{metric.Throughput, metric.ServerCPUPerOp}
 		trials, err := b.compare(ctx, b.seed, s, b.counters())

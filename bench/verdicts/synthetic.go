@@ -51,16 +51,21 @@ func roundsOf(i int, all []noise) int {
 
 // deal makes a comparison of two equal arms of recorded noise.
 func (n noise) deal(random *rand.Rand, rounds, pairs int) (*trial.Trials, error) {
-	t := &trial.Trials{Arms: []string{"baseline", "candidate"}, Design: trial.Design{
-		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
-		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
-		Confidence: trial.NewDesign().Confidence,
-	}}
+	t := n.trials(rounds, pairs)
 	stretches, err := n.stretches(random, t.Arms, rounds, pairs)
 	for i, s := range stretches {
 		addRound(t, i+1, s.names, s.pairs)
 	}
 	return t, err
+}
+
+// trials has no rounds yet.
+func (n noise) trials(rounds, pairs int) *trial.Trials {
+	return &trial.Trials{Arms: []string{baseline, candidate}, Design: trial.Design{
+		Rounds: rounds, Pairs: pairs, Block: n.length, Levels: []int{vus},
+		Metrics:    []metric.Name{metric.Throughput, metric.ServerCPUPerOp},
+		Confidence: trial.NewDesign().Confidence,
+	}}
 }
 
 // A stretch is what a round is made of: consecutive pairs of a recorded round, and which
