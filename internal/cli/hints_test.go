@@ -142,7 +142,7 @@ func TestHintOfDelayedAcks(t *testing.T) {
 			t.Parallel()
 			soon(t, fmt.Sprintf("delayed_ack said: %v", want), func() bool { // a busy machine adds to the delay
 				var out, errs bytes.Buffer
-				Main(t.Context(), strings.Fields(words), Streams{&out, &errs})
+				Main(t.Context(), append(strings.Fields(words), "--full"), Streams{&out, &errs})
 				text := strings.Join(strings.Fields(out.String()), " ")
 				if !strings.Contains(text, "throughput") {
 					t.Fatalf("%s%s", text, &errs)
