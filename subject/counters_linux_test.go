@@ -254,7 +254,7 @@ func TestCountersAreHandedOutOnce(t *testing.T) {
 	countable(t, perf.PageFaults)
 	cfg := with(role("hang"), Ready{})
 	cfg.Counted = []perf.Event{perf.PageFaults, perf.PageFaults}
-	before := openFiles()
+	before := openCounters()
 	s := started(t, cfg)
 	most := 0
 	for i, test := range []struct {
@@ -265,20 +265,20 @@ func TestCountersAreHandedOutOnce(t *testing.T) {
 		{cfg.Counted, false},
 		{cfg.Counted, true}, // for the second time
 	} {
-		files := openFiles()
+		files := openCounters()
 		c, err := s.Counters(test.events...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if opened := openFiles() > files; opened != test.opened {
+		if opened := openCounters() > files; opened != test.opened {
 			t.Errorf("call %d opened counters: %v, want %v", i, opened, test.opened)
 		}
-		most = max(most, openFiles())
+		most = max(most, openCounters())
 		must(0, c.Close())
 	}
 	must(0, s.Stop(testContext()))
-	if after := openFiles(); after != before || most <= before {
-		t.Errorf("%d files before, at most %d, %d after", before, most, after)
+	if after := openCounters(); after != before || most <= before {
+		t.Errorf("%d counters before, at most %d, %d after", before, most, after)
 	}
 	if _, err := s.Counters(perf.PageFaults); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("counters after the end: %v", err)
@@ -288,19 +288,29 @@ func TestCountersAreHandedOutOnce(t *testing.T) {
 // Counters that nobody asks for are closed with the subject, also where it did not start.
 func TestCountersThatNobodyAskedFor(t *testing.T) {
 	countable(t, perf.PageFaults)
-	before := openFiles()
+	before := openCounters()
 	for _, cfg := range []Config{role("hang"), with(role("end"), Ready{Log: "x"}), {Command: []string{"/no/such"}}} {
 		cfg.Counted = []perf.Event{perf.PageFaults}
 		if s, err := Start(t.Context(), cfg); err == nil {
 			must(0, s.Stop(testContext()))
 		}
-		if after := openFiles(); after != before {
-			t.Errorf("%v: %d files before, %d after", cfg.Command, before, after)
+		if after := openCounters(); after != before {
+			t.Errorf("%v: %d counters before, %d after", cfg.Command, before, after)
 		}
 	}
 }
 
-func openFiles() int { return len(must(os.ReadDir("/proc/self/fd"))) }
+// openCounters is how many descriptors of counters this process has: others come and go
+// with what earlier tests left to be closed.
+func openCounters() int {
+	open := 0
+	for _, fd := range must(os.ReadDir("/proc/self/fd")) {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && to == "anon_inode:[perf_event]" {
+			open++
+		}
+	}
+	return open
+}
 
 // A subject that dies while it is counted leaves its counts, and this process adds none.
 func TestCountersOfTheDead(t *testing.T) {
