@@ -37,8 +37,11 @@ func (f *outputFile) UnmarshalText(text []byte) error {
 	case !info.IsDir():
 		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder; %s is none", folder))
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
 		return setting.NotAllowed(path, "a file; this is a folder")
+	case err == nil && !info.Mode().IsRegular():
+		return nil // written to as it stands
 	}
 	trial, err := temporaryIn(folder)
 	if err != nil {
@@ -81,8 +84,12 @@ func writeFile(path string, d *report.Document) error {
 }
 
 // replaceFile replaces the file in one step, so that nothing half-written is
-// ever found under its name.
+// ever found under its name. A device or a pipe is written to: root could replace
+// /dev/null.
 func replaceFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0)
+	}
 	temporary, err := temporaryIn(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
