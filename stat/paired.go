@@ -100,9 +100,9 @@ func Paired(logRatios []float64, confidence float64) (Effect, error) {
 	return e, nil
 }
 
-// fewestRounds is the least number of rounds that can reject at the level at all:
+// FewestRounds is the least number of rounds that can reject at the level at all:
 // the smallest n with 2/2ⁿ ≤ level.
-func fewestRounds(level float64) int {
+func FewestRounds(level float64) int {
 	n := 1
 	for math.Ldexp(2, -n) > level {
 		n++
@@ -112,7 +112,7 @@ func fewestRounds(level float64) int {
 
 func tooFewRounds(have int, confidence float64) finding.Warning {
 	return finding.TooFewRounds.Warning("%d rounds cannot support an interval at %.4g %% confidence: at least %d are needed",
-		have, 100*confidence, fewestRounds(1-confidence))
+		have, 100*confidence, FewestRounds(1-confidence))
 }
 
 func checkLogRatios(logRatios []float64) error { return checkLogs("log-ratio", logRatios, maxLogRatio) }

@@ -238,7 +238,7 @@ func TestPairedProperties(t *testing.T) {
 		if e.P <= 0 || e.P > 1 {
 			t.Fatalf("p = %g", e.P)
 		}
-		if e.Bounded() != (e.Rounds >= fewestRounds(e.Level)) {
+		if e.Bounded() != (e.Rounds >= FewestRounds(e.Level)) {
 			t.Fatalf("%d rounds at %g: bounded is %v", e.Rounds, confidence, e.Bounded())
 		}
 		outside := e.Bounded() && (e.Low > 1 || e.High < 1)

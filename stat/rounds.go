@@ -52,7 +52,7 @@ func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more 
 	if !(total <= maxPlannedRounds) {
 		return 0, false
 	}
-	return max(1, max(int(total), fewestRounds(1-confidence))-n), true
+	return max(1, max(int(total), FewestRounds(1-confidence))-n), true
 }
 
 // Spread estimates the standard deviation of one round's log-ratio, so scaled that
@@ -77,7 +77,7 @@ func Spread(logRatios []float64, confidence float64) float64 {
 // few rounds find nothing at that confidence, and for more than 2000.
 func Smallest(spread float64, rounds int, confidence, power float64) float64 {
 	level := 1 - confidence
-	if rounds < fewestRounds(level) || rounds > maxRounds {
+	if rounds < FewestRounds(level) || rounds > maxRounds {
 		return math.Inf(1)
 	}
 	test := inversion{tail: signedRankTail(rounds)}

@@ -78,7 +78,7 @@ func (s Sample) Summary(confidence float64) (Summary, error) {
 	s.bound(&sum, 1-confidence)
 	if sum.Confidence == 0 {
 		sum.Warnings = append(sum.Warnings, finding.TooFewValues.Warning("%d values cannot support an interval of the median at %.4g %% confidence: at least %d are needed",
-			n, 100*confidence, fewestRounds(1-confidence)))
+			n, 100*confidence, FewestRounds(1-confidence)))
 	}
 	if n > 1 && sum.Min == sum.Max {
 		sum.Warnings = append(sum.Warnings, finding.IdenticalValues.Warning("all %d values are the same: the measurement is too coarse to vary, or was not repeated", n))

@@ -123,7 +123,7 @@ func TestSummaryProperties(t *testing.T) {
 			t.Fatalf("impossible: %+v", got)
 		}
 		bounded := got.Confidence > 0
-		if bounded != (got.N >= fewestRounds(1-confidence)) || bounded == strings.Contains(codes(got.Warnings), "too_few_values") {
+		if bounded != (got.N >= FewestRounds(1-confidence)) || bounded == strings.Contains(codes(got.Warnings), "too_few_values") {
 			t.Fatalf("interval and warning do not fit: %+v", got)
 		}
 		if bounded && (got.Confidence < confidence || got.MedianLow > got.Median || got.Median > got.MedianHigh) {

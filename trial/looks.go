@@ -56,14 +56,11 @@ func (d Design) firstLook(most int) int {
 // leastRounds is the least number of rounds with which all metrics can be decided, or
 // Rounds where these are fewer.
 func (d Design) leastRounds() int {
-	n := 1
-	for math.Ldexp(2, -n) > (1-d.Confidence)/float64(d.secondaries()) {
-		n++
-	}
+	least := stat.FewestRounds((1 - d.Confidence) / float64(d.secondaries()))
 	if d.Rounds > 0 {
-		return min(n, d.Rounds)
+		return min(least, d.Rounds)
 	}
-	return n
+	return least
 }
 
 // lookRounds are the numbers of rounds at which a trial of at most so many looks: the
