@@ -64,8 +64,8 @@ type Design struct {
 	// Margin is the largest relative difference that does not matter, at least 0; nil:
 	// what metric.Name.Margin says of each metric.
 	Margin *float64 `json:"margin,omitempty" file:"compare.margin" unit:"percent" min:"0%" below:"100%" words:"largest difference that does not matter (2%, and 0.5% of counted events)"`
-	// Confidence of the intervals.
-	Confidence float64 `json:"confidence" default:"0.95" above:"0" below:"1"`
+	// Confidence of the intervals, within what stat.SequentialLevels takes.
+	Confidence float64 `json:"confidence" default:"0.95" min:"0.5" max:"0.999"`
 	// Seed decides every random choice.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 	// ChangesOver has levels of a closed model where the generator is the limit of the
@@ -111,9 +111,6 @@ func (d Design) Validate() error {
 	errs := []error{setting.Check(d)}
 	if len(d.Metrics) == 0 {
 		errs = append(errs, setting.At(&d, &d.Metrics).Wrong("is empty; allowed: at least one, the primary one"))
-	}
-	if d.Precision > 0 && (d.Confidence < 0.5 || d.Confidence > 0.999) {
-		errs = append(errs, setting.At(&d, &d.Confidence).OutOf(d.Confidence, "0.5 to 0.999 where precision ends the trial"))
 	}
 	if errs[0] == nil {
 		errs = append(errs, d.tooShort(float64(2*max(1, len(d.Levels))*d.Pairs)*float64(d.Block))) // a round of two arms

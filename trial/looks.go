@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/finding"
+	"contend/metric"
 	"contend/setting"
 	"contend/stat"
 )
@@ -80,17 +81,8 @@ func (d Design) tooShort(round float64) error {
 	if d.Duration == 0 || needed <= float64(d.Duration) {
 		return nil
 	}
-	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %v, as a round takes %v here, and %d are the least",
-		roughly(1.1*needed), roughly(round), d.leastRounds()))
-}
-
-// roughly rounds nanoseconds up for people.
-func roughly(ns float64) time.Duration {
-	unit := float64(time.Second)
-	if ns < 10*unit {
-		unit = float64(100 * time.Millisecond)
-	}
-	return time.Duration(unit * math.Ceil(ns/unit))
+	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %v, as a round takes %s here, and %d are the least",
+		setting.Duration(RoundUp(time.Duration(1.1*needed))), metric.Duration(round), d.leastRounds()))
 }
 
 // Outline says when a comparison of so many candidates ends.

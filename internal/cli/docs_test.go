@@ -22,7 +22,7 @@ import (
 //   - flags that make them short (shorter), in place of their own;
 //   - localhost:8080 and localhost:50055 are a counter over HTTP and gRPC, any
 //     other port of localhost is a server that answers everything with 200;
-//   - programs that begin with ./ are that server, too;
+//   - ./server is examples/server; other programs that begin with ./ are that server, too;
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
 //   - report and compare are given the document of a small run;
@@ -108,12 +108,17 @@ var shorter = map[string]struct {
 	"pipe":         {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", figures},
 }
 
-type standIns struct{ http, grpc, other, document string }
+type standIns struct{ http, grpc, other, document, server string }
 
 func startStandIns(t *testing.T) standIns {
 	counter := startServer(t, "contend", "serve", "counter", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--guard", "mutex")
 	other := startServer(t, "subject", "-listen", "127.0.0.1:0")
-	s := standIns{http: counter["http"], grpc: counter["grpc"], other: other["http"], document: filepath.Join(t.TempDir(), "run.json")}
+	dir := t.TempDir()
+	s := standIns{http: counter["http"], grpc: counter["grpc"], other: other["http"],
+		document: filepath.Join(dir, "run.json"), server: filepath.Join(dir, "server")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.server, "../../examples/server").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	run := exec.CommandContext(t.Context(), "contend", "run", "-n", "9", "-o", s.document, "guard:mutex")
 	if out, err := run.CombinedOutput(); !slices.Contains(figures, run.ProcessState.ExitCode()) {
 		t.Fatalf("%v: %s", err, out)
@@ -233,7 +238,8 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		s = standIns{http: "127.0.0.1:0", grpc: "127.0.0.1:0", other: "127.0.0.1:0"} // of its own
 	}
 	for i, arg := range args {
-		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(localhost.ReplaceAllStringFunc(arg, s.address), "subject"), "127.0.0.1:0")
+		arg = strings.ReplaceAll(localhost.ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
+		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(arg, "subject"), "127.0.0.1:0")
 	}
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--full" }) // takes minutes
 	codes = []int{exitDone}

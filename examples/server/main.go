@@ -1,0 +1,48 @@
+// Command server is a small HTTP service to try contend on. Its flags say what a request
+// costs, and whether the service now and then stands still.
+package main
+
+import (
+	"crypto/sha256"
+	"flag"
+	"log"
+	"net/http"
+	"sync"
+	"time"
+)
+
+func main() {
+	listen := flag.String("listen", "localhost:8080", "address to serve at")
+	sums := flag.Int("sums", 20, "what a request computes: SHA-256 sums of 1 KiB")
+	wait := flag.Duration("wait", 0, "what a request waits for, as for a database")
+	pool := flag.Int("pool", 8, "how many requests can wait at a time")
+	stall := flag.Duration("stall", 0, "for how long everything stands still in each second")
+	flag.Parse()
+
+	var standing sync.RWMutex // held by whatever stalls
+	if *stall > 0 {
+		go func() {
+			for range time.Tick(time.Second) {
+				standing.Lock()
+				time.Sleep(*stall)
+				standing.Unlock()
+			}
+		}()
+	}
+	connections := make(chan struct{}, *pool)
+	log.Fatal(http.ListenAndServe(*listen, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		standing.RLock()
+		defer standing.RUnlock()
+		if *wait > 0 {
+			connections <- struct{}{}
+			time.Sleep(*wait)
+			<-connections
+		}
+		page := make([]byte, 1024)
+		for range *sums {
+			sum := sha256.Sum256(page)
+			copy(page, sum[:])
+		}
+		_, _ = w.Write(page)
+	})))
+}
