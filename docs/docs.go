@@ -1,7 +1,8 @@
-// Package docs holds the pages that explain what a report prints, and finds
-// the explanation of a term in them. Each fact has one source: the tables of
-// warnings are package finding's, which the pages repeat, and whatever else the
-// pages say is not repeated in code.
+// Package docs holds the pages that explain what is printed, and finds the
+// explanation of a term in them. Each fact has one source: terminology.md has the
+// words, the tables of warnings and metrics are those of packages finding and
+// metric, which the pages repeat, and whatever else the pages say is not repeated
+// in code.
 package docs
 
 import (
@@ -11,120 +12,151 @@ import (
 )
 
 //go:embed statistics.md measuring.md terminology.md report-schema.md
+//go:embed architecture.md choosing.md counter.md data-and-checks.md experiment-file.md uplink.md
 var pages embed.FS
 
-// schema is the page of the document's keys; its headings name no terms.
-const schema = "report-schema.md"
+// The pages with rules of their own: the words that are printed, and the
+// document's keys, whose headings name no terms.
+const (
+	terminology = "terminology.md"
+	schema      = "report-schema.md"
+)
 
 // An Index finds explanations. It is made by Read and never changes.
 type Index struct {
-	// Entries are in the order of the pages, and within a page as they stand there.
-	Entries []Entry
+	// Terms are the most telling first: the words of terminology.md and of the
+	// program's tables, and then what the other pages say of theirs.
+	Terms []Term
 }
 
-// An Entry explains one or several terms.
-type Entry struct {
-	// Page and Section are where it stands: a file of this folder, a heading.
+// A Term is a word, and what explains it in three lines: what it is, how to read
+// it or what to do about it, and where it comes from.
+type Term struct {
+	// Names are what it is called: the first by most, the others by columns, keys
+	// and sentences.
+	Names []string
+	// Elsewhere are the names that other tools have for it, and Not those that it
+	// has in code alone and that are not printed.
+	Elsewhere, Not []string
+	// Read is empty where What says all.
+	What, Read string
+	// Source ends in the page and the section that say more.
+	Source        string
 	Page, Section string
-	// Title is how the page names what is explained, and Terms are all names.
-	Title  string
-	Terms  []string
-	Blocks []Block
-	// Advice is what to do about it, for a warning or a refusal.
-	Advice string
-	// Kind says how much of a page it is.
-	Kind EntryKind
+	// Topic is under which it is listed; First says that one meets it first.
+	Topic string
+	First bool
+	Kind  TermKind
 }
 
-// An EntryKind says how an entry explains its terms.
-type EntryKind int
+// A TermKind says what a term is made of.
+type TermKind int
 
-// The kinds of entry, the most telling first.
+// The kinds of term, the most telling first.
 const (
-	Section   EntryKind = iota + 1 // with formulas and sources
-	Row                            // of a table
-	Mention                        // a paragraph that has the term in bold
-	Elsewhere                      // the term is what others call it
+	Word    TermKind = iota + 1 // of terminology.md or a table of the program
+	Row                         // of another table
+	Section                     // its first sentence
+	Mention                     // a paragraph that has the term in bold
 )
 
 // Read reads the pages.
 func Read() Index {
-	var x Index
-	for _, page := range []string{"statistics.md", "measuring.md", "terminology.md", schema} {
-		text, err := pages.ReadFile(page)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		for _, s := range parse(string(text)) {
-			x.Entries = append(x.Entries, s.entries(page)...)
+	terms := append(words(), programmed()...)
+	for _, page := range []string{"statistics.md", "measuring.md", schema} {
+		for _, s := range sections(page) {
+			terms = append(terms, s.terms(page)...)
 		}
 	}
-	return x
+	slices.SortStableFunc(terms, func(a, b Term) int { return int(a.Kind) - int(b.Kind) })
+	return Index{Terms: terms}
 }
 
-// Find returns the entries that explain the term, the most telling first. Case,
-// and whether words are joined by spaces, hyphens or underscores, do not matter.
-// A term of two known parts (response p99) is explained by these, and one that
-// is nowhere a name by what has all its words in a name.
-func (x Index) Find(term string) []Entry {
+// sections reads a page.
+func sections(page string) []section {
+	text, err := pages.ReadFile(page)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return parse(string(text))
+}
+
+// Find returns what explains the term: one Term, or several where it has several
+// parts or is only a part of a name. Case, and whether words are joined by spaces,
+// hyphens or underscores, do not matter, nor does a number before a unit or noun.
+func (x Index) Find(term string) []Term {
 	asked := normal(term)
-	if found := x.named(asked); len(found) > 0 {
-		return found
+	for _, form := range []string{asked, bare(asked)} {
+		if found := x.named(form); len(found) > 0 {
+			return found
+		}
+		if found := x.composed(form); len(found) > 0 {
+			return found
+		}
 	}
-	if found := x.composed(asked); len(found) > 0 {
-		return found
-	}
-	return x.matching(func(name string) bool { return mentions(name, asked) })
+	return x.mentioning(asked)
 }
 
-func (x Index) named(asked string) []Entry {
-	return x.matching(func(name string) bool { return normal(name) == asked })
-}
-
-// composed splits a term where both parts have a name; a unit at its end, as in
-// response_p99_ns, is none.
-func (x Index) composed(asked string) []Entry {
-	words := strings.Fields(strings.TrimSuffix(asked, " ns"))
-	for n := len(words) - 1; n > 0; n-- {
-		first, second := x.named(strings.Join(words[:n], " ")), x.named(strings.Join(words[n:], " "))
-		if len(first) > 0 && len(second) > 0 {
-			return append(slices.Clone(first), second...)
+// named returns the one term of that name. A name of its own counts more than that of
+// another tool; rows of several tables are joined.
+func (x Index) named(asked string) []Term {
+	if asked == "" {
+		return nil
+	}
+	for _, names := range []func(Term) []string{
+		func(t Term) []string { return t.Names },
+		func(t Term) []string { return slices.Concat(t.Elsewhere, t.Not) },
+	} {
+		var found []Term
+		for _, t := range x.Terms {
+			if slices.ContainsFunc(names(t), func(name string) bool { return normal(name) == asked }) && (found == nil || t.Kind == found[0].Kind) {
+				found = append(found, t)
+			}
+		}
+		if len(found) > 0 {
+			return []Term{joined(found)}
 		}
 	}
 	return nil
 }
 
-// matching returns the entries with such a name, without what adds nothing:
-// mentions beside a section or row, and rows of a section that is given whole.
-func (x Index) matching(is func(name string) bool) []Entry {
-	var found []Entry
-	for _, e := range x.Entries {
-		if slices.ContainsFunc(e.Terms, is) {
-			found = append(found, e)
+// composed splits a term where both parts have a name.
+func (x Index) composed(asked string) []Term {
+	words := strings.Fields(asked)
+	for n := len(words) - 1; n > 0; n-- {
+		first, second := x.named(strings.Join(words[:n], " ")), x.named(strings.Join(words[n:], " "))
+		if len(first) > 0 && len(second) > 0 {
+			return append(first, second...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Entry) int { return int(a.Kind) - int(b.Kind) })
-	var kept []Entry
-	for _, e := range found {
-		best := found[0]
-		within := len(kept) > 0 && best.Kind == Section && e.Page == best.Page && e.Section == best.Section
-		if !within && (e.Kind < Mention || best.Kind >= Mention) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
+	return nil
 }
 
-// SeeAlso returns the headings of sections that are about the term, beyond those
-// that Find returns or takes rows from.
-func (x Index) SeeAlso(term string) []string {
-	found := x.Find(term)
-	var headings []string
-	for _, e := range x.Entries {
-		given := slices.ContainsFunc(found, func(f Entry) bool { return f.Page == e.Page && f.Section == e.Section })
-		if e.Kind == Section && !given && mentions(e.Title, normal(term)) {
-			headings = append(headings, e.Title)
+// mentioning returns the terms of the most telling kind that have all words in a
+// name.
+func (x Index) mentioning(asked string) []Term {
+	var found []Term
+	for _, t := range x.Terms {
+		in := slices.ContainsFunc(slices.Concat(t.Names, t.Elsewhere, t.Not), func(name string) bool { return mentions(name, asked) })
+		if in && len(found) < mostFound && (found == nil || t.Kind == found[0].Kind) {
+			found = append(found, t)
 		}
 	}
-	return headings
+	return found
+}
+
+// mostFound is how many terms are found by a part of their names at the most.
+const mostFound = 3
+
+// Text returns the section of a page; nil where there is none.
+func Text(page, heading string) []Block {
+	if page == "" {
+		return nil
+	}
+	for _, s := range sections(page) {
+		if s.heading == heading {
+			return s.blocks
+		}
+	}
+	return nil
 }

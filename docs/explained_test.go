@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"contend/docs"
+	"contend/errkind"
 	"contend/finding"
 	"contend/metric"
 	"contend/report"
@@ -23,69 +25,130 @@ import (
 )
 
 // Whatever a report can print has an explanation: every code of a warning or
-// refusal, every verdict, metric and key.
+// refusal, every verdict, kind of error, metric and key.
 func TestEverythingIsExplained(t *testing.T) {
 	index := docs.Read()
 	for what, terms := range map[string][]string{
-		"warning or refusal": codes(), "verdict": verdicts(t), "metric": metrics(), "key": keys(reflect.TypeFor[report.Document]()),
+		"warning or refusal": codes(), "verdict": verdicts(t), "error kind": errors(), "metric": metrics(), "key": keys(reflect.TypeFor[report.Document]()),
 	} {
 		if len(terms) < 7 {
 			t.Errorf("only found %d of kind %s: %q", len(terms), what, terms)
 		}
 		slices.Sort(terms)
 		for _, term := range slices.Compact(terms) {
-			if len(index.Find(term)) == 0 {
-				t.Errorf("no page explains the %s %s", what, term)
+			if found := index.Find(term); len(found) != 1 || what != "key" && found[0].Kind != docs.Word {
+				t.Errorf("%d terms explain the %s %s, want 1: %+v", len(found), what, term, found)
 			}
 		}
 	}
 }
 
-// So has what stands above the columns of the views.
-func TestEveryColumnIsExplained(t *testing.T) {
-	files, err := filepath.Glob("../report/testdata/*.md")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no views", err)
-	}
-	index := docs.Read()
-	header := regexp.MustCompile(`(?m)^\| (.*) \|\n\| -`)
-	of := regexp.MustCompile(`^(\w+): ours$|^\d+ % `)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range header.FindAllStringSubmatch(string(text), -1) {
-			for column := range strings.SplitSeq(found[1], " | ") {
-				column = of.ReplaceAllString(column, "")
-				if len(index.Find(column)) == 0 && column != "" {
-					t.Errorf("%s: no page explains the column %q", filepath.Base(file), column)
-				}
-			}
-		}
-	}
-}
-
-// So have the words in the sentences of the views, however they are spelled.
+// So have words of sentences, however they are spelled, and what stands in a cell.
 func TestWordsAreExplained(t *testing.T) {
 	index := docs.Read()
-	for _, word := range []string{
-		"VU", "round", "rounds", "pair", "block", "stretch", "warm-up", "start lag", "throughput", "VERDICT", "margin", "level",
-		"Hodges-Lehmann", "hodges–lehmann", "Bonferroni", "bonferroni's correction", "signed-rank", "permutation test", "sign-flip", "bootstrap",
-		"rounds needed", "smallest difference", "false alarm", "A/A comparison", "calibration", "probe", "scatter", "half-width",
-		"Little's law", "coordinated omission", "steady state", "USL", "Universal Scalability Law", "contention", "coherency",
-		"peak", "optimum", "knee", "enough", "residual", "event loop", "not told apart", "fairness", "calls in flight",
-		"server CPU/op", "response p99", "response_p999_ns", "start lag p99.9",
+	for word, want := range map[string]string{
+		"95 % interval": "interval", "99.5% interval": "interval", "±5 %": "±2 %", "at p99": "p99", "in the median": "in the median",
+		"exit code 4": "exit code 4", "4": "exit code 4", "VUs": "concurrency", "10 VUs": "concurrency", "Arm": "variant", "RPS": "throughput",
+		"server CPU/op": "server CPU per op", "response p99": "response time p99", "response_p999_ns": "response time p99.9", "p99": "p99",
+		"start lag p99.9": "start lag p99.9", "START-LAG": "start lag", "hodges-lehmann": "Hodges–Lehmann", "Bonferroni's correction": "Several metrics: Bonferroni's correction",
+		"alpha": "α", "F": "F", "ƒ": "○", "rounds": "round", "7 rounds": "round", "A/A comparison": "A/A comparison", "failed": "failed", "PLANNED": "planned",
+		"errors": "errors", "scatter": "spread", "round_share": "round_share", "held": "held", "cv": "cv", "started": "started",
 	} {
-		if len(index.Find(word)) == 0 {
-			t.Errorf("no page explains %q", word)
+		found := index.Find(word)
+		if len(found) != 1 {
+			t.Errorf("%d terms explain %q: %+v", len(found), word, found)
+			continue
+		}
+		if name := found[0].Names[0]; name != want {
+			t.Errorf("%q is explained as %q, want %q", word, name, want)
 		}
 	}
-	for _, word := range []string{"", "xyzzy", "p99 xyzzy", "_", "'s"} {
+	if found := index.Find("INVALID errors"); len(found) != 2 || found[0].Names[0] != "INVALID" || found[1].Names[0] != "errors" {
+		t.Errorf("two words are explained by %+v", found)
+	}
+	for _, word := range []string{"", "xyzzy", "p99 xyzzy", "_", "'s", "7"} {
 		if found := index.Find(word); len(found) > 0 {
-			t.Errorf("%q is explained by %q", word, found[0].Title)
+			t.Errorf("%q is explained by %q", word, found[0].Names[0])
 		}
 	}
+}
+
+// A key that means several things says each of them, with where.
+func TestKeysOfSeveralPlaces(t *testing.T) {
+	found := docs.Read().Find("arms")
+	if len(found) != 1 || !strings.HasPrefix(found[0].What, "in Top level: the alternatives") || !strings.HasPrefix(found[0].Read, "in trials: names") {
+		t.Errorf("arms: %+v", found)
+	}
+}
+
+// No explanation is the term itself in other words, and all that are words have a page and
+// a section that exist.
+func TestExplanationsSayMoreThanTheTerm(t *testing.T) {
+	names := map[string]string{}
+	for _, term := range docs.Read().Terms {
+		name := term.Names[0]
+		own := strings.Fields(strings.ToLower(strings.Join(term.Names, " ")))
+		said := slices.DeleteFunc(strings.Fields(strings.ToLower(term.What)), func(word string) bool {
+			return slices.Contains(own, strings.Trim(word, ".,:;()"))
+		})
+		if len(said) < 3 && len(strings.Fields(term.Read)) < 3 {
+			t.Errorf("%s: %q says no more than the term", name, term.What)
+		}
+		if term.Kind != docs.Word {
+			continue
+		}
+		if term.Source == "" || len(docs.Text(term.Page, term.Section)) == 0 {
+			t.Errorf("%s: there is no section %q of %q", name, term.Section, term.Page)
+		}
+		for _, own := range term.Names {
+			own = strings.ToLower(own)
+			if names[own] != "" && names[own] != name {
+				t.Errorf("%s is explained as %s and as %s", own, names[own], name)
+			}
+			names[own] = name
+		}
+	}
+}
+
+// The sources of terminology.md are links that lead somewhere.
+func TestSourcesAreLinks(t *testing.T) {
+	text, err := os.ReadFile("terminology.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\[([^]]+)\]\(([a-z-]+\.md)#([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	if len(links) < 100 {
+		t.Fatalf("found %d links", len(links))
+	}
+	for _, link := range links {
+		page, err := os.ReadFile(link[2])
+		if err != nil {
+			t.Error(err)
+		}
+		for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(page), -1) {
+			if anchor(heading[1]) == link[3] {
+				link = nil
+				break
+			}
+		}
+		if link != nil {
+			t.Errorf("%s: there is no such heading", link[0])
+		}
+	}
+}
+
+// anchor is the fragment by which a heading is linked to: letters and digits in lower case,
+// and hyphens for spaces.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
 }
 
 // What is near is named, the nearest first.
@@ -99,6 +162,14 @@ func TestNear(t *testing.T) {
 	if near := index.Near("xyzzyxyzzy"); len(near) > 0 {
 		t.Errorf("near nonsense are %q", near)
 	}
+}
+
+func errors() []string {
+	var list []string
+	for _, kind := range errkind.All() {
+		list = append(list, string(kind))
+	}
+	return list
 }
 
 func codes() []string {

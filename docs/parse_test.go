@@ -49,18 +49,18 @@ func TestParse(t *testing.T) {
 	if want := []string{"first item goes on", "second", "a = b", "fenced", ""}; !reflect.DeepEqual(texts, want) {
 		t.Errorf("texts %q, want %q", texts, want)
 	}
-	list := sections[1].entries("x.md")
+	list := sections[1].terms("x.md")
 	if len(list) != 2 {
-		t.Fatalf("%d entries, want the section and one row: %+v", len(list), list)
+		t.Fatalf("%d terms, want the section and one row: %+v", len(list), list)
 	}
-	if got := list[0].Terms; !reflect.DeepEqual(got, []string{"ratio", "p"}) {
-		t.Errorf("the section explains %q", got)
+	if got := list[0].Names; !reflect.DeepEqual(got, []string{"ratio, p", "ratio", "p"}) || list[0].What != "first item goes on" {
+		t.Errorf("the section explains %q: %s", got, list[0].What)
 	}
 	row := list[1]
-	if got := row.Terms; !reflect.DeepEqual(got, []string{"a_b", "c_d", "c_e"}) {
+	if got := row.Names; !reflect.DeepEqual(got, []string{"a_b", "c_d", "c_e"}) {
 		t.Errorf("the row explains %q", got)
 	}
-	if row.Advice != "run it" || row.Blocks[0].Text != "this | that" {
+	if row.What != "this | that. what to do: run it" || row.Source != "docs/x.md, ratio, p" {
 		t.Errorf("the row says %+v", row)
 	}
 }
@@ -71,7 +71,7 @@ func TestParseReadsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(line, 0, 12).Draw(t, "lines"), "\n")
 		for _, s := range parse(text) {
-			s.entries("x.md")
+			s.terms("x.md")
 		}
 	})
 }

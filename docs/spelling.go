@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,8 +13,8 @@ func (x Index) Near(term string) []string {
 	asked := normal(term)
 	distance := map[string]int{}
 	var near []string
-	for _, e := range x.Entries {
-		for _, known := range e.Terms {
+	for _, t := range x.Terms {
+		for _, known := range slices.Concat(t.Names, t.Elsewhere) {
 			d := setting.EditDistance(asked, normal(known))
 			if _, have := distance[known]; have || d > max(1, len(asked)/3) && !similar(asked, normal(known)) {
 				continue
@@ -34,10 +35,13 @@ func similar(a, b string) bool {
 	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
-// normal makes different spellings of a term equal.
+// normal makes different spellings of a term equal, and all percentages: 95 % is 90 %.
 func normal(term string) string {
-	return strings.Join(strings.Fields(spelled.Replace(strings.ToLower(term))), " ")
+	term = percentage.ReplaceAllString(strings.ToLower(term), "n %")
+	return strings.Join(strings.Fields(spelled.Replace(term)), " ")
 }
+
+var percentage = regexp.MustCompile(`\d+(\.\d+)? ?%`)
 
 // Replacers build a tree at their first use, which takes longer than using it.
 var (
@@ -65,4 +69,16 @@ func singular(text string) []string {
 		words[i] = strings.TrimSuffix(word, "s")
 	}
 	return words
+}
+
+// small words and numbers before a term do not belong to it: at p99, 7 rounds.
+var small = []string{"a", "about", "an", "at", "in", "is", "of", "the", "to", "within"}
+
+// bare is a normal term without small words and numbers before it.
+func bare(term string) string {
+	words := strings.Fields(term)
+	for len(words) > 1 && (slices.Contains(small, words[0]) || strings.Trim(words[0], "0123456789.,±+") == "") {
+		words = words[1:]
+	}
+	return strings.Join(words, " ")
 }

@@ -28,27 +28,27 @@ func warnings() [][]string {
 }
 
 func metrics() [][]string {
-	rows := [][]string{{"metric", "unit", "meaning"}}
+	rows := [][]string{{"metric", "unit", "meaning", "how to read it"}}
 	for _, m := range metric.Rows() {
-		rows = append(rows, []string{called(m.Words, string(m.Name)), m.Kind.Unit(), m.Means})
+		rows = append(rows, []string{called(m.Words, string(m.Name)), m.Kind.Unit(), m.Means, m.Read})
 	}
 	return rows
 }
 
 func histograms() [][]string {
-	rows := [][]string{{"metric of times", "unit", "meaning"}}
+	rows := [][]string{{"metric of times", "unit", "meaning", "how to read it"}}
 	for _, h := range metric.Histograms() {
 		if h.Name != "" {
-			rows = append(rows, []string{called(h.Words, h.Name) + ", `" + h.Name + "_ns`", metric.Time.Unit(), h.Means})
+			rows = append(rows, []string{called(h.Words, h.Name) + ", `" + h.Name + "_ns`", metric.Time.Unit(), h.Means, h.Read})
 		}
 	}
 	return rows
 }
 
 func statistics() [][]string {
-	rows := [][]string{{"of times", "meaning"}}
+	rows := [][]string{{"of times", "meaning", "how to read it"}}
 	for _, s := range metric.Statistics() {
-		rows = append(rows, []string{called(s.Words, s.Name), s.Means})
+		rows = append(rows, []string{called(s.Words, s.Name), s.Means, s.Read})
 	}
 	return rows
 }
@@ -59,4 +59,79 @@ func called(words, name string) string {
 		return words
 	}
 	return words + ", `" + name + "`"
+}
+
+// The sections in which the tables stand.
+var (
+	ofCodes   = term("measuring.md", "Is the figure about the server?")
+	ofFigures = term("measuring.md", "The figures of a report")
+)
+
+func term(page, section string) Term {
+	return Term{Source: saying(page, section), Page: page, Section: section, Kind: Word}
+}
+
+// programmed are the terms of the tables that the program holds: the figures and the
+// codes. A code with the name of a figure is explained in what is said of that.
+func programmed() []Term {
+	figures := figures()
+	var codes []Term
+	for _, k := range finding.Kinds() {
+		advice := capital(plain(k.Advice))
+		at := slices.IndexFunc(figures, func(f Term) bool { return normal(f.Names[0]) == normal(k.Code) })
+		if at >= 0 {
+			figures[at].Read = "As a code, " + plain(k.Says) + ": " + plain(k.Advice)
+			continue
+		}
+		t := ofCodes
+		t.Names, t.What, t.Read, t.Topic = []string{k.Code}, plain(k.Says), advice, "Codes of warnings and refusals"
+		codes = append(codes, t)
+	}
+	return append(figures, codes...)
+}
+
+// figures are the metrics, the histograms and the statistics of times, and each
+// statistic of each histogram.
+func figures() []Term {
+	var list []Term
+	add := func(what, read string, names ...string) {
+		t := ofFigures
+		t.Names, t.What, t.Read, t.Topic = names, plain(what), plain(read), "Figures"
+		t.First, t.Elsewhere = slices.Contains(metFirst, names[0]), elsewhere[names[0]]
+		list = append(list, t)
+	}
+	for _, m := range metric.Rows() {
+		add(m.Means, m.Read, m.Words, string(m.Name))
+	}
+	for _, s := range metric.Statistics() {
+		add(s.Means, s.Read, s.Words, s.Name)
+	}
+	for _, h := range metric.Histograms() {
+		if h.Name == "" {
+			add(h.Means, h.Read, h.Words)
+			continue
+		}
+		add(h.Means, h.Read, h.Words, h.Name, h.Name+"_ns")
+		for _, s := range metric.Statistics() {
+			add(s.Means, capital(h.Words)+": "+h.Means, h.Words+" "+s.Words, h.Name+" "+s.Words, h.Name+"_"+s.Name+"_ns")
+		}
+	}
+	return list
+}
+
+// metFirst are the figures on the pages of most commands.
+var metFirst = []string{"throughput", "response time", "p50", "p99", "max", "server CPU per op", "errors"}
+
+// elsewhere is how other tools call a figure.
+var elsewhere = map[string][]string{
+	"throughput": {"RPS", "QPS", "TPS"}, "response time": {"corrected latency"}, "service time": {"latency"},
+	"start lag": {"queue time"}, "exchange time": {"RPC time"},
+}
+
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	first := []rune(text)[:1]
+	return strings.ToUpper(string(first)) + strings.TrimPrefix(text, string(first))
 }

@@ -39,6 +39,9 @@ func (w Warning) String() string {
 // one code.
 type Kind struct {
 	Code string
+	// Says is what it says without the figures of a case: with the code before it, a
+	// line of a page. {warns} and {refuses} are as in When.
+	Says string
 	// When says in a line when it is given, and Advice what to do about it, both
 	// with `code` in the manner of Markdown. {warns} and {refuses} stand for the
 	// thresholds; Kinds and Advice have these in their place.
@@ -105,7 +108,7 @@ const SameLength = 64
 // filled puts the thresholds in place of {warns} and {refuses} in the words.
 func (k Kind) filled() Kind {
 	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))
-	k.When, k.Advice = fill.Replace(k.When), fill.Replace(k.Advice)
+	k.Says, k.When, k.Advice = fill.Replace(k.Says), fill.Replace(k.When), fill.Replace(k.Advice)
 	return k
 }
 

@@ -9,7 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
+
+// page is how wide a page is, in columns.
+const page = 100
 
 func TestTable(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z]+(_[a-z0-9]+)*$`)
@@ -20,6 +24,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("code %q is no word in snake_case, or is there before", k.Code)
 		case k.When == "" || k.Advice == "" || strings.ContainsAny(k.When+k.Advice, "|{}\n"):
 			t.Errorf("%s: when %q, what to do %q", k.Code, k.When, k.Advice)
+		case k.Says == "" || strings.ContainsAny(k.Says, "{}\n") || utf8.RuneCountInString("! "+k.Code+": "+k.Says) > page:
+			t.Errorf("%s: %s: no line of a page", k.Code, k.Says)
 		}
 		seen[k.Code] = true
 	}

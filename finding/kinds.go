@@ -10,74 +10,94 @@ const busy = 0.85
 // What spoils the figures of a run.
 var (
 	NothingSucceeded = kind(Kind{Code: "nothing_succeeded",
+		Says:   "no right answer arrived at all",
 		When:   "no right answer arrived; the run exits with 1",
 		Advice: "read the errors by kind"})
 	Miscounted = kind(Kind{Code: "miscounted",
+		Says:   "the counts do not add up to what was planned, so no figure can be trusted",
 		When:   "what became of the iterations (right, wrong, no answer, dropped, unfinished: each is counted where it happens) does not add up to what was planned; no verdict",
 		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
 	Errors = kind(Kind{Code: "errors", Warns: 0.001, Refuses: 0.001,
+		Says:   "over {warns} of the planned iterations failed or errored",
 		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Warns: 0.001, Refuses: 0.01,
+		Says:   "over {warns} of the iterations never started or never ended, and they were the slowest",
 		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
 		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
 	GeneratorShare = kind(Kind{Code: "generator_share", Warns: 0.10, Refuses: 0.30,
+		Says:   "over {warns} of each caller's time was spent in the generator, not in the server",
 		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
 		Advice: "use fewer VUs, or connections that are kept alive"})
 	GeneratorBusy = kind(Kind{Code: "generator_busy", Warns: busy,
+		Says:   "the generator used most of the CPU it could get, so it may be the limit",
 		When:   "nothing is known of the server, or it is one that was found to listen at the URL, which may not be all that answers, and used less of its CPU: the generator used ≥ {warns} of the CPU it could get",
 		Advice: "give the generator more cores, or a machine of its own"})
 	// GeneratorSaturated has the share of the CPU from which on it is said, and the
 	// share of the cycle from which on there is no verdict of any kind.
 	GeneratorSaturated = kind(Kind{Code: "generator_saturated", Warns: busy, Refuses: 0.50,
+		Says: "the generator was the limit, not the server, so the figures are its own",
 		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
 			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict. A comparison changes over to a constant rate by itself, and a sweep gives a bound, where they can",
 		Advice: "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine"})
 	CPUShared = kind(Kind{Code: "cpu_shared", Warns: busy,
+		Says:   "both were busy on the same cores, so a change of the server shows smaller than it is",
 		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
 		Advice: "pin them apart, or use a second machine"})
 	ServerBusy = kind(Kind{Code: "server_busy", Warns: busy,
+		Says:   "the server was at its limit, as a test for the highest throughput wants it",
 		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Warns: 0.25, Refuses: 0.50,
+		Says:   "other programs took much of a machine that had no idle core",
 		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict",
 		Advice: "end the other programs, or repeat it on a quiet machine"})
 	StartLag = kind(Kind{Code: "start_lag",
+		Says: "iterations began late, which is in the response times",
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
 		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
 	OnlyRedirects = kind(Kind{Code: "only_redirects",
+		Says:   "every right answer only names another URL, so the redirect is what was measured",
 		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
 		Advice: "give the URL that it redirects to, or say that the redirect is meant (`--expect-status 301`)"})
 	DelayedAck = kind(Kind{Code: "delayed_ack",
+		Says: "answers wait some 40 ms for an acknowledgement, as if written without TCP_NODELAY",
 		When: "the median answer, of at most " + strconv.Itoa(ShortAnswer>>10) + " KiB, takes " + AckDelayFrom.String() + " to " + AckDelayTo.String() +
 			" from its first byte to its last: so does one that a server writes in pieces without TCP_NODELAY. The second waits for the acknowledgement of the first (Nagle's algorithm), which Linux delays by 40 ms",
 		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
 	NotCounted = kind(Kind{Code: "not_counted",
+		Says:   "the processor's counters could not be read, so instructions are not known",
 		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})
 	NotSampled = kind(Kind{Code: "not_sampled",
+		Says:   "what the server used (CPU, memory, threads) is not known",
 		When:   "nothing is known of what an arm's server used (CPU, memory, threads), though contend started it: it is in a container that is not found here, or the system does not tell",
 		Advice: "see the reason; begin the command of a container with `docker run` or `podman run`"})
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		When:   "fewer than {warns} completed iterations; or fewer than 20 a round beyond a percentile, which then is not compared, and {refuses} in an attempt",
+		Says:   "too few answers to read high percentiles: under {warns} in all, or 20 a round beyond one",
+		When:   "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
 		Advice: "run longer before reading tails"})
 	NotSteady = kind(Kind{Code: "not_steady",
+		Says:   "the throughput went up, down or in waves, so an average describes no state",
 		When:   "the throughput showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict",
 		Advice: "longer warm-up; if it stays, look for leaks, garbage collection, throttling"})
 	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
+		Says:   "too short to see whether the throughput was steady",
 		When:   "the series is too short or empty",
 		Advice: "measure longer"})
 	// LittleMismatch leaves room for ramps and the cut at the window's end, which
 	// explain some per cent.
 	LittleMismatch = kind(Kind{Code: "little_mismatch", Warns: 0.05,
+		Says:   "the figures cannot all be true at once: they miss Little's law by over {warns}",
 		When:   "figures that cannot all be true at once: they miss Little's law by over {warns}",
 		Advice: "see that all are means over the same window"})
 	Interrupted = kind(Kind{Code: "interrupted",
+		Says:   "ended before its time, so it rests on less than was asked for",
 		When:   "the run was ended before its time",
 		Advice: "run it again, and read the figures as those of the time that it had"})
 )
@@ -85,50 +105,65 @@ var (
 // What spoils or qualifies a comparison.
 var (
 	NoFigure = kind(Kind{Code: "no_figure",
+		Says:   "the metric asked for was not measured on both sides, or was 0",
 		When:   "the primary metric was not measured for both arms, or was 0",
 		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
 	// AnswersDiffer has a share of the answers, and of the length of the median answer.
 	AnswersDiffer = kind(Kind{Code: "answers_differ", Refuses: 0.10,
+		Says: "the right answers differ in kind or length, so the work may not be the same",
 		When: "over {refuses} of the right answers of two arms are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
 			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the arms do not do the same work, no verdict. Not said where all answers passed a check of their content",
 		Advice: "look at both answers (such as with `curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
+		Says:   "fewer rounds than an interval takes at this confidence",
 		When:   "no interval at this confidence",
 		Advice: "run the number of rounds that it names"})
 	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
+		Says:   "servers were not restarted in each round, so one start's effects may be in all",
 		When:   "an arm was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
 		Advice: "let contend start the servers (`--url URL -- 'cmd A' 'cmd B'`)"})
 	ArmsAlone = kind(Kind{Code: "arms_alone",
+		Says:   "the servers were alive one at a time, so changes of the machine are in the difference",
 		When:   "commands insist on one port where their binds cannot be moved (another system than Linux, or seccomp is refused), so one arm was alive at a time, in visits in the order ABBA: what the machine did between visits is in the ratio, and the interval is wider than that of interleaved blocks, by at most the factor that it names",
 		Advice: "have the URL and the commands take the address that contend hands over (see the warning), or run it on Linux where seccomp is allowed"})
 	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
+		Says:   "in most rounds the throughput still changed after four times the warm-up",
 		When:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
+		Says:   "the machine was another one before and after some blocks, which are left out",
 		When:   "the probes before and after a stretch of blocks differ",
 		Advice: "nothing, if rare; often: a quieter machine, pinned CPUs"})
 	IdenticalValues = kind(Kind{Code: "identical_values",
+		Says:   "the values never vary, as measurements do",
 		When:   "the values never vary",
 		Advice: "check that the measurement was repeated, and that its unit is fine enough"})
 	TooFewValues = kind(Kind{Code: "too_few_values",
+		Says:   "too few values for an interval of their median",
 		When:   "no interval for the median",
 		Advice: "repeat more often"})
 	Autocorrelated = kind(Kind{Code: "autocorrelated",
+		Says:   "neighbouring rounds are alike: the machine has moods, the interval is too narrow",
 		When:   "neighbouring rounds are alike: the machine has moods longer than a round",
 		Advice: "longer rounds, a quieter machine; read the interval as too narrow"})
 	DriftingRounds = kind(Kind{Code: "drifting_rounds",
+		Says:   "the difference itself rises or falls over the rounds, so there is no single one",
 		When:   "the ratio itself rises or falls over the rounds",
 		Advice: "find out what grows: data, a log, a cache; there is no single ratio"})
 	Bimodal = kind(Kind{Code: "bimodal",
+		Says:   "the rounds fall into two groups, and the difference describes neither",
 		When:   "rounds fall into two groups",
 		Advice: "find out what the groups are (placement on cores, memory layout); the ratio describes neither"})
 	PlansDiffer = kind(Kind{Code: "plans_differ",
+		Says:   "the two documents were not driven alike",
 		When:   "stored documents: the two were not driven alike; no verdict",
 		Advice: "measure both with the same load"})
 	EnvironmentsDiffer = kind(Kind{Code: "environments_differ",
+		Says:   "the two documents are of other machines, kernels, versions or limits",
 		When:   "stored documents: machine, kernel, version or limits differ; no verdict",
 		Advice: "measure both on the same machine, or better let `contend compare` interleave them"})
 	NotInterleaved = kind(Kind{Code: "not_interleaved",
+		Says:   "measured at different times, so changes of the machine are in the difference",
 		When:   "stored documents: each was measured at a time of its own, with the machine as it was then",
 		Advice: "let `contend compare` run both side by side"})
 )
@@ -137,21 +172,27 @@ var (
 var (
 	// FewLevels has what the authors of USL software advise (Schwartz; R's package usl).
 	FewLevels = kind(Kind{Code: "few_levels", Warns: 6,
+		Says:   "the curve rests on fewer than {warns} levels",
 		When:   "the law of a sweep rests on fewer than {warns} levels",
 		Advice: "measure more levels"})
 	SingleUserNotMeasured = kind(Kind{Code: "single_user_not_measured",
+		Says:   "concurrency 1 was not measured, so its throughput is a guess",
 		When:   "the lowest level of a sweep is above 1, so γ and α are extrapolated",
 		Advice: "add level 1"})
 	NoInterval = kind(Kind{Code: "no_interval",
+		Says:   "too few runs or levels to say how sure the curve is",
 		When:   "too few points beside three parameters, or one visit per level",
 		Advice: "more visits, or more levels"})
 	PoorFit = kind(Kind{Code: "poor_fit", Warns: 0.90,
+		Says:   "the curve explains less than {warns} of the variance of the throughput",
 		When:   "the law explains less than {warns} of the variance of the throughput",
 		Advice: "look at the residuals, and do not use the optimum"})
 	Misfit = kind(Kind{Code: "misfit",
+		Says:   "the curve misses the levels by more than noise, so its intervals are too narrow",
 		When:   "the law misses the levels by more than their visits scatter: its intervals are too narrow",
 		Advice: "look at the residuals, and go by the smallest level that is enough, which needs no law"})
 	AlphaAboveOne = kind(Kind{Code: "alpha_above_one",
+		Says:   "a second caller costs more than it brings, for which the curve has no meaning",
 		When:   "α above 1 is no share of serial work: a second user costs more than it brings",
 		Advice: "look for what the second user waits for"})
 )
@@ -159,12 +200,15 @@ var (
 // Why the search for the highest rate ended where it did.
 var (
 	ObjectiveMissed = kind(Kind{Code: "objective_missed",
+		Says:   "a figure of the attempt was above its bound",
 		When:   "a metric of an attempt was above its bound",
 		Advice: "lower the rate, or the claim"})
 	MaxRate = kind(Kind{Code: "max_rate",
+		Says:   "the highest rate that was allowed held, so the server may do more",
 		When:   "the highest rate that was allowed held",
 		Advice: "allow more (`--max-rate`)"})
 	NotSettled = kind(Kind{Code: "not_settled",
+		Says:   "100 attempts contradict each other",
 		When:   "100 attempts contradict each other",
 		Advice: "repeat it on a quieter machine, with longer attempts (`-d`) or less precision"})
 )
@@ -172,12 +216,15 @@ var (
 // What a reader must know of how the measurement was set up.
 var (
 	LeftOut = kind(Kind{Code: "left_out",
+		Says:   "a part was not run: a program it needs is missing, or it needs another system",
 		When:   "a program that an experiment needs is not installed, or it runs on another system only",
 		Advice: "install it, or run it there"})
 	NoGuardian = kind(Kind{Code: "no_guardian",
+		Says:   "if contend is killed by force, a server that it started goes on",
 		When:   "a server that we start would outlive a kill -9 of contend",
 		Advice: "end it by hand, should that happen"})
 	Killed = kind(Kind{Code: "killed",
+		Says:   "a server that contend started did not end when asked to, and was killed",
 		When:   "a server that we started did not end when asked to",
 		Advice: "see why it does not end on SIGTERM"})
 )

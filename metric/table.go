@@ -31,8 +31,9 @@ const (
 type Row struct {
 	Name Name
 	Kind Kind
-	// Words is its name in tables, and Means explains it in a line.
-	Words, Means string
+	// Words is its name in tables, Means what it is and Read how it is read, each in
+	// a line.
+	Words, Means, Read string
 	// read is false where a result has no such figure.
 	read func(*load.Result) (float64, bool)
 	// histogram and quantile are those of a metric of times; 0: no percentile.
@@ -44,9 +45,11 @@ type Row struct {
 // rows are the metrics that are read from a result as they are.
 var rows = []Row{
 	{Name: Throughput, Kind: Rate, Words: "throughput", Means: "operations of right answers ÷ measured window",
+		Read: "More is better. At a rate it is that rate, as long as the server keeps up",
 		read: func(r *load.Result) (float64, bool) { return r.Throughput(), r.Completed > 0 }},
 	{Name: ServerCPUPerOp, Kind: Cost, Words: "server CPU per op",
-		Means: "user and system CPU time of the server's process tree in the measured window ÷ operations. On loopback a part of its network cost is charged to the generator: for comparing arms, not an absolute",
+		Means: "user and system CPU time of the server and its children ÷ operations",
+		Read:  "To compare with, no absolute: on loopback a part of its network's work is the generator's",
 		read: func(r *load.Result) (float64, bool) {
 			if r.Server == nil {
 				return 0, false
@@ -54,28 +57,40 @@ var rows = []Row{
 			return perOp(r, r.Server.CPUSec)
 		}},
 	{Name: GeneratorCPUPerOp, Kind: Cost, Words: "generator CPU per op",
-		Means: "likewise of the generator; in process that of the design, too",
+		Means: "user and system CPU time of the generator ÷ operations",
+		Read:  "Much more than the server's: the generator may be the limit. In process the design's is in it",
 		read: func(r *load.Result) (float64, bool) {
 			value, ok := perOp(r, r.GeneratorCPUSec)
 			return value, ok && value > 0
 		}},
 	counted(ServerInstructions, perf.Instructions, "instructions per op",
-		"instructions of the server's process tree in user space ÷ operations, counted in runs of their own in which no time is taken"),
+		"instructions of the server in user space ÷ operations, in blocks of their own",
+		"Neighbours hardly change it, so small differences show. No time: waiting and caches are not in it"),
 	counted("server_kernel_instructions_per_op", perf.KernelInstructions, "kernel instructions per op",
-		"likewise in the kernel, which takes the right to count there. On loopback a part of the network's work is the generator's"),
-	counted("server_cycles_per_op", perf.Cycles, "cycles per op", "cycles of the processor in user space, likewise: beside the instructions they say how well these run"),
-	counted("server_kernel_cycles_per_op", perf.KernelCycles, "kernel cycles per op", "likewise in the kernel"),
-	counted("server_cache_misses_per_op", perf.CacheMisses, "cache misses per op", "accesses in user space that the last level of caches did not have, likewise"),
-	counted("server_branch_misses_per_op", perf.BranchMisses, "branch misses per op", "branches in user space that the processor guessed wrong, likewise"),
-	counted("server_page_faults_per_op", perf.PageFaults, "page faults per op", "accesses to memory that the kernel had to map first, likewise"),
-	ofServer("server_voluntary_switches_per_op", Events, "waits per op", "how often a thread of the server gave up its core to wait; what ended threads did is lost",
+		"instructions of the kernel for the server ÷ operations",
+		"Network, disk, locks. It takes the right to count there; on loopback the generator has a part"),
+	counted("server_cycles_per_op", perf.Cycles, "cycles per op", "cycles of the processor for the server in user space ÷ operations",
+		"Beside the instructions it says how well these run: more cycles for each is waiting for memory"),
+	counted("server_kernel_cycles_per_op", perf.KernelCycles, "kernel cycles per op",
+		"cycles of the processor in the kernel for the server ÷ operations", "Beside the kernel's instructions it says how well these run"),
+	counted("server_cache_misses_per_op", perf.CacheMisses, "cache misses per op",
+		"accesses of the server that the last cache did not have ÷ operations", "Each takes about 100 ns: keep what is used together smaller or closer"),
+	counted("server_branch_misses_per_op", perf.BranchMisses, "branch misses per op",
+		"branches of the server that the processor guessed wrong ÷ operations", "Each takes some 15 cycles: code that decides by unpredictable data"),
+	counted("server_page_faults_per_op", perf.PageFaults, "page faults per op",
+		"accesses of the server to memory that the kernel had to map first ÷ operations", "Near 0 once it is warm; else it asks the system for memory all the time"),
+	ofServer("server_voluntary_switches_per_op", Events, "waits per op",
+		"how often a thread of the server gave up its core to wait ÷ operations", "Network, locks, disk. What threads did that have ended is not in it",
 		func(u *load.Usage) float64 { return float64(u.VoluntarySwitches) }),
-	ofServer("server_involuntary_switches_per_op", Events, "preemptions per op", "how often a thread of the server had to give up its core; likewise",
+	ofServer("server_involuntary_switches_per_op", Events, "preemptions per op",
+		"how often a thread of the server had to give up its core ÷ operations", "Others wanted it: more threads than cores, or other programs",
 		func(u *load.Usage) float64 { return float64(u.InvoluntarySwitches) }),
-	ofServer("server_waited_ns_per_op", Cost, "waiting for a core per op", "how long threads of the server could run and had no core ÷ operations",
+	ofServer("server_waited_ns_per_op", Cost, "waiting for a core per op",
+		"how long ready threads of the server had no core ÷ operations", "It is in the response times, and not the server's own work: give it more cores",
 		func(u *load.Usage) float64 { return u.WaitedSec * 1e9 }),
 	{Name: ServerRSS, Kind: Size, Words: "server memory",
-		Means: "resident memory of the server's process tree, the largest seen at the end of a block",
+		Means: "resident memory of the server and its children, the largest at the end of a block",
+		Read:  "Pages that processes share count once for each of them",
 		read: func(r *load.Result) (float64, bool) {
 			if r.Server == nil {
 				return 0, false
@@ -83,42 +98,48 @@ var rows = []Row{
 			return float64(r.Server.RSSBytes), true
 		}},
 	{Name: WallPerOp, Kind: Time, Words: "time per op", Means: "measured window ÷ operations, where an iteration is many",
+		Read: "Of all callers together: with 2 at once it is half of what one of them waits",
 		read: func(r *load.Result) (float64, bool) { return perOp(r, r.Duration.Seconds()) }},
-	{Name: Errors, Kind: Count, Words: "errors", Means: "failed + errored iterations",
+	{Name: Errors, Kind: Count, Words: "errors", Means: "iterations without a right answer: failed + errored",
 		read: count((*load.Counts).Wrong)},
 	{Name: "planned", Kind: Count, Words: "planned",
-		Means: "iterations due in the measured window = completed + failed + errored + dropped + unfinished",
+		Means: "iterations due in the measured window: completed, failed, errored, dropped, unfinished",
+		Read:  "The five add up to it. Of an experiment: it cannot be run yet",
 		read:  count(func(c *load.Counts) int64 { return c.Planned })},
-	{Name: "completed", Kind: Count, Words: "completed", Means: "a right answer arrived",
+	{Name: "completed", Kind: Count, Words: "completed", Means: "iterations with a right answer", Read: "Throughput and times are of these alone",
 		read: count(func(c *load.Counts) int64 { return c.Completed })},
-	{Name: "failed", Kind: Count, Words: "failed", Means: "a wrong answer arrived: its status, or a check that it breaks",
+	{Name: "failed", Kind: Count, Words: "failed", Means: "iterations with a wrong answer: its status, or a check that it breaks",
+		Read: "See the first example. Of an expectation: it is not true; of an experiment: it could not be run",
 		read: count(func(c *load.Counts) int64 { return c.Failed })},
 	{Name: "errored", Kind: Count, Words: "errored",
-		Means: "no valid answer: " + reasons(),
+		Means: "iterations without a valid answer, by kind",
+		Read:  reasons(),
 		read:  count((*load.Counts).ErroredTotal)},
-	{Name: "dropped", Kind: Count, Words: "dropped", Means: "due, but never started: no VU was free before the window's end",
+	{Name: "dropped", Kind: Count, Words: "dropped", Means: "iterations that were due and never started: no caller was free in time",
+		Read: "They would have been slow. Lower the rate, or allow more callers (`-c`)",
 		read: count(func(c *load.Counts) int64 { return c.Dropped })},
-	{Name: "unfinished", Kind: Count, Words: "unfinished", Means: "started, and cut off by the end of the run",
+	{Name: "unfinished", Kind: Count, Words: "unfinished", Means: "iterations that had started and were cut off by the end",
+		Read: "They were slow, and are missing from the percentiles. Allow more time (`--grace`, `-d`)",
 		read: count(func(c *load.Counts) int64 { return c.Unfinished })},
-	{Name: "bytes_in", Kind: Size, Words: "bytes in", Means: "bytes received, of all iterations with an answer",
+	{Name: "bytes_in", Kind: Size, Words: "bytes in", Means: "bytes received in all iterations with an answer", Read: "Of HTTP heads and bodies",
 		read: count(func(c *load.Counts) int64 { return c.BytesIn })},
-	{Name: "bytes_out", Kind: Size, Words: "bytes out", Means: "bytes sent, of all iterations with an answer",
+	{Name: "bytes_out", Kind: Size, Words: "bytes out", Means: "bytes sent in all iterations with an answer", Read: "Of HTTP heads and bodies",
 		read: count(func(c *load.Counts) int64 { return c.BytesOut })},
-	{Name: "bytes_in_per_s", Kind: Traffic, Words: "bytes in per second", Means: "bytes in ÷ measured window",
+	{Name: "bytes_in_per_s", Kind: Traffic, Words: "bytes in per second", Means: "bytes received ÷ measured window", Read: "Near what the network carries, the network is the limit",
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesIn) }},
-	{Name: "bytes_out_per_s", Kind: Traffic, Words: "bytes out per second", Means: "bytes out ÷ measured window",
+	{Name: "bytes_out_per_s", Kind: Traffic, Words: "bytes out per second", Means: "bytes sent ÷ measured window", Read: "Near what the network carries, the network is the limit",
 		read: func(r *load.Result) (float64, bool) { return perSecond(r, r.BytesOut) }},
 }
 
 // counted is the row of an event.
-func counted(name Name, event perf.Event, words, means string) Row {
-	return Row{Name: name, Kind: Events, Words: words, Means: means, event: event,
+func counted(name Name, event perf.Event, words, means, read string) Row {
+	return Row{Name: name, Kind: Events, Words: words, Means: means, Read: read, event: event,
 		read: func(r *load.Result) (float64, bool) { return r.Counted.PerOp(event) }}
 }
 
 // ofServer is the row of what the server used per operation.
-func ofServer(name Name, kind Kind, words, means string, of func(*load.Usage) float64) Row {
-	return Row{Name: name, Kind: kind, Words: words, Means: means,
+func ofServer(name Name, kind Kind, words, means, read string, of func(*load.Usage) float64) Row {
+	return Row{Name: name, Kind: kind, Words: words, Means: means, Read: read,
 		read: func(r *load.Result) (float64, bool) {
 			if r.Server == nil || r.Ops == 0 {
 				return 0, false
@@ -156,53 +177,63 @@ func perSecond(r *load.Result, n int64) (float64, bool) {
 type Histogram struct {
 	// Name begins the names of its metrics; "" is of one that is shown and not
 	// compared.
-	Name         string
-	Words, Means string
-	Of           func(*load.Counts) *hist.Histogram // nil: the result has none
+	Name               string
+	Words, Means, Read string
+	Of                 func(*load.Counts) *hist.Histogram // nil: the result has none
 }
 
 var histograms = []Histogram{
-	{"response", "response time", "due time → completion: what a user feels. In the closed model an iteration is due when the previous one has ended",
+	{"response", "response time", "from when an iteration was due to its answer: what a user feels",
+		"At a rate the wait before the start is in it; without one, the next is due when the last has ended",
 		func(c *load.Counts) *hist.Histogram { return c.Response }},
-	{"service", "service time", "actual start → completion: what the server and the way to it take",
+	{"service", "service time", "from the actual start of an iteration to its answer",
+		"The server and the way to it. Shorter than the response time by the start lag",
 		func(c *load.Counts) *hist.Histogram { return c.Service }},
-	{"start_lag", "start lag", "due time → actual start: how late the generator was",
+	{"start_lag", "start lag", "from when an iteration was due to its actual start",
+		"How late the generator was, or how long none of its callers was free",
 		func(c *load.Counts) *hist.Histogram { return c.StartLag }},
-	{"connect", "connect time", "opening a connection, name look-up and TLS included, where an iteration does that",
+	{"connect", "connect time", "opening a connection, name look-up and TLS included",
+		"Only of iterations that do that: with kept connections hardly any",
 		func(c *load.Counts) *hist.Histogram { return c.Connect }},
-	{"first_byte", "first byte", "start → first byte of the answer",
+	{"first_byte", "first byte", "from the start of an iteration to the first byte of its answer",
+		"Far below the service time: long answers, or a server that writes them in pieces",
 		func(c *load.Counts) *hist.Histogram { return c.FirstByte }},
-	{"exchange", "exchange time", "request → complete answer on a connection that is ready",
+	{"exchange", "exchange time", "from request to complete answer on a connection that is ready",
+		"The server without connecting and closing, where iterations do that",
 		func(c *load.Counts) *hist.Histogram { return c.Exchange }},
-	{"message", "message time", "one message of a stream or WebSocket → its answer",
+	{"message", "message time", "from one message of a stream or WebSocket to its answer",
+		"An iteration holds several: its service time is of all of them",
 		func(c *load.Counts) *hist.Histogram { return c.Message }},
-	{"", "service time, failed", "of the iterations with a wrong answer",
+	{"", "service time, failed", "service time of the iterations with a wrong answer",
+		"Often shorter than right ones, which would make a failing server look fast",
 		func(c *load.Counts) *hist.Histogram { return c.FailedService }},
-	{"", "service time, errored", "of the iterations without a valid answer",
+	{"", "service time, errored", "service time of the iterations without a valid answer",
+		"Near the timeout, it is that; near 0, nobody listened",
 		func(c *load.Counts) *hist.Histogram { return c.ErroredService }},
 }
 
 // A Statistic is a figure of a histogram.
 type Statistic struct {
-	Name, Words, Means string
-	Quantile           float64 // from 0 to 1; 0: it is no percentile
-	Of                 func(*hist.Histogram) time.Duration
+	Name, Words, Means, Read string
+	Quantile                 float64 // from 0 to 1; 0: it is no percentile
+	Of                       func(*hist.Histogram) time.Duration
 }
 
 var statistics = []Statistic{
-	{"mean", "mean", "average; it is what Little's law needs", 0, (*hist.Histogram).Mean},
-	{"min", "min", "the shortest", 0, (*hist.Histogram).Min},
-	percentile("p50", "p50", "50 %", 0.5),
-	percentile("p75", "p75", "75 %", 0.75),
-	percentile("p90", "p90", "90 %", 0.9),
-	percentile("p95", "p95", "95 %", 0.95),
-	percentile("p99", "p99", "99 %", 0.99),
-	percentile("p999", "p99.9", "99.9 %", 0.999),
-	{"max", "max", "the longest: a single event", 0, (*hist.Histogram).Max},
+	{"mean", "mean", "the average of all", "One slow answer can move it: read p50 and p99 for what users feel", 0, (*hist.Histogram).Mean},
+	{"min", "min", "the shortest of all", "What it takes when nothing is in the way", 0, (*hist.Histogram).Min},
+	percentile("p50", "p50", "50 %", "The median, what a typical answer takes", 0.5),
+	percentile("p75", "p75", "75 %", "One in 4 took longer", 0.75),
+	percentile("p90", "p90", "90 %", "One in 10 took longer", 0.9),
+	percentile("p95", "p95", "95 %", "One in 20 took longer", 0.95),
+	percentile("p99", "p99", "99 %", "One in 100 took longer. Compared where an average round has 20 answers beyond it", 0.99),
+	percentile("p999", "p99.9", "99.9 %", "One in 1000 took longer. Compared where an average round has 20 answers beyond it", 0.999),
+	{"max", "max", "the longest of all", "A single event: it need not happen again", 0, (*hist.Histogram).Max},
 }
 
-func percentile(name, words, share string, q float64) Statistic {
-	return Statistic{name, words, "percentile: " + share + " of all iterations took at most this long. Of the histogram that all blocks share, nearest rank, at most 0.1 % too high",
+// percentile is of the histogram that all blocks share: nearest rank, at most 0.1 % too high.
+func percentile(name, words, share, read string, q float64) Statistic {
+	return Statistic{name, words, share + " of all took at most this long", read,
 		q, func(h *hist.Histogram) time.Duration { return h.Quantile(q) }}
 }
 

@@ -13,17 +13,25 @@ import (
 )
 
 func newExplain(a *app) *cobra.Command {
-	return &cobra.Command{
+	var all, full bool
+	cmd := &cobra.Command{
 		Use:   "explain [TERM]",
-		Short: "Explain a term of a report: a verdict, a metric, a warning, a figure",
-		Long: "Explain any word or figure of a report in words, with its formula and source: verdicts, metrics,\n" +
-			"codes of warnings and refusals, statistics, keys of the JSON document. Without a TERM: all of them.",
-		Example: indent + "contend explain generator_saturated\n" + indent + "contend explain rounds needed",
+		Short: "Explain a word of a page in three lines: a verdict, a figure, a warning, an exit code",
+		Long: "Explain any word, figure or code of a page: what it is, how to read it or what to do, and where it\n" +
+			"comes from. Without a TERM: what one meets first.",
+		Example: indent + "contend explain generator_saturated\n" + indent + "contend explain 95 % interval\n" + indent + "contend explain --full p",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) > 0 && all:
+				return usage(fmt.Errorf("--all lists every term, and takes none"))
+			case len(args) > 0:
+				return explain(a.Out, strings.Join(args, " "), full)
+			case full:
+				return usage(fmt.Errorf("--full needs a TERM, as in contend explain --full p"))
+			case all:
 				return listTerms(a.Out)
 			}
-			return explain(a.Out, strings.Join(args, " "))
+			return listFirst(a.Out)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -32,94 +40,123 @@ func newExplain(a *app) *cobra.Command {
 			return completions(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list every term")
+	cmd.Flags().BoolVar(&full, "full", false, "show the section of the documentation that says more, too")
+	return cmd
 }
 
 // completions are all terms, each as one word.
 func completions() []string {
 	var words []string
-	for _, e := range docs.Read().Entries {
-		for _, term := range e.Terms {
-			words = append(words, strings.ReplaceAll(term, " ", "_"))
+	for _, t := range docs.Read().Terms {
+		for _, name := range slices.Concat(t.Names, t.Elsewhere) {
+			words = append(words, strings.ReplaceAll(name, " ", "_"))
 		}
 	}
 	slices.Sort(words)
 	return slices.Compact(words)
 }
 
-// explain writes the explanation of one term.
-func explain(w io.Writer, term string) error {
+// explain writes the explanation of one term; full adds the sections that its lines
+// name.
+func explain(w io.Writer, term string, full bool) error {
 	index := docs.Read()
 	term = finding.Current(term)
 	found := index.Find(term)
 	if len(found) == 0 {
-		hint := "contend explain lists all terms"
+		hint := "contend explain --all lists all terms"
 		if near := index.Near(term); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		return usage(fmt.Errorf("nothing explains %q: %s", term, hint))
 	}
 	var b strings.Builder
-	for i, e := range found {
-		if i > 0 {
-			b.WriteByte('\n')
+	for _, t := range found {
+		for _, line := range explanation(t) {
+			b.WriteString(line + "\n")
 		}
-		writeEntry(&b, e)
 	}
-	if more := index.SeeAlso(term); len(more) > 0 {
-		b.WriteByte('\n')
-		writeWrapped(&b, "See also: "+strings.Join(more, "; "), "", "")
+	if full {
+		writeSections(&b, found)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeEntry writes a section as it stands in its page, and what a row says in
-// a few lines.
-func writeEntry(b *strings.Builder, e docs.Entry) {
-	source := "docs/" + e.Page
-	if e.Section != e.Title {
-		source += ", " + e.Section
+// explanation is what a term says in lines: what it is, how it is read, and where it
+// comes from.
+func explanation(t docs.Term) []string {
+	lines := wrapped(t.Names[0]+": "+t.What, terminalWidth-columns(indent))
+	for _, text := range []string{t.Read, t.Source} {
+		if text != "" {
+			lines = append(lines, wrapped(text, terminalWidth-columns(indent))...)
+		}
 	}
-	if e.Kind != docs.Section {
-		text := e.Title + ": " + sentences(e)
-		writeWrapped(b, text+" ("+source+")", "", "  ")
-		return
+	for i := range lines[1:] {
+		lines[i+1] = indent + lines[i+1]
 	}
-	b.WriteString(e.Title + "\n" + strings.Repeat("-", columns(e.Title)) + "\n")
-	writeBlocks(b, e.Blocks)
-	b.WriteString("\n(" + source + ")\n")
+	return lines
 }
 
-// sentences joins what a row says.
-func sentences(e docs.Entry) string {
-	var list []string
-	for _, block := range e.Blocks {
-		list = append(list, strings.TrimRight(block.Text, ".:"))
+// writeSections writes each section once.
+func writeSections(b *strings.Builder, terms []docs.Term) {
+	written := map[string]bool{}
+	for _, t := range terms {
+		if t.Page == "" || written[t.Page+t.Section] {
+			continue
+		}
+		written[t.Page+t.Section] = true
+		b.WriteString("\n" + t.Section + "\n" + strings.Repeat("-", columns(t.Section)) + "\n")
+		writeBlocks(b, docs.Text(t.Page, t.Section))
 	}
-	if e.Advice != "" {
-		list = append(list, "What to do: "+e.Advice)
-	}
-	return strings.Join(list, ". ") + "."
 }
 
-// listTerms writes all terms, by page.
+// listFirst writes what one meets first, by topic.
+func listFirst(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("contend explain TERM says in three lines what a word means, how to read it and where it comes from.\n\n")
+	rows := byTopic(func(t docs.Term) bool { return t.First })
+	for i := range rows {
+		rows[i][1] = strings.ReplaceAll(rows[i][1], "; ", ", ")
+	}
+	writeTable(&b, rows)
+	b.WriteString("\nA word with _ in it behind INVALID or ! is a code: contend explain CODE says what to do about it.\n" +
+		"contend explain --all lists every term.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// listTerms writes all terms, by topic.
 func listTerms(w io.Writer) error {
-	titles := map[string][]string{}
-	var pages []string
-	for _, e := range docs.Read().Entries {
-		if titles[e.Page] == nil {
-			pages = append(pages, e.Page)
-		}
-		if e.Kind != docs.Elsewhere && !slices.Contains(titles[e.Page], e.Title) {
-			titles[e.Page] = append(titles[e.Page], e.Title)
-		}
-	}
 	var b strings.Builder
 	b.WriteString("contend explain TERM explains each of these.\n")
-	for _, page := range pages {
-		b.WriteString("\ndocs/" + page + "\n")
-		writeWrapped(&b, strings.Join(titles[page], "; "), "  ", "  ")
+	for _, row := range byTopic(func(docs.Term) bool { return true }) {
+		b.WriteString("\n" + row[0] + "\n")
+		writeWrapped(&b, row[1], indent, indent)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// byTopic lists the first names of such terms, in rows of a topic and its terms.
+func byTopic(is func(docs.Term) bool) [][]string {
+	var rows [][]string
+	listed := map[string]bool{}
+	for _, t := range docs.Read().Terms {
+		if name := strings.ToLower(t.Names[0]); is(t) && !listed[name] {
+			listed[name] = true
+		} else {
+			continue
+		}
+		at := slices.IndexFunc(rows, func(row []string) bool { return row[0] == t.Topic })
+		if at < 0 {
+			rows = append(rows, []string{t.Topic, ""})
+			at = len(rows) - 1
+		}
+		if rows[at][1] != "" {
+			rows[at][1] += "; "
+		}
+		rows[at][1] += t.Names[0]
+	}
+	return rows
 }

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"contend/docs"
+	"contend/errkind"
+	"contend/finding"
+	"contend/search"
+	"contend/stat"
+)
+
+// Whatever stands on a page, and every exit code, is explained in three lines, of which the
+// last names the source. The advice of a code may take two.
+func TestPagesAreExplained(t *testing.T) {
+	index := docs.Read()
+	for term, where := range printed(t) {
+		found := index.Find(term)
+		if len(found) == 0 {
+			t.Errorf("%s: nothing explains %q", where, term)
+		}
+		for _, f := range found {
+			if f.Kind != docs.Word {
+				t.Errorf("%s: %q is explained by what another page says of it: %s", where, term, f.Source)
+			}
+		}
+	}
+}
+
+func TestExplanationsHaveThreeLines(t *testing.T) {
+	index := docs.Read()
+	for _, named := range index.Terms {
+		found := index.Find(named.Names[0])
+		if len(found) != 1 {
+			t.Errorf("%q has %d explanations, want one", named.Names[0], len(found))
+			continue
+		}
+		term := found[0]
+		lines, most := explanation(term), 3
+		if term.Kind != docs.Word || finding.Advice(strings.ReplaceAll(term.Names[0], " ", "_")) != "" {
+			most = 4
+		}
+		if len(lines) > most || !strings.Contains(lines[len(lines)-1], "docs/") {
+			t.Errorf("%d lines, want at most %d and a page:\n%s", len(lines), most, strings.Join(lines, "\n"))
+		}
+		for _, line := range lines {
+			if columns(line) > terminalWidth {
+				t.Errorf("%d columns: %s", columns(line), line)
+			}
+		}
+	}
+}
+
+// printed are the terms of the views and of the exit codes, with where one of each stands: words
+// in capitals, codes, and the cells of tables that are no figures and no names.
+func printed(t *testing.T) map[string]string {
+	terms := map[string]string{}
+	for _, code := range []int{exitDone, exitFailed, exitUsage, exitUnmet, exitUndecided, exitInterrupted} {
+		terms[strconv.Itoa(code)], terms["exit code "+strconv.Itoa(code)] = "exit codes", "exit codes"
+	}
+	for _, v := range []stat.Verdict{stat.Faster, stat.Slower, stat.More, stat.Less, stat.Equivalent, stat.Inconclusive, stat.Invalid} {
+		terms[string(v)] = "verdicts"
+	}
+	for _, v := range []search.Verdict{search.RateFound, search.RateAtLeast, search.RateMissed, search.RateInvalid, search.RateUnsettled} {
+		terms[string(v)] = "verdicts"
+	}
+	for _, kind := range errkind.All() {
+		terms[string(kind)] = "kinds of error"
+	}
+	files, err := filepath.Glob("../../report/testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no views", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			for _, term := range termsOf(line) {
+				terms[term] = filepath.Base(file)
+			}
+		}
+	}
+	if len(terms) < 100 {
+		t.Errorf("only found %d terms", len(terms))
+	}
+	return terms
+}
+
+var (
+	capitals = regexp.MustCompile(`\b[A-Z]{4,}(_[A-Z]+)?\b`)
+	coded    = regexp.MustCompile(`\b[a-z]+(_[a-z0-9]+)+\b`)
+	columnar = regexp.MustCompile(` {2,}`)
+	// figure is a cell that is no word: it begins with a digit, ends in one, or has a bar, or is a
+	// URL or a command, or cut.
+	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|\d.*|.*[/:●│…{].*|.*\d)$`)
+	// figured are words that look like one.
+	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+ % interval$|^\D*/op$`)
+)
+
+// termsOf are the terms of a line.
+func termsOf(line string) []string {
+	terms := coded.FindAllString(line, -1)
+	for _, word := range capitals.FindAllString(line, -1) {
+		if !slices.Contains(notTerms, word) {
+			terms = append(terms, word)
+		}
+	}
+	cells, isTable := strings.CutPrefix(line, "  ")
+	if !isTable || !columnar.MatchString(cells) {
+		return terms
+	}
+	for _, cell := range columnar.Split(strings.TrimSpace(cells), -1) {
+		cell, _, _ = strings.Cut(cell, " (")
+		if (!figure.MatchString(cell) || figured.MatchString(cell)) && !slices.Contains(namesOfFixtures, cell) {
+			terms = append(terms, cell)
+		}
+	}
+	return terms
+}
+
+// notTerms are capitals of the world outside, what is to be replaced, and words that are stressed.
+var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "FILE", "SUCCEEDED", "NOTHING"}
+
+// namesOfFixtures are the names of variants in the views.
+var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap"}
