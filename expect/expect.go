@@ -176,6 +176,21 @@ func (e *Expectation) Check(cells []trial.Cell) {
 	}
 }
 
+// Broken returns the cells for which the claim does not hold, or whose figures are missing.
+func (e Expectation) Broken(cells []trial.Cell) []trial.Cell {
+	c, err := parseExpectation(e.Text)
+	if err != nil {
+		return nil
+	}
+	var broken []trial.Cell
+	for _, left := range cells {
+		if held, _ := c.check(left, cells); !held && (c.left.arm == "" || left.Arm == c.left.arm) {
+			broken = append(broken, left)
+		}
+	}
+	return broken
+}
+
 func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	at := named(left)
 	x, wrong := figure(left, c.left.metric)

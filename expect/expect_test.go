@@ -71,6 +71,22 @@ func TestDetailNamesEveryViolation(t *testing.T) {
 	}
 }
 
+func TestBroken(t *testing.T) {
+	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
+	for text, want := range map[string]string{
+		"throughput > 1500": "a b", "throughput > 1": "", "a.throughput > 1500": "a", "c.throughput > 1500": "",
+		"throughput >= b.throughput": "", "a.throughput > c.throughput": "a", "d.throughput > 1": "", "no claim": "",
+	} {
+		var arms []string
+		for _, c := range (Expectation{Text: text}).Broken(cells) {
+			arms = append(arms, c.Arm)
+		}
+		if got := strings.Join(arms, " "); got != want {
+			t.Errorf("%s is broken for %q, want %q", text, got, want)
+		}
+	}
+}
+
 // What is incomplete holds nothing, on either side: 20 of 1020 are 2 %.
 func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
 	part := cell("part", 1000)
