@@ -19,6 +19,9 @@ func TestEmbedded(t *testing.T) {
 		if f.Question == "" || f.Source == "" {
 			t.Errorf("%s lacks a question or a source", f.ID)
 		}
+		if f.Answer.Published == "" || f.Answer.Caveat == "" {
+			t.Errorf("%s lacks the published answer, or what is to be known of it", f.ID)
+		}
 		if published := f.ID != "shared-counter"; published != (len(f.Published) > 0) {
 			t.Errorf("%s has %d tables of published figures", f.ID, len(f.Published))
 		}

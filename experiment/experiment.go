@@ -19,6 +19,9 @@ import (
 // filled in: Run runs it.
 type Experiment struct {
 	ID, Title, Question, Source string
+	// File is where it was read from, as typed; "": it is embedded, or a command line.
+	File   string
+	Answer Answer
 	// Profile is that of the file which was taken; empty where it has none.
 	Profile string
 	// Planned experiments are listed and not run.
@@ -130,7 +133,7 @@ func (f *File) Experiment(profile string) *Experiment {
 	if profile == "" {
 		profile = defaultProfile
 	}
-	e := &Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source, Planned: f.Status == Planned,
+	e := &Experiment{ID: f.ID, Title: f.Title, Question: f.Question, Source: f.Source, Answer: f.Answer, Planned: f.Status == Planned,
 		Subjects: f.Subjects, Published: f.Published, Analyses: f.Analyses}
 	has := func(s Setup) bool { return len(s.Profiles) > 0 }
 	if has(f.Setup) || slices.ContainsFunc(f.Parts, func(p FilePart) bool { return has(p.Setup) }) {

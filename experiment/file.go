@@ -7,6 +7,7 @@ import (
 	"contend/load"
 	"contend/metric"
 	"contend/protocol"
+	"contend/report"
 	"contend/setting"
 	"contend/sweep"
 	"contend/trial"
@@ -22,6 +23,8 @@ type File struct {
 	Question string `yaml:"question"`
 	// Source names the publication that the experiment reruns or goes on from.
 	Source string `yaml:"source"`
+	// Answer is what was published to the question, and what of ours answers it.
+	Answer Answer `yaml:"answer"`
 	// Status is empty, or planned: then the experiment is listed and not run.
 	Status   string             `yaml:"status"`
 	Subjects map[string]Subject `yaml:"subjects"`
@@ -32,6 +35,25 @@ type File struct {
 	Published []Published `yaml:"published"`
 	// Analyses are named as in docs/experiment-file.md, and follow the load.
 	Analyses []string `yaml:"analyses"`
+}
+
+// An Answer says what was published to the question, and what of ours is set beside it.
+type Answer struct {
+	// Published is their answer in a few words, and Caveat, in a sentence, what is to be
+	// known of it.
+	Published string `yaml:"published"`
+	Caveat    string `yaml:"caveat"`
+	// Parts are those whose verdicts or sweeps answer the question; empty: all.
+	Parts []string `yaml:"parts"`
+	// Figures answer it in the place of parts.
+	Figures []Figure `yaml:"figures"`
+}
+
+// A Figure is a metric of an arm.
+type Figure struct {
+	Part   string      `yaml:"part"`
+	Arm    string      `yaml:"arm"`
+	Metric metric.Name `yaml:"metric"`
 }
 
 // Planned is the Status of an experiment that cannot be run yet.
@@ -126,7 +148,7 @@ type Profile struct {
 }
 
 // Profiles returns the names that profiles can have, the shortest run first.
-func Profiles() []string { return []string{"quick", "standard", "published"} }
+func Profiles() []string { return report.Profiles() }
 
 // Published is a table of published figures.
 type Published struct {

@@ -12,11 +12,15 @@ import (
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
+	"contend/trial"
 )
 
 // analyses runs the analyses that the file names, in its order.
 func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 	for _, name := range r.Analyses {
+		if r.options.Observe != nil {
+			r.options.Observe(trial.Progress{Done: 1, Label: "analysis " + name})
+		}
 		list, err := analysisTable()[name](r, ctx)
 		if err != nil {
 			return fmt.Errorf("analysis %s: %w", name, err)

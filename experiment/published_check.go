@@ -23,7 +23,7 @@ func (v *validator) published(path string, p Published) {
 			v.missing(path+"."+field.name, "%s", field.what)
 		}
 	}
-	v.publishedPart(path+".part", p)
+	v.ofSomePart(path+".part", p.Part)
 	v.extra(path, p)
 	v.columns(path, p)
 	for i, note := range p.Notes {
@@ -37,19 +37,39 @@ func (v *validator) published(path string, p Published) {
 	}
 }
 
-func (v *validator) publishedPart(path string, p Published) {
+// ofSomePart checks the name of a part that figures belong to.
+func (v *validator) ofSomePart(path, part string) {
 	var names []string
-	for _, part := range v.file.Parts {
-		if part.Name != "" && !slices.Contains(names, part.Name) {
-			names = append(names, part.Name)
+	for _, p := range v.file.Parts {
+		if p.Name != "" && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
 		}
 	}
 	switch {
-	case slices.Contains(names, p.Part) || p.Part == "" && len(names) == 0 || v.anyUnread("parts"):
-	case p.Part == "":
+	case slices.Contains(names, part) || part == "" && len(names) == 0 || v.anyUnread("parts"):
+	case part == "":
 		v.missing(path, "the part that the figures belong to%s", oneOf("", names))
 	default:
-		v.add(path, "is %q%s", p.Part, oneOf(p.Part, names))
+		v.add(path, "is %q%s", part, oneOf(part, names))
+	}
+}
+
+// answer checks what of ours answers the question.
+func (v *validator) answer() {
+	a := v.file.Answer
+	for i, part := range a.Parts {
+		v.ofSomePart(fmt.Sprintf("answer.parts[%d]", i), part)
+	}
+	if len(a.Parts) > 0 && len(a.Figures) > 0 {
+		v.addSentence("answer.figures", "figures answer the question in the place of parts: give one of them")
+	}
+	for i, f := range a.Figures {
+		path := fmt.Sprintf("answer.figures[%d]", i)
+		v.ofSomePart(path+".part", f.Part)
+		v.armOf(path+".arm", f.Arm, f.Part)
+		if err := f.Metric.Check(); err != nil {
+			v.addSentence(path+".metric", "%v", err)
+		}
 	}
 }
 
@@ -113,7 +133,7 @@ func (v *validator) row(path string, row Row, p Published) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch column := p.Columns[i]; column {
 		case armColumn:
-			v.rowArm(at, cell, p)
+			v.armOf(at, cell, p.Part)
 		case vusColumn:
 			if n, err := strconv.Atoi(cell); cell != notPublished && (err != nil || n < 1) {
 				v.add(at, "is %q; allowed: a number of virtual users, 1 and more, or ~", cell)
@@ -126,14 +146,14 @@ func (v *validator) row(path string, row Row, p Published) {
 	}
 }
 
-// rowArm checks that the arm is one of the part's; a planned file may have none
+// armOf checks that the arm is one of the part's; a planned file may have none
 // yet.
-func (v *validator) rowArm(path, arm string, p Published) {
+func (v *validator) armOf(path, arm, partName string) {
 	for _, part := range v.file.Experiment("").Parts {
-		if _, ok := part.Arms[arm]; ok && part.Name == p.Part {
+		if _, ok := part.Arms[arm]; ok && part.Name == partName {
 			return
 		}
-		if part.Name == p.Part && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
+		if part.Name == partName && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
 			v.add(path, "is %q, no arm%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}

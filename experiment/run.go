@@ -77,8 +77,8 @@ func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
 func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) error {
 	r := newRunner(e, o, doc)
 	began := time.Now()
-	entry := report.Experiment{ID: e.ID, Title: e.Title, Question: e.Question, Source: e.Source,
-		Profile: e.Profile, Status: "done"}
+	entry := report.Experiment{ID: e.ID, File: e.File, Title: e.Title, Question: e.Question, Source: e.Source,
+		Answer: e.Answer.inDocument(), Profile: e.Profile, Status: "done"}
 	if e.Planned {
 		entry.Status, entry.Profile = Planned, ""
 		doc.Experiments = append(doc.Experiments, entry)
@@ -103,7 +103,10 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 }
 
 func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
-	for i, p := range r.Parts {
+	begun, all := 0.0, r.Takes()
+	for _, p := range r.Parts {
+		before, share := begun, p.takes()
+		begun += share
 		if len(p.Arms) > 0 && len(r.names(p)) == 0 {
 			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no arm%s can run here, so there is nothing to compare", ofPart(p.Name)))
 			continue
@@ -115,7 +118,7 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 		observe := r.options.Observe
 		if observe != nil {
 			observe = func(progress trial.Progress) {
-				progress.Done = (float64(i) + progress.Done) / float64(len(r.Parts))
+				progress.Done = (before + progress.Done*share) / all
 				r.options.Observe(progress)
 			}
 		}
@@ -184,6 +187,15 @@ func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progr
 		}
 	}
 	return nil
+}
+
+// inDocument is the answer as a document has it.
+func (a Answer) inDocument() report.Answer {
+	answer := report.Answer{Published: a.Published, Caveat: a.Caveat, Parts: a.Parts}
+	for _, f := range a.Figures {
+		answer.Figures = append(answer.Figures, report.AnswerFigure(f))
+	}
+	return answer
 }
 
 // published turns the tables of a file into those of a document.

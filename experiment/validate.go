@@ -28,6 +28,7 @@ func (f *File) validate(m *mistakes) {
 		v.setup(partPath(i)+".", p.Setup)
 	}
 	v.effective()
+	v.answer()
 	for i, p := range f.Published {
 		v.published(fmt.Sprintf("published[%d]", i), p)
 	}

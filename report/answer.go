@@ -38,6 +38,12 @@ func (d *Document) answer(v *view) {
 		return
 	}
 	v.answer("%s", line)
+	d.advise(v, refused)
+}
+
+// advise says what went wrong most often, where that is why something is refused, and
+// what to do about what is.
+func (d *Document) advise(v *view, refused []string) {
 	if slices.Contains(refused, finding.Errors.Code) || slices.Contains(refused, finding.NothingSucceeded.Code) {
 		if cause := d.cause(); cause != "" {
 			v.say("Most often: %s", cause)

@@ -40,6 +40,8 @@ type Document struct {
 	Notes []string `json:"notes,omitempty"`
 	// Settle is the command line that would settle what was not decided; "": none is known.
 	Settle string `json:"settle,omitempty"`
+	// Again is the command line that shows the document again; "": that which made it.
+	Again string `json:"-"`
 	// Trials are the blocks and rounds behind Results and Comparisons.
 	Trials []Trials `json:"trials,omitempty"`
 	// Apart are the rounds of two stored documents that were compared, and
@@ -124,10 +126,13 @@ type Environment struct {
 // An Experiment is the part of the document that belongs to one experiment
 // file.
 type Experiment struct {
-	ID           string               `json:"id"`
+	ID string `json:"id"`
+	// File is where it was read from, as typed; "": it is embedded.
+	File         string               `json:"file,omitempty"`
 	Title        string               `json:"title"`
 	Question     string               `json:"question,omitempty"`
 	Source       string               `json:"source,omitempty"`
+	Answer       Answer               `json:"answer,omitzero"`
 	Status       string               `json:"status"` // done, planned, failed or interrupted
 	Profile      string               `json:"profile,omitempty"`
 	Elapsed      time.Duration        `json:"elapsed_ns,omitempty"`
@@ -138,6 +143,24 @@ type Experiment struct {
 	// Error says why Status is failed.
 	Error    string            `json:"error,omitempty"`
 	Warnings []finding.Warning `json:"warnings,omitempty"`
+}
+
+// An Answer is what was published to the question, and what of ours answers it.
+type Answer struct {
+	// Published is theirs in a few words, and Caveat what is to be known of it.
+	Published string `json:"published,omitempty"`
+	Caveat    string `json:"caveat,omitempty"`
+	// Parts are those that answer the question; empty: all, or where there are Figures
+	// none, as these do.
+	Parts   []string       `json:"parts,omitempty"`
+	Figures []AnswerFigure `json:"figures,omitempty"`
+}
+
+// An AnswerFigure is a figure of ours that answers a question.
+type AnswerFigure struct {
+	Part   string      `json:"part,omitempty"`
+	Arm    string      `json:"arm"`
+	Metric metric.Name `json:"metric"`
 }
 
 // A Part is one set of arms under one load.

@@ -115,6 +115,26 @@ func wrap(b *strings.Builder, text, first, next string) {
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
+// broken are the lines of a text that is broken between words to a width, and within
+// words that are wider; those behind the first begin with indent.
+func broken(text string, most int, indent string) []string {
+	var lines []string
+	line := ""
+	for _, word := range unbreakable(strings.Fields(text)) {
+		if line != "" && width(line)+1+width(word) > most {
+			lines, line = append(lines, line), indent
+		} else if line != "" {
+			line += " "
+		}
+		for line += word; width(line) > most; {
+			runes := []rune(line)
+			n := min(len(runes)-1, most)
+			lines, line = append(lines, string(runes[:n])), indent+string(runes[n:])
+		}
+	}
+	return append(lines, line)
+}
+
 // unbreakable joins numbers and the units after them.
 func unbreakable(words []string) []string {
 	var list []string

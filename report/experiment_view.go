@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"contend/expect"
@@ -18,15 +20,12 @@ func (d *Document) experiment(v *view, e Experiment) {
 	if e.Source != "" {
 		v.say("Published by: %s.", e.Source)
 	}
-	switch e.Status {
-	case "planned":
+	if e.Status == "planned" {
 		v.say("PLANNED: this experiment cannot be run yet.")
 		return
-	case "interrupted":
-		v.say("INTERRUPTED: what follows was measured until then.")
 	}
-	if e.Error != "" && d.failure() == "" {
-		v.say("FAILED: %s", e.Error)
+	if d.isLab() {
+		d.answers(v, e)
 	}
 	for _, p := range e.Parts {
 		if name := cmp.Or(p.Title, p.Name); name != "" {
@@ -89,22 +88,33 @@ func (d *Document) verdicts(e Experiment) []string {
 	return list
 }
 
-// summary lists the experiments with their verdicts once more, where the eye
-// ends on a terminal.
-func (d *Document) summary(v *view) {
-	v.title("Summary")
-	for _, e := range d.Experiments {
-		v.head("%s: %s", e.ID, e.Status)
-		for _, s := range d.verdicts(e) {
-			v.bullet("%s", s)
-		}
-		for _, x := range e.Expectations {
-			if !x.Held {
-				v.bullet("%s", outcome(x))
-			}
-		}
-		if e.Error != "" {
-			v.bullet("FAILED: %s", e.Error)
+// labAnswer begins the view of experiments with what came out of each.
+func (d *Document) labAnswer(v *view) {
+	replies := d.replies()
+	v.answer("%s", d.labSentence(replies))
+	if len(replies) > 1 {
+		v.say("%s", d.labTrust(replies))
+		for i, e := range d.Experiments {
+			v.bullet("%s: %s", e.ID, replies[i].said(e, len(replies[i].answer)))
 		}
 	}
+	var refused []string
+	for _, r := range replies {
+		for _, remark := range slices.Concat(r.answer, r.beside) {
+			if remark.code != "" && !slices.Contains(refused, remark.code) {
+				refused = append(refused, remark.code)
+			}
+		}
+	}
+	d.advise(v, refused)
+}
+
+// answers writes what was published to the question of an experiment, ours, and what
+// follows.
+func (d *Document) answers(v *view, e Experiment) {
+	r := d.reply(e)
+	if e.Answer.Published != "" {
+		v.say("Published: %s. %s", strings.TrimSuffix(e.Answer.Published, "."), e.Answer.caveat())
+	}
+	v.say("Ours: %s %s", r.said(e, len(r.answer)), r.means())
 }

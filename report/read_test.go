@@ -132,14 +132,14 @@ func TestIncompleteBesidePublished(t *testing.T) {
 	d := document("lab")
 	d.Add(report.Place{Experiment: "x"}, &trial.Trials{Arms: []string{"a"}, Design: trial.Design{Levels: []int{1}},
 		Rounds: []trial.Cell{{Arm: "a", Round: 1, Result: r}}})
-	d.Experiments = []report.Experiment{{ID: "x", Published: []report.Published{{Rows: []report.PublishedFigure{
+	d.Experiments = []report.Experiment{{ID: "x", Parts: []report.Part{{}}, Published: []report.Published{{Rows: []report.PublishedFigure{
 		{Arm: "a", Metric: metric.Throughput, Theirs: 100}, {Arm: "a", Metric: metric.ResponseP50, Theirs: 100},
 	}}}, Expectations: []expect.Expectation{{Text: "errors == 0"}}}}
 	d.Derive()
 	if rows := d.Experiments[0].Published[0].Rows; rows[0].Ours != nil || rows[1].Ours == nil || d.Experiments[0].Expectations[0].Held {
 		t.Errorf("figures %+v, expectation %+v", rows, d.Experiments[0].Expectations[0])
 	}
-	if line := firstLine(t, d); !strings.HasPrefix(line, "INVALID incomplete: 60 of 1060 planned iterations") {
+	if line := firstLine(t, d); !strings.HasPrefix(line, "Do not believe a: ") || !strings.Contains(line, ": incomplete: 60 of 1060 planned iterations") {
 		t.Errorf("the first line is %q", line)
 	}
 }

@@ -43,8 +43,12 @@ var colours = map[mood]string{good: "\x1b[32m", bad: "\x1b[31m", doubted: "\x1b[
 const mostWarnings = 3
 
 // Screen writes what the document answers to what was asked, on one page of a terminal;
-// of what has no such page, such as the lab, all of it.
+// of what has no such page, all of it.
 func (d *Document) Screen(w io.Writer, look Look) error {
+	if d.isLab() {
+		lines, m := d.labPage()
+		return look.write(w, lines, m)
+	}
 	s := d.screen()
 	if s == nil {
 		return d.Text(w)
@@ -54,6 +58,10 @@ func (d *Document) Screen(w io.Writer, look Look) error {
 
 // Brief writes the first line of the document's page.
 func (d *Document) Brief(w io.Writer, look Look) error {
+	if d.isLab() {
+		replies := d.replies()
+		return look.write(w, []string{clean(d.labSentence(replies))}, moodOfReplies(replies))
+	}
 	s := d.screen()
 	if s == nil {
 		first, _, _ := strings.Cut(d.text(), "\n")
@@ -74,8 +82,6 @@ func (d *Document) screen() *screen {
 	case d.failure() != "":
 		return &screen{first: "It could not be measured: " + d.failure(), trust: "FAILED: no figure below what was asked for.", mood: bad, most: 20,
 			care: new(findings), next: "mend the cause, then the same command again"}
-	case len(d.Experiments) > 1 || d.Command == "lab":
-		return nil
 	case len(d.primary()) > 0:
 		return d.compareScreen()
 	case len(d.Curves) == 1 && len(d.Experiments) == 0:

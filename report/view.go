@@ -51,7 +51,11 @@ func (d *Document) Markdown(w io.Writer) error { return d.view().write(w, writeM
 
 func (d *Document) view() *view {
 	v := new(view)
-	d.answer(v)
+	if d.isLab() {
+		d.labAnswer(v)
+	} else {
+		d.answer(v)
+	}
 	for _, e := range d.Experiments {
 		d.experiment(v, e)
 	}
@@ -71,9 +75,6 @@ func (d *Document) view() *view {
 	}
 	d.aboutCPU(v)
 	d.aboutCounting(v)
-	if len(d.Experiments) > 1 {
-		d.summary(v)
-	}
 	d.builds(v)
 	for i, s := range d.Sources {
 		v.say("%s: %s", []string{"Baseline", "Candidate"}[i], s.sentence())

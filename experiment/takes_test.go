@@ -1,0 +1,29 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+)
+
+func TestTakes(t *testing.T) {
+	const head = "id: x\ntitle: x\ntarget: {url: 'http://127.0.0.1:1/'}\nsubjects: {}\narms: {a: {}, b: {}}\n"
+	for _, tt := range []struct {
+		text string
+		want float64
+	}{
+		// 0.2 + 2 arms × 3 rounds × (0.2 + 2 levels × (0.1 + 4 × 0.5))
+		{head + "load: {vus: [1, 2], duration: 500ms, warmup: 100ms}\ncompare: {baseline: a, rounds: 3, pairs: 4}\n", 26.6},
+		// 0.2 + 2 arms × 4 visits × (0.2 + 3 levels × (0.1 + 0.5))
+		{head + "load: {vus: [1, 2, 3], duration: 500ms, warmup: 100ms}\nsweep: {visits: 4}\n", 16.2},
+		// 0.2 + 2 arms × 6 rounds × 4 s
+		{"id: x\ntitle: x\narms: {a: {document: uplink demo}, b: {document: uplink demo}}\ncompare: {baseline: a, rounds: 6}\n", 48.2},
+	} {
+		f, err := Parse("x", []byte(tt.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Experiment("").Takes(); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %v s, want %v", tt.text, got, tt.want)
+		}
+	}
+}

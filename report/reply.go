@@ -1,0 +1,307 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"contend/expect"
+	"contend/metric"
+	"contend/stat"
+	"contend/sweep"
+	"contend/trial"
+)
+
+// A reply is what an experiment says to its question.
+type reply struct {
+	standing standing
+	answer   []remark // what answers it
+	beside   []remark // what its other parts say
+	broken   []string // expectations that failed
+	warnings *findings
+}
+
+// A standing says how far a question is answered, the furthest first.
+type standing int
+
+const (
+	answered standing = iota + 1
+	undecided
+	disbelieved
+	unmeasured
+	interrupted
+	failed
+	planned
+)
+
+// standingWords say why a question is not answered.
+var standingWords = map[standing]string{undecided: "not decided", disbelieved: "not to be believed", unmeasured: "not measured",
+	interrupted: "interrupted", failed: "failed", planned: "planned"}
+
+// A remark is something that a part of an experiment says.
+type remark struct {
+	part     string
+	standing standing
+	verdict  string
+	text     string
+	code     string // why it is not to be believed
+	means    string // a sentence; "": nothing beyond the text
+}
+
+// reply reads what the experiment answers from the document.
+func (d *Document) reply(e Experiment) reply {
+	r := reply{warnings: d.warningsOf(e)}
+	byPart := map[string][]remark{}
+	for _, p := range e.Parts {
+		byPart[p.Name] = d.remarks(Place{e.ID, p.Name})
+	}
+	answering := e.answering()
+	for _, f := range e.Answer.Figures {
+		r.answer = append(r.answer, d.figureRemark(e, f))
+	}
+	for _, part := range answering {
+		r.answer = append(r.answer, byPart[part]...)
+	}
+	for _, p := range e.Parts {
+		if !slices.Contains(answering, p.Name) {
+			r.beside = append(r.beside, byPart[p.Name]...)
+		}
+	}
+	r.standing = e.standing(r.answer)
+	for _, x := range e.Expectations {
+		if !x.Held {
+			r.broken = append(r.broken, d.brokenAt(e, x))
+		}
+	}
+	return r
+}
+
+// answering are the parts that answer the question: those that the file names, or all;
+// none where it names figures.
+func (e Experiment) answering() []string {
+	var all []string
+	for _, p := range e.Parts {
+		all = append(all, p.Name)
+	}
+	switch {
+	case len(e.Answer.Figures) > 0:
+		return nil
+	case len(e.Answer.Parts) > 0:
+		return slices.DeleteFunc(slices.Clone(e.Answer.Parts), func(name string) bool { return !slices.Contains(all, name) })
+	}
+	return all
+}
+
+func (e Experiment) standing(answer []remark) standing {
+	switch {
+	case e.Status == "planned":
+		return planned
+	case e.Error != "":
+		return failed
+	case e.Status == "interrupted":
+		return interrupted
+	}
+	best := unmeasured
+	for _, r := range answer {
+		best = min(best, r.standing)
+	}
+	return best
+}
+
+// remarks are what a part says: its comparisons, or else its sweeps, or its results.
+func (d *Document) remarks(at Place) []remark {
+	var list []Comparison
+	for _, c := range d.primary() {
+		if c.Place == at {
+			list = append(list, c)
+		}
+	}
+	if len(list) > 0 {
+		return compared(list)
+	}
+	var remarks []remark
+	for _, c := range d.Curves {
+		if c.Place == at {
+			remarks = append(remarks, sweptRemark(c))
+		}
+	}
+	if len(remarks) > 0 {
+		return remarks
+	}
+	for _, c := range d.Cells(at) {
+		remarks = append(remarks, cellRemark(at.Part, c))
+	}
+	return remarks
+}
+
+// sweptRemark says which concurrency is enough.
+func sweptRemark(c Curve) remark {
+	r := remark{part: c.Part, standing: answered, verdict: "ENOUGH"}
+	of := ""
+	if c.Arm != "" {
+		of = c.Arm + ": "
+	}
+	if text, codes := best(c.Curve); len(codes) > 0 {
+		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0], text: of + text, means: explained(codes[0])}
+	}
+	if c.Enough == nil {
+		return remark{part: c.Part, standing: undecided, verdict: "-", text: of + "no concurrency can be advised: " + c.NoFit}
+	}
+	n := metric.Number(c.Enough.N.Value)
+	if i := c.Enough.N.Interval; i != nil {
+		n += fmt.Sprintf(" (%s to %s)", metric.Number(i.Low), metric.Number(i.High))
+	}
+	r.text = fmt.Sprintf("%sa concurrency of %s is enough, %s", of, n, perSec(c.Enough.Throughput))
+	if at := atLevel(c.Curve, c.Enough.N.Value); at != nil {
+		r.text += " at " + p50(at)
+	}
+	r.means = fmt.Sprintf("More gives at most %g %% more throughput.", 100*sweep.WithinBest)
+	if c.Bound != nil {
+		r.verdict, r.means = "A BOUND", "Beyond it the generator is the limit, not the server."
+	}
+	if c.TimeUp != nil {
+		r.standing, r.text = undecided, r.text+"; the time was up: "+c.TimeUp.Lacks
+	}
+	return r
+}
+
+// cellRemark says what an arm did that is compared with nothing.
+func cellRemark(part string, c trial.Cell) remark {
+	r := remark{part: part, standing: answered, verdict: "-", text: runSentence(c.Result)}
+	if c.Arm != "" {
+		r.text = c.Arm + ": " + r.text
+	}
+	if doubt := c.Doubt(); doubt != nil {
+		r.standing, r.verdict, r.code, r.means = disbelieved, string(stat.Invalid), doubt.Code, explained(doubt.Code)
+		r.text = fmt.Sprintf("Do not believe %s: %s: %s", r.text, doubt.Code, doubt.Text)
+	}
+	return r
+}
+
+// figureRemark says a figure that answers the question, with the range of its rounds,
+// which holds the median of all rounds at a confidence of 1 − 2^(1−n) where there are n.
+func (d *Document) figureRemark(e Experiment, f AnswerFigure) remark {
+	at := Place{e.ID, f.Part}
+	r := remark{part: f.Part, standing: unmeasured, verdict: "-", text: fmt.Sprintf("%s: no %s was measured", f.Arm, f.Metric.Words())}
+	i := slices.IndexFunc(d.Results, func(c Result) bool { return c.Place == at && c.Arm == f.Arm })
+	if i < 0 {
+		return r
+	}
+	cell := d.Results[i].Cell
+	value, ok := f.Metric.Beside(cell.Result)
+	if !ok {
+		return r
+	}
+	r.standing = answered
+	r.text = fmt.Sprintf("%s: %s %s", f.Arm, f.Metric.Words(), f.Metric.Format(value))
+	low, high, n := d.rangeOf(at, f)
+	switch {
+	case n >= stat.FewestRounds(significance):
+		r.text += fmt.Sprintf(" (%s to %s in %d rounds)", f.Metric.Format(low), f.Metric.Format(high), n)
+	case n > 0:
+		r.text += fmt.Sprintf(" (%s: too few for an interval)", plural(n, "round"))
+	}
+	if doubt := cell.Doubt(); doubt != nil {
+		r.standing, r.verdict, r.code, r.means = disbelieved, string(stat.Invalid), doubt.Code, explained(doubt.Code)
+		r.text = "Do not believe " + r.text + ": " + doubt.Code
+		return r
+	}
+	r.means = e.besideTheirs(f)
+	return r
+}
+
+// significance is 1 − the confidence of the intervals of figures.
+const significance = 0.05
+
+// rangeOf is the range of a figure over the rounds of a part.
+func (d *Document) rangeOf(at Place, f AnswerFigure) (low, high float64, n int) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, t := range d.Trials {
+		for _, c := range t.Rounds {
+			if value, ok := f.Metric.Beside(c.Result); ok && t.Place == at && c.Arm == f.Arm {
+				low, high, n = min(low, value), max(high, value), n+1
+			}
+		}
+	}
+	return low, high, n
+}
+
+// besideTheirs sets a figure beside the published one, where that may be done.
+func (e Experiment) besideTheirs(f AnswerFigure) string {
+	for _, p := range e.Published {
+		if may, _ := p.comparable(f.Metric); p.Part != f.Part || may != "yes" {
+			continue
+		}
+		for _, row := range p.Rows {
+			if row.Arm == f.Arm && row.Metric == f.Metric && row.Ratio != nil {
+				return fmt.Sprintf("Its %s is %s times the published one.", f.Metric.Words(), metric.Digits(*row.Ratio))
+			}
+		}
+	}
+	return ""
+}
+
+// brokenAt says for which arms and levels an expectation failed.
+func (d *Document) brokenAt(e Experiment, x expect.Expectation) string {
+	text := "expectation failed: " + x.Text
+	if x.Part != "" {
+		text += " (" + x.Part + ")"
+	}
+	byArm := map[string][]string{}
+	var arms []string
+	for _, c := range x.Broken(d.Cells(Place{e.ID, x.Part})) {
+		if byArm[c.Arm] == nil {
+			arms = append(arms, c.Arm)
+		}
+		byArm[c.Arm] = append(byArm[c.Arm], strconv.Itoa(c.Concurrency))
+	}
+	var where []string
+	for _, arm := range arms {
+		where = append(where, fmt.Sprintf("%s at concurrency %s", arm, enumerated(byArm[arm])))
+	}
+	if len(where) == 0 {
+		return text + ": " + x.Detail
+	}
+	return text + ": " + strings.Join(where, ", ")
+}
+
+// warningsOf are those of an experiment, with where each was found.
+func (d *Document) warningsOf(e Experiment) *findings {
+	found := new(findings)
+	for _, w := range e.Warnings {
+		found.add(w, "")
+	}
+	for _, r := range d.Results {
+		if r.Experiment == e.ID {
+			for _, w := range r.Warnings {
+				found.add(w, "")
+			}
+		}
+	}
+	for _, c := range d.Comparisons {
+		if c.Experiment == e.ID {
+			for _, w := range c.Warnings {
+				found.add(w, "")
+			}
+		}
+	}
+	return found
+}
+
+// counted says how many warnings of which code there are, what spoils most first.
+func (f *findings) counted() string {
+	byCode := map[string]int{}
+	var codes []string
+	for _, w := range f.list {
+		if byCode[w.Code]++; byCode[w.Code] == 1 {
+			codes = append(codes, w.Code)
+		}
+	}
+	slices.SortStableFunc(codes, func(a, b string) int { return weight(a) - weight(b) })
+	for i, code := range codes {
+		codes[i] = fmt.Sprintf("%s %d", code, byCode[code])
+	}
+	return strings.Join(codes, ", ")
+}
