@@ -201,7 +201,7 @@ func (s standIns) run(t *testing.T, line string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Patience)
 	defer cancel()
 	p := &server{Cmd: exec.CommandContext(ctx, "contend", args...)}
-	p.Dir, p.Env = dir, append(os.Environ(), "REDIS_PASSWORD=of a stand-in")
+	p.Dir, p.Env = dir, append(os.Environ(), "REDIS_PASSWORD=of a stand-in", "XDG_CACHE_HOME="+dir, "HOME="+dir, "LocalAppData="+dir)
 	p.start(t)
 	if len(args) > 0 && args[0] == "serve" && !slices.Contains(args, "--help") {
 		p.addresses(t)
@@ -251,12 +251,15 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		return args, []int{exitUndecided} // single runs are too few rounds
 	}
 	switch name := args[0]; name {
-	case "lab", "report":
-		if !s.files(t, dir, args) && name == "lab" {
-			args = append(args, "--list")
-		} else if name == "lab" {
-			codes = figures
+	case "lab":
+		if codes = figures; !s.files(t, dir, args) {
+			args, codes = append(args, "--list"), []int{exitDone}
 		}
+	case "report":
+		if len(args) == 1 {
+			args = append(args, "kept.json")
+		}
+		s.files(t, dir, args)
 	default:
 		short, ok := shorter[name]
 		if slices.Contains(args, "--rate") && name == "sweep" {

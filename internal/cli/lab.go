@@ -12,30 +12,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/report"
+	"contend/trial"
 )
 
-// defaultLabFile is where the lab leaves its document.
-const defaultLabFile = "contend-lab.json"
-
 func newLab(a *app) *cobra.Command {
-	l := &lab{app: a}
+	l := &lab{app: a, typed: map[*experiment.File]string{}}
 	cmd := &cobra.Command{
 		Use:   "lab [ID or FILE ...]",
 		Short: "Rerun published experiments, or your own, on real servers",
 		Long: "Run experiment files: without arguments the embedded ones, which rerun published experiments,\n" +
-			"print our figures beside theirs, and compare ways of sharing a counter. An argument is the id\n" +
-			"of an embedded experiment or a file. The document is written to " + defaultLabFile + ";\n" +
-			"--output names another file, or with an empty name none.",
+			"set our answers beside theirs, and compare ways of sharing a counter. An argument is the id of\n" +
+			"an embedded experiment or a file. The document is kept in a folder of the user's cache, where\n" +
+			"contend report finds it; --output names a file instead, or with an empty name none.",
 		Example: indent + "contend lab\n" + indent + "contend lab --list\n" +
 			indent + "contend lab grpc-guard --profile standard\n" + indent + "contend lab orders.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := l.own.read()
 			files, err := l.files(args)
-			if err = errors.Join(mistakes, err, l.pins.check("", true)); err != nil {
+			if err = errors.Join(mistakes, l.oneForm(), err, l.pins.check("", true)); err != nil {
 				return usage(err)
-			}
-			if !l.own.has("output") {
-				l.File = defaultLabFile
 			}
 			if l.List {
 				return l.writeList(files)
@@ -58,6 +54,7 @@ type lab struct {
 	*app
 	own *options
 	labOptions
+	typed map[*experiment.File]string // files as they were typed
 }
 
 type labOptions struct {
@@ -65,7 +62,7 @@ type labOptions struct {
 	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (the published durations and concurrencies)"`
 	KeepGoing bool    `flag:"keep-going" words:"go on with the next experiment when one fails"`
 	Seed      uint64  `flag:"seed" default:"1" words:"seed of all random choices"`
-	output
+	views
 }
 
 type profile string
@@ -93,6 +90,7 @@ func (l *lab) files(args []string) ([]*experiment.File, error) {
 			continue
 		}
 		files = append(files, f)
+		l.typed[f] = arg
 	}
 	return files, errors.Join(append(errs, distinctIDs(files))...)
 }
@@ -147,19 +145,11 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	o.Seed = l.Seed
 	doc := newDocument("lab")
 	l.calibrated(doc)
-	var broken error
-	for _, f := range files {
-		err := l.experiment(ctx, f.Experiment(string(l.Profile)), o, doc, 0)
-		if err != nil {
-			broken = errors.Join(broken, fmt.Errorf("%s: %w", f.ID, err))
-		}
-		if ctx.Err() != nil || err != nil && !l.KeepGoing {
-			break
-		}
-	}
-	writeErr := l.output.write(l.app, doc)
-	if l.File != "" && writeErr == nil {
-		fmt.Fprintf(l.Err, "The document is in %s; contend report %s shows it again.\n", l.File, l.File)
+	broken := l.experiments(ctx, files, o, doc)
+	place := l.keep(doc)
+	writeErr := l.views.write(l.app, doc)
+	if place != "" && writeErr == nil {
+		fmt.Fprintln(l.Err, place)
 	}
 	switch broken = errors.Join(broken, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
@@ -168,4 +158,59 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 		return failed(broken)
 	}
 	return outcome(doc)
+}
+
+// experiments runs one after another, with one progress for all.
+func (l *lab) experiments(ctx context.Context, files []*experiment.File, o experiment.Options, doc *report.Document) error {
+	var list []*experiment.Experiment
+	all, begun := 0.0, 0.0
+	for _, f := range files {
+		e := f.Experiment(string(l.Profile))
+		e.File = l.typed[f]
+		list, all = append(list, e), all+e.Takes()
+	}
+	p := newProgress(l.Err)
+	defer p.clear()
+	l.pins.describe(&doc.Environment)
+	var broken error
+	for i, e := range list {
+		which := e.ID
+		if len(list) > 1 {
+			which = fmt.Sprintf("%d of %d, %s", i+1, len(list), e.ID)
+		}
+		o.Observe = func(now trial.Progress) {
+			p.show((begun+now.Done*e.Takes())/all, which+": "+now.Label)
+		}
+		err := e.Run(ctx, o, doc)
+		if err != nil {
+			broken = errors.Join(broken, fmt.Errorf("%s: %w", e.ID, err))
+		}
+		if ctx.Err() != nil || err != nil && !l.KeepGoing {
+			break
+		}
+		begun += e.Takes()
+	}
+	return broken
+}
+
+// keep stores the document unless it goes to a file or, by an empty name, nowhere. It
+// returns what to say of it.
+func (l *lab) keep(doc *report.Document) string {
+	switch {
+	case l.File != "":
+		doc.Again = "contend report " + quoted(string(l.File))
+		return fmt.Sprintf("The document is in %s; %s shows it again.", l.File, doc.Again)
+	case l.own.has("output"):
+		return ""
+	}
+	path, err := keep(doc)
+	if path == "" {
+		return fmt.Sprintf("The document could not be kept (%s); -o FILE keeps it elsewhere.", firstLine(err))
+	}
+	doc.Again = "contend report"
+	text := fmt.Sprintf("The document is in %s (the last %d are kept); %s shows it again.", path, mostKept, doc.Again)
+	if err != nil {
+		text += " An older one could not be removed: " + firstLine(err)
+	}
+	return text
 }

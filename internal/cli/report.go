@@ -4,60 +4,106 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"contend/experiment"
 	"contend/report"
 )
 
 func newReport(a *app) *cobra.Command {
-	var r struct {
-		Format report.Format `flag:"format" default:"text" words:"the *format* to show it in"`
-		Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
-	}
-	var o *options
+	r := &reportFlags{app: a}
 	cmd := &cobra.Command{
-		Use:   "report FILE",
+		Use:   "report [FILE]",
 		Short: "Show a stored document again, recomputed and checked",
-		Long: "Show a stored document again. Every derived figure is recomputed; those that differ are named.\n" +
-			"The formats are " + strings.Join(report.Format("").Values(), ", ") + ".\n\n" +
+		Long: "Show a stored document again, on one page like the command that wrote it, or with --full all of it.\n" +
+			"Without FILE it is the newest that contend lab has kept. Every derived figure is recomputed; those\n" +
+			"that differ are named.\n\n" +
 			"With --published ARM, FILE is an experiment (a file, or one of those of contend lab), and shown is\n" +
 			"the document of what was published for that arm, which contend compare judges like any other.",
-		Example: indent + "contend report contend-lab.json\n" +
-			indent + "contend report --format markdown contend-lab.json\n" +
-			indent + "contend report --published mutex --format json grpc-guard",
-		Args: arguments(1, "one file"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			mistakes := o.read()
-			if r.Arm != "" {
-				return a.published(args[0], r.Arm, r.Format, mistakes)
+		Example: indent + "contend report\n" +
+			indent + "contend report --full run.json\n" +
+			indent + "contend report --format benchfmt compare.json\n" +
+			indent + "contend report --published mutex --json grpc-guard",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && !cmd.Flags().Changed("published") {
+				return nil
 			}
-			return a.report(args[0], r.Format, mistakes)
+			return arguments(1, "one file")(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			mistakes := errors.Join(r.own.read(), r.oneForm())
+			if r.Arm != "" {
+				return r.published(args[0], mistakes)
+			}
+			return r.stored(args, mistakes)
 		},
 	}
-	o = optionsOf(cmd, &r)
+	r.own = optionsOf(cmd, &r.reportOptions)
 	return cmd
 }
 
+type reportFlags struct {
+	*app
+	own *options
+	reportOptions
+}
+
+type reportOptions struct {
+	Format report.Format `flag:"format" words:"the *format* to show all of it in"`
+	Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
+	views
+}
+
+// oneForm refuses a format beside another form.
+func (r *reportFlags) oneForm() error {
+	if err := r.views.oneForm(); err != nil {
+		return err
+	}
+	if r.Format != "" && (r.Full || r.Brief || r.Markdown || r.JSON) {
+		return errors.New("--format excludes --full, --brief, --markdown and --json")
+	}
+	return nil
+}
+
+// show writes the document in the form that is asked for.
+func (r *reportFlags) show(doc *report.Document) error {
+	if r.Format != "" {
+		return errors.Join(r.writeFile(doc), r.Format.Write(doc, r.Out))
+	}
+	return r.views.write(r.app, doc)
+}
+
 // published shows what an experiment says was published for an arm.
-func (a *app) published(file, arm string, format report.Format, mistakes error) error {
-	files, err := (&lab{app: a}).files([]string{file})
+func (r *reportFlags) published(file string, mistakes error) error {
+	files, err := (&lab{app: r.app, typed: map[*experiment.File]string{}}).files([]string{file})
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
 	}
-	doc, err := files[0].PublishedDocument(arm)
+	doc, err := files[0].PublishedDocument(r.Arm)
 	if err != nil {
 		return usage(err)
 	}
-	if err := format.Write(doc, a.Out); err != nil {
+	if err := r.show(doc); err != nil {
 		return failed(err)
 	}
 	return nil
 }
 
-func (a *app) report(path string, format report.Format, mistakes error) error {
-	f, err := os.Open(path)
+// stored shows the document in the file that is named, or the newest that was kept.
+func (r *reportFlags) stored(args []string, mistakes error) error {
+	var path, again string
+	var err error
+	if len(args) == 1 {
+		path, again = args[0], "contend report "+quoted(args[0])
+	} else {
+		path, err = newestKept()
+		again = "contend report"
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
+	}
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
 	}
@@ -69,7 +115,8 @@ func (a *app) report(path string, format report.Format, mistakes error) error {
 	if err != nil {
 		err = fmt.Errorf("%s does not agree with itself; shown is what was recomputed\n%w", path, err)
 	}
-	if err := errors.Join(format.Write(doc, a.Out), err); err != nil {
+	doc.Again = again
+	if err := errors.Join(r.show(doc), err); err != nil {
 		return failed(err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -77,6 +78,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FIXED", fixed)
 			e.Setenv("ALONE", alone)
 			e.Setenv("GORACE", goRace)
+			for _, name := range homes {
+				e.Setenv(name, filepath.Join(e.WorkDir, "home"))
+			}
 			if cpus, err := probe.CPUs(); err == nil {
 				e.Setenv("CPUS", formatCPUs(cpus))
 				e.Setenv("CPU", strconv.Itoa(cpus[len(cpus)-1]))
@@ -97,6 +101,10 @@ func itemsWindow() time.Duration {
 	}
 	return window
 }
+
+// homes are the variables that say where a user's folders are, on all systems, but for
+// those that hide the others.
+var homes = []string{"HOME", "LocalAppData"}
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
@@ -129,7 +137,7 @@ type processes struct{} // key of a script's processes by name
 func start(ts *testscript.TestScript, args []string, watched func(line string) bool) *process {
 	p := &process{Cmd: exec.Command(args[0], args[1:]...), spoke: make(chan struct{})}
 	p.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE"} {
+	for _, name := range append([]string{"PATH", "TMPDIR", "GORACE"}, homes...) {
 		p.Env = append(p.Env, name+"="+ts.Getenv(name))
 	}
 	stdout, err := p.StdoutPipe()
