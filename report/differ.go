@@ -101,7 +101,9 @@ func (p *problems) diffObject(path string, was, is map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		if i, ok := is[key]; ok {
-			p.diff(path+key, was[key], i)
+			if !slices.Contains(sentences, key) || !worded(was[key], i) {
+				p.diff(path+key, was[key], i)
+			}
 		} else {
 			p.add(path+key, "is stored as %s, but nothing of that name is computed", brief(was[key]))
 		}
@@ -111,6 +113,17 @@ func (p *problems) diffObject(path string, was, is map[string]any) {
 			p.add(path+key, "is missing, recomputed it is %s", brief(is[key]))
 		}
 	}
+}
+
+// sentences are the keys of texts for people. Another version may have said the same in
+// other words; what is shown is what this one says.
+var sentences = []string{"text", "detail", "no_fit", "no_peak", "left_out"}
+
+// worded says whether both are sentences.
+func worded(was, is any) bool {
+	before, _ := was.(string)
+	now, _ := is.(string)
+	return before != "" && now != ""
 }
 
 // sameNumber takes integers exactly; of others it allows for the last digits of

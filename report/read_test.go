@@ -65,7 +65,8 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 	}{
 		{"closed", "results[0].throughput_per_s", 81},
 		{"closed", "results[0].generator_share", 0.5},
-		{"closed", "results[0].warnings[0].text", "all is well"},
+		{"closed", "results[0].warnings[0].text", ""},
+		{"closed", "results[0].warnings[0].code", "start_lag"},
 		{"few-rounds", "results[1].throughput_per_s", 1101},
 		{"few-rounds", "results[1].ops", 2201}, // a sum over rounds
 		{"few-rounds", "comparisons[0].ratio", 1.2},
@@ -94,6 +95,24 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 			t.Errorf("%s with another %s: document %v, error %v", tt.document, tt.path, d != nil, err)
 		} else if strings.Count(err.Error(), "\n") > 3 {
 			t.Errorf("%s with another %s names too much:\n%v", tt.document, tt.path, err)
+		}
+	}
+}
+
+// The sentences of another version may be in other words: those of now are shown.
+func TestSentencesAreSaidAsNow(t *testing.T) {
+	for _, tt := range []struct{ document, path string }{
+		{"closed", "results[0].warnings[0].text"}, {"few-rounds", "comparisons[0].reason.text"}, {"sweep", "curves[1].fit.no_peak"},
+		{"sweep", "curves[2].left_out"}, {"sweep", "curves[2].no_fit"}, {"published", "experiments[0].expectations[1].detail"},
+	} {
+		d, err := report.Read(bytes.NewReader(edited(t, tt.document, tt.path, "as it was said before")))
+		if err != nil {
+			t.Errorf("%s with other words in %s: %v", tt.document, tt.path, err)
+			continue
+		}
+		now, err := json.Marshal(d)
+		if err != nil || bytes.Contains(now, []byte("as it was said before")) {
+			t.Errorf("%s with other words in %s keeps them, %v", tt.document, tt.path, err)
 		}
 	}
 }
