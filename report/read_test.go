@@ -101,18 +101,32 @@ func TestTamperedFigureIsNamed(t *testing.T) {
 
 // The sentences of another version may be in other words: those of now are shown.
 func TestSentencesAreSaidAsNow(t *testing.T) {
-	for _, tt := range []struct{ document, path string }{
-		{"closed", "results[0].warnings[0].text"}, {"few-rounds", "comparisons[0].reason.text"}, {"sweep", "curves[1].fit.no_peak"},
-		{"sweep", "curves[2].left_out"}, {"sweep", "curves[2].no_fit"}, {"published", "experiments[0].expectations[1].detail"},
+	const before = "as it was said before"
+	sweeps, _ := written(t, swept())
+	for _, tt := range []struct {
+		stored []byte
+		path   string
+	}{
+		{smallStored()["closed"], "results[0].warnings[0].text"}, {smallStored()["few-rounds"], "comparisons[0].reason.text"},
+		{smallStored()["published"], "experiments[0].expectations[1].detail"},
+		{sweeps, "curves[1].fit.no_peak"}, {sweeps, "curves[2].left_out"}, {sweeps, "curves[2].no_fit"},
 	} {
-		d, err := report.Read(bytes.NewReader(edited(t, tt.document, tt.path, "as it was said before")))
-		if err != nil {
-			t.Errorf("%s with other words in %s: %v", tt.document, tt.path, err)
+		tree := decoded(t, tt.stored)
+		if !set(tree, tt.path, before) {
+			t.Errorf("%s: nothing to edit", tt.path)
 			continue
 		}
-		now, err := json.Marshal(d)
-		if err != nil || bytes.Contains(now, []byte("as it was said before")) {
-			t.Errorf("%s with other words in %s keeps them, %v", tt.document, tt.path, err)
+		older, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := report.Read(bytes.NewReader(older))
+		if err != nil {
+			t.Errorf("with other words in %s: %v", tt.path, err)
+			continue
+		}
+		if now, err := json.Marshal(d); err != nil || bytes.Contains(now, []byte(before)) {
+			t.Errorf("%s keeps the words of before, %v", tt.path, err)
 		}
 	}
 }
