@@ -83,7 +83,7 @@ func printed(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(string(text), "\n") {
-			for _, term := range termsOf(line) {
+			for _, term := range termsOf(line, strings.HasPrefix(filepath.Base(file), "screen-lab")) {
 				terms[term] = filepath.Base(file)
 			}
 		}
@@ -97,6 +97,7 @@ func printed(t *testing.T) map[string]string {
 var (
 	capitals = regexp.MustCompile(`\b[A-Z]{4,}(_[A-Z]+)?\b`)
 	coded    = regexp.MustCompile(`\b[a-z]+(_[a-z0-9]+)+\b`)
+	cut      = regexp.MustCompile(`\S*…`)
 	columnar = regexp.MustCompile(` {2,}`)
 	// figure is a cell that is no word: it begins with a digit, ends in one, or has a bar, or is a
 	// URL or a command, or cut.
@@ -105,15 +106,18 @@ var (
 	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+ % interval$|^\D*/op$`)
 )
 
-// termsOf are the terms of a line.
-func termsOf(line string) []string {
-	terms := coded.FindAllString(line, -1)
+// termsOf are the terms of a line. The lab's tables hold sentences, but for their heading.
+func termsOf(line string, sentences bool) []string {
+	terms := coded.FindAllString(cut.ReplaceAllString(line, ""), -1)
 	for _, word := range capitals.FindAllString(line, -1) {
 		if !slices.Contains(notTerms, word) {
 			terms = append(terms, word)
 		}
 	}
 	cells, isTable := strings.CutPrefix(line, "  ")
+	if sentences {
+		isTable = strings.HasPrefix(line, "question ")
+	}
 	if !isTable || !columnar.MatchString(cells) {
 		return terms
 	}
