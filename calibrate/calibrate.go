@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 
 	"contend/load"
@@ -107,6 +108,38 @@ type Visible struct {
 // +Inf when so few rounds find none.
 func (v Visible) In(rounds int, confidence float64) float64 {
 	return stat.Smallest(v.Spread, rounds, confidence, trial.Power)
+}
+
+// MostRounds is how many rounds RoundsToEqual looks ahead: as many as a comparison can have.
+const MostRounds = 1000
+
+// RoundsToEqual is in how many rounds a comparison of equal arms by this metric finds them
+// EQUIVALENT within the margin, a fraction, with a chance of 90 %; 0: not in MostRounds. The
+// interval must keep within the margin to both sides, each of which may be missed half as
+// often as a difference may be (stat.Smallest).
+func (v Visible) RoundsToEqual(margin, confidence float64) int {
+	n := 1 + sort.Search(MostRounds, func(i int) bool {
+		return stat.Smallest(v.Spread, i+1, confidence, (1+trial.Power)/2) <= margin
+	})
+	if n > MostRounds {
+		return 0
+	}
+	return n
+}
+
+// RoundTakes is how long a round took, the study's rounds at each of its lengths counted
+// likewise.
+func (c *Calibration) RoundTakes() time.Duration {
+	rounds := 0
+	for _, l := range c.Lengths {
+		rounds += len(l.RoundLogRatios)
+	}
+	for _, found := range c.Comparisons {
+		if found.Primary {
+			rounds += c.Design.Rounds
+		}
+	}
+	return c.Elapsed / time.Duration(max(1, rounds))
 }
 
 // A ProbeRange is the lowest and highest of what probes took.

@@ -267,3 +267,26 @@ func TestCalibrationMistakesAllAtOnce(t *testing.T) {
 		t.Error("a study without arms was run")
 	}
 }
+
+// The interval is within ±2 % with a chance of 90 % after ((1.96 + 1.645) · 0.02 ÷ ln 1.02)² +
+// 1.96²/2 = 15.3 rounds, or one or two more, as the confidence comes in steps.
+func TestRoundsToEqual(t *testing.T) {
+	if n := (Visible{Spread: 0.02}).RoundsToEqual(0.02, 0.95); n < 16 || n > 18 {
+		t.Errorf("%d rounds", n)
+	}
+	if n := (Visible{Spread: 0.5}).RoundsToEqual(0.02, 0.95); n != 0 { // (3.605 · 0.5 ÷ 0.0198)² = 8287
+		t.Errorf("%d rounds of those that scatter by half", n)
+	}
+}
+
+func TestRoundTakes(t *testing.T) {
+	c := &Calibration{Design: trial.Design{Rounds: 6}, Elapsed: 14 * time.Second,
+		Lengths:     []Length{{RoundLogRatios: make([]float64, 2)}},
+		Comparisons: []trial.Comparison{{Primary: true}, {}, {Primary: true}}}
+	if got := c.RoundTakes(); got != time.Second { // 14 s ÷ (2 + 2 · 6)
+		t.Errorf("a round took %v", got)
+	}
+	if got := new(Calibration).RoundTakes(); got != 0 {
+		t.Errorf("none took %v", got)
+	}
+}

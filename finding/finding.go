@@ -6,6 +6,7 @@ package finding
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,26 @@ func (w Warning) String() string {
 	return w.Arm + ": " + w.Text
 }
 
+// Short is the warning in the words of its kind, which fit a line of a page, and with the figure
+// that matters; its text where the kind is not known.
+func (w Warning) Short() string {
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == Current(w.Code) })
+	if i < 0 {
+		return w.Text
+	}
+	says, found := table[i].filled().Says, ""
+	if table[i].Figure {
+		found = figure.FindString(w.Text)
+	}
+	if found == "" {
+		return says
+	}
+	return says + " (" + found + ")"
+}
+
+// figure is one with a unit: 97 %, 215ms.
+var figure = regexp.MustCompile(`[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
+
 // A Kind is a row of the table: everything that is the same in all warnings of
 // one code.
 type Kind struct {
@@ -42,6 +63,9 @@ type Kind struct {
 	// Says is what it says without the figures of a case: with the code before it, a
 	// line of a page. {warns} and {refuses} are as in When.
 	Says string
+	// Figure says that the first figure with a unit in a warning's text, such as a share, is how
+	// much: a page has it behind Says.
+	Figure bool
 	// When says in a line when it is given, and Advice what to do about it, both
 	// with `code` in the manner of Markdown. {warns} and {refuses} stand for the
 	// thresholds; Kinds and Advice have these in their place.

@@ -42,6 +42,34 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Behind the words there is room for a figure such as +99.9 %.
+func TestFiguresFitALine(t *testing.T) {
+	for _, k := range Kinds() {
+		if line := "! " + k.Code + ": " + k.Says + " (+99.9 %)"; k.Figure && utf8.RuneCountInString(line) > 100 {
+			t.Errorf("%s is longer than a line of 100 columns", line)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for _, tt := range []struct {
+		w    Warning
+		want string
+	}{
+		{ServerBusy.Warning("the server used 92 %% of the CPU it could get"), ServerBusy.Says + " (92 %)"},
+		{StartLag.Warning("p99 of the start lag is 217.3ms, more than 9s"), StartLag.Says + " (217.3ms)"},
+		{DriftingRounds.Warning("the ratio changed by +5.1 %%"), DriftingRounds.Says + " (+5.1 %)"},
+		{ServerBusy.Warning("it says no figure"), ServerBusy.Says},
+		{TooFewValues.Warning("5 values, 95 %%"), TooFewValues.Says},
+		{Warning{Code: "censored", Text: "5 of 880 (0.568 %)"}, "over 0.1 % of the iterations never started or ended: the slowest (0.568 %)"},
+		{Warning{Code: "of_another_version", Text: "whatever"}, "whatever"},
+	} {
+		if got := tt.w.Short(); got != tt.want {
+			t.Errorf("%v is %q, want %q", tt.w, got, tt.want)
+		}
+	}
+}
+
 func TestThresholdsAreInTheWords(t *testing.T) {
 	for x, want := range map[float64]string{0.001: "0.1 %", 0.1: "10 %", 0.85: "85 %", 0.99: "99 %", 6: "6", 1000: "1000"} {
 		if got := threshold(x); got != want {

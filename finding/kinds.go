@@ -17,21 +17,21 @@ var (
 		Says:   "the counts do not add up to what was planned, so no figure can be trusted",
 		When:   "what became of the iterations (right, wrong, no answer, dropped, unfinished: each is counted where it happens) does not add up to what was planned; no verdict",
 		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
-	Errors = kind(Kind{Code: "errors", Warns: 0.001, Refuses: 0.001,
+	Errors = kind(Kind{Code: "errors", Figure: true, Warns: 0.001, Refuses: 0.001,
 		Says:   "over {warns} of the planned iterations failed or errored",
 		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
-	Incomplete = kind(Kind{Code: "incomplete", Warns: 0.001, Refuses: 0.01,
-		Says:   "over {warns} of the iterations never started or never ended, and they were the slowest",
+	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
+		Says:   "over {warns} of the iterations never started or ended: the slowest",
 		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
 		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
-	GeneratorShare = kind(Kind{Code: "generator_share", Warns: 0.10, Refuses: 0.30,
-		Says:   "over {warns} of each caller's time was spent in the generator, not in the server",
+	GeneratorShare = kind(Kind{Code: "generator_share", Figure: true, Warns: 0.10, Refuses: 0.30,
+		Says:   "over {warns} of each caller's time was the generator's, not the server's",
 		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
 		Advice: "use fewer VUs, or connections that are kept alive"})
-	GeneratorBusy = kind(Kind{Code: "generator_busy", Warns: busy,
+	GeneratorBusy = kind(Kind{Code: "generator_busy", Figure: true, Warns: busy,
 		Says:   "the generator used most of the CPU it could get, so it may be the limit",
 		When:   "nothing is known of the server, or it is one that was found to listen at the URL, which may not be all that answers, and used less of its CPU: the generator used ≥ {warns} of the CPU it could get",
 		Advice: "give the generator more cores, or a machine of its own"})
@@ -42,19 +42,19 @@ var (
 		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
 			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict. A comparison changes over to a constant rate by itself, and a sweep gives a bound, where they can",
 		Advice: "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine"})
-	CPUShared = kind(Kind{Code: "cpu_shared", Warns: busy,
-		Says:   "both were busy on the same cores, so a change of the server shows smaller than it is",
+	CPUShared = kind(Kind{Code: "cpu_shared", Figure: true, Warns: busy,
+		Says:   "both busy on the same cores: a change of the server shows smaller than it is",
 		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
 		Advice: "pin them apart, or use a second machine"})
-	ServerBusy = kind(Kind{Code: "server_busy", Warns: busy,
+	ServerBusy = kind(Kind{Code: "server_busy", Figure: true, Warns: busy,
 		Says:   "the server was at its limit, as a test for the highest throughput wants it",
 		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
-	MachineBusy = kind(Kind{Code: "machine_busy", Warns: 0.25, Refuses: 0.50,
+	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
 		Says:   "other programs took much of a machine that had no idle core",
 		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict",
 		Advice: "end the other programs, or repeat it on a quiet machine"})
-	StartLag = kind(Kind{Code: "start_lag",
+	StartLag = kind(Kind{Code: "start_lag", Figure: true,
 		Says: "iterations began late, which is in the response times",
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
@@ -63,8 +63,8 @@ var (
 		Says:   "every right answer only names another URL, so the redirect is what was measured",
 		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
 		Advice: "give the URL that it redirects to, or say that the redirect is meant (`--expect-status 301`)"})
-	DelayedAck = kind(Kind{Code: "delayed_ack",
-		Says: "answers wait some 40 ms for an acknowledgement, as if written without TCP_NODELAY",
+	DelayedAck = kind(Kind{Code: "delayed_ack", Figure: true,
+		Says: "answers wait 40 ms for an acknowledgement, as without TCP_NODELAY",
 		When: "the median answer, of at most " + strconv.Itoa(ShortAnswer>>10) + " KiB, takes " + AckDelayFrom.String() + " to " + AckDelayTo.String() +
 			" from its first byte to its last: so does one that a server writes in pieces without TCP_NODELAY. The second waits for the acknowledgement of the first (Nagle's algorithm), which Linux delays by 40 ms",
 		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
@@ -117,7 +117,7 @@ var (
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
 		Says:   "fewer rounds than an interval takes at this confidence",
 		When:   "no interval at this confidence",
-		Advice: "run the number of rounds that it names"})
+		Advice: "repeat it more often (`--rounds`, or a longer `-d`)"})
 	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
 		Says:   "servers were not restarted in each round, so one start's effects may be in all",
 		When:   "an arm was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
@@ -146,8 +146,8 @@ var (
 		Says:   "neighbouring rounds are alike: the machine has moods, the interval is too narrow",
 		When:   "neighbouring rounds are alike: the machine has moods longer than a round",
 		Advice: "longer rounds, a quieter machine; read the interval as too narrow"})
-	DriftingRounds = kind(Kind{Code: "drifting_rounds",
-		Says:   "the difference itself rises or falls over the rounds, so there is no single one",
+	DriftingRounds = kind(Kind{Code: "drifting_rounds", Figure: true,
+		Says:   "the difference rises or falls over the rounds: there is no single one",
 		When:   "the ratio itself rises or falls over the rounds",
 		Advice: "find out what grows: data, a log, a cache; there is no single ratio"})
 	Bimodal = kind(Kind{Code: "bimodal",

@@ -54,6 +54,9 @@ func (d *Document) advise(v *view, refused []string) {
 	}
 }
 
+// Failed says whether the only experiment of the document could not be completed.
+func (d *Document) Failed() bool { return d.failure() != "" }
+
 // failure is why the only experiment of the document could not be completed; "" if it
 // could, or if there are several, each of which says so itself.
 func (d *Document) failure() string {

@@ -37,9 +37,9 @@ func bound(v *view, c sweep.Curve) {
 
 // boundTrust says in a line what such an answer is worth.
 func boundTrust(b sweep.Bound) string {
-	text := fmt.Sprintf("A bound, of this server and this generator on these cores, as the generator is the limit (%s)", b.Reason.Code)
+	text := fmt.Sprintf("Believe it as a bound: the generator was the limit (%s), and the server may do more", b.Reason.Code)
 	if b.AlonePerSec > 0 {
-		text += fmt.Sprintf("; at %s of CPU each the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))
+		text += fmt.Sprintf(": up to %s at its %s of CPU an operation", inThree(b.AlonePerSec), metric.Duration(b.ServerCPUPerOp))
 	}
 	return text
 }

@@ -51,8 +51,8 @@ func whyAtRate(list []Comparison) []string {
 		if c.ChangedOver == nil {
 			continue
 		}
-		line := fmt.Sprintf("  At %s the generator is the limit, so both were driven at %s, %.0f %% of it",
-			plural(c.Concurrency, "VU"), perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
+		line := fmt.Sprintf("  At concurrency %d the generator is the limit, so both were driven at %s, %.0f %% of it",
+			c.Concurrency, perSec(c.ChangedOver.RatePerSec), 100*c.ChangedOver.RatePerSec/c.ChangedOver.LimitPerSec)
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}

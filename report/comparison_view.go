@@ -118,14 +118,18 @@ func chance(p float64) string {
 
 // more says how much longer a comparison should go on.
 func more(c trial.Comparison) string {
-	switch needed := c.TimeNeeded; {
-	case needed == 0:
+	if c.TimeNeeded == 0 {
 		return plural(c.RoundsNeeded, "more round")
-	case needed < 100*time.Second:
-		return fmt.Sprintf("%.0f s more", math.Ceil(needed.Seconds()))
-	default:
-		return fmt.Sprintf("%.0f min more", math.Ceil(needed.Minutes()))
 	}
+	return roughly(c.TimeNeeded) + " more"
+}
+
+// roughly is a time in whole seconds or minutes.
+func roughly(d time.Duration) string {
+	if d < 100*time.Second {
+		return fmt.Sprintf("%.0f s", math.Ceil(d.Seconds()))
+	}
+	return fmt.Sprintf("%.0f min", math.Ceil(d.Minutes()))
 }
 
 // inWords says a comparison in a sentence.

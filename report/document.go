@@ -42,6 +42,8 @@ type Document struct {
 	Settle string `json:"settle,omitempty"`
 	// Again is the command line that shows the document again; "": that which made it.
 	Again string `json:"-"`
+	// Next is the command line that goes on where this one ended; "": none is known.
+	Next string `json:"next,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.
 	Trials []Trials `json:"trials,omitempty"`
 	// Apart are the rounds of two stored documents that were compared, and
@@ -198,8 +200,10 @@ type PublishedFigure struct {
 
 // An Analysis is a reading of figures in words, with the table behind it.
 type Analysis struct {
-	Name     string     `json:"name"`
-	Title    string     `json:"title"`
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Answer is what follows from all of it, in a sentence; "": none is asked for.
+	Answer   string     `json:"answer,omitempty"`
 	Columns  []string   `json:"columns,omitempty"`
 	Rows     [][]string `json:"rows,omitempty"`
 	Sentence []string   `json:"sentences"`

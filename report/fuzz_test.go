@@ -20,7 +20,7 @@ func readable(t *testing.T, data []byte) {
 	if d == nil {
 		return
 	}
-	for _, view := range []func(io.Writer) error{d.Text, d.Markdown, d.Benchmarks} {
+	for _, view := range []func(io.Writer) error{d.Text, d.Markdown, d.Benchmarks, func(w io.Writer) error { return d.Screen(w, report.Look{}) }} {
 		if err := view(io.Discard); err != nil {
 			t.Fatal(err)
 		}

@@ -80,14 +80,21 @@ func (d *Document) text() string {
 func (d *Document) screen() *screen {
 	switch {
 	case d.failure() != "":
-		return &screen{first: "It could not be measured: " + d.failure(), trust: "FAILED: no figure below what was asked for.", mood: bad, most: 20,
-			care: new(findings), next: "mend the cause, then the same command again"}
+		return d.failedScreen()
 	case len(d.primary()) > 0:
 		return d.compareScreen()
 	case len(d.Curves) == 1 && len(d.Experiments) == 0:
 		return d.sweepScreen(d.Curves[0].Curve)
 	case len(d.Searches) == 1 && len(d.Experiments) == 0:
 		return d.searchScreen(d.Searches[0].Result)
+	case d.Command == "calibrate" && d.Calibration != nil:
+		return d.calibrateScreen()
+	case d.Command == "guard" && len(d.Experiments) == 1 && len(d.Experiments[0].Analyses) == 1:
+		return d.insideScreen(d.Experiments[0].Analyses[0])
+	case d.Command == "guard" && len(d.Results) > 0:
+		return d.guardScreen()
+	case d.Command == "pipe" && len(d.Results) > 0:
+		return d.pipeScreen()
 	case d.Command == "run" && len(d.Results) == 1:
 		return d.runScreen(d.Results[0].Cell)
 	}
@@ -99,21 +106,92 @@ func (s *screen) lines() []string {
 	head := slices.Concat(wrapped(s.first), wrapped(s.trust), s.body)
 	list := slices.Clone(s.care.list)
 	slices.SortStableFunc(list, func(a, b located) int { return weight(a.Code) - weight(b.Code) })
-	next := wrapped("Next: " + s.next)
-	shown := max(0, min(mostWarnings, len(list), s.most-len(head)-len(next)))
-	if rest := len(list) - shown + s.hidden; rest > 0 {
-		next = wrapped(plural(rest, "note") + ": --full. Next: " + s.next)
-	}
+	shown := max(0, min(mostWarnings, len(list), s.most-len(head)-len(s.nextLines(1))))
 	for _, w := range list[:shown] {
-		head = append(head, "! "+clean(w.Code+": "+w.Text))
+		head = append(head, "! "+clean(w.Code+": "+w.Short()))
 	}
-	return append(head, next...)
+	return append(head, s.nextLines(len(list)-shown+s.hidden)...)
+}
+
+// nextLines say what to do next, and how many notes there are that the page has no room for.
+func (s *screen) nextLines(rest int) []string {
+	begin := "Next: "
+	if rest > 0 {
+		begin = plural(rest, "note") + ": --full. Next: "
+	}
+	if lines := pasted(begin, s.next); lines != nil {
+		return lines
+	}
+	if words := shellWords(s.next); len(words) > 4 && words[0] == "contend" {
+		flag := words[2] // what is new is in front
+		if !strings.HasPrefix(words[3], "-") {
+			flag += " " + words[3]
+		}
+		return wrapped(fmt.Sprintf("%scontend %s with %s, else as typed", begin, words[1], flag))
+	}
+	return wrapped(begin + s.next)
+}
+
+// room is how many lines are left above the warnings.
+func (s *screen) room() int {
+	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - min(mostWarnings, len(s.care.list)) - len(s.nextLines(1))
+}
+
+// mostPasted are the lines of a command line on a page.
+const mostPasted = 3
+
+// pasted are the lines of a command line, broken as a shell reads it; nil: the text is none, or
+// does not fit.
+func pasted(begin, command string) []string {
+	if !strings.HasPrefix(command, "contend ") {
+		return nil
+	}
+	lines := []string{begin + "contend"}
+	for _, word := range shellWords(clean(command))[1:] {
+		last := len(lines) - 1
+		if width(lines[last])+1+width(word) <= textWidth-len(` \`) {
+			lines[last] += " " + word
+			continue
+		}
+		lines[last] += ` \`
+		lines = append(lines, "    "+word)
+	}
+	for _, line := range lines {
+		if width(line) > textWidth || len(lines) > mostPasted {
+			return nil
+		}
+	}
+	return lines
+}
+
+// shellWords are the words of a command line as they stand there, quoted.
+func shellWords(command string) []string {
+	var words []string
+	quoted, escaped := false, false
+	begin := 0
+	for i, r := range command {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && !quoted:
+			escaped = true
+		case r == '\'':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			words = append(words, command[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(words, command[begin:])
 }
 
 // wrapped are the lines of a text that may take two.
-func wrapped(text string) []string {
+func wrapped(text string) []string { return indented(clip(clean(text), 2*textWidth-20), "") }
+
+// indented are the lines of a text, the first behind an indent and the others behind two blanks.
+func indented(text, indent string) []string {
 	var b strings.Builder
-	wrap(&b, clip(clean(text), 2*textWidth-20), "", "  ")
+	wrap(&b, text, indent, "  ")
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 

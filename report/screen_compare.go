@@ -18,7 +18,7 @@ const mostCompared = 15
 // compareScreen answers which of two or more is faster, by how much.
 func (d *Document) compareScreen() *screen {
 	list := d.primary()
-	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1}
+	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1, next: d.afterComparing(list)}
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
 		s.trust = trust(list[0].Comparison)
@@ -35,11 +35,10 @@ func (d *Document) compareScreen() *screen {
 		if width(s.first) <= textWidth {
 			s.body = append(s.body, picture(list[0].Comparison, scale)...)
 		}
-		s.body = append(s.body, d.beside(list[0])...)
+		s.body = append(s.body, d.beside(list[0], s.room())...)
 	} else {
 		s.body = append(s.body, verdictRows(list, scale)...)
 	}
-	s.next = d.afterComparing(list)
 	return s
 }
 
@@ -62,9 +61,9 @@ func trust(c trial.Comparison) string {
 	if c.Reason != nil {
 		verdict += " " + c.Reason.Code
 	}
-	how := fmt.Sprintf("%s %s, %s confidence, p %s", plural(c.Rounds, "round"), under(c), confidence(c.Level), chance(c.P))
+	how := fmt.Sprintf("measured %s %s, %.3g %% confidence", plural(c.Rounds, "time"), at(c), 100*(1-c.Level))
 	if finding.NotInterleaved.In(c.Warnings) {
-		how += ", measured apart"
+		how += ", each side by itself"
 	}
 	switch {
 	case c.Verdict == stat.Invalid:
@@ -72,11 +71,15 @@ func trust(c trial.Comparison) string {
 	case c.Verdict == stat.Inconclusive && c.Reason != nil:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, c.Reason.Text)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
-		return fmt.Sprintf("%s: do not decide by it: %s; about %s would settle it", verdict, how, more(c))
+		needed := plural(c.RoundsNeeded, "more repetition")
+		if c.TimeNeeded > 0 {
+			needed = roughly(c.TimeNeeded) + " more"
+		}
+		return fmt.Sprintf("%s: do not decide by it: %s; about %s would settle it", verdict, how, needed)
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
 	case len(c.Warnings) > 0:
-		return fmt.Sprintf("%s: believe it with what is marked ! in mind: %s", verdict, how)
+		return fmt.Sprintf("%s: believe it, but mind what is marked !: %s", verdict, how)
 	}
 	return fmt.Sprintf("%s: believe it: %s", verdict, how)
 }
@@ -88,20 +91,34 @@ func summary(list []Comparison) (first, trust string) {
 		return c.Verdict == stat.Invalid || c.Verdict == stat.Inconclusive || c.Rounds == 0
 	})
 	var parts []string
-	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive, stat.Slower, stat.Faster, stat.More, stat.Less, stat.Equivalent} {
-		if n := len(ofVerdict(list, verdict)); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
+	for _, v := range []struct {
+		verdict stat.Verdict
+		words   string
+	}{{stat.Slower, "slower"}, {stat.Faster, "faster"}, {stat.More, "with more"}, {stat.Less, "with less"}, {stat.Equivalent, "without a difference"}} {
+		if n := len(ofVerdict(list, v.verdict)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", n, v.words, v.verdict))
 		}
 	}
-	trust = "Believe all of it: " + strings.Join(parts, ", ")
-	if rest := len(list) - len(believed); rest > 0 {
-		trust = fmt.Sprintf("Do not believe or decide by %d of %d: %s", rest, len(list), strings.Join(parts, ", "))
+	trust = "Believe all of it: " + enumerated(parts)
+	if len(believed) < len(list) {
+		var not []string
+		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
+			not = append(not, fmt.Sprintf("do not believe %d of %d (INVALID)", n, len(list)))
+		}
+		if n := len(ofVerdict(list, stat.Inconclusive)); n > 0 {
+			not = append(not, fmt.Sprintf("do not decide by %d of %d (INCONCLUSIVE)", n, len(list)))
+		}
+		trust = strings.Join(not, ", ")
+		if len(parts) > 0 {
+			trust += "; believe the rest: " + enumerated(parts)
+		}
+		trust = strings.ToUpper(trust[:1]) + trust[1:]
 	}
 	if len(believed) == 0 {
 		return fmt.Sprintf("Nothing can be said in any of %d comparisons", len(list)), trust
 	}
 	most := slices.MaxFunc(believed, func(a, b Comparison) int { return cmp.Compare(max(a.Ratio, 1/a.Ratio), max(b.Ratio, 1/b.Ratio)) })
-	return fmt.Sprintf("%s %s; and %d more", sentence(most.Comparison), under(most.Comparison), len(list)-1), trust
+	return fmt.Sprintf("%s %s; %s below", sentence(most.Comparison), at(most.Comparison), plural(len(list)-1, "other")), trust
 }
 
 // typed are the alternatives as they were typed, or else what was driven.
@@ -133,13 +150,16 @@ func picture(c trial.Comparison, scale axis) []string {
 	return []string{fmt.Sprintf("  %8s %s %s", less, scale.draw(c), more)}
 }
 
-// verdictRows has a line for each of several comparisons.
+// verdictRows has a line for each of several comparisons, with its interval on an axis where
+// there is room.
 func verdictRows(list []Comparison, scale axis) []string {
-	t := table{columns: []string{"", "under", "difference", "interval", "verdict", ""}}
+	t := table{columns: []string{"", "concurrency", "difference", "interval", "verdict", ""}}
 	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
 	for _, c := range list {
 		who, difference, within, drawn := c.Candidate, "-", "-", ""
-		if differ {
+		if own, theirs := withoutSource(c.Candidate), withoutSource(c.Baseline); differ && own == theirs {
+			who = own
+		} else if differ {
 			who += " against " + c.Baseline
 		}
 		if c.Rounds > 0 && c.Verdict != stat.Invalid {
@@ -149,9 +169,23 @@ func verdictRows(list []Comparison, scale axis) []string {
 				difference += " " + shortName.Replace(c.Metric.Words())
 			}
 		}
-		t.rows = append(t.rows, []string{who, strings.Replace(strings.TrimPrefix(under(c.Comparison), "at "), " and a constant ", " at ", 1), difference, within, string(c.Verdict), drawn})
+		load := strings.Replace(strings.TrimPrefix(at(c.Comparison), "at concurrency "), " and a constant ", " at ", 1)
+		t.rows = append(t.rows, []string{who, load, difference, within, string(c.Verdict), drawn})
 	}
-	return t.lines()
+	lines := t.lines()
+	if slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
+		for i := range t.rows {
+			t.rows[i][len(t.columns)-1] = ""
+		}
+		lines = t.lines()
+	}
+	return lines
+}
+
+// withoutSource is the name of an arm without the document that it is from: mutex (monday.json).
+func withoutSource(arm string) string {
+	name, _, _ := strings.Cut(arm, " (")
+	return name
 }
 
 // narrow keeps every third column of an axis, and what stands out in it.
@@ -173,20 +207,63 @@ func narrow(drawn string) string {
 // besideMetrics are those shown of both arms, if they were compared.
 var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
 
-// beside are the figures of both arms, and what is known of their difference.
-func (d *Document) beside(primary Comparison) []string {
-	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
+// beside are the figures of both arms, and what is known of their difference: of the metrics
+// above, and of percentiles that were recorded as far as there is room.
+func (d *Document) beside(primary Comparison, room int) []string {
+	rows := map[metric.Name][]string{}
+	var order []metric.Name
 	for _, c := range d.Comparisons {
 		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
 			(c.ChangedOver == nil) != (primary.ChangedOver == nil) || !c.Primary && !slices.Contains(besideMetrics, c.Metric) {
 			continue
 		}
-		t.rows = append(t.rows, []string{c.Metric.Words(), measured(c.Comparison, c.BaselineValue), measured(c.Comparison, c.CandidateValue), besides(c.Comparison)})
+		order = append(order, c.Metric)
+		rows[c.Metric] = []string{c.Metric.Words(), measured(c.Comparison, c.BaselineValue), measured(c.Comparison, c.CandidateValue), besides(c.Comparison)}
 	}
-	if most := len(besideMetrics); len(t.rows) > most {
-		t.rows = t.rows[:most]
+	for _, p := range percentilesBeside {
+		row, known := d.percentileOf(primary, p)
+		if rows[p] == nil && known && len(rows)+1 < room {
+			rows[p], order = row, append(order, p)
+		}
+	}
+	place := func(m metric.Name) int {
+		return slices.Index(slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, []metric.Name{m}), m)
+	}
+	slices.SortStableFunc(order, func(a, b metric.Name) int { return place(a) - place(b) })
+	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
+	for _, m := range order {
+		t.rows = append(t.rows, rows[m])
 	}
 	return t.lines()
+}
+
+// ladderMetrics are the percentiles in their order, percentilesBeside as they matter.
+var (
+	ladderMetrics     = []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ResponseP99, "response_p999_ns", "response_max_ns"}
+	percentilesBeside = []metric.Name{metric.ResponseP99, metric.ResponseP50, "response_p999_ns", "response_p90_ns", "response_max_ns"}
+)
+
+// percentileOf has a percentile of both arms, of which nothing more is said; false: it is not
+// known of both.
+func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string, known bool) {
+	if primary.ChangedOver != nil || primary.Verdict == stat.Invalid {
+		return nil, false // the results are those from before, or not to be believed
+	}
+	row = []string{m.Words()}
+	for _, arm := range []string{primary.Baseline, primary.Candidate} {
+		i := slices.IndexFunc(d.Results, func(r Result) bool {
+			return r.Place == primary.Place && r.Arm == arm && r.Concurrency == primary.Concurrency
+		})
+		if i < 0 {
+			return nil, false
+		}
+		value, ok := m.Beside(d.Results[i].Result)
+		if !ok {
+			return nil, false
+		}
+		row = append(row, m.Format(value))
+	}
+	return append(row, "-"), true
 }
 
 func besides(c trial.Comparison) string {
@@ -208,8 +285,8 @@ func (d *Document) compareCare() *findings {
 	care := new(findings)
 	list := d.primary()
 	add := func(w finding.Warning) {
-		if len(list) == 1 && list[0].Reason != nil && list[0].Reason.Code == w.Code { // the second line says it
-			return
+		if len(list) == 1 && list[0].Reason != nil && (list[0].Reason.Code == w.Code || list[0].Reason.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
+			return // the second line says it
 		}
 		care.addCode(w)
 	}
@@ -228,21 +305,15 @@ func (d *Document) compareCare() *findings {
 
 // afterComparing says what to do next.
 func (d *Document) afterComparing(list []Comparison) string {
-	if words := strings.Fields(d.Settle); len(words) > 4 && width(d.Settle) > textWidth-len("99 notes: --full. Next: ") {
-		return "the same command with " + strings.Join(words[2:4], " ")
-	} else if d.Settle != "" {
+	if d.Settle != "" {
 		return d.Settle
 	}
 	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive} {
 		for _, c := range ofVerdict(list, verdict) {
-			if c.Reason == nil {
-				continue
+			if c.Reason != nil {
+				return afterDoubt(c.Reason.Code)
 			}
-			if advice := finding.Advice(c.Reason.Code); advice != "" {
-				return advice
-			}
-			return "contend explain " + c.Reason.Code
 		}
 	}
-	return "the same command with --full for every figure, or with -o FILE to keep them"
+	return cmp.Or(d.Next, "the same command with --full for every figure, or with -o FILE to keep them")
 }

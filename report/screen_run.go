@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"contend/finding"
@@ -17,8 +19,11 @@ const mostOfRun = 15
 const barColumns = 40
 
 // marks draws a share, 0 to 1, of the longest bar; one mark at least.
-func marks(share float64) string {
-	return strings.Repeat("█", min(barColumns, max(1, int(share*barColumns+0.5))))
+func marks(share float64) string { return marksOf(share, barColumns) }
+
+// marksOf draws it where the longest has so many columns.
+func marksOf(share float64, columns int) string {
+	return strings.Repeat("█", min(columns, max(1, int(share*float64(columns)+0.5))))
 }
 
 // runScreen answers what a target did under one load.
@@ -26,37 +31,51 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfRun, mood: good}
 	r := c.Result
 	s.first = runSentence(r)
-	under := fmt.Sprintf("%s, %s measured", plural(r.Concurrency, "VU"), window(r.Duration))
+	under := fmt.Sprintf("concurrency %d, %s measured", r.Concurrency, window(r.Duration))
 	if r.Model == load.OpenModel {
-		under = fmt.Sprintf("arrivals %s, %s", r.Plan.Pacer, under)
+		under = fmt.Sprintf("arrivals %s, up to %d at once, %s measured", r.Plan.Pacer, r.Concurrency, window(r.Duration))
 	}
 	doubt := c.Doubt()
 	switch {
 	case doubt != nil:
-		s.first, s.mood = "Do not believe it: "+s.first, doubted
+		if s.mood = doubted; r.Completed > 0 {
+			s.first = "Do not believe it: " + s.first
+		}
 		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
 	case r.Stopped == load.Interrupted:
 		s.trust = "Interrupted, so this is only a part: " + under
 	case len(r.Warnings) > 0:
-		s.trust = "Believe it with what is marked ! in mind: " + under
+		s.trust = "Believe it, but mind what is marked !: " + under
 	default:
 		s.trust = "Believe it: " + under
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
-	if wrong := append(failures(r), kindsOf(r)...); len(wrong) > 0 {
-		s.body = append(s.body, fmt.Sprintf("  %s × %s: %s", metric.Number(float64(wrong[0].count)), wrong[0].what, wrong[0].example))
-	}
+	s.body = append(s.body, wrongKinds(r)...)
 	s.body = append(s.body, percentiles(r)...)
 	for _, w := range r.Warnings {
-		if doubt == nil || w.Code != doubt.Code {
+		if doubt == nil || w.Code != doubt.Code && !(doubt.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
 			s.care.add(w, "")
 		}
 	}
-	s.next = "contend sweep finds the best concurrency of this target, sweep --rate its highest rate"
+	s.next = cmp.Or(d.Next, "contend sweep finds the best concurrency of this target, sweep --rate its highest rate")
 	if doubt != nil {
 		s.next = afterDoubt(doubt.Code)
 	}
 	return s
+}
+
+// mostKinds are the kinds of failures and errors that are shown.
+const mostKinds = 3
+
+// wrongKinds counts what went wrong, what did so most often first.
+func wrongKinds(r *load.Result) []string {
+	list := append(failures(r), kindsOf(r)...)
+	slices.SortStableFunc(list, func(a, b wrong) int { return cmp.Compare(b.count, a.count) })
+	var lines []string
+	for _, w := range list[:min(mostKinds, len(list))] {
+		lines = append(lines, fmt.Sprintf("  %s × %s: %s", metric.Number(float64(w.count)), w.what, w.example))
+	}
+	return lines
 }
 
 func afterDoubt(code string) string {
@@ -66,13 +85,17 @@ func afterDoubt(code string) string {
 	return "contend explain " + code
 }
 
-// runSentence has throughput, response time and errors.
+// runSentence has throughput, response time and errors; where an iteration is many operations,
+// the time of one of these.
 func runSentence(r *load.Result) string {
 	if r.Completed == 0 {
-		return fmt.Sprintf("nothing succeeded: %s failed, %s errored", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())))
+		return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())))
 	}
 	text := perSec(r.ThroughputPerSec)
-	if r.Response.Count() > 0 {
+	switch each, batched := metric.WallPerOp.Of(r); {
+	case batched && r.Ops > r.Completed:
+		text = fmt.Sprintf("%s %s/s, %s each", metric.Number(r.ThroughputPerSec), operations(r), metric.Duration(each))
+	case r.Response.Count() > 0:
 		text += fmt.Sprintf(" at %s in the median, %s at p99", metric.Duration(float64(r.Response.Quantile(0.5))), metric.Duration(float64(r.Response.Quantile(0.99))))
 	}
 	if n := r.Wrong(); n > 0 {
@@ -81,19 +104,38 @@ func runSentence(r *load.Result) string {
 	return text + "; no errors"
 }
 
+// operations is what a target in this process does many of in an iteration.
+func operations(r *load.Result) string {
+	if strings.HasPrefix(r.Target, "pipe:") {
+		return "items"
+	}
+	return "operations"
+}
+
 // percentiles draws those of the response time.
 func percentiles(r *load.Result) []string {
 	if r.Response == nil || r.Response.Count() == 0 {
 		return nil
 	}
 	longest := float64(max(1, r.Response.Quantile(1)))
-	t := table{columns: []string{"response time", "", ""}}
-	for _, q := range []struct {
-		name  string
-		share float64
-	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}} {
+	what := "response time"
+	switch {
+	case r.Ops > r.Completed:
+		what = fmt.Sprintf("time of %s %s", metric.Number(float64(r.Ops/max(1, r.Completed))), operations(r))
+	case r.Model == load.OpenModel:
+		what = "response time from due time"
+	}
+	var t table
+	for _, q := range ladderOf {
 		value := float64(r.Response.Quantile(q.share))
 		t.rows = append(t.rows, []string{q.name, metric.Duration(value), marks(value / longest)})
 	}
-	return t.lines()[1:]
+	t.columns = []string{"", "", ""}
+	return append([]string{"  " + what}, t.lines()[1:]...)
 }
+
+// ladderOf are the percentiles of a page.
+var ladderOf = []struct {
+	name  string
+	share float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1}}

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"contend/expect"
 	"contend/metric"
 	"contend/search"
 )
@@ -14,13 +16,13 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	page := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: doubted}
 	holds := "that is answered in time"
 	if len(s.Design.Objectives) > 0 {
-		holds = "that holds " + strings.Join(s.Design.Objectives, ", ")
+		holds = "that holds " + objectives(s)
 	}
 	why := ""
 	if s.Reason != nil {
 		why = s.Reason.Text
 	}
-	page.next = "contend run --rate with a rate below it, for longer, shows the response times in full"
+	page.next = cmp.Or(d.Next, "contend run --rate with a rate below it, for longer, shows the response times in full")
 	held := fmt.Sprintf("%s held in %s", rate(s.HeldPerSec), heldIn(s, s.HeldPerSec))
 	switch s.Verdict {
 	case search.RateFound:
@@ -28,8 +30,11 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		page.trust = fmt.Sprintf("FOUND: believe it: %s, %s in %s: %s", held, rate(s.MissedPerSec), heldIn(s, s.MissedPerSec), why)
 		page.mood = good
 	case search.RateAtLeast:
-		page.first = fmt.Sprintf("At least %s %s", rate(s.HeldPerSec), strings.TrimPrefix(holds, "that "))
-		page.trust = fmt.Sprintf("AT_LEAST: the server may do more: %s; %s", held, why)
+		page.first = fmt.Sprintf("%s %s, and more may", rate(s.HeldPerSec), strings.TrimPrefix(holds, "that "))
+		page.trust = fmt.Sprintf("AT_LEAST: believe it as a bound: %s; %s", held, why)
+		if s.MissedPerSec > 0 && s.Reason != nil {
+			page.trust = fmt.Sprintf("AT_LEAST: believe it as a bound: %s; at %s the generator fell short, not the server (%s)", held, rate(s.MissedPerSec), s.Reason.Code)
+		}
 	case search.RateMissed:
 		page.first = fmt.Sprintf("No rate %s: even %s does not", holds, rate(s.MissedPerSec))
 		page.trust, page.mood = "MISSED: "+why, bad
@@ -44,7 +49,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		if s.TimeUp != nil {
 			page.trust += ", it lacks " + s.TimeUp.Lacks
 		}
-		page.next = "the same command with a longer -d"
+		page.next = cmp.Or(d.Next, "the same command with a longer -d")
 	}
 	page.body = rateRows(s)
 	if s.Found != nil {
@@ -53,6 +58,20 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		}
 	}
 	return page
+}
+
+// objectives are those of a search, as typed but for the metrics, which are said in words:
+// p99 < 20ms.
+func objectives(s search.Result) string {
+	var list []string
+	for _, text := range s.Design.Objectives {
+		if b, err := expect.ParseBound(text); err == nil {
+			_, value, _ := strings.Cut(text, b.Operator)
+			text = fmt.Sprintf("%s %s %s", strings.TrimPrefix(b.Metric.Words(), "response time "), b.Operator, strings.TrimSpace(value))
+		}
+		list = append(list, text)
+	}
+	return enumerated(list)
 }
 
 // rateRows draws the first objective's metric, or else p99, over the rates.

@@ -1,13 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"contend/metric"
 	"contend/sweep"
 	"contend/trial"
+	"contend/usl"
 )
 
 // mostOfSweep are the lines of a page about a sweep, and mostLevels those of its levels.
@@ -21,19 +25,16 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: good}
 	_, refused := best(c)
 	s.first, s.trust = enough(c)
-	s.next = "the same command with --full shows the law, its fit and every figure"
-	if c.Enough != nil {
-		s.next = fmt.Sprintf("contend run -c %s shows the response times there in full", strconv.Itoa(int(c.Enough.N.Value)))
-	}
+	s.next = cmp.Or(d.Next, "the same command with --full shows the law, its fit and every figure")
 	switch {
 	case len(refused) > 0:
 		text, _ := doubtful(c.Results, "levels")
-		s.first, s.trust, s.mood = "Do not believe it: "+s.first, text, doubted
+		s.first, s.trust, s.mood = "Do not believe it: "+strings.ToLower(s.first[:1])+s.first[1:], text, doubted
 		s.next = afterDoubt(refused[0])
 	case c.TimeUp != nil:
-		s.first, s.mood = "So far: "+s.first, doubted
+		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
 		s.trust = "Time was up: " + c.TimeUp.Lacks
-		s.next = "the same command with a longer -d"
+		s.next = cmp.Or(d.Next, "the same command with a longer -d")
 	case c.Bound != nil:
 		s.mood = doubted
 		s.next = afterDoubt(c.Bound.Reason.Code)
@@ -55,15 +56,15 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 // to believe it.
 func enough(c sweep.Curve) (first, trust string) {
 	if c.Enough == nil || c.Best == nil {
-		return "no concurrency can be advised", c.NoFit
+		return "No concurrency can be advised", strings.TrimPrefix(c.NoFit, "usl: ")
 	}
 	at, most := atLevel(c, c.Enough.N.Value), atLevel(c, c.Best.N.Value)
-	first = fmt.Sprintf("Use a concurrency of %s: %s", metric.Number(c.Enough.N.Value), perSec(c.Enough.Throughput))
+	first = fmt.Sprintf("Use a concurrency of %s: %s", metric.Number(c.Enough.N.Value), inThree(c.Enough.Throughput))
 	if at != nil {
-		first += " at " + p50(at)
+		first += " at " + p50(at) + " in the median"
 	}
 	if most != nil && c.Best.N.Value > c.Enough.N.Value {
-		first += fmt.Sprintf("; more gives at most %.1f %% more and takes %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
+		first += fmt.Sprintf("; more gives at most %.1f %% more, at %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
 	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > c.Enough.N.Value {
 		first += "; more gave no more"
 	} else {
@@ -73,11 +74,20 @@ func enough(c sweep.Curve) (first, trust string) {
 	case c.Bound != nil:
 		return first, boundTrust(*c.Bound)
 	case c.Fit == nil:
-		return first, "Believe the levels measured; nothing is known beyond them: " + c.NoFit
+		return first, "Believe the levels measured; nothing is known beyond them: " + strings.TrimPrefix(c.NoFit, "usl: ")
 	case c.Fit.Peak == nil:
 		return first, "Believe the levels measured; no peak is known: " + c.Fit.NoPeak
 	}
-	return first, fmt.Sprintf("Believe it: the highest throughput, by the fitted law, is %s at %s", estimate(c.Fit.Peak.Throughput, perSec), estimate(c.Fit.Peak.N, metric.Number))
+	return first, fmt.Sprintf("Believe it: the most that it can do, by the fitted Universal Scalability Law, is %s at a concurrency of %s",
+		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, func(n float64) string { return metric.Number(math.Round(n)) }))
+}
+
+// spanned is an estimate with its interval in words: 188,000/s (176,000 to 206,000/s).
+func spanned(e usl.Estimate, format func(float64) string) string {
+	if e.Interval == nil {
+		return format(e.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", format(e.Value), strings.TrimSuffix(format(e.Interval.Low), "/s"), format(e.Interval.High))
 }
 
 func atLevel(c sweep.Curve, n float64) *trial.Cell {
@@ -96,7 +106,7 @@ func levelRows(c sweep.Curve) []string {
 	for _, cell := range c.Results {
 		highest = max(highest, cell.ThroughputPerSec)
 	}
-	t := table{columns: []string{"", "throughput", "p50", ""}}
+	t := table{columns: []string{"concurrency", "throughput", "median", ""}}
 	for _, i := range shownLevels(c) {
 		cell := c.Results[i]
 		median, bar := "-", ""
@@ -108,7 +118,7 @@ func levelRows(c sweep.Curve) []string {
 		}
 		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, bar})
 	}
-	return t.lines()[1:]
+	return t.lines()
 }
 
 // shownLevels are all levels, or as many as there is room for: the first, the last, the

@@ -2,11 +2,17 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"contend/load"
 	"contend/report"
+	"contend/stat"
+	"contend/trial"
 )
 
 // oneLevel is a comparison with the primary verdict of one level of verdicts.
@@ -37,14 +43,146 @@ func screens() map[string]struct {
 	settled.Settle = "contend compare -d 3m --url http://{{addr}}/ -- './orders -mode lock' './orders -mode queue'"
 	all := allDocuments()
 	return map[string]page{
-		"faster": {oneLevel(10), 15}, "slower": {oneLevel(20), 15}, "equivalent": {oneLevel(30), 15},
+		"faster": {followed(oneLevel(10), "contend compare -c 1,10,100 --url http://{{addr}}/ -- './orders -mode lock -listen {{addr}}' './orders -mode queue -listen {{addr}}'"), 15}, "slower": {oneLevel(20), 15}, "equivalent": {oneLevel(30), 15},
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
-		"run": {runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-nothing": {all["nothing"], 15}, "sweep-peaked": {oneSweep(0), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
-		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {all["search"], 18}, "rate-late": {searched(true), 18},
+		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
+		"run-nothing": {all["nothing"], 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
+		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
 		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
+		"guard": {all["guards"], 20}, "guard-one": {guardGrid([]string{"add"}, 8), 20}, "guard-grid": {guardGrid([]string{"add", "add-get", "read-mostly", "section"}, 1, 2, 8, 100), 20},
+		"guard-doubted": {doubtedGuards(), 20}, "guard-inside": {inside(), 20},
+		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
+		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
+		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
+		"failed-died":  {failedWith("arm B: its process died: subject B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
+		"failed-usage": {failedWith("arm A: subject A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
+		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
+}
+
+func followed(d *report.Document, next string) *report.Document {
+	d.Next = next
+	return d
+}
+
+// guardGrid has the designs of the default grid; those that queue are the slower the more callers
+// there are.
+func guardGrid(kinds []string, levels ...int) *report.Document {
+	d := document("guard")
+	for _, kind := range kinds {
+		for _, callers := range levels {
+			for i, design := range []string{"striped", "atomic", "cas", "mutex", "rwmutex", "combining", "inputq-batch", "inputq", "inputq-pooled"} {
+				if kind == "section" && i < 3 || kind == "add-get" && i == 0 {
+					continue
+				}
+				r := closedResult("guard:"+design+"?kind="+kind, callers, 500)
+				r.Local, r.GeneratorCPUSec, r.BytesIn, r.BytesOut = true, 19.9, 0, 0
+				perOp := 4 * float64(int(1)<<i) * (1 + float64(i*callers)/100)
+				if kind == "section" {
+					perOp += 200
+				}
+				r.Ops = int64(1e10 / perOp)
+				r.Derive()
+				d.AddInProcess(trial.Cell{Arm: design, Result: r}, report.InProcess{Design: design, Kind: kind, Latency: spread(200, 20, 2000), ClockPair: 45, Jain: 1, MinMax: 1})
+			}
+		}
+	}
+	return d
+}
+
+// doubtedGuards are not to be believed, any of them.
+func doubtedGuards() *report.Document {
+	d := guardGrid([]string{"add"}, 1, 100)
+	for _, r := range d.Results {
+		r.Failed, r.Planned = 5, r.Completed+5
+		r.Derive()
+	}
+	return d
+}
+
+// pipeGrid is the default of two cores.
+func pipeGrid() *report.Document {
+	d := document("pipe")
+	for _, procs := range []int{1, 2} {
+		for i, design := range []string{"chan", "chan-batch", "spsc", "mpsc", "mpmc"} {
+			for j, with := range []string{"", "buffer=10000&", "batch=32&buffer=10000&", "batch=1024&buffer=10000&"} {
+				for k, workers := range []string{"", "&producers=4", "&consumers=4&producers=4"} {
+					if i != 1 && i != 2 && j > 1 || i == 0 && j == 3 || i == 2 && k > 0 || i == 3 && k > 1 {
+						continue
+					}
+					label := fmt.Sprintf("pipe:%s?%sitems=100000%s", design, with, workers)
+					r := closedResult(label, 1, 2000)
+					r.Ops, r.Local = int64((i+1)*(4*j+1)*(3-k)*10_000_000/procs), true
+					d.AddCell(trial.MergeCells([]trial.Cell{{Arm: fmt.Sprintf("%s, GOMAXPROCS %d", label, procs), Result: r}}))
+				}
+			}
+		}
+	}
+	return d
+}
+
+// inside is what guard --inside finds.
+func inside() *report.Document {
+	d := document("guard")
+	r := closedResult("http://127.0.0.1:8080/status", 10, 500)
+	r.Derive()
+	d.AddCell(trial.Cell{Arm: "under load", Result: r})
+	d.Next = "contend sweep http://127.0.0.1:8080/status"
+	d.Experiments = []report.Experiment{{ID: "inside", Title: "What a guard can change", Status: "done", Parts: []report.Part{{}}, Analyses: []report.Analysis{{
+		Name: "guard_bound", Title: "Each guard in place of mutex",
+		Answer:  "The guard inside http://127.0.0.1:8080/status changes throughput by at most 1.2 % (inputq in place of mutex), latency by at most 1.4 % (inputq)",
+		Columns: []string{"guard", "CPU per call", "time per call, 1 caller", "calls/s at the most", "throughput", "latency"},
+		Rows:    [][]string{{"mutex", "20.0 ns", "20.0 ns", "50,000,000", "0.00 %", "0.00 %"}, {"inputq", "500 ns", "600 ns", "2,000,000", "-1.20 %", "+1.40 %"}},
+		Sentence: []string{"At concurrency 10 the server held 9.8 calls at once (throughput × mean service time), so the guards were measured with 10 at once.",
+			"Throughput: inputq in place of mutex changes at most 1.2 % of it, if it costs there what it costs in process. That is less than the margin of 2 % which counts as equal: a comparison is not worth running."}}}}}
+	return d
+}
+
+func calibrated(c *report.Calibration) *report.Document {
+	d := document("calibrate")
+	d.Calibration = c
+	if len(c.Comparisons) > 0 {
+		d.Notes = []string{"Stored in calibration.json."}
+	}
+	return d
+}
+
+// sureCalibration is of 120 comparisons, of which four were false alarms.
+func sureCalibration() *report.Calibration {
+	c := calibration()
+	one := c.Comparisons[:2]
+	c.Comparisons = nil
+	for i := range 120 {
+		for _, found := range one {
+			if found.Verdict = stat.Inconclusive; i%30 == 0 {
+				found.Verdict = stat.Faster
+			}
+			found.RoundLogRatios = make([]float64, 6)
+			for round := range found.RoundLogRatios {
+				found.RoundLogRatios[round] = 0.06 * math.Sin(float64(6*i+round))
+			}
+			c.Comparisons = append(c.Comparisons, found)
+		}
+	}
+	c.PlannedRounds, c.Elapsed = 40, 8*time.Minute
+	c.Derive()
+	return c
+}
+
+// batched does many operations in each of 50,000 iterations.
+func batched(target string, ops int64) *load.Result {
+	r := closedResult(target, 1, 50_000)
+	r.Ops, r.Local, r.BytesIn, r.BytesOut = ops, true, 0, 0
+	return r
+}
+
+// failedWith is a comparison of two commands that ended with an error.
+func failedWith(text string) *report.Document {
+	d := document("compare")
+	d.Arms = []report.Arm{{Name: "A", Does: "./orders -listen {{addr}}"}, {Name: "B", Does: "./orders -queue -listen {{addr}}"}}
+	d.Experiments = []report.Experiment{{ID: "compare", Title: "B against A", Status: "failed", Error: text}}
+	return d
 }
 
 // Each page keeps to its lines and to the width of a terminal, in either alphabet.
@@ -62,6 +200,9 @@ func TestScreens(t *testing.T) {
 			for _, line := range lines {
 				if n := utf8.RuneCountInString(line); n > 100 {
 					t.Errorf("%s has a line of %d columns: %s", name, n, line)
+				}
+				if strings.HasPrefix(line, "! ") && (strings.Contains(line, "…") || strings.HasSuffix(line, ".")) {
+					t.Errorf("%s has a warning that is cut: %s", name, line)
 				}
 			}
 			if !look.ASCII {

@@ -72,14 +72,20 @@ func interval(m metric.Name, e stat.Effect) string {
 		if max(near, 1/near) >= asFactor {
 			return fmt.Sprintf("%s to %s times", metric.Digits(max(near, 1/near)), metric.Digits(max(far, 1/far)))
 		}
-		if percentOf(near) == percentOf(far) {
-			return percentOf(near) + " %"
-		}
-		if max(far, 1/far) < asFactor {
+		if max(far, 1/far) < asFactor || percentOf(near) == percentOf(far) {
 			return fmt.Sprintf("%s to %s %%", percentOf(near), percentOf(far))
 		}
 	}
 	return change(m, near) + " to " + change(m, far)
+}
+
+// at says under which load a candidate was compared.
+func at(c trial.Comparison) string {
+	text := fmt.Sprintf("at concurrency %d", c.Concurrency)
+	if c.ChangedOver != nil {
+		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
+	}
+	return text
 }
 
 // sentence answers what was asked of one comparison: B is 5.3 % slower than A (4.1 to 6.4 %).

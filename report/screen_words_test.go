@@ -67,3 +67,22 @@ func TestColour(t *testing.T) {
 		t.Errorf("in colour it is %q, want %q", coloured.String(), want)
 	}
 }
+
+// A command line is broken between words as a shell has them, with a backslash.
+func TestNextIsPasted(t *testing.T) {
+	d := judged(metric.Throughput, 0.9, 0.89, 0.91, stat.Slower)
+	one, other := "'./orders -mode lock -listen {{addr}} -log /var/log/orders.log'", "'./orders -mode queue -listen {{addr}} -log /var/log/orders.log'"
+	d.Next = "contend compare -c 1,10,100 --url 'http://{{addr}}/a b' -- " + one + " " + other
+	var b strings.Builder
+	if err := d.Screen(&b, report.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	_, last, _ := strings.Cut(b.String(), "Next: ")
+	if want := "contend compare -c 1,10,100 --url 'http://{{addr}}/a b' -- \\\n    " + one + " \\\n    " + other + "\n"; last != want {
+		t.Errorf("the last lines are\n%s, want\n%s", last, want)
+	}
+	d.Next = "contend compare --full --url http://{{addr}}/ -- " + strings.Repeat("x", 100) + " b"
+	if b.Reset(); d.Screen(&b, report.Look{}) != nil || !strings.HasSuffix(b.String(), "\nNext: contend compare with --full, else as typed\n") {
+		t.Error(b.String())
+	}
+}

@@ -55,8 +55,8 @@ func openCell(n int64, slow, late bool) trial.Cell {
 
 func TestSearchesSayWhatTheyFound(t *testing.T) {
 	for late, want := range map[bool]string{
-		false: "FOUND: 1,542/s is the highest rate within response_p99_ns < 20ms: it held in 3 of 3 attempts, 1,682/s in 0 of 2 attempts: response_p99_ns is ",
-		true:  "AT_LEAST: 1,542/s within response_p99_ns < 20ms; above it the generator was the limit, at 1,682/s: response_p99_ns is ",
+		false: "FOUND: 1,542/s is the highest rate within response_p99_ns < 20ms: it held in 3 of 3 attempts, 1,682/s in 0 of 2 attempts: response time p99 was ",
+		true:  "AT_LEAST: 1,542/s within response_p99_ns < 20ms; above it the generator was the limit, at 1,682/s: response time p99 was ",
 	} {
 		if got := firstLine(t, searched(late)); !strings.HasPrefix(got, want) {
 			t.Errorf("the first line is\n%s, want\n%s", got, want)

@@ -122,12 +122,12 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 	for _, b := range bounds {
 		value, ok := b.Metric.Of(c.Result)
 		if !ok {
-			return finding.ObjectiveMissed.Refusal("%s was not measured", b.Metric), false
+			return finding.ObjectiveMissed.Refusal("%s was not measured", b.Metric.Words()), false
 		}
 		if b.Holds(value) {
 			continue
 		}
-		missed := finding.ObjectiveMissed.Refusal("%s is %s, the objective %s %s", b.Metric, text(b.Metric, value), b.Operator, text(b.Metric, b.Value))
+		missed := finding.ObjectiveMissed.Refusal("%s was %s, not %s %s", b.Metric.Words(), text(b.Metric, value), b.Operator, text(b.Metric, b.Value))
 		which, isResponse := strings.CutPrefix(string(b.Metric), "response_")
 		service, measured := metric.Name("service_" + which).Of(c.Result)
 		return missed, isResponse && measured && b.Holds(service)

@@ -111,7 +111,7 @@ func (s *sample) peak() (*Peak, string) {
 			s.points, len(s.levels))
 	}
 	if side := s.unbracketed(turn); side != "" {
-		return nil, fmt.Sprintf("no level %s the fitted peak at %.4g is slower than the best level by more than noise", side, turn)
+		return nil, fmt.Sprintf("the fitted peak, at %.3g, is not confirmed: no level %s it was slower than the best by more than noise", turn, side)
 	}
 	n := s.estimate(Model.turn)
 	if !(n.Interval.Low >= first.n && n.Interval.High <= last.n) {

@@ -164,7 +164,7 @@ func TestNoPeakWithAReason(t *testing.T) {
 		{"falls from the lowest level, 150", noisy(peaked, 150, 200, 250, 300, 400)},
 		{"falls from the first user", noisy(usl.Model{Alpha: 3, Beta: 0.1, Gamma: 100}, 1, 2, 4, 8, 16)},
 		{"leave nothing to tell noise by", points([]float64{1, 10, 100}, []float64{1, 9, 5})},
-		{"above the fitted peak", noisy(peaked, 1, 2, 5, 10, 20, 50, 90, 105)},
+		{"no level above it was slower", noisy(peaked, 1, 2, 5, 10, 20, 50, 90, 105)},
 	} {
 		r := fit(t, c.points)
 		if r.Peak != nil || !strings.Contains(r.NoPeak, c.why) {

@@ -52,7 +52,7 @@ type calibrateFlags struct {
 type calibrateOptions struct {
 	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of virtual users"`
 	Store string `flag:"store" words:"*file* to store the calibration in, instead of the one that other commands read"`
-	output
+	views
 }
 
 // counterWarmup is little, and enough for the counter.
@@ -61,7 +61,7 @@ const counterWarmup = 100 * time.Millisecond
 // complete fills the design, whose comparisons are like those of compare but for
 // the length of the rounds: many short ones say more in two minutes.
 func (c *calibrateFlags) complete() error {
-	err := c.own.read()
+	err := errors.Join(c.own.read(), c.oneForm())
 	d := &c.design
 	slices.Sort(d.Study.Lengths)
 	d.Study.Warmup = counterWarmup
@@ -101,7 +101,7 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	case err == nil:
 		err = c.keep(doc)
 	}
-	if err := c.written(ctx, doc, &c.output, err); err != nil || !undecided {
+	if err := c.written(ctx, doc, &c.views, err); err != nil || !undecided {
 		return err
 	}
 	return &exitError{exitUndecided, nil}

@@ -179,7 +179,8 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	if errors.As(err, new(*setting.Mistake)) { // that only running showed
 		return usage(setting.FlagErrors(err))
 	}
-	doc.Settle = a.longer(doc)
+	doc.Settle = a.settles(doc)
+	doc.Next = a.afterwards(c, doc)
 	return a.finish(ctx, doc, &c.views, err)
 }
 
@@ -199,8 +200,22 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe}, release, err
 }
 
-// longer says by which command line a comparison that was not decided would be.
-func (a *app) longer(doc *report.Document) string {
+// afterwards is the command line that goes on after a comparison: whether it is so at other
+// levels of concurrency, or every figure.
+func (a *app) afterwards(c *compareFlags, doc *report.Document) string {
+	levels := []string{"--concurrency", "-c"}
+	_, chosen := c.given[strings.TrimPrefix(levels[0], "--")]
+	switch {
+	case !chosen:
+		return again(a.args, levels, "-c", "1,10,100")
+	case c.File != "":
+		return typed([]string{"report", string(c.File)})
+	}
+	return again(a.args, nil, "--full")
+}
+
+// settles says by which command line a comparison that was not decided would be.
+func (a *app) settles(doc *report.Document) string {
 	var needed time.Duration
 	for _, c := range doc.Comparisons {
 		if c.Primary && c.Verdict == stat.Inconclusive {
@@ -215,7 +230,7 @@ func (a *app) longer(doc *report.Document) string {
 		needed += o.Trials.Elapsed
 	}
 	whole := needed * 11 / 10
-	return again(a.args, whole.Truncate(time.Minute)+time.Minute)
+	return longer(a.args, whole.Truncate(time.Minute)+time.Minute)
 }
 
 // experiment runs an experiment with progress, for at most so long, if that is known.
@@ -247,10 +262,11 @@ func empty(doc *report.Document) bool {
 }
 
 // written writes the document and turns what happened into an exit code. Where an error
-// is all that there is, the error alone is shown.
+// is all that there is, the error alone is shown, unless a page says it.
 func (a *app) written(ctx context.Context, doc *report.Document, out destination, err error) error {
 	var writeErr error
-	if err != nil && ctx.Err() == nil && !out.whole() && empty(doc) {
+	said := out.page() && doc.Failed()
+	if err != nil && ctx.Err() == nil && !out.whole() && empty(doc) && !said {
 		writeErr = out.writeFile(doc)
 	} else {
 		writeErr = out.write(a, doc)
@@ -258,6 +274,8 @@ func (a *app) written(ctx context.Context, doc *report.Document, out destination
 	switch err = errors.Join(err, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
 		return interrupted()
+	case err != nil && said && writeErr == nil:
+		return &exitError{exitFailed, nil}
 	case err != nil:
 		return failed(err)
 	}

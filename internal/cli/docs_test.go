@@ -241,7 +241,6 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		arg = strings.ReplaceAll(localhost.ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
 		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(arg, "subject"), "127.0.0.1:0")
 	}
-	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--full" }) // takes minutes
 	codes = []int{exitDone}
 	if len(args) == 0 || slices.Contains(args, "--help") {
 		return args, codes

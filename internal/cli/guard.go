@@ -36,12 +36,12 @@ func newGuard(a *app) *cobra.Command {
 		Use:   "guard [DESIGN ...]",
 		Short: "Compare the designs that guard shared state, in process",
 		Long: "Compare guards in this process: operations per second, latency of single operations, CPU and\n" +
-			"allocations per operation, and fairness, one table for each kind of operation and number of callers.\n\n" +
+			"allocations per operation, and fairness, for each kind of operation and number of callers.\n\n" +
 			"Kinds: add (blind), add-get (add and return the value), read-mostly, section (critical section).\n" +
 			"Designs: " + strings.Join(designNames(), ", ") + ".\n\n" +
 			"With --inside URL the server there is driven, too, and the cost of each design is set beside that of\n" +
 			"a call: how much the choice can change at the most, and whether a comparison is worth running.",
-		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --full\n" +
+		Example: indent + "contend guard mutex atomic inputQ --callers 1,100\n" + indent + "contend guard --callers 1,2,4,8,16,32,64,128,256,512,1000\n" +
 			indent + "contend guard mutex inputQ --inside http://localhost:8080/status",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if in.own.has("inside") {
@@ -56,7 +56,7 @@ func newGuard(a *app) *cobra.Command {
 			return designNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	g.own = optionsOf(cmd, &g.gridOptions, &g.output)
+	g.own = optionsOf(cmd, &g.gridOptions, &g.views)
 	in.flags(cmd)
 	return cmd
 }
@@ -73,7 +73,7 @@ type guardGrid struct {
 	*app
 	own *options
 	gridOptions
-	output
+	views
 	designs []guard.Design
 	cells   []*guardCell
 }
@@ -81,7 +81,6 @@ type guardGrid struct {
 type gridOptions struct {
 	Kinds   []target.Kind `flag:"kind" default:"add,add-get,read-mostly,section" words:"*kinds* of operation"`
 	Callers []int         `flag:"callers" default:"1,2,8,100" min:"1" max:"100000" words:"*numbers* of calling goroutines"`
-	Full    bool          `flag:"full" words:"the whole grid: 1, 2, 4 … 512, 1000 callers (some minutes)"`
 	Section time.Duration `flag:"section" default:"200ns" above:"0s" max:"1s" words:"length of the critical section of the kind section"`
 	Seed    uint64        `flag:"seed" default:"1" words:"seed of all random choices"`
 }
@@ -97,14 +96,9 @@ type guardCell struct {
 }
 
 func (g *guardGrid) prepare(names []string) error {
-	errs := []error{g.own.read()}
-	if g.Full && g.own.has("callers") {
-		errs = append(errs, errors.New("--full and --callers exclude each other"))
-	} else if g.Full {
-		g.Callers = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
-	}
+	mistakes := errors.Join(g.own.read(), g.oneForm())
 	designs, err := lookUp(names, designNames(), guard.Lookup)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(mistakes, err); err != nil {
 		return err
 	}
 	g.designs = designs
@@ -174,7 +168,7 @@ func (g *guardGrid) run(ctx context.Context) error {
 		}
 	}
 	doc.Notes = g.notes()
-	return g.finish(ctx, doc, &g.output, err)
+	return g.finish(ctx, doc, &g.views, err)
 }
 
 // visit drives the cell once with a guard of its own.
@@ -184,7 +178,7 @@ func (c *guardCell) visit(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	live := &trial.Live{Address: "guard:" + c.design.Name, Target: t}
+	live := &trial.Live{Address: c.config.URL(), Target: t}
 	session, err := live.Open(ctx, c.callers)
 	if err != nil {
 		return err

@@ -59,13 +59,13 @@ func (i *inside) needed() error {
 // prepare looks the designs up; the first is what the others are compared with.
 func (i *inside) prepare(names []string) error {
 	errs := []error{i.own.read()}
-	for _, flag := range setting.Foreign(setting.Of(i.grid.output), i.grid.own.given, setting.InFlags) {
+	for _, flag := range setting.Foreign(setting.Of(i.grid.views), i.grid.own.given, setting.InFlags) {
 		errs = append(errs, fmt.Errorf("--inside and --%s exclude each other", flag))
 	}
 	i.spec.url = i.URL
 	designs, err := lookUp(names, designNames(), guard.Lookup)
 	i.designs = slices.DeleteFunc(designs, func(d guard.Design) bool { return d.NewCounter == nil })
-	err = errors.Join(append(errs, i.grid.own.read(), err)...)
+	err = errors.Join(append(errs, i.grid.own.read(), i.grid.oneForm(), err)...)
 	if err == nil && len(i.designs) < 2 {
 		err = errors.New("--inside compares at least 2 designs that return a value (striped does not)")
 	}
@@ -78,11 +78,21 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 	}
 	doc := newDocument("guard")
 	i.calibrated(doc)
+	doc.Next = i.sweeps()
 	entry, err := i.measure(ctx, doc)
 	if err == nil {
 		doc.Experiments = append(doc.Experiments, *entry)
 	}
-	return i.finish(ctx, doc, &i.grid.output, err)
+	return i.finish(ctx, doc, &i.grid.views, err)
+}
+
+// sweeps is the command line that finds what the server's limit is.
+func (i *inside) sweeps() string {
+	var own []string
+	if i.Command != "" {
+		own = []string{"--command", i.Command}
+	}
+	return next("sweep", own, i.spec.given, i.URL)
 }
 
 // measure looks at the server and then at the guards.
@@ -163,8 +173,10 @@ func (i *inside) analysis(call experiment.GuardedCall, costs []experiment.GuardC
 	}
 	perCall, whose := call.CPU()
 	throughput, latency := math.Abs(call.Throughput(base, costs[largest])), math.Abs(call.Latency(base, costs[longest]))
+	a.Answer = fmt.Sprintf("The guard inside %s changes throughput by at most %.2g %% (%s in place of %s), latency by at most %.2g %% (%s)",
+		i.URL, 100*throughput, i.designs[largest].Name, i.designs[0].Name, 100*latency, i.designs[longest].Name)
 	a.Sentence = []string{
-		fmt.Sprintf("With %d VUs the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
+		fmt.Sprintf("At concurrency %d the server held %.1f calls at once (throughput × mean service time), so the guards were measured with %d at once.",
 			call.Busy.Concurrency, call.InFlight(), call.Callers()),
 		fmt.Sprintf("A call costs %s %s of CPU, and takes %s at one caller.", whose, metric.Duration(perCall), metric.Duration(float64(call.Alone))),
 		fmt.Sprintf("Throughput: %s in place of %s changes at most %.2g %% of it, if it costs there what it costs in process. %s",

@@ -67,6 +67,8 @@ func (o *output) write(a *app, d *report.Document) error {
 
 func (o *output) whole() bool { return o.JSON }
 
+func (o *output) page() bool { return false }
+
 // writeFile writes the document to the file, if one is named.
 func (o *output) writeFile(d *report.Document) error {
 	if o.File == "" {

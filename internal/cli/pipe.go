@@ -42,7 +42,7 @@ func newPipe(a *app) *cobra.Command {
 			return rungNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	l.own = optionsOf(cmd, &l.ladderOptions, &l.output)
+	l.own = optionsOf(cmd, &l.ladderOptions, &l.views)
 	return cmd
 }
 
@@ -58,7 +58,7 @@ type ladder struct {
 	*app
 	own *options
 	ladderOptions
-	output
+	views
 	designs []pipeline.Design
 	steps   []*step
 }
@@ -103,7 +103,7 @@ type step struct {
 func (s *step) label() string { return fmt.Sprintf("%s, GOMAXPROCS %d", s.url, s.procs) }
 
 func (l *ladder) prepare(names []string) error {
-	err := l.own.read()
+	err := errors.Join(l.own.read(), l.oneForm())
 	if len(l.Procs) == 0 {
 		l.Procs = slices.Compact([]int{1, runtime.NumCPU()})
 	}
@@ -201,7 +201,7 @@ func (l *ladder) run(ctx context.Context) error {
 	for _, d := range l.designs {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
 	}
-	return l.finish(ctx, doc, &l.output, err)
+	return l.finish(ctx, doc, &l.views, err)
 }
 
 func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {

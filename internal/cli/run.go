@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ func newRun(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
 			plan, err := r.plan(o)
+			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(a.pins.generatorPin)), setting.InFlags))
 			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
 				return err
@@ -76,6 +78,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 		return failed(err)
 	}
 	doc.AddRun(cell.Result)
+	doc.Next = r.next(plan, name)
 	cell.Arm = name // for what is said of it
 	broken := r.broken(cell, doc)
 	err = a.finish(ctx, doc, &r.views, nil)
@@ -83,6 +86,20 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 		return err
 	}
 	return &exitError{exitUnmet, broken} // before INVALID, as of experiments: see outcome
+}
+
+// next is the command line that goes on after a run: a sweep of what was driven with another
+// concurrency or, in the open model, with other rates; or all designs in process.
+func (r *runSettings) next(plan load.Plan, target string) string {
+	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
+	case "guard", "pipe":
+		return typed([]string{scheme})
+	}
+	var own []string
+	if plan.Pacer != nil {
+		own = []string{"--rate"}
+	}
+	return next("sweep", own, r.alike, target)
 }
 
 // broken checks what is expected of the run, notes it in the document and returns what
@@ -207,6 +224,8 @@ type runSettings struct {
 	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
 	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
 	views
+
+	alike setting.Values // what a sweep is given to drive the same
 }
 
 // plan returns the plan that is asked for, and every mistake in it.

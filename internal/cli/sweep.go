@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,9 +132,39 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if _, short := errors.AsType[*setting.Mistake](err); short {
 		return usage(setting.FlagErrors(err))
 	}
+	doc.Next = s.next(doc)
+	if up != nil {
+		doc.Next = longer(a.args, up.Needs)
+	}
 	err = a.finish(ctx, doc, &s.views, err)
 	if up != nil {
-		fmt.Fprintln(a.Err, "time was up: "+again(a.args, up.Needs))
+		fmt.Fprintln(a.Err, "time was up: "+doc.Next)
 	}
 	return err
+}
+
+// next is the command line that goes on after a sweep: a run at what it found or, of a server
+// that only lives for it, a search for the highest rate; "" where nothing was found.
+func (s *sweepFlags) next(doc *report.Document) string {
+	given := s.spec.given.Over(s.given.Only(ofPlan("pacer"), setting.InFlags))
+	for _, c := range doc.Curves {
+		switch {
+		case c.Enough == nil:
+		case s.Command != "":
+			return next("sweep", []string{"--rate", "--command", s.Command}, given, s.spec.url)
+		default:
+			return next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
+		}
+	}
+	for _, r := range doc.Searches {
+		switch {
+		case r.Found == nil:
+		case s.Command != "":
+			return next("sweep", []string{"--command", s.Command}, given, s.spec.url)
+		default:
+			rate := fmt.Sprintf("%s:%g", r.Design.Arrivals, r.HeldPerSec)
+			return next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)
+		}
+	}
+	return ""
 }

@@ -18,6 +18,7 @@ type destination interface {
 	write(*app, *report.Document) error
 	writeFile(*report.Document) error
 	whole() bool // something is written even of an empty document
+	page() bool  // the answer is, on one page
 }
 
 // views are the forms in which a command that measures shows its document: on one page
@@ -61,6 +62,8 @@ func (v *views) write(a *app, d *report.Document) error {
 	}
 	return errors.Join(v.writeFile(d), show(a.Out))
 }
+
+func (v *views) page() bool { return !v.JSON && !v.Full && !v.Markdown && !v.Brief }
 
 // lookOf decides how to write to w: in colour on a terminal unless NO_COLOR (no-color.org)
 // is set or TERM is dumb, and in ASCII where the locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"time"
 
 	"contend/guard"
@@ -64,6 +65,18 @@ func Parse(spec string) (c Config, err error) {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// URL is the form that Parse reads, without the seed.
+func (c Config) URL() string {
+	text := "guard:" + c.Design + "?kind=" + string(cmp.Or(c.Kind, Add))
+	if c.Section != 0 {
+		text += "&section=" + setting.Duration(c.Section)
+	}
+	if c.Batch != 0 {
+		text += fmt.Sprintf("&batch=%d", c.Batch)
+	}
+	return text
 }
 
 // Check returns everything that is wrong with c, knowing what each design can do.

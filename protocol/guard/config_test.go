@@ -100,6 +100,27 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// What is written as a URL is read again.
+func TestURL(t *testing.T) {
+	for _, tt := range []struct {
+		config guard.Config
+		want   string
+	}{
+		{guard.Config{Design: "mutex", Seed: 3}, "guard:mutex?kind=add"},
+		{guard.Config{Design: "mutex", Kind: guard.Section, Section: 1500 * time.Nanosecond, Batch: 7}, "guard:mutex?kind=section&section=1.5µs&batch=7"},
+	} {
+		got := tt.config.URL()
+		read, err := guard.Parse(got)
+		read.Seed = tt.config.Seed
+		if tt.config.Kind == "" {
+			tt.config.Kind = guard.Add
+		}
+		if got != tt.want || err != nil || read != tt.config {
+			t.Errorf("%+v is %s, read as %+v: %v", tt.config, got, read, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"guard:mutex", "guard:inputq-batch?kind=add-get&batch=100&seed=1",

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"contend/metric"
+)
+
+// guardScreen answers which guard is fastest.
+func (d *Document) guardScreen() *screen {
+	c := contest{question: "Fastest", slow: true, columns: []string{"time/op", "times the fastest", "on a log scale"},
+		inField: func(kind string) string { return "for " + kind },
+		atLevel: func(n int) string { return "with " + plural(n, "caller") },
+		callers: func(n int) int { return n },
+		shown:   func(e entrant) string { return metric.Duration(1e9 / e.perSec) },
+		size: func(e entrant, first bool) string {
+			return metric.Duration(1e9/e.perSec) + either(first, " an operation", "")
+		},
+	}
+	for _, r := range d.Results {
+		if r.InProcess != nil {
+			c.entrants = append(c.entrants, entrant{field: r.InProcess.Kind, level: r.Concurrency, design: r.InProcess.Design,
+				perSec: r.ThroughputPerSec, target: r.Target, doubt: r.Doubt()})
+		}
+	}
+	c.beside = func(e entrant) float64 {
+		_, first, _ := c.leaders(e.field, e.level)
+		return first.perSec / e.perSec
+	}
+	return c.screen(d)
+}
+
+// pipeScreen answers which pipeline carries most.
+func (d *Document) pipeScreen() *screen {
+	c := contest{question: "Most items/s", by: "producers:consumers", columns: []string{"items/s", "times plain chan", "on a log scale"},
+		inField: func(workers string) string { return "for " + workers },
+		atLevel: func(procs int) string { return "with GOMAXPROCS " + strconv.Itoa(procs) },
+		callers: func(int) int { return 1 },
+		shown:   func(e entrant) string { return inThree(e.perSec) },
+	}
+	for _, r := range d.Results {
+		c.entrants = append(c.entrants, piped(r))
+	}
+	c.beside = func(e entrant) float64 {
+		for _, plain := range c.entrants {
+			if plain.field == e.field && plain.level == e.level && plain.name() == plainChannel && plain.perSec > 0 {
+				return e.perSec / plain.perSec
+			}
+		}
+		return 0
+	}
+	c.size = func(e entrant, first bool) string {
+		text := inThree(e.perSec)
+		if factor := c.beside(e); factor > 0 && e.name() != plainChannel {
+			text += ", " + metric.Digits(factor) + " times" + either(first, " a plain channel", "")
+		}
+		return text
+	}
+	return c.screen(d)
+}
+
+// plainChannel is the pipeline that the others are set beside.
+const plainChannel = "chan"
+
+// piped reads how a pipeline was driven from its URL, and from its label, which has GOMAXPROCS
+// behind the URL.
+func piped(r Result) entrant {
+	e := entrant{perSec: r.ThroughputPerSec, target: r.Target, doubt: r.Doubt()}
+	label, procs, _ := strings.Cut(r.Arm, ", GOMAXPROCS ")
+	e.level, _ = strconv.Atoi(procs)
+	design, query, _ := strings.Cut(strings.TrimPrefix(label, "pipe:"), "?")
+	e.design = design
+	settings, _ := url.ParseQuery(query) // one that cannot be read has none
+	count := func(key string) int {
+		n, _ := strconv.Atoi(settings.Get(key))
+		return n
+	}
+	e.field = fmt.Sprintf("%d:%d", max(1, count("producers")), max(1, count("consumers")))
+	var with []string
+	for _, key := range []string{"buffer", "batch"} {
+		if n := count(key); n > 0 {
+			with = append(with, key+" "+metric.Number(float64(n)))
+		}
+	}
+	if settings.Get("print") == "true" {
+		with = append(with, "printing each")
+	}
+	e.with = strings.Join(with, " ")
+	return e
+}
+
+// inThree is a rate with three significant digits: 206,000/s.
+func inThree(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	return perSec(rounded)
+}
+
+// insideScreen answers what the choice of a guard can change inside a server.
+func (d *Document) insideScreen(a Analysis) *screen {
+	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostInProcess, mood: good, first: a.Answer,
+		trust: "Believe it as a bound: no more, if a guard costs inside the server what it costs in process", next: d.Next}
+	for _, r := range d.Results {
+		for _, w := range r.Warnings {
+			s.care.addCode(w)
+		}
+		if doubt := r.Doubt(); doubt != nil && s.mood == good {
+			s.mood, s.trust, s.next = doubted, "INVALID "+doubt.Code+": "+doubt.Text, afterDoubt(doubt.Code)
+			s.first = "Do not believe it: " + s.first
+		}
+	}
+	s.body = table{columns: a.Columns, rows: a.Rows}.lines()
+	for _, sentence := range a.Sentence {
+		if lines := indented(clean(sentence), "  "); len(lines) <= s.room() {
+			s.body = append(s.body, lines...)
+		} else {
+			s.hidden++
+		}
+	}
+	return s
+}
