@@ -55,6 +55,21 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// Claims name metrics as they are printed, behind an arm, too.
+func TestPrintedNames(t *testing.T) {
+	for _, text := range metric.Names() {
+		name := metric.Name(text)
+		for _, printed := range []string{text, name.Words(), name.ShortWords()} {
+			if b, err := ParseBound(printed + " < 5"); err != nil || b.Metric != name {
+				t.Errorf("%q of %s is read as %q, %v", printed, name, b.Metric, err)
+			}
+			if c, err := parse("some.arm." + printed + " < 5"); err != nil || c.left != (term{"some.arm", name, 1}) {
+				t.Errorf("%q of %s is read as %+v, %v", printed, name, c.left, err)
+			}
+		}
+	}
+}
+
 // Everything that breaks a claim is named, with units, and with all digits where those of
 // tables are alike.
 func TestDetailNamesEveryViolation(t *testing.T) {

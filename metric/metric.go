@@ -4,7 +4,6 @@
 package metric
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -94,6 +93,12 @@ func (n Name) Words() string {
 	return strings.ReplaceAll(text, "_", " ")
 }
 
+// shorter keeps tables within the width of a terminal.
+var shorter = strings.NewReplacer(" time ", " ", " per op", "/op")
+
+// ShortWords is Words as at the head of a column: response p99, server CPU/op.
+func (n Name) ShortWords() string { return shorter.Replace(n.Words()) }
+
 // Of reads the metric from a result; false means that the result has no such
 // figure.
 func (n Name) Of(r *load.Result) (float64, bool) {
@@ -146,12 +151,26 @@ func (n Name) Check() error {
 		return nil
 	}
 	m := setting.Setting{Name: "metric"}.Wrong("is %q", string(n))
-	m.Allowed, m.Meant = allowed(), setting.Nearest(string(n), slices.Concat(Names(), words()))
+	m.Allowed, m.Meant = allowed, meant(string(n))
 	return m
 }
 
+// meant returns the metric that a text is a slip of the keyboard away from, or the first
+// of the table that has it in its name or its words; "": none.
+func meant(text string) string {
+	if near := setting.Nearest(text, slices.Concat(Names(), words())); near != "" || len(text) < 3 {
+		return near
+	}
+	for _, row := range rows {
+		if strings.Contains(spelling(string(row.Name)+" "+row.Words), spelling(text)) {
+			return row.Words
+		}
+	}
+	return ""
+}
+
 // Parse returns the metric that a text names: by its name, by its words as they are
-// printed, such as "throughput", "server CPU per op" or "response p99", or, of response
+// printed, such as "throughput", "server CPU per op", "server CPU/op" or "response p99", or, of response
 // times, by the statistic alone, such as "p99.9". False means that there is none; then
 // the name is the text.
 func Parse(text string) (Name, bool) {
@@ -190,19 +209,6 @@ func Names() []string {
 // words returns the spellings of all metrics.
 func words() []string { return slices.Collect(maps.Keys(bySpelling)) }
 
-// allowed lists the words of all metrics, those of times as a pattern.
-func allowed() string {
-	var names, times, stats []string
-	for _, row := range rows {
-		names = append(names, row.Words)
-	}
-	for _, h := range histograms {
-		if h.Name != "" {
-			times = append(times, strings.ReplaceAll(h.Name, "_", " "))
-		}
-	}
-	for _, s := range statistics {
-		stats = append(stats, s.Words)
-	}
-	return fmt.Sprintf("%s or the times {%s} {%s}", strings.Join(names, ", "), strings.Join(times, ","), strings.Join(stats, ","))
-}
+// allowed names the common ones: all are hundreds of words.
+const allowed = "throughput, errors, server CPU per op, server memory, and mean, p50, p90, p99, p99.9 or max of response times, " +
+	"as of others in service p99; contend explain metrics lists all"

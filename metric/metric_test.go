@@ -187,9 +187,17 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is %q, %v", text, got, ok)
 		}
 	}
-	for _, row := range metric.Rows() {
-		if got, ok := metric.Parse(row.Words); got != row.Name || !ok {
-			t.Errorf("the words %q of %s are read as %q", row.Words, row.Name, got)
+	for _, text := range metric.Names() {
+		name := metric.Name(text)
+		for _, printed := range []string{text, name.Words(), name.ShortWords(), strings.ToUpper(name.Words())} {
+			if got, ok := metric.Parse(printed); got != name || !ok {
+				t.Errorf("%q of %s is read as %q", printed, name, got)
+			}
+		}
+	}
+	for _, named := range []string{"throughput", "errors", "server CPU per op", "server memory", "mean", "p50", "p90", "p99", "p99.9", "max", "service p99"} {
+		if _, ok := metric.Parse(named); !ok || !strings.Contains(metric.Name("speed").Check().Error(), named) {
+			t.Errorf("%q is said to be allowed", named)
 		}
 	}
 }
@@ -202,15 +210,17 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	text := metric.Name("thruput").Check().Error()
-	want := `metric is "thruput"; allowed: throughput, server CPU per op, generator CPU per op, instructions per op, kernel instructions per op, ` +
-		`cycles per op, kernel cycles per op, cache misses per op, branch misses per op, page faults per op, waits per op, preemptions per op, ` +
-		`waiting for a core per op, server memory, time per op, errors, planned, completed, failed, errored, dropped, unfinished, bytes in, bytes out, ` +
-		`bytes in per second, bytes out per second or the times {response,service,start lag,connect,first byte,exchange,message} ` +
-		`{mean,min,p50,p75,p90,p95,p99,p99.9,max}`
-	if !strings.HasPrefix(text, want) {
+	want := `metric is "thruput"; allowed: throughput, errors, server CPU per op, server memory, and mean, p50, p90, p99, p99.9 or max of response times, ` +
+		`as of others in service p99; contend explain metrics lists all`
+	if text != want {
 		t.Errorf("error\n%s\nwant\n%s", text, want)
 	}
-	if text := metric.Name("reponse_p99_ns").Check().Error(); !strings.HasSuffix(text, ` (did you mean "response_p99_ns"?)`) {
-		t.Errorf("error\n%s", text)
+	for text, want := range map[metric.Name]string{
+		"reponse_p99_ns": "response_p99_ns", "responce p99": "response p99",
+		"server_cpu": "server CPU per op", "Memory": "server memory", "rss": "server memory", // a part of its name or of its words
+	} {
+		if text := text.Check().Error(); !strings.HasSuffix(text, ` (did you mean "`+want+`"?)`) {
+			t.Errorf("error\n%s", text)
+		}
 	}
 }

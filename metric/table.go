@@ -262,7 +262,9 @@ var bySpelling = spellings()
 func spellings() map[string]Name {
 	all := map[string]Name{}
 	for name, row := range byName {
-		all[spelling(string(name))], all[spelling(row.Words)] = name, name
+		for _, text := range []string{string(name), row.Words, name.ShortWords()} {
+			all[spelling(text)] = name
+		}
 	}
 	for _, h := range histograms {
 		if h.Name == "" {

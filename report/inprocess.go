@@ -67,7 +67,7 @@ func inProcess(v *view, results []Result) {
 			"CPU per op", "allocs/op", "fairness"}}
 		counted := slices.ContainsFunc(list, func(r Result) bool { return r.Counted != nil })
 		if counted {
-			t.columns = append(t.columns, shortName.Replace(metric.ServerInstructions.Words()))
+			t.columns = append(t.columns, metric.ServerInstructions.ShortWords())
 		}
 		for _, r := range list {
 			row := r.inProcessRow()

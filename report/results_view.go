@@ -22,7 +22,7 @@ func results(v *view, cells []trial.Cell) {
 		return !slices.ContainsFunc(cells, func(c trial.Cell) bool { return interesting(m, c) })
 	})
 	for _, m := range metrics {
-		t.columns = append(t.columns, shortName.Replace(m.Words()))
+		t.columns = append(t.columns, m.ShortWords())
 	}
 	for _, c := range cells {
 		row := labels(named, c.Arm, strconv.Itoa(c.Concurrency))
@@ -52,9 +52,6 @@ func labels(named bool, arm, vus string) []string {
 	}
 	return []string{vus}
 }
-
-// shortName keeps the table within the width of a terminal.
-var shortName = strings.NewReplacer(" time ", " ", " per op", "/op")
 
 // interesting leaves out columns that say nothing: the time per operation where
 // an iteration is one operation, and the time of an iteration where it is many.

@@ -166,7 +166,7 @@ func verdictRows(list []Comparison, scale axis) []string {
 			difference, within = change(c.Metric, c.Ratio), interval(c.Metric, c.Effect)
 			drawn = narrow(scale.draw(c.Comparison))
 			if c.Metric != metric.Throughput {
-				difference += " " + shortName.Replace(c.Metric.Words())
+				difference += " " + c.Metric.ShortWords()
 			}
 		}
 		load := strings.Replace(strings.TrimPrefix(at(c.Comparison), "at concurrency "), " and a constant ", " at ", 1)

@@ -95,7 +95,7 @@ func rateRows(s search.Result) []string {
 		from := max(0, min(i-mostLevels/2, len(rates)-mostLevels)) // those around the answer
 		rates = rates[from : from+mostLevels]
 	}
-	t := table{columns: []string{"", "held", shortName.Replace(m.Words()), ""}}
+	t := table{columns: []string{"", "held", m.ShortWords(), ""}}
 	for _, r := range rates {
 		drawn := ""
 		if highest > 0 {

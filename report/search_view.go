@@ -124,7 +124,7 @@ func searched(v *view, s search.Result) {
 	metrics := searchMetrics(s)
 	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
 	for _, m := range metrics {
-		t.columns = append(t.columns, shortName.Replace(m.Words()))
+		t.columns = append(t.columns, m.ShortWords())
 	}
 	for i, p := range s.Attempts {
 		row := []string{fmt.Sprint(i + 1), string(p.Step), rate(p.RatePerSec), string(p.Outcome), fmt.Sprint(p.Concurrency), window(p.Duration)}
