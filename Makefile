@@ -43,6 +43,9 @@ lab: ## rerun the published experiments, or LAB="ID --profile standard"
 	CGO_ENABLED=0 go run $(FLAGS) ./cmd/contend lab $(LAB)
 
 image: engine ## the container image, after its tests
+	@! $(ENGINE) --version | grep -qi '^docker version' || $(ENGINE) buildx version >/dev/null 2>&1 || \
+		{ echo "make $@: $(ENGINE) has no subcommand buildx, and without it does not know the mounts and platforms of deploy/Dockerfile:" \
+			"install the Buildx plugin, or name another engine, as in ENGINE=podman" >&2; exit 1; }
 	$(ENGINE) build -f deploy/Dockerfile --target test .
 	$(ENGINE) build -f deploy/Dockerfile -t $(IMAGE) .
 

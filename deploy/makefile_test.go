@@ -99,6 +99,31 @@ func TestMakeWithoutEngine(t *testing.T) {
 	}
 }
 
+// Docker without Buildx is told from what can build the image.
+func TestMakeImage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version, buildx string // its exit code
+		builds          bool
+	}{
+		"docker":         {"Docker version 29.1.3, build f52814d", "0", true},
+		"without buildx": {"Docker version 29.1.3, build f52814d", "1", false},
+		"podman":         {"podman version 5.4.0", "1", true},
+	} {
+		program := "#!/bin/sh\ncase $1 in\n--version) echo '" + tt.version + "';;\nbuildx) exit " + tt.buildx + ";;\nbuild) echo \"builds $*.\";;\nesac\n"
+		bin := t.TempDir()
+		if err := os.WriteFile(filepath.Join(bin, "engine"), []byte(program), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := runMake(t, bin, "image", "ENGINE=engine", "IMAGE=x:1")
+		if built := strings.Contains(out, "builds build -f deploy/Dockerfile -t x:1 .."); built != tt.builds || built != (err == nil) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		if said := strings.Contains(out, "install the Buildx plugin"); said == tt.builds {
+			t.Errorf("%s: it says %q", name, out)
+		}
+	}
+}
+
 // `make` lists every target but those that are parts of others.
 func TestMakeHelp(t *testing.T) {
 	text := readFile(t, root, "Makefile")
