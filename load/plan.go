@@ -80,10 +80,14 @@ const (
 	WindowCloses
 )
 
-// Progress is a glance at a run under way.
+// Progress is a glance at a run under way. All but Elapsed is about the measured window, so
+// far.
 type Progress struct {
 	Elapsed                    time.Duration // since the start, warm-up included
-	Completed, Failed, Errored int64         // in the measured window, so far
+	Measured                   time.Duration // how much of the window is over
+	Completed, Failed, Errored int64
+	Ops                        int64         // of the completed
+	P99                        time.Duration // of their response times, at most 1/32 off; 0: none
 }
 
 // Validate returns every mistake of the plan at once.

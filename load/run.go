@@ -109,6 +109,9 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	for i := range shards {
 		r.shards = append(r.shards, &Shard{
 			run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts(), tolerance: tolerance{plan: plan.StartLag}})
+		if plan.Progress != nil {
+			r.shards[i].glance = new(glance)
+		}
 	}
 	if plan.Pacer == nil {
 		r.kind = ""
@@ -294,9 +297,12 @@ func (r *run) report() {
 		return
 	}
 	p := Progress{Elapsed: r.elapsed()}
+	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
+	var seen glance
 	for _, s := range r.shards {
-		s.progress(&p)
+		s.progress(&p, &seen)
 	}
+	p.P99 = seen.quantile(0.99)
 	r.plan.Progress(p)
 }
 

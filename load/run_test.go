@@ -441,10 +441,14 @@ func hasWarning(r *Result, code string) bool {
 }
 
 func BenchmarkClosedIteration(b *testing.B) {
-	b.ReportAllocs()
 	noop := Func(func(context.Context) (Outcome, error) { return Outcome{}, nil })
-	if _, err := Run(b.Context(), "noop", noop, Plan{VUs: 1, Iterations: int64(b.N)}); err != nil {
-		b.Fatal(err)
+	for name, progress := range map[string]func(Progress){"alone": nil, "watched": func(Progress) {}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			if _, err := Run(b.Context(), "noop", noop, Plan{VUs: 1, Iterations: int64(b.N), Progress: progress}); err != nil {
+				b.Fatal(err)
+			}
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ type Shard struct {
 	ended  int64
 	last   time.Duration // latest completion
 	counts Counts
+	glance *glance // of the completed; nil: nobody watches
 	// retired are the VUs of the closed model for which no iteration was left, and
 	// retiredAt is the sum of when.
 	retired   int
@@ -133,6 +134,9 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	s.ended++
 	s.last = max(s.last, end)
 	opens := s.run.plan.Warmup
+	if s.glance != nil && err == nil && !out.Failed {
+		s.glance.record(end - it.Due)
+	}
 	s.counts.Record(Iteration{Due: it.Due - opens, Start: it.Start - opens}, end-opens, out, err)
 	if sample := s.run.plan.Sample; sample != nil {
 		s.run.sampling.Lock()
@@ -154,10 +158,15 @@ func (s *Shard) close() {
 	s.counts.Unfinished = s.counts.Planned - s.ended
 }
 
-func (s *Shard) progress(p *Progress) {
+// progress adds what has been recorded so far. Iterations of the shard may wait for it, for
+// as long as it takes to copy some kilobytes.
+func (s *Shard) progress(p *Progress, seen *glance) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	own := *s.glance
 	p.Completed += s.counts.Completed
+	p.Ops += s.counts.Ops
 	p.Failed += s.counts.Failed
 	p.Errored += s.counts.ErroredTotal()
+	s.mu.Unlock()
+	seen.add(&own)
 }
