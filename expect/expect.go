@@ -208,7 +208,9 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	return holds(x, c.operator, y), fmt.Sprintf("%s: %s is %s, which is not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
 }
 
-func named(c trial.Cell) string { return fmt.Sprintf("%s at %d VUs", c.Arm, c.Concurrency) }
+func named(c trial.Cell) string {
+	return strings.TrimSpace(fmt.Sprintf("%s at %d VUs", c.Arm, c.Concurrency))
+}
 
 // figure reads a metric of a cell, or says why there is none.
 func figure(c trial.Cell, m metric.Name) (value float64, wrong string) {

@@ -35,6 +35,14 @@ func (d *Document) Derive() {
 	for i := range d.Experiments {
 		d.Experiments[i].derive(d)
 	}
+	d.Expect()
+}
+
+// Expect decides which of the claims about a run hold.
+func (d *Document) Expect() {
+	for i := range d.Expectations {
+		d.Expectations[i].Check(d.Cells(Place{}))
+	}
 }
 
 func (e *Experiment) derive(d *Document) {

@@ -36,6 +36,8 @@ type Document struct {
 	Searches    []Search     `json:"searches,omitempty"`
 	// Calibration is what is known of the machine.
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Expectations are claims about a run; those of experiments are in Experiments.
+	Expectations []expect.Expectation `json:"expectations,omitempty"`
 	// Notes are sentences that belong to all of it.
 	Notes []string `json:"notes,omitempty"`
 	// Settle is the command line that would settle what was not decided; "": none is known.

@@ -157,6 +157,7 @@ func (d *Document) complete() error {
 	for i, a := range d.Apart {
 		p.apart(fmt.Sprintf("apart[%d]", i), &a.Apart)
 	}
+	p.expectations("expectations", len(d.Expectations), len(d.Results))
 	for i, e := range d.Experiments {
 		p.experiment(fmt.Sprintf("experiments[%d]", i), e, len(d.Results))
 	}
@@ -265,14 +266,21 @@ func (p *problems) positive(path string, count int64) {
 	}
 }
 
+func (p *problems) expectations(path string, n, results int) {
+	if float64(n)*float64(results)*float64(results) > maxWork {
+		p.add(path, "are too many to be recomputed")
+	}
+}
+
 func (p *problems) experiment(path string, e Experiment, results int) {
 	figures := 0
 	for _, t := range e.Published {
 		figures += len(t.Rows)
 	}
-	if float64(figures)*float64(results) > maxWork || float64(len(e.Expectations))*float64(results)*float64(results) > maxWork {
-		p.add(path, "has too many published figures or expectations to be recomputed")
+	if float64(figures)*float64(results) > maxWork {
+		p.add(path, "has too many published figures to be recomputed")
 	}
+	p.expectations(path+".expectations", len(e.Expectations), results)
 	for i, a := range e.Analyses {
 		for j, row := range a.Rows {
 			if len(row) != len(a.Columns) {

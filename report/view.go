@@ -62,6 +62,7 @@ func (d *Document) view() *view {
 	if len(d.Experiments) == 0 {
 		d.place(v, Place{})
 	}
+	expectations(v, d.Expectations)
 	d.calibration(v)
 	notes := slices.Clone(d.Notes)
 	if d.Settle != "" {

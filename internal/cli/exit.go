@@ -48,7 +48,7 @@ func interrupted() error {
 // measures; the first that applies:
 //
 //	1 without any right answer in a result, or where one was given up;
-//	3 if an expectation of an experiment failed;
+//	3 if an expectation failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
 //	  result (the lab names the parts), a verdict is INCONCLUSIVE,
 //	  or the time was up before the end of a sweep;
@@ -162,9 +162,14 @@ func nothing(r *load.Result) error {
 		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 }
 
-// unmet returns an error when an expectation of an experiment failed.
+// unmet returns an error when an expectation failed.
 func unmet(doc *report.Document) error {
 	var errs []error
+	for _, x := range doc.Expectations {
+		if !x.Held {
+			errs = append(errs, fmt.Errorf("expectation %q failed: %s", x.Text, x.Detail))
+		}
+	}
 	for _, e := range doc.Experiments {
 		for _, x := range e.Expectations {
 			if !x.Held {

@@ -20,7 +20,6 @@ import (
 	"contend/pace"
 	"contend/protocol"
 	"contend/protocol/wire"
-	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -79,13 +78,11 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	}
 	doc.AddRun(cell.Result)
 	doc.Next = r.next(plan, name)
-	cell.Arm = name // for what is said of it
-	broken := r.broken(cell, doc)
-	err = a.finish(ctx, doc, &r.views, nil)
-	if exit, ok := errors.AsType[*exitError](err); broken == nil || ok && exit.code != exitUndecided || !ok && err != nil {
-		return err
+	for _, text := range r.Expect {
+		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
-	return &exitError{exitUnmet, broken} // before INVALID, as of experiments: see outcome
+	doc.Expect()
+	return a.finish(ctx, doc, &r.views, nil)
 }
 
 // next is the command line that goes on after a run: a sweep of what was driven with another
@@ -100,22 +97,6 @@ func (r *runSettings) next(plan load.Plan, target string) string {
 		own = []string{"--rate"}
 	}
 	return next("sweep", own, r.alike, target)
-}
-
-// broken checks what is expected of the run, notes it in the document and returns what
-// does not hold.
-func (r *runSettings) broken(cell trial.Cell, doc *report.Document) error {
-	var errs []error
-	for _, text := range r.Expect {
-		e := expect.Expectation{Text: text}
-		if e.Check([]trial.Cell{cell}); e.Held {
-			doc.Notes = append(doc.Notes, fmt.Sprintf("Expectation %q holds.", text))
-			continue
-		}
-		errs = append(errs, fmt.Errorf("expectation %q failed: %s", text, e.Detail))
-		doc.Notes = append(doc.Notes, fmt.Sprintf("Expectation %q FAILED: %s.", text, e.Detail))
-	}
-	return errors.Join(errs...)
 }
 
 // checkExpected returns what is wrong with the claims: there is one arm, without a name.
