@@ -25,10 +25,10 @@ import (
 // families are the schemes by the packages that open them. What a target can be
 // asked for are the settings of that package's configuration.
 var families = []family{
-	of(roundtrip.Open, "http://host/path, https://…, http+unix:///path/of/socket:/path", "http", "https", "http+unix"),
-	of(grpc.Open, "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
-	of(ws.Open, "ws://host/path, wss://…", "ws", "wss"),
-	of(tcp.Open, "tcp://host:port", "tcp"),
+	of(roundtrip.Open, "HTTP", "http://host/path, https://…, http+unix:///path/of/socket:/path", "http", "https", "http+unix"),
+	of(grpc.Open, "gRPC", "grpc://host:port/package.Service/Method, grpcs://…", "grpc", "grpcs"),
+	of(ws.Open, "WebSocket", "ws://host/path, wss://…", "ws", "wss"),
+	of(tcp.Open, "TCP", "tcp://host:port", "tcp"),
 	ofURL(guard.Parse, func(c guard.Config, _ wire.Surroundings) (*guard.Target, error) { return guard.New(c) }, "guard:DESIGN", "guard"),
 	ofURL(pipe.Parse, func(c pipe.Config, around wire.Surroundings) (*pipe.Target, error) {
 		c.Discard = around.Discard
@@ -39,14 +39,15 @@ var families = []family{
 
 // A family is one package's schemes.
 type family struct {
+	name    string // of its protocol; "": it has none
 	form    string // what its targets look like; "" is not shown
 	schemes []string
 	config  func() any // a pointer to a new configuration
 	open    func(ctx context.Context, config any, around wire.Surroundings) (load.Target, error)
 }
 
-func of[C any](open func(context.Context, C, wire.Surroundings) (load.Target, error), form string, schemes ...string) family {
-	return family{form, schemes, func() any { return new(C) }, func(ctx context.Context, config any, around wire.Surroundings) (load.Target, error) {
+func of[C any](open func(context.Context, C, wire.Surroundings) (load.Target, error), name, form string, schemes ...string) family {
+	return family{name, form, schemes, func() any { return new(C) }, func(ctx context.Context, config any, around wire.Surroundings) (load.Target, error) {
 		return open(ctx, *config.(*C), around)
 	}}
 }
@@ -63,7 +64,7 @@ func ofURL[C any, T load.Target](parse func(string) (C, error), open func(C, wir
 		}
 		return errors.Join(errs...)
 	}
-	return family{form, []string{scheme}, func() any { return &address{check: check} }, func(_ context.Context, config any, around wire.Surroundings) (load.Target, error) {
+	return family{"", form, []string{scheme}, func() any { return &address{check: check} }, func(_ context.Context, config any, around wire.Surroundings) (load.Target, error) {
 		c, err := parse(config.(*address).URL)
 		if err != nil {
 			return nil, err
@@ -97,6 +98,31 @@ func schemes() []string {
 		all = append(all, f.schemes...)
 	}
 	return all
+}
+
+// Protocols returns the protocols that have settings.
+func Protocols() []string {
+	var all []string
+	for _, f := range families {
+		if f.name != "" {
+			all = append(all, f.name)
+		}
+	}
+	return all
+}
+
+// ProtocolOf returns the protocol that alone knows a setting, "" where several do.
+func ProtocolOf(s setting.Setting) string {
+	var known []string
+	for _, f := range families {
+		if slices.ContainsFunc(setting.Of(f.config()), func(own setting.Setting) bool { return own.Path == s.Path }) {
+			known = append(known, f.name)
+		}
+	}
+	if len(known) != 1 {
+		return ""
+	}
+	return known[0]
 }
 
 // Forms returns what targets look like, one line for each family of schemes.

@@ -53,6 +53,8 @@ type Setting struct {
 	Default string
 	// Example is set for what a file must give.
 	Example string
+	// Struct is the struct that has the field.
+	Struct reflect.Type
 
 	field  reflect.StructField
 	bounds bounds
@@ -83,6 +85,10 @@ func ofType(t reflect.Type) []Setting {
 	var all []Setting
 	for _, f := range reflect.VisibleFields(t) {
 		if one, ok := settingOf(f); ok {
+			one.Struct = t
+			if n := len(f.Index) - 1; n > 0 {
+				one.Struct = structOf(t.FieldByIndex(f.Index[:n]).Type)
+			}
 			all = append(all, one)
 		}
 	}
@@ -120,8 +126,10 @@ func At(structure, field any) Setting {
 	panic(fmt.Sprintf("setting: no setting of %T is a %T at this address", structure, field))
 }
 
-func structType(s any) reflect.Type {
-	t := reflect.TypeOf(s)
+func structType(s any) reflect.Type { return structOf(reflect.TypeOf(s)) }
+
+// structOf returns the struct that the type is, or points to.
+func structOf(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

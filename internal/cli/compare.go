@@ -52,6 +52,7 @@ func newCompare(a *app) *cobra.Command {
 			return a.compare(cmd.Context(), c, args, mistakes)
 		},
 	}
+	cmd.SetUsageFunc(usageInGroups)
 	c.given = settingFlags(cmd, append(setting.Of(trial.Design{}), ofPlan()...))
 	c.spec.flags(cmd)
 	c.own = optionsOf(cmd, &c.compareOptions, &a.pins)
@@ -66,11 +67,16 @@ type compareFlags struct {
 }
 
 type compareOptions struct {
-	URL string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
+	servedOptions
 	revisionOptions
-	surroundings
 	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
 	views
+}
+
+// servedOptions are what commands serve, and what they get.
+type servedOptions struct {
+	URL string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
+	surroundings
 }
 
 // mostArms is one for each letter.

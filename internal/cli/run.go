@@ -59,6 +59,7 @@ func newRun(a *app) *cobra.Command {
 			return a.run(cmd.Context(), opened, spec.url, plan, &r)
 		},
 	}
+	cmd.SetUsageFunc(usageInGroups)
 	spec.flags(cmd)
 	o = optionsOf(cmd, &r, &a.pins.generatorPin)
 	return cmd

@@ -21,6 +21,7 @@ func settingFlags(cmd *cobra.Command, list []setting.Setting) setting.Values {
 				flag.NoOptDefVal = "true"
 			}
 			flag.Hidden = name == f.Alias || f.Words == ""
+			flag.Annotations = map[string][]string{headingKey: {headingOf(f.Setting)}}
 			if values := f.Values(); len(values) > 0 && !f.Bool() {
 				complete(cmd, name, values)
 			}

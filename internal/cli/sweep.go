@@ -53,6 +53,7 @@ func newSweep(a *app) *cobra.Command {
 			return a.sweep(cmd.Context(), s)
 		},
 	}
+	cmd.SetUsageFunc(usageInGroups)
 	s.flags(cmd)
 	s.own = optionsOf(cmd, &s.sweepOptions, &a.pins)
 	return cmd
