@@ -3,6 +3,7 @@ package setting
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -79,6 +80,21 @@ func (s Setting) Wrong(format string, args ...any) *Mistake {
 // NotAllowed is the mistake in a text that a type returns which reads itself.
 func NotAllowed(text, allowed string) *Mistake {
 	return &Mistake{Index: -1, Problem: fmt.Sprintf("is %q", text), Allowed: allowed}
+}
+
+// CannotRead is the mistake that a file cannot be read.
+func CannotRead(path string, err error) *Mistake {
+	m := NotAllowed(path, "a file that exists and may be read")
+	m.Problem += fmt.Sprintf(", which cannot be read: %v", Cause(err))
+	return m
+}
+
+// Cause is what the system says, without the call and the path that it was about.
+func Cause(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
 }
 
 // NotOneOf is the mistake that a text is none of the names, with the one that was

@@ -75,7 +75,7 @@ func sayOnce(text string) string {
 
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
-	"run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
+	"init": newInit, "run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
 	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "bind": newBind,
 }
 

@@ -54,6 +54,7 @@ var (
 		reflect.TypeFor[generatorPin]():    serversHeading,
 		reflect.TypeFor[views]():           outputHeading,
 		reflect.TypeFor[output]():          outputHeading,
+		reflect.TypeFor[initOptions]():     outputHeading,
 	}
 )
 

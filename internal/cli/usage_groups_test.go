@@ -13,7 +13,7 @@ import (
 // grouped are the commands whose flags stand under headings.
 func grouped() []*cobra.Command {
 	a := &app{}
-	return []*cobra.Command{newRun(a), newCompare(a), newSweep(a)}
+	return []*cobra.Command{newRun(a), newCompare(a), newSweep(a), newInit(a)}
 }
 
 // Every flag has a heading, and help has a line for each that fits a terminal.
@@ -58,6 +58,7 @@ func TestHeadings(t *testing.T) {
 		{"compare", "concurrency", "Load"}, {"compare", "duration", "Comparison"}, {"compare", "margin", "Comparison"},
 		{"compare", "seed", "Comparison"}, {"compare", "url", "Servers and CPUs"}, {"compare", "revisions", "Servers and CPUs"},
 		{"sweep", "duration", "Sweep"}, {"sweep", "rate", "Sweep"}, {"sweep", "objective", "Highest rate"}, {"sweep", "seed", "Sweep"},
+		{"init", "output", "Output"},
 	} {
 		if got := commands[tt.command].Flags().Lookup(tt.flag).Annotations[headingKey]; !slices.Equal(got, []string{tt.heading}) {
 			t.Errorf("--%s of %s stands under %q, want %s", tt.flag, tt.command, got, tt.heading)

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"contend/experiment"
+	"contend/setting"
+	"contend/trial"
+)
+
+// defaultExperimentFile is where init leaves its file.
+const defaultExperimentFile = "contend.yaml"
+
+func newInit(a *app) *cobra.Command {
+	n := &initFlags{}
+	cmd := &cobra.Command{
+		Use:   "init [A B...]",
+		Short: "Write an experiment file for servers of your own",
+		Long: "Write an experiment file with comments, which contend lab runs. Arguments and flags are those of\n" +
+			"contend compare: URLs, or with --url commands. Without arguments it asks, on a terminal. A file that\n" +
+			"exists stays as it is.",
+		Example: indent + "contend init\n" +
+			indent + "contend init http://localhost:8081/ http://localhost:8082/\n" +
+			indent + "contend init --url http://{{addr}}/ -o orders.yaml -- './old -listen {{addr}}' './new -listen {{addr}}'",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && inputTerminal(cmd) {
+				return nil
+			}
+			return arguments(max(2, len(args)), "two or more URLs, or with --url two or more commands (on a terminal it asks)")(cmd, args)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			mistakes := errors.Join(n.own.read(), n.canWrite())
+			if mistakes == nil && len(args) == 0 {
+				var err error
+				if args, err = n.ask(newAsking(cmd.Context(), cmd.InOrStdin(), a.Err)); err != nil {
+					return err
+				}
+			}
+			return a.writeExperiment(n, args, mistakes)
+		},
+	}
+	cmd.SetUsageFunc(usageInGroups)
+	n.given = settingFlags(cmd, comparing())
+	n.spec.flags(cmd)
+	n.own = optionsOf(cmd, &n.servedOptions, &n.initOptions)
+	return cmd
+}
+
+type initFlags struct {
+	compareFlags
+	initOptions
+}
+
+type initOptions struct {
+	File string `flag:"output,o" words:"*file* to write (contend.yaml)"`
+}
+
+func (n *initFlags) path() string { return cmp.Or(n.File, defaultExperimentFile) }
+
+// canWrite refuses a file that exists.
+func (n *initFlags) canWrite() error {
+	if _, err := os.Lstat(n.path()); err != nil {
+		return nil // what keeps it from being made is seen then
+	}
+	return fmt.Errorf("%s exists and stays as it is: remove it, or name another file with --output", n.path())
+}
+
+// writeExperiment writes the file of what the command line asks for.
+func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error {
+	n.spec.url = n.URL
+	if err := n.needsURL(args); err != nil {
+		return usage(errors.Join(mistakes, err))
+	}
+	arms := n.arms(args)
+	e, err := n.experiment(arms)
+	if err := errors.Join(mistakes, err); err != nil {
+		return usage(err)
+	}
+	text := n.text(arms, e)
+	if _, err := experiment.Parse(n.path(), []byte(text)); err != nil { // it says what a file may not hold, such as control characters
+		return usage(err)
+	}
+	if err := writeNew(n.path(), text); err != nil {
+		return usage(err)
+	}
+	_, err = fmt.Fprintf(a.Out, "%s describes the experiment: read it, change what you like, and run it with\n\ncontend lab %s\n", n.path(), quoted(n.path()))
+	return err
+}
+
+// writeNew writes a file that does not exist yet; nothing half-written stays.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("--output is %q, which cannot be made: %w; allowed: a new file in a folder that exists", path, setting.Cause(err))
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("write %s: %w", path, setting.Cause(err))
+	}
+	return nil
+}
+
+// notInID is what the id of an experiment cannot hold.
+var notInID = regexp.MustCompile(`[^a-z0-9]+`)
+
+// idOf names an experiment after its file.
+func idOf(path string) string {
+	name := filepath.Base(path)
+	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))
+	return cmp.Or(strings.Trim(notInID.ReplaceAllString(name, "-"), "-"), "experiment")
+}
+
+// inputTerminal says whether somebody can be asked.
+func inputTerminal(cmd *cobra.Command) bool {
+	f, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ask asks for what the flags do not give, and returns the arguments.
+func (n *initFlags) ask(q asking) (args []string, err error) {
+	fmt.Fprint(q.w, "Two servers to compare, each by its URL or by the command that starts it. {{addr}} in a command is\n"+
+		"the free address on which it is to listen. Ctrl-C leaves nothing behind.\n")
+	var one string
+	next := func(text, otherwise string) string {
+		if err == nil {
+			one, err = q.ask(text, otherwise)
+		}
+		return one
+	}
+	args = []string{next("The baseline, as in ./old -listen {{addr}}", ""), next("The candidate", "")}
+	if n.URL == "" && !strings.Contains(args[0], "://") {
+		n.URL = next("The URL that both serve", "http://{{addr}}/")
+	}
+	var d trial.Design
+	levels := setting.At(&d, &d.Levels)
+	if _, given := n.given[levels.Flag]; !given && err == nil {
+		n.given[levels.Flag] = setting.Value{Texts: strings.Split(next("Concurrency", levels.Default), ",")}
+	}
+	return args, err
+}
+
+// asking asks one question after another.
+type asking struct {
+	ctx   context.Context
+	lines <-chan string // closed at the end of the input
+	w     io.Writer
+}
+
+// newAsking reads answers from in. Whoever reads them waits in a system call that nothing
+// ends but the next line, or the end of the process.
+func newAsking(ctx context.Context, in io.Reader, w io.Writer) asking {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			select {
+			case lines <- s.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return asking{ctx, lines, w}
+}
+
+// ask returns the answer, or what holds otherwise where it is empty; without such a value
+// it asks again.
+func (q asking) ask(text, otherwise string) (string, error) {
+	if otherwise != "" {
+		text += " [" + otherwise + "]"
+	}
+	for {
+		fmt.Fprint(q.w, text+": ")
+		select {
+		case line, ok := <-q.lines:
+			if answer := cmp.Or(strings.TrimSpace(line), otherwise); ok && answer != "" {
+				return answer, nil
+			} else if ok {
+				continue
+			}
+		case <-q.ctx.Done():
+		}
+		fmt.Fprintln(q.w)
+		return "", &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/experiment"
+	"contend/setting"
+)
+
+// offLine is a line of an experiment file that is not in force.
+var offLine = regexp.MustCompile(`(?m)^( *)#(\S)`)
+
+// With every line in force the file is valid, too: none shows what is not allowed.
+func TestInitLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all.yaml")
+	for _, args := range [][]string{
+		{"http://localhost:1/", "http://localhost:2/", "http://localhost:3/"},
+		{"--url", "http://{{addr}}/", "a {{addr}}", "b {{addr}}"},
+	} {
+		os.Remove(path)
+		var out, errs strings.Builder
+		if code := Main(t.Context(), append([]string{"init", "-o", path}, args...), Streams{&out, &errs}); code != exitDone {
+			t.Fatalf("%q: exit code %d: %s", args, code, &errs)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := offLine.FindAllString(string(text), -1); len(found) < 15 {
+			t.Errorf("%d lines are not in force", len(found))
+		}
+		f, err := experiment.Parse("all.yaml", offLine.ReplaceAll(text, []byte("$1$2")))
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		if d := f.Experiment("").Parts[0].Design; d.Rounds != 20 || d.Margin == nil || *d.Margin != 0.02 {
+			t.Errorf("%q: the lines are not read: %+v", args, d)
+		}
+	}
+}
+
+// A text is the same behind YAML.
+func TestYAMLText(t *testing.T) {
+	for _, text := range []string{"null", "NULL", "~", "true", "10", "a: b", "# x", "{{addr}}", `"`, `\r\n`, "a\nb\tc", "ä ✓", "", " a ", "'", "-", "[a]", "1_0"} {
+		file := "id: x\ntitle: " + yamlText(text) + "\nstatus: planned\n"
+		if f, err := experiment.Parse("x", []byte(file)); text != "" && (err != nil || f.Title != text) {
+			t.Errorf("%q as %s: %v", text, yamlText(text), err)
+		}
+	}
+}
+
+func TestIDOf(t *testing.T) {
+	for path, want := range map[string]string{
+		"contend.yaml": "contend", "a/My Orders.v2.yaml": "my-orders-v2", "-.yaml": "experiment", "é.yaml": "experiment",
+	} {
+		if got := idOf(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	for _, tt := range []struct {
+		input, url string
+		want       []string
+		wantURL    string
+	}{
+		{"a\nb\n\n5\n", "", []string{"a", "b"}, "http://{{addr}}/"},
+		{"\n a \n\nb\nhttp://{{addr}}/x\n1,10", "", []string{"a", "b"}, "http://{{addr}}/x"},
+		{"a\nb\n5\n", "http://{{addr}}/y", []string{"a", "b"}, "http://{{addr}}/y"},
+		{"http://a/\nhttp://b/\n5\n", "", []string{"http://a/", "http://b/"}, ""},
+	} {
+		var n initFlags
+		n.URL, n.given = tt.url, setting.Values{}
+		args, err := n.ask(newAsking(t.Context(), strings.NewReader(tt.input), io.Discard))
+		if err != nil || !slices.Equal(args, tt.want) || n.URL != tt.wantURL {
+			t.Errorf("%q: %q at %q, %v", tt.input, args, n.URL, err)
+		}
+	}
+}
+
+// The end of the input, and Ctrl-C, end the questions.
+func TestAskEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	silent, never := io.Pipe()
+	defer never.Close()
+	for name, q := range map[string]asking{
+		"end":    newAsking(t.Context(), strings.NewReader("a\n"), io.Discard),
+		"Ctrl-C": newAsking(ctx, silent, io.Discard),
+	} {
+		var n initFlags
+		_, err := n.ask(q)
+		if exit, ok := errors.AsType[*exitError](err); !ok || exit.code != exitInterrupted {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
