@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/load"
 	"contend/protocol"
 	"contend/report"
 	"contend/search"
@@ -125,6 +126,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	fmt.Fprintf(a.Err, "sweep: %v\n", h)
 	p := newProgress(a.Err)
 	p.most = h.most
+	s.plan.Progress = func(now load.Progress) { p.update(soFar(now)) }
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
 	arm := oneServer(s.spec.target(), s.Command, o)
