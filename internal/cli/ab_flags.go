@@ -219,7 +219,7 @@ func (f *abFlags) body(c *http.Config) {
 	}
 	var err error
 	if c.Body, err = os.ReadFile(path); err != nil {
-		f.wrong("%s: %w", flag, err)
+		f.wrong("%s %w", flag, setting.CannotRead(path, err))
 	}
 	c.Header = append(c.Header, wire.Field{Name: "Content-Type", Value: f.MediaType})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"contend/protocol/wire"
+	"contend/setting"
 )
 
 // abTLS are the flags of ab that concern https. Like ab, it trusts any
@@ -54,7 +55,7 @@ func (f *abTLS) config(c *wire.TLS) []error {
 	if f.Certificate != "" {
 		pem, err := os.ReadFile(f.Certificate)
 		if err != nil {
-			wrong("-E: %w", err)
+			wrong("-E %w", setting.CannotRead(f.Certificate, err))
 		}
 		c.Certificate, c.Key = pem, pem
 	}

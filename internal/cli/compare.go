@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
-			if err := c.needsURL(args); err != nil {
+			if err := cmp.Or(c.lacking(args), c.needsURL(args)); err != nil {
 				return usage(errors.Join(mistakes, err))
 			}
 			if stored, err := areFiles(args); c.URL == "" && c.Revisions == nil && (stored || err != nil) {
@@ -84,7 +85,7 @@ const mostArms = 26
 
 // arguments allows arms to compare; of revisions one command can be that of all.
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
-	if cmd.Flags().Changed("revisions") && len(args) == 1 {
+	if cmd.Flags().Changed("revisions") && len(args) <= 1 {
 		return nil
 	}
 	if len(args) > mostArms {

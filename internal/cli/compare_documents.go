@@ -104,7 +104,7 @@ func onlyStored(cmd *cobra.Command) error {
 
 // readStored reads a document, and notes when it does not agree with itself.
 func readStored(path string) (doc *report.Document, notes []string, err error) {
-	f, err := os.Open(path)
+	f, err := openDocument(path)
 	if err != nil {
 		return nil, nil, err
 	}

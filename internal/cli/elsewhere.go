@@ -13,50 +13,54 @@ import (
 
 // elsewhere has the flags of other tools that are none here, without dashes: what each
 // means there, and what is asked for here instead. Those of ab are flags of contend ab.
-// Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, ab and curl.
+// Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, h2load, fortio, ab and curl.
 var elsewhere = map[string][]meaning{
 	"vus":               {{"k6", "the number of virtual users", "-c N"}},
-	"u":                 {{"k6", "the number of virtual users", "-c N"}},
-	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}},
+	"u":                 {{"k6", "the number of virtual users", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
+	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}, {"h2load", "a file of URLs", "--requests FILE"}, {"ab", "HEAD in the place of GET", "-X HEAD"}},
 	"s":                 {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
 	"stage":             {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}},
 	"script":            {{"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}},
-	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}},
+	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}, {"h2load", "requests per second of each client", "--rate N for all together"}},
 	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "go on after errors", "leave it out: errors are counted"}},
-	"qps":               {{"ghz", "requests per second", "--rate N"}},
+	"qps":               {{"fortio", "requests per second", "--rate N"}},
 	"R":                 {{"wrk2", "requests per second", "--rate N"}},
 	"q":                 {{"oha", "requests per second", "--rate N"}, {"hey", "requests per second of each worker", "--rate N for all together"}, {"ab and k6", "less output", "leave it out"}},
 	"z":                 {{"oha, hey and ghz", "how long to drive", "-d 10s"}},
-	"t":                 {{"wrk", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}, {"ab", "how many seconds to drive", "-d 10s"}, {"oha, hey and ghz", "the time limit of an answer", "--timeout 10s"}},
-	"threads":           {{"wrk", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
-	"k":                 {{"ab", "connections are kept open", "leave it out: they are, and --no-keepalive closes them"}, {"curl", "any certificate is accepted", "--insecure"}},
-	"m":                 {{"oha and hey", "the method", "-X POST"}, {"ghz", "metadata", "-H 'name: value'"}},
+	"t":                 {{"wrk and h2load", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}, {"ab and fortio", "how long to drive", "-d 10s"}, {"oha, hey and ghz", "the time limit of an answer", "--timeout 10s"}},
+	"threads":           {{"wrk and h2load", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
+	"worker-threads":    {{"oha", "the number of threads", "leave it out: every core is used, and -c N is the concurrency"}},
+	"host":              {{"oha and hey", "the header field Host", "-H 'Host: NAME'"}},
+	"k":                 {{"ab", "connections are kept open", "leave it out: they are, and --no-keepalive closes them"}, {"curl and fortio", "any certificate is accepted", "--insecure"}},
+	"m":                 {{"oha, hey and ab", "the method", "-X POST"}, {"ghz", "metadata", "-H 'name: value'"}, {"h2load", "the streams of a connection", "--connections shared:N"}},
 	"metadata":          {{"ghz", "metadata", "-H 'name: value'"}},
-	"T":                 {{"oha, hey and ab", "the type of the body", "-H 'Content-Type: application/json'"}, {"wrk", "the time limit of an answer", "--timeout 10s"}},
-	"D":                 {{"oha, hey and ghz", "a file with the body", "--data-file FILE"}},
-	"data-path":         {{"ghz", "a file with the messages", "--data-file FILE"}},
+	"T":                 {{"oha, hey and ab", "the type of the body", "-H 'Content-Type: application/json'"}, {"wrk and wrk2", "the time limit of an answer", "--timeout 10s"}},
+	"D":                 {{"oha, hey and ghz", "a file with the body", "--data-file FILE"}, {"h2load", "how long to drive", "-d 10s"}},
+	"payload":           {{"fortio", "the body", "--data TEXT"}},
+	"payload-file":      {{"fortio", "a file with the body", "--data-file FILE"}},
 	"body":              {{"vegeta", "a file with the body", "--data-file FILE"}},
-	"p":                 {{"ab", "a file with the body of a POST", "-X POST --data-file FILE"}},
+	"p":                 {{"ab", "a file with the body of a POST", "-X POST --data-file FILE"}, {"oha", "the streams of a connection", "--connections shared:N"}},
 	"a":                 {{"oha and hey", "user:password", "--basic-auth env:NAME"}},
-	"A":                 {{"ab", "user:password", "--basic-auth env:NAME"}, {"hey", "the header field Accept", "-H 'Accept: text/html'"}},
+	"A":                 {{"ab", "user:password", "--basic-auth env:NAME"}, {"oha and hey", "the header field Accept", "-H 'Accept: text/html'"}},
 	"C":                 {{"ab", "a cookie", "-H 'Cookie: name=value'"}},
-	"L":                 {{"wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
-	"latency":           {{"wrk", "the percentiles of response times", "leave it out: they are always shown"}},
+	"L":                 {{"wrk and wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
+	"latency":           {{"wrk and wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
 	"workers":           {{"vegeta", "the number of workers", "-c N"}},
 	"max-workers":       {{"vegeta", "the most workers", "-c N"}},
 	"targets":           {{"vegeta", "a file of requests", "--requests FILE"}},
 	"keepalive":         {{"vegeta", "whether connections are kept open", "leave it out: they are, and --no-keepalive closes them"}},
 	"disable-keepalive": {{"oha and hey", "a connection for each request", "--no-keepalive"}},
 	"http2":             {{"oha and vegeta", "HTTP/2", "--http 2"}},
-	"h2":                {{"hey", "HTTP/2", "--http 2"}},
+	"h1":                {{"h2load", "HTTP/1.1", "--http 1.1"}},
+	"h2":                {{"hey and fortio", "HTTP/2", "--http 2"}},
 	"http-version":      {{"oha", "the version of HTTP", "--http 2"}},
 	"total":             {{"ghz", "the number of requests", "-n N"}},
 	"call":              {{"ghz", "the method to call", "the target: grpc://host:port/package.Service/Method"}},
 	"skipTLS":           {{"ghz", "any certificate is accepted", "--insecure"}},
-	"cacert":            {{"ghz", "a file with the trusted authorities", "--ca-file FILE"}},
+	"cacert":            {{"ghz, oha and fortio", "a file with the trusted authorities", "--ca-file FILE"}},
 	"root-certs":        {{"vegeta", "a file with the trusted authorities", "--ca-file FILE"}},
-	"cert":              {{"ghz and vegeta", "a file with our certificate", "--cert-file FILE"}},
-	"key":               {{"ghz and vegeta", "a file with the key of our certificate", "--key-file FILE"}},
+	"cert":              {{"ghz, vegeta, oha and fortio", "a file with our certificate", "--cert-file FILE"}},
+	"key":               {{"ghz, vegeta, oha and fortio", "a file with the key of our certificate", "--key-file FILE"}},
 	"threshold":         {{"k6's scripts", "a bound that a figure must keep", "--expect 'p99 < 20ms'"}},
 	"no-tui":            {{"oha", "no live view", "leave it out: progress is on standard error"}},
 }
@@ -76,11 +80,14 @@ func (m meaning) instead() string {
 // where the flags of a command are listed.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		dashes := "--"
-		if unknown.GetSpecifiedShortnames() != "" {
+		dashes, name := "--", unknown.GetSpecifiedName()
+		if word, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "="); word != "" {
 			dashes = "-"
+			if text := meant(cmd, word); len(word) > 1 && text != "" { // with one dash, as of vegeta, hey and fortio
+				name = word
+			}
 		}
-		err = fmt.Errorf("there is no flag %s%s%s", dashes, unknown.GetSpecifiedName(), meant(cmd, unknown.GetSpecifiedName()))
+		err = fmt.Errorf("there is no flag %s%s%s", dashes, name, meant(cmd, name))
 	}
 	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
 }

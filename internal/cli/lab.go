@@ -13,6 +13,7 @@ import (
 
 	"contend/experiment"
 	"contend/report"
+	"contend/setting"
 	"contend/trial"
 )
 
@@ -116,10 +117,10 @@ func readExperiment(path string, embedded []*experiment.File) (*experiment.File,
 		for _, f := range embedded {
 			ids = append(ids, f.ID)
 		}
-		return nil, fmt.Errorf("lab: %q is no file and no embedded experiment (%s)", path, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("lab: %q is no file and no embedded experiment (%s); contend init writes a file", path, strings.Join(ids, ", "))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
+		return nil, fmt.Errorf("lab: %q cannot be read: %w; allowed: an experiment file, as contend init writes one", path, setting.Cause(err))
 	}
 	return experiment.Parse(path, text)
 }

@@ -9,6 +9,7 @@ import (
 
 	"contend/experiment"
 	"contend/report"
+	"contend/setting"
 )
 
 func newReport(a *app) *cobra.Command {
@@ -90,6 +91,15 @@ func (r *reportFlags) published(file string, mistakes error) error {
 	return nil
 }
 
+// openDocument opens a file that holds a document.
+func openDocument(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%q cannot be read: %w; allowed: a document, as -o FILE of run, sweep, compare and lab writes it", path, setting.Cause(err))
+	}
+	return f, nil
+}
+
 // stored shows the document in the file that is named, or the newest that was kept.
 func (r *reportFlags) stored(args []string, mistakes error) error {
 	var path, again string
@@ -102,7 +112,7 @@ func (r *reportFlags) stored(args []string, mistakes error) error {
 	}
 	var f *os.File
 	if err == nil {
-		f, err = os.Open(path)
+		f, err = openDocument(path)
 	}
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)

@@ -20,6 +20,25 @@ type revisionOptions struct {
 	Build     string   `flag:"build" words:"*command* that builds {{out}} in a revision"`
 }
 
+// lacking says what a comparison of revisions needs besides them.
+func (c *compareFlags) lacking(commands []string) error {
+	var lacks []string
+	for _, one := range []struct {
+		what  string
+		given bool
+	}{{"--build", c.Build != ""}, {"--url", c.URL != ""}, {"a command", len(commands) > 0}} {
+		if !one.given {
+			lacks = append(lacks, one.what)
+		}
+	}
+	if c.Revisions == nil || lacks == nil {
+		return nil
+	}
+	return fmt.Errorf("--revisions needs %s, too: how {{out}}, the program of a revision, is built, started and asked, as in "+
+		"contend compare --revisions main,HEAD --build 'go build -trimpath -o {{out}} ./cmd/app' --url http://{{addr}}/ -- '{{out}} -listen {{addr}}'",
+		strings.Join(lacks, " and "))
+}
+
 // checkRevisions returns every mistake that can be seen without a repository.
 func (c *compareFlags) checkRevisions(commands []string) error {
 	if c.Revisions == nil {
@@ -39,15 +58,10 @@ func (c *compareFlags) checkRevisions(commands []string) error {
 			errs = append(errs, fmt.Errorf("command %q is without %s, the program that is built", command, revision.Out))
 		}
 	}
-	if c.URL == "" {
-		errs = append(errs, errors.New("--revisions needs --url, the URL of what the programs serve"))
-	}
 	switch words, err := experiment.SplitWords(c.Build); {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("--build: %w", err))
-	case len(words) == 0:
-		errs = append(errs, errors.New("--revisions needs --build, a command such as 'go build -trimpath -o {{out}} ./cmd/app'"))
-	case !strings.Contains(c.Build, revision.Out):
+	case len(words) == 0 || !strings.Contains(c.Build, revision.Out):
 		errs = append(errs, fmt.Errorf("--build is %q; allowed: a command with {{out}}, the path of the program that it makes", c.Build))
 	}
 	return errors.Join(errs...)

@@ -152,7 +152,7 @@ func (s *serveRouter) readTokens(log *slog.Logger) (*api.Tokens, error) {
 	}
 	file, err := os.Open(s.Tokens)
 	if err != nil {
-		return nil, err
+		return nil, setting.FlagErrors(setting.At(&s.routerOptions, &s.Tokens).About(setting.CannotRead(s.Tokens, err)))
 	}
 	defer file.Close()
 	tokens, err := api.ParseTokens(file)

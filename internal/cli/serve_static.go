@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +75,9 @@ func staticConfig(args []string, given setting.Values) (static.Config, error) {
 		errs = append(errs, err)
 	default:
 		c.Dir = args[0]
+		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+			errs = append(errs, fmt.Errorf("%q is no directory; allowed: one that exists, or --size without any", c.Dir))
+		}
 	}
 	return c, errors.Join(append(errs, c.Validate())...)
 }

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"contend/setting"
 )
 
 // Limits of a file. A cell is one value; a value that is text of JSON is a
@@ -52,12 +54,12 @@ type column struct {
 func ReadRows(path string) (*Rows, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, setting.CannotRead(path, err)
 	}
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
-		return nil, err
+		return nil, setting.CannotRead(path, err)
 	}
 	return ParseRows(path, content)
 }

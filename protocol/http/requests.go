@@ -49,7 +49,7 @@ type Requests []Request
 func (r *Requests) UnmarshalText(path []byte) error {
 	content, err := os.ReadFile(string(path))
 	if err != nil {
-		return err
+		return setting.CannotRead(string(path), err)
 	}
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()

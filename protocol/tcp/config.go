@@ -73,7 +73,7 @@ func (c *Config) data() ([]byte, error) {
 	content, err := os.ReadFile(c.DataFile)
 	switch {
 	case err != nil:
-		return nil, setting.At(c, &c.DataFile).Wrong("cannot be read: %v", err)
+		return nil, setting.At(c, &c.DataFile).About(setting.CannotRead(c.DataFile, err))
 	case len(content) == 0:
 		return nil, setting.At(c, &c.DataFile).Wrong("is %q, which is empty", c.DataFile)
 	}

@@ -102,7 +102,7 @@ func (c *Common) Read(env func(string) (string, bool)) (Material, error) {
 		}
 		content, err := os.ReadFile(*file.path)
 		if err != nil {
-			errs = append(errs, setting.At(c, file.path).Wrong("cannot be read: %v", err))
+			errs = append(errs, setting.At(c, file.path).About(setting.CannotRead(*file.path, err)))
 		}
 		*file.into = content
 	}
@@ -177,7 +177,7 @@ func (s Secret) read(env func(string) (string, bool)) (string, error) {
 	}
 	content, err := os.ReadFile(rest)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", rest, setting.Cause(err))
 	}
 	secret := strings.TrimSpace(string(content))
 	if secret == "" {
