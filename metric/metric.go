@@ -211,4 +211,4 @@ func words() []string { return slices.Collect(maps.Keys(bySpelling)) }
 
 // allowed names the common ones: all are hundreds of words.
 const allowed = "throughput, errors, server CPU per op, server memory, and mean, p50, p90, p99, p99.9 or max of response times, " +
-	"as of others in service p99; contend explain metrics lists all"
+	"as of others in service p99; contend explain --full metric lists all"
