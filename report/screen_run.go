@@ -51,7 +51,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
 	s.body = append(s.body, wrongKinds(r)...)
-	s.body = append(s.body, percentiles(r)...)
+	s.body = append(append(s.body, percentiles(r)...), d.expected()...)
 	for _, w := range r.Warnings {
 		if doubt == nil || w.Code != doubt.Code && !(doubt.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
 			s.care.add(w, "")
@@ -76,6 +76,24 @@ func wrongKinds(r *load.Result) []string {
 		lines = append(lines, fmt.Sprintf("  %s × %s: %s", metric.Number(float64(w.count)), w.what, w.example))
 	}
 	return lines
+}
+
+// expected says which claims about a run failed, and how many held.
+func (d *Document) expected() []string {
+	var failed []string
+	for _, x := range d.Expectations {
+		if !x.Held {
+			failed = append(failed, "! "+clean(outcome(x)))
+		}
+	}
+	held := len(d.Expectations) - len(failed)
+	if more := len(failed) - mostWarnings; more > 0 {
+		failed = append(failed[:mostWarnings], fmt.Sprintf("! %s more failed: --full", plural(more, "expectation")))
+	}
+	if held > 0 {
+		failed = append(failed, "  "+plural(held, "expectation")+" held")
+	}
+	return failed
 }
 
 func afterDoubt(code string) string {

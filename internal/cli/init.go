@@ -35,13 +35,16 @@ func newInit(a *app) *cobra.Command {
 			indent + "contend init http://localhost:8081/ http://localhost:8082/\n" +
 			indent + "contend init --url http://{{addr}}/ -o orders.yaml -- './old -listen {{addr}}' './new -listen {{addr}}'",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && inputTerminal(cmd) {
-				return nil
+			if len(args) == 0 {
+				return nil // there may be a terminal
 			}
-			return arguments(max(2, len(args)), "two or more URLs, or with --url two or more commands (on a terminal it asks)")(cmd, args)
+			return n.enough(cmd, args)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && !inputTerminal(cmd) {
+				return n.enough(cmd, args)
+			}
 			mistakes := errors.Join(n.own.read(), n.canWrite())
 			if mistakes == nil && len(args) == 0 {
 				var err error
@@ -66,6 +69,11 @@ type initFlags struct {
 
 type initOptions struct {
 	File string `flag:"output,o" words:"*file* to write (contend.yaml)"`
+}
+
+// enough allows arms to compare.
+func (n *initFlags) enough(cmd *cobra.Command, args []string) error {
+	return arguments(max(2, len(args)), "two or more URLs, or with --url two or more commands (on a terminal it asks)")(cmd, args)
 }
 
 func (n *initFlags) path() string { return cmp.Or(n.File, defaultExperimentFile) }
