@@ -22,6 +22,9 @@ func TestEmbedded(t *testing.T) {
 		if f.Answer.Published == "" || f.Answer.Caveat == "" {
 			t.Errorf("%s lacks the published answer, or what is to be known of it", f.ID)
 		}
+		if n := len(f.Answer.Published + f.Answer.Caveat); n > 165 {
+			t.Errorf("%s: the published answer has %d characters, more than two lines of a page", f.ID, n)
+		}
 		if published := f.ID != "shared-counter"; published != (len(f.Published) > 0) {
 			t.Errorf("%s has %d tables of published figures", f.ID, len(f.Published))
 		}

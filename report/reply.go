@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -70,6 +71,9 @@ func (d *Document) reply(e Experiment) reply {
 		}
 	}
 	r.standing = e.standing(r.answer)
+	byStanding := func(a, b remark) int { return int(a.standing - b.standing) }
+	slices.SortStableFunc(r.answer, byStanding)
+	slices.SortStableFunc(r.beside, byStanding)
 	for _, x := range e.Expectations {
 		if !x.Held {
 			r.broken = append(r.broken, d.brokenAt(e, x))
@@ -143,8 +147,9 @@ func sweptRemark(c Curve) remark {
 	if c.Arm != "" {
 		of = c.Arm + ": "
 	}
-	if text, codes := best(c.Curve); len(codes) > 0 {
-		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0], text: of + text, means: explained(codes[0])}
+	if _, codes := best(c.Curve); len(codes) > 0 {
+		return remark{part: c.Part, standing: disbelieved, verdict: string(stat.Invalid), code: codes[0],
+			text: fmt.Sprintf("Do not believe the sweep of %s: %s", cmp.Or(c.Arm, "the target"), enumerated(codes)), means: explained(codes[0])}
 	}
 	if c.Enough == nil {
 		return remark{part: c.Part, standing: undecided, verdict: "-", text: of + "no concurrency can be advised: " + c.NoFit}
@@ -236,11 +241,22 @@ func (e Experiment) besideTheirs(f AnswerFigure) string {
 		}
 		for _, row := range p.Rows {
 			if row.Arm == f.Arm && row.Metric == f.Metric && row.Ratio != nil {
-				return fmt.Sprintf("Its %s is %s times the published one.", f.Metric.Words(), metric.Digits(*row.Ratio))
+				return fmt.Sprintf("Its %s is %s the published one.", f.Metric.Words(), setBeside(*row.Ratio))
 			}
 		}
 	}
 	return ""
+}
+
+// setBeside says a ratio: 4.01 times, 1/44 of, 93.0 % of.
+func setBeside(ratio float64) string {
+	switch {
+	case ratio >= asFactor:
+		return metric.Digits(ratio) + " times"
+	case ratio > 0 && ratio <= 1.0/asFactor:
+		return "1/" + metric.Digits(1/ratio) + " of"
+	}
+	return fmt.Sprintf("%.1f %% of", 100*ratio)
 }
 
 // brokenAt says for which arms and levels an expectation failed.

@@ -88,9 +88,22 @@ func (r reply) why() string {
 
 // said is what came out, in words: at most so many of the remarks that answer.
 func (r reply) said(e Experiment, most int) string {
-	var parts []string
+	var parts, rest []string
+	several := slices.ContainsFunc(r.answer, func(o remark) bool { return o.part != r.answer[0].part })
 	for _, remark := range r.answer[:min(most, len(r.answer))] {
-		parts = append(parts, remark.text)
+		switch text := remark.text; {
+		case remark.standing == disbelieved && len(parts) > 0:
+			if !slices.Contains(rest, remark.code) {
+				rest = append(rest, remark.code)
+			}
+		case several && most > 1:
+			parts = append(parts, remark.part+": "+text)
+		default:
+			parts = append(parts, text)
+		}
+	}
+	if len(rest) > 0 {
+		parts = append(parts, "Do not believe the rest: "+enumerated(rest))
 	}
 	text := strings.Join(parts, ". ")
 	switch r.standing {
@@ -320,13 +333,15 @@ func (r reply) trust(d *Document) string {
 
 // afterLab says what to do next.
 func (d *Document) afterLab(list []reply) string {
-	var again, failures []string
+	var again, failures, spoilt []string
 	longer := ""
 	for i, r := range list {
 		e := d.Experiments[i]
 		switch profile := longerProfile(e.Profile); {
 		case r.standing == failed:
 			failures = append(failures, e.name())
+		case r.standing == disbelieved:
+			spoilt = append(spoilt, r.answer[0].code)
 		case r.standing == undecided && profile != "":
 			again, longer = append(again, e.name()), profile
 		}
@@ -335,20 +350,17 @@ func (d *Document) afterLab(list []reply) string {
 	if slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return len(e.Published) > 0 }) {
 		show += ", theirs beside ours"
 	}
-	switch {
-	case len(failures) > 0:
-		return "mend the cause, then contend lab " + strings.Join(failures, " ") + "; " + show
-	case len(again) > 0:
-		return fmt.Sprintf("contend lab %s --profile %s measures longer what is not decided; %s", strings.Join(again, " "), longer, show)
+	var steps []string
+	if len(failures) > 0 {
+		steps = append(steps, "mend the cause, then contend lab "+strings.Join(failures, " "))
 	}
-	for _, r := range list {
-		for _, remark := range r.answer {
-			if remark.code != "" && r.standing == disbelieved {
-				return fmt.Sprintf("contend explain %s; %s", remark.code, show)
-			}
-		}
+	if len(spoilt) > 0 {
+		steps = append(steps, "contend explain "+spoilt[0])
 	}
-	return show
+	if len(again) > 0 {
+		steps = append(steps, fmt.Sprintf("contend lab %s --profile %s measures longer what is not decided", strings.Join(again, " "), longer))
+	}
+	return strings.Join(append(steps, show), "; ")
 }
 
 // name is what contend lab calls the experiment by.

@@ -90,15 +90,26 @@ func outcome(doc *report.Document) error {
 	return &exitError{code, nil}
 }
 
-// refusedParts names the parts of experiments of which something is INVALID.
+// refusedParts names the parts of experiments of which something is INVALID, with the
+// first of each.
 func refusedParts(refused []report.Refusal) error {
+	of := map[report.Place]int{}
+	for _, r := range refused {
+		of[r.Place]++
+	}
 	var errs []error
 	for _, r := range refused {
-		where := r.Experiment
+		where, rest := r.Experiment, ""
 		if r.Part != "" {
 			where += ", part " + r.Part
 		}
-		errs = append(errs, fmt.Errorf("%s: %s", where, r.Text))
+		if n := of[r.Place]; n > 1 {
+			rest = fmt.Sprintf("; and %d more", n-1)
+		}
+		if n := of[r.Place]; n > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s%s", where, r.Text, rest))
+		}
+		of[r.Place] = 0
 	}
 	if len(errs) == 0 {
 		return nil

@@ -158,3 +158,17 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		})
 	}
 }
+
+// The refusals of a part are one line: the first, and how many more.
+func TestRefusedParts(t *testing.T) {
+	err := refusedParts([]report.Refusal{
+		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID errors: one"}, {Place: report.Place{Experiment: "b"}, Text: "INVALID errors: two"},
+		{Place: report.Place{Experiment: "a", Part: "p"}, Text: "INVALID errors: three"},
+	})
+	if want := "a, part p: INVALID errors: one; and 1 more\nb: INVALID errors: two"; err == nil || err.(*exitError).err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := refusedParts(nil); err != nil {
+		t.Error(err)
+	}
+}
