@@ -209,7 +209,7 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 }
 
 func named(c trial.Cell) string {
-	return strings.TrimSpace(fmt.Sprintf("%s at %d VUs", c.Arm, c.Concurrency))
+	return strings.TrimSpace(fmt.Sprintf("%s at concurrency %d", c.Arm, c.Concurrency))
 }
 
 // figure reads a metric of a cell, or says why there is none.
@@ -233,7 +233,7 @@ func (t term) of(left trial.Cell, cells []trial.Cell) (value float64, wrong stri
 	if t.arm != "" {
 		i := slices.IndexFunc(cells, func(c trial.Cell) bool { return c.Arm == t.arm && c.Concurrency == left.Concurrency })
 		if i < 0 {
-			return 0, fmt.Sprintf("%s was not measured at %d VUs", t.arm, left.Concurrency)
+			return 0, fmt.Sprintf("%s was not measured at concurrency %d", t.arm, left.Concurrency)
 		}
 		cell = cells[i]
 	}

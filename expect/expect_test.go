@@ -75,8 +75,8 @@ func TestPrintedNames(t *testing.T) {
 func TestDetailNamesEveryViolation(t *testing.T) {
 	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
 	for text, want := range map[string]string{
-		"throughput > 1500":       "a at 0 VUs: throughput is 1,000/s, which is not > 1,500/s; b at 0 VUs: throughput is 500/s, which is not > 1,500/s",
-		"c.throughput > 2000.001": "c at 0 VUs: throughput is 2000, which is not > 2000.001",
+		"throughput > 1500":       "a at concurrency 0: throughput is 1,000/s, which is not > 1,500/s; b at concurrency 0: throughput is 500/s, which is not > 1,500/s",
+		"c.throughput > 2000.001": "c at concurrency 0: throughput is 2000, which is not > 2000.001",
 		"d.throughput > 1":        "nothing was measured",
 	} {
 		x := Expectation{Text: text}
@@ -112,7 +112,7 @@ func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
 		"whole.throughput_per_s >= part.throughput_per_s": false, "part.throughput_per_s >= whole.throughput_per_s": false,
 	} {
 		x := Expectation{Text: text}
-		if x.Check(cells); x.Held != held || !held && !strings.HasSuffix(x.Detail, "part at 0 VUs is incomplete") {
+		if x.Check(cells); x.Held != held || !held && !strings.HasSuffix(x.Detail, "part at concurrency 0 is incomplete") {
 			t.Errorf("%q: held %v (%s), want %v", text, x.Held, x.Detail, held)
 		}
 	}

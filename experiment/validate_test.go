@@ -30,7 +30,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"http://{{addr}}/orders", "guard:mutex?batch=0", "target.url: batch is 0; allowed: 1 to 1000000"},
 	{"http://{{addr}}/orders", "guard:mutex?bach=5", `target.url: bach is not known; allowed: kind, batch, seed, section (did you mean "batch"?)`},
 	{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data: give one of them"},
-	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of virtual users; of several, each is a level that is compared by itself, as in [1"},
+	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of callers at once; of several, each is a level that is compared by itself, as in [1"},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; allowed: at least one value"},
 	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0] is 1000001; allowed: 1 to 1000000"},
 	{"margin: 2%", "block: -1s", "compare.block is -1s; allowed: 0s to 720h"},

@@ -24,7 +24,7 @@ func scatter(v *view, list []trial.Comparison, probes []trial.Probe) {
 		machine = append(machine, c.MachineShare)
 	}
 	if len(pairs) > 0 {
-		v.say("Scatter of the ratio: %s from pair to pair of blocks, %s from round to round; %s of the variance of a round's figure is the round's own, which only more rounds average out.",
+		v.say("How far the measured differences lie apart (spread): %s from block to block, %s from one start of the servers to the next. Of the uncertainty of a round %s comes with the start, for which only more rounds help; longer blocks help for the rest.",
 			percents(pairs), percents(rounds), percents(shares))
 	}
 	if len(probes) == 0 {

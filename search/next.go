@@ -209,7 +209,7 @@ func (s *Result) verdict(low, high triedRate) Verdict {
 	}
 	switch {
 	case s.Alone != nil && s.Alone.Completed == 0:
-		reason(finding.NothingSucceeded, "one virtual user alone got no right answer")
+		reason(finding.NothingSucceeded, "one caller alone got no right answer")
 		return RateInvalid
 	case s.next().rate > 0 || s.Alone == nil:
 		return RateUnsettled

@@ -27,7 +27,7 @@ type Design struct {
 	// Arrivals are constant (evenly spaced) or poisson (random).
 	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of the arrivals"`
 	// VUs is how many iterations can be in flight; 0: as many as the rate needs.
-	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of virtual users (as many as the rate needs)"`
+	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of callers at once (as many as the rate needs)"`
 	// Precision is how far apart the highest rate that held and the lowest that
 	// missed may be, as a share.
 	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: how far apart the rate that holds and the one that misses may be"`
@@ -140,7 +140,7 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 			observe(trial.Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
 		}
 	}
-	show("one virtual user")
+	show("concurrency 1")
 	alone := plan
 	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, s.Design.alone(), trial.Grace
 	alone.StartLag = pace.Auto // it is a closed model

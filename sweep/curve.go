@@ -50,7 +50,7 @@ func (c *Curve) fit(points []usl.Point) {
 	}
 	if i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return doubt(level) != nil }); i >= 0 {
 		first := c.Results[i]
-		c.LeftOut = fmt.Sprintf("the levels from %d VUs on (%d of %d), because the visits to the first of them must not be believed (%s)",
+		c.LeftOut = fmt.Sprintf("the levels from concurrency %d on (%d of %d), because the runs at the first of them must not be believed (%s)",
 			first.Concurrency, len(c.Results)-i, len(c.Results), doubt(first).Code)
 		points = slices.DeleteFunc(points, func(p usl.Point) bool { return p.N >= float64(first.Concurrency) })
 	}

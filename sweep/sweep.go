@@ -37,10 +37,10 @@ type Design struct {
 	// Block is the measured length of a visit to a level; it is stretched as in
 	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
 	// from 200 ms to 1 s or a sixtieth of Duration.
-	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a visit to a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
+	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
 	// Warmup is driven and discarded at least before each visit to a level, and until the
 	// throughput is steady.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each visit at least, and until the throughput is steady (with --rate before each attempt, 300ms)"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each run at least, and until the throughput is steady (with --rate before each attempt, 300ms)"`
 	// Seed decides the order and the resampling.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
 }
@@ -155,7 +155,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		cell, err := s.level(ctx, live, 0, level)
 		var open *openError
 		if errors.As(err, &open) && len(c.Explored) > 0 && ctx.Err() == nil {
-			c.Ceiling = fmt.Sprintf("%d VUs could not be made: %v", level, open.err)
+			c.Ceiling = fmt.Sprintf("concurrency %d could not be set up: %v", level, open.err)
 			return 0, false, nil
 		}
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
 		if reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 {
-			c.Ceiling = fmt.Sprintf("at %d VUs: %s: %s", level, reason.Code, reason.Text)
+			c.Ceiling = fmt.Sprintf("at concurrency %d: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}
 		return cell.ThroughputPerSec, true, s.enough(cell)
@@ -218,13 +218,13 @@ func (s *sweeping) report(label string, level int) {
 	if most := s.curve.Design.Duration; most > 0 {
 		share = max(share, min(1, time.Since(s.begun).Seconds()/most.Seconds()))
 	}
-	s.observe(trial.Progress{Done: share, Label: fmt.Sprintf("%s, %d VUs", label, level)})
+	s.observe(trial.Progress{Done: share, Label: fmt.Sprintf("%s, concurrency %d", label, level)})
 }
 
 // keep measures a level for the curve.
 func (s *sweeping) keep(ctx context.Context, live *trial.Live, visit, n int) error {
 	_, most := s.curve.Design.visits()
-	s.report(fmt.Sprintf("visit %d of %d", visit, most), n)
+	s.report(fmt.Sprintf("run %d of %d", visit, most), n)
 	cell, err := s.level(ctx, live, visit, n)
 	if err != nil {
 		return err

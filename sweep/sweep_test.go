@@ -83,7 +83,7 @@ func TestDoublingEndsWhereVisitsAreDoubtful(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := concurrencies(curve.Results); slices.Max(got) != 16 || len(got) < 6 || !strings.Contains(curve.Ceiling, "32 VUs") {
+			if got := concurrencies(curve.Results); slices.Max(got) != 16 || len(got) < 6 || !strings.Contains(curve.Ceiling, "concurrency 32") {
 				t.Errorf("levels %v, ceiling %q", got, curve.Ceiling)
 			}
 			if curve.LeftOut != "" || curve.Fit == nil || !strings.Contains(curve.Fit.NoPeak, "still rises") {
@@ -121,14 +121,14 @@ func TestFitLeavesOutWhatIsDoubtful(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(curve.LeftOut, "the levels from 32 VUs on (2 of 5), because the visits to the first of them must not be believed (errors)") || curve.Fit == nil || len(curve.Fit.Residuals) != 6 {
+		if !strings.HasPrefix(curve.LeftOut, "the levels from concurrency 32 on (2 of 5), because the runs at the first of them must not be believed (errors)") || curve.Fit == nil || len(curve.Fit.Residuals) != 6 {
 			t.Errorf("left out %q, fit %+v", curve.LeftOut, curve.Fit)
 		}
 	})
 }
 
 // X(N) = N ÷ max(10 ms, N · 1 ms): a server that answers in 10 ms and takes one
-// request per millisecond saturates at 10 VUs and stays there.
+// request per millisecond saturates at concurrency 10 and stays there.
 func TestSweepFindsTheKnee(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slot := make(chan struct{}, 1)

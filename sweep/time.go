@@ -50,21 +50,21 @@ func (d Design) block(perSec float64) time.Duration {
 
 // Outline says in a few words what a sweep does.
 func (d Design) Outline() string {
-	text := fmt.Sprintf("levels chosen by doubling from 1 to at most %d VUs", cmp.Or(d.ExtendTo, DefaultLimit))
+	text := fmt.Sprintf("levels chosen by doubling the concurrency from 1 to at most %d", cmp.Or(d.ExtendTo, DefaultLimit))
 	if len(d.Levels) > 0 {
 		text = "one level"
 		if n := len(d.Levels); n > 1 {
 			text = fmt.Sprintf("%d levels", n)
 		}
 		if d.ExtendTo > 0 {
-			text += fmt.Sprintf(", and on up to %d VUs while throughput grows", d.ExtendTo)
+			text += fmt.Sprintf(", and on up to %d while throughput grows", d.ExtendTo)
 		}
 	}
-	visits := fmt.Sprintf("%d to %d visits", leastVisits, mostVisits)
+	visits := fmt.Sprintf("%d to %d runs", leastVisits, mostVisits)
 	if d.Visits > 0 {
-		visits = fmt.Sprintf("%d visits", d.Visits)
+		visits = fmt.Sprintf("%d runs", d.Visits)
 	}
-	return fmt.Sprintf("%s, %s of at least %v to each", text, visits, d.block(0))
+	return fmt.Sprintf("%s, %s of at least %v at each", text, visits, d.block(0))
 }
 
 // leastLevels are the levels that an answer takes at least, and how often each is
@@ -94,7 +94,7 @@ func (d Design) enough(level int, response time.Duration) error {
 	}
 	because := fmt.Sprintf("%d levels are driven %d times", len(levels), times)
 	if response >= time.Millisecond {
-		because += fmt.Sprintf(", and at %d VUs an answer takes %v", level, response.Round(time.Millisecond))
+		because += fmt.Sprintf(", and at concurrency %d an answer takes %v", level, response.Round(time.Millisecond))
 	}
 	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: %s", setting.Duration(trial.RoundUp(least)), because))
 }
@@ -128,13 +128,13 @@ func (s *sweeping) timeUp() *trial.TimeUp {
 	took := time.Since(s.begun)
 	switch {
 	case s.cut:
-		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above %d VUs was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
+		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above concurrency %d was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
 			Needs: trial.RoundUp(2 * took)}
 	case made == all:
 		return nil
 	}
 	needs := time.Duration(float64(took) * float64(all) / float64(max(made, 1)))
-	return &trial.TimeUp{Lacks: fmt.Sprintf("%d of the %d visits to %d levels were made", made, all, len(s.levels)),
+	return &trial.TimeUp{Lacks: fmt.Sprintf("%d of the %d runs at %d levels were made", made, all, len(s.levels)),
 		Needs: trial.RoundUp(needs + needs/10)}
 }
 

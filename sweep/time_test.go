@@ -73,7 +73,7 @@ func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 		begun := time.Now()
 		d := Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
 		curve, err := Run(t.Context(), trialtest.Sleeping("s", time.Second), load.Plan{}, d, nil)
-		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 3m and more: 6 levels are driven 4 times, and at 1 VUs an answer takes 1s") {
+		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 3m and more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
 			t.Errorf("%+v, %v", curve, err)
 		}
 		if took := time.Since(begun); took > 12*time.Second {
@@ -129,7 +129,7 @@ func TestTimeUp(t *testing.T) {
 			t.Fatalf("%v after %v", err, time.Since(begun))
 		}
 		// A visit takes 1.68 s: in 8 s four whole ones, and none of the fifth. 20 ÷ 8 · 8 s · 1.1 = 22 s.
-		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 visits to 2 levels were made" || up.Needs != 30*time.Second {
+		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 runs at 2 levels were made" || up.Needs != 30*time.Second {
 			t.Errorf("time up %+v", up)
 		}
 		if curve.Best == nil || curve.Enough == nil || len(curve.Visits) != 8 {
@@ -154,7 +154,7 @@ func TestExploringIsCutShort(t *testing.T) {
 		if len(curve.Explored) != 5 || !strings.HasPrefix(curve.Ceiling, "a third of the 20s") {
 			t.Errorf("explored %v, ceiling %q", concurrencies(curve.Explored), curve.Ceiling)
 		}
-		if up := curve.TimeUp; up == nil || up.Lacks != "no level above 16 VUs was tried" || up.Needs < 30*time.Second {
+		if up := curve.TimeUp; up == nil || up.Lacks != "no level above concurrency 16 was tried" || up.Needs < 30*time.Second {
 			t.Errorf("time up %+v", up)
 		}
 	})

@@ -145,7 +145,7 @@ func (t *Trials) aloneFindings(c *Comparison) []finding.Warning {
 	case ok:
 		wider = fmt.Sprintf("up to %.2g times as wide as", times)
 	}
-	return []finding.Warning{finding.ArmsAlone.Warning("one arm was alive at a time: the interval is %s that of interleaved blocks, and what the machine did between visits is in the ratio; %s: put {{addr}} into the URL and the commands, or run it on Linux where seccomp is allowed",
+	return []finding.Warning{finding.ArmsAlone.Warning("one server was alive at a time: the interval is %s that of interleaved blocks, and what the machine did between runs is in the difference; %s: put {{addr}} into the URL and the commands, or run it on Linux where seccomp is allowed",
 		wider, t.Design.Alone)}
 }
 

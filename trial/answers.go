@@ -22,7 +22,7 @@ func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
 	if t.Design.AnswersMayDiffer || !known || bothChecked(a, b) || sameKinds(a, b) && sameLengths(a, b) {
 		return nil
 	}
-	return finding.AnswersDiffer.Refusal("the arms do not answer alike, so they do not do the same work: %s; %s", described(base), described(cand))
+	return finding.AnswersDiffer.Refusal("the servers do not answer alike, so they do not do the same work: %s; %s", described(base), described(cand))
 }
 
 // bothChecked: every right answer has passed a check of its content.

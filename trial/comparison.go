@@ -146,7 +146,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 
 // noFigure says that there is nothing to compare.
 func noFigure(m metric.Name) *finding.Warning {
-	return finding.NoFigure.Refusal("%s was not measured for both arms, or was 0", m)
+	return finding.NoFigure.Refusal("%s was not measured on both sides, or was 0", m)
 }
 
 // refuse judges a cell by the design's gate for errors.

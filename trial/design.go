@@ -40,9 +40,9 @@ type Design struct {
 	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" min:"0s" max:"720h" words:"measured *length* of a block; it is stretched to four response times where that is longer (chosen after the first warm-up)"`
 	// Warmup is driven and discarded once per round, level and arm, at least; it goes on
 	// until the throughput is steady, up to four times as long or 2 s.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"driven and discarded at least, per round, level and arm, and until the throughput is steady"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"driven and discarded at least, per round, level and variant, and until the throughput is steady"`
 	// Levels of concurrency; empty means the plan's VUs.
-	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of virtual users; of several, each is a level that is compared by itself"`
+	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of callers at once; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole
 	// significance level; the others, those that both arms have, are told together at
 	// that level, so that verdicts on m of them need rounds with 2^(1−rounds) ≤ level ÷ m.
@@ -51,7 +51,7 @@ type Design struct {
 	// is no verdict; in documents without it that of finding.Errors.
 	MaxErrors float64 `json:"max_errors" file:"compare.max_errors" default:"0.1%" unit:"percent" min:"0%" below:"100%" words:"no verdict beyond this share of failed and errored iterations"`
 	// AnswersMayDiffer has arms compared whose answers differ, as is meant.
-	AnswersMayDiffer bool `json:"answers_may_differ,omitempty" file:"compare.answers_may_differ" words:"compare arms although their answers differ in status, type or length, which is meant"`
+	AnswersMayDiffer bool `json:"answers_may_differ,omitempty" file:"compare.answers_may_differ" words:"compare variants although their answers differ in status, type or length, which is meant"`
 	// Duet drives both arms of a pair at the same time, each on CPUs of its own:
 	// those of the two sets, which change hands at random from round to round
 	// (Bulej et al., "Duet benchmarking: improving measurement accuracy in the

@@ -275,7 +275,7 @@ func (r *round) report(arm int, at position) {
 	if d.Duration > 0 {
 		done = min(1, max(done, float64(time.Since(r.began))/float64(d.Duration)))
 	}
-	label := fmt.Sprintf("round %d of at most %.0f, %d VUs, %s", r.number, rounds, at.level, r.arms[arm].Name)
+	label := fmt.Sprintf("round %d of at most %.0f, concurrency %d, %s", r.number, rounds, at.level, r.arms[arm].Name)
 	if r.state != "" {
 		label += "; " + r.state
 	}

@@ -218,7 +218,7 @@ func (s *sample) warnings(rSquared *float64) []finding.Warning {
 		warn(finding.PoorFit, "The law explains only %.0f %% of the variance of throughput.", 100*max(*rSquared, 0))
 	}
 	if f, ok := s.misfit(); ok && f > significant {
-		warn(finding.Misfit, "The law misses the levels by more than their visits scatter (F = %.3g), so the intervals are too narrow.", f)
+		warn(finding.Misfit, "The law misses the levels by more than their runs lie apart (F = %.3g), so the intervals are too narrow.", f)
 	}
 	if s.model.Alpha > 1 {
 		warn(finding.AlphaAboveOne, "α is %.3g: above 1 it is no share of serial work; a second user costs more than it brings.", s.model.Alpha)

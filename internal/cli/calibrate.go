@@ -50,7 +50,7 @@ type calibrateFlags struct {
 // the generator is the limit: with 20 on two cores one event loop was, and every
 // comparison was refused.
 type calibrateOptions struct {
-	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of virtual users"`
+	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of callers at once"`
 	Store string `flag:"store" words:"*file* to store the calibration in, instead of the one that other commands read"`
 	views
 }

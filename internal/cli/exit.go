@@ -163,13 +163,13 @@ func nothing(r *load.Result) error {
 		return fmt.Errorf("%s was given up: %s", r.Target, r.Silence())
 	}
 	if r.OnlyCounted() {
-		return fmt.Errorf("nothing succeeded at %s with %d VUs while events were counted: %d of %d failed or errored",
+		return fmt.Errorf("nothing succeeded at %s at concurrency %d while events were counted: %d of %d failed or errored",
 			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
 	}
 	if r.Planned == 0 {
 		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer, after a warm-up", r.Duration, r.Target)
 	}
-	return fmt.Errorf("nothing succeeded at %s with %d VUs: %d failed, %d errored, %d dropped, %d unfinished",
+	return fmt.Errorf("nothing succeeded at %s at concurrency %d: %d failed, %d errored, %d dropped, %d unfinished",
 		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 }
 

@@ -37,7 +37,7 @@ type inside struct {
 type insideOptions struct {
 	URL     string        `flag:"inside" words:"how much the choice of a guard can change at the most inside the server of this *URL*"`
 	Command string        `flag:"command" words:"with --inside: start this *command*; {{addr}} is its address"`
-	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of virtual users"`
+	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of callers at once"`
 	Window  time.Duration `flag:"duration,d" default:"2s" min:"10ms" max:"720h" words:"with --inside: measured length of each look at the server"`
 	Timeout time.Duration `flag:"timeout" default:"10s" min:"0s" max:"720h" words:"with --inside: limit of one iteration; 0: none"`
 }

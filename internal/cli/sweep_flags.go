@@ -29,7 +29,7 @@ type sweepFlags struct {
 }
 
 type sweepOptions struct {
-	Command string `flag:"command" words:"start this *command* afresh for every visit or attempt; {{addr}} is its address"`
+	Command string `flag:"command" words:"start this *command* afresh for every run or attempt; {{addr}} is its address"`
 	Rate    bool   `flag:"rate" words:"find the highest arrival rate within the objectives"`
 	views
 }
