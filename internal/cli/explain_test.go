@@ -99,9 +99,10 @@ var (
 	coded    = regexp.MustCompile(`\b[a-z]+(_[a-z0-9]+)+\b`)
 	cut      = regexp.MustCompile(`\S*…`)
 	columnar = regexp.MustCompile(` {2,}`)
-	// figure is a cell that is no word: it begins with a digit, ends in one, or has a bar, or is a
-	// URL or a command, or cut.
-	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|\d.*|.*[/:●│…{].*|.*\d)$`)
+	// figure is a cell that is no word: it has a digit or a bar, or is a URL or a command, or cut.
+	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
+	// callers end a heading: add, 100 callers.
+	callers = regexp.MustCompile(`, \d+ callers?$`)
 	// figured are words that look like one.
 	figured = regexp.MustCompile(`^p\d+(\.\d+)?$|^\d+ % interval$|^\D*/op$`)
 )
@@ -122,7 +123,7 @@ func termsOf(line string, sentences bool) []string {
 		return terms
 	}
 	for _, cell := range columnar.Split(strings.TrimSpace(cells), -1) {
-		cell, _, _ = strings.Cut(cell, " (")
+		cell, _, _ = strings.Cut(callers.ReplaceAllString(cell, ""), " (")
 		if (!figure.MatchString(cell) || figured.MatchString(cell)) && !slices.Contains(namesOfFixtures, cell) {
 			terms = append(terms, cell)
 		}
@@ -133,5 +134,6 @@ func termsOf(line string, sentences bool) []string {
 // notTerms are capitals of the world outside, what is to be replaced, and words that are stressed.
 var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "FILE", "SUCCEEDED", "NOTHING"}
 
-// namesOfFixtures are the names of variants in the views.
-var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap"}
+// namesOfFixtures are the names of variants in the views, and of designs.
+var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap", "B",
+	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan"}
