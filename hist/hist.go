@@ -25,6 +25,11 @@ const Highest = time.Hour
 // digits is the number of significant decimal digits that are kept.
 const digits = 3
 
+// places is the number of significant binary digits that are kept, as 3 decimal ones
+// need 2000 values without gaps: counts are in the order of their values, one for each
+// up to 2^places, then 2^(places-1) for each doubling.
+const places = 11
+
 // Rounded returns a duration with the three significant digits that a Histogram keeps.
 func Rounded(d time.Duration) time.Duration {
 	unit := time.Duration(1)
@@ -46,9 +51,7 @@ type Histogram struct {
 
 // New returns an empty Histogram.
 func New() *Histogram {
-	h := &Histogram{buckets: hdrhistogram.New(1, int64(Highest), digits)}
-	h.Reset()
-	return h
+	return &Histogram{buckets: hdrhistogram.New(1, int64(Highest), digits), min: math.MaxInt64}
 }
 
 // Record counts d once. A negative d counts as 0 and a d above Highest as
@@ -73,16 +76,27 @@ func (h *Histogram) RecordN(d time.Duration, n int64) {
 	h.sum.add(mul(v, n))
 }
 
-// Merge adds everything that o has counted to h and leaves o as it is.
+// Merge adds everything that o has counted to h and leaves o as it is. It takes time
+// proportional to the number of buckets between the minimum and the maximum of o, and
+// 270 kB until it returns.
 func (h *Histogram) Merge(o *Histogram) {
-	if o == h {
-		o = h.Clone()
+	if o.Count() == 0 {
+		return
+	}
+	counts := o.buckets.Export().Counts // a copy: o may be h
+	full := false
+	for v := o.min; v <= o.max; {
+		width := max(bits.Len64(uint64(v))-places, 0) // of the bucket, as a power of 2
+		if n := counts[int64(width)<<(places-1)+v>>width]; n > 0 && h.buckets.RecordValues(v, n) != nil {
+			full = true
+		}
+		v = (v>>width + 1) << width
 	}
 	h.min = min(h.min, o.min)
 	h.max = max(h.max, o.max)
 	h.sum.add(o.sum)
 	h.saturated = addSaturating(h.saturated, o.saturated)
-	if h.buckets.Merge(o.buckets) > 0 {
+	if full {
 		// The count has reached math.MaxInt64, so the sums no longer belong to it.
 		h.setMean(h.buckets.Mean())
 	}
