@@ -15,7 +15,7 @@ import (
 // one of Duration and Iterations must be set.
 type Plan struct {
 	// VUs is the concurrency: how many iterations can be in flight.
-	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time"`
+	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time (open model: as many as arrive in a second, 16 to 500)"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
@@ -63,6 +63,19 @@ type Sample struct {
 	Due, Start, End time.Duration
 	Outcome         Outcome
 	Err             error
+}
+
+// fewestVUs and amplyVUs bound AmpleVUs.
+const (
+	fewestVUs = 16
+	amplyVUs  = 500
+)
+
+// AmpleVUs returns how many VUs an open model of so many arrivals per second has unless it
+// is told: as many as arrive in a second, 16 to 500, so that most servers may stand still for
+// a while before an arrival has to wait for a VU.
+func AmpleVUs(perSec float64) int {
+	return int(math.Ceil(min(max(perSec, fewestVUs), amplyVUs)))
 }
 
 // MaxVUs bounds the VUs of a Plan.

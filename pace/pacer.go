@@ -123,17 +123,24 @@ func (p *Pacer) check(kind string) error {
 	default:
 		return fmt.Errorf("the kind of pacer is %q; allowed: constant, ramp, steps, poisson", kind)
 	}
-	var highest float64
 	for i, s := range p.stages {
-		highest = max(highest, s.from, s.to)
 		if s.length == 0 && i < len(p.stages)-1 {
 			return fmt.Errorf("stage %d needs a duration, since another follows", i+1)
 		}
 	}
-	if highest == 0 {
+	if p.Peak() == 0 {
 		return errors.New("no iteration would ever start; allowed: a rate above 0, up to 1e9 arrivals per second")
 	}
 	return nil
+}
+
+// Peak returns the highest rate, in arrivals per second.
+func (p *Pacer) Peak() float64 {
+	var highest float64
+	for _, s := range p.stages {
+		highest = max(highest, s.from, s.to)
+	}
+	return highest
 }
 
 // Flat says whether the rate is the same all the time; a nil Pacer plans none.

@@ -188,13 +188,8 @@ func (s *Result) plan(plan load.Plan, rate float64) (load.Plan, error) {
 	return plan, err
 }
 
-// MostVUs and fewestVUs bound how many VUs an attempt has unless told; up to
-// amplyVUs it has as many as arrivals in a second.
-const (
-	MostVUs   = 10_000
-	amplyVUs  = 500
-	fewestVUs = 16
-)
+// MostVUs is how many VUs an attempt has at most unless told.
+const MostVUs = 10_000
 
 // vus returns twice as many VUs as can be in flight where the objectives are
 // just met, and four times as many as where nothing waits: when all are in use
@@ -204,7 +199,7 @@ func (s *Result) vus(rate float64) int {
 		return s.Design.VUs
 	}
 	flight := rate * max(2*s.bound(), 4*s.Alone.Response.Mean(), leastGrace).Seconds()
-	return int(min(max(math.Ceil(flight), math.Ceil(min(rate, amplyVUs)), fewestVUs), MostVUs))
+	return min(max(int(math.Ceil(min(flight, MostVUs))), load.AmpleVUs(rate)), MostVUs)
 }
 
 // bound returns the largest time that an objective allows, or 0.

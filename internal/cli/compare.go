@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/load"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
@@ -134,6 +135,9 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 	err := errors.Join(mistakes,
 		setting.Fill(&p.Plan, c.given.Only(ofPlan(), setting.InFlags), setting.InFlags),
 		setting.Fill(&p.Design, c.given, setting.InFlags))
+	if _, given := c.given["concurrency"]; p.Plan.Pacer != nil && !given {
+		p.Design.Levels = []int{load.AmpleVUs(p.Plan.Pacer.Peak())}
+	}
 	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
 }
 
@@ -212,8 +216,9 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 func (a *app) afterwards(c *compareFlags, doc *report.Document) string {
 	levels := []string{"--concurrency", "-c"}
 	_, chosen := c.given[strings.TrimPrefix(levels[0], "--")]
+	_, paced := c.given["rate"]
 	switch {
-	case !chosen:
+	case !chosen && !paced:
 		return again(a.args, levels, "-c", "1,10,100")
 	case c.File != "":
 		return typed([]string{"report", string(c.File)})

@@ -101,11 +101,12 @@ var shorter = map[string]struct {
 	"health": {"--timeout 1m", []int{exitDone}},
 	"sweep":  {"-d 1m --block " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
-	"sweep --rate": {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
-	"compare":      {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
-	"calibrate":    {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
-	"guard":        {"--callers 1 --kind add", figures},
-	"pipe":         {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", figures},
+	"sweep --rate":   {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
+	"compare":        {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
+	"calibrate":      {"-c 2 -d 20ms --lengths 10ms --rounds 2 --experiments 1 --store calibration.json", figures},
+	"guard":          {"--callers 1 --kind add", figures},
+	"guard --inside": {"-d " + window.String(), figures},
+	"pipe":           {"-d " + window.String() + " --procs 1 --workers 1:1 --buffer 10000 --batch 1024", figures},
 }
 
 type standIns struct{ http, grpc, other, document, server string }
@@ -261,8 +262,10 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		s.files(t, dir, args)
 	default:
 		short, ok := shorter[name]
-		if slices.Contains(args, "--rate") && name == "sweep" {
-			short = shorter["sweep --rate"]
+		for _, flag := range []string{"--rate", "--inside"} {
+			if one, other := shorter[name+" "+flag]; other && slices.Contains(args, flag) {
+				short = one
+			}
 		}
 		if ok {
 			// Behind the command's name: arguments may follow a --.

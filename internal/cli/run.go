@@ -220,6 +220,9 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 			errs = append(errs, setting.At(r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
 	}
+	if p.Pacer != nil && !o.has("concurrency") {
+		p.VUs = load.AmpleVUs(p.Pacer.Peak())
+	}
 	if p.Duration == 0 && p.Iterations == 0 && !o.has("duration") {
 		var err error
 		p.Duration, err = defaultWindow(p)

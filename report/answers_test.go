@@ -1,0 +1,50 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// page is a golden page in docs/answers.md, behind the command that asks for it.
+var page = regexp.MustCompile("(?s)<!-- (screen-[a-z-]+) -->\n```\n(\\$ contend ([a-z]+)[^\n]*\n)(.*?)```\n")
+
+// docs/answers.md shows the golden pages as they are, and each keeps to what it says of all:
+// the answer with a size first, and at the end what to do next.
+func TestAnswersPage(t *testing.T) {
+	const name = "../docs/answers.md"
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	current := page.ReplaceAllStringFunc(string(text), func(shown string) string {
+		asked++
+		m := page.FindStringSubmatch(shown)
+		golden, err := os.ReadFile(filepath.Join("testdata", m[1]+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(golden)), "\n")
+		if !strings.ContainsAny(lines[0], "0123456789") {
+			t.Errorf("%s: the first line has no size: %s", m[1], lines[0])
+		}
+		if end := strings.Join(lines[max(0, len(lines)-3):], " "); !strings.Contains(end, "Next: ") {
+			t.Errorf("%s: nothing follows: %s", m[1], end)
+		}
+		return "<!-- " + m[1] + " -->\n```\n" + m[2] + string(golden) + "```\n"
+	})
+	if asked < 12 {
+		t.Errorf("%s has the pages of %d commands, want 12 at least", name, asked)
+	}
+	if current == string(text) {
+		return
+	}
+	if !*update {
+		t.Errorf("%s does not show the golden pages; go test ./report -run AnswersPage -update writes it", name)
+	} else if err := os.WriteFile(name, []byte(current), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
