@@ -179,7 +179,7 @@ func placed(all []Comparison) func(Comparison) string {
 	experiments := differs(func(c Comparison) string { return c.Experiment })
 	parts := differs(func(c Comparison) string { return c.Part })
 	return func(c Comparison) string {
-		text := c.Candidate + " " + under(c.Comparison)
+		text := c.Candidate + " " + at(c.Comparison)
 		if parts && c.Part != "" {
 			text = c.Part + ": " + text
 		}
@@ -239,7 +239,7 @@ func best(c sweep.Curve) (text string, refused []string) {
 	}
 	enough := ""
 	if c.Enough != nil {
-		enough = fmt.Sprintf("; %s VUs are within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
+		enough = fmt.Sprintf("; concurrency %s is within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
 	}
 	if text, refused := doubtful(c.Results, "levels"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
@@ -250,7 +250,7 @@ func best(c sweep.Curve) (text string, refused []string) {
 	case c.Fit.Peak == nil:
 		return "no optimum within these levels: " + c.Fit.NoPeak + enough, nil
 	}
-	return fmt.Sprintf("optimum at %d VUs, %s%s", c.Fit.Peak.Optimum, perSec(c.Fit.Peak.Throughput.Value), enough), nil
+	return fmt.Sprintf("optimum at concurrency %d, %s%s", c.Fit.Peak.Optimum, perSec(c.Fit.Peak.Throughput.Value), enough), nil
 }
 
 // A Refusal is something that was asked for and must not be believed.
@@ -270,7 +270,7 @@ func (d *Document) Refused() []Refusal {
 	}
 	for _, c := range d.Comparisons {
 		if answered[c.Place] = true; c.Primary && c.Verdict == stat.Invalid && c.Reason != nil {
-			refuse(c.Place, []string{c.Reason.Code}, "%s against %s at %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"))
+			refuse(c.Place, []string{c.Reason.Code}, "%s against %s %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency))
 		}
 	}
 	for _, c := range d.Curves {

@@ -36,13 +36,13 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		want        string
 	}{
 		{[]report.Comparison{verdict(10, stat.Faster, nil)},
-			"FASTER: B against A at 10 VUs: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+			"FASTER: B against A at concurrency 10: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
 		{[]report.Comparison{verdict(10, stat.Invalid, saturated)},
-			"INVALID generator_saturated: B against A at 10 VUs: A: the generator used 97 % of the CPU it could get"},
+			"INVALID generator_saturated: B against A at concurrency 10: A: the generator used 97 % of the CPU it could get"},
 		{[]report.Comparison{verdict(1, stat.Faster, nil), verdict(10, stat.Invalid, saturated), verdict(20, stat.Invalid, saturated)},
-			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at 10 VUs, B at 20 VUs): A: the generator used 97 % of the CPU it could get; FASTER: B at 1 VU (+7.1 % of throughput)"},
+			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at concurrency 10, B at concurrency 20): A: the generator used 97 % of the CPU it could get; FASTER: B at concurrency 1 (+7.1 % of throughput)"},
 		{[]report.Comparison{verdict(10, stat.Invalid, nil)}, // of another version
-			"INVALID: B against A at 10 VUs: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
+			"INVALID: B against A at concurrency 10: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
 	} {
 		d := &report.Document{Comparisons: tt.comparisons}
 		if got := firstLine(t, d); got != tt.want {

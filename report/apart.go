@@ -110,7 +110,7 @@ func (d *Document) noteSingle(s side, file string) {
 	if at != "" {
 		at = " of " + at
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("Only in %s: %s%s.", file, cmp.Or(s.Arm, "an arm without a name"), at))
+	d.Notes = append(d.Notes, fmt.Sprintf("Only in %s: %s%s.", file, cmp.Or(s.Arm, "a variant without a name"), at))
 }
 
 // namesApart tells the arms apart, by the names of their files if need be.

@@ -13,7 +13,7 @@ func bounded(c sweep.Curve) string {
 	if c.Enough.N.Value < c.Best.N.Value {
 		at += fmt.Sprintf(", within %g %% of the %s at %s", 100*sweep.WithinBest, perSec(c.Best.Throughput), metric.Number(c.Best.N.Value))
 	}
-	text := fmt.Sprintf("best at %s VUs for this server and this generator on these cores (%s): a bound, as the generator is the limit",
+	text := fmt.Sprintf("best at concurrency %s for this server and this generator on these cores (%s): a bound, as the generator is the limit",
 		metric.Number(c.Enough.N.Value), at)
 	if b := c.Bound; b.AlonePerSec > 0 {
 		text += fmt.Sprintf("; from its %s of CPU time per operation the server alone could do at most %s", metric.Duration(b.ServerCPUPerOp), perSec(b.AlonePerSec))

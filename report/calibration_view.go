@@ -157,7 +157,7 @@ func (c *Calibration) lengths(v *view) {
 		t.rows = append(t.rows, []string{metric.Duration(float64(l.Block)), metric.Number(float64(l.Pairs)), pair, plain(l.RoundSpread), chosen})
 	}
 	if rounds > 0 {
-		v.say("Lengths of a block, each in %s with the same measured time; the shortest is chosen whose rounds scatter no more than the best, as far as so many rounds can tell:",
+		v.say("Lengths of a block, each in %s with the same measured time; the shortest is chosen whose spread of a round is no wider than the best one's, as far as so many rounds can tell:",
 			plural(rounds, "round"))
 		v.table(t)
 	}

@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-
-	"contend/trial"
 )
 
 // changedOver writes what was compared at a constant rate in a part, each behind the
@@ -18,8 +16,8 @@ func (d *Document) changedOver(v *view, at Place) {
 			if len(o.Trials.Comparisons) == 0 {
 				continue
 			}
-			v.say("At %s the generator is the limit (%s), so %s compared at a constant %s, %.0f %% of the %s that the slowest came to: there CPU and response times are the servers' own.",
-				plural(o.Concurrency, "VU"), o.Reason.String(), wasWere(o.Candidates), perSec(o.RatePerSec),
+			v.say("At concurrency %d the generator is the limit (%s), so %s compared at a constant %s, %.0f %% of the %s that the slowest came to: there CPU and response times are the servers' own.",
+				o.Concurrency, o.Reason.String(), wasWere(o.Candidates), perSec(o.RatePerSec),
 				100*o.RatePerSec/o.LimitPerSec, perSec(o.LimitPerSec))
 			results(v, o.Trials.Results)
 			comparisons(v, o.Trials.Comparisons, o.Trials.Results)
@@ -33,15 +31,6 @@ func wasWere(names []string) string {
 		return names[0] + " was"
 	}
 	return enumerated(names) + " were"
-}
-
-// under says under which load a candidate was compared.
-func under(c trial.Comparison) string {
-	text := "at " + plural(c.Concurrency, "VU")
-	if c.ChangedOver != nil {
-		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
-	}
-	return text
 }
 
 // whyAtRate says for each comparison that was changed over why it was, level by level.

@@ -39,7 +39,7 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 			}
 		}
 	}
-	t.columns = []string{"arm", "VUs", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
+	t.columns = []string{"variant", "concurrency", "metric", "value", "baseline", "difference", interval, "p", "verdict"}
 	how := fmt.Sprintf("in interleaved blocks, round by round (%s)", plural(rounds(list), "round"))
 	if finding.NotInterleaved.In(list[0].Warnings) {
 		how = "NOT interleaved, each measured at a time of its own"
@@ -141,7 +141,7 @@ func inWords(c Comparison, withPart bool) string {
 // said puts a comparison into words: the verdict with its code, who against whom,
 // and what was found.
 func said(c Comparison, withPart bool) (verdict, about, text string) {
-	about = fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, under(c.Comparison))
+	about = fmt.Sprintf("%s against %s %s", c.Candidate, c.Baseline, at(c.Comparison))
 	if withPart {
 		about += " (" + c.Part + ")"
 	}

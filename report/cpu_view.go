@@ -19,7 +19,7 @@ func (d *Document) aboutCPU(v *view) {
 		}
 	}
 	if shown {
-		v.say("CPU per operation is for comparing arms, not an absolute: on loopback the kernel charges part of the receiver's work to the sender.")
+		v.say("CPU per operation is for comparing variants, not an absolute: on loopback the kernel charges part of the receiver's work to the sender.")
 	}
 	switch {
 	case shared > 0:

@@ -38,8 +38,8 @@ func law(v *view, c sweep.Curve) {
 		v.say("Universal Scalability Law%s: %s. No peak: %s", of, coefficients(c.Fit), c.Fit.NoPeak)
 	default:
 		p := c.Fit.Peak
-		v.say("Universal Scalability Law%s: %s. Peak at %s VUs of %s; run at %d.", of, coefficients(c.Fit),
-			estimate(p.N, metric.Number), estimate(p.Throughput, perSec), p.Optimum)
+		v.say("Universal Scalability Law%s: %s. Peak of %s at concurrency %s; run at %d.", of, coefficients(c.Fit),
+			estimate(p.Throughput, perSec), estimate(p.N, metric.Number), p.Optimum)
 	}
 	if c.LeftOut != "" {
 		v.say("The fit leaves out %s.", c.LeftOut)
@@ -52,7 +52,7 @@ func explored(v *view, c sweep.Curve) {
 		return
 	}
 	first, last := c.Explored[0], c.Explored[len(c.Explored)-1]
-	v.say("The levels were chosen by a visit of their own, doubling from %d to %d VUs; it is not in the figures.",
+	v.say("The levels were chosen by a run of their own, doubling from concurrency %d to %d; it is not in the figures.",
 		first.Concurrency, last.Concurrency)
 	if c.Ceiling != "" {
 		v.say("No higher level was tried: %s.", c.Ceiling)
@@ -70,9 +70,9 @@ func levels(v *view, c sweep.Curve) {
 		text = "With that reservation: "
 	}
 	if c.Fit == nil || c.Fit.Peak == nil {
-		text += fmt.Sprintf("The best level measured: %s VUs (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
+		text += fmt.Sprintf("The best level measured: concurrency %s (%s). ", estimate(c.Best.N, metric.Number), perSec(c.Best.Throughput))
 	}
-	v.say("%sThe smallest level within %g %% of the best throughput: %s VUs (%s).", text, 100*sweep.WithinBest,
+	v.say("%sThe smallest level within %g %% of the best throughput: concurrency %s (%s).", text, 100*sweep.WithinBest,
 		estimate(c.Enough.N, metric.Number), perSec(c.Enough.Throughput))
 }
 
@@ -97,7 +97,7 @@ func residuals(list []usl.Residual) table {
 	for _, r := range rows {
 		most = max(most, math.Abs(r.Residual))
 	}
-	t := table{columns: []string{"VUs", "measured", "law", "measured ÷ law", "below │ above"}}
+	t := table{columns: []string{"concurrency", "measured", "law", "measured ÷ law", "below │ above"}}
 	for _, r := range rows {
 		t.rows = append(t.rows, []string{strconv.FormatFloat(r.N, 'f', -1, 64), perSec(r.X), perSec(r.Fitted),
 			percent(1 + r.Residual), bar(r.Residual, max(most, barAtLeast))})
@@ -124,7 +124,7 @@ func bar(share, full float64) string {
 }
 
 func coefficients(f *usl.Result) string {
-	text := fmt.Sprintf("contention α %s, coherency β %s, one VU γ %s", estimate(f.Alpha, small), estimate(f.Beta, small), estimate(f.Gamma, perSec))
+	text := fmt.Sprintf("contention α %s, coherency β %s, one caller γ %s", estimate(f.Alpha, small), estimate(f.Beta, small), estimate(f.Gamma, perSec))
 	if f.RSquared != nil {
 		text += fmt.Sprintf("; it explains %.1f %% of the variance", 100*max(0, *f.RSquared))
 	}

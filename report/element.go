@@ -148,7 +148,7 @@ func unbreakable(words []string) []string {
 	return list
 }
 
-var units = []string{"%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "VU", "VUs", "core", "cores"}
+var units = []string{"%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "core", "cores"}
 
 func endsInDigit(word string) bool {
 	last := word[len(word)-1]

@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-// plural counts a noun: 1 VU, 10 VUs.
+// atConcurrency names a level.
+func atConcurrency(n int) string { return fmt.Sprintf("at concurrency %d", n) }
+
+// plural counts a noun: 1 round, 10 rounds.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -38,7 +38,7 @@ func overall(v *view, list []trial.Comparison) {
 }
 
 // inAll is the sentence over the metrics of one candidate at one level: inputq
-// against mutex at 10 VUs: 7.1 % more throughput at 30.0 % more server CPU per
+// against mutex at concurrency 10: 7.1 % more throughput at 30.0 % more server CPU per
 // op; response time p99 not told apart.
 func inAll(list []trial.Comparison) string {
 	var parts []string
@@ -58,7 +58,7 @@ func inAll(list []trial.Comparison) string {
 	add(stat.Inconclusive, "not told apart")
 	add(stat.Invalid, "refused: "+strings.Join(codesOf(list), ", "))
 	c := list[0]
-	return fmt.Sprintf("%s against %s at %s: %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"), strings.Join(parts, "; "))
+	return fmt.Sprintf("%s against %s %s: %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), strings.Join(parts, "; "))
 }
 
 // inFactors says what the CPU time of an operation is made of, what moved first.
@@ -77,7 +77,7 @@ func inFactors(c trial.Comparison) string {
 			others = append(others, f.what)
 		}
 	}
-	text := fmt.Sprintf("%s against %s at %s: CPU per op %s", c.Candidate, c.Baseline, plural(c.Concurrency, "VU"), percent(c.Ratio))
+	text := fmt.Sprintf("%s against %s %s: CPU per op %s", c.Candidate, c.Baseline, atConcurrency(c.Concurrency), percent(c.Ratio))
 	if len(moved) > 0 {
 		text += " = " + strings.Join(moved, " × ")
 	}

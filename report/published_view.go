@@ -16,10 +16,10 @@ func published(v *view, p Published, cells []trial.Cell) {
 	v.say("Theirs: %s", p.Environment)
 	rows, left := p.shown(cells)
 	arms := distinct(rows, func(f PublishedFigure) string { return f.Arm })
-	t := table{columns: []string{"metric", "VUs", "arm", "ours", "theirs", "ratio", "comparable"}}
+	t := table{columns: []string{"metric", "concurrency", "variant", "ours", "theirs", "ratio", "comparable"}}
 	sideBySide := len(arms) == 2 && distinctKeys(rows)
 	if sideBySide {
-		t.columns = []string{"metric", "VUs", arms[0] + ": ours", "theirs", "ratio", arms[1] + ": ours", "theirs", "ratio", "comparable"}
+		t.columns = []string{"metric", "concurrency", arms[0] + ": ours", "theirs", "ratio", arms[1] + ": ours", "theirs", "ratio", "comparable"}
 	}
 	var because []string
 	for _, m := range distinct(rows, func(f PublishedFigure) metric.Name { return f.Metric }) {

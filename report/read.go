@@ -199,7 +199,7 @@ func (p *problems) trials(path string, t trial.Trials) {
 	work := float64(len(t.Design.Levels)) * float64(len(t.Arms)) * float64(len(t.Design.Metrics)) *
 		float64(len(t.Blocks)+len(t.Rounds))
 	if work > maxWork {
-		p.add(path, "has too many levels, arms and blocks to be recomputed")
+		p.add(path, "has too many levels, variants and blocks to be recomputed")
 	}
 	for i, o := range t.ChangedOver {
 		switch path := fmt.Sprintf("%s.changed_over[%d].trials", path, i); {
@@ -284,7 +284,7 @@ func (p *problems) experiment(path string, e Experiment, results int) {
 	for i, a := range e.Analyses {
 		for j, row := range a.Rows {
 			if len(row) != len(a.Columns) {
-				p.add(fmt.Sprintf("%s.analyses[%d].rows[%d]", path, i, j), "has %d cells for %d columns", len(row), len(a.Columns))
+				p.add(fmt.Sprintf("%s.analyses[%d].rows[%d]", path, i, j), "has %d values for %d columns", len(row), len(a.Columns))
 			}
 		}
 	}

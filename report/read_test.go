@@ -223,7 +223,7 @@ func TestImpossibleDocuments(t *testing.T) {
 		{"changed-over", "trials[0].changed_over[0].trials.arms", nil, "trials[0].changed_over[0].trials.arms are 0, at least 1"},
 		{"sweep", "curves[0].visits[0]", nil, "curves[0].visits[0] lacks"},
 		{"sweep", "curves[0].design.visits", 1_000_000_000, "visits is 1000000000"},
-		{"published", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 cells for 4 columns"},
+		{"published", "experiments[0].analyses[0].rows[0]", []string{"a"}, "experiments[0].analyses[0].rows[0] has 1 values for 4 columns"},
 		{"published", "experiments[0].published", "many", "published"},
 	}
 	for _, tt := range tests {
@@ -268,7 +268,7 @@ func TestTooMuchWork(t *testing.T) {
 	data := fmt.Sprintf(`{"schema":"contend/1","results":[],"trials":[{"arms":[%s],"design":{"rounds":9,"pairs":9,"block_ns":1000000,
 		"warmup_ns":0,"levels":[%s],"metrics":["errors"],"margin":0,"confidence":0.95},"blocks":[%s{}],"rounds":[]}]}`,
 		strings.Join(arms, ","), strings.Join(levels, ","), strings.Repeat("{},", 2000))
-	if d, err := report.Read(strings.NewReader(data)); d != nil || err == nil || !strings.Contains(err.Error(), "too many levels, arms and blocks") {
+	if d, err := report.Read(strings.NewReader(data)); d != nil || err == nil || !strings.Contains(err.Error(), "too many levels, variants and blocks") {
 		t.Errorf("document %v, error %v", d != nil, err)
 	}
 }

@@ -79,7 +79,7 @@ func tally(list []Comparison) string {
 func atLevels(c trial.Comparison, levels []int) string {
 	text := ""
 	if len(levels) > 1 || levels[0] > 1 {
-		text = " at concurrency " + strconv.Itoa(c.Concurrency)
+		text = " " + atConcurrency(c.Concurrency)
 	}
 	if c.ChangedOver != nil {
 		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)

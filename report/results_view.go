@@ -15,7 +15,7 @@ func results(v *view, cells []trial.Cell) {
 	if !named && len(cells) > 0 {
 		v.head("%s", cells[0].Target)
 	}
-	t := table{columns: labels(named, "arm", "VUs")}
+	t := table{columns: labels(named, "variant", "concurrency")}
 	metrics := []metric.Name{metric.Throughput, "response_mean_ns", "response_p50_ns", "response_p99_ns", "exchange_mean_ns",
 		metric.WallPerOp, metric.ServerCPUPerOp, metric.ServerInstructions, metric.GeneratorCPUPerOp, metric.Errors}
 	metrics = slices.DeleteFunc(metrics, func(m metric.Name) bool {
@@ -65,7 +65,7 @@ func interesting(m metric.Name, c trial.Cell) bool {
 
 // errored says of what kind the errors were.
 func errored(v *view, cells []trial.Cell, named bool) {
-	t := table{columns: append(labels(named, "arm", "VUs"), "errored", "count", "first example")}
+	t := table{columns: append(labels(named, "variant", "concurrency"), "errored", "count", "first example")}
 	for _, c := range cells {
 		for _, row := range wrongTable("errored", kindsOf(c.Result)).rows {
 			t.rows = append(t.rows, append(labels(named, c.Arm, strconv.Itoa(c.Concurrency)), row...))

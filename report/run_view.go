@@ -19,7 +19,7 @@ func run(v *view, r *load.Result, u *Uplink) {
 		v.say("NOTHING SUCCEEDED.")
 	}
 	v.bullet("%s", arrivals(r, u))
-	v.bullet("%s, %s measured, stopped by: %s", plural(r.Concurrency, "VU"), window(r.Duration), r.Stopped)
+	v.bullet("concurrency %d, %s measured, stopped by: %s", r.Concurrency, window(r.Duration), r.Stopped)
 	if u == nil || !u.incomplete(r) { // else it is that of the uplinks that came
 		v.bullet("throughput %s/s (right answers only)", metric.Number(r.ThroughputPerSec))
 	}
@@ -58,7 +58,7 @@ func arrivals(r *load.Result, u *Uplink) string {
 	case u != nil:
 		return "no rate: uplinks are sent as fast as they are taken, and wait on their way"
 	}
-	return "closed model: each VU waits for its answer"
+	return "closed model: each caller waits for its answer"
 }
 
 // window formats the length of a measured window.
@@ -157,7 +157,7 @@ func statuses(byStatus map[int]int64) string {
 func generator(r *load.Result) string {
 	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), engine(r))
 	if r.GeneratorShare != nil {
-		text += fmt.Sprintf("; %.1f %% of each VU's cycle was spent in the generator", 100**r.GeneratorShare)
+		text += fmt.Sprintf("; %.1f %% of each caller's cycle was spent in the generator", 100**r.GeneratorShare)
 	}
 	return text
 }
@@ -178,7 +178,7 @@ func engine(r *load.Result) string {
 	}
 	text := plural(r.GeneratorCores, "core")
 	if r.EngineReason != "" {
-		text += fmt.Sprintf(" (a goroutine for each VU, not event loops: %s)", clean(r.EngineReason))
+		text += fmt.Sprintf(" (a goroutine for each caller, not event loops: %s)", clean(r.EngineReason))
 	}
 	return text
 }

@@ -81,7 +81,7 @@ func interval(m metric.Name, e stat.Effect) string {
 
 // at says under which load a candidate was compared.
 func at(c trial.Comparison) string {
-	text := fmt.Sprintf("at concurrency %d", c.Concurrency)
+	text := atConcurrency(c.Concurrency)
 	if c.ChangedOver != nil {
 		text += " and a constant " + perSec(c.ChangedOver.RatePerSec)
 	}

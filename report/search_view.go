@@ -122,7 +122,7 @@ func searched(v *view, s search.Result) {
 		return
 	}
 	metrics := searchMetrics(s)
-	t := table{columns: []string{"attempt", "step", "rate", "outcome", "VUs", "measured"}}
+	t := table{columns: []string{"attempt", "step", "rate", "outcome", "concurrency", "measured"}}
 	for _, m := range metrics {
 		t.columns = append(t.columns, m.ShortWords())
 	}

@@ -75,9 +75,9 @@ func (f *findings) write(v *view) {
 	}
 }
 
-// named says which result is meant: mutex at 10 VUs.
+// named says which result is meant: mutex at concurrency 10.
 func named(arm string, concurrency int) string {
-	at := "at " + plural(concurrency, "VU")
+	at := atConcurrency(concurrency)
 	if arm == "" {
 		return at
 	}

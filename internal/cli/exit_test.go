@@ -76,14 +76,14 @@ func TestOutcome(t *testing.T) {
 	}{
 		{"nothing", &report.Document{}, 0, 0, ""},
 		{"a result", result(report.Place{}, 0), 0, 0, ""},
-		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID errors: b at 1 VU"},
+		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID errors: b at concurrency 1"},
 		{"no right answer", result(at, 1000), 1, 1, "nothing succeeded"},
 		{"FASTER", verdict(stat.Faster, true), 0, 0, ""},
 		{"EQUIVALENT", verdict(stat.Equivalent, true), 0, 0, ""},
 		{"SLOWER", verdict(stat.Slower, true), 3, 0, ""},
 		{"MORE", verdict(stat.More, true), 3, 0, ""},
 		{"INCONCLUSIVE", verdict(stat.Inconclusive, true), 4, 0, ""},
-		{"INVALID", verdict(stat.Invalid, true), 4, 4, "e, part p: INVALID answers_differ: b against a at 5 VUs"},
+		{"INVALID", verdict(stat.Invalid, true), 4, 4, "e, part p: INVALID answers_differ: b against a at concurrency 5"},
 		{"a secondary INVALID", verdict(stat.Invalid, false), 0, 0, ""},
 		{"an optimum in spite of INVALID visits", curve(100, true), 0, 0, ""},
 		{"a sweep without one", curve(0, false), 0, 0, ""},
@@ -146,7 +146,7 @@ func TestInvalidExitsWithFour(t *testing.T) {
 		{"run --full -c 1 -n 20 " + failing, "INVALID errors: ", ""},
 		{"compare --full --rounds 1 --pairs 1 --block 100ms --warmup 0s -c 1 " + page + " " + short, "INVALID answers_differ: ", ""},
 		{"sweep --full --levels 1,2 --visits 1 --block 100ms --warmup 0s " + failing, "INVALID errors", ""},
-		{"lab -o  " + file, "INVALID", "refused, part apart: INVALID answers_differ: short against page at 1 VU"},
+		{"lab -o  " + file, "INVALID", "refused, part apart: INVALID answers_differ: short against page at concurrency 1"},
 	} {
 		t.Run(tt.args[:5], func(t *testing.T) {
 			var out, errs bytes.Buffer
