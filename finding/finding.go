@@ -53,6 +53,12 @@ func (w Warning) Short() string {
 	return says + " (" + found + ")"
 }
 
+// Aside says whether the kind of the warning is one that casts no doubt on any figure.
+func (w Warning) Aside() bool {
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == Current(w.Code) })
+	return i >= 0 && table[i].Aside
+}
+
 // figure is one with a unit: 97 %, 215ms.
 var figure = regexp.MustCompile(`[+-]?\d[\d.,]* ?(%|ns|µs|ms|s\b)`)
 
@@ -66,6 +72,9 @@ type Kind struct {
 	// Figure says that the first figure with a unit in a warning's text, such as a share, is how
 	// much: a page has it behind Says.
 	Figure bool
+	// Aside says that it tells what is not known and casts no doubt on what is: a page counts
+	// it among the notes.
+	Aside bool
 	// When says in a line when it is given, and Advice what to do about it, both
 	// with `code` in the manner of Markdown. {warns} and {refuses} stand for the
 	// thresholds; Kinds and Advice have these in their place.

@@ -68,11 +68,11 @@ var (
 		When: "the median answer, of at most " + strconv.Itoa(ShortAnswer>>10) + " KiB, takes " + AckDelayFrom.String() + " to " + AckDelayTo.String() +
 			" from its first byte to its last: so does one that a server writes in pieces without TCP_NODELAY. The second waits for the acknowledgement of the first (Nagle's algorithm), which Linux delays by 40 ms",
 		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
-	NotCounted = kind(Kind{Code: "not_counted",
+	NotCounted = kind(Kind{Code: "not_counted", Aside: true,
 		Says:   "the processor's counters could not be read, so instructions are not known",
 		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})
-	NotSampled = kind(Kind{Code: "not_sampled",
+	NotSampled = kind(Kind{Code: "not_sampled", Aside: true,
 		Says:   "what the server used (CPU, memory, threads) is not known",
 		When:   "nothing is known of what an arm's server used (CPU, memory, threads), though contend started it: it is in a container that is not found here, or the system does not tell",
 		Advice: "see the reason; begin the command of a container with `docker run` or `podman run`"})

@@ -104,13 +104,23 @@ func (d *Document) screen() *screen {
 // lines are those of the page: its warnings are fewer where there is no room for three.
 func (s *screen) lines() []string {
 	head := slices.Concat(wrapped(s.first), wrapped(s.trust), s.body)
-	list := slices.Clone(s.care.list)
+	list := s.marked()
 	slices.SortStableFunc(list, func(a, b located) int { return weight(a.Code) - weight(b.Code) })
 	shown := max(0, min(mostWarnings, len(list), s.most-len(head)-len(s.nextLines(1))))
 	for _, w := range list[:shown] {
 		head = append(head, "! "+clean(w.Code+": "+w.Short()))
 	}
-	return append(head, s.nextLines(len(list)-shown+s.hidden)...)
+	return append(head, s.nextLines(len(s.care.list)-shown+s.hidden)...)
+}
+
+// marked are the warnings that cast doubt on the answer.
+func (s *screen) marked() []located {
+	return slices.DeleteFunc(slices.Clone(s.care.list), func(w located) bool { return w.Aside() })
+}
+
+// casting says whether any of the warnings casts doubt on what is known.
+func casting(list []finding.Warning) bool {
+	return slices.ContainsFunc(list, func(w finding.Warning) bool { return !w.Aside() })
 }
 
 // nextLines say what to do next, and how many notes there are that the page has no room for.
@@ -134,7 +144,7 @@ func (s *screen) nextLines(rest int) []string {
 
 // room is how many lines are left above the warnings.
 func (s *screen) room() int {
-	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - min(mostWarnings, len(s.care.list)) - len(s.nextLines(1))
+	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - min(mostWarnings, len(s.marked())) - len(s.nextLines(1))
 }
 
 // mostPasted are the lines of a command line on a page.

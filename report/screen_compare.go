@@ -78,7 +78,7 @@ func trust(c trial.Comparison) string {
 		return fmt.Sprintf("%s: do not decide by it: %s; about %s would settle it", verdict, how, needed)
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
-	case len(c.Warnings) > 0:
+	case casting(c.Warnings):
 		return fmt.Sprintf("%s: believe it, but mind what is marked !: %s", verdict, how)
 	}
 	return fmt.Sprintf("%s: believe it: %s", verdict, how)

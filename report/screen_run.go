@@ -44,14 +44,18 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
 	case r.Stopped == load.Interrupted:
 		s.trust = "Interrupted, so this is only a part: " + under
-	case len(r.Warnings) > 0:
+	case casting(r.Warnings):
 		s.trust = "Believe it, but mind what is marked !: " + under
 	default:
 		s.trust = "Believe it: " + under
 	}
+	expected, failed := d.expected()
+	if failed > 0 && doubt == nil {
+		s.first, s.mood = fmt.Sprintf("%d of %s failed: %s", failed, plural(len(d.Expectations), "expectation"), s.first), bad
+	}
 	s.body = append(s.body, "  "+clean(r.Target))
 	s.body = append(s.body, wrongKinds(r)...)
-	s.body = append(append(s.body, percentiles(r)...), d.expected()...)
+	s.body = append(append(s.body, percentiles(r)...), expected...)
 	for _, w := range r.Warnings {
 		if doubt == nil || w.Code != doubt.Code && !(doubt.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
 			s.care.add(w, "")
@@ -78,22 +82,21 @@ func wrongKinds(r *load.Result) []string {
 	return lines
 }
 
-// expected says which claims about a run failed, and how many held.
-func (d *Document) expected() []string {
-	var failed []string
+// expected says which claims about a run failed, and how many did and held.
+func (d *Document) expected() (lines []string, failed int) {
 	for _, x := range d.Expectations {
 		if !x.Held {
-			failed = append(failed, "! "+clean(outcome(x)))
+			lines = append(lines, "! "+clean(outcome(x)))
 		}
 	}
-	held := len(d.Expectations) - len(failed)
-	if more := len(failed) - mostWarnings; more > 0 {
-		failed = append(failed[:mostWarnings], fmt.Sprintf("! %s more failed: --full", plural(more, "expectation")))
+	failed = len(lines)
+	if more := failed - mostWarnings; more > 0 {
+		lines = append(lines[:mostWarnings], fmt.Sprintf("! %s more failed: --full", plural(more, "expectation")))
 	}
-	if held > 0 {
-		failed = append(failed, "  "+plural(held, "expectation")+" held")
+	if held := len(d.Expectations) - failed; held > 0 {
+		lines = append(lines, "  "+plural(held, "expectation")+" held")
 	}
-	return failed
+	return lines, failed
 }
 
 func afterDoubt(code string) string {

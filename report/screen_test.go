@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"contend/expect"
 	"contend/load"
 	"contend/report"
 	"contend/stat"
@@ -47,7 +48,7 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-nothing": {all["nothing"], 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
+		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
 		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
 		"guard": {all["guards"], 20}, "guard-one": {guardGrid([]string{"add"}, 8), 20}, "guard-grid": {guardGrid([]string{"add", "add-get", "read-mostly", "section"}, 1, 2, 8, 100), 20},
@@ -59,6 +60,22 @@ func screens() map[string]struct {
 		"failed-usage": {failedWith("arm A: subject A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
 		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
+}
+
+// expectedOf is a run of which only the first expectation fails, and whose instructions are not known.
+func expectedOf(texts ...string) *report.Document {
+	r := closedResult("http://localhost:8080/status", 50, 20_000)
+	r.Uncounted = "this machine has no counters"
+	r.Derive()
+	d := runDocument(r)
+	for i, text := range texts {
+		x := expect.Expectation{Text: text, Held: i > 0}
+		if !x.Held {
+			x.Detail = "response time p99 is 36.5 ms, which is not < 20.0 ms"
+		}
+		d.Expectations = append(d.Expectations, x)
+	}
+	return d
 }
 
 func followed(d *report.Document, next string) *report.Document {
