@@ -38,7 +38,7 @@ const (
 )
 
 // standingWords say why a question is not answered.
-var standingWords = map[standing]string{undecided: "not decided", disbelieved: "not to be believed", unmeasured: "not measured",
+var standingWords = map[standing]string{undecided: "not decided", disbelieved: "INVALID", unmeasured: "not measured",
 	interrupted: "interrupted", failed: "failed", planned: "planned"}
 
 // A remark is something that a part of an experiment says.
@@ -80,6 +80,31 @@ func (d *Document) reply(e Experiment) reply {
 		}
 	}
 	return r
+}
+
+// refused says what is INVALID, and in which parts where that is not all of it.
+func (r reply) refused() string {
+	var codes, parts []string
+	all := true
+	for _, remark := range slices.Concat(r.answer, r.beside) {
+		if remark.standing != disbelieved {
+			all = false
+			continue
+		}
+		if !slices.Contains(codes, remark.code) {
+			codes = append(codes, remark.code)
+		}
+		if !slices.Contains(parts, remark.part) {
+			parts = append(parts, remark.part)
+		}
+	}
+	switch {
+	case len(codes) == 0:
+		return ""
+	case all:
+		return "; INVALID " + enumerated(codes)
+	}
+	return fmt.Sprintf("; INVALID %s in %s", enumerated(codes), enumerated(parts))
 }
 
 // answering are the parts that answer the question: those that the file names, or all;

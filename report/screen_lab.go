@@ -156,7 +156,7 @@ func (d *Document) labTrust(list []reply) string {
 		text = "There is nothing to believe"
 	}
 	if n := counts[disbelieved]; n > 0 {
-		text += fmt.Sprintf("; do not believe what is marked so (%d)", n)
+		text += fmt.Sprintf("; do not believe what is INVALID (%d)", n)
 	}
 	if unmet > 0 {
 		text += fmt.Sprintf("; %s failed", plural(unmet, "expectation"))
@@ -318,6 +318,7 @@ func (r reply) trust(d *Document) string {
 	default:
 		text = "There is nothing to believe"
 	}
+	text += r.refused()
 	if len(r.broken) > 0 {
 		text += fmt.Sprintf("; %s failed (!)", plural(len(r.broken), "expectation"))
 	}

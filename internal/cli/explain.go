@@ -16,7 +16,7 @@ func newExplain(a *app) *cobra.Command {
 	var all, full bool
 	cmd := &cobra.Command{
 		Use:   "explain [TERM]",
-		Short: "Explain a word of a page in three lines: a verdict, a figure, a warning, an exit code",
+		Short: "Explain a word of a page in three lines: a verdict, a figure, a warning",
 		Long: "Explain any word, figure or code of a page: what it is, how to read it or what to do, and where it\n" +
 			"comes from. Without a TERM: what one meets first.",
 		Example: indent + "contend explain generator_saturated\n" + indent + "contend explain 95 % interval\n" + indent + "contend explain --full p",
