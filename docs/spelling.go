@@ -37,7 +37,10 @@ func similar(a, b string) bool {
 
 // normal makes different spellings of a term equal, and all percentages: 95 % is 90 %.
 func normal(term string) string {
-	term = percentage.ReplaceAllString(strings.ToLower(term), "n %")
+	term = strings.ToLower(term)
+	if strings.Contains(term, "%") {
+		term = percentage.ReplaceAllString(term, "n %")
+	}
 	return strings.Join(strings.Fields(spelled.Replace(term)), " ")
 }
 
