@@ -13,6 +13,7 @@ import (
 type Look struct {
 	ASCII  bool // for a locale that is not UTF-8
 	Colour bool // the first line has the colour of its verdict, which it says in words, too
+	Width  int  // columns of the terminal; 0 or more than 100: 100
 }
 
 // A screen is the answer that a document gives, on one page of a terminal.
@@ -213,7 +214,7 @@ func weight(code string) int {
 // write writes lines that fit a terminal.
 func (l Look) write(w io.Writer, lines []string, m mood) error {
 	var b strings.Builder
-	for i, line := range lines {
+	for i, line := range l.narrowed(lines) {
 		line = clip(strings.TrimRight(printable(line), " "), textWidth)
 		if l.ASCII {
 			line = clip(toASCII.Replace(line), textWidth)
@@ -226,6 +227,46 @@ func (l Look) write(w io.Writer, lines []string, m mood) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// narrowed breaks lines that are too wide for a narrow terminal: those with a bar lose its
+// end, and a command line is left to the terminal, to be pasted.
+func (l Look) narrowed(lines []string) []string {
+	if l.Width <= 0 || l.Width >= textWidth {
+		return lines
+	}
+	var fitting []string
+	for _, line := range lines {
+		switch line = strings.TrimRight(printable(line), " "); {
+		case width(line) <= l.Width || strings.HasSuffix(line, ` \`):
+			fitting = append(fitting, line)
+		case strings.Contains(line, "█"):
+			fitting = append(fitting, clip(line, l.Width))
+		default:
+			fitting = append(fitting, folded(line, l.Width)...)
+		}
+	}
+	return fitting
+}
+
+// folded breaks a line at the last space that fits and keeps all others, as of a table.
+func folded(line string, most int) []string {
+	const indent = "    "
+	var lines []string
+	rest := []rune(line)
+	for len(rest) > most {
+		cut := most
+		for at := most; at > 2*len(indent); at-- {
+			if rest[at] == ' ' {
+				cut = at
+				break
+			}
+		}
+		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
+		rest = []rune(indent + strings.TrimLeft(string(rest[cut:]), " "))
+		most = max(most, 2*len(indent)) // so that something of the rest fits
+	}
+	return append(lines, string(rest))
 }
 
 // toASCII replaces the signs that screens are made of.

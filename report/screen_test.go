@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -226,6 +227,31 @@ func TestScreens(t *testing.T) {
 				golden(t, "screen-"+name+".txt", b.Bytes())
 			} else if i := strings.IndexFunc(b.String(), func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 				t.Errorf("%s is not ASCII: %q", name, b.String()[i:i+3])
+			}
+		}
+	}
+}
+
+// On a narrow terminal nothing is lost but the ends of bars, and nothing is wider than it but
+// a command line to be pasted.
+func TestNarrowScreens(t *testing.T) {
+	without := strings.NewReplacer(" ", "", "\n", "")
+	for name, p := range screens() {
+		var whole, narrow bytes.Buffer
+		for _, columns := range []int{1, 40, 80} {
+			whole.Reset()
+			narrow.Reset()
+			if err := errors.Join(p.d.Screen(&whole, report.Look{}), p.d.Screen(&narrow, report.Look{Width: columns})); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(narrow.String()) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := utf8.RuneCountInString(line); n > max(columns, 8) && !strings.HasSuffix(line, ` \`) {
+					t.Errorf("%s at %d columns has a line of %d: %s", name, columns, n, line)
+				}
+			}
+			if !strings.Contains(whole.String(), "█") && without.Replace(whole.String()) != without.Replace(narrow.String()) {
+				t.Errorf("%s at %d columns has lost something:\n%s", name, columns, narrow.String())
 			}
 		}
 	}

@@ -66,12 +66,16 @@ func (v *views) write(a *app, d *report.Document) error {
 func (v *views) page() bool { return !v.JSON && !v.Full && !v.Markdown && !v.Brief }
 
 // lookOf decides how to write to w: in colour on a terminal unless NO_COLOR (no-color.org)
-// is set or TERM is dumb, and in ASCII where the locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and
+// is set or TERM is dumb, no wider than that, and in ASCII where the locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and
 // LANG that is set says. Windows has no such variables, and terminals that show UTF-8.
 func lookOf(w io.Writer, getenv func(string) string) report.Look {
 	f, ok := w.(*os.File)
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
 	utf8 := strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8") || locale == "" && runtime.GOOS == "windows"
-	return report.Look{ASCII: !utf8,
-		Colour: ok && term.IsTerminal(int(f.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+	look := report.Look{ASCII: !utf8}
+	if ok && term.IsTerminal(int(f.Fd())) {
+		look.Colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+		look.Width, _, _ = term.GetSize(int(f.Fd())) // 0 where it is not known
+	}
+	return look
 }
