@@ -156,11 +156,15 @@ func (p Plan) windowEnd() time.Duration {
 	return p.Warmup + p.Duration
 }
 
-// Done returns the share of the run that is over after the elapsed time, 0 to
-// 1, or -1 when the plan has no Duration.
-func (p Plan) Done(elapsed time.Duration) float64 {
-	if p.Duration == 0 {
-		return -1
+// Done returns the share of the run that is over, 0 to 1: of the time or of the
+// iterations, whichever ends it first.
+func (p Plan) Done(now Progress) float64 {
+	share := 0.0
+	if p.Duration > 0 {
+		share = float64(now.Elapsed) / float64(p.windowEnd())
 	}
-	return min(1, float64(elapsed)/float64(p.windowEnd()))
+	if p.Iterations > 0 {
+		share = max(share, float64(now.Completed+now.Failed+now.Errored)/float64(p.Iterations))
+	}
+	return min(1, share)
 }

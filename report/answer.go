@@ -202,9 +202,17 @@ func whereOf(list []Comparison, label func(Comparison) string) []string {
 	return where
 }
 
-// several lists a few places, or counts the rest.
+// several lists a few places, or counts the rest: at concurrency 1, 2.
 func several(where []string) string {
 	const most = 3
+	where = slices.Clone(where)
+	for i, last := 0, ""; i < len(where); i++ {
+		level := strings.LastIndexByte(where[i], ' ') + 1
+		repeated := strings.HasSuffix(where[i][:level], "concurrency ") && strings.HasPrefix(last, where[i][:level])
+		if last = where[i]; repeated {
+			where[i] = where[i][level:]
+		}
+	}
 	if rest := len(where) - most; rest > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(where[:most], ", "), rest)
 	}

@@ -40,7 +40,7 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		{[]report.Comparison{verdict(10, stat.Invalid, saturated)},
 			"INVALID generator_saturated: B against A at concurrency 10: A: the generator used 97 % of the CPU it could get"},
 		{[]report.Comparison{verdict(1, stat.Faster, nil), verdict(10, stat.Invalid, saturated), verdict(20, stat.Invalid, saturated)},
-			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at concurrency 10, B at concurrency 20): A: the generator used 97 % of the CPU it could get; FASTER: B at concurrency 1 (+7.1 % of throughput)"},
+			"INVALID: 2 of 3 verdicts refused: generator_saturated (B at concurrency 10, 20): A: the generator used 97 % of the CPU it could get; FASTER: B at concurrency 1 (+7.1 % of throughput)"},
 		{[]report.Comparison{verdict(10, stat.Invalid, nil)}, // of another version
 			"INVALID: B against A at concurrency 10: +7.1 % of throughput, 95 % interval +5.0 % to +9.0 %"},
 	} {

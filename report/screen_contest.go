@@ -320,9 +320,9 @@ func (c contest) row(e entrant, where string, low, high float64) []string {
 	if !(e.perSec > 0) {
 		return []string{where, e.name(), "-", "-", "!"}
 	}
-	share := math.Log(10*e.perSec/low) / math.Log(10*high/low)
+	share := logShare(e.perSec, low, high)
 	if c.slow {
-		share = math.Log(10*high/e.perSec) / math.Log(10*high/low)
+		share = logShare(1/e.perSec, 1/high, 1/low)
 	}
 	beside := "-"
 	if factor := c.beside(e); factor > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,6 +21,12 @@ const barColumns = 40
 
 // marks draws a share, 0 to 1, of the longest bar; one mark at least.
 func marks(share float64) string { return marksOf(share, barColumns) }
+
+// logShare is the share on a log scale of what lies between low and high, which is 1; that of
+// low is what a factor of ten has.
+func logShare(value, low, high float64) float64 {
+	return math.Log(10*value/low) / math.Log(10*high/low)
+}
 
 // marksOf draws it where the longest has so many columns.
 func marksOf(share float64, columns int) string {
@@ -133,12 +140,16 @@ func operations(r *load.Result) string {
 	return "operations"
 }
 
+// squeezed is how many times the median the longest is from which on percentiles are drawn
+// on a log scale: on another all but the longest would have the same mark.
+const squeezed = 50
+
 // percentiles draws those of the response time.
 func percentiles(r *load.Result) []string {
 	if r.Response == nil || r.Response.Count() == 0 {
 		return nil
 	}
-	longest := float64(max(1, r.Response.Quantile(1)))
+	median, longest := float64(max(1, r.Response.Quantile(0.5))), float64(max(1, r.Response.Quantile(1)))
 	what := "response time"
 	switch {
 	case r.Ops > r.Completed:
@@ -146,10 +157,15 @@ func percentiles(r *load.Result) []string {
 	case r.Model == load.OpenModel:
 		what = "response time from due time"
 	}
+	share := func(value float64) float64 { return value / longest }
+	if longest > squeezed*median {
+		what += ", on a log scale"
+		share = func(value float64) float64 { return logShare(value, median, longest) }
+	}
 	var t table
 	for _, q := range ladderOf {
 		value := float64(r.Response.Quantile(q.share))
-		t.rows = append(t.rows, []string{q.name, metric.Duration(value), marks(value / longest)})
+		t.rows = append(t.rows, []string{q.name, metric.Duration(value), marks(share(value))})
 	}
 	t.columns = []string{"", "", ""}
 	return append([]string{"  " + what}, t.lines()[1:]...)

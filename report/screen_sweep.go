@@ -40,7 +40,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 		s.next = afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
-		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c)...)
+		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c, len(refused) == 0)...)
 	}
 	for _, cell := range c.Results {
 		for _, w := range cell.Warnings {
@@ -100,8 +100,9 @@ func atLevel(c sweep.Curve, n float64) *trial.Cell {
 
 func p50(c *trial.Cell) string { return metric.Duration(float64(c.Response.Quantile(0.5))) }
 
-// levelRows draws throughput over concurrency, with the level to use marked.
-func levelRows(c sweep.Curve) []string {
+// levelRows draws throughput over concurrency, with the level to use marked where it is
+// believed.
+func levelRows(c sweep.Curve, believed bool) []string {
 	highest := 1.0
 	for _, cell := range c.Results {
 		highest = max(highest, cell.ThroughputPerSec)
@@ -113,7 +114,7 @@ func levelRows(c sweep.Curve) []string {
 		if cell.ThroughputPerSec > 0 {
 			median, bar = figure(metric.ResponseP50, cell), marks(cell.ThroughputPerSec/highest)
 		}
-		if c.Enough != nil && c.Enough.N.Value == float64(cell.Concurrency) {
+		if believed && c.Enough != nil && c.Enough.N.Value == float64(cell.Concurrency) {
 			bar += " ● use this"
 		}
 		t.rows = append(t.rows, []string{strconv.Itoa(cell.Concurrency), figure(metric.Throughput, cell), median, bar})

@@ -49,6 +49,7 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
+		"run-stalled": {stalled(), 15},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
 		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
@@ -61,6 +62,16 @@ func screens() map[string]struct {
 		"failed-usage": {failedWith("arm A: subject A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
 		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
+}
+
+// stalled is a run whose longest response is over fifty times the median.
+func stalled() *report.Document {
+	r := closedResult("http://localhost:8080/status", 10, 20_000)
+	for range 10 {
+		r.Response.Record(307 * time.Millisecond)
+	}
+	r.Derive()
+	return runDocument(r)
 }
 
 // expectedOf is a run of which only the first expectation fails, and whose instructions are not known.

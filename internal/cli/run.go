@@ -69,7 +69,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	doc := newDocument("run")
 	a.pins.describe(&doc.Environment)
 	p := newProgress(a.Err)
-	plan.Progress = func(now load.Progress) { p.show(plan.Done(now.Elapsed), soFar(now)+"  "+name) }
+	plan.Progress = func(now load.Progress) { p.show(plan.Done(now), soFar(now)+"  "+name) }
 	cell, err := driveOnce(ctx, opened, name, plan)
 	p.clear()
 	if err != nil {

@@ -61,11 +61,15 @@ type routerOptions struct {
 func (s *serveRouter) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	where, err := s.check(ctx)
-	if err != nil {
+	tokens, unread := s.readTokens()
+	if err := errors.Join(err, unread); err != nil {
 		return usage(err)
 	}
 	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	return ended(ctx, s.serve(ctx, where, log))
+	if s.Tokens == "" {
+		log.Warn("anybody on this machine may use the demo token", "token", api.DemoToken)
+	}
+	return ended(ctx, s.serve(ctx, where, tokens, log))
 }
 
 // check reads the flags, and says everything that is wrong with them.
@@ -96,11 +100,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, log *slog.Logger) (err error) {
-	tokens, err := s.readTokens(log)
-	if err != nil {
-		return err
-	}
+func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, tokens *api.Tokens, log *slog.Logger) (err error) {
 	closing := func(closer func() error) { err = errors.Join(err, closer()) }
 	redis, err := queue.Open(ctx, where, log)
 	if err != nil {
@@ -145,9 +145,8 @@ func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
 	return nil
 }
 
-func (s *serveRouter) readTokens(log *slog.Logger) (*api.Tokens, error) {
+func (s *serveRouter) readTokens() (*api.Tokens, error) {
 	if s.Tokens == "" {
-		log.Warn("anybody on this machine may use the demo token", "token", api.DemoToken)
 		return api.DemoTokens(), nil
 	}
 	file, err := os.Open(s.Tokens)
