@@ -79,7 +79,7 @@ func (s Study) Run(ctx context.Context, arms []trial.Arm, plan load.Plan, observ
 		return nil, err
 	}
 	if len(arms) != 2 {
-		return nil, fmt.Errorf("study: have %d arms, 2 are needed", len(arms))
+		return nil, fmt.Errorf("study: have %d variants, 2 are needed", len(arms))
 	}
 	r := &studying{Study: s, arms: arms, plan: plan, observe: observe, random: rand.New(rand.NewPCG(s.Seed, 4)),
 		lengths: make([]Length, len(s.Lengths)), pairs: make([][][]float64, len(s.Lengths))}

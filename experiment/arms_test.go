@@ -51,9 +51,9 @@ parts:
 		said = append(said, w.Text)
 	}
 	want := []string{
-		"no-such-program is not installed, so the arms of missing-too, uninstalled were left out",
-		"this is " + runtime.GOOS + " and not " + other + ", so the arms of elsewhere were left out",
-		"no arm of part none can run here, so there is nothing to compare",
+		"no-such-program is not installed, so the variants of missing-too, uninstalled were left out",
+		"this is " + runtime.GOOS + " and not " + other + ", so the variants of elsewhere were left out",
+		"no variant of part none can run here, so there is nothing to compare",
 	}
 	if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("said is\n%s\nwant\n%s", got, strings.Join(want, "\n"))

@@ -235,7 +235,7 @@ func (d *decoder) sequence(n ast.Node, into reflect.Value, path string) {
 func (d *decoder) row(n ast.Node, into reflect.Value, path string) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a list with a cell for each column", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a list with a value for each column", kindOf(n))
 		return
 	}
 	row := make(Row, len(list.Values))

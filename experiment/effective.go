@@ -134,18 +134,18 @@ func (v *validator) asRun(prefix string, asked setting.Values, p Part) {
 func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 	if len(p.Arms) < 2 && !p.Swept && !p.fromDocuments() && !v.anyUnread("arms", "subjects") {
 		v.add(v.where(prefix+"arms", "arms", "subjects"),
-			"has %d; allowed: at least 2 arms to compare, or subjects in their place", len(p.Arms))
+			"has %d; allowed: at least 2 servers (key subjects) or variants (key arms) to compare", len(p.Arms))
 	}
 	for _, name := range sortedKeys(p.Arms) {
 		switch {
 		case !p.fromDocuments():
 			v.effectiveTarget(prefix, name, p)
 		case p.Arms[name].Document == "":
-			v.missing(prefix+"arms."+name+".document", "the other arms have one, and all or none do")
+			v.missing(prefix+"arms."+name+".document", "the other variants have one, and all or none do")
 		}
 	}
 	if p.fromDocuments() && p.Swept {
-		v.addSentence(prefix+"sweep", "arms with a document measure by themselves, so there are no levels to sweep")
+		v.addSentence(prefix+"sweep", "variants with a document measure by themselves, so there are no levels to sweep")
 	}
 	if own.Expect == nil {
 		prefix = "" // those of the file
@@ -157,7 +157,7 @@ func (v *validator) effectiveArms(own FilePart, prefix string, p Part) {
 		}
 		for _, arm := range x.Arms() {
 			if _, ok := p.Arms[arm]; !ok && !v.anyUnread("arms", "subjects") {
-				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "speaks of %q, no arm%s%s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
+				v.addOnce(fmt.Sprintf("%sexpect[%d]", prefix, n), "speaks of %q, no variant%s%s", arm, ofPart(p.Name), oneOf(arm, sortedKeys(p.Arms)))
 			}
 		}
 	}
@@ -180,12 +180,12 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 	usesAddr := addressed(url)
 	switch {
 	case url == "":
-		v.missing(path, "the arm %s%s has no url to drive", name, ofPart(p.Name))
+		v.missing(path, "the variant %s%s has no url to drive", name, ofPart(p.Name))
 	case usesAddr && arm.Subject == "":
-		v.addSentence(path, "%q has {{addr}} or {{port}}, but the arm %s%s names no subject whose address that is", url, name, ofPart(p.Name))
+		v.addSentence(path, "%q has {{addr}} or {{port}}, but the variant %s%s names no server whose address that is", url, name, ofPart(p.Name))
 	case usesAddr && ok && s.URL == "" && s.isStarted():
 		if err := s.CheckAddress(p.Arms[name].Target); err != nil {
-			v.addSentence("subjects."+arm.Subject, "%v, so the arm %s cannot be reached at %q", err, name, url)
+			v.addSentence("subjects."+arm.Subject, "%v, so the variant %s cannot be reached at %q", err, name, url)
 		}
 	}
 }
@@ -229,5 +229,5 @@ func (v *validator) baseline(prefix string, asked setting.Values, p Part) {
 	if _, known := p.Arms[p.Baseline]; !ok || known || len(p.Arms) < 2 || p.Swept || v.anyUnread("arms", "subjects") {
 		return
 	}
-	v.addOnce(given.Path, "is %q, no arm%s%s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
+	v.addOnce(given.Path, "is %q, no variant%s%s", p.Baseline, ofPart(p.Name), oneOf(p.Baseline, sortedKeys(p.Arms)))
 }

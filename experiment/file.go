@@ -133,7 +133,7 @@ type Arm struct {
 
 // Arrangement is what a comparison needs besides a load.Plan and a trial.Design.
 type Arrangement struct {
-	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the arm that all others are compared with"`
+	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the variant that all others are compared with"`
 }
 
 // settings returns what can be asked for in the sections of a file.

@@ -21,9 +21,9 @@ func (r *runner) guarantees(context.Context) ([]report.Analysis, error) {
 			}
 		}
 	}
-	a := report.Analysis{Name: "guarantees", Title: "What each rung guarantees",
-		Columns:  []string{"rung", "order", "producers", "consumers", "an item can stay unpublished"},
-		Sentence: []string{"Every rung is bounded and loses and duplicates nothing; each item's arrival and order was checked in the measured runs."}}
+	a := report.Analysis{Name: "guarantees", Title: "What each design guarantees",
+		Columns:  []string{"design", "order", "producers", "consumers", "an item can stay unpublished"},
+		Sentence: []string{"Every design is bounded and loses and duplicates nothing; each item's arrival and order was checked in the measured runs."}}
 	for _, name := range slices.Sorted(maps.Keys(rungs)) {
 		d, err := pipeline.Lookup(name)
 		if err != nil {

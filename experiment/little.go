@@ -55,7 +55,7 @@ func (r *runner) little(context.Context) ([]report.Analysis, error) {
 		a := report.Analysis{
 			Name:  "little",
 			Title: "Little's law on the published figures: " + p.Title,
-			Columns: []string{"arm", "VUs", "iterations/s", "mean call", "mean iteration",
+			Columns: []string{"variant", "concurrency", "iterations/s", "mean call", "mean iteration",
 				"calls in flight", "share outside the call"},
 		}
 		reading := littleReading{lowest: 1, throughput: map[int]map[string]float64{}}
@@ -113,7 +113,7 @@ func (l *littleReading) add(p Published, row []string, a *report.Analysis) {
 
 func (l *littleReading) sentences(rows int) []string {
 	list := []string{fmt.Sprintf(
-		"The server never held more than %.1f calls at once (at %d VUs), although up to %d VUs were running: calls in flight = rate × mean call time (Little's law).",
+		"The server never held more than %.1f calls at once (at concurrency %d), although up to %d callers were running: calls in flight = rate × mean call time (Little's law).",
 		l.mostInFlight, l.atVUs, l.maxVUs)}
 	outside := fmt.Sprintf("Between %.0f %% and %.0f %% of each iteration was spent outside the call", 100*l.lowest, 100*l.highest)
 	if l.saturated < rows {
@@ -141,6 +141,6 @@ func (l *littleReading) flip() string {
 	if lowest >= 0 || highest <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("The winner changes with the number of VUs: %s differs from %s by %.1f %% to %+.1f %%, from one run each.",
+	return fmt.Sprintf("The winner changes with the concurrency: %s differs from %s by %.1f %% to %+.1f %%, from one run each.",
 		names[0], names[1], 100*lowest, 100*highest)
 }

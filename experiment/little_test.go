@@ -22,7 +22,7 @@ func TestLittleOnTheGRPCCounter(t *testing.T) {
 	text := strings.Join(a.Sentence, "\n")
 	for _, want := range []string{
 		// mutex at 1000 VUs: 9430.54/s × 2.27 ms = 21.4; inputq: 8924.53/s × 2.31 ms = 20.6
-		"never held more than 21.4 calls at once (at 1000 VUs), although up to 1000 VUs were running",
+		"never held more than 21.4 calls at once (at concurrency 1000), although up to 1000 callers were running",
 		// mutex at 10 VUs: 1 − 712.01 µs ÷ 2.07 ms = 65.6 %; at 1000: 1 − 2.27 ms ÷ 93.12 ms = 97.6 %
 		"Between 66 % and 98 % of each iteration was spent outside the call, in the load generator",
 		// 4532.29 ÷ 4800.54 − 1 at 10 VUs, 10664.65 ÷ 9656.44 − 1 at 100 VUs

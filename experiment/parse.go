@@ -96,7 +96,7 @@ func (m *mistakes) only(docs []*ast.DocumentNode) ast.Node {
 		root = doc.Body
 	}
 	if root == nil {
-		m.add("", "the file is empty: it needs at least id, title and subjects or arms")
+		m.add("", "the file is empty: it needs at least id, title and servers (key subjects) or variants (key arms)")
 	}
 	return root
 }

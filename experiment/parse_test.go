@@ -173,7 +173,7 @@ func TestMistakesOfForm(t *testing.T) {
 		"no unit":          {orders + "profiles: {quick: {load: {warmup: 2}}}\n", `load.warmup is "2"; allowed: 0s to 720h (a duration with a unit`},
 		"no per cent":      {orders + "profiles: {quick: {compare: {margin: 0.02}}}\n", `compare.margin is "0.02"; allowed: 0% to below 100% (a number of per cent, as in 2%)`},
 		"no truth":         {orders + "arms: {lock: {target: {insecure: yes}}, queue: {}}\n", `insecure is "yes"; allowed: true, false`},
-		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0] is a single value; allowed: a list with a cell for each column"},
+		"row is a value":   {orders + "published: [{rows: [1]}]\n", "published[0].rows[0] is a single value; allowed: a list with a value for each column"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.yaml", []byte(c.text))

@@ -126,7 +126,7 @@ func (v *validator) row(path string, row Row, p Published) {
 		return
 	}
 	if len(row) != len(p.Columns) {
-		v.add(path, "has %d cells for %d columns (%s)", len(row), len(p.Columns), strings.Join(p.Columns, ", "))
+		v.add(path, "has %d values for %d columns (%s)", len(row), len(p.Columns), strings.Join(p.Columns, ", "))
 		return
 	}
 	for i, cell := range row {
@@ -136,7 +136,7 @@ func (v *validator) row(path string, row Row, p Published) {
 			v.armOf(at, cell, p.Part)
 		case vusColumn:
 			if n, err := strconv.Atoi(cell); cell != notPublished && (err != nil || n < 1) {
-				v.add(at, "is %q; allowed: a number of virtual users, 1 and more, or ~", cell)
+				v.add(at, "is %q; allowed: a concurrency, 1 and more, or ~", cell)
 			}
 		default:
 			if _, err := publishedValue(metric.Name(column), cell); cell != notPublished && err != nil {
@@ -154,7 +154,7 @@ func (v *validator) armOf(path, arm, partName string) {
 			return
 		}
 		if part.Name == partName && (len(part.Arms) > 0 || v.file.Status != Planned) && !v.anyUnread("arms", "subjects", "parts") {
-			v.add(path, "is %q, no arm%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
+			v.add(path, "is %q, no variant%s%s", arm, ofPart(part.Name), oneOf(arm, sortedKeys(part.Arms)))
 			return
 		}
 	}

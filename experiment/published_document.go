@@ -40,7 +40,7 @@ func (f *File) PublishedDocument(arm string) (*report.Document, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("experiment: %s: nothing was published for an arm %q with %s, %s and response_mean_ns",
+	return nil, fmt.Errorf("experiment: %s: nothing was published for a variant %q with %s, %s and response_mean_ns",
 		f.ID, arm, vusColumn, metric.Throughput)
 }
 

@@ -119,11 +119,11 @@ func parseTrips(r io.Reader) (tripCount, error) {
 func (r *runner) roundTrips(context.Context) ([]report.Analysis, error) {
 	a := report.Analysis{
 		Name: roundTripsName, Title: "Round trips to Redis for an increment",
-		Columns: []string{"part", "arm", "increments", "round trips", "commands", "conflicts", "times fewer round trips"},
+		Columns: []string{"part", "variant", "increments", "round trips", "commands", "conflicts", "times fewer round trips"},
 		Sentence: []string{
 			"Per increment, counted by the servers themselves over all rounds, warm-ups included; where a server has replicas, by one of them in each round.",
 			"A round trip is one write to a connection, with as many commands as it holds; a command is what is sent, and what a script does inside is part of it. " +
-				"Conflicts are attempts that another change came before. Times fewer: the most round trips in the part ÷ those of the arm.",
+				"Conflicts are attempts that another change came before. Times fewer: the most round trips in the part ÷ those of the variant.",
 		},
 	}
 	for _, p := range r.Parts {

@@ -102,7 +102,7 @@ func TestRoundTripsNeedAProcessOfOurs(t *testing.T) {
 	text := "id: x\ntitle: x\nsubjects: {a: {url: 'a:1'}, b: {%s}}\ntarget: {url: 'http://{{addr}}/'}\n" +
 		"load: {vus: 1, duration: 1s}\ncompare: {baseline: a}\nanalyses: round_trips\n"
 	_, err := Parse("x", []byte(strings.Replace(text, "%s", "url: 'b:1'", 1)))
-	if err == nil || !strings.Contains(err.Error(), "analyses[0]: round_trips needs a subject with command or serve") {
+	if err == nil || !strings.Contains(err.Error(), "analyses[0]: round_trips needs a server with command or serve") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Parse("x", []byte(strings.Replace(text, "%s", "serve: 'counter --http {{addr}}'", 1))); err != nil {

@@ -108,7 +108,7 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 		before, share := begun, p.takes()
 		begun += share
 		if len(p.Arms) > 0 && len(r.names(p)) == 0 {
-			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no arm%s can run here, so there is nothing to compare", ofPart(p.Name)))
+			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no variant%s can run here, so there is nothing to compare", ofPart(p.Name)))
 			continue
 		}
 		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})

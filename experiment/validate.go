@@ -121,7 +121,7 @@ func (v *validator) arm(path, name string, a Arm) {
 		v.add(path+".document", "is %q; allowed: the words of a contend command, quotes in pairs", a.Document)
 	}
 	if a.Subject != "" || a.Guard != "" || len(a.Target) > 0 {
-		v.addSentence(path, "subject, target and guard do not apply to an arm with a document: it measures by itself")
+		v.addSentence(path, "the keys subject, target and guard do not apply to a variant with a document: it measures by itself")
 	}
 }
 
@@ -140,9 +140,9 @@ func (v *validator) analyses() {
 		case name == "little" && !slices.ContainsFunc(v.file.Published, Published.isLittles):
 			err = fmt.Errorf("little reads a published table with the columns %s", strings.Join(littleColumns(), ", "))
 		case name == "guard_bound" && !slices.ContainsFunc(v.file.Experiment("").Parts, Part.comparesGuards):
-			err = errors.New("guard_bound needs a part whose baseline and another arm name different guards")
+			err = errors.New("guard_bound needs a part whose baseline and another variant name different guards")
 		case name == roundTripsName && !slices.ContainsFunc(slices.Collect(maps.Values(v.file.Subjects)), Subject.isStarted):
-			err = errors.New(roundTripsName + " needs a subject with command or serve, whose counts begin with it")
+			err = errors.New(roundTripsName + " needs a server with command or serve, whose counts begin with it")
 		}
 		if err != nil {
 			v.addSentence(path, "%v", err)

@@ -75,8 +75,8 @@ type Kind struct {
 	// Aside says that it tells what is not known and casts no doubt on what is: a page counts
 	// it among the notes.
 	Aside bool
-	// When says in a line when it is given, and Advice what to do about it, both
-	// with `code` in the manner of Markdown. {warns} and {refuses} stand for the
+	// When says in a line when it is given ("": Says does), and Advice what to do about
+	// it, both with `code` in the manner of Markdown. {warns} and {refuses} stand for the
 	// thresholds; Kinds and Advice have these in their place.
 	When, Advice string
 	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
@@ -141,7 +141,7 @@ const SameLength = 64
 // filled puts the thresholds in place of {warns} and {refuses} in the words.
 func (k Kind) filled() Kind {
 	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))
-	k.Says, k.When, k.Advice = fill.Replace(k.Says), fill.Replace(k.When), fill.Replace(k.Advice)
+	k.Says, k.When, k.Advice = fill.Replace(k.Says), fill.Replace(cmp.Or(k.When, k.Says)), fill.Replace(k.Advice)
 	return k
 }
 

@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 		seen[k.Code] = true
 	}
 	for _, code := range []string{"incomplete", "rate_missed", "censored"} {
-		if got := Advice(code); got != "lower the rate, or allow more VUs (-c) or more time (-d, or --grace of contend run)" {
+		if got := Advice(code); got != "lower the rate, or allow more callers (-c) or more time (-d, or --grace of contend run)" {
 			t.Errorf("advice %q for %s", got, code)
 		}
 		if got := Current(code); got != "incomplete" {

@@ -25,12 +25,12 @@ var (
 	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
 		Says:   "over {warns} of the iterations never started or ended: the slowest",
 		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
-		Advice: "lower the rate, or allow more VUs (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
+		Advice: "lower the rate, or allow more callers (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
 	GeneratorShare = kind(Kind{Code: "generator_share", Figure: true, Warns: 0.10, Refuses: 0.30,
 		Says:   "over {warns} of each caller's time was the generator's, not the server's",
-		When:   "closed model: over {warns} of each VU's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
-		Advice: "use fewer VUs, or connections that are kept alive"})
+		When:   "closed model: over {warns} of each caller's cycle was spent in the generator (1 − X·(S+Z)/N, Little's law on the service time; with the response time it would be an identity). From {refuses} on see `generator_saturated`",
+		Advice: "use fewer callers, or connections that are kept alive"})
 	GeneratorBusy = kind(Kind{Code: "generator_busy", Figure: true, Warns: busy,
 		Says:   "the generator used most of the CPU it could get, so it may be the limit",
 		When:   "nothing is known of the server, or it is one that was found to listen at the URL, which may not be all that answers, and used less of its CPU: the generator used ≥ {warns} of the CPU it could get",
@@ -58,7 +58,7 @@ var (
 		Says: "iterations began late, which is in the response times",
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
-		Advice: "allow more VUs (`-c`), or leave the generator more CPU"})
+		Advice: "allow more callers (`-c`), or leave the generator more CPU"})
 	OnlyRedirects = kind(Kind{Code: "only_redirects",
 		Says:   "every right answer only names another URL, so the redirect is what was measured",
 		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
@@ -70,11 +70,11 @@ var (
 		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
 	NotCounted = kind(Kind{Code: "not_counted", Aside: true,
 		Says:   "the processor's counters could not be read, so instructions are not known",
-		When:   "the processor's counters could not be read for an arm's processes, so that nothing is said about instructions per operation",
+		When:   "the processor's counters could not be read for a variant's processes, so that nothing is said about instructions per operation",
 		Advice: "see the reason; all other figures are as good as without"})
 	NotSampled = kind(Kind{Code: "not_sampled", Aside: true,
 		Says:   "what the server used (CPU, memory, threads) is not known",
-		When:   "nothing is known of what an arm's server used (CPU, memory, threads), though contend started it: it is in a container that is not found here, or the system does not tell",
+		When:   "nothing is known of what a variant's server used (CPU, memory, threads), though contend started it: it is in a container that is not found here, or the system does not tell",
 		Advice: "see the reason; begin the command of a container with `docker run` or `podman run`"})
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
@@ -94,7 +94,6 @@ var (
 	// explain some per cent.
 	LittleMismatch = kind(Kind{Code: "little_mismatch", Warns: 0.05,
 		Says:   "the figures cannot all be true at once: they miss Little's law by over {warns}",
-		When:   "figures that cannot all be true at once: they miss Little's law by over {warns}",
 		Advice: "see that all are means over the same window"})
 	Interrupted = kind(Kind{Code: "interrupted",
 		Says:   "ended before its time, so it rests on less than was asked for",
@@ -106,13 +105,13 @@ var (
 var (
 	NoFigure = kind(Kind{Code: "no_figure",
 		Says:   "the metric asked for was not measured on both sides, or was 0",
-		When:   "the primary metric was not measured for both arms, or was 0",
+		When:   "the primary metric was not measured for both variants, or was 0",
 		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
 	// AnswersDiffer has a share of the answers, and of the length of the median answer.
 	AnswersDiffer = kind(Kind{Code: "answers_differ", Refuses: 0.10,
 		Says: "the right answers differ in kind or length, so the work may not be the same",
-		When: "over {refuses} of the right answers of two arms are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
-			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the arms do not do the same work, no verdict. Not said where all answers passed a check of their content",
+		When: "over {refuses} of the right answers of two variants are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
+			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the servers do not do the same work, no verdict. Not said where all answers passed a check of their content",
 		Advice: "look at both answers (such as with `curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
 		Says:   "fewer rounds than an interval takes at this confidence",
@@ -120,15 +119,14 @@ var (
 		Advice: "repeat it more often (`--rounds`, or a longer `-d`)"})
 	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
 		Says:   "servers were not restarted in each round, so one start's effects may be in all",
-		When:   "an arm was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
+		When:   "a server was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
 		Advice: "let contend start the servers (`--url URL -- 'cmd A' 'cmd B'`)"})
 	ArmsAlone = kind(Kind{Code: "arms_alone",
 		Says:   "the servers were alive one at a time, so changes of the machine are in the difference",
-		When:   "commands insist on one port where their binds cannot be moved (another system than Linux, or seccomp is refused), so one arm was alive at a time, in visits in the order ABBA: what the machine did between visits is in the ratio, and the interval is wider than that of interleaved blocks, by at most the factor that it names",
+		When:   "commands insist on one port where their binds cannot be moved (another system than Linux, or seccomp is refused), so one server was alive at a time, for a while each in the order ABBA: what the machine did between these is in the ratio, and the interval is wider than that of interleaved blocks, by at most the factor that it names",
 		Advice: "have the URL and the commands take the address that contend hands over (see the warning), or run it on Linux where seccomp is allowed"})
 	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
 		Says:   "in most rounds the throughput still changed after four times the warm-up",
-		When:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
 		Says:   "the machine was another one before and after some blocks, which are left out",
@@ -181,15 +179,15 @@ var (
 		Advice: "add level 1"})
 	NoInterval = kind(Kind{Code: "no_interval",
 		Says:   "too few runs or levels to say how sure the curve is",
-		When:   "too few points beside three parameters, or one visit per level",
-		Advice: "more visits, or more levels"})
+		When:   "too few points beside three parameters, or one run per level",
+		Advice: "more runs (`--visits`), or more levels"})
 	PoorFit = kind(Kind{Code: "poor_fit", Warns: 0.90,
 		Says:   "the curve explains less than {warns} of the variance of the throughput",
 		When:   "the law explains less than {warns} of the variance of the throughput",
 		Advice: "look at the residuals, and do not use the optimum"})
 	Misfit = kind(Kind{Code: "misfit",
 		Says:   "the curve misses the levels by more than noise, so its intervals are too narrow",
-		When:   "the law misses the levels by more than their visits scatter: its intervals are too narrow",
+		When:   "the law misses the levels by more than their runs lie apart: its intervals are too narrow",
 		Advice: "look at the residuals, and go by the smallest level that is enough, which needs no law"})
 	AlphaAboveOne = kind(Kind{Code: "alpha_above_one",
 		Says:   "a second caller costs more than it brings, for which the curve has no meaning",
@@ -209,7 +207,6 @@ var (
 		Advice: "allow more (`--max-rate`)"})
 	NotSettled = kind(Kind{Code: "not_settled",
 		Says:   "100 attempts contradict each other",
-		When:   "100 attempts contradict each other",
 		Advice: "repeat it on a quieter machine, with longer attempts (`-d`) or less precision"})
 )
 

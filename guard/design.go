@@ -51,7 +51,7 @@ func Designs() []Design {
 		{Name: "combining", Class: Linearizable, Exclusive: true, NewCounter: newCombiningCounter,
 			Summary: "flat combining: whoever holds the lock executes the requests of the waiters"},
 		{Name: "striped", Class: Quiescent, NewAdder: newStriped,
-			Summary: "padded cells, one chosen by goroutine, summed on load"},
+			Summary: "padded counters, one chosen by goroutine, summed on load"},
 	}
 }
 

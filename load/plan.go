@@ -15,7 +15,7 @@ import (
 // one of Duration and Iterations must be set.
 type Plan struct {
 	// VUs is the concurrency: how many iterations can be in flight.
-	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of virtual users, each with one iteration at a time (open model: as many as arrive in a second, 16 to 500)"`
+	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of callers, each with one iteration at a time (open model: as many as arrive in a second, 16 to 500)"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
@@ -23,7 +23,7 @@ type Plan struct {
 	// are due soon after each other cost one wake-up.
 	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" default:"auto" min:"0s" max:"1s" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
 	// Think is the pause of a VU between completion and the next due time.
-	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a virtual user between iterations"`
+	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a caller between iterations"`
 	// Warmup is driven before the measured window and not counted.
 	Warmup time.Duration `json:"warmup_ns,omitempty" flag:"warmup" min:"0s" max:"720h" words:"drive this long before the measured window"`
 	// Duration is the length of the measured window; 0 means until Iterations

@@ -59,7 +59,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	}
 	s.pending = nil
 	if plan.VUs > s.size {
-		return nil, fmt.Errorf("load: plan has %d VUs, the session %d", plan.VUs, s.size)
+		return nil, fmt.Errorf("load: the plan has concurrency %d, the session %d", plan.VUs, s.size)
 	}
 	// The VUs are stopped only after the shards have closed, so that an iteration
 	// cut off by the end is unfinished and not an error of the target.

@@ -56,7 +56,7 @@ func Open(ctx context.Context, name string, target Target, vus int) (*Session, e
 		inParallel(ctx, vus, func(id int) { s.vus[id], errs[id] = target.NewVU(ctx, id) })
 	}
 	if err := firstOf(errs, ctx.Err()); err != nil {
-		return nil, errors.Join(fmt.Errorf("make virtual users of %s: %w", name, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("make callers of %s: %w", name, err), s.Close())
 	}
 	return s, nil
 }

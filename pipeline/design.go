@@ -94,7 +94,7 @@ func table[T any]() []row[T] {
 			Batched: true, Waiting: polls, Unpublished: untilBatch,
 		}, newRings[T]},
 		{Design{
-			Name: "mpsc", Summary: "one spsc ring per producer, visited in turn by one consumer",
+			Name: "mpsc", Summary: "one spsc ring per producer, read in turn by one consumer",
 			Order: ProducerOrder, MaxProducers: maxHandles, MaxConsumers: 1, MinBuffer: 1,
 			Batched: true, Waiting: polls, Unpublished: untilBatch,
 		}, newRings[T]},

@@ -33,7 +33,7 @@ var families = []family{
 	ofURL(pipe.Parse, func(c pipe.Config, around wire.Surroundings) (*pipe.Target, error) {
 		c.Discard = around.Discard
 		return pipe.New(c)
-	}, "pipe:RUNG", "pipe"),
+	}, "pipe:DESIGN", "pipe"),
 	{schemes: []string{"func"}, config: func() any { return new(address) }},
 }
 

@@ -17,8 +17,8 @@ const (
 // lastWords is where the error of a command's process ends and its last lines begin.
 var lastWords = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
 
-// failedArm is the arm that an error is about.
-var failedArm = regexp.MustCompile(`^arm ([^:]+): (its process died: )?(?:subject [^:]+: )?`)
+// failedArm is the arm that an error is about, also in the words of older documents.
+var failedArm = regexp.MustCompile(`^(?:arm )?([^:]+): (its process died: )?(?:(?:subject|server) [^:]+: )?`)
 
 // failedScreen says what could not be measured, and why.
 func (d *Document) failedScreen() *screen {
@@ -42,7 +42,7 @@ func (d *Document) failedScreen() *screen {
 		s.body = append(indented(clean(more), "  "), s.body...)
 	}
 	m := failedArm.FindStringSubmatch(why)
-	if m == nil {
+	if m == nil || !slices.ContainsFunc(d.Arms, func(a Arm) bool { return a.Name == m[1] }) {
 		s.first = "It could not be measured: " + why
 		return s
 	}

@@ -77,11 +77,11 @@ func labPages() map[string]*report.Document {
 	planned := asking("planned", "How many gateways?")
 	planned.Status, planned.Parts, planned.Profile, planned.Elapsed = "planned", nil, "", 0
 	failed := asking("failing", lock)
-	failed.Status, failed.Error, failed.File = "failed", "arm a: its process died: exit status 2\nstderr: panic: \x1b[31mno port\x1b[0m", "my own.yaml"
+	failed.Status, failed.Error, failed.File = "failed", "a: its process died: exit status 2\nstderr: panic: \x1b[31mno port\x1b[0m", "my own.yaml"
 	half := asking("half", lock)
 	half.Status = "interrupted"
 	left := asking("left-out", lock)
-	left.Parts, left.Warnings = nil, []finding.Warning{finding.LeftOut.Warning("nginx is not installed, so the arms of nginx were left out")}
+	left.Parts, left.Warnings = nil, []finding.Warning{finding.LeftOut.Warning("nginx is not installed, so the variants of nginx were left out")}
 	plain := report.Experiment{ID: "own", File: "own.yaml", Title: "two servers", Status: "done", Parts: []report.Part{{Name: "main"}}}
 	several := func(d *report.Document, at report.Place) {
 		d.Add(at, verdicts(10, 60))
@@ -94,7 +94,7 @@ func labPages() map[string]*report.Document {
 		"answered": one(answered, comparing(10)), "undecided": one(asking("undecided", lock), comparing(40)), "invalid": one(asking("invalid", lock), comparing(60)),
 		"equivalent": one(asking("equivalent", lock), comparing(30)), "unmet": one(unmet, comparing(10, 20)), "parts": one(parts, several),
 		"best": one(best, func(d *report.Document, at report.Place) { d.AddCurve(at, &swept().Curves[0].Curve) }),
-		"many": one(asking("many", "Which rung is fastest?"), manyArms), "figures": one(figure, figured), "planned": one(planned, nil),
+		"many": one(asking("many", "Which design is fastest?"), manyArms), "figures": one(figure, figured), "planned": one(planned, nil),
 		"failing": one(failed, nil), "half": one(half, comparing(10)), "left-out": one(left, nil), "own": one(plain, comparing(10)),
 	}
 	all, none := document("lab"), document("lab")

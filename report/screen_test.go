@@ -58,8 +58,8 @@ func screens() map[string]struct {
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
 		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
-		"failed-died":  {failedWith("arm B: its process died: subject B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
-		"failed-usage": {failedWith("arm A: subject A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
+		"failed-died":  {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
+		"failed-usage": {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
 		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
 }

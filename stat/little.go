@@ -37,7 +37,7 @@ type Occupancy struct {
 // means a figure that is not positive (iterationMean may be 0) or not finite.
 func Little(vus, throughput float64, serviceMean, iterationMean time.Duration) (Occupancy, error) {
 	if !(vus > 0) || math.IsInf(vus, 0) {
-		return Occupancy{}, fmt.Errorf("stat: virtual users are %g; allowed: above 0", vus)
+		return Occupancy{}, fmt.Errorf("stat: concurrency is %g; allowed: above 0", vus)
 	}
 	if !(throughput > 0) || math.IsInf(throughput, 0) {
 		return Occupancy{}, fmt.Errorf("stat: throughput is %g per second; allowed: above 0", throughput)
@@ -65,14 +65,14 @@ func (o Occupancy) warnings(vus, mismatch float64) []finding.Warning {
 	var ws []finding.Warning
 	switch {
 	case o.ShareOutside > finding.GeneratorShare.Refuses:
-		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users, "+
+		ws = append(ws, finding.GeneratorSaturated.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g callers, "+
 			"so these figures describe the generator", 100*o.ShareOutside, o.CallsInFlight, vus))
 	case o.ShareOutside > finding.GeneratorShare.Warns:
-		ws = append(ws, finding.GeneratorShare.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g virtual users",
+		ws = append(ws, finding.GeneratorShare.Warning("%.0f %% of each cycle was spent outside the call: the target held %.3g calls of %.4g callers",
 			100*o.ShareOutside, o.CallsInFlight, vus))
 	}
 	if mismatch > finding.LittleMismatch.Warns {
-		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and virtual users miss Little's law by %.0f %%: "+
+		ws = append(ws, finding.LittleMismatch.Warning("throughput, mean times and concurrency miss Little's law by %.0f %%: "+
 			"they are not all means of the same window", 100*mismatch))
 	}
 	return ws

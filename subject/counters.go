@@ -19,19 +19,19 @@ func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reaped {
-		return nil, fmt.Errorf("subject %s: counters: %w", s.name, os.ErrProcessDone)
+		return nil, fmt.Errorf("server %s: counters: %w", s.name, os.ErrProcessDone)
 	}
 	list := func() ([]int, error) { return threadsOf(s.PID(), s.container) }
 	if c := s.counters; c != nil && slices.Equal(events, s.counted) {
 		if _, err := list(); err != nil {
-			return nil, fmt.Errorf("subject %s: %w", s.name, err)
+			return nil, fmt.Errorf("server %s: %w", s.name, err)
 		}
 		s.counters = nil
 		return c, nil
 	}
 	c, err := perf.Threads(list, events...)
 	if err != nil {
-		return nil, fmt.Errorf("subject %s: %w", s.name, err)
+		return nil, fmt.Errorf("server %s: %w", s.name, err)
 	}
 	return c, nil
 }

@@ -41,7 +41,7 @@ type identity struct {
 func Listening(ctx context.Context, addr string) (*Foreign, error) {
 	f, err := listening(ctx, addr)
 	if err != nil {
-		return nil, fmt.Errorf("subject at %s: %w", addr, err)
+		return nil, fmt.Errorf("server at %s: %w", addr, err)
 	}
 	f.found = time.Now()
 	return f, nil
@@ -57,7 +57,7 @@ func (f *Foreign) Sample() (Sample, error) {
 		err = os.ErrProcessDone
 	}
 	if err != nil {
-		return Sample{}, fmt.Errorf("subject %s: sample: %w", f.Command, err)
+		return Sample{}, fmt.Errorf("server %s: sample: %w", f.Command, err)
 	}
 	f.census, sample.Elapsed = seen, at.Sub(f.found)
 	return sample, nil
@@ -70,7 +70,7 @@ func (f *Foreign) Clocks() (Sample, error) {
 	at := time.Now()
 	sample, err := f.census.clocks()
 	if err != nil && !errors.Is(err, errVanished) {
-		return Sample{}, fmt.Errorf("subject %s: clocks: %w", f.Command, err)
+		return Sample{}, fmt.Errorf("server %s: clocks: %w", f.Command, err)
 	}
 	sample.Elapsed = at.Sub(f.found)
 	return sample, nil
@@ -81,7 +81,7 @@ func (f *Foreign) Clocks() (Sample, error) {
 func (f *Foreign) Counters(events ...perf.Event) (*perf.Counters, error) {
 	c, err := perf.Threads(f.threads, events...)
 	if err != nil {
-		return nil, fmt.Errorf("subject %s: %w", f.Command, err)
+		return nil, fmt.Errorf("server %s: %w", f.Command, err)
 	}
 	return c, nil
 }

@@ -198,7 +198,7 @@ func TestNobodyToBeCountedListens(t *testing.T) {
 		"127.0.0.1:no-such":    "no-such",
 	} {
 		_, err := Listening(t.Context(), addr)
-		contains(t, err, "subject at "+addr, want)
+		contains(t, err, "server at "+addr, want)
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Subject) live(launched chan<- error) {
 		s.left = s.container.end()
 	}
 	if s.left = errors.Join(s.left, s.ended()); s.left != nil {
-		s.left = fmt.Errorf("subject %s: %w", s.name, s.left)
+		s.left = fmt.Errorf("server %s: %w", s.name, s.left)
 	}
 	s.conclude(errors.Join(err, s.left))
 }

@@ -119,7 +119,7 @@ type Subject struct {
 // with new addresses.
 func Start(ctx context.Context, cfg Config) (*Subject, error) {
 	if len(cfg.Command) == 0 {
-		return nil, fmt.Errorf("subject %s: command is empty", cfg.Name)
+		return nil, fmt.Errorf("server %s: command is empty", cfg.Name)
 	}
 	if cfg.Name == "" {
 		cfg.Name = filepath.Base(cfg.Command[0])
@@ -129,7 +129,7 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 		s, err = start(ctx, cfg)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("subject %s: %w", cfg.Name, err)
+		return nil, fmt.Errorf("server %s: %w", cfg.Name, err)
 	}
 	return s, nil
 }
@@ -155,7 +155,7 @@ func (s *Subject) Err() error {
 	if s.err == nil {
 		return nil
 	}
-	return fmt.Errorf("subject %s: %w", s.name, s.err)
+	return fmt.Errorf("server %s: %w", s.name, s.err)
 }
 
 // Stderr returns the last lines, at most 20, of standard error, as it was up to
@@ -185,11 +185,11 @@ func (s *Subject) Sample() (Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reaped {
-		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, os.ErrProcessDone)
+		return Sample{}, fmt.Errorf("server %s: sample: %w", s.name, os.ErrProcessDone)
 	}
 	sample, seen, at, err := sampleAll(s.PID(), s.container)
 	if err != nil {
-		return Sample{}, fmt.Errorf("subject %s: sample: %w", s.name, err)
+		return Sample{}, fmt.Errorf("server %s: sample: %w", s.name, err)
 	}
 	s.census = seen
 	sample.Elapsed = at.Sub(s.launched)
@@ -204,12 +204,12 @@ func (s *Subject) Clocks() (Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reaped {
-		return Sample{}, fmt.Errorf("subject %s: clocks: %w", s.name, os.ErrProcessDone)
+		return Sample{}, fmt.Errorf("server %s: clocks: %w", s.name, os.ErrProcessDone)
 	}
 	at := time.Now()
 	sample, err := s.census.clocks()
 	if err != nil && !errors.Is(err, errVanished) {
-		return Sample{}, fmt.Errorf("subject %s: clocks: %w", s.name, err)
+		return Sample{}, fmt.Errorf("server %s: clocks: %w", s.name, err)
 	}
 	sample.Elapsed = at.Sub(s.launched)
 	return sample, nil
@@ -263,6 +263,6 @@ func (s *Subject) kill() error {
 	case <-s.done:
 		return s.left
 	case <-time.After(killTimeout + s.afterwards()):
-		return fmt.Errorf("subject %s: process %d survived KILL for %v", s.name, s.PID(), killTimeout)
+		return fmt.Errorf("server %s: process %d survived KILL for %v", s.name, s.PID(), killTimeout)
 	}
 }

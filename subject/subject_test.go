@@ -159,11 +159,11 @@ func TestStartFails(t *testing.T) {
 		cfg  Config
 		want []string
 	}{
-		{"nothing to start", Config{Name: "x"}, []string{"subject x: command is empty"}},
-		{"no such program", Config{Command: []string{"/no/such"}}, []string{"subject such: ", "no such file"}},
-		{"no such directory", Config{Command: []string{"/bin/sh"}, Dir: "/no/such"}, []string{"subject sh: ", "no such"}},
+		{"nothing to start", Config{Name: "x"}, []string{"server x: command is empty"}},
+		{"no such program", Config{Command: []string{"/no/such"}}, []string{"server such: ", "no such file"}},
+		{"no such directory", Config{Command: []string{"/bin/sh"}, Dir: "/no/such"}, []string{"server sh: ", "no such"}},
 		{"ends at once", with(role("fail", "the reason"), Ready{Log: "never"}),
-			[]string{"subject fail: not ready: ended unasked: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
+			[]string{"server fail: not ready: ended unasked: exit status 3", "stderr:\n\tline 12\n", "the reason"}},
 		{"ends well", with(role("end"), Ready{Log: "x"}), []string{"exit status 0", "it wrote nothing"}},
 		{"no tcp", short(role("hang", "{{addr}}")), []string{"not ready after 1s: dial tcp 127.0.0.1:", "refused"}},
 		{"no log", short(with(role("log", "stdout"), Ready{Log: "never"})),
@@ -266,7 +266,7 @@ func TestDiesInMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, s)
-	contains(t, s.Err(), "subject log: ended unasked: signal: killed", "listening on port 7")
+	contains(t, s.Err(), "server log: ended unasked: signal: killed", "listening on port 7")
 	var exit *exec.ExitError
 	if !errors.As(s.Err(), &exit) {
 		t.Errorf("%T hides the exit status", s.Err())

@@ -105,7 +105,7 @@ func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe f
 		return nil, err
 	}
 	if err == nil && len(s.curve.Visits) == 0 {
-		return nil, setting.At(&d, &d.Duration).OutOf(d.Duration, "more: it was over before the levels were chosen and one of them was visited")
+		return nil, setting.At(&d, &d.Duration).OutOf(d.Duration, "more: it was over before the levels were chosen and one of them was measured")
 	}
 	if err == nil {
 		s.curve.TimeUp = s.timeUp()

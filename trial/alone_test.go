@@ -194,7 +194,7 @@ func TestAloneCannotStart(t *testing.T) {
 		d.Alone = why
 		broken := Arm{Name: "B", Start: func(context.Context, Setup) (*Live, error) { return nil, context.DeadlineExceeded }}
 		_, err := Compare(t.Context(), []Arm{h.arm("A", time.Millisecond), broken}, load.Plan{VUs: 1}, d, nil)
-		if err == nil || !strings.Contains(err.Error(), "arm B: ") || h.living != "" {
+		if err == nil || !strings.Contains(err.Error(), "B: ") || h.living != "" {
 			t.Errorf("error %v, and %q lives", err, h.living)
 		}
 	})

@@ -32,7 +32,7 @@ func (a Arm) Launch(ctx context.Context, s Setup) (*Live, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("arm %s: %w", a.Name, err)
+		return nil, named(a.Name, err)
 	}
 	live.arm, live.onlyCounted = a.Name, s.Counted != nil
 	return live, nil
@@ -241,7 +241,17 @@ type DiedError struct {
 }
 
 // Error names the arm and says how its process ended.
-func (e *DiedError) Error() string { return fmt.Sprintf("arm %s: its process died: %v", e.Arm, e.Err) }
+func (e *DiedError) Error() string {
+	return named(e.Arm, fmt.Errorf("its process died: %w", e.Err)).Error()
+}
+
+// named puts the name of an arm before an error; one alone may have none.
+func named(arm string, err error) error {
+	if arm == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", arm, err)
+}
 
 // Unwrap returns how the process ended.
 func (e *DiedError) Unwrap() error { return e.Err }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -48,7 +47,7 @@ func (c Cell) outage() error {
 	if c.Result == nil || c.Stopped != load.StoppedByOutage {
 		return nil
 	}
-	return fmt.Errorf("arm %s: %s", c.Arm, c.Silence())
+	return named(c.Arm, errors.New(c.Silence()))
 }
 
 // measure drives a live arm once and reads the clocks of its server at the very

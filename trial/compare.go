@@ -99,7 +99,7 @@ func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) 
 		return nil, err
 	}
 	if len(arms) < 2 || d.Duet != nil && len(arms) != 2 {
-		return nil, fmt.Errorf("compare: have %d arms, at least 2 are needed, and exactly 2 for a duet", len(arms))
+		return nil, fmt.Errorf("compare: have %d variants, at least 2 are needed, and exactly 2 for a duet", len(arms))
 	}
 	c := &comparing{
 		arms: arms, plan: plan, asked: asked,

@@ -289,7 +289,7 @@ func TestSilenceEndsTheTrial(t *testing.T) {
 		d := design()
 		d.Pairs, d.Rounds = 50, 1
 		trials, err := Compare(t.Context(), []Arm{sleeping("a", time.Millisecond), hanging}, load.Plan{VUs: 1, Timeout: 5 * time.Second}, d, nil)
-		if err == nil || !strings.HasPrefix(err.Error(), "arm b: nothing succeeded for 15s") {
+		if err == nil || !strings.HasPrefix(err.Error(), "b: nothing succeeded for 15s") {
 			t.Errorf("error %v, want arm b to be given up", err)
 		}
 		if took := time.Since(began); took > 30*time.Second || len(trials.Blocks) == 0 {

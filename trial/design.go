@@ -119,7 +119,7 @@ func (d Design) Validate() error {
 		errs = append(errs, fmt.Errorf("duet_cpus is %v; allowed: two sets", d.Duet))
 	}
 	if d.Duet != nil && d.Alone != "" {
-		errs = append(errs, fmt.Errorf("duet_cpus: a duet needs both arms alive, but %s; put {{addr}} into the URL and the commands, or compare without a duet", d.Alone))
+		errs = append(errs, fmt.Errorf("duet_cpus: a duet needs both variants alive, but %s; put {{addr}} into the URL and the commands, or compare without a duet", d.Alone))
 	}
 	return errors.Join(errs...)
 }

@@ -51,7 +51,7 @@ func (a *Apart) Check() error { return a.trials().Design.Validate() }
 func (a *Apart) Validate() error {
 	err := a.Check()
 	if a.Baseline.Arm == a.Candidate.Arm {
-		err = errors.Join(err, fmt.Errorf("apart: both arms are called %q", a.Baseline.Arm))
+		err = errors.Join(err, fmt.Errorf("apart: both variants are called %q", a.Baseline.Arm))
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func plansDiffer(base, cand Cell) []string {
 		}
 	}
 	differ("model", base.Model, cand.Model)
-	differ("VUs", base.Concurrency, cand.Concurrency)
+	differ("concurrency", base.Concurrency, cand.Concurrency)
 	differ("rate", rate(base), rate(cand))
 	differ("think time", base.Plan.Think, cand.Plan.Think)
 	differ("target", form(base.Target), form(cand.Target))

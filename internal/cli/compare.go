@@ -90,7 +90,7 @@ func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if len(args) > mostArms {
-		return fmt.Errorf("compare: have %d arms; allowed: 2 to %d", len(args), mostArms)
+		return fmt.Errorf("compare: have %d variants; allowed: 2 to %d", len(args), mostArms)
 	}
 	return arguments(max(2, len(args)), "two or more targets, two documents, or with --url two or more commands")(cmd, args)
 }

@@ -70,7 +70,7 @@ func TestPublishedNeedsAnArm(t *testing.T) {
 	}
 	errs.Reset()
 	code = Main(t.Context(), []string{"report", "--published", "nobody", "grpc-guard"}, Streams{io.Discard, &errs})
-	if code != exitUsage || !strings.Contains(errs.String(), `nothing was published for an arm "nobody"`) {
+	if code != exitUsage || !strings.Contains(errs.String(), `nothing was published for a variant "nobody"`) {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }

@@ -15,11 +15,11 @@ import (
 // means there, and what is asked for here instead. Those of ab are flags of contend ab.
 // Their sources are the manuals of k6, wrk, wrk2, oha, hey, ghz, vegeta, h2load, fortio, ab and curl.
 var elsewhere = map[string][]meaning{
-	"vus":               {{"k6", "the number of virtual users", "-c N"}},
-	"u":                 {{"k6", "the number of virtual users", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
+	"vus":               {{"k6", "how many callers there are", "-c N"}},
+	"u":                 {{"k6", "how many callers there are", "-c N"}, {"ab", "a file with the body of a PUT", "-X PUT --data-file FILE"}},
 	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}, {"h2load", "a file of URLs", "--requests FILE"}, {"ab", "HEAD in the place of GET", "-X HEAD"}},
-	"s":                 {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
-	"stage":             {{"k6", "a stage of virtual users", "--stages 100/10s,500/30s in arrivals per second"}},
+	"s":                 {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
+	"stage":             {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}},
 	"script":            {{"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}},
 	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}, {"h2load", "requests per second of each client", "--rate N for all together"}},
 	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "go on after errors", "leave it out: errors are counted"}},

@@ -209,7 +209,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 // from others.
 func duetCPUs(allowed []int) (generator, a, b []int, err error) {
 	if len(allowed) < 3 {
-		return nil, nil, nil, fmt.Errorf("duet needs 3 CPUs: one for the generator and one for each arm; this process may use %d",
+		return nil, nil, nil, fmt.Errorf("duet needs 3 CPUs: one for the generator and one for each variant; this process may use %d",
 			len(allowed))
 	}
 	each := max(1, len(allowed)/4)

@@ -163,7 +163,7 @@ func TestDuetCPUs(t *testing.T) {
 		{"0-2", "0", "1", "2"},
 		{"1,4,6,7", "1,4", "6", "7"},
 		{"0-6", "0-4", "5", "6"},
-		{"0-7", "0-3", "4-5", "6-7"}, // 8 ÷ 4 for each arm
+		{"0-7", "0-3", "4-5", "6-7"}, // 8 ÷ 4 for each variant
 	}
 	for _, tt := range tests {
 		p, err := readCPUs(t, tt.allowed)
@@ -177,7 +177,7 @@ func TestDuetCPUs(t *testing.T) {
 	}
 	for n := range 3 {
 		_, _, _, err := duetCPUs(make([]int, n))
-		want := fmt.Sprintf("duet needs 3 CPUs: one for the generator and one for each arm; this process may use %d", n)
+		want := fmt.Sprintf("duet needs 3 CPUs: one for the generator and one for each variant; this process may use %d", n)
 		if err == nil || err.Error() != want {
 			t.Errorf("%d CPUs: %v", n, err)
 		}

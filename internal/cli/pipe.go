@@ -25,12 +25,12 @@ import (
 func newPipe(a *app) *cobra.Command {
 	l := &ladder{app: a}
 	cmd := &cobra.Command{
-		Use:   "pipe [RUNG ...]",
+		Use:   "pipe [DESIGN ...]",
 		Short: "Compare the ways to hand items from producers to consumers, in process",
 		Long: "Compare pipelines in this process over buffer size, batch size, GOMAXPROCS and numbers of producers\n" +
-			"and consumers. Every item is accounted for in the measured run. A rung is left out where it does not\n" +
-			"take that many producers, consumers or that buffer.\n\n" +
-			"Rungs: " + strings.Join(rungNames(), ", ") + ".",
+			"and consumers. Every item is accounted for in the measured run. A design is left out where it does\n" +
+			"not take that many producers, consumers or that buffer.\n\n" +
+			"Designs: " + strings.Join(rungNames(), ", ") + ".",
 		Example: indent + "contend pipe\n" + indent + "contend pipe chan spsc --buffer 0,100,10000 --procs 1,2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.prepare(args); err != nil {
@@ -65,11 +65,11 @@ type ladder struct {
 
 type ladderOptions struct {
 	Buffers  []int         `flag:"buffer" default:"0,10000" min:"0" max:"10000000" words:"buffer *sizes* in items"`
-	Batches  []int         `flag:"batch" default:"32,1024" min:"1" max:"1000000" words:"batch *sizes*, for the rungs that batch"`
-	Workers  []workers     `flag:"workers" default:"1:1,4:1,4:4" words:"*PRODUCERS:CONSUMERS*, for the rungs that take them"`
+	Batches  []int         `flag:"batch" default:"32,1024" min:"1" max:"1000000" words:"batch *sizes*, for the designs that batch"`
+	Workers  []workers     `flag:"workers" default:"1:1,4:1,4:4" words:"*PRODUCERS:CONSUMERS*, for the designs that take them"`
 	Procs    []int         `flag:"procs" min:"1" max:"1024" words:"GOMAXPROCS *values* (default 1 and the number of CPUs)"`
-	Print    bool          `flag:"print" default:"true" words:"with the rung chan, also drive the published one that prints a line per item"`
-	Duration time.Duration `flag:"duration,d" default:"300ms" min:"1ms" max:"720h" words:"measured length of each of 3 visits"`
+	Print    bool          `flag:"print" default:"true" words:"with the design chan, also drive the published one that prints a line per item"`
+	Duration time.Duration `flag:"duration,d" default:"300ms" min:"1ms" max:"720h" words:"measured length of each of 3 runs"`
 	Seed     uint64        `flag:"seed" default:"1" words:"seed of the order"`
 }
 
@@ -126,7 +126,7 @@ func (l *ladder) addLadder() error {
 		}
 	}
 	if len(l.steps) == 0 {
-		return errors.New("no rung takes any of these buffers and numbers of producers and consumers")
+		return errors.New("no design takes any of these buffers and numbers of producers and consumers")
 	}
 	var errs []error
 	for _, s := range l.steps {

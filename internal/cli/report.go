@@ -20,8 +20,8 @@ func newReport(a *app) *cobra.Command {
 		Long: "Show a stored document again, on one page like the command that wrote it, or with --full all of it.\n" +
 			"Without FILE it is the newest that contend lab has kept. Every derived figure is recomputed; those\n" +
 			"that differ are named.\n\n" +
-			"With --published ARM, FILE is an experiment (a file, or one of those of contend lab), and shown is\n" +
-			"the document of what was published for that arm, which contend compare judges like any other.",
+			"With --published VARIANT, FILE is an experiment (a file, or one of those of contend lab), and shown\n" +
+			"is the document of what was published for that variant, which contend compare judges like any other.",
 		Example: indent + "contend report\n" +
 			indent + "contend report --full run.json\n" +
 			indent + "contend report --format benchfmt compare.json\n" +
@@ -52,7 +52,7 @@ type reportFlags struct {
 
 type reportOptions struct {
 	Format report.Format `flag:"format" words:"the *format* to show all of it in"`
-	Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *arm*"`
+	Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *variant*"`
 	views
 }
 

@@ -176,9 +176,9 @@ func TestNeeds(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ give, want string }{
-		{"", `position 1: subject is ""; allowed: status, size, header, body, json`},
-		{"stats == 200", `position 1: subject is "stats"; allowed:`},
-		{"not stats == 200", `position 5: subject is "stats"; allowed:`},
+		{"", `position 1: what is checked is ""; allowed: status, size, header, body, json`},
+		{"stats == 200", `position 1: what is checked is "stats"; allowed:`},
+		{"not stats == 200", `position 5: what is checked is "stats"; allowed:`},
 		{"status = 200", `position 8: operator is "="; allowed: == != < <= > >= in`},
 		{"status contains 2", `position 8: operator is "contains"; allowed:`},
 		{"status", `position 7: operator is ""; allowed:`},

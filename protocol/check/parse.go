@@ -92,7 +92,7 @@ func (s *scanner) subject(c *check, word string, at int) error {
 		c.subject = jsonValue
 		return s.path(c)
 	default:
-		return s.fail(at, "subject is %q; allowed: status, size, header, body, json", word)
+		return s.fail(at, "what is checked is %q; allowed: status, size, header, body, json", word)
 	}
 	return nil
 }

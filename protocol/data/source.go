@@ -78,8 +78,8 @@ func (s *Source) Validate() error {
 		return order.OutOf(s.Order, order.Allowed())
 	}
 	if s.Order == PerVU && s.Rows != nil && (s.VUs < 1 || s.VUs > s.Rows.Len()) {
-		m := order.Wrong("is per-vu with %d VUs and %d rows in %s", s.VUs, s.Rows.Len(), s.Rows.name)
-		m.Allowed = fmt.Sprintf("1 to %d VUs, so that no two use the same row", s.Rows.Len())
+		m := order.Wrong("is per-vu with %d callers and %d rows in %s", s.VUs, s.Rows.Len(), s.Rows.name)
+		m.Allowed = fmt.Sprintf("1 to %d callers, so that no two use the same row", s.Rows.Len())
 		return m
 	}
 	return nil
@@ -89,7 +89,7 @@ func (s *Source) Validate() error {
 // concurrently. The fields must be valid; of PerVU, vu must be below VUs.
 func (s *Source) Cursor(vu int) (*Cursor, error) {
 	if vu < 0 || s.Rows != nil && s.Order == PerVU && vu >= s.VUs {
-		return nil, fmt.Errorf("data: VU is %d; allowed: 0 to %d", vu, s.VUs-1)
+		return nil, fmt.Errorf("data: caller is %d; allowed: 0 to %d", vu, s.VUs-1)
 	}
 	return &Cursor{
 		source:    s,

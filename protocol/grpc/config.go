@@ -84,7 +84,7 @@ func (c Config) check() error {
 		errs = append(errs, setting.At(&c, &c.Deadline).Wrong("is %v, but a stream that outlives the iteration has none", c.Deadline))
 	}
 	if c.Stream == PerVU && c.Connections.Sharing == wire.PerIteration {
-		errs = append(errs, setting.At(&c, &c.Connections).Wrong("is %v, but a stream per VU outlives the iteration", c.Connections))
+		errs = append(errs, setting.At(&c, &c.Connections).Wrong("is %v, but a stream for each caller outlives the iteration", c.Connections))
 	}
 	return errors.Join(errs...)
 }

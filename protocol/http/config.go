@@ -85,7 +85,7 @@ type Config struct {
 	// Version chooses HTTP2, or another package.
 	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
 	// Sharing is about HTTP/2 and HTTP/3.
-	Sharing wire.Connections `file:"connections" words:"how virtual users share connections: *shared:N*, per-vu or per-iteration"`
+	Sharing wire.Connections `file:"connections" words:"how callers share connections: *shared:N*, per-vu or per-iteration"`
 	wire.Engines
 	data.Settings
 	wire.Common
@@ -121,7 +121,7 @@ func (c Config) checkWays(o origin) error {
 	if c.HTTP2 {
 		c.checkHTTP2(wrong)
 	} else if c.Connections != 0 {
-		wrong("Connections", "is %d, but in HTTP/1.1 every virtual user has its own", c.Connections)
+		wrong("Connections", "is %d, but in HTTP/1.1 every caller has its own", c.Connections)
 	}
 	if _, err := netip.ParseAddr(c.LocalAddress); err != nil && c.LocalAddress != "" {
 		wrong("LocalAddress", "is %q; allowed: an IP address", c.LocalAddress)

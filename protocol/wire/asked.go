@@ -30,7 +30,7 @@ type Surroundings struct {
 // Engines is the choice among the engines that can drive a target. protocol.Opener
 // applies it, not the protocol's package.
 type Engines struct {
-	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the virtual users: goroutines, one for each, although event loops could do it"`
+	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the callers: goroutines, one for each, although event loops could do it"`
 }
 
 // A Body is what stands in a file instead of a setting of the protocol's own.
