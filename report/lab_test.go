@@ -19,7 +19,7 @@ func lab() *report.Document {
 	d.Experiments = []report.Experiment{
 		counterExperiment(),
 		{ID: "routing", Title: "uplink routing", Question: "How many gateways?", Status: "planned", Source: "a thesis"},
-		{ID: "broken", Title: "a subject that does not start", Status: "failed", Profile: "quick", Elapsed: 1234567890,
+		{ID: "broken", Title: "a server that does not start", Status: "failed", Profile: "quick", Elapsed: 1234567890,
 			Error: "a: its process died: exit status 2\nstderr: panic: \x1b[31mno port\x1b[0m"},
 		{ID: "half", Title: "cut short", Status: "interrupted", Profile: "quick", Elapsed: time.Second},
 	}

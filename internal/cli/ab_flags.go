@@ -72,7 +72,7 @@ type abForm struct {
 	HTML      bool   `flag:"html,w" words:"write the report as an HTML table"`
 	Table     string `flag:"table-attributes,x" words:"*attributes* of the HTML table"`
 	Row       string `flag:"row-attributes,y" words:"*attributes* of its rows"`
-	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its cells"`
+	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its entries"`
 	Strict    bool   `flag:"strict-ab" words:"print whole milliseconds and count as ab does"`
 	Version   bool   `flag:"version,V" words:"print the version"`
 	output

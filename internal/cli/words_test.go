@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"contend/docs"
+)
+
+// No page, mistake or help has a word that terminology.md says not to say.
+func TestWordsNotSaid(t *testing.T) {
+	not := notToSay()
+	texts, err := filepath.Glob("../../report/testdata/*.txt")
+	if err != nil || len(texts) < 50 {
+		t.Fatal(len(texts), err)
+	}
+	for _, name := range append(texts, mistakes) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if found := saidIn(line, not); len(found) > 0 {
+				t.Errorf("%s: %q in %s", filepath.Base(name), found, line)
+			}
+		}
+	}
+	all(t, func(t *testing.T, cmd *cobra.Command) {
+		var help bytes.Buffer
+		Main(t.Context(), append(strings.Fields(cmd.CommandPath())[1:], "--help"), Streams{&help, io.Discard})
+		for line := range strings.Lines(help.String()) {
+			if found := saidIn(line, not); len(found) > 0 {
+				t.Errorf("%q in %s", found, line)
+			}
+		}
+	})
+}
+
+// What keeps its name: keys, values of flags, URLs, and what somebody typed.
+func TestWhatMayBeSaid(t *testing.T) {
+	not := notToSay()
+	for line, want := range map[string][]string{
+		"best at 10 VUs, one visit for each arm":                       {"VUs", "visit", "arm"},
+		"Virtual users, Subjects: cells that scatter":                  {"Virtual users", "Subjects", "cells", "scatter"},
+		"3 visits of the rung chan":                                    {"visits", "rung"},
+		"an army of subjective visitors":                               nil,
+		`x is "arm"; given 'subject {{addr}}'`:                         nil,
+		"$ contend run --vus 10 http://localhost/":                     nil,
+		"contend: there is no flag --vus":                              nil,
+		"allowed: per-vu, per-iteration":                               nil,
+		"arms.lock.subject, load.vus and pipe:arm stay":                nil,
+		"x.yaml:1:2: subjects has 0; allowed: 2 (keys arms, subjects)": nil,
+		"x.yaml:1:2: id has 0 arms":                                    {"arms"},
+		"no such field; allowed: id, subjects, arms, load":             nil,
+		"allowed: at least 2 arms":                                     {"arms"},
+		"built in are vu, iteration, row":                              nil,
+	} {
+		if found := saidIn(line, not); !slices.Equal(found, want) {
+			t.Errorf("%s: found %q, want %q", line, found, want)
+		}
+	}
+}
+
+// staying matches what stays as it is: a command line; what is quoted; what is joined to other words or a dash, as
+// in load.vus, --vus, per-vu and pipe:chan; the key that a mistake in a file is about, keys that are called so,
+// and lists of bare names behind "allowed:" and "built in are".
+var staying = regexp.MustCompile("^\\$ .*|\"[^\"]*\"|'[^']*'|`[^`]*`|" +
+	`[\w-]*[./_={}-]+[\w./_={}-]*|\w+:\w[\w:]*|:\d+:\d+: \w+|\bkeys? \w+(, \w+)*|(allowed:|built in are) \w+(, \w+)+`)
+
+// notToSay matches the words of terminology.md that are not to be said.
+func notToSay() *regexp.Regexp {
+	var not []string
+	for _, term := range docs.Read().Terms {
+		for _, word := range term.Not {
+			not = append(not, regexp.QuoteMeta(strings.TrimSuffix(word, "s")))
+		}
+	}
+	return regexp.MustCompile(`(?i)\b(` + strings.Join(not, "|") + `)s?\b`)
+}
+
+// saidIn are those in a line.
+func saidIn(line string, not *regexp.Regexp) []string {
+	return not.FindAllString(staying.ReplaceAllString(line, " "), -1)
+}
