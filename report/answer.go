@@ -54,14 +54,14 @@ func (d *Document) advise(v *view, refused []string) {
 	}
 }
 
-// Failed says whether the only experiment of the document could not be completed.
+// Failed says whether what the document is about could not be measured to its end.
 func (d *Document) Failed() bool { return d.failure() != "" }
 
-// failure is why the only experiment of the document could not be completed; "" if it
-// could, or if there are several, each of which says so itself.
+// failure is why the only experiment of the document, or what has none, could not be
+// completed; "" if it could, or if there are several, each of which says so itself.
 func (d *Document) failure() string {
 	if len(d.Experiments) != 1 {
-		return ""
+		return d.Failure
 	}
 	return d.Experiments[0].Error
 }

@@ -25,6 +25,8 @@ type Document struct {
 	Command     string       `json:"command"` // run, compare, sweep, lab, …
 	Environment Environment  `json:"environment"`
 	Experiments []Experiment `json:"experiments,omitempty"`
+	// Failure is why a command without experiments could not measure to its end.
+	Failure string `json:"failure,omitempty"`
 	// Arms are the alternatives of a comparison as they were typed.
 	Arms []Arm `json:"arms,omitempty"`
 	// Builds say what the arms are that were built for it.

@@ -58,9 +58,11 @@ func screens() map[string]struct {
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
 		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
-		"failed-died":  {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
-		"failed-usage": {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
-		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
+		"failed-died":      {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
+		"failed-usage":     {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
+		"failed-unreached": {&report.Document{Schema: report.Schema, Command: "run", Failure: "cannot reach http://localhost:9/: http: dial: dial tcp 127.0.0.1:9: connect: connection refused"}, 20},
+		"failed-sweep":     {failedSweep(), 20},
+		"failed-start":     {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
 }
 
@@ -204,6 +206,12 @@ func batched(target string, ops int64) *load.Result {
 	r := closedResult(target, 1, 50_000)
 	r.Ops, r.Local, r.BytesIn, r.BytesOut = ops, true, 0, 0
 	return r
+}
+
+// failedSweep is of a command that does not start.
+func failedSweep() *report.Document {
+	return &report.Document{Schema: report.Schema, Command: "sweep", Failure: "server server: fork/exec ./orders: no such file or directory",
+		Arms: []report.Arm{{Name: "server", Does: "./orders -listen {{addr}}"}}}
 }
 
 // failedWith is a comparison of two commands that ended with an error.

@@ -158,16 +158,16 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 			return usage(err)
 		}
 	}
+	doc := newDocument("compare")
 	if c.URL == "" {
 		for _, url := range args {
 			opened, err := open(ctx, c.spec.target().With("url", url), e.Parts[0].Plan.Timeout, nil)
 			if err != nil {
-				return err
+				return a.unmeasured(ctx, doc, &c.views, err)
 			}
 			closeTarget(opened)
 		}
 	}
-	doc := newDocument("compare")
 	for _, one := range arms {
 		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
 	}
@@ -271,6 +271,17 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out destination,
 // empty says whether nothing was measured.
 func empty(doc *report.Document) bool {
 	return len(doc.Results)+len(doc.Curves)+len(doc.Searches) == 0 && doc.Calibration == nil
+}
+
+// unmeasured writes why nothing could be measured, unless that is a mistake of usage or an
+// interrupt.
+func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destination, err error) error {
+	exit, ok := errors.AsType[*exitError](err)
+	if !ok || exit.code != exitFailed {
+		return err
+	}
+	doc.Failure = exit.err.Error()
+	return a.written(ctx, doc, out, exit.err)
 }
 
 // written writes the document and turns what happened into an exit code. Where an error

@@ -48,7 +48,7 @@ func newRun(a *app) *cobra.Command {
 			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(a.pins.generatorPin)), setting.InFlags))
 			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, a.pins.check("", false)))
 			if err != nil {
-				return err
+				return a.unmeasured(cmd.Context(), newDocument("run"), &r.views, err)
 			}
 			defer closeTarget(opened)
 			free, err := a.pins.apply(a.Err)
@@ -73,7 +73,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	cell, err := driveOnce(ctx, opened, name, plan)
 	p.clear()
 	if err != nil {
-		return failed(err)
+		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
 	doc.AddRun(cell.Result)
 	doc.Next = r.next(plan, name)

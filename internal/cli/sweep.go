@@ -46,7 +46,7 @@ func newSweep(a *app) *cobra.Command {
 			s.spec.url = args[0]
 			err := errors.Join(s.check(), a.pins.check("--command", s.Command != ""))
 			if err := checkServer(cmd.Context(), s.spec.target(), s.Command, s.plan.Timeout, err); err != nil {
-				return err
+				return a.unmeasured(cmd.Context(), newDocument("sweep"), &s.views, err)
 			}
 			if s.Rate {
 				return a.findRate(cmd.Context(), s)
@@ -129,11 +129,17 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	s.plan.Progress = func(now load.Progress) { p.update(soFar(now)) }
 	doc := newDocument("sweep")
 	a.pins.describe(&doc.Environment)
+	if s.Command != "" {
+		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
+	}
 	arm := oneServer(s.spec.target(), s.Command, o)
 	up, err := measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
 	p.clear()
 	if _, short := errors.AsType[*setting.Mistake](err); short {
 		return usage(setting.FlagErrors(err))
+	}
+	if err != nil && ctx.Err() == nil {
+		doc.Failure = err.Error()
 	}
 	doc.Next = s.next(doc)
 	if up != nil {
