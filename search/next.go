@@ -142,9 +142,17 @@ func (s *Result) lowest() float64 {
 	return min(fourDigits(s.Design.samples()/s.Design.MaxAttempt.Seconds()), s.Design.MaxRate)
 }
 
-// first is half the rate that one VU alone comes to.
+// firstOfTime is the share of the whole time that the first attempt may take.
+const firstOfTime = 8
+
+// first is half the rate that one VU alone comes to, or that of which enough answers come in an
+// eighth of the time: a percentile at a low rate takes so long that nothing else would be tried.
 func (s *Result) first() float64 {
-	return min(max(fourDigits(float64(s.Alone.Completed)/s.Alone.Duration.Seconds()/2), s.lowest()), s.Design.MaxRate)
+	rate := float64(s.Alone.Completed) / s.Alone.Duration.Seconds() / 2
+	if s.Design.Duration > 0 {
+		rate = max(rate, s.Design.samples()*firstOfTime/s.Design.Duration.Seconds())
+	}
+	return min(max(fourDigits(rate), s.lowest()), s.Design.MaxRate)
 }
 
 // fourDigits rounds a rate, for a reader.
