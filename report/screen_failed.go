@@ -21,8 +21,9 @@ var lastWords = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
 // failedServer begins what an error says of a server, also in the words of older documents.
 var failedServer = regexp.MustCompile(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
 
-// dialled are the words of the system call before the reason that a server cannot be reached.
-var dialled = regexp.MustCompile(`(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
+// dialled says the address again, in the words of the system call, before the reason that it
+// cannot be reached.
+var dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: )?(?:dial: )?dial (?:tcp|udp|unix)[46]?(?: \S+)?: (?:connect: )?`)
 
 // unreached is an address at which nothing answers, and why.
 var unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
@@ -42,7 +43,7 @@ func (d *Document) failedScreen() *screen {
 	if more != "" {
 		s.body = append(indented(clean(more), "  "), s.body...)
 	}
-	why = dialled.ReplaceAllString(why, "")
+	why = dialled.ReplaceAllString(why, "$1")
 	name, said := "", "The server"
 	for _, a := range d.Arms {
 		if rest, ok := strings.CutPrefix(strings.TrimPrefix(why, "arm "), a.Name+": "); ok {

@@ -61,7 +61,7 @@ func TestHintsOfGRPC(t *testing.T) {
 		t.Run(tt.words, func(t *testing.T) {
 			t.Parallel()
 			var errs bytes.Buffer
-			code := Main(t.Context(), strings.Fields(tt.words), Streams{io.Discard, &errs})
+			code := Main(t.Context(), append(strings.Fields(tt.words), "--brief"), Streams{io.Discard, &errs}) // no page, but the error
 			if text := errs.String(); code != tt.code || !strings.Contains(text, tt.want) || tt.none != "" && strings.Contains(text, tt.none) {
 				t.Errorf("exit code %d, want %d, with %q and without %q: %s", code, tt.code, tt.want, tt.none, text)
 			}
@@ -104,7 +104,7 @@ func TestHintsOfTLS(t *testing.T) {
 		t.Run(tt.words, func(t *testing.T) {
 			t.Parallel()
 			var errs bytes.Buffer
-			code := Main(t.Context(), strings.Fields(tt.words), Streams{io.Discard, &errs})
+			code := Main(t.Context(), append(strings.Fields(tt.words), "--brief"), Streams{io.Discard, &errs}) // no page, but the error
 			if code != exitFailed || !strings.Contains(errs.String(), tt.want) {
 				t.Errorf("exit code %d, want %d and %q: %s", code, exitFailed, tt.want, &errs)
 			}
