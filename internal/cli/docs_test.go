@@ -26,6 +26,7 @@ import (
 //   - lab lists its experiments, unless it is given a .yaml file, which is then
 //     a small experiment;
 //   - report and compare are given the document of a small run;
+//   - commands that insist on one port of localhost are given a free one;
 //   - serve gets free ports and is ended by SIGTERM once it serves;
 //   - the variable REDIS_PASSWORD holds a password.
 func TestDocumentedCommands(t *testing.T) {
@@ -97,9 +98,10 @@ var shorter = map[string]struct {
 	flags string
 	codes []int
 }{
-	"run":    {"-n 100 -d 1m --warmup 0s", figures},
-	"health": {"--timeout 1m", []int{exitDone}},
-	"sweep":  {"-d 1m --block " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
+	"run":          {"-n 100 -d 1m --warmup 0s", figures},
+	"run --expect": {"-n 100 -d 1m --warmup 0s", []int{exitDone, exitUnmet, exitUndecided}},
+	"health":       {"--timeout 1m", []int{exitDone}},
+	"sweep":        {"-d 1m --block " + window.String() + " --warmup 0s --visits 1 --levels 1,2", figures},
 	// Any verdict: on a busy machine even the lowest rate may miss an objective.
 	"sweep --rate":   {"-d 1m --block 100ms --warmup 0s --max-attempt 200ms", []int{exitDone, exitUnmet, exitUndecided}},
 	"compare":        {"--block " + window.String() + " --warmup 0s --rounds 1 --pairs 1", []int{exitUndecided}},
@@ -238,6 +240,9 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 	if len(args) > 0 && args[0] == "serve" {
 		s = standIns{http: "127.0.0.1:0", grpc: "127.0.0.1:0", other: "127.0.0.1:0"} // of its own
 	}
+	if i := slices.Index(args, "--"); i > 0 && args[0] == "compare" && !strings.Contains(args[i-1], "{{addr}}") {
+		s.other = testenv.HeldAddress(t) // on which the commands insist
+	}
 	for i, arg := range args {
 		arg = strings.ReplaceAll(localhost.ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
 		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(arg, "subject"), "127.0.0.1:0")
@@ -262,7 +267,7 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		s.files(t, dir, args)
 	default:
 		short, ok := shorter[name]
-		for _, flag := range []string{"--rate", "--inside"} {
+		for _, flag := range []string{"--rate", "--inside", "--expect"} {
 			if one, other := shorter[name+" "+flag]; other && slices.Contains(args, flag) {
 				short = one
 			}
@@ -341,7 +346,19 @@ func (s standIns) files(t *testing.T, dir string, args []string) (any bool) {
 	return any
 }
 
-// The test above finds and runs what it must, before there is anything to find.
+// Who reads the README has not decided yet to read.
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 100 {
+		t.Errorf("README.md has %d lines, want at most 100", n)
+	}
+}
+
+// The test of commands finds and runs what it must, before there is anything to find.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	const text = "$ contend not in a block\n" +
