@@ -100,6 +100,10 @@ func parse(text string) (claim, error) {
 	if isShare(parts[3]) && c.left.metric.Kind() != metric.Count {
 		return claim{}, fmt.Errorf("%q: a percentage is one of the planned iterations, for counts such as errors; %s is none", text, c.left.metric.Words())
 	}
+	if _, err := strconv.ParseFloat(strings.TrimSpace(parts[3]), 64); err == nil && c.right.factor != 0 &&
+		c.left.metric.Kind() == metric.Time && !strings.HasSuffix(strings.TrimSpace(parts[1]), string(c.left.metric)) { // which names its unit
+		return claim{}, fmt.Errorf("%q: a time needs a unit, as in 20ms", text)
+	}
 	return c, nil
 }
 

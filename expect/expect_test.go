@@ -60,12 +60,26 @@ func TestPrintedNames(t *testing.T) {
 	for _, text := range metric.Names() {
 		name := metric.Name(text)
 		for _, printed := range []string{text, name.Words(), name.ShortWords()} {
-			if b, err := ParseBound(printed + " < 5"); err != nil || b.Metric != name {
+			below := " < 5"
+			if name.Kind() == metric.Time {
+				below += "ms"
+			}
+			if b, err := ParseBound(printed + below); err != nil || b.Metric != name {
 				t.Errorf("%q of %s is read as %q, %v", printed, name, b.Metric, err)
 			}
-			if c, err := parse("some.arm." + printed + " < 5"); err != nil || c.left != (term{"some.arm", name, 1}) {
+			if c, err := parse("some.arm." + printed + below); err != nil || c.left != (term{"some.arm", name, 1}) {
 				t.Errorf("%q of %s is read as %+v, %v", printed, name, c.left, err)
 			}
+		}
+	}
+}
+
+// The name in documents says the unit; what is printed does not.
+func TestTimesNeedUnits(t *testing.T) {
+	for text, want := range map[string]bool{"p99 < 1": false, "start lag p90 < 5": false, "p99 < 0": true, "p99 < 1ms": true,
+		"response_p99_ns < 20000000": true, "A.response_p99_ns <= 5": true, "A.p99 < 2 * B.p99": true, "throughput > 5": true} {
+		if _, err := parse(text); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

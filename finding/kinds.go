@@ -112,7 +112,7 @@ var (
 		Says: "the right answers differ in kind or length, so the work may not be the same",
 		When: "over {refuses} of the right answers of two variants are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
 			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the servers do not do the same work, no verdict. Not said where all answers passed a check of their content",
-		Advice: "look at both answers (such as with `curl -i`); say by a check what a right answer is (`--check`; a status is not enough), or that they are meant to differ (`--answers-may-differ`)"})
+		Advice: "look at both answers (`curl -i`); say what a right one is (`--check`; a status is not enough), or that they may differ (`--answers-may-differ`)"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
 		Says:   "fewer rounds than an interval takes at this confidence",
 		When:   "no interval at this confidence",

@@ -42,6 +42,17 @@ func (d *Document) compareScreen() *screen {
 	return s
 }
 
+// wrongOf says what went wrong most often with either side.
+func (d *Document) wrongOf(c Comparison) []string {
+	var lines []string
+	for _, r := range d.Results {
+		if wrong := wrongKinds(r.Result); len(wrong) > 0 && r.Place == c.Place && r.Concurrency == c.Concurrency {
+			lines = append(lines, "  "+clean(r.Arm)+":"+strings.TrimPrefix(wrong[0], " "))
+		}
+	}
+	return lines[:min(2, len(lines))]
+}
+
 func moodOf(list []Comparison) mood {
 	is := func(verdicts ...stat.Verdict) bool {
 		return slices.ContainsFunc(list, func(c Comparison) bool { return slices.Contains(verdicts, c.Verdict) })

@@ -117,7 +117,7 @@ func afterDoubt(code string) string {
 // the time of one of these.
 func runSentence(r *load.Result) string {
 	if r.Completed == 0 {
-		return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal())))
+		return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal()+r.Unfinished)))
 	}
 	text := perSec(r.ThroughputPerSec)
 	switch each, batched := metric.WallPerOp.Of(r); {

@@ -86,12 +86,16 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 
 // useless says after so many rounds whether further ones would be: at each level the
 // generator is the limit of every comparison, or, which the first round shows, a rate is
-// not held. Levels where it is the limit get no further rounds.
+// not held, or that an arm answers nothing right. Levels where it is the limit get no further rounds.
 func (c *comparing) useless(rounds int) bool {
 	t := c.trials
-	switch {
-	case c.holds != nil && rounds == 1:
+	if rounds == 1 {
 		t.Derive()
+	}
+	switch {
+	case rounds == 1 && slices.ContainsFunc(t.Arms, t.nothingRight):
+		return true
+	case c.holds != nil && rounds == 1:
 		return !t.held(*c.holds)
 	case !t.Design.ChangesOver:
 		return false
@@ -104,6 +108,17 @@ func (c *comparing) useless(rounds int) bool {
 		}
 	}
 	return len(c.givenUp) == len(t.Design.Levels)
+}
+
+// nothingRight says whether an arm has answered, and nothing of it was right.
+func (t *Trials) nothingRight(arm string) bool {
+	var right, wrong int64
+	for _, c := range t.Results {
+		if c.Arm == arm {
+			right, wrong = right+c.Completed, wrong+c.Wrong()
+		}
+	}
+	return right == 0 && wrong > 0
 }
 
 // held says whether all arms and the generator hold the rate, so that verdicts of this kind

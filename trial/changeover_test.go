@@ -294,3 +294,17 @@ func TestEachLevelChangesOverByItself(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingRight(t *testing.T) {
+	cell := func(arm string, completed, failed int64) Cell {
+		r := &load.Result{}
+		r.Completed, r.Failed = completed, failed
+		return Cell{Arm: arm, Result: r}
+	}
+	trials := &Trials{Results: []Cell{cell("wrong", 0, 5), cell("wrong", 0, 5), cell("late", 0, 0), cell("mixed", 0, 5), cell("mixed", 1, 0)}}
+	for arm, want := range map[string]bool{"wrong": true, "late": false, "mixed": false} {
+		if got := trials.nothingRight(arm); got != want {
+			t.Errorf("%s: %v, want %v", arm, got, want)
+		}
+	}
+}

@@ -20,7 +20,12 @@ func Limit(ctx context.Context, most time.Duration) (context.Context, context.Ca
 
 // IsTimeUp says whether a context of Limit is over because its time is up, and not
 // because somebody ended it.
-func IsTimeUp(ctx context.Context) bool { return context.Cause(ctx) == errTimeUp }
+func IsTimeUp(ctx context.Context) bool {
+	if end, limited := ctx.Deadline(); limited && !time.Now().Before(end) {
+		<-ctx.Done() // a dial ends by a timer of its own, which can be the first of the two
+	}
+	return context.Cause(ctx) == errTimeUp
+}
 
 // A TimeUp says that a design was not done when its time was up.
 type TimeUp struct {

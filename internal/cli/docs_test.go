@@ -211,7 +211,9 @@ func (s standIns) run(t *testing.T, line string) {
 		p.end()
 	}
 	<-p.ended
-	if !slices.Contains(codes, p.ProcessState.ExitCode()) {
+	// On a starved machine nothing may begin in time, which is said as a failure.
+	starved := p.ProcessState.ExitCode() == exitFailed && strings.Contains(p.output(), "no iteration began within")
+	if !slices.Contains(codes, p.ProcessState.ExitCode()) && !starved {
 		t.Errorf("%q: %v, want exit code %d:\n%s", p.Args, p.ProcessState, codes, p.output())
 	}
 }
