@@ -35,6 +35,9 @@ func (d *Document) compareScreen() *screen {
 		if width(s.first) <= textWidth {
 			s.body = append(s.body, picture(list[0].Comparison, scale)...)
 		}
+		if reason := list[0].Reason; reason != nil && reason.Is(finding.Errors) {
+			s.body = append(s.body, d.wrongOf(list[0])...)
+		}
 		s.body = append(s.body, d.beside(list[0], s.room())...)
 	} else {
 		s.body = append(s.body, verdictRows(list, scale)...)

@@ -275,3 +275,20 @@ func TestNarrowScreens(t *testing.T) {
 		}
 	}
 }
+
+// A comparison of wrong answers says what they were, by side.
+func TestWrongAnswersAreShown(t *testing.T) {
+	d := oneLevel(50)
+	for _, r := range d.Results {
+		r.Faults = []load.Fault{{Status: 404, Count: 7, Example: "HTTP/1.1 404 Not Found"}}
+	}
+	var b bytes.Buffer
+	if err := d.Screen(&b, report.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"mutex: 7 × status 404: HTTP/1.1 404 Not Found", "inputq: 7 × status 404"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not on the page:\n%s", want, b.String())
+		}
+	}
+}
