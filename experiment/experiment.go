@@ -10,6 +10,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/report"
 	"contend/setting"
 	"contend/sweep"
 	"contend/trial"
@@ -21,7 +22,7 @@ type Experiment struct {
 	ID, Title, Question, Source string
 	// File is where it was read from, as typed; "": it is embedded, or a command line.
 	File   string
-	Answer Answer
+	Answer report.Answer
 	// Profile is that of the file which was taken; empty where it has none.
 	Profile string
 	// Planned experiments are listed and not run.

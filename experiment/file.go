@@ -24,7 +24,7 @@ type File struct {
 	// Source names the publication that the experiment reruns or goes on from.
 	Source string `yaml:"source"`
 	// Answer is what was published to the question, and what of ours answers it.
-	Answer Answer `yaml:"answer"`
+	Answer report.Answer `yaml:"answer"`
 	// Status is empty, or planned: then the experiment is listed and not run.
 	Status   string             `yaml:"status"`
 	Subjects map[string]Subject `yaml:"subjects"`
@@ -35,25 +35,6 @@ type File struct {
 	Published []Published `yaml:"published"`
 	// Analyses are named as in docs/experiment-file.md, and follow the load.
 	Analyses []string `yaml:"analyses"`
-}
-
-// An Answer says what was published to the question, and what of ours is set beside it.
-type Answer struct {
-	// Published is their answer in a few words, and Caveat, in a sentence, what is to be
-	// known of it.
-	Published string `yaml:"published"`
-	Caveat    string `yaml:"caveat"`
-	// Parts are those whose verdicts or sweeps answer the question; empty: all.
-	Parts []string `yaml:"parts"`
-	// Figures answer it in the place of parts.
-	Figures []Figure `yaml:"figures"`
-}
-
-// A Figure is a metric of an arm.
-type Figure struct {
-	Part   string      `yaml:"part"`
-	Arm    string      `yaml:"arm"`
-	Metric metric.Name `yaml:"metric"`
 }
 
 // Planned is the Status of an experiment that cannot be run yet.

@@ -78,7 +78,7 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 	r := newRunner(e, o, doc)
 	began := time.Now()
 	entry := report.Experiment{ID: e.ID, File: e.File, Title: e.Title, Question: e.Question, Source: e.Source,
-		Answer: e.Answer.inDocument(), Profile: e.Profile, Status: "done"}
+		Answer: e.Answer, Profile: e.Profile, Status: "done"}
 	if e.Planned {
 		entry.Status, entry.Profile = Planned, ""
 		doc.Experiments = append(doc.Experiments, entry)
@@ -187,15 +187,6 @@ func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progr
 		}
 	}
 	return nil
-}
-
-// inDocument is the answer as a document has it.
-func (a Answer) inDocument() report.Answer {
-	answer := report.Answer{Published: a.Published, Caveat: a.Caveat, Parts: a.Parts}
-	for _, f := range a.Figures {
-		answer.Figures = append(answer.Figures, report.AnswerFigure(f))
-	}
-	return answer
 }
 
 // published turns the tables of a file into those of a document.

@@ -151,22 +151,23 @@ type Experiment struct {
 	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
-// An Answer is what was published to the question, and what of ours answers it.
+// An Answer is what was published to the question, and what of ours answers it, as
+// experiment files say it, too.
 type Answer struct {
-	// Published is theirs in a few words, and Caveat what is to be known of it.
-	Published string `json:"published,omitempty"`
-	Caveat    string `json:"caveat,omitempty"`
-	// Parts are those that answer the question; empty: all, or where there are Figures
-	// none, as these do.
-	Parts   []string       `json:"parts,omitempty"`
-	Figures []AnswerFigure `json:"figures,omitempty"`
+	// Published is theirs in a few words, and Caveat, in a sentence, what is to be known of it.
+	Published string `json:"published,omitempty" yaml:"published"`
+	Caveat    string `json:"caveat,omitempty" yaml:"caveat"`
+	// Parts are those whose verdicts or sweeps answer the question; empty: all, or where there
+	// are Figures none, as these do.
+	Parts   []string       `json:"parts,omitempty" yaml:"parts"`
+	Figures []AnswerFigure `json:"figures,omitempty" yaml:"figures"`
 }
 
-// An AnswerFigure is a figure of ours that answers a question.
+// An AnswerFigure is a metric of an arm that answers a question.
 type AnswerFigure struct {
-	Part   string      `json:"part,omitempty"`
-	Arm    string      `json:"arm"`
-	Metric metric.Name `json:"metric"`
+	Part   string      `json:"part,omitempty" yaml:"part"`
+	Arm    string      `json:"arm" yaml:"arm"`
+	Metric metric.Name `json:"metric" yaml:"metric"`
 }
 
 // A Part is one set of arms under one load.

@@ -89,18 +89,18 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 // not held, or that an arm answers nothing right. Levels where it is the limit get no further rounds.
 func (c *comparing) useless(rounds int) bool {
 	t := c.trials
-	if rounds == 1 {
-		t.Derive()
+	if rounds > 1 && !t.Design.ChangesOver {
+		return false
 	}
+	t.Derive()
 	switch {
 	case rounds == 1 && slices.ContainsFunc(t.Arms, t.nothingRight):
 		return true
-	case c.holds != nil && rounds == 1:
+	case rounds == 1 && c.holds != nil:
 		return !t.held(*c.holds)
 	case !t.Design.ChangesOver:
 		return false
 	}
-	t.Derive()
 	c.givenUp = nil
 	for _, o := range t.limited() {
 		if len(o.Candidates) == len(t.Arms)-1 {
