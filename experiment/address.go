@@ -58,7 +58,7 @@ func (s Subject) CheckAddress(target protocol.Target) error {
 	case FixedPort(target) != 0:
 		return nil
 	case !addressed(target.URL()):
-		return fmt.Errorf("target %q has no {{addr}} or {{port}} for the address of the command", target.URL())
+		return errors.New("target " + noPlace(target))
 	case subject.HandsOver(slices.Concat([]string{s.Command, s.Serve}, s.Env, slices.Collect(maps.Values(s.Files)))...):
 		return nil
 	case s.Serve != "":
@@ -67,6 +67,11 @@ func (s Subject) CheckAddress(target protocol.Target) error {
 		return errors.New(nothing + ", and its environment sets PORT to something else")
 	}
 	return nil // it may read PORT
+}
+
+// noPlace says that the URL of a command's target has no place for its address.
+func noPlace(target protocol.Target) string {
+	return fmt.Sprintf("is %q, which has no {{addr}} or {{port}} for the address of the command", target.URL())
 }
 
 // alone says why no more than one arm of the part can be alive at a time; "": all can be.

@@ -183,9 +183,12 @@ func (v *validator) effectiveTarget(prefix, name string, p Part) {
 		v.missing(path, "the variant %s%s has no url to drive", name, ofPart(p.Name))
 	case usesAddr && arm.Subject == "":
 		v.addSentence(path, "%q has {{addr}} or {{port}}, but the variant %s%s names no server whose address that is", url, name, ofPart(p.Name))
-	case usesAddr && ok && s.URL == "" && s.isStarted():
-		if err := s.CheckAddress(p.Arms[name].Target); err != nil {
+	case ok && s.URL == "" && s.isStarted() && !v.wrongAlone[path]:
+		err := s.CheckAddress(arm.Target)
+		if err != nil && usesAddr {
 			v.addSentence("subjects."+arm.Subject, "%v, so the variant %s cannot be reached at %q", err, name, url)
+		} else if err != nil {
+			v.addOnce(path, "%s", noPlace(arm.Target))
 		}
 	}
 }

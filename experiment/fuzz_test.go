@@ -18,6 +18,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a: &b {<<: *b}\n---\n%YAML 1.2\n")
 	f.Add("published: [{columns: [arm, vus], rows: [[~, null], []]}]")
 	f.Add("profiles: {quick: {load: {vus: }}}\narms: {'': {}}\n\"\": 1")
+	f.Add("id: a\ntitle: b\nsubjects: {a: {command: b}, c: {command: d}}\ntarget: {url: http://example.com/}\nload: {vus: 1}\ncompare: {baseline: a}")
 	names, err := fs.Glob(publishedFiles, "published/*.yaml")
 	if err != nil {
 		f.Fatal(err)

@@ -183,7 +183,7 @@ func TestCheckAddress(t *testing.T) {
 		{"http://{{addr}}/", "", Subject{Command: "a", Env: []string{"PORT=1"}, Files: map[string]string{"conf": "listen {{addr}}"}}},
 		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}", Subject{Serve: "counter"}},
 		{"http://{{addr}}/", "the command has neither {{addr}} nor {{port}}, and its environment sets PORT to something else", Subject{Command: "a", Env: []string{"PORT=1"}}},
-		{"http://example.com/?p={{port}}", `target "http://example.com/?p={{port}}" has no {{addr}} or {{port}} for the address of the command`, Subject{Command: "a {{addr}}"}},
+		{"http://example.com/?p={{port}}", `target is "http://example.com/?p={{port}}", which has no {{addr}} or {{port}} for the address of the command`, Subject{Command: "a {{addr}}"}},
 	} {
 		got := ""
 		if err := c.subject.CheckAddress(protocol.At(c.url)); err != nil {
