@@ -110,7 +110,7 @@ var heavy = map[string][]string{
 	"google.golang.org/protobuf":              {"protocol/grpc", "internal/service/counter/..."},
 	"github.com/bufbuild/protocompile":        {"protocol/grpc", "internal/service/counter/counterpb"},
 	"github.com/prometheus/client_golang":     {"internal/service/counter", "internal/uplink/router"},
-	"github.com/prometheus/procfs":            {"subject", "internal/rebind"},
+	"github.com/prometheus/procfs":            {"subject", "internal/perf", "internal/rebind"},
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},

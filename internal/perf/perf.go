@@ -1,18 +1,22 @@
-// Package perf counts what threads do: instructions, cycles and misses with the
-// counters of the processor, page faults with those of the kernel. Linux only
-// (perf_event_open(2)).
+// Package perf counts what threads do, and samples where they do it: instructions,
+// cycles and misses with the counters of the processor, page faults with those of the
+// kernel, CPU time by stacks with its clocks. Linux only (perf_event_open(2)).
 //
 // Counters are inherited. Those opened on a thread count what it starts from then
-// on, too, threads and processes, and keep what these counted when they have ended.
+// on, too, threads and processes, and keep what these counted when they have ended. So
+// are samplers.
 //
 // A virtual machine pays for the processor's counters, as the host has a part in
 // each switch of threads: in one, a server lost 16 % of its throughput to a counter
 // that counted, 38 % to four, 7 % to those that were only open, and nothing to page
 // faults. So they are opened for the stretch that is to be counted and closed after it.
 //
+// Samples need no counters of the processor, but a timer at each switch of threads.
+//
 // Rejected: switches of threads and moves between CPUs, which without privileges
 // read 0 here (/proc tells them); github.com/hodgesds/perf-utils, whose groups do not
-// inherit and which does not attach to trees.
+// inherit and which does not attach to trees; to run perf record, which has to be
+// installed and fit the kernel.
 package perf
 
 import (
@@ -38,10 +42,16 @@ const (
 	PageFaults         Event = "page_faults"         // in user space
 )
 
+// What is sampled, and named by an [UnavailableError]; no counter counts it.
+const (
+	CPUTime    Event = "cpu_time"
+	KernelTime Event = "kernel_time" // CPU time in the kernel
+)
+
 // Counts are how often each event happened.
 type Counts map[Event]uint64
 
-// An UnavailableError says that an event cannot be counted here.
+// An UnavailableError says that an event cannot be counted or sampled here.
 type UnavailableError struct {
 	Event  Event
 	Reason string // why not
@@ -49,7 +59,11 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("perf: %s cannot be counted: %s; %s", e.Event, e.Reason, e.Advice)
+	verb := "counted"
+	if e.Event == CPUTime || e.Event == KernelTime {
+		verb = "sampled"
+	}
+	return fmt.Sprintf("perf: %s cannot be %s: %s; %s", e.Event, verb, e.Reason, e.Advice)
 }
 
 // ErrMultiplexed is wrapped by the error of a Stop whose counters did not count all

@@ -78,14 +78,19 @@ func (g group) open(thread int, event Event) (fd int, err error) {
 	} else {
 		attr.Bits |= unix.PerfBitDisabled // and the rest of the group with it
 	}
-	err = unix.EINTR // which the kernel's wait for an exec gives, and signals of the runtime cause
-	for errors.Is(err, unix.EINTR) {
-		fd, err = unix.PerfEventOpen(&attr, thread, -1, leader, unix.PERF_FLAG_FD_CLOEXEC)
-	}
-	if err != nil {
+	const anyCPU = -1
+	if fd, err = openEvent(&attr, thread, anyCPU, leader); err != nil {
 		return 0, refused(event, cmp.Or(thread, unix.Gettid()), len(g) > 0, err)
 	}
 	return fd, nil
+}
+
+func openEvent(attr *unix.PerfEventAttr, thread, cpu, leader int) (fd int, err error) {
+	err = unix.EINTR // which the kernel's wait for an exec gives, and signals of the runtime cause
+	for errors.Is(err, unix.EINTR) {
+		fd, err = unix.PerfEventOpen(attr, thread, cpu, leader, unix.PERF_FLAG_FD_CLOEXEC)
+	}
+	return fd, err
 }
 
 // The leader's state is that of its group, and its descendants follow it.

@@ -11,6 +11,17 @@ func check(events []Event) error {
 	return &UnavailableError{Event: events[0], Reason: "this is " + runtime.GOOS, Advice: "measure on Linux"}
 }
 
+// A Sampler is of Linux.
+type Sampler struct{}
+
+func openSampler(func() ([]int, error), int) (*Sampler, error) {
+	return nil, check([]Event{CPUTime})
+}
+
+func (*Sampler) Start() error            { return errors.ErrUnsupported }
+func (*Sampler) Stop() (*Samples, error) { return nil, errors.ErrUnsupported }
+func (*Sampler) Close() error            { return errors.ErrUnsupported }
+
 type group struct{}
 
 func openGroup(int, []Event) (group, error) { return group{}, errors.ErrUnsupported }

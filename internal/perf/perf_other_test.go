@@ -11,7 +11,11 @@ import (
 
 func TestUnavailable(t *testing.T) {
 	var unavailable *UnavailableError
-	if _, err := Own(Cycles); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), runtime.GOOS) {
-		t.Errorf("error %v", err)
+	_, counters := Own(Cycles)
+	_, sampler := Sample(ownThreads, Frequency)
+	for _, err := range []error{counters, sampler} {
+		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), runtime.GOOS) {
+			t.Errorf("error %v", err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const paranoidFile = "/proc/sys/kernel/perf_event_paranoid"
+const (
+	paranoidFile = "/proc/sys/kernel/perf_event_paranoid"
+	maxRateFile  = "/proc/sys/kernel/perf_event_max_sample_rate"
+)
 
 // refused explains why the kernel did not open a counter, as an UnavailableError
 // where a program cannot help it. (perf_event_open(2), Errors; paranoid levels above
@@ -38,10 +42,19 @@ func refused(event Event, thread int, hasLeader bool, err error) error {
 	return fmt.Errorf("perf: %s of thread %d: %w", event, thread, err)
 }
 
+// refusedSamples explains why the kernel did not open an event that samples a thread.
+func refusedSamples(thread, hz int, err error) error {
+	if most := setting(maxRateFile, hz); errors.Is(err, unix.EINVAL) && most < hz {
+		return &UnavailableError{Event: CPUTime, Reason: fmt.Sprintf("kernel.perf_event_max_sample_rate is %d", most),
+			Advice: "sysctl kernel.perf_event_max_sample_rate=100000, its default, which the kernel lowered as samples took long"}
+	}
+	return refused(CPUTime, cmp.Or(thread, unix.Gettid()), false, err)
+}
+
 // denied gives the reason of an EACCES, and advice.
 func denied(event Event, thread, level int) (reason, advice string) {
 	most := 2 // the highest level at which users may count their own
-	if attributes[event].bits&unix.PerfBitExcludeKernel == 0 {
+	if a, counted := attributes[event]; event == KernelTime || counted && a.bits&unix.PerfBitExcludeKernel == 0 {
 		most = 1
 	}
 	if level > most {
@@ -54,15 +67,17 @@ func denied(event Event, thread, level int) (reason, advice string) {
 
 // paranoid returns the level that the kernel is set to; its default where it does not
 // say.
-func paranoid() int {
-	const byDefault = 2
-	text, err := os.ReadFile(paranoidFile)
+func paranoid() int { return setting(paranoidFile, 2) }
+
+// setting reads a number from a file of the kernel's settings, if it is there.
+func setting(file string, otherwise int) int {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return byDefault
+		return otherwise
 	}
-	level, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	value, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return byDefault
+		return otherwise
 	}
-	return level
+	return value
 }

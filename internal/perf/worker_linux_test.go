@@ -9,21 +9,35 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"contend/internal/testenv"
 )
 
-// roleKey in its environment makes this binary a worker.
+// roleKey in its environment makes this binary a worker, or something else.
 const roleKey = "PERF_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(roleKey) != "" {
+	switch os.Getenv(roleKey) {
+	case "":
+		os.Exit(m.Run())
+	case "worker":
 		work(os.Stdin, os.Stdout)
-		os.Exit(0)
+	case "sampler":
+		if os.Geteuid() == 0 {
+			const nobodyElse = 1<<30 + 12345 // whose memory for samples no other program takes
+			must(0, syscall.Setresuid(nobodyElse, nobodyElse, nobodyElse))
+		}
+		sampleOurselves(os.Stdout)
+	case "refused":
+		must(0, os.Setenv(roleKey, "sampler"))
+		must(0, testenv.Refused(unix.SYS_PERF_EVENT_OPEN, os.Args))
 	}
-	os.Exit(m.Run())
 }
 
 func must[T any](v T, err error) T {
@@ -49,9 +63,29 @@ var jobs = map[string]func(k, n int){
 	},
 	"processes": func(k, n int) {
 		for range k {
-			child := worker()
+			child := role("worker")
 			child.Stdin = strings.NewReader(fmt.Sprintf("alone 1 %d\n", n))
 			must(0, child.Run())
+		}
+	},
+	"spin": func(k, n int) {
+		var all sync.WaitGroup
+		for range k {
+			all.Go(func() { spin(time.Duration(n) * time.Millisecond) })
+		}
+		all.Wait()
+	},
+	"spinners": func(k, n int) {
+		for range k {
+			child := role("worker")
+			child.Stdin = strings.NewReader(fmt.Sprintf("spin 1 %d\n", n))
+			must(0, child.Run())
+		}
+	},
+	"call": func(_, n int) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for end := threadTime() + time.Duration(n)*time.Millisecond; threadTime() < end; {
 		}
 	},
 	"crowd": func(k, n int) {
@@ -128,9 +162,38 @@ func (p *party) touch(n int) {
 	p.done.Wait()
 }
 
-func worker() *exec.Cmd {
+// spin takes CPU time in a thread of its own, in burn.
+func spin(long time.Duration) {
+	runtime.LockOSThread()
+	for end := threadTime() + long; threadTime() < end; {
+		burned.Store(burn(100_000))
+	}
+}
+
+var burned atomic.Uint64 // so that burn has a purpose
+
+// burn has a frame of its own, as it has variables that fit no register: without one its
+// caller would not be seen.
+//
+//go:noinline
+func burn(n uint64) uint64 {
+	var state [64]uint64
+	for i := range n {
+		state[i%64] = state[(i+1)%64]*6364136223846793005 + 1442695040888963407
+	}
+	return state[n%64]
+}
+
+// threadTime asks the kernel for the CPU time of the calling thread.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	must(0, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t))
+	return time.Duration(t.Nano())
+}
+
+func role(name string) *exec.Cmd {
 	cmd := exec.Command(must(os.Executable()))
-	cmd.Env = append(os.Environ(), roleKey+"=worker", "GOGC=off", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), roleKey+"="+name, "GOGC=off", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -151,7 +214,7 @@ func started(t testing.TB) *process {
 }
 
 func prepared(t testing.TB) *process {
-	cmd := worker()
+	cmd := role("worker")
 	input, output := must(cmd.StdinPipe()), must(cmd.StdoutPipe())
 	return &process{t: t, cmd: cmd, input: input, lines: bufio.NewScanner(output)}
 }
