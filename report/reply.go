@@ -273,13 +273,10 @@ func (e Experiment) besideTheirs(f AnswerFigure) string {
 	return ""
 }
 
-// setBeside says a ratio: 4.01 times, 1/44 of, 93.0 % of.
+// setBeside says a ratio: 4.01 times, 0.0227 times, 93.0 % of.
 func setBeside(ratio float64) string {
-	switch {
-	case ratio >= asFactor:
+	if ratio >= asFactor || ratio <= 1.0/asFactor {
 		return metric.Digits(ratio) + " times"
-	case ratio > 0 && ratio <= 1.0/asFactor:
-		return "1/" + metric.Digits(1/ratio) + " of"
 	}
 	return fmt.Sprintf("%.1f %% of", 100*ratio)
 }

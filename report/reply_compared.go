@@ -118,7 +118,7 @@ func extremes(list []Comparison) string {
 	least, greatest := slices.MinFunc(list, byRatio), slices.MaxFunc(list, byRatio)
 	levels := distinctOf(list, func(c Comparison) int { return c.Concurrency })
 	say := func(c Comparison) string {
-		return fmt.Sprintf("%s, %s (%s)%s", c.Candidate, change(c.Metric, c.Ratio), interval(c.Metric, c.Effect), atLevels(c.Comparison, levels))
+		return fmt.Sprintf("%s, %s (%s)%s", c.Candidate, change(c.Metric, c.Effect), interval(c.Metric, c.Effect), atLevels(c.Comparison, levels))
 	}
 	of := ""
 	if m := list[0].Metric; m != metric.Throughput {

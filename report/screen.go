@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -57,18 +58,20 @@ func (d *Document) Screen(w io.Writer, look Look) error {
 	return look.write(w, s.lines(), s.mood)
 }
 
-// Brief writes the first line of the document's page.
+// Brief writes the answer of the document's page in one line, however long.
 func (d *Document) Brief(w io.Writer, look Look) error {
+	var first string
+	var m mood
 	if d.isLab() {
 		replies := d.replies()
-		return look.write(w, []string{clean(d.labSentence(replies))}, moodOfReplies(replies))
+		first, m = d.labSentence(replies), moodOfReplies(replies)
+	} else if s := d.screen(); s != nil {
+		first, m = s.first, s.mood
+	} else {
+		first, _, _ = strings.Cut(d.text(), "\n")
 	}
-	s := d.screen()
-	if s == nil {
-		first, _, _ := strings.Cut(d.text(), "\n")
-		s = &screen{first: first}
-	}
-	return look.write(w, []string{clean(s.first)}, s.mood)
+	_, err := io.WriteString(w, look.coloured(look.line(clean(first), math.MaxInt), m)+"\n")
+	return err
 }
 
 func (d *Document) text() string {
@@ -215,18 +218,30 @@ func weight(code string) int {
 func (l Look) write(w io.Writer, lines []string, m mood) error {
 	var b strings.Builder
 	for i, line := range l.narrowed(lines) {
-		line = clip(strings.TrimRight(printable(line), " "), textWidth)
-		if l.ASCII {
-			line = clip(toASCII.Replace(line), textWidth)
-			line = strings.ReplaceAll(line, "…", ".")
-		}
-		if colour := colours[m]; l.Colour && i == 0 && colour != "" {
-			line = colour + line + "\x1b[0m"
+		line = l.line(line, textWidth)
+		if i == 0 {
+			line = l.coloured(line, m)
 		}
 		b.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// line is a line of at most so many characters, in the alphabet of the terminal.
+func (l Look) line(text string, most int) string {
+	text = clip(strings.TrimRight(printable(text), " "), most)
+	if l.ASCII {
+		text = strings.ReplaceAll(clip(toASCII.Replace(text), most), "…", ".")
+	}
+	return text
+}
+
+func (l Look) coloured(line string, m mood) string {
+	if colour := colours[m]; l.Colour && colour != "" {
+		return colour + line + "\x1b[0m"
+	}
+	return line
 }
 
 // narrowed breaks lines that are too wide for a narrow terminal: those with a bar lose its

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"contend/finding"
@@ -69,13 +70,21 @@ func moodOf(list []Comparison) mood {
 	return good
 }
 
-// trust says whether to believe the comparison, and its verdict.
+// trust says whether to believe the comparison, and its verdict. The confidence is said where
+// the line has room for it.
 func trust(c trial.Comparison) string {
+	if text := trusted(c, fmt.Sprintf(", %.3g %% confidence", 100*(1-c.Level))); width(text) <= textWidth {
+		return text
+	}
+	return trusted(c, "")
+}
+
+func trusted(c trial.Comparison, confidence string) string {
 	verdict := string(c.Verdict)
 	if c.Reason != nil {
 		verdict += " " + c.Reason.Code
 	}
-	how := fmt.Sprintf("measured %s %s, %.3g %% confidence", plural(c.Rounds, "time"), at(c), 100*(1-c.Level))
+	how := fmt.Sprintf("measured %s %s%s", plural(c.Rounds, "time"), at(c), confidence)
 	if finding.NotInterleaved.In(c.Warnings) {
 		how += ", each side by itself"
 	}
@@ -85,11 +94,11 @@ func trust(c trial.Comparison) string {
 	case c.Verdict == stat.Inconclusive && c.Reason != nil:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, c.Reason.Text)
 	case c.Verdict == stat.Inconclusive && c.RoundsNeeded > 0:
-		needed := plural(c.RoundsNeeded, "more repetition")
+		needed := strconv.Itoa(c.RoundsNeeded)
 		if c.TimeNeeded > 0 {
-			needed = roughly(c.TimeNeeded) + " more"
+			needed = roughly(c.TimeNeeded)
 		}
-		return fmt.Sprintf("%s: do not decide by it: %s; about %s would settle it", verdict, how, needed)
+		return fmt.Sprintf("%s: do not decide by it: %s; it takes about %s more", verdict, how, needed)
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
 	case casting(c.Warnings):
@@ -177,7 +186,7 @@ func verdictRows(list []Comparison, scale axis) []string {
 			who += " against " + c.Baseline
 		}
 		if c.Rounds > 0 && c.Verdict != stat.Invalid {
-			difference, within = change(c.Metric, c.Ratio), interval(c.Metric, c.Effect)
+			difference, within = change(c.Metric, c.Effect), interval(c.Metric, c.Effect)
 			drawn = narrow(scale.draw(c.Comparison))
 			if c.Metric != metric.Throughput {
 				difference += " " + c.Metric.ShortWords()
@@ -291,7 +300,7 @@ func besides(c trial.Comparison) string {
 	case c.Verdict == stat.Equivalent:
 		return fmt.Sprintf("the same within ±%.3g %%", 100*c.Margin)
 	}
-	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Ratio), interval(c.Metric, c.Effect))
+	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
 }
 
 // compareCare are the warnings of what was compared, each code once.

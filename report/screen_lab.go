@@ -225,7 +225,7 @@ func row(cells []string, widths []int, most int) []string {
 		columns[i] = broken(clean(cell), widths[i], "")
 		if len(columns[i]) > most {
 			columns[i] = columns[i][:most]
-			columns[i][most-1] = clip(columns[i][most-1], widths[i]-1) + "…"
+			columns[i][most-1] = clip(columns[i][most-1]+"…", widths[i])
 		}
 		height = max(height, len(columns[i]))
 	}

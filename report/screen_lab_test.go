@@ -176,4 +176,7 @@ func TestLabPagesAreBounded(t *testing.T) {
 	if n := strings.Count(page.String(), "\n"); n > 80 {
 		t.Errorf("six experiments have %d lines:\n%s", n, page.String())
 	}
+	if text := page.String(); !strings.Contains(text, "x…") || strings.Contains(text, "……") {
+		t.Errorf("what is cut ends with one …:\n%s", text)
+	}
 }

@@ -276,6 +276,31 @@ func TestNarrowScreens(t *testing.T) {
 	}
 }
 
+// In brief a page is its first sentence, in one line and whole.
+func TestBriefIsWhole(t *testing.T) {
+	pages := map[string]*report.Document{"uplinks": allDocuments()["uplinks"]}
+	for name, p := range screens() {
+		pages[name] = p.d
+	}
+	wide := 0
+	for name, d := range pages {
+		var page, brief bytes.Buffer
+		if err := errors.Join(d.Screen(&page, report.Look{}), d.Brief(&brief, report.Look{Width: 40})); err != nil {
+			t.Fatal(err)
+		}
+		line, rest, _ := strings.Cut(brief.String(), "\n")
+		if line == "" || rest != "" || !strings.HasPrefix(strings.Join(strings.Fields(page.String()), " "), line) {
+			t.Errorf("%s in brief is %q", name, brief.String())
+		}
+		if utf8.RuneCountInString(line) > 100 {
+			wide++
+		}
+	}
+	if wide < 3 {
+		t.Errorf("only %d are wider than a page", wide)
+	}
+}
+
 // A comparison of wrong answers says what they were, by side.
 func TestWrongAnswersAreShown(t *testing.T) {
 	d := oneLevel(50)

@@ -18,12 +18,23 @@ func (d *Document) primary() []Comparison {
 // asFactor is the ratio from which on a difference is said as a factor.
 const asFactor = 2
 
-// size says how large a difference is, without its direction: 5.3 %, or 32 times.
-func size(ratio float64) string {
-	if factor := max(ratio, 1/ratio); factor >= asFactor {
-		return metric.Digits(factor) + " times"
+// asFactors says whether a difference and its interval are said as factors: if any of them
+// is one. All three have the same unit.
+func asFactors(e stat.Effect) bool {
+	is := func(ratio float64) bool { return max(ratio, 1/ratio) >= asFactor }
+	return is(e.Ratio) || e.Bounded() && (is(e.Low) || is(e.High))
+}
+
+// below says that the whole of a difference is less than 1.
+func below(e stat.Effect) bool { return e.Ratio < 1 && (!e.Bounded() || e.High < 1) }
+
+// inverse is the difference of the baseline from the candidate.
+func inverse(e stat.Effect) stat.Effect {
+	e.Ratio = 1 / e.Ratio
+	if e.Bounded() {
+		e.Low, e.High = 1/e.High, 1/e.Low
 	}
-	return percentOf(ratio) + " %"
+	return e
 }
 
 // percentOf is the size of a difference in per cent.
@@ -42,41 +53,46 @@ func directions(m metric.Name) (more, less string) {
 	return "more", "less"
 }
 
-// change says a ratio with its direction: 5.3 % slower, 32 times as fast.
-func change(m metric.Name, ratio float64) string {
-	more, less := directions(m)
-	factor := max(ratio, 1/ratio)
-	switch {
-	case percentOf(ratio) == "0.0":
+// percentage says a ratio in per cent with its direction: 5.3 % slower.
+func percentage(m metric.Name, ratio float64) string {
+	size := percentOf(ratio)
+	if size == "0.0" {
 		return "0.0 %"
-	case factor < asFactor:
-		return size(ratio) + " " + either(ratio > 1, more, less)
-	case m == metric.Throughput:
-		return size(ratio) + " as " + either(ratio > 1, "fast", "slow")
-	case ratio > 1:
-		return size(ratio)
 	}
-	return "1/" + metric.Digits(factor)
+	more, less := directions(m)
+	return size + " % " + either(ratio > 1, more, less)
 }
 
-// interval says where the true ratio lies: 4.1 to 6.4 %, or in both directions.
+// change says a difference: 5.3 % slower, 32.1 times as fast, 0.260 times.
+func change(m metric.Name, e stat.Effect) string {
+	switch {
+	case !asFactors(e):
+		return percentage(m, e.Ratio)
+	case m != metric.Throughput:
+		return metric.Digits(e.Ratio) + " times"
+	case below(e):
+		return metric.Digits(1/e.Ratio) + " times as slow"
+	}
+	return metric.Digits(e.Ratio) + " times as fast"
+}
+
+// interval says where the true ratio lies, in the unit of change: 4.1 to 6.4 %, or in both
+// directions.
 func interval(m metric.Name, e stat.Effect) string {
-	near, far := e.Low, e.High
 	switch {
 	case !e.Bounded():
 		return "no interval"
-	case e.Low > 1 || e.High < 1:
-		if math.Abs(math.Log(near)) > math.Abs(math.Log(far)) {
-			near, far = far, near
+	case asFactors(e):
+		if m == metric.Throughput && below(e) {
+			e = inverse(e)
 		}
-		if max(near, 1/near) >= asFactor {
-			return fmt.Sprintf("%s to %s times", metric.Digits(max(near, 1/near)), metric.Digits(max(far, 1/far)))
-		}
-		if max(far, 1/far) < asFactor || percentOf(near) == percentOf(far) {
-			return fmt.Sprintf("%s to %s %%", percentOf(near), percentOf(far))
-		}
+		return fmt.Sprintf("%s to %s times", metric.Digits(e.Low), metric.Digits(e.High))
+	case e.Low > 1:
+		return fmt.Sprintf("%s to %s %%", percentOf(e.Low), percentOf(e.High))
+	case e.High < 1:
+		return fmt.Sprintf("%s to %s %%", percentOf(e.High), percentOf(e.Low))
 	}
-	return change(m, near) + " to " + change(m, far)
+	return percentage(m, e.Low) + " to " + percentage(m, e.High)
 }
 
 // at says under which load a candidate was compared.
@@ -96,9 +112,9 @@ func sentence(c trial.Comparison) string {
 	case c.Verdict == stat.Invalid || c.Rounds == 0:
 		return fmt.Sprintf("Do not believe any difference in %s between %s and %s", what, b, a)
 	case c.Verdict == stat.Inconclusive && speed:
-		return fmt.Sprintf("Not decided whether %s is faster than %s: %s (%s)", b, a, change(c.Metric, c.Ratio), interval(c.Metric, c.Effect))
+		return fmt.Sprintf("Not decided whether %s is faster than %s: %s (%s)", b, a, change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
 	case c.Verdict == stat.Inconclusive:
-		return fmt.Sprintf("Not decided whether the %s of %s and %s differ: %s (%s)", what, b, a, change(c.Metric, c.Ratio), interval(c.Metric, c.Effect))
+		return fmt.Sprintf("Not decided whether the %s of %s and %s differ: %s (%s)", what, b, a, change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
 	case c.Verdict == stat.Equivalent && speed:
 		return fmt.Sprintf("%s is as fast as %s, within ±%.3g %% (%s)", b, a, 100*c.Margin, interval(c.Metric, c.Effect))
 	case c.Verdict == stat.Equivalent:
@@ -107,20 +123,17 @@ func sentence(c trial.Comparison) string {
 	return differs(c)
 }
 
-// differs is the sentence of a difference.
+// differs is the sentence of a difference. Of what is a factor, the larger one is named first.
 func differs(c trial.Comparison) string {
-	a, b, what, within := c.Baseline, c.Candidate, c.Metric.Words(), interval(c.Metric, c.Effect)
-	factor := max(c.Ratio, 1/c.Ratio) >= asFactor
+	a, b, what, e := c.Baseline, c.Candidate, c.Metric.Words(), c.Effect
+	factor := asFactors(e)
 	switch {
-	case c.Metric == metric.Throughput && factor:
-		return fmt.Sprintf("%s is %s as %s (%s)", b, change(c.Metric, c.Ratio), a, within)
 	case c.Metric == metric.Throughput:
-		return fmt.Sprintf("%s is %s than %s (%s)", b, change(c.Metric, c.Ratio), a, within)
-	case factor && c.Ratio < 1:
-		a, b = b, a
-		fallthrough
-	case factor:
-		return fmt.Sprintf("%s has %s the %s of %s (%s)", b, size(c.Ratio), what, a, within)
+		return fmt.Sprintf("%s is %s %s %s (%s)", b, change(c.Metric, e), either(factor, "as", "than"), a, interval(c.Metric, e))
+	case !factor:
+		return fmt.Sprintf("%s has %s %s than %s (%s)", b, change(c.Metric, e), what, a, interval(c.Metric, e))
+	case below(e):
+		a, b, e = b, a, inverse(e)
 	}
-	return fmt.Sprintf("%s has %s %s than %s (%s)", b, change(c.Metric, c.Ratio), what, a, within)
+	return fmt.Sprintf("%s has %s the %s of %s (%s)", b, change(c.Metric, e), what, a, interval(c.Metric, e))
 }

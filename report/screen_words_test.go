@@ -3,7 +3,9 @@ package report_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"contend/finding"
 	"contend/metric"
 	"contend/report"
 	"contend/stat"
@@ -35,6 +37,10 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		{throughput, 1.1, 1.09, 1.12, stat.Faster, "B is 10.0 % faster than A (9.0 to 12.0 %)"},
 		{throughput, 32.1, 30, 34, stat.Faster, "B is 32.1 times as fast as A (30.0 to 34.0 times)"},
 		{throughput, 0.25, 0.2, 0.3125, stat.Slower, "B is 4.00 times as slow as A (3.20 to 5.00 times)"}, // 1/0.3125 = 3.2
+		{throughput, 0.6, 0.45, 0.8, stat.Slower, "B is 1.67 times as slow as A (1.25 to 2.22 times)"},    // 1/0.6, 1/0.8 and 1/0.45
+		{throughput, 1.2, 0.26, 5.63, stat.Inconclusive, "Not decided whether B is faster than A: 1.20 times as fast (0.260 to 5.63 times)"},
+		{throughput, 0.9, 0.4, 1.1, stat.Inconclusive, "Not decided whether B is faster than A: 0.900 times as fast (0.400 to 1.10 times)"},
+		{throughput, 0.4, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 2.50 times as slow (no interval)"},
 		{throughput, 1.001, 0.999, 1.002, stat.Equivalent, "B is as fast as A, within ±2 % (0.1 % slower to 0.2 % faster)"},
 		{throughput, 1.03, 0.98, 1.08, stat.Inconclusive, "Not decided whether B is faster than A: 3.0 % faster (2.0 % slower to 8.0 % faster)"},
 		{throughput, 1.5, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 50.0 % faster (no interval)"},
@@ -42,6 +48,8 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		{p99, 1.05, 1.04, 1.06, stat.Slower, "B has 5.0 % longer response time p99 than A (4.0 to 6.0 %)"},
 		{p99, 3, 2.5, 4, stat.Slower, "B has 3.00 times the response time p99 of A (2.50 to 4.00 times)"},
 		{p99, 0.25, 0.2, 0.3125, stat.Faster, "A has 4.00 times the response time p99 of B (3.20 to 5.00 times)"},
+		{p99, 1.2, 0.26, 5.63, stat.Inconclusive, "Not decided whether the response time p99 of B and A differ: 1.20 times (0.260 to 5.63 times)"},
+		{p99, 1.8, 1.5, 2.2, stat.Slower, "B has 1.80 times the response time p99 of A (1.50 to 2.20 times)"},
 		{cpu, 0.9, 0.88, 0.91, stat.Less, "B has 10.0 % less server CPU per op than A (9.0 to 12.0 %)"},
 		{cpu, 1, 0.99, 1.01, stat.Equivalent, "The server CPU per op of B is that of A, within ±2 % (1.0 % less to 1.0 % more)"},
 	} {
@@ -51,6 +59,36 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		}
 		if got := strings.TrimSuffix(b.String(), "\n"); got != tt.want {
 			t.Errorf("%s × %g is said as\n%s, want\n%s", tt.metric, tt.ratio, got, tt.want)
+		}
+	}
+}
+
+// The second line has the confidence where there is room for it, and one line is enough.
+func TestSecondLineOfAComparison(t *testing.T) {
+	for _, tt := range []struct {
+		verdict  stat.Verdict
+		level    float64
+		warnings []finding.Warning
+		rounds   int
+		time     time.Duration
+		want     string
+	}{
+		{stat.Slower, 0.016, nil, 0, 0, "SLOWER: believe it: measured 16 times at concurrency 10, 98.4 % confidence"},
+		{stat.Equivalent, 0.016, []finding.Warning{finding.IdenticalValues.Warning("the values never vary")}, 0, 0,
+			"EQUIVALENT: believe it, but mind what is marked !: measured 16 times at concurrency 10"}, // 104 columns with it
+		{stat.Inconclusive, 0.05, nil, 169, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10; it takes about 169 more"},
+		{stat.Inconclusive, 0.05, nil, 169, 130 * time.Second, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10; it takes about 3 min more"},
+		{stat.Inconclusive, 0.05, nil, 0, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence"},
+	} {
+		d := judged(metric.Throughput, 1.01, 0.98, 1.04, tt.verdict)
+		c := &d.Comparisons[0].Comparison
+		c.Level, c.Warnings, c.RoundsNeeded, c.TimeNeeded = tt.level, tt.warnings, tt.rounds, tt.time
+		var b strings.Builder
+		if err := d.Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Split(b.String(), "\n")[1]; got != tt.want {
+			t.Errorf("%s\n, want\n%s", got, tt.want)
 		}
 	}
 }
