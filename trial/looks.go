@@ -75,14 +75,15 @@ func (d Design) lookRounds(most int) []int {
 }
 
 // tooShort returns the mistake that no verdict comes of the Duration, where a round takes
-// at least so many nanoseconds; nil where one can.
+// at least so many nanoseconds; nil where one can. What it allows leaves a tenth for the
+// next first round, which may take a little longer.
 func (d Design) tooShort(round float64) error {
 	needed := float64(d.leastRounds()) * round
 	if d.Duration == 0 || needed <= float64(d.Duration) {
 		return nil
 	}
-	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %v, as a round takes %s here, and %d are the least",
-		setting.Duration(RoundUp(time.Duration(1.1*needed))), metric.Duration(round), d.leastRounds()))
+	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d repetitions or more, of %s each here, with a tenth to spare, rounded up",
+		setting.Duration(RoundUp(time.Duration(1.1*needed))), d.leastRounds(), metric.Duration(round)))
 }
 
 // Outline says when a comparison of so many candidates ends.

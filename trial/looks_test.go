@@ -82,22 +82,34 @@ func TestDurationBoundsATrial(t *testing.T) {
 		if !errors.As(err, &mistake) || trials != nil || time.Since(began) > d.Duration {
 			t.Fatalf("%v after %v, %+v", err, time.Since(began), trials)
 		}
-		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 2s, as a round takes 200 ms here, and 6 are the least") {
+		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 2s: 6 repetitions or more, of 200 ms each here, with a tenth to spare, rounded up") {
 			t.Error(text)
 		}
 	})
 }
 
-// What a comparison of two arms measures at least is known beforehand.
+// What a comparison of two arms measures at least is known beforehand: 9 rounds of two
+// blocks at each level in each pair, and a tenth.
 func TestTooShortBeforeItBegins(t *testing.T) {
 	d := NewDesign()
-	d.Levels, d.Block, d.Pairs, d.Duration = []int{1, 10}, time.Second, 2, time.Minute
-	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), "at least 1m20s, as a round takes 8.00 s here, and 9 are the least") {
-		t.Error(err)
-	}
-	d.Duration = 72 * time.Second
-	if err := d.Validate(); err != nil {
-		t.Error(err)
+	for _, tt := range []struct {
+		levels []int
+		block  time.Duration
+		short  time.Duration
+		enough time.Duration
+		want   string
+	}{
+		{[]int{1, 10}, time.Second, time.Minute, 72 * time.Second, "at least 1m20s: 9 repetitions or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·9·2·2·2·1 s = 79.2 s
+		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 30s: 9 repetitions or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
+	} {
+		d.Levels, d.Block, d.Pairs, d.Duration = tt.levels, tt.block, 2, tt.short
+		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+		d.Duration = tt.enough
+		if err := d.Validate(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
