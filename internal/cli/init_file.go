@@ -19,6 +19,12 @@ var instances = map[string]string{
 	"compare.block": "400ms", "compare.margin": "2%", "compare.answers_may_differ": "true",
 }
 
+// What the value of a line that is not in force is.
+const (
+	theDefault = "default"
+	anExample  = "example"
+)
+
 // comparing are the settings of a comparison that a file can give.
 func comparing() []setting.Setting {
 	return slices.DeleteFunc(append(setting.Of(trial.Design{}), ofPlan()...), func(s setting.Setting) bool { return s.Path == "" })
@@ -28,7 +34,7 @@ func comparing() []setting.Setting {
 func (n *initFlags) text(arms []arm, e *experiment.Experiment) string {
 	f := &fileText{}
 	f.say("", "contend lab "+quoted(n.path())+" runs this experiment. Lines that begin with # and a name are not in force: "+
-		"they show what else there is, and the defaults. docs/experiment-file.md of contend describes every field, and "+
+		"they show what else there is, each with what holds without it (default) or with a value to begin from (example). docs/experiment-file.md of contend describes every field, and "+
 		"contend explain WORD what words mean.")
 	f.line("id: " + idOf(n.path()))
 	f.line("title: " + yamlText(e.Title))
@@ -60,6 +66,9 @@ type fileText struct{ strings.Builder }
 
 func (f *fileText) line(text string) { f.WriteString(text + "\n") }
 
+// off writes a line that is not in force, and what its value is.
+func (f *fileText) off(indent, text, is string) { f.line(indent + "#" + text + " # " + is) }
+
 // say writes a comment.
 func (f *fileText) say(indent, text string) { writeWrapped(&f.Builder, text, indent+"# ", indent+"# ") }
 
@@ -72,7 +81,7 @@ func (f *fileText) subjects(arms []arm, subjects map[string]experiment.Subject) 
 		s := subjects[a.name]
 		f.line("  " + a.name + ":")
 		f.line("    command: " + yamlText(s.Command))
-		f.line("    #ready: {http: /}")
+		f.off("    ", "ready: {http: /}", anExample)
 		if len(s.Env) > 0 {
 			f.line("    env: " + yamlList(s.Env))
 		}
@@ -120,24 +129,29 @@ func (f *fileText) section(section string, given setting.Values) {
 		case asked || s.Example != "":
 			f.say("  ", s.Words)
 			f.line("  " + name + ": " + yamlValue(s, written(s, value.Texts)))
-		case s.Default != "" || instances[s.Path] != "":
+		case s.Default != "":
 			f.say("  ", s.Words)
-			f.line("  #" + name + ": " + yamlValue(s, written(s, nil)))
+			f.off("  ", name+": "+yamlValue(s, written(s, nil)), theDefault)
+		case instances[s.Path] != "":
+			f.say("  ", s.Words)
+			f.off("  ", name+": "+yamlValue(s, elements(s, instances[s.Path])), anExample)
 		}
 	}
 }
 
 // written are texts of the command line as a file has them: a share with its %. Without
-// any they are the default, or an instance.
+// any they are the default.
 func written(s setting.Setting, texts []string) []string {
-	text, ok := instances[s.Path]
-	if !ok {
-		text = s.Default
-	}
+	text := s.Default
 	if texts != nil {
 		value, _ := s.Read(setting.Value{Texts: texts}, setting.InFlags) // mistakes have been found
 		text = s.Text(value.Interface())
 	}
+	return elements(s, text)
+}
+
+// elements are those of a list, or the text alone.
+func elements(s setting.Setting, text string) []string {
 	if !s.List() {
 		return []string{text}
 	}
@@ -151,7 +165,7 @@ func (f *fileText) expected(arms []arm) {
 	f.line("expect:")
 	f.line(`  - "errors < 0.1%"`)
 	for _, a := range arms[1:] {
-		f.line(`  #- "` + a.name + `.throughput >= 0.98 * ` + arms[0].name + `.throughput"`)
+		f.off("  ", `- "`+a.name+`.throughput >= 0.98 * `+arms[0].name+`.throughput"`, anExample)
 	}
 }
 

@@ -47,6 +47,44 @@ func TestInitLines(t *testing.T) {
 	}
 }
 
+// offMarked is a line that is not in force and says what its value is.
+var offMarked = regexp.MustCompile(`(?m)^ *#(?:(\w+): (.*)|- .*) # (default|example)$`)
+
+// A line that is not in force says whether it shows the default, as the tags have it, or an example.
+func TestInitSaysWhatIsDefault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all.yaml")
+	var out, errs strings.Builder
+	if code := Main(t.Context(), []string{"init", "-o", path, "--url", "http://{{addr}}/", "a {{addr}}", "b {{addr}}"}, Streams{&out, &errs}); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, &errs)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]setting.Setting{}
+	for _, s := range comparing() {
+		settings[s.Path[strings.LastIndexByte(s.Path, '.')+1:]] = s
+	}
+	marked := offMarked.FindAllStringSubmatch(string(text), -1)
+	if off := offLine.FindAllString(string(text), -1); len(marked) != len(off) {
+		t.Errorf("%d of %d lines that are not in force say what their value is", len(marked), len(off))
+	}
+	count := map[string]int{}
+	for _, m := range marked {
+		name, value, is := m[1], m[2], m[3]
+		count[is]++
+		byDefault := settings[name].Default
+		if isDefault := byDefault != ""; isDefault != (is == theDefault) {
+			t.Errorf("%s has the default %q and is marked: %s", name, byDefault, m[0])
+		} else if isDefault && strings.ReplaceAll(strings.Trim(value, "[]"), " ", "") != byDefault {
+			t.Errorf("%s has the default %q, and the file says %s", name, byDefault, value)
+		}
+	}
+	if count[theDefault] < 5 || count[anExample] < 5 {
+		t.Errorf("found %v", count)
+	}
+}
+
 // A text is the same behind YAML.
 func TestYAMLText(t *testing.T) {
 	for _, text := range []string{"null", "NULL", "~", "true", "10", "a: b", "# x", "{{addr}}", `"`, `\r\n`, "a\nb\tc", "ä ✓", "", " a ", "'", "-", "[a]", "1_0"} {
