@@ -45,7 +45,8 @@ func writeWrapped(b *strings.Builder, text, first, next string) {
 	}
 }
 
-// wrapped returns the lines of a text; a word that is too long has its own.
+// wrapped returns the lines of a text. A word that is too long is broken behind commas, or has
+// a line to itself.
 func wrapped(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -58,6 +59,13 @@ func wrapped(text string, width int) []string {
 			line = word
 		default:
 			line += " " + word
+		}
+		for columns(line) > width {
+			at := strings.LastIndexByte(string([]rune(line)[:width]), ',') + 1
+			if at == 0 {
+				break
+			}
+			lines, line = append(lines, line[:at]), line[at:]
 		}
 	}
 	return append(lines, line)

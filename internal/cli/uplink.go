@@ -133,7 +133,7 @@ func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Conf
 
 func newUplinkSink(a *app) *cobra.Command {
 	var c sink.Config
-	var out output
+	var out forms
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "sink",
@@ -148,7 +148,7 @@ func newUplinkSink(a *app) *cobra.Command {
 			err := o.read()
 			c.Token = cmp.Or(c.Token, api.DemoToken)
 			c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
-			if err := errors.Join(err, setting.FlagErrors(c.Validate())); err != nil {
+			if err := errors.Join(err, setting.FlagErrors(c.Validate()), out.oneForm()); err != nil {
 				return usage(err)
 			}
 			return a.sink(cmd.Context(), c, &out)
@@ -158,7 +158,7 @@ func newUplinkSink(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) sink(ctx context.Context, c sink.Config, out *output) error {
+func (a *app) sink(ctx context.Context, c sink.Config, out *forms) error {
 	result, err := sink.Run(ctx, c)
 	if err != nil {
 		return failed(err)
@@ -184,9 +184,9 @@ func sentUnknown(r *sink.Result) string {
 	return report.SeveralDevices
 }
 
-// uplinkReport writes our report and, where nothing is missing, the published form
-// after it, whose rate would be that of the uplinks that came.
-func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *output) error {
+// uplinkReport writes our report and, where nothing is missing and no other form is asked for,
+// the published form after it, whose rate would be that of the uplinks that came.
+func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *forms) error {
 	if err := out.write(a, doc); err != nil {
 		return failed(err)
 	}
@@ -199,7 +199,7 @@ func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Re
 		return failed(fmt.Errorf("%d of %d uplinks did not arrive", r.Lost, r.Load.Planned))
 	case sentUnknown(r) == report.NoEndMarker:
 		return failed(errors.New("no end marker came, so it is not known how many uplinks were sent"))
-	case out.JSON:
+	case len(out.asked()) > 0:
 		return nil
 	}
 	fmt.Fprint(a.Out, "\nThe same in the published form:\n\n")

@@ -69,7 +69,7 @@ type uplinkDemo struct {
 
 type demoOptions struct {
 	Redis string `flag:"redis" words:"*URL* of a Redis; managed: a private redis-server; auto: that, where installed; none: embedded"`
-	output
+	forms
 }
 
 func (d *uplinkDemo) run(ctx context.Context, mode string, given setting.Values) error {
@@ -77,7 +77,7 @@ func (d *uplinkDemo) run(ctx context.Context, mode string, given setting.Values)
 	var config sink.Config
 	asked, err := generated(&load, mode, given)
 	of := func(list []setting.Setting) setting.Values { return asked.Only(list, setting.InFlags) }
-	if err := errors.Join(err, fillFlags(given, &d.demoOptions, &outbox.TrustConfig{}), fillFlags(of(ofSink()), &config)); err != nil {
+	if err := errors.Join(err, fillFlags(given, &d.demoOptions, &outbox.TrustConfig{}), fillFlags(of(ofSink()), &config), d.oneForm()); err != nil {
 		return usage(err)
 	}
 	config.Expect, config.Pacer, config.Idle = load.Total(), load.Pacer, demoIdle
@@ -114,5 +114,5 @@ func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 	cell.Server, cell.GeneratorCPUSec, cell.Local = server, generator, true
 	doc := newDocument("uplink demo")
 	doc.AddUplink(cell, account(r.Result, r.Redis, parts...))
-	return d.uplinkReport(ctx, doc, r.Result, &d.output)
+	return d.uplinkReport(ctx, doc, r.Result, &d.forms)
 }

@@ -53,6 +53,7 @@ var (
 		reflect.TypeFor[pins]():            serversHeading,
 		reflect.TypeFor[generatorPin]():    serversHeading,
 		reflect.TypeFor[views]():           outputHeading,
+		reflect.TypeFor[forms]():           outputHeading,
 		reflect.TypeFor[output]():          outputHeading,
 		reflect.TypeFor[initOptions]():     outputHeading,
 	}
@@ -78,13 +79,11 @@ func headingOf(s setting.Setting) string {
 }
 
 // usageInGroups writes the usage of a command with its flags under headings, those that
-// have a letter first, and a line for each; with --full whole lines.
+// have a letter first.
 func usageInGroups(cmd *cobra.Command) error {
 	cmd.Flags().SortFlags = false // they are in the order of their structs
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	full := cmd.Flags().Changed("full")
-	cut := false
 	for _, heading := range headings() {
 		flags := flagsUnder(cmd, heading)
 		if !flags.HasAvailableFlags() {
@@ -92,19 +91,17 @@ func usageInGroups(cmd *cobra.Command) error {
 		}
 		fmt.Fprintf(&b, "\n%s:\n", heading)
 		for line := range strings.Lines(flags.FlagUsages()) {
-			line = strings.TrimRight(line, "\n")
-			if short := shortened(line, terminalWidth); !full && short != line {
-				line, cut = short, true
-			}
-			b.WriteString(line + "\n")
+			name := beforeWords.FindString(line)
+			writeWrapped(&b, line[len(name):], name, strings.Repeat(" ", columns(name)))
 		}
-	}
-	if cut && cmd.Flags().Lookup("full") != nil {
-		fmt.Fprintf(&b, "\n%s --help --full shows what … leaves out.\n", cmd.CommandPath())
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
 	return err
 }
+
+// beforeWords is what the line of a flag begins with: its name and that of its value, set off
+// from the words by three blanks at least.
+var beforeWords = regexp.MustCompile(`^ +(-\w, )?--.*? {3,}`)
 
 // flagsUnder returns the flags under a heading, in the order in which they are shown.
 func flagsUnder(cmd *cobra.Command, heading string) *pflag.FlagSet {
@@ -118,39 +115,4 @@ func flagsUnder(cmd *cobra.Command, heading string) *pflag.FlagSet {
 		})
 	}
 	return set
-}
-
-// defaultOf is what ends the line of a flag with a default.
-var defaultOf = regexp.MustCompile(` \(default .*\)$`)
-
-// longDefault is how many columns of a default are too many where there is no room for all.
-const longDefault = 20
-
-// shortened returns a line that has no more than so many columns.
-func shortened(line string, most int) string {
-	if columns(line) <= most {
-		return line
-	}
-	value := defaultOf.FindString(line)
-	line = strings.TrimSuffix(line, value)
-	if columns(value) > longDefault {
-		value = ""
-	}
-	const more = " …"
-	return clause(line, most-columns(more+value)) + more + value
-}
-
-// clause returns the begin of a line, up to the end of a clause, or else of a word.
-func clause(line string, most int) string {
-	runes := []rune(line)
-	if len(runes) <= most {
-		return line
-	}
-	head := string(runes[:most])
-	for _, between := range []string{"; ", " (", ", ", " "} {
-		if at := strings.LastIndex(head, between); at > len(head)/2 {
-			return strings.TrimRight(head[:at], " ,;:")
-		}
-	}
-	return head
 }

@@ -16,7 +16,7 @@ func grouped() []*cobra.Command {
 	return []*cobra.Command{newRun(a), newCompare(a), newSweep(a), newInit(a)}
 }
 
-// Every flag has a heading, and help has a line for each that fits a terminal.
+// Every flag has a heading, and help shows it once, in lines that fit a terminal.
 func TestEveryFlagHasAHeading(t *testing.T) {
 	for _, cmd := range grouped() {
 		var help strings.Builder
@@ -66,28 +66,38 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-func TestShortened(t *testing.T) {
-	for _, tt := range []struct{ line, want string }{
-		{"short", "short"},
-		{"12345678901234567890", "12345678901234567890"},
-		{"  --flag first; second part", "  --flag first …"},
-		{"  --flag first (second part)", "  --flag first …"},
-		{"  --flag one, two and three", "  --flag one …"},
-		{"  --flag words without end", "  --flag words …"},
-		{"123456789012345678901", "123456789012345678 …"},
-		{"a; 34567890 2345678901234567890", "a; 34567890 …"}, // half of the line is no clause's worth
+// Help says all that there is to say of a flag, whatever the width.
+func TestHelpIsNotCut(t *testing.T) {
+	blank := strings.NewReplacer(" ", "", "\n", "")
+	all(t, func(t *testing.T, cmd *cobra.Command) {
+		help := cmd.UsageString()
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			_, words := pflag.UnquoteUsage(f)
+			if whole := blank.Replace(words); !f.Hidden && !strings.Contains(blank.Replace(help), whole) {
+				t.Errorf("help does not say of --%s: %s", f.Name, words)
+			}
+			if value := f.DefValue; !f.Hidden && len(value) > 20 && !strings.Contains(blank.Replace(help), blank.Replace(value)) {
+				t.Errorf("help does not say the default of --%s: %s", f.Name, value)
+			}
+		})
+	})
+}
+
+// A word that is too wide is broken behind commas only.
+func TestWrapped(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"one two", []string{"one two"}},
+		{"one two three", []string{"one two", "three"}},
+		{"a,b,c,d,e,f,g", []string{"a,b,c,d,", "e,f,g"}},
+		{"of a,bb,cc,dd, x", []string{"of", "a,bb,cc,", "dd, x"}},
+		{"äöü,äöü,äöü", []string{"äöü,äöü,", "äöü"}},
+		{"abcdefghijk l", []string{"abcdefghijk", "l"}},
 	} {
-		if got := shortened(tt.line, 20); got != tt.want {
-			t.Errorf("%q is %q, want %q", tt.line, got, tt.want)
-		}
-	}
-	for line, want := range map[string]string{
-		"  --flag a (default 5)":                      "  --flag a (default 5)",
-		"  --flag first; second (default 5)":          "  --flag first … (default 5)",
-		"  --flag first (default 123456789012345678)": "  --flag first …",
-	} {
-		if got := shortened(line, 30); got != want {
-			t.Errorf("%q is %q, want %q", line, got, want)
+		if got := wrapped(tt.text, 8); !slices.Equal(got, tt.want) {
+			t.Errorf("%q is broken as %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }

@@ -21,49 +21,80 @@ type destination interface {
 	page() bool  // the answer is, on one page
 }
 
-// views are the forms in which a command that measures shows its document: on one page
-// unless it is asked for another.
-type views struct {
+// forms are those of a document that every command which measures has.
+type forms struct {
 	output
-	Full     bool `flag:"full" words:"show every figure and note, in place of one page"`
 	Brief    bool `flag:"brief" words:"show the answer alone, in one line"`
 	Markdown bool `flag:"markdown" words:"show every figure as Markdown"`
 }
 
-// oneForm refuses more than one form on standard output.
-func (v *views) oneForm() error {
+// asked are the flags of the forms that are asked for.
+func (f *forms) asked() []string {
 	var given []string
-	for _, f := range []struct {
+	for _, one := range []struct {
 		flag  string
 		given bool
-	}{{"--full", v.Full}, {"--brief", v.Brief}, {"--markdown", v.Markdown}, {"--json", v.JSON}} {
-		if f.given {
-			given = append(given, f.flag)
+	}{{"--brief", f.Brief}, {"--markdown", f.Markdown}, {"--json", f.JSON}} {
+		if one.given {
+			given = append(given, one.flag)
 		}
 	}
-	if len(given) > 1 {
-		return errors.New(strings.Join(given, " and ") + " exclude each other")
+	return given
+}
+
+// oneForm refuses more than one form on standard output.
+func (f *forms) oneForm() error { return onlyOne(f.asked()) }
+
+func onlyOne(flags []string) error {
+	if len(flags) > 1 {
+		return errors.New(strings.Join(flags, " and ") + " exclude each other")
 	}
 	return nil
 }
 
-func (v *views) write(a *app, d *report.Document) error {
-	look := lookOf(a.Out, os.Getenv)
-	show := func(w io.Writer) error { return d.Screen(w, look) }
-	switch {
-	case v.JSON:
-		show = d.Write
-	case v.Full:
-		show = d.Text
-	case v.Markdown:
-		show = d.Markdown
-	case v.Brief:
-		show = func(w io.Writer) error { return d.Brief(w, look) }
-	}
-	return errors.Join(v.writeFile(d), show(a.Out))
+// write writes the document in the form that is asked for, else with every figure.
+func (f *forms) write(a *app, d *report.Document) error {
+	return errors.Join(f.writeFile(d), f.form(a, d, d.Text)(a.Out))
 }
 
-func (v *views) page() bool { return !v.JSON && !v.Full && !v.Markdown && !v.Brief }
+// form writes the document in the form that is asked for, or otherwise.
+func (f *forms) form(a *app, d *report.Document, otherwise func(io.Writer) error) func(io.Writer) error {
+	switch {
+	case f.JSON:
+		return d.Write
+	case f.Markdown:
+		return d.Markdown
+	case f.Brief:
+		return func(w io.Writer) error { return d.Brief(w, lookOf(a.Out, os.Getenv)) }
+	}
+	return otherwise
+}
+
+// views are the forms in which a command that measures shows its document: on one page
+// unless it is asked for another.
+type views struct {
+	forms
+	Full bool `flag:"full" words:"show every figure and note, in place of one page"`
+}
+
+// oneForm refuses more than one form on standard output.
+func (v *views) oneForm() error {
+	asked := v.asked()
+	if v.Full {
+		asked = append([]string{"--full"}, asked...)
+	}
+	return onlyOne(asked)
+}
+
+func (v *views) write(a *app, d *report.Document) error {
+	page := func(w io.Writer) error { return d.Screen(w, lookOf(a.Out, os.Getenv)) }
+	if v.Full {
+		page = d.Text
+	}
+	return errors.Join(v.writeFile(d), v.form(a, d, page)(a.Out))
+}
+
+func (v *views) page() bool { return len(v.asked()) == 0 && !v.Full }
 
 // lookOf decides how to write to w: in colour on a terminal unless NO_COLOR (no-color.org)
 // is set or TERM is dumb, no wider than that, and in ASCII where the locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and

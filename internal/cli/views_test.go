@@ -3,7 +3,10 @@ package cli
 import (
 	"bytes"
 	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"contend/report"
 )
@@ -27,12 +30,36 @@ func TestLooks(t *testing.T) {
 }
 
 func TestOneForm(t *testing.T) {
-	v := views{Full: true, Brief: true}
+	v := views{Full: true}
+	v.Brief = true
 	if err := v.oneForm(); err == nil || err.Error() != "--full and --brief exclude each other" {
 		t.Error(err)
 	}
 	v.Full = false
 	if err := v.oneForm(); err != nil {
 		t.Error(err)
+	}
+	v.JSON = true
+	if err := v.forms.oneForm(); err == nil || err.Error() != "--brief and --json exclude each other" {
+		t.Error(err)
+	}
+}
+
+// What writes a document as JSON also has it in one line and as Markdown; ab keeps to the report of ab.
+func TestFormsOfEveryDocument(t *testing.T) {
+	documents := 0
+	all(t, func(t *testing.T, cmd *cobra.Command) {
+		if f := cmd.Flags().Lookup("json"); f == nil || !strings.Contains(f.Usage, "document") || cmd.Name() == "ab" {
+			return
+		}
+		documents++
+		for _, form := range []string{"brief", "markdown", "output"} {
+			if cmd.Flags().Lookup(form) == nil {
+				t.Errorf("%s has --json and no --%s", cmd.CommandPath(), form)
+			}
+		}
+	})
+	if documents < 10 {
+		t.Errorf("%d commands write documents", documents)
 	}
 }
