@@ -86,12 +86,11 @@ func sections(page string) []section {
 // hyphens or underscores, do not matter, nor does a number before a unit or noun.
 func (x Index) Find(term string) []Term {
 	asked := normal(term)
-	for _, form := range []string{asked, bare(asked)} {
-		if found := x.named(form); len(found) > 0 {
-			return found
-		}
-		if found := x.composed(form); len(found) > 0 {
-			return found
+	for _, find := range []func(string) []Term{x.named, x.composed} {
+		for _, form := range []string{asked, bare(asked)} { // 1 note is a note, and no exit code
+			if found := find(form); len(found) > 0 {
+				return found
+			}
 		}
 	}
 	return x.mentioning(asked)

@@ -48,7 +48,7 @@ var percentage = regexp.MustCompile(`\d+(\.\d+)? ?%`)
 
 // Replacers build a tree at their first use, which takes longer than using it.
 var (
-	spelled  = strings.NewReplacer("_", " ", "/", " per ", "-", " ", "–", " ", "’", "'", "`", "")
+	spelled  = strings.NewReplacer("_", " ", ",", "", "/", " per ", "-", " ", "–", " ", "’", "'", "`", "")
 	unmarked = strings.NewReplacer("'s", "", ",", "", ":", "", "(", "", ")", "")
 )
 

@@ -82,8 +82,13 @@ func printed(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.SplitSeq(string(text), "\n") {
-			for _, term := range termsOf(line, strings.HasPrefix(filepath.Base(file), "screen-lab")) {
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			found := termsOf(line, strings.HasPrefix(filepath.Base(file), "screen-lab"))
+			if i+1 < len(lines) && strings.Contains(lines[i+1], "█") && !columnar.MatchString(strings.TrimSpace(line)) && !figure.MatchString(line) {
+				found = append(found, strings.TrimSpace(line)) // what bars are of
+			}
+			for _, term := range append(found, counted.FindStringSubmatch(line)...) {
 				terms[term] = filepath.Base(file)
 			}
 		}
@@ -98,6 +103,7 @@ var (
 	capitals = regexp.MustCompile(`\b[A-Z]{4,}(_[A-Z]+)?\b`)
 	coded    = regexp.MustCompile(`\b[a-z]+(_[a-z0-9]+)+\b`)
 	cut      = regexp.MustCompile(`\S*…`)
+	counted  = regexp.MustCompile(`^\d+ notes?`)
 	columnar = regexp.MustCompile(` {2,}`)
 	// figure is a cell that is no word: it has a digit or a bar, or is a URL or a command, or cut.
 	figure = regexp.MustCompile(`^([^A-Za-zα-ω±]*|.*[\d/:●│…{].*)$`)
