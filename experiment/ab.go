@@ -27,7 +27,7 @@ import (
 func (r *runner) besideAB(ctx context.Context) ([]report.Analysis, error) {
 	a := report.Analysis{
 		Name: "ab", Title: "Both clients on every server: contend beside ab",
-		Columns: []string{"server", "VUs", "contend /s", "ab /s", "contend ÷ ab", "mean", "of ab", "p99", "of ab",
+		Columns: []string{"server", "concurrency", "contend /s", "ab /s", "contend ÷ ab", "mean", "of ab", "p99", "of ab",
 			"generator CPU", "of ab", "server CPU", "under ab", "errors", "of ab"},
 	}
 	if _, err := exec.LookPath("ab"); err != nil {

@@ -44,6 +44,50 @@ func TestWordsNotSaid(t *testing.T) {
 	})
 }
 
+// Nor have the pages of the documentation, outside of code.
+func TestWordsNotSaidInDocs(t *testing.T) {
+	not := notToSay()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatal(len(pages), err)
+	}
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := 0
+		for line := range strings.Lines(inCode.ReplaceAllStringFunc(string(text), blanked)) {
+			if number++; filepath.Base(page) == "terminology.md" && strings.HasPrefix(line, "|") {
+				cells := strings.Split(line, " | ") // elsewhere called, and do not say
+				line = strings.Join(cells[1:min(3, len(cells))], " | ")
+			}
+			if found := saidIn(line, not); len(found) > 0 {
+				t.Errorf("%s:%d: %q in %s", filepath.Base(page), number, found, line)
+			}
+		}
+	}
+}
+
+// inCode matches what is no prose: fenced and indented blocks, code, where a link leads, and
+// headings that are the name of a key.
+var inCode = regexp.MustCompile("(?m)^ *```(?s:.*?)^ *```$|^ {4,}\\S.*$|`[^`]+`|\\]\\([^)]*\\)|^#+ [a-z_]+$")
+
+// blanked has nothing but the lines of a text.
+func blanked(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) + " " }
+
+// A page is read outside of code only, and all of it.
+func TestInCode(t *testing.T) {
+	const page = "the arm\n```\nthe subject\n```\n    a visit\nof `arms`, [an arm](x.md#arms) and `a\ncell` or cells\n## arms\n### Two arms\n"
+	found := saidIn(inCode.ReplaceAllStringFunc(page, blanked), notToSay())
+	if want := []string{"arm", "arm", "cells", "arms"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+	if got := strings.Count(inCode.ReplaceAllStringFunc(page, blanked), "\n"); got != strings.Count(page, "\n") {
+		t.Errorf("%d lines are left", got)
+	}
+}
+
 // What keeps its name: keys, values of flags, URLs, and what somebody typed.
 func TestWhatMayBeSaid(t *testing.T) {
 	not := notToSay()
