@@ -1,0 +1,123 @@
+package symbol
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxText bounds a text file that names functions: node's has some MB after an hour, the
+// kernel's 12.
+const maxText = 64 << 20
+
+// readText reads a text of at most maxText, nil if it is longer.
+func readText(r io.Reader) []byte {
+	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil || len(text) > maxText {
+		return nil
+	}
+	return text
+}
+
+// perfMap reads what a runtime writes about the functions it made, each on a line: where
+// it starts, how long it is, both hexadecimal, and its name. Later ones take the place
+// of earlier ones. Source: Linux, tools/perf/Documentation/jit-interface.txt.
+func perfMap(text []byte) *names {
+	var spans []span
+	for at := 0; at < len(text); {
+		line := text[at:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end]
+		}
+		first, rest, _ := bytes.Cut(line, []byte(" "))
+		second, name, ok := bytes.Cut(rest, []byte(" "))
+		start, startOK := hexadecimal(first)
+		size, sizeOK := hexadecimal(second)
+		if ok && startOK && sizeOK && len(name) > 0 && start+size > start {
+			spans = append(spans, span{start, start + size, uint32(at + len(line) - len(name))})
+		}
+		at += len(line) + 1
+	}
+	return newNames(spans, text, '\n')
+}
+
+// hexadecimal reads a number, with 0x before it or not.
+func hexadecimal(text []byte) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("0x"))), 16, 64)
+	return n, err == nil
+}
+
+// maxKernel is more than a function of the kernel has: what is farther from the start of
+// the last one is in none. kallsyms tells no sizes.
+const maxKernel = 256 << 10
+
+// kallsyms reads /proc/kallsyms: an address, the kind of symbol, its name, and the module
+// in brackets. Nil where the kernel hides addresses, which are 0 then.
+func kallsyms(text []byte) *names {
+	type symbol struct {
+		span
+		code bool
+	}
+	var list []symbol
+	for at := 0; at < len(text); {
+		line := text[at:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end]
+		}
+		first, rest, _ := bytes.Cut(line, []byte(" "))
+		kind, name, ok := bytes.Cut(rest, []byte(" "))
+		if start, startOK := hexadecimal(first); ok && startOK && start != 0 && len(kind) == 1 {
+			code := bytes.ContainsAny(kind, "tTwW")
+			list = append(list, symbol{span{start: start, name: uint32(at + len(line) - len(name))}, code})
+		}
+		at += len(line) + 1
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(list, func(a, b symbol) int { return byAddress(a.span, b.span) })
+	var spans []span
+	next := ^uint64(0)
+	for i, s := range slices.Backward(list) {
+		if i+1 < len(list) && list[i+1].start > s.start {
+			next = list[i+1].start
+		}
+		if s.code {
+			s.end = min(next, s.start+maxKernel)
+			spans = append(spans, s.span)
+		}
+	}
+	slices.Reverse(spans)
+	return newNames(spans, text, '\n')
+}
+
+// Kernel returns a Frame for each address in the kernel. Where it hides its symbols
+// (kernel.kptr_restrict, or who we are) the function is [kernel].
+func (r *Resolver) Kernel(addresses []uint64) []Frame {
+	if !r.kernelRead {
+		r.kernelRead, r.kernel = true, readKernel()
+	}
+	frames := make([]Frame, len(addresses))
+	for i, addr := range addresses {
+		frames[i] = kernelFrame(r.kernel, addr)
+	}
+	return frames
+}
+
+func kernelFrame(kernel *names, addr uint64) Frame {
+	if kernel == nil {
+		return Frame{Function: "[kernel]", Package: "kernel"}
+	}
+	name, ok := kernel.at(addr)
+	if !ok {
+		return Frame{Package: "kernel"}
+	}
+	name, module, inModule := strings.Cut(name, "\t[")
+	f := Frame{Function: demangled(name), Package: "kernel"}
+	if inModule {
+		f.Package += "/" + clean(strings.TrimSuffix(module, "]"))
+	}
+	return f
+}

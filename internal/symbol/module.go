@@ -1,0 +1,140 @@
+package symbol
+
+import (
+	"debug/elf"
+	"debug/gosym"
+	"errors"
+	"io"
+	"os"
+)
+
+// Of a file no more is read than this. Programs that large are known: the table of
+// Kubernetes' kubelet has 24 MB, the names of ClickHouse 150 MB.
+const (
+	maxHeaders = 128 << 10 // of its headers, which tell 1000 sections; debug/elf may need the square of it / 256
+	maxTable   = 128 << 20 // of a table: functions of Go, symbols
+	maxNames   = 256 << 20 // of the names of symbols
+)
+
+// A module is what a mapped file has: a program or a library.
+type module struct {
+	loads   []elf.ProgHeader // executable
+	golang  *gosym.Table     // nil: none
+	symbols *names           // nil: none
+}
+
+// readModule reads an ELF file. Of what it cannot make out it has nothing. debug opens
+// the separate debug file with a build ID.
+func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module {
+	m := &module{}
+	f, err := openELF(r)
+	if err != nil {
+		return m
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			m.loads = append(m.loads, p.ProgHeader)
+		}
+	}
+	m.symbols = readSymbols(f, elf.SHT_SYMTAB)
+	m.golang = readGo(f, m.symbols)
+	if id := buildID(f); m.symbols == nil && id != "" {
+		m.symbols = readDebug(id, debug)
+	}
+	if m.symbols == nil {
+		m.symbols = readSymbols(f, elf.SHT_DYNSYM)
+	}
+	return m
+}
+
+// isCode says that the file can be mapped to be executed.
+func (m *module) isCode() bool { return m != nil && len(m.loads) > 0 }
+
+// frame says what lies at an offset of the file.
+func (m *module) frame(offset uint64, f *Frame) {
+	for _, load := range m.loads {
+		if offset < load.Off || offset-load.Off >= load.Filesz {
+			continue
+		}
+		addr := load.Vaddr + (offset - load.Off)
+		if m.goFrame(addr, f) {
+			return
+		}
+		if name, ok := m.symbols.at(addr); ok {
+			f.Function = demangled(name)
+		}
+		return
+	}
+}
+
+// limited reads from a file until it has read as much as it may.
+type limited struct {
+	io.ReaderAt
+	left int
+}
+
+var errTooLarge = errors.New("symbol: headers are too large")
+
+func (l *limited) ReadAt(p []byte, off int64) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errTooLarge
+	}
+	return l.ReaderAt.ReadAt(p, off)
+}
+
+// An elfFile is a file whose headers have been read.
+type elfFile struct {
+	*elf.File
+	r io.ReaderAt
+}
+
+func openELF(r io.ReaderAt) (elfFile, error) {
+	f, err := elf.NewFile(&limited{r, maxHeaders})
+	return elfFile{f, r}, err
+}
+
+// bytes returns what the file has of a section, nil if that is nothing, more than most,
+// or compressed.
+func (f elfFile) bytes(s *elf.Section, most uint64) []byte {
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 || s.FileSize > most {
+		return nil
+	}
+	// The last byte first: a size alone costs nothing to write.
+	if s.FileSize > 0 {
+		if _, err := f.r.ReadAt(make([]byte, 1), int64(s.Offset+s.FileSize-1)); err != nil {
+			return nil
+		}
+	}
+	data := make([]byte, s.FileSize)
+	if _, err := f.r.ReadAt(data, int64(s.Offset)); err != nil {
+		return nil
+	}
+	return data
+}
+
+// words reads n words of the machine from an address, nil if they are not in the file.
+func (f elfFile) words(addr uint64, n int) []uint64 {
+	size := 8
+	if f.Class == elf.ELFCLASS32 {
+		size = 4
+	}
+	data := make([]byte, n*size)
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || addr < p.Vaddr || addr-p.Vaddr >= p.Filesz {
+			continue
+		}
+		if _, err := f.r.ReadAt(data, int64(p.Off+(addr-p.Vaddr))); err != nil {
+			return nil
+		}
+		words := make([]uint64, n)
+		for i := range words {
+			if size == 4 {
+				words[i] = uint64(f.ByteOrder.Uint32(data[4*i:]))
+			} else {
+				words[i] = f.ByteOrder.Uint64(data[8*i:])
+			}
+		}
+		return words
+	}
+	return nil
+}

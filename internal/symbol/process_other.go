@@ -1,0 +1,18 @@
+//go:build !linux
+
+package symbol
+
+import (
+	"errors"
+	"os"
+
+	"contend/internal/perf"
+)
+
+func openMapped(perf.Map) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func openDebug(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func readCompiled(int) *names { return nil }
+
+func readKernel() *names { return nil }

@@ -1,0 +1,132 @@
+// Package symbol says in which function an address of a process lies: from the table
+// that each Go program carries, stripped or not; else from the symbols of the file, or of
+// its separate debug file (/usr/lib/debug/.build-id), named as C, C++ and Rust write them;
+// code that was made at run time from the map that its runtime writes
+// (/tmp/perf-PID.map: node --perf-basic-prof, python -X perf, agents of Java); the
+// kernel from /proc/kallsyms. Linux only.
+//
+// No name is better than a wrong one. A file is read only if it is the mapped one, by the
+// number of its inode; an address that no symbol covers stays unknown.
+//
+// What it does not see:
+//
+//   - Go functions that were inlined: Function is the one whose code holds them, File and
+//     Line are where the inlined line stands. debug/gosym does not read the tree of
+//     inlined calls.
+//   - Stripped Go programs of before Go 1.18, and those of a C linker that does not write where
+//     their text starts: some for PIE.
+//   - Names in .gnu_debugdata (xz) and in debug files that only .gnu_debuglink names; lines of
+//     C, C++ and Rust (DWARF).
+//   - What a process that has ended had mapped, unless one that lives maps it, too.
+//
+// Files are foreign: what they hold is bounded by the constants of this package, and names
+// are fit to print. A table made to mislead may still cost a reading of it per address.
+package symbol
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"strings"
+
+	"contend/internal/perf"
+)
+
+// A Frame is what lies at an address. Each of its texts prints on one line and has at
+// most MaxName bytes.
+type Frame struct {
+	Function string // with its package, namespace or module; empty: unknown
+	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
+	File     string // the source file, of Go only
+	Line     int    // in File, from 1; 0: unknown
+}
+
+// MaxName bounds each text of a Frame, in bytes: templates of C++ have names of
+// thousands, which differ in their beginning if at all.
+const MaxName = 300
+
+// String is the function, or in what an unknown one lies.
+func (f Frame) String() string {
+	switch {
+	case f.Function != "":
+		return f.Function
+	case f.Package != "":
+		return "[unknown] in " + f.Package
+	default:
+		return "[unknown]"
+	}
+}
+
+// A Resolver keeps what it has read of a file for all processes that map it, and of the
+// kernel. The zero value has read nothing. One goroutine at a time may use it.
+type Resolver struct {
+	files      map[fileID]*module
+	kernel     *names
+	kernelRead bool
+}
+
+// A fileID tells files apart as long as something maps them.
+type fileID struct {
+	major, minor uint32
+	inode        uint64
+}
+
+// Frames returns a Frame for each address in user space of a process, which must still
+// live: of one that has ended only files are known that another process has shown. Where
+// maps overlap the last one holds.
+//
+// The address of a caller is that of its call, one less than where it goes on.
+func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) []Frame {
+	var compiled *names // what the process compiled itself, read when first needed
+	mapped := lay(len(maps), func(i int) (start, end uint64) { return maps[i].Start, maps[i].End })
+	shown := map[fileID]*module{}
+	frames := make([]Frame, len(addresses))
+	for i, addr := range addresses {
+		if at, ok := mapped.top(addr); ok && maps[at].Path != "" {
+			m := maps[at]
+			if m.Path == "[vdso]" {
+				frames[i] = Frame{Function: m.Path, Package: m.Path}
+				continue
+			}
+			frames[i].Package = fileName(m.Path)
+			if f := r.module(m, shown); f.isCode() {
+				f.frame(addr-m.Start+m.Offset, &frames[i])
+				continue
+			} else if f == nil && m.Inode != 0 && !strings.HasPrefix(m.Path, "/memfd:") {
+				continue
+			}
+		}
+		if compiled == nil {
+			compiled = cmp.Or(readCompiled(pid), &names{})
+		}
+		if name, ok := compiled.at(addr); ok {
+			frames[i] = Frame{Function: demangled(name), Package: "[jit]"}
+		}
+	}
+	return frames
+}
+
+// module returns what a mapped file has, nil if there is none or it cannot be opened.
+// What a process has shown already is not asked for again.
+func (r *Resolver) module(m perf.Map, shown map[fileID]*module) *module {
+	id := fileID{m.Major, m.Minor, m.Inode}
+	if known, ok := shown[id]; ok {
+		return known
+	}
+	if r.files[id] == nil {
+		if f, err := openMapped(m); err == nil {
+			if r.files == nil {
+				r.files = map[fileID]*module{}
+			}
+			r.files[id] = readModule(f, func(id string) (*os.File, error) { return openDebug(m.PID, id) })
+			f.Close()
+		}
+	}
+	shown[id] = r.files[id]
+	return shown[id]
+}
+
+// fileName is the last element of a mapping's path.
+func fileName(mapped string) string {
+	return clean(path.Base(strings.TrimSuffix(mapped, " (deleted)")))
+}

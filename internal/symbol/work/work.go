@@ -1,0 +1,96 @@
+// Package work says what kind of work a function does for a program: that of its runtime,
+// its memory, its locks, its formats. The tables (go.go, native.go, managed.go, kernel.go) are lists
+// of names. To add a kind of function, add a line with an example: the first line that
+// matches holds.
+package work
+
+import "strings"
+
+// A Kind is what functions are for. Empty: the program's own.
+type Kind string
+
+// The kinds.
+const (
+	Scheduling   Kind = "scheduler"
+	Collection   Kind = "garbage collection"
+	Allocation   Kind = "allocation"
+	Stacks       Kind = "growing stacks"
+	Copying      Kind = "copying and comparing memory"
+	Locks        Kind = "locks"
+	Channels     Kind = "channels"
+	Maps         Kind = "maps"
+	SystemCalls  Kind = "system calls"
+	Polling      Kind = "waiting for sockets"
+	Network      Kind = "network"
+	Files        Kind = "files"
+	HTTP         Kind = "HTTP"
+	RPC          Kind = "RPC"
+	JSON         Kind = "JSON"
+	Encoding     Kind = "other formats"
+	Cryptography Kind = "TLS and cryptography"
+	Hashing      Kind = "hashing"
+	Compression  Kind = "compression"
+	Regexps      Kind = "regular expressions"
+	Logging      Kind = "logging"
+	Text         Kind = "texts and numbers"
+	Sorting      Kind = "sorting"
+	Reflection   Kind = "reflection"
+	Time         Kind = "time"
+	Panics       Kind = "panics and exceptions"
+	Database     Kind = "database"
+	Interpreting Kind = "interpreter"
+	Compiling    Kind = "compiling"
+	Loading      Kind = "loading libraries"
+	Runtime      Kind = "runtime, other"
+	Faults       Kind = "page faults"
+	Interrupts   Kind = "interrupts"
+	Kernel       Kind = "kernel"
+)
+
+// A rule is a line of a table.
+type rule struct {
+	name    string // of a function, or of a library; with * at its end: of all that begin so
+	kind    Kind
+	example string // one that no earlier line matches
+}
+
+func (r rule) matches(name string) bool {
+	prefix, all := strings.CutSuffix(r.name, "*")
+	if all {
+		return strings.HasPrefix(name, prefix)
+	}
+	return name == r.name
+}
+
+// Of returns the kind of a function by its name, without parameters, and by the package,
+// library or program that it is in: for the kernel's, kernel or kernel/ and the module's name.
+// Empty texts are unknown.
+func Of(function, in string) Kind {
+	if in == "kernel" || strings.HasPrefix(in, "kernel/") {
+		if kind := find(kernelRules, function); kind != "" {
+			return kind
+		}
+		return Kernel
+	}
+	tables := [][]rule{goRules, nativeRules, managedRules}
+	if in != "" && strings.HasPrefix(function, in+".") {
+		tables = tables[:1] // a package of Go may be called send
+	}
+	// In Rust, what is implemented for a type begins with that: <&str as ...>::to_string.
+	function = strings.TrimLeft(function, "<&")
+	for _, table := range tables {
+		if kind := find(table, function); kind != "" {
+			return kind
+		}
+	}
+	return find(libraryRules, in)
+}
+
+func find(table []rule, name string) Kind {
+	for _, r := range table {
+		if r.matches(name) {
+			return r.kind
+		}
+	}
+	return ""
+}
