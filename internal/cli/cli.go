@@ -107,6 +107,7 @@ func newRoot(s Streams, args []string) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usageTogether)
 	a := &app{Streams: s, args: args}
 	if len(args) > 0 && commands[args[0]] != nil {
 		root.AddCommand(commands[args[0]](a))

@@ -82,14 +82,43 @@ func headingOf(s setting.Setting) string {
 // have a letter first.
 func usageInGroups(cmd *cobra.Command) error {
 	cmd.Flags().SortFlags = false // they are in the order of their structs
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+	var groups []*pflag.FlagSet
 	for _, heading := range headings() {
-		flags := flagsUnder(cmd, heading)
+		groups = append(groups, flagsUnder(cmd, heading))
+	}
+	return writeUsage(cmd, headings(), groups)
+}
+
+// usageTogether writes that of a command with few flags.
+func usageTogether(cmd *cobra.Command) error {
+	return writeUsage(cmd, []string{"Flags"}, []*pflag.FlagSet{cmd.LocalFlags()})
+}
+
+// writeUsage writes how a command is called, examples, the commands below it, and its flags.
+func writeUsage(cmd *cobra.Command, headings []string, groups []*pflag.FlagSet) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND --help\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		var rows [][]string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				rows = append(rows, []string{sub.Name(), sub.Short})
+			}
+		}
+		writeTable(&b, rows)
+	}
+	for i, flags := range groups {
 		if !flags.HasAvailableFlags() {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s:\n", heading)
+		fmt.Fprintf(&b, "\n%s:\n", headings[i])
 		for line := range strings.Lines(flags.FlagUsages()) {
 			name := beforeWords.FindString(line)
 			writeWrapped(&b, line[len(name):], name, strings.Repeat(" ", columns(name)))

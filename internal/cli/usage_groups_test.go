@@ -66,11 +66,16 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// Help says all that there is to say of a flag, whatever the width.
+// Help says all that there is to say of a flag, in lines that fit a terminal but for examples.
 func TestHelpIsNotCut(t *testing.T) {
 	blank := strings.NewReplacer(" ", "", "\n", "")
 	all(t, func(t *testing.T, cmd *cobra.Command) {
 		help := cmd.UsageString()
+		for line := range strings.Lines(help) {
+			if columns(strings.TrimSuffix(line, "\n")) > terminalWidth && !strings.Contains(cmd.Example, strings.TrimSpace(line)) {
+				t.Errorf("%d columns: %s", columns(line), line)
+			}
+		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			_, words := pflag.UnquoteUsage(f)
 			if whole := blank.Replace(words); !f.Hidden && !strings.Contains(blank.Replace(help), whole) {
