@@ -17,12 +17,26 @@ import (
 // work, as the words of finding.AnswersDiffer have it; nil: they do, it is not known,
 // or it is said to be meant.
 func (t *Trials) answersDiffer(base, cand Cell) *finding.Warning {
-	a, b := base.Answers, cand.Answers
-	known := a.Count() > 0 && b.Count() > 0
-	if t.Design.AnswersMayDiffer || !known || bothChecked(a, b) || sameKinds(a, b) && sameLengths(a, b) {
+	if t.alike(base, cand, 0) {
 		return nil
 	}
 	return finding.AnswersDiffer.Refusal("the servers do not answer alike, so they do not do the same work: %s; %s", described(base), described(cand))
+}
+
+// plainlyDiffer says whether the answers of two arms differ by more than few of them do by
+// chance: a share of n answers is off by up to 1 ÷ √n, twice the largest standard
+// deviation that it can have.
+func (t *Trials) plainlyDiffer(base, cand Cell) bool {
+	fewest := min(base.Answers.Count(), cand.Answers.Count())
+	return !t.alike(base, cand, 1/math.Sqrt(float64(max(1, fewest))))
+}
+
+// alike says whether the answers of two arms are, where each share of an arm's answers may be
+// off by chance; also where that is not known, or not asked.
+func (t *Trials) alike(base, cand Cell, chance float64) bool {
+	a, b := base.Answers, cand.Answers
+	known := a.Count() > 0 && b.Count() > 0
+	return t.Design.AnswersMayDiffer || !known || bothChecked(a, b) || sameKinds(a, b, chance) && sameLengths(a, b, chance)
 }
 
 // bothChecked: every right answer has passed a check of its content.
@@ -30,7 +44,7 @@ func bothChecked(a, b *load.Answers) bool { return a.Checked == a.Count() && b.C
 
 // sameKinds: the shares of the statuses and types are alike. Their distance is
 // the share of the answers that would have to be of another kind (total variation).
-func sameKinds(a, b *load.Answers) bool {
+func sameKinds(a, b *load.Answers, chance float64) bool {
 	distance := 0.0
 	for _, k := range a.Kinds {
 		distance += math.Abs(share(a, k) - share(b, k))
@@ -40,7 +54,7 @@ func sameKinds(a, b *load.Answers) bool {
 			distance += share(b, k)
 		}
 	}
-	return distance/2 <= finding.AnswersDiffer.Refuses
+	return distance/2 <= finding.AnswersDiffer.Refuses+2*chance // of either arm
 }
 
 // share is that of the answers of the same status and type as another.
@@ -59,9 +73,9 @@ const aroundMedian = 0.05
 
 // sameLengths: the median answers are about as long, or would be with a few more or
 // fewer short ones.
-func sameLengths(a, b *load.Answers) bool {
+func sameLengths(a, b *load.Answers, chance float64) bool {
 	around := func(a *load.Answers) (low, high int64) {
-		return a.BodyQuantile(0.5 - aroundMedian), a.BodyQuantile(0.5 + aroundMedian)
+		return a.BodyQuantile(max(0, 0.5-aroundMedian-chance)), a.BodyQuantile(min(1, 0.5+aroundMedian+chance))
 	}
 	lowA, highA := around(a)
 	lowB, highB := around(b)

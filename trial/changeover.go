@@ -86,7 +86,8 @@ func (t *Trials) slowest(o ChangeOver) (perSec float64) {
 
 // useless says after so many rounds whether further ones would be: at each level the
 // generator is the limit of every comparison, or, which the first round shows, a rate is
-// not held, or that an arm answers nothing right. Levels where it is the limit get no further rounds.
+// not held, an arm answers nothing right, or no candidate answers as the baseline does.
+// Levels where it is the limit get no further rounds.
 func (c *comparing) useless(rounds int) bool {
 	t := c.trials
 	if rounds > 1 && !t.Design.ChangesOver {
@@ -94,7 +95,7 @@ func (c *comparing) useless(rounds int) bool {
 	}
 	t.Derive()
 	switch {
-	case rounds == 1 && slices.ContainsFunc(t.Arms, t.nothingRight):
+	case rounds == 1 && (slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer()):
 		return true
 	case rounds == 1 && c.holds != nil:
 		return !t.held(*c.holds)
@@ -119,6 +120,15 @@ func (t *Trials) nothingRight(arm string) bool {
 		}
 	}
 	return right == 0 && wrong > 0
+}
+
+// allDiffer says whether no comparison has a candidate that does the work of the baseline.
+func (t *Trials) allDiffer() bool {
+	return len(t.Comparisons) > 0 && !slices.ContainsFunc(t.Comparisons, func(c Comparison) bool {
+		base, _ := t.Result(c.Baseline, c.Concurrency)
+		cand, _ := t.Result(c.Candidate, c.Concurrency)
+		return !c.Reason.Is(finding.AnswersDiffer) || !t.plainlyDiffer(base, cand)
+	})
 }
 
 // held says whether all arms and the generator hold the rate, so that verdicts of this kind

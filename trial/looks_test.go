@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/metric"
 	"contend/setting"
@@ -168,20 +169,36 @@ func TestInterruptedTrialSpendsItsShare(t *testing.T) {
 	})
 }
 
-// Arms that do different work are not driven on: no round makes them alike.
+// Arms that do different work are not driven on: no round makes them alike. Of ten answers a round a quarter of another
+// kind may be chance, which is known at the first look.
 func TestTrialEndsWhereAnswersDiffer(t *testing.T) {
 	d := design()
 	d.Rounds, d.Metrics = 0, []metric.Name{metric.Throughput}
 	d.Block = 50 * time.Millisecond
 	short := page
 	short.length = 13
-	synctest.Test(t, func(t *testing.T) {
-		arms := []Arm{answering("a", 10*time.Millisecond, []answer{page}), answering("b", 10*time.Millisecond, []answer{short})}
-		trials, err := Compare(t.Context(), arms, load.Plan{VUs: 1}, d, nil)
-		if err != nil || trials.roundsDone() != 8 || trials.Comparisons[0].Verdict != stat.Invalid {
-			t.Errorf("%s after %d rounds: %v", trials.Comparisons[0].Verdict, trials.roundsDone(), err)
-		}
-	})
+	failing := answer{status: 500, media: "text/plain", length: 2000}
+	for _, tt := range []struct {
+		name   string
+		others [][]answer // of the candidates
+		rounds int
+	}{
+		{"shorter", [][]answer{{short}}, 1},
+		{"of another kind", [][]answer{{failing}}, 1},
+		{"a quarter of another kind", [][]answer{append(repeated(3, page), failing)}, 8},
+		{"one of two", [][]answer{{short}, {page}}, 8},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			arms := []Arm{answering("baseline", 10*time.Millisecond, []answer{page})}
+			for i, answers := range tt.others {
+				arms = append(arms, answering(string(rune('A'+i)), 10*time.Millisecond, answers))
+			}
+			trials, err := Compare(t.Context(), arms, load.Plan{VUs: 1}, d, nil)
+			if err != nil || trials.roundsDone() != tt.rounds || trials.Comparisons[0].Verdict != stat.Invalid || !trials.Comparisons[0].Reason.Is(finding.AnswersDiffer) {
+				t.Errorf("%s: %v after %d rounds, want %d: %v", tt.name, trials.Comparisons[0].Reason, trials.roundsDone(), tt.rounds, err)
+			}
+		})
+	}
 }
 
 func TestOutline(t *testing.T) {
