@@ -75,6 +75,9 @@ func (r *Result) cut() float64 {
 
 // missing says how many iterations were dropped or unfinished.
 func (r *Result) missing() string {
+	if r.Dropped+r.Unfinished == r.Planned {
+		return fmt.Sprintf("all %d planned iterations were dropped or unfinished", r.Planned)
+	}
 	return fmt.Sprintf("%d of %d planned iterations (%.3g %%) were dropped or unfinished, the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
 }
 

@@ -66,3 +66,36 @@ func cause(out *Outcome, err error) string {
 func (r *Result) Silence() string {
 	return fmt.Sprintf("nothing succeeded for %v: %s", r.Plan.Patience(), r.Outage)
 }
+
+// ceasedErrors are enough without a right answer between them for a server that has stopped
+// answering; fewer where each caller had one. A convention of this project.
+const ceasedErrors = 10
+
+// Ceased says after how many seconds of the measured window, rounded up, no right answer came
+// any more in a single run: for a second at least there was nothing but errors or, closed model,
+// nothing at all for twice the longest response time, too, and no caller had its answer at the
+// end. false: it went on, none came from the beginning, or, as of a sum of runs, the course is
+// not known.
+func (r *Result) Ceased() (after time.Duration, ceased bool) {
+	errored := int64(0)
+	for i, s := range r.Series {
+		switch {
+		case s.Completed > 0:
+			after, errored = time.Duration(i+1)*time.Second, 0
+		case s.Failed > 0:
+			after = 0
+		default:
+			errored += s.Errored
+		}
+	}
+	silent := r.Duration - after
+	if after == 0 || silent < time.Second {
+		return 0, false
+	}
+	stuck := r.Model == ClosedModel && r.Plan.Think == 0 && r.Unfinished >= int64(r.Concurrency) &&
+		silent >= time.Second+2*r.Response.Max()
+	if !stuck && errored < min(ceasedErrors, int64(r.Concurrency)) {
+		return 0, false
+	}
+	return after, true
+}

@@ -110,6 +110,47 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// When a server stops, as the course of a run shows: 10 callers, a longest response time of 500 ms.
+func TestCeased(t *testing.T) {
+	const right, wrong, errored = "right", "wrong", "errored"
+	for _, tt := range []struct {
+		name   string
+		course []string // by second; "": nothing came
+		change func(*Result)
+		want   time.Duration // 0: it did not
+	}{
+		{"refused from the third second on", []string{right, right, errored, errored, errored}, nil, 2 * time.Second},
+		{"in the last second", []string{right, errored}, nil, time.Second},
+		{"for a part of the last second", []string{right, errored}, func(r *Result) { r.Duration -= time.Millisecond }, 0},
+		{"and back", []string{right, errored, errored, right, right}, nil, 0},
+		{"and gone again", []string{right, errored, right, errored}, nil, 3 * time.Second},
+		{"wrong answers", []string{right, wrong, wrong}, nil, 0},
+		{"wrong answers among errors", []string{right, errored, wrong, errored}, nil, 0},
+		{"from the beginning", []string{errored, errored}, nil, 0},
+		{"never", []string{right, right, right}, nil, 0},
+		{"all callers wait at the end", []string{right, "", ""}, func(r *Result) { r.Unfinished = 10 }, time.Second},
+		{"for less than twice the longest response time", []string{right, ""}, func(r *Result) { r.Unfinished = 10 }, 0},
+		{"one caller does not wait", []string{right, "", ""}, func(r *Result) { r.Unfinished = 9 }, 0},
+		{"a few arrivals in the open model", []string{right, "", ""}, func(r *Result) { r.Model, r.Unfinished = OpenModel, 10 }, 0},
+		{"callers that think", []string{right, "", ""}, func(r *Result) { r.Plan.Think, r.Unfinished = time.Second, 10 }, 0},
+		{"one error", []string{right, "", ""}, func(r *Result) { r.Series[2].Errored = 1 }, 0},
+		{"one error of one caller", []string{right, "", ""}, func(r *Result) { r.Concurrency, r.Series[2].Errored = 1, 1 }, time.Second},
+		{"a sum of runs", []string{right, errored, errored}, func(r *Result) { r.Series = nil }, 0},
+	} {
+		r := &Result{Model: ClosedModel, Concurrency: 10, Duration: time.Duration(len(tt.course)) * time.Second, Counts: NewCounts()}
+		r.Response.Record(500 * time.Millisecond)
+		for _, second := range tt.course {
+			r.Series = append(r.Series, map[string]Second{right: {Completed: 20}, wrong: {Failed: 20}, errored: {Errored: 20}}[second])
+		}
+		if tt.change != nil {
+			tt.change(r)
+		}
+		if after, ceased := r.Ceased(); after != tt.want || ceased != (tt.want > 0) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, after, ceased, tt.want)
+		}
+	}
+}
+
 // Runs of a session add up, but not what passes between them: the first of those of 0.9 s
 // is right, and in the fifth 3 s have passed.
 func TestOutageOverRuns(t *testing.T) {

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"time"
+
 	"contend/finding"
 	"contend/stat"
 )
@@ -28,13 +30,16 @@ func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
 	if w := r.miscounted(); w != nil {
 		return w
 	}
+	after, ceased := r.Ceased()
 	switch wrong := r.Wrong(); {
-	case r.Completed == 0:
+	case r.Completed == 0 && (wrong > 0 || r.Planned == 0):
 		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
 	case r.Stopped == StoppedByOutage:
 		return finding.Errors.Refusal("%s", r.Silence())
 	case float64(wrong) > maxErrors*float64(r.Planned):
 		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
+	case ceased:
+		return finding.Errors.Refusal("no right answer came after the first %v of %v", after, r.Duration.Round(time.Millisecond))
 	case r.Incomplete():
 		return finding.Incomplete.Refusal("%s, more than %.3g %%", r.missing(), 100*r.Plan.AllowedUnfinished())
 	}

@@ -38,6 +38,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"healthy", func(*Result) {}, stat.HigherIsFaster, ""},
 		{"nothing succeeded", func(r *Result) { r.Completed, r.Ops, r.Failed = 0, 0, 1000 }, stat.HigherIsFaster, "errors"},
+		{"no answer within the window and the grace", func(r *Result) { r.Completed, r.Ops, r.Planned, r.Unfinished = 0, 0, 10, 10 }, stat.HigherIsFaster, "incomplete"},
+		{"nothing began", func(r *Result) { r.Completed, r.Ops, r.Planned = 0, 0, 0 }, stat.HigherIsFaster, "errors"},
+		{"silent at the end", silent, stat.HigherIsFaster, "errors"},
 		{"one lost", func(r *Result) { r.Completed = 999 }, stat.HigherIsFaster, "miscounted"},
 		{"1 % errors", func(r *Result) { r.Completed, r.Failed = 990, 10 }, stat.HigherIsFaster, "errors"},
 		{"0.1 % errors", func(r *Result) { r.Completed, r.Failed = 999, 1 }, stat.HigherIsFaster, ""},
@@ -100,6 +103,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: refused as %q, want %q", tt.name, got, tt.want)
 		}
 	}
+}
+
+// silent answers for a second and then no more, which leaves 10 of 4010 unfinished.
+func silent(r *Result) {
+	r.Planned, r.Completed, r.Ops, r.Unfinished, r.Duration = 4010, 4000, 4000, 10, 4*time.Second
+	r.Series = []Second{{Completed: 4000}}
+	r.Service.RecordN(10*time.Millisecond, 3000)
 }
 
 func crowded(r *Result) { r.MachineCPUSec, r.MachineCores = 2, 2 }
