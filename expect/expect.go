@@ -2,6 +2,7 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -196,34 +197,44 @@ func (e Expectation) Broken(cells []trial.Cell) []trial.Cell {
 }
 
 func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
-	at := named(left)
-	x, wrong := figure(left, c.left.metric)
+	at := named(left, cells)
+	if at != "" {
+		at += ": "
+	}
+	x, wrong := figure(left, c.left.metric, cells)
 	if wrong != "" {
 		return false, wrong
 	}
 	y, wrong := c.right.of(left, cells)
 	if wrong != "" {
-		return false, fmt.Sprintf("%s: the right side has no figure: %s", at, wrong)
+		return false, at + "the right side has no figure: " + wrong
 	}
 	shown := func(value float64) string { return c.left.metric.Format(value) }
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
 		shown = func(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 	}
-	return holds(x, c.operator, y), fmt.Sprintf("%s: %s is %s, which is not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
+	return holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, which is not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
 }
 
-func named(c trial.Cell) string {
-	return strings.TrimSpace(fmt.Sprintf("%s at concurrency %d", c.Arm, c.Concurrency))
+// named says which of the cells one is, as far as they differ: mutex at concurrency 10; "": it is
+// the only one, and has no name.
+func named(c trial.Cell, cells []trial.Cell) string {
+	name := c.Arm
+	if slices.ContainsFunc(cells, func(other trial.Cell) bool { return other.Concurrency != c.Concurrency }) {
+		name += fmt.Sprintf(" at concurrency %d", c.Concurrency)
+	}
+	return strings.TrimSpace(name)
 }
 
-// figure reads a metric of a cell, or says why there is none.
-func figure(c trial.Cell, m metric.Name) (value float64, wrong string) {
+// figure reads a metric of one of the cells, or says why there is none.
+func figure(c trial.Cell, m metric.Name, cells []trial.Cell) (value float64, wrong string) {
+	name := cmp.Or(named(c, cells), "the result")
 	value, ok := m.Of(c.Result)
 	switch {
 	case c.Incomplete():
-		return 0, named(c) + " is incomplete"
+		return 0, name + " is incomplete"
 	case !ok:
-		return 0, fmt.Sprintf("%s has no %s", named(c), m)
+		return 0, fmt.Sprintf("%s has no %s", name, m)
 	}
 	return value, ""
 }
@@ -241,7 +252,7 @@ func (t term) of(left trial.Cell, cells []trial.Cell) (value float64, wrong stri
 		}
 		cell = cells[i]
 	}
-	value, wrong = figure(cell, t.metric)
+	value, wrong = figure(cell, t.metric, cells)
 	return t.factor * value, wrong
 }
 

@@ -89,14 +89,40 @@ func TestTimesNeedUnits(t *testing.T) {
 func TestDetailNamesEveryViolation(t *testing.T) {
 	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
 	for text, want := range map[string]string{
-		"throughput > 1500":       "a at concurrency 0: throughput is 1,000/s, which is not > 1,500/s; b at concurrency 0: throughput is 500/s, which is not > 1,500/s",
-		"c.throughput > 2000.001": "c at concurrency 0: throughput is 2000, which is not > 2000.001",
+		"throughput > 1500":       "a: throughput is 1,000/s, which is not > 1,500/s; b: throughput is 500/s, which is not > 1,500/s",
+		"c.throughput > 2000.001": "c: throughput is 2000, which is not > 2000.001",
 		"d.throughput > 1":        "nothing was measured",
 	} {
 		x := Expectation{Text: text}
 		if x.Check(cells); x.Held || x.Detail != want {
 			t.Errorf("%s: %v, %q, want %q", text, x.Held, x.Detail, want)
 		}
+	}
+}
+
+// A result is named as far as there are others.
+func TestDetailNamesResultsAmongOthers(t *testing.T) {
+	at := func(arm string, concurrency int) trial.Cell {
+		c := cell(arm, 1000)
+		c.Concurrency = concurrency
+		return c
+	}
+	for want, cells := range map[string][]trial.Cell{
+		"throughput is 1,000/s, which is not > 1,500/s":                       {at("", 500)},
+		"a: throughput is 1,000/s, which is not > 1,500/s":                    {at("a", 500)},
+		"at concurrency 5: throughput is 1,000/s, which is not > 1,500/s; at": {at("", 5), at("", 6)},
+		"a at concurrency 5: throughput is 1,000/s, which is not > 1,500/s;":  {at("a", 5), at("a", 6)},
+	} {
+		x := Expectation{Text: "throughput > 1500"}
+		if x.Check(cells); x.Held || !strings.HasPrefix(x.Detail, want) {
+			t.Errorf("%q, want %q", x.Detail, want)
+		}
+	}
+	incomplete := at("", 500)
+	incomplete.Planned, incomplete.Unfinished = 1020, 20
+	x := Expectation{Text: "errors == 0"}
+	if x.Check([]trial.Cell{incomplete}); x.Detail != "the result is incomplete" {
+		t.Errorf("%q", x.Detail)
 	}
 }
 
@@ -126,7 +152,7 @@ func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
 		"whole.throughput_per_s >= part.throughput_per_s": false, "part.throughput_per_s >= whole.throughput_per_s": false,
 	} {
 		x := Expectation{Text: text}
-		if x.Check(cells); x.Held != held || !held && !strings.HasSuffix(x.Detail, "part at concurrency 0 is incomplete") {
+		if x.Check(cells); x.Held != held || !held && !strings.HasSuffix(x.Detail, "part is incomplete") {
 			t.Errorf("%q: held %v (%s), want %v", text, x.Held, x.Detail, held)
 		}
 	}

@@ -262,8 +262,12 @@ func (a *app) finish(ctx context.Context, doc *report.Document, out destination,
 		return err
 	}
 	err = outcome(doc)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
+	exit, ok := errors.AsType[*exitError](err)
+	switch {
+	case ok && exit.code == exitFailed:
 		return failed(explained(ctx, doc, exit.err))
+	case ok && exit.code == exitUnmet && out.page():
+		return &exitError{exitUnmet, nil} // the page says it
 	}
 	return err
 }
