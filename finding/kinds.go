@@ -19,7 +19,7 @@ var (
 		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
 	Errors = kind(Kind{Code: "errors", Figure: true, Warns: 0.001, Refuses: 0.001,
 		Says:   "over {warns} of the planned iterations failed or errored",
-		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts); no verdict",
+		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts), or a run ended without the right answers that it had before; no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
@@ -48,7 +48,7 @@ var (
 		Advice: "pin them apart, or use a second machine"})
 	ServerBusy = kind(Kind{Code: "server_busy", Figure: true, Warns: busy,
 		Says:   "the server was at its limit, as a test for the highest throughput wants it",
-		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants",
+		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants, so that pages of sweeps, and of comparisons of throughput without a rate, do not mark it",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
 		Says:   "other programs took much of a machine that had no idle core",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/load"
 	"contend/metric"
 	"contend/stat"
 	"contend/trial"
@@ -22,12 +23,16 @@ func (d *Document) compareScreen() *screen {
 	s := &screen{care: d.compareCare(), hidden: len(d.Notes), mood: moodOf(list), most: mostCompared + len(list) - 1, next: d.afterComparing(list)}
 	if len(list) == 1 {
 		s.first = sentence(list[0].Comparison)
-		s.trust = trust(list[0].Comparison)
+		s.trust = trust(list[0].Comparison, len(s.marked()) > 0)
 	} else {
 		s.first, s.trust = summary(list)
 	}
 	for _, a := range d.typed(list) {
 		s.body = append(s.body, standsFor(a.Name, a.Does))
+	}
+	if without := d.nothingRight(list); len(without) > 0 {
+		d.withoutAnswers(s, without)
+		return s
 	}
 	why := whyAtRate(list)
 	s.body, s.most = append(s.body, why...), s.most+len(why)
@@ -70,16 +75,16 @@ func moodOf(list []Comparison) mood {
 	return good
 }
 
-// trust says whether to believe the comparison, and its verdict. The confidence is said where
-// the line has room for it.
-func trust(c trial.Comparison) string {
-	if text := trusted(c, fmt.Sprintf(", %.3g %% confidence", 100*(1-c.Level))); width(text) <= textWidth {
+// trust says whether to believe the comparison, and its verdict, where the page marks warnings or
+// does not. The confidence is said where the line has room for it.
+func trust(c trial.Comparison, marked bool) string {
+	if text := trusted(c, marked, fmt.Sprintf(", %.3g %% confidence", 100*(1-c.Level))); width(text) <= textWidth {
 		return text
 	}
-	return trusted(c, "")
+	return trusted(c, marked, "")
 }
 
-func trusted(c trial.Comparison, confidence string) string {
+func trusted(c trial.Comparison, marked bool, confidence string) string {
 	verdict := string(c.Verdict)
 	if c.Reason != nil {
 		verdict += " " + c.Reason.Code
@@ -101,7 +106,7 @@ func trusted(c trial.Comparison, confidence string) string {
 		return fmt.Sprintf("%s: do not decide by it: %s; it takes about %s more", verdict, how, needed)
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
-	case casting(c.Warnings):
+	case marked:
 		return fmt.Sprintf("%s: believe it, but mind what is marked !: %s", verdict, how)
 	}
 	return fmt.Sprintf("%s: believe it: %s", verdict, how)
@@ -303,12 +308,23 @@ func besides(c trial.Comparison) string {
 	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
 }
 
+// toTheLimit says whether all that was compared is the throughput of callers that wait for their
+// answers, which is that of a server at its limit.
+func (d *Document) toTheLimit(list []Comparison) bool {
+	return !slices.ContainsFunc(list, func(c Comparison) bool { return c.Metric != metric.Throughput || c.ChangedOver != nil }) &&
+		!slices.ContainsFunc(d.Results, func(r Result) bool { return r.Model != load.ClosedModel })
+}
+
 // compareCare are the warnings of what was compared, each code once.
 func (d *Document) compareCare() *findings {
 	care := new(findings)
 	list := d.primary()
+	meant := d.toTheLimit(list)
 	add := func(w finding.Warning) {
-		if len(list) == 1 && list[0].Reason != nil && (list[0].Reason.Code == w.Code || list[0].Reason.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
+		if meant && w.Is(finding.ServerBusy) {
+			return
+		}
+		if len(list) == 1 && list[0].Reason != nil && (list[0].Reason.Code == w.Code || w.Is(finding.NothingSucceeded)) {
 			return // the second line says it
 		}
 		care.addCode(w)

@@ -28,60 +28,142 @@ var dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: 
 // unreached is an address at which nothing answers, and why.
 var unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
 
+// missingProgram is one that the system did not find, or may not run.
+var missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": `)
+
+// A failedArm is why an arm could not be measured.
+type failedArm struct {
+	name  string   // "": it is not known which
+	said  string   // what a sentence calls it
+	why   string   //
+	died  bool     // while it was measured
+	at    string   // where nothing answers; "": something else is wrong
+	more  []string // lines that say more of it
+	hint  string   // what to do; "": not known
+	words []string // its last, as lines
+}
+
 // failedScreen says what could not be measured, and why.
 func (d *Document) failedScreen() *screen {
-	text := d.failure()
-	s := &screen{trust: "FAILED: there is no verdict, and figures until then say nothing", mood: bad, most: mostInProcess, care: new(findings),
-		next: "mend that, then the same command again"}
-	why, lines := lastLines(text)
-	s.body = lines
-	why, hint, _ := strings.Cut(why, "\n")
-	if hint != "" {
-		s.next = clean(hint)
+	var list []failedArm
+	for _, text := range d.byArm(d.failure()) {
+		list = append(list, d.failedArm(text))
 	}
-	why, more, _ := strings.Cut(why, "; ")
-	if more != "" {
-		s.body = append(indented(clean(more), "  "), s.body...)
-	}
-	why = dialled.ReplaceAllString(why, "$1")
-	name, said := "", "The server"
-	for _, a := range d.Arms {
-		if rest, ok := strings.CutPrefix(strings.TrimPrefix(why, "arm "), a.Name+": "); ok {
-			name, said, why = a.Name, a.Name, rest
-		}
-	}
-	m := failedServer.FindStringSubmatch(why)
-	name, why = cmp.Or(name, m[2]), strings.TrimPrefix(why, m[0])
-	if to := unreached.FindStringSubmatch(why); to != nil {
-		s.trust = "FAILED: there is no figure to believe"
-		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", to[1], to[2])
-		if hint == "" {
-			s.next = "start the server that is to listen there, or correct the URL, then the same command again"
-		}
-		return s
-	}
+	one := list[0]
+	s := &screen{trust: "FAILED: there is no figure to believe", mood: bad, most: mostInProcess, care: new(findings),
+		next: cmp.Or(one.hint, "mend that, then the same command again")}
+	names, why := distinctFailures(list)
 	switch {
-	case name == "":
-		s.trust = "FAILED: there is no figure to believe"
+	case one.at != "":
+		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", names, why)
+		s.next = cmp.Or(one.hint, "start the server that is to listen there, or correct the URL, then the same command again")
+		return s
+	case one.name == "":
 		s.first = "It could not be measured: " + why
-		return s
-	case m[1] != "":
-		s.first = said + " died while it was measured: " + why
-	default:
-		s.first = said + " could not be measured: " + why
-	}
-	if strings.HasPrefix(why, "another program listens at ") {
-		s.next = "end that program, or let the command listen at {{addr}}"
+		s.body = slices.Concat(one.more, one.words)
 		return s
 	}
-	for _, a := range d.Arms {
-		if a.Name == name && !strings.Contains(a.Does, "://") {
-			s.body = append([]string{standsFor(a.Name, a.Does)}, s.body...)
-			alone := strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
-			s.next = "start it alone, and see why: " + alone
+	s.trust = "FAILED: there is no verdict, and figures until then say nothing"
+	s.first = fmt.Sprintf("%s %s: %s", names, either(one.died, "died while it was measured", "could not be measured"), why)
+	for _, f := range list {
+		if a, found := d.command(f.name); found {
+			s.body = append(s.body, standsFor(a.Name, a.Does))
 		}
+	}
+	s.body = slices.Concat(s.body, one.more, one.words) // others fail likewise, or their reason is in the first line
+	a, found := d.command(one.name)
+	switch missing := toFind(one.why); {
+	case strings.HasPrefix(one.why, "another program listens at "):
+		s.next = "end that program, or let the command listen at {{addr}}"
+	case missing != "":
+		s.next = missing
+	case found:
+		s.next = "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
 	return s
+}
+
+// byArm splits an error that says of several arms, one behind the other, why they failed.
+func (d *Document) byArm(text string) []string {
+	begins := []int{0}
+	for i := range text {
+		if text[i] == '\n' && slices.ContainsFunc(d.Arms, func(a Arm) bool { return strings.HasPrefix(text[i+1:], a.Name+": ") }) {
+			begins = append(begins, i+1)
+		}
+	}
+	var texts []string
+	for n, begin := range begins {
+		end := len(text)
+		if n+1 < len(begins) {
+			end = begins[n+1]
+		}
+		texts = append(texts, strings.TrimSpace(text[begin:end]))
+	}
+	return texts
+}
+
+// failedArm reads the error of one arm.
+func (d *Document) failedArm(text string) failedArm {
+	f := failedArm{said: "The server"}
+	f.why, f.words = lastLines(text)
+	f.why, f.hint, _ = strings.Cut(f.why, "\n")
+	f.hint = clean(f.hint)
+	why, more, _ := strings.Cut(f.why, "; ")
+	if more != "" {
+		f.more = indented(clean(more), "  ")
+	}
+	f.why = dialled.ReplaceAllString(why, "$1")
+	for _, a := range d.Arms {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(f.why, "arm "), a.Name+": "); ok {
+			f.name, f.said, f.why = a.Name, a.Name, rest
+		}
+	}
+	m := failedServer.FindStringSubmatch(f.why)
+	f.name, f.died, f.why = cmp.Or(f.name, m[2]), m[1] != "", strings.TrimPrefix(f.why, m[0])
+	if to := unreached.FindStringSubmatch(f.why); to != nil {
+		f.at, f.why = to[1], to[2]
+	}
+	return f
+}
+
+// distinctFailures says which failed, and why: once where it is the same of all.
+func distinctFailures(list []failedArm) (names, why string) {
+	var all, whys []string
+	same := true
+	for _, f := range list {
+		name := cmp.Or(f.at, f.said)
+		if slices.Contains(all, name) {
+			continue
+		}
+		all, whys = append(all, name), append(whys, name+": "+f.why)
+		same = same && f.why == list[0].why
+	}
+	if same {
+		return enumerated(all), list[0].why
+	}
+	return enumerated(all), strings.Join(whys, "; ")
+}
+
+// command is what was typed for an arm, unless that is a URL.
+func (d *Document) command(name string) (Arm, bool) {
+	i := slices.IndexFunc(d.Arms, func(a Arm) bool { return a.Name == name && !strings.Contains(a.Does, "://") })
+	if i < 0 {
+		return Arm{}, false
+	}
+	return d.Arms[i], true
+}
+
+// toFind says where the program was looked for that an error says is missing; "": it says
+// something else.
+func toFind(why string) string {
+	m := missingProgram.FindStringSubmatch(why)
+	switch {
+	case m == nil:
+		return ""
+	case m[1] != "":
+		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started (or from --dir)", m[1])
+	}
+	return fmt.Sprintf("check the name %s, which is in no folder of PATH; in the folder where contend was started it is ./%[1]s", m[2])
 }
 
 // lastLines takes what a server left behind off an error.

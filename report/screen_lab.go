@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The lines of a page about one experiment, and of a row in the table of several.
+// The lines of a page about one experiment, without the figures of one's own, and of a row in the
+// table of several.
 const (
 	mostOfExperiment = 12
 	mostOfRow        = 10
@@ -253,6 +254,7 @@ func (d *Document) experimentPage(e Experiment, r reply) []string {
 	if e.Answer.Published != "" {
 		head = append(head, wrapped("Published: "+strings.TrimSuffix(e.Answer.Published, ".")+". "+e.Answer.caveat())...)
 	}
+	figures := d.ownFigures(e)
 	var unmet, care []string
 	for _, text := range r.broken {
 		unmet = append(unmet, wrapped("! "+text)...)
@@ -266,7 +268,7 @@ func (d *Document) experimentPage(e Experiment, r reply) []string {
 		unmet = append(unmet[:max(0, room-1)], fmt.Sprintf("! of %s that failed: --full", plural(len(r.broken), "expectation")))
 	}
 	rest := slices.Concat(r.answer[min(1, len(r.answer)):], r.beside)
-	return slices.Concat(head, remarkRows(rest, room-len(unmet)), unmet, care, next)
+	return slices.Concat(head, figures, remarkRows(rest, room-len(unmet)), unmet, care, next)
 }
 
 // remarkRows has a row for each remark, as far as there is room: on two lines each where
@@ -335,12 +337,13 @@ func (r reply) trust(d *Document) string {
 // afterLab says what to do next.
 func (d *Document) afterLab(list []reply) string {
 	var again, failures, spoilt []string
-	longer := ""
+	longer, mend := "", ""
 	for i, r := range list {
 		e := d.Experiments[i]
 		switch profile := longerProfile(e.Profile); {
 		case r.standing == failed:
 			failures = append(failures, e.name())
+			mend = cmp.Or(mend, toFind(e.Error))
 		case r.standing == disbelieved:
 			spoilt = append(spoilt, r.answer[0].code)
 		case r.standing == undecided && profile != "":
@@ -353,7 +356,7 @@ func (d *Document) afterLab(list []reply) string {
 	}
 	var steps []string
 	if len(failures) > 0 {
-		steps = append(steps, "mend the cause, then contend lab "+strings.Join(failures, " "))
+		steps = append(steps, cmp.Or(mend, "mend the cause")+", then contend lab "+strings.Join(failures, " "))
 	}
 	if len(spoilt) > 0 {
 		steps = append(steps, "contend explain "+spoilt[0])

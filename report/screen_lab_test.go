@@ -90,12 +90,15 @@ func labPages() map[string]*report.Document {
 		at.Part = "third"
 		d.AddCurve(at, sweepOf("queue", []int{1, 18, 36, 72, 108, 144, 216}, []int64{6500, 99600, 165200, 185300, 182900, 177500, 170200}))
 	}
+	wrong := report.Experiment{ID: "wrong", File: "own.yaml", Title: "two servers", Status: "done", Parts: []report.Part{{Name: "main"}}}
+	absent := wrong
+	absent.Status, absent.Error = "failed", "inputq: server inputq: fork/exec ./orders: no such file or directory"
 	pages := map[string]*report.Document{
 		"answered": one(answered, comparing(10)), "undecided": one(asking("undecided", lock), comparing(40)), "invalid": one(asking("invalid", lock), comparing(60)),
 		"equivalent": one(asking("equivalent", lock), comparing(30)), "unmet": one(unmet, comparing(10, 20)), "parts": one(parts, several),
 		"best": one(best, func(d *report.Document, at report.Place) { d.AddCurve(at, &swept().Curves[0].Curve) }),
 		"many": one(asking("many", "Which design is fastest?"), manyArms), "figures": one(figure, figured), "planned": one(planned, nil),
-		"failing": one(failed, nil), "half": one(half, comparing(10)), "left-out": one(left, nil), "own": one(plain, comparing(10)),
+		"failing": one(failed, nil), "half": one(half, comparing(10)), "left-out": one(left, nil), "own": one(plain, comparing(10)), "own-wrong": one(wrong, comparing(50)), "own-nothing": one(wrong, comparing(70)), "own-levels": one(plain, comparing(10, 20)), "own-absent": one(absent, nil),
 	}
 	all, none := document("lab"), document("lab")
 	for _, name := range []string{"answered", "undecided", "invalid", "unmet", "best", "many", "figures", "planned", "failing", "half"} {
@@ -114,10 +117,13 @@ func labPages() map[string]*report.Document {
 }
 
 // Each page begins with what came out and keeps to its lines and to the width of a
-// terminal, in either alphabet: 12 of one experiment, 8 and 12 for each of several.
+// terminal, in either alphabet: 12 of one experiment, and 8 more for the figures of one's own, 8 and 12 for each of several.
 func TestLabPages(t *testing.T) {
 	for name, d := range labPages() {
 		most := 12
+		if name == "own" || strings.HasPrefix(name, "own-") {
+			most += 8
+		}
 		if n := len(d.Experiments); n > 1 {
 			most = 8 + 12*n
 		}

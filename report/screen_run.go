@@ -37,17 +37,18 @@ func marksOf(share float64, columns int) string {
 func (d *Document) runScreen(c trial.Cell) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfRun, mood: good}
 	r := c.Result
+	if r.Completed == 0 {
+		return d.nothingScreen(s, c)
+	}
 	s.first = runSentence(r)
 	under := fmt.Sprintf("concurrency %d, %s measured", r.Concurrency, window(r.Duration))
 	if r.Model == load.OpenModel {
 		under = fmt.Sprintf("arrivals %s, up to %d at once, %s measured", r.Plan.Pacer, r.Concurrency, window(r.Duration))
 	}
-	doubt := c.Doubt()
+	doubt, ceased := c.Doubt(), ceasedSentence(r)
 	switch {
 	case doubt != nil:
-		if s.mood = doubted; r.Completed > 0 {
-			s.first = "Do not believe it: " + s.first
-		}
+		s.first, s.mood = cmp.Or(ceased, "Do not believe it: "+s.first), doubted
 		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
 	case r.Stopped == load.Interrupted:
 		s.trust = "Interrupted, so this is only a part: " + under
@@ -64,12 +65,15 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	s.body = append(s.body, wrongKinds(r)...)
 	s.body = append(append(s.body, percentiles(r)...), expected...)
 	for _, w := range r.Warnings {
-		if doubt == nil || w.Code != doubt.Code && !(doubt.Is(finding.Errors) && w.Is(finding.NothingSucceeded)) {
+		if doubt == nil || w.Code != doubt.Code {
 			s.care.add(w, "")
 		}
 	}
 	s.next = cmp.Or(d.Next, "contend sweep finds the best concurrency of this target, sweep --rate its highest rate")
-	if doubt != nil {
+	switch {
+	case ceased != "":
+		s.next = "see why it stopped (what does the server say?), then the same command again"
+	case doubt != nil:
 		s.next = afterDoubt(doubt.Code)
 	}
 	return s
@@ -117,7 +121,7 @@ func afterDoubt(code string) string {
 // the time of one of these.
 func runSentence(r *load.Result) string {
 	if r.Completed == 0 {
-		return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal()+r.Unfinished)))
+		return nothingSentence(r)
 	}
 	text := perSec(r.ThroughputPerSec)
 	switch each, batched := metric.WallPerOp.Of(r); {

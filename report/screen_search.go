@@ -18,6 +18,9 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	if len(s.Design.Objectives) > 0 {
 		holds = "that holds " + objectives(s)
 	}
+	if s.Alone != nil && s.Alone.Completed == 0 {
+		return d.nothingScreen(page, *s.Alone)
+	}
 	why := ""
 	if s.Reason != nil {
 		why = s.Reason.Text

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/finding"
 	"contend/metric"
 	"contend/sweep"
 	"contend/trial"
@@ -24,6 +25,9 @@ const (
 func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	s := &screen{care: new(findings), hidden: len(d.Notes), most: mostOfSweep, mood: good}
 	_, refused := best(c)
+	if trial.NothingRight(c.Results) {
+		return d.nothingScreen(s, trial.MergeCells(c.Results))
+	}
 	s.first, s.trust = enough(c)
 	s.next = cmp.Or(d.Next, "the same command with --full shows the law, its fit and every figure")
 	switch {
@@ -44,7 +48,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	}
 	for _, cell := range c.Results {
 		for _, w := range cell.Warnings {
-			if !slices.Contains(refused, w.Code) {
+			if !slices.Contains(refused, w.Code) && !w.Is(finding.ServerBusy) { // a sweep looks for the server's limit
 				s.care.addCode(w)
 			}
 		}

@@ -10,8 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"contend/errkind"
 	"contend/expect"
+	"contend/hist"
 	"contend/load"
+	"contend/metric"
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
@@ -49,7 +52,8 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-stalled": {stalled(), 15},
+		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15},
+		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
 		"levels": {all["comparison"], 15 + 6}, "changed-over": {all["changed-over"], 16},
@@ -62,7 +66,11 @@ func screens() map[string]struct {
 		"failed-usage":     {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
 		"failed-unreached": {&report.Document{Schema: report.Schema, Command: "run", Failure: "cannot reach http://localhost:9/: http: dial: dial tcp 127.0.0.1:9: connect: connection refused"}, 20},
 		"failed-sweep":     {failedSweep(), 20},
-		"failed-start":     {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
+		"failed-both":      {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tno port\nB: server B: not ready: ended unasked: exit status 2; end of its stderr:\n\tno port"), 20},
+		"failed-paths":     {failedWith("A: server A: fork/exec ./orders: no such file or directory\nB: server B: exec: \"orders\": executable file not found in $PATH"), 20},
+		"failed-nobody": {&report.Document{Schema: report.Schema, Command: "compare", Arms: []report.Arm{{Name: "A", Does: "http://localhost:1/"}, {Name: "B", Does: "http://localhost:2/"}},
+			Failure: "A: cannot reach http://localhost:1/: http: dial: dial tcp 127.0.0.1:1: connect: connection refused\nB: cannot reach http://localhost:2/: http: dial: dial tcp 127.0.0.1:2: connect: connection refused"}, 20},
+		"failed-start": {failedWith("arm B: subject B: fork/exec ./orders: no such file or directory"), 20},
 	}
 }
 
@@ -74,6 +82,60 @@ func stalled() *report.Document {
 	}
 	r.Derive()
 	return runDocument(r)
+}
+
+// slower is a run of a server that does not answer in time.
+func slower() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 0)
+	r.Duration, r.Planned, r.Unfinished, r.GeneratorCPUSec = 3*time.Second, 10, 10, 0.01
+	r.Plan.Duration, r.Plan.Grace = r.Duration, time.Second
+	d := runDocument(r)
+	d.Settle = "contend run -d 20s --grace 10s http://localhost:8080/"
+	return d
+}
+
+// ceased is a run of a server that is gone in the fourth second.
+func ceased() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 3500)
+	r.Planned, r.Errored = 10_500, map[errkind.Kind]int64{errkind.Refused: 6990, errkind.Reset: 10}
+	r.Examples = map[errkind.Kind]string{errkind.Refused: "dial tcp 127.0.0.1:8080: connect: connection refused", errkind.Reset: "read: connection reset by peer"}
+	r.Series = []load.Second{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500, Errored: 400}}
+	for range 6 {
+		r.Series = append(r.Series, load.Second{Errored: 1100})
+	}
+	return runDocument(r)
+}
+
+// silent is a run of a server that answers nobody any more from the fourth second on.
+func silent() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 3500)
+	r.Planned, r.Unfinished = 3510, 10
+	r.Series = []load.Second{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500}}
+	return runDocument(r)
+}
+
+// onlyWrong makes all answers of a document wrong, by a server that is busy.
+func onlyWrong(d *report.Document) *report.Document {
+	var cells []trial.Cell
+	for _, t := range d.Trials {
+		cells = append(cells, t.Rounds...)
+	}
+	for _, c := range d.Curves {
+		cells = append(cells, c.Visits...)
+	}
+	for i, s := range d.Searches {
+		cells = append(cells, *s.Alone)
+		d.Searches[i].Attempts = nil
+	}
+	for _, c := range cells {
+		c.Planned, c.Failed, c.Completed, c.Ops, c.Errored = 105, 100, 0, 0, map[errkind.Kind]int64{errkind.Reset: 5}
+		c.Response, c.Service, c.StartLag, c.Answers = hist.New(), hist.New(), hist.New(), nil
+		c.Faults = []load.Fault{{Status: 404, Count: 100, Example: "404 page not found"}}
+		c.Examples = map[errkind.Kind]string{errkind.Reset: "read: connection reset by peer"}
+		c.GeneratorCPUSec, c.Server = 0.05, &load.Usage{CPUSec: 1.9 * c.Duration.Seconds()}
+	}
+	d.Derive()
+	return d
 }
 
 // expectedOf is a run of which only the first expectation fails, and whose instructions are not known.
@@ -314,6 +376,59 @@ func TestWrongAnswersAreShown(t *testing.T) {
 	for _, want := range []string{"mutex: 7 × status 404: HTTP/1.1 404 Not Found", "inputq: 7 × status 404"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not on the page:\n%s", want, b.String())
+		}
+	}
+}
+
+// What nobody can measure where nothing was right is not on the page.
+func TestPagesWithoutRightAnswers(t *testing.T) {
+	for name, d := range map[string]*report.Document{"run": runDocument(onlyWrong(oneLevel(10)).Results[0].Result), "compare": onlyWrong(oneLevel(10)),
+		"levels": onlyWrong(comparison()), "sweep": onlyWrong(oneSweep(0)), "rate": onlyWrong(searched(false))} {
+		var b bytes.Buffer
+		if err := d.Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		page := b.String()
+		for _, want := range []string{"× status 404: 404 page not found", "× reset: read: connection reset by peer", "curl -i"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, page)
+			}
+		}
+		for _, code := range []string{"CPU", "server_busy", "too_few_rounds", "not_steady", "nothing_succeeded"} {
+			if strings.Contains(page, code) {
+				t.Errorf("%s has %s:\n%s", name, code, page)
+			}
+		}
+	}
+}
+
+// A busy server is what a comparison of throughput in the closed model asks for; the times of one
+// are to be read with care.
+func TestBusyServersOfComparisons(t *testing.T) {
+	busy := func(metrics ...metric.Name) *report.Document {
+		d := oneLevel(30)
+		d.Trials[0].Design.Metrics = metrics
+		for _, c := range d.Trials[0].Rounds {
+			c.GeneratorCPUSec, c.Server = 0.1, &load.Usage{CPUSec: 1.85}
+		}
+		d.Derive()
+		return d
+	}
+	paced := busy(metric.Throughput)
+	for _, c := range paced.Trials[0].Rounds {
+		c.Model = load.OpenModel
+	}
+	paced.Derive()
+	for name, tt := range map[string]struct {
+		d      *report.Document
+		marked bool
+	}{"throughput": {busy(metric.Throughput, "response_p90_ns"), false}, "times": {busy("response_p90_ns", metric.Throughput), true}, "at a rate": {paced, true}} {
+		var b bytes.Buffer
+		if err := tt.d.Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		if page := b.String(); strings.Contains(page, "! server_busy") != tt.marked || strings.Contains(page, "mind what is marked") != tt.marked {
+			t.Errorf("%s: marked %v, want %v:\n%s", name, !tt.marked, tt.marked, page)
 		}
 	}
 }

@@ -25,7 +25,8 @@ const DefaultLimit = 1024
 // measure with doubled levels from 1 on, until throughput has clearly fallen or
 // no longer grows, and takes levels in even ratios around the best of what it
 // saw. measure returns the throughput per second, or false where that must not
-// be believed, which ends the doubling. An error ends it without levels.
+// be believed, which ends the doubling: at 1 with that level alone. An error ends it without
+// levels.
 func Explore(limit int, measure func(level int) (float64, bool, error)) ([]int, error) {
 	var seen []usl.Point
 	for level := 1; level > 0; level = nextDoubled(seen, limit) {
@@ -33,7 +34,10 @@ func Explore(limit int, measure func(level int) (float64, bool, error)) ([]int, 
 		if err != nil {
 			return nil, err
 		}
-		if !believed && len(seen) > 0 {
+		if !believed && len(seen) == 0 {
+			return []int{level}, nil
+		}
+		if !believed {
 			limit = int(seen[len(seen)-1].N)
 			break
 		}

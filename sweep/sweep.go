@@ -89,7 +89,7 @@ type Curve struct {
 }
 
 // Run drives the arm at every level, Visits times in random order, for Duration at the
-// most. An error that is a setting.Mistake says that this is too short for an answer, as
+// most; once where nothing is right. An error that is a setting.Mistake says that this is too short for an answer, as
 // the first level showed. On any other, and when ctx is done, the curve so far is
 // returned with it.
 func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Curve, error) {
@@ -120,7 +120,7 @@ func (s *sweeping) run(ctx context.Context) error {
 		err = s.explore(ctx)
 	}
 	_, most := s.curve.Design.visits()
-	for n := 1; n <= most && err == nil && !trial.IsTimeUp(ctx); n++ {
+	for n := 1; n <= most && err == nil && !trial.IsTimeUp(ctx) && !trial.NothingRight(s.curve.Visits); n++ {
 		err = s.visit(ctx, n)
 	}
 	return err
@@ -163,7 +163,8 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
-		if reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 {
+		reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
 			c.Ceiling = fmt.Sprintf("at concurrency %d: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
 		}

@@ -93,6 +93,27 @@ func TestDoublingEndsWhereVisitsAreDoubtful(t *testing.T) {
 	}
 }
 
+// A server that answers nothing right is driven at one level, or once at each that is given: more shows nothing.
+func TestSweepEndsWhereNothingIsRight(t *testing.T) {
+	for _, tt := range []struct{ levels, want []int }{{nil, []int{1}}, {[]int{1, 4, 8}, []int{1, 4, 8}}} {
+		synctest.Test(t, func(t *testing.T) {
+			started := 0
+			server := trial.Arm{Name: "s", Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+				started++
+				return &trial.Live{Address: "s", Target: &limited{most: 0}}, nil
+			}}
+			d := Design{Levels: tt.levels, Block: time.Second, Warmup: 100 * time.Millisecond, Duration: time.Hour, Seed: 1}
+			curve, err := Run(t.Context(), server, load.Plan{}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := concurrencies(curve.Results); !slices.Equal(got, tt.want) || len(curve.Visits) != len(tt.want) || started > 2 || curve.TimeUp != nil {
+				t.Errorf("levels %v in %d visits after %d starts, want %v once; time up: %+v", got, len(curve.Visits), started, tt.want, curve.TimeUp)
+			}
+		})
+	}
+}
+
 // limited serves so many VUs and no more.
 type limited struct {
 	most      int

@@ -127,6 +127,8 @@ func (s *sweeping) timeUp() *trial.TimeUp {
 	}
 	took := time.Since(s.begun)
 	switch {
+	case trial.NothingRight(s.curve.Visits):
+		return nil // more would be the same
 	case s.cut:
 		return &trial.TimeUp{Lacks: fmt.Sprintf("no level above concurrency %d was tried", s.curve.Explored[len(s.curve.Explored)-1].Concurrency),
 			Needs: trial.RoundUp(2 * took)}

@@ -260,16 +260,19 @@ func (e *DiedError) Unwrap() error { return e.Err }
 // the trial was cancelled.
 const stopTimeout = 15 * time.Second
 
-// startAll starts the arms in the given order, each with its set-up; on error
-// what was started is stopped again.
+// startAll starts the arms in the given order, each with its set-up. Where one cannot be
+// started the others are tried, too, so that the error has all that cannot; what was started is
+// stopped again.
 func startAll(ctx context.Context, arms []Arm, setups []Setup, order []int) ([]*Live, error) {
-	lives := make([]*Live, len(arms))
+	lives, errs := make([]*Live, len(arms)), make([]error, len(arms))
 	for _, i := range order {
-		live, err := arms[i].Launch(ctx, setups[i])
-		if err != nil {
-			return nil, errors.Join(err, stopAll(ctx, lives))
+		lives[i], errs[i] = arms[i].Launch(ctx, setups[i])
+		if errs[i] != nil && ctx.Err() != nil {
+			break
 		}
-		lives[i] = live
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, stopAll(ctx, lives))
 	}
 	return lives, nil
 }

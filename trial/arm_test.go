@@ -36,3 +36,24 @@ func TestLaunchTriesServersOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// Of arms that cannot be started all are named, in their order, and what was started is stopped.
+func TestStartSaysAllThatFails(t *testing.T) {
+	stopped := 0
+	failing := func(name string) Arm {
+		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) { return nil, errAway }}
+	}
+	working := Arm{Name: "B", Start: func(context.Context, Setup) (*Live, error) {
+		return &Live{Stop: func(context.Context) error { stopped++; return nil }}, nil
+	}}
+	arms := []Arm{failing("A"), working, failing("C")}
+	lives, err := startAll(t.Context(), arms, make([]Setup, 3), []int{2, 1, 0})
+	if err == nil || err.Error() != "A: nobody listens\nC: nobody listens" || lives != nil || stopped != 1 {
+		t.Errorf("%v, %v, stopped %d", lives, err, stopped)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err = startAll(ended, arms, make([]Setup, 3), []int{2, 1, 0}); err == nil || err.Error() != "C: nobody listens" {
+		t.Errorf("%v: others are tried although it was ended", err)
+	}
+}

@@ -36,6 +36,16 @@ func MergeCells(cells []Cell) Cell {
 	return Cell{Arm: cells[0].Arm, Result: load.Merge(results...)}
 }
 
+// NothingRight says whether iterations of these cells came to an end, and none with a right
+// answer.
+func NothingRight(cells []Cell) bool {
+	var right, wrong int64
+	for _, c := range cells {
+		right, wrong = right+c.Completed, wrong+c.Wrong()
+	}
+	return right == 0 && wrong > 0
+}
+
 // Doubt returns why the cell's throughput, or else its times, must not be believed, or
 // nil.
 func (c Cell) Doubt() *finding.Warning {

@@ -113,13 +113,7 @@ func (c *comparing) useless(rounds int) bool {
 
 // nothingRight says whether an arm has answered, and nothing of it was right.
 func (t *Trials) nothingRight(arm string) bool {
-	var right, wrong int64
-	for _, c := range t.Results {
-		if c.Arm == arm {
-			right, wrong = right+c.Completed, wrong+c.Wrong()
-		}
-	}
-	return right == 0 && wrong > 0
+	return NothingRight(slices.DeleteFunc(slices.Clone(t.Results), func(c Cell) bool { return c.Arm != arm }))
 }
 
 // allDiffer says whether no comparison has a candidate that does the work of the baseline.

@@ -159,17 +159,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		}
 	}
 	doc := newDocument("compare")
-	if c.URL == "" {
-		for _, url := range args {
-			opened, err := open(ctx, c.spec.target().With("url", url), e.Parts[0].Plan.Timeout, nil)
-			if err != nil {
-				return a.unmeasured(ctx, doc, &c.views, err)
-			}
-			closeTarget(opened)
-		}
-	}
 	for _, one := range arms {
 		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
+	}
+	if c.URL == "" {
+		if err := c.reachAll(ctx, arms, e.Parts[0].Plan.Timeout); err != nil {
+			return a.unmeasured(ctx, doc, &c.views, err)
+		}
 	}
 	programs, err := a.build(ctx, c, e, doc)
 	defer programs.remove(a)
@@ -193,6 +189,25 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	doc.Settle = a.settles(doc)
 	doc.Next = a.afterwards(c, doc)
 	return a.finish(ctx, doc, &c.views, err)
+}
+
+// reachAll tries whether all servers that are compared are there. Its error has all that are not,
+// or the first mistake of usage.
+func (c *compareFlags) reachAll(ctx context.Context, arms []arm, timeout time.Duration) error {
+	var away []error
+	for _, one := range arms {
+		opened, err := open(ctx, c.spec.target().With("url", one.does), timeout, nil)
+		closeTarget(opened)
+		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
+			away = append(away, fmt.Errorf("%s: %w", one.name, exit.err))
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(away) > 0 {
+		return failed(errors.Join(away...))
+	}
+	return nil
 }
 
 // measuring prepares this process for driving load, and holds it to its CPUs until

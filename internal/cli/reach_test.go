@@ -57,6 +57,18 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// Where none of two servers is there, the page names both.
+func TestNobodyListensTwice(t *testing.T) {
+	t.Parallel()
+	a, b := testenv.HeldAddress(t), testenv.HeldAddress(t)
+	var out bytes.Buffer
+	code := Main(t.Context(), []string{"compare", "http://" + a + "/", "http://" + b + "/"}, Streams{&out, io.Discard})
+	if text := strings.Join(strings.Fields(out.String()), " "); code != exitFailed ||
+		!strings.HasPrefix(text, "Nothing can be measured at http://"+a+"/ and http://"+b+"/: ") {
+		t.Errorf("exit code %d: %s", code, &out)
+	}
+}
+
 // One that takes connections and says nothing is waited for as long as for an answer.
 func TestSilenceEndsWithTheTimeout(t *testing.T) {
 	t.Parallel()

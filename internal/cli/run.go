@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ func (a *app) run(ctx context.Context, opened load.Target, name string, plan loa
 	}
 	doc.AddRun(cell.Result)
 	doc.Next = r.next(plan, name)
+	doc.Settle = a.waiting(cell.Result)
 	for _, text := range r.Expect {
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
@@ -97,6 +99,19 @@ func (r *runSettings) next(plan load.Plan, target string) string {
 	}
 	return next("sweep", own, r.alike, target)
 }
+
+// waiting is the command line that waits for answers where none came in time, and until the
+// timeout; "": some came, or errors.
+func (a *app) waiting(r *load.Result) string {
+	if r.Completed+r.Wrong() > 0 || r.Planned == 0 || r.Stopped == load.Interrupted {
+		return ""
+	}
+	wait := cmp.Or(r.Plan.Timeout, slowest*(r.Plan.Duration+r.Plan.Grace))
+	return again(a.args, []string{"--duration", "-d", "--grace"}, "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
+}
+
+// slowest is how many times as long as nothing came an answer is waited for that no timeout ends.
+const slowest = 4
 
 // checkExpected returns what is wrong with the claims: there is one arm, without a name.
 func (r *runSettings) checkExpected() error {

@@ -1,0 +1,127 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/finding"
+	"contend/load"
+	"contend/metric"
+	"contend/trial"
+)
+
+// nothingSentence says of a result without a right answer what came in their place.
+func nothingSentence(r *load.Result) string {
+	switch {
+	case r.Planned == 0:
+		return fmt.Sprintf("Nothing began within the %v measured", r.Duration)
+	case r.Wrong() == 0 && r.Stopped == load.Interrupted:
+		return "Interrupted before the first answer"
+	case r.Wrong() == 0:
+		return fmt.Sprintf("No answer came within %v and %v of grace", r.Plan.Duration, r.Plan.Grace)
+	}
+	return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal()+r.Unfinished)))
+}
+
+// ceasedSentence says of a result when no right answer came any more, and what came in their
+// place; "": they did not cease.
+func ceasedSentence(r *load.Result) string {
+	after, ceased := r.Ceased()
+	if !ceased {
+		return ""
+	}
+	text := fmt.Sprintf("The server stopped answering after %v", after)
+	if r.Plan.Duration > 0 {
+		text += fmt.Sprintf(" of %v", r.Plan.Duration)
+	}
+	list := kindsOf(r)
+	if len(list) == 0 {
+		return text + ": nothing came until the end"
+	}
+	most := slices.MaxFunc(list, func(a, b wrong) int { return cmp.Compare(a.count, b.count) })
+	return text + ": " + most.what + ": " + most.example
+}
+
+// toMend says what to do about a result without a right answer.
+func (d *Document) toMend(r *load.Result) string {
+	switch {
+	case r.Wrong() == 0:
+		return cmp.Or(d.Settle, afterDoubt(finding.Incomplete.Code))
+	case r.Failed < r.ErroredTotal():
+		return "see why no answer comes (what does the server say?), mend that, then the same command again"
+	}
+	look := "look at an answer"
+	if strings.HasPrefix(r.Target, "http://") || strings.HasPrefix(r.Target, "https://") {
+		look += " (curl -i" + d.runningAt(r.Target) + ")"
+	}
+	return look + "; correct the URL or the server, or say what is right (--expect-status, --check)"
+}
+
+// runningAt is the URL, quoted behind a blank, of a server that goes on when contend ends; "" of
+// one that contend started.
+func (d *Document) runningAt(url string) string {
+	if slices.ContainsFunc(d.Arms, func(a Arm) bool { return !strings.Contains(a.Does, "://") }) {
+		return ""
+	}
+	return " '" + clean(url) + "'"
+}
+
+// tells says whether a warning says something where nothing was right: most are about figures.
+func tells(w finding.Warning) bool { return w.Is(finding.Interrupted) || w.Is(finding.MachineBusy) }
+
+// nothingRight has the cells of variants that were compared and gave no right answer, each the
+// sum of all levels.
+func (d *Document) nothingRight(list []Comparison) []trial.Cell {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Baseline, c.Candidate)
+	}
+	byArm := map[string][]trial.Cell{}
+	for _, r := range d.Results {
+		byArm[r.Arm] = append(byArm[r.Arm], r.Cell)
+	}
+	var without []trial.Cell
+	for i, name := range names {
+		if cells := byArm[name]; trial.NothingRight(cells) && slices.Index(names, name) == i {
+			without = append(without, trial.MergeCells(cells))
+		}
+	}
+	return without
+}
+
+// nothingScreen makes the page of a run or a sweep one without a right answer.
+func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
+	s.first, s.mood = nothingSentence(c.Result), doubted
+	if doubt := c.Doubt(); doubt != nil {
+		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
+	}
+	expected, _ := d.expected()
+	s.body = slices.Concat([]string{"  " + clean(c.Target)}, wrongKinds(c.Result), expected)
+	s.next = d.toMend(c.Result)
+	for _, w := range c.Warnings {
+		if tells(w) {
+			s.care.addCode(w)
+		}
+	}
+	return s
+}
+
+// withoutAnswers makes the page of a comparison one of variants without a right answer.
+func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
+	var names []string
+	for _, c := range without {
+		names = append(names, c.Arm)
+		kinds := wrongKinds(c.Result)
+		if len(without) > 2 {
+			kinds = kinds[:1]
+		}
+		for _, line := range kinds {
+			s.body = append(s.body, "  "+clean(c.Arm)+":"+strings.TrimPrefix(line, " "))
+		}
+	}
+	s.first = "Nothing can be compared: no answer of " + enumerated(names) + " was right"
+	s.next = d.toMend(without[0].Result)
+	s.care.list = slices.DeleteFunc(s.care.list, func(w located) bool { return !tells(w.Warning) })
+}
