@@ -11,7 +11,9 @@
 // that counted, 38 % to four, 7 % to those that were only open, and nothing to page
 // faults. So they are opened for the stretch that is to be counted and closed after it.
 //
-// Samples need no counters of the processor, but a timer at each switch of threads.
+// Samples need no counters of the processor, but a timer at each switch of threads: a
+// server on the same machine lost 10 % of its throughput to 999 a second, 4 % to 250, and
+// nothing that could be seen to 99.
 //
 // Rejected: switches of threads and moves between CPUs, which without privileges
 // read 0 here (/proc tells them); github.com/hodgesds/perf-utils, whose groups do not
@@ -44,7 +46,7 @@ const (
 
 // What is sampled, and named by an [UnavailableError]; no counter counts it.
 const (
-	CPUTime    Event = "cpu_time"
+	CPUTime    Event = "cpu_time"    // in user space, and in the kernel where that is allowed
 	KernelTime Event = "kernel_time" // CPU time in the kernel
 )
 

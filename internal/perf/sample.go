@@ -67,8 +67,8 @@ type Map struct {
 //
 // The kernel keeps kernel.perf_event_max_stack of them. In user space it finds them by
 // frame pointers, which Go and some distributions keep: elsewhere callers are missing or
-// wrong. The first caller is missing where a function has no frame, or none yet. The first
-// address is always right.
+// wrong, as is the first caller where a function has no frame, or none yet. In the kernel
+// the first address is where interrupts were next allowed.
 type Stack struct {
 	Kernel []uint64 // none: the thread was in user space
 	User   []uint64 // none: it has no user space
@@ -79,8 +79,8 @@ type Stack struct {
 // that these start from then on, hz samples per second of it. A thread 0 is the calling
 // one, as for [Children]. It holds a descriptor for each thread and CPU.
 //
-// CPU time in the kernel is sampled, too, where that is allowed. What a thread does in
-// its first period on a CPU is not seen.
+// CPU time in the kernel is sampled, too, where that is allowed. The time of a thread on
+// a CPU is rounded down to whole periods: threads that live for less are not seen.
 //
 // The errors are those of [Threads].
 func Sample(list func() ([]int, error), hz int) (*Sampler, error) {

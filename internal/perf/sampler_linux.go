@@ -186,11 +186,11 @@ type reader struct {
 	err     error
 }
 
-// run reads until stop is closed, or an error.
+// run reads until stop is closed.
 func (r *reader) run(stop <-chan struct{}) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
-	for r.err == nil {
+	for {
 		select {
 		case <-tick.C:
 			begin := now()
@@ -201,7 +201,6 @@ func (r *reader) run(stop <-chan struct{}) {
 			return
 		}
 	}
-	<-stop
 }
 
 // round reads all rings and adds what happened until a time. What was written in one ring

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,6 +135,24 @@ func TestSamplesAgreeWithCPUTime(t *testing.T) {
 		check("attached", p, sampler(t, p.threads))
 		p = prepared(t)
 		check("from the start", p, begottenSampler(t, p))
+	}
+}
+
+// Children that never ran a program of their own have the mappings of their parents, also
+// when nobody can look any more.
+func TestForkedChildren(t *testing.T) {
+	const script = `read go; for n in 1 2 3 4 5; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done; echo done; read end`
+	cmd := exec.Command("sh", "-c", script)
+	p := &process{t: t, cmd: cmd, input: must(cmd.StdinPipe()), lines: bufio.NewScanner(must(cmd.StdoutPipe()))}
+	p.start()
+	samples := samplesOf(t, sampler(t, p.threads), func() { p.do("go", 0, 0) })
+	if len(samples.Processes) < 2 {
+		t.Errorf("no children: %+v", samples)
+	}
+	for _, p := range samples.Processes {
+		if !slices.ContainsFunc(p.Maps, func(m Map) bool { return m.PID == p.PID && m.Inode != 0 && strings.HasPrefix(m.Path, "/") }) {
+			t.Errorf("process %d lies nowhere: %+v", p.PID, p.Maps)
+		}
 	}
 }
 
@@ -354,5 +373,22 @@ func TestSamplingRefused(t *testing.T) {
 	const want = "perf: cpu_time cannot be sampled: this container or its host forbids programs to count (seccomp, a security module); give it the right"
 	if found := seenBy(t, role("refused")); !strings.Contains(found.Error, want) {
 		t.Errorf("%+v", found)
+	}
+}
+
+// What it takes to sample a process of some threads for a moment.
+func BenchmarkSampler(b *testing.B) {
+	for _, threads := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("%d-threads", threads), func(b *testing.B) {
+			p := started(b)
+			p.do("crowd", threads, 1)
+			p.do("every", 0, 1)
+			for b.Loop() {
+				s := must(Sample(p.threads, Frequency))
+				must(0, s.Start())
+				must(s.Stop())
+				must(0, s.Close())
+			}
+		})
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,6 +101,10 @@ func TestTally(t *testing.T) {
 			[]Process{{2, []Map{file(2, 1, 0x1000, 0x2000)}, stacks(1, 1)}}, []int{1}},
 		{"a child loads a library", []record{forked(1, 2), mapped(file(2, 9, 0x5000, 0x6000)), sampled(1, 1), sampled(2, 1)},
 			[]Process{{1, []Map{one}, stacks(1, 1)}, {2, []Map{file(2, 1, 0x1000, 0x2000), file(2, 9, 0x5000, 0x6000)}, stacks(1, 1)}}, []int{1}},
+		{"parent and child load a library each", []record{mapped(file(1, 5, 0x3000, 0x4000)), mapped(file(1, 6, 0x4000, 0x5000)), forked(1, 2),
+			mapped(file(1, 7, 0x5000, 0x6000)), mapped(file(2, 8, 0x5000, 0x6000)), sampled(1, 1), sampled(2, 1)},
+			[]Process{{1, []Map{one, file(1, 5, 0x3000, 0x4000), file(1, 6, 0x4000, 0x5000), file(1, 7, 0x5000, 0x6000)}, stacks(1, 1)},
+				{2, []Map{file(2, 1, 0x1000, 0x2000), file(2, 5, 0x3000, 0x4000), file(2, 6, 0x4000, 0x5000), file(2, 8, 0x5000, 0x6000)}, stacks(1, 1)}}, []int{1}},
 		{"a thread", []record{sampled(1, 1), {kind: unix.PERF_RECORD_FORK, pid: 1, tid: 5, parent: 1}, sampled(1, 1)},
 			[]Process{{1, []Map{one}, stacks(1, 2)}}, []int{1}},
 		{"a number that is used again", []record{sampled(2, 1), ended(2, 2), forked(1, 2), sampled(2, 1)},
@@ -151,34 +158,21 @@ func TestTallyIsBounded(t *testing.T) {
 // Records of two CPUs are added in the order of their times, and those that another CPU
 // may still be behind of wait for a round.
 func TestRounds(t *testing.T) {
-	write := func(r ring, bytes []byte) {
-		page := r.page()
-		for _, b := range bytes {
-			r.memory[os.Getpagesize()+int(page.Data_head%ringSize)] = b
-			page.Data_head++
-		}
-	}
-	at := func(time, address uint64) []byte {
-		return written(unix.PERF_RECORD_SAMPLE, 0, address, uint32(1), uint32(1), time, uint64(2), inUser, address)
-	}
-	exec := func(time uint64) []byte {
-		return written(unix.PERF_RECORD_COMM, unix.PERF_RECORD_MISC_COMM_EXEC, uint32(1), uint32(1), "x", uint32(1), uint32(1), time)
-	}
-	rings := []ring{{memory: make([]byte, os.Getpagesize()+ringSize)}, {memory: make([]byte, os.Getpagesize()+ringSize)}}
-	rings[0].page().Data_head, rings[0].page().Data_tail = 200, 200 // so that records lie over its end
+	rings := fakeRings(2)
 	r := &reader{rings: rings, tally: newTally(func(int) ([]Map, uint64) { return nil, 0 })}
+	exec := written(unix.PERF_RECORD_COMM, unix.PERF_RECORD_MISC_COMM_EXEC, uint32(1), uint32(1), "x", uint32(1), uint32(1), uint64(15))
 	counted := func() (all []uint64) {
 		for _, p := range r.tally.result().Processes {
 			all = append(all, (&Samples{Processes: []Process{p}}).Count())
 		}
 		return all
 	}
-	write(rings[1], slices.Concat(at(5, 1), at(20, 2), at(30, 3)))
+	write(rings[1], sampleAt(5), sampleAt(20), sampleAt(30))
 	r.round(10)
 	if got := counted(); !slices.Equal(got, []uint64{1}) {
 		t.Errorf("until 10: %v", got)
 	}
-	write(rings[0], slices.Concat(at(12, 4), exec(15), at(40, 5)))
+	write(rings[0], sampleAt(12), exec, sampleAt(40))
 	r.round(35)
 	if got := counted(); !slices.Equal(got, []uint64{2, 2}) {
 		t.Errorf("until 35: %v, want those of 5 and 12 before exec, those of 20 and 30 after it", got)
@@ -187,11 +181,95 @@ func TestRounds(t *testing.T) {
 	if got := counted(); !slices.Equal(got, []uint64{2, 3}) || r.err != nil {
 		t.Errorf("in the end: %v, %v", got, r.err)
 	}
-	write(rings[0], make([]byte, 8))
-	if r.round(math.MaxUint64); r.err == nil || !strings.Contains(r.err.Error(), "a record of 0 bytes") {
-		t.Errorf("error %v", r.err)
+}
+
+// While samples are taken they are read again and again, and what is younger than a round
+// is added only in the end.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rings := fakeRings(1)
+		r := &reader{rings: rings, tally: newTally(func(int) ([]Map, uint64) { return nil, 0 })}
+		stop, ended := make(chan struct{}), make(chan bool)
+		go func() {
+			r.run(stop)
+			close(ended)
+		}()
+		counted := func() uint64 { return r.tally.result().Count() }
+		for n := range uint64(10) {
+			write(rings[0], sampleAt(1), sampleAt(now()+uint64(time.Hour)))
+			time.Sleep(2 * readEvery)
+			synctest.Wait()
+			if got := counted(); got != n+1 {
+				t.Errorf("after %d writes: %d samples", n+1, got)
+			}
+		}
+		close(stop)
+		if <-ended; counted() != 20 || r.err != nil {
+			t.Errorf("in the end %d samples, %v", counted(), r.err)
+		}
+	})
+}
+
+// What could not be read is said in the end.
+func TestRunFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rings := fakeRings(1)
+		s := &Sampler{groups: []group{}, rings: rings, stop: make(chan struct{}), read: make(chan *reader)}
+		r := &reader{rings: rings, tally: newTally(nil)}
+		write(rings[0], make([]byte, 8))
+		go func() {
+			r.run(s.stop)
+			s.read <- r
+		}()
+		time.Sleep(10 * readEvery)
+		if _, err := s.Stop(); err == nil || !strings.Contains(err.Error(), "perf: samples: a record of 0 bytes, with 8 left to read") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// fakeRings are some that nobody else knows, in which records soon lie over the end.
+func fakeRings(n int) (rings []ring) {
+	for range n {
+		r := ring{memory: make([]byte, os.Getpagesize()+ringSize)}
+		r.page().Data_head, r.page().Data_tail = ringSize-50, ringSize-50
+		rings = append(rings, r)
 	}
+	return rings
+}
+
+// write writes records as the kernel does.
+func write(r ring, records ...[]byte) {
+	head := r.page().Data_head
+	for _, b := range slices.Concat(records...) {
+		r.memory[os.Getpagesize()+int(head%ringSize)] = b
+		head++
+	}
+	atomic.StoreUint64(&r.page().Data_head, head)
+}
+
+func sampleAt(time uint64) []byte {
+	return written(unix.PERF_RECORD_SAMPLE, 0, uint64(1), uint32(1), uint32(1), time, uint64(2), inUser, uint64(1))
 }
 
 // ringSize is that of rings in tests: a power of 2, no multiple of their records.
 const ringSize = 256
+
+// Only what can be executed is a Map.
+func TestExecutable(t *testing.T) {
+	var holding []string
+	for _, m := range executable(os.Getpid()) {
+		if at := uint64(reflect.ValueOf(burn).Pointer()); m.Start <= at && at < m.End {
+			holding = append(holding, m.Path)
+		}
+		if at := uint64(reflect.ValueOf(&burned).Pointer()); m.Start <= at && at < m.End {
+			t.Errorf("a variable lies in %+v", m)
+		}
+	}
+	if want := []string{must(os.Executable())}; !slices.Equal(holding, want) {
+		t.Errorf("a function lies in %q, want %q", holding, want)
+	}
+	if maps := executable(-1); maps != nil {
+		t.Errorf("of nobody: %v", maps)
+	}
+}
