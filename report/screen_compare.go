@@ -319,9 +319,9 @@ func (d *Document) toTheLimit(list []Comparison) bool {
 func (d *Document) compareCare() *findings {
 	care := new(findings)
 	list := d.primary()
-	meant := d.toTheLimit(list)
+	meant, differ := d.toTheLimit(list), !slices.ContainsFunc(list, func(c Comparison) bool { return !c.Reason.Is(finding.AnswersDiffer) })
 	add := func(w finding.Warning) {
-		if meant && w.Is(finding.ServerBusy) {
+		if meant && w.Is(finding.ServerBusy) || differ && !tells(w) {
 			return
 		}
 		if len(list) == 1 && list[0].Reason != nil && (list[0].Reason.Code == w.Code || w.Is(finding.NothingSucceeded)) {

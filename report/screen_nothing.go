@@ -68,7 +68,7 @@ func (d *Document) runningAt(url string) string {
 	return " '" + clean(url) + "'"
 }
 
-// tells says whether a warning says something where nothing was right: most are about figures.
+// tells says whether a warning says something where no figure does: most are about figures.
 func tells(w finding.Warning) bool { return w.Is(finding.Interrupted) || w.Is(finding.MachineBusy) }
 
 // nothingRight has the cells of variants that were compared and gave no right answer, each the

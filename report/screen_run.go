@@ -65,7 +65,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	s.body = append(s.body, wrongKinds(r)...)
 	s.body = append(append(s.body, percentiles(r)...), expected...)
 	for _, w := range r.Warnings {
-		if doubt == nil || w.Code != doubt.Code {
+		if (doubt == nil || w.Code != doubt.Code) && (ceased == "" || tells(w)) {
 			s.care.add(w, "")
 		}
 	}

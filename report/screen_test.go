@@ -52,7 +52,7 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15},
+		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15},
 		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
@@ -97,6 +97,7 @@ func slower() *report.Document {
 // ceased is a run of a server that is gone in the fourth second.
 func ceased() *report.Document {
 	r := closedResult("http://localhost:8080/", 10, 3500)
+	r.GeneratorCPUSec = 18.4 // for errors
 	r.Planned, r.Errored = 10_500, map[errkind.Kind]int64{errkind.Refused: 6990, errkind.Reset: 10}
 	r.Examples = map[errkind.Kind]string{errkind.Refused: "dial tcp 127.0.0.1:8080: connect: connection refused", errkind.Reset: "read: connection reset by peer"}
 	r.Series = []load.Second{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500, Errored: 400}}
@@ -104,6 +105,18 @@ func ceased() *report.Document {
 		r.Series = append(r.Series, load.Second{Errored: 1100})
 	}
 	return runDocument(r)
+}
+
+// differing is a comparison of answers that differ, which was known after its first round.
+func differing() *report.Document {
+	d := oneLevel(10)
+	t := &d.Trials[0]
+	t.Rounds, t.Blocks = t.Rounds[:2], t.Blocks[:2]
+	for i, c := range t.Rounds {
+		c.Answers = &load.Answers{Kinds: []load.AnswerKind{{Status: 200, Count: c.Completed}}, Bodies: []load.Bodies{{Count: c.Completed, Bytes: c.Completed * int64(100+900*i)}}}
+	}
+	d.Derive()
+	return d
 }
 
 // silent is a run of a server that answers nobody any more from the fourth second on.
