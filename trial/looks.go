@@ -74,7 +74,16 @@ func (d Design) lookRounds(most int) []int {
 	return append(rounds, most)
 }
 
-// tooShort returns the mistake that no verdict comes of the Duration, where a round takes
+// A TooShortError is the *setting.Mistake that no verdict comes of a Duration.
+type TooShortError struct {
+	*setting.Mistake
+	Least time.Duration // one that allows a verdict
+}
+
+// Unwrap returns the mistake.
+func (e *TooShortError) Unwrap() error { return e.Mistake }
+
+// tooShort returns the *TooShortError that no verdict comes of the Duration, where a round takes
 // at least so many nanoseconds; nil where one can. What it allows leaves a tenth for the
 // next first round, which may take a little longer.
 func (d Design) tooShort(round float64) error {
@@ -82,8 +91,9 @@ func (d Design) tooShort(round float64) error {
 	if d.Duration == 0 || needed <= float64(d.Duration) {
 		return nil
 	}
-	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d repetitions or more, of %s each here, with a tenth to spare, rounded up",
-		setting.Duration(RoundUp(time.Duration(1.1*needed))), d.leastRounds(), metric.Duration(round)))
+	least := RoundUp(time.Duration(1.1 * needed))
+	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d repetitions or more, of %s each here, with a tenth to spare, rounded up",
+		setting.Duration(least), d.leastRounds(), metric.Duration(round))), least}
 }
 
 // Outline says when a comparison of so many candidates ends.

@@ -89,6 +89,25 @@ func TestDurationBoundsATrial(t *testing.T) {
 	})
 }
 
+// The first warm-up shows that answers of 6 s take rounds of minutes, of which some come within what is then allowed.
+func TestTooShortForSlowAnswers(t *testing.T) {
+	d := NewDesign()
+	d.Metrics, d.Duration = []metric.Name{metric.Throughput}, 10*time.Second
+	arms := []Arm{sleeping("a", 6*time.Second), sleeping("b", 6*time.Second)}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		trials, err := Compare(t.Context(), arms, load.Plan{VUs: 10}, d, nil)
+		short, ok := errors.AsType[*TooShortError](err)
+		if took := time.Since(began); !ok || trials != nil || took > 20*time.Second || !strings.HasSuffix(short.Error(), "; an answer takes 6.00 s") {
+			t.Fatalf("%v after %v", err, took)
+		}
+		d.Duration = short.Least
+		if trials, err = Compare(t.Context(), arms, load.Plan{VUs: 10}, d, nil); err != nil || trials.roundsDone() < d.leastRounds() {
+			t.Errorf("within %v: %v", d.Duration, err)
+		}
+	})
+}
+
 // What a comparison of two arms measures at least is known beforehand: 9 rounds of two
 // blocks at each level in each pair, and a tenth.
 func TestTooShortBeforeItBegins(t *testing.T) {

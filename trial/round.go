@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/metric"
 )
 
 const (
@@ -99,7 +100,8 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 		}
 	}()
 	var all pilots
-	for _, i := range r.random.Perm(len(r.lives)) {
+	began := time.Now()
+	for warmed, i := range r.random.Perm(len(r.lives)) {
 		if sessions[i], err = r.lives[i].Open(ctx, n); err != nil {
 			return err
 		}
@@ -108,6 +110,9 @@ func (r *round) level(ctx context.Context, n int) (err error) {
 			return err
 		}
 		all.add(warm)
+		if err := r.inTime(n, all, time.Since(began)*time.Duration(len(r.arms))/time.Duration(warmed+1)); err != nil {
+			return err
+		}
 	}
 	r.fix(n, all)
 	return r.pairs(ctx, sessions, n)
@@ -131,9 +136,32 @@ func (p *pilots) add(warm *load.Result) {
 // fix fixes how blocks are driven at a level, unless that was done before.
 func (c *comparing) fix(level int, p pilots) {
 	if _, fixed := c.blocks[level]; !fixed {
-		d := c.trials.Design.sized(p.slowest)
-		c.blocks[level] = lengthen(d.Block, p.longest, d.Pairs)
+		c.blocks[level] = c.trials.Design.lengthened(p)
 	}
+}
+
+// lengthened is how blocks are driven where warm-ups were like these.
+func (d Design) lengthened(p pilots) blockLength {
+	d = d.sized(p.slowest)
+	return lengthen(d.Block, p.longest, d.Pairs)
+}
+
+// inTime returns the mistake that the Duration is too short as soon as the first warm-ups at a
+// level show it, of which those of all arms take so long: rounds with slow answers take minutes.
+func (c *comparing) inTime(level int, p pilots, warming time.Duration) error {
+	d, turns := c.trials.Design, len(c.arms)
+	if _, fixed := c.blocks[level]; fixed || c.counting.only {
+		return nil
+	}
+	if d.Duet != nil {
+		turns = 1
+	}
+	l := d.lengthened(p)
+	err := d.tooShort(float64(warming + time.Duration(turns*l.pairs)*(l.leadIn+l.measured)))
+	if short, ok := errors.AsType[*TooShortError](err); ok {
+		short.Allowed += fmt.Sprintf("; an answer takes %s", metric.Duration(float64(p.longest)))
+	}
+	return err
 }
 
 func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) error {

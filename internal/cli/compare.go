@@ -184,7 +184,11 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	fmt.Fprintf(a.Err, "compare: %s\n", d.Outline(len(arms)-1))
 	err = a.experiment(ctx, e, o, doc, d.Most(len(arms)-1))
 	if errors.As(err, new(*setting.Mistake)) { // that only running showed
-		return usage(setting.FlagErrors(err))
+		mistake := setting.FlagErrors(err)
+		if short, ok := errors.AsType[*trial.TooShortError](err); ok {
+			mistake = fmt.Errorf("%w: %s", mistake, longer(a.args, short.Least))
+		}
+		return usage(mistake)
 	}
 	doc.Settle = a.settles(doc)
 	doc.Next = a.afterwards(c, doc)
