@@ -161,7 +161,7 @@ func toFind(why string) string {
 	case m == nil:
 		return ""
 	case m[1] != "":
-		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started (or from --dir)", m[1])
+		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from the dir given for it", m[1])
 	}
 	return fmt.Sprintf("check the name %s, which is in no folder of PATH; in the folder where contend was started it is ./%[1]s", m[2])
 }

@@ -95,7 +95,7 @@ func (c *comparing) useless(rounds int) bool {
 	}
 	t.Derive()
 	switch {
-	case rounds == 1 && (slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer()):
+	case rounds == 1 && t.hopeless():
 		return true
 	case rounds == 1 && c.holds != nil:
 		return !t.held(*c.holds)
@@ -109,6 +109,12 @@ func (c *comparing) useless(rounds int) bool {
 		}
 	}
 	return len(c.givenUp) == len(t.Design.Levels)
+}
+
+// hopeless says whether the rounds so far leave nothing that further ones could decide: an arm
+// answers nothing right, or no candidate answers as the baseline does.
+func (t *Trials) hopeless() bool {
+	return slices.ContainsFunc(t.Arms, t.nothingRight) || t.allDiffer()
 }
 
 // nothingRight says whether an arm has answered, and nothing of it was right.

@@ -89,6 +89,21 @@ func TestDurationBoundsATrial(t *testing.T) {
 	})
 }
 
+// A time that is too short for a verdict is no matter where there can be none: with its warm-ups a round takes over 0.6 s, of
+// which six do not come in 1.5 s.
+func TestNothingRightInAnyTime(t *testing.T) {
+	d := design()
+	d.Rounds, d.Block, d.Warmup, d.Duration = 0, 50*time.Millisecond, 200*time.Millisecond, 1500*time.Millisecond
+	wrong := funcArm("b", func(context.Context) (load.Outcome, error) {
+		time.Sleep(10 * time.Millisecond)
+		return load.Outcome{Failed: true, Status: 404}, nil
+	})
+	trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), wrong)
+	if c := trials.Comparisons[0]; trials.roundsDone() != 1 || !c.Reason.Is(finding.Errors) {
+		t.Errorf("%v after %d rounds", c.Reason, trials.roundsDone())
+	}
+}
+
 // The first warm-up shows that answers of 6 s take rounds of minutes, of which some come within what is then allowed.
 func TestTooShortForSlowAnswers(t *testing.T) {
 	d := NewDesign()

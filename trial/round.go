@@ -147,16 +147,17 @@ func (d Design) lengthened(p pilots) blockLength {
 }
 
 // inTime returns the mistake that the Duration is too short as soon as the first warm-ups at a
-// level show it, of which those of all arms take so long: rounds with slow answers take minutes.
+// level, of which those of all arms take so long, show answers so slow that blocks are stretched:
+// rounds take minutes then.
 func (c *comparing) inTime(level int, p pilots, warming time.Duration) error {
 	d, turns := c.trials.Design, len(c.arms)
-	if _, fixed := c.blocks[level]; fixed || c.counting.only {
+	l := d.lengthened(p)
+	if _, fixed := c.blocks[level]; fixed || c.counting.only || l.measured == d.sized(p.slowest).Block {
 		return nil
 	}
 	if d.Duet != nil {
 		turns = 1
 	}
-	l := d.lengthened(p)
 	err := d.tooShort(float64(warming + time.Duration(turns*l.pairs)*(l.leadIn+l.measured)))
 	if short, ok := errors.AsType[*TooShortError](err); ok {
 		short.Allowed += fmt.Sprintf("; an answer takes %s", metric.Duration(float64(p.longest)))
