@@ -259,6 +259,9 @@ func (d *Document) experimentPage(e Experiment, r reply) []string {
 	for _, text := range r.broken {
 		unmet = append(unmet, wrapped("! "+text)...)
 	}
+	if len(d.nothingRight(d.primaryOf(e))) > 0 {
+		r.warnings = r.warnings.telling()
+	}
 	if counted := r.warnings.counted(); counted != "" {
 		care = append(care, "Warnings (contend explain CODE): "+counted)
 	}
@@ -344,8 +347,10 @@ func (d *Document) afterLab(list []reply) string {
 		case r.standing == failed:
 			failures = append(failures, e.name())
 			mend = cmp.Or(mend, toFind(e.Error))
+		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
+			spoilt = append(spoilt, d.toMend(d.nothingRight(d.primaryOf(e))[0].Result))
 		case r.standing == disbelieved:
-			spoilt = append(spoilt, r.answer[0].code)
+			spoilt = append(spoilt, "contend explain "+r.answer[0].code)
 		case r.standing == undecided && profile != "":
 			again, longer = append(again, e.name()), profile
 		}
@@ -359,7 +364,7 @@ func (d *Document) afterLab(list []reply) string {
 		steps = append(steps, cmp.Or(mend, "mend the cause")+", then contend lab "+strings.Join(failures, " "))
 	}
 	if len(spoilt) > 0 {
-		steps = append(steps, "contend explain "+spoilt[0])
+		steps = append(steps, spoilt[0])
 	}
 	if len(again) > 0 {
 		steps = append(steps, fmt.Sprintf("contend lab %s --profile %s measures longer what is not decided", strings.Join(again, " "), longer))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/errkind"
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
@@ -49,6 +50,8 @@ func (d *Document) toMend(r *load.Result) string {
 	switch {
 	case r.Wrong() == 0:
 		return cmp.Or(d.Settle, afterDoubt(finding.Incomplete.Code))
+	case 2*r.Errored[errkind.Timeout] > r.Wrong():
+		return fmt.Sprintf("allow an answer more time than the %v of --timeout, or see why it takes so long; then the same command again", r.Plan.Timeout)
 	case r.Failed < r.ErroredTotal():
 		return "see why no answer comes (what does the server say?), mend that, then the same command again"
 	}
@@ -60,9 +63,9 @@ func (d *Document) toMend(r *load.Result) string {
 }
 
 // runningAt is the URL, quoted behind a blank, of a server that goes on when contend ends; "" of
-// one that contend started.
+// one that contend may have started.
 func (d *Document) runningAt(url string) string {
-	if slices.ContainsFunc(d.Arms, func(a Arm) bool { return !strings.Contains(a.Does, "://") }) {
+	if d.isLab() || slices.ContainsFunc(d.Arms, func(a Arm) bool { return !strings.Contains(a.Does, "://") }) {
 		return ""
 	}
 	return " '" + clean(url) + "'"
@@ -70,6 +73,11 @@ func (d *Document) runningAt(url string) string {
 
 // tells says whether a warning says something where no figure does: most are about figures.
 func tells(w finding.Warning) bool { return w.Is(finding.Interrupted) || w.Is(finding.MachineBusy) }
+
+// telling are the warnings that say something there.
+func (f *findings) telling() *findings {
+	return &findings{list: slices.DeleteFunc(slices.Clone(f.list), func(w located) bool { return !tells(w.Warning) })}
+}
 
 // nothingRight has the cells of variants that were compared and gave no right answer, each the
 // sum of all levels.
@@ -80,7 +88,9 @@ func (d *Document) nothingRight(list []Comparison) []trial.Cell {
 	}
 	byArm := map[string][]trial.Cell{}
 	for _, r := range d.Results {
-		byArm[r.Arm] = append(byArm[r.Arm], r.Cell)
+		if slices.ContainsFunc(list, func(c Comparison) bool { return c.Place == r.Place }) {
+			byArm[r.Arm] = append(byArm[r.Arm], r.Cell)
+		}
 	}
 	var without []trial.Cell
 	for i, name := range names {
@@ -123,5 +133,5 @@ func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 	}
 	s.first = "Nothing can be compared: no answer of " + enumerated(names) + " was right"
 	s.next = d.toMend(without[0].Result)
-	s.care.list = slices.DeleteFunc(s.care.list, func(w located) bool { return !tells(w.Warning) })
+	s.care = s.care.telling()
 }

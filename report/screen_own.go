@@ -12,7 +12,7 @@ const mostOwnFigures = 8
 // ownFigures are those of both sides of a user's own experiment, and what was wrong with their
 // answers, where it is one comparison at one level; else none.
 func (d *Document) ownFigures(e Experiment) []string {
-	list := slices.DeleteFunc(d.primary(), func(c Comparison) bool { return c.Experiment != e.ID })
+	list := d.primaryOf(e)
 	if e.File == "" || len(list) != 1 {
 		return nil
 	}
@@ -24,4 +24,9 @@ func (d *Document) ownFigures(e Experiment) []string {
 		return lines
 	}
 	return append(lines, d.beside(list[0], mostOwnFigures)...)
+}
+
+// primaryOf are the comparisons that an experiment asks for.
+func (d *Document) primaryOf(e Experiment) []Comparison {
+	return slices.DeleteFunc(d.primary(), func(c Comparison) bool { return c.Experiment != e.ID })
 }

@@ -52,7 +52,7 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15},
+		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15}, "run-timeouts": {timedOut(), 15},
 		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
@@ -92,6 +92,14 @@ func slower() *report.Document {
 	d := runDocument(r)
 	d.Settle = "contend run -d 20s --grace 10s http://localhost:8080/"
 	return d
+}
+
+// timedOut is a run of a server that takes longer than the timeout.
+func timedOut() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 0)
+	r.Planned, r.GeneratorCPUSec, r.Errored = 20, 0.01, map[errkind.Kind]int64{errkind.Timeout: 20}
+	r.Examples = map[errkind.Kind]string{errkind.Timeout: "http: no answer within 5s"}
+	return runDocument(r)
 }
 
 // ceased is a run of a server that is gone in the fourth second.
