@@ -116,7 +116,7 @@ var heavy = map[string][]string{
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},
-	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "internal/symbol", "pace", "loop", "probe", "subject", "protocol/http", "internal/service/static", "internal/replicas", "internal/cli"},
+	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/service/static", "internal/replicas", "internal/cli"},
 	"golang.org/x/term":                       {"internal/cli"},
 	"github.com/gobwas":                       {"websocket/...", "protocol/ws", "internal/uplink/stream", "internal/uplink/sink"},
 	"github.com/redis/rueidis":                {"internal/redisserver/...", "internal/uplink/queue", "internal/service/counter/redis", "bench/shared"},

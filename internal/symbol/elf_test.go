@@ -101,7 +101,7 @@ func functionAt(m *module, offset uint64) string {
 }
 
 func TestSymbols(t *testing.T) {
-	m := readModule(bytes.NewReader(image(0, symbolTable(elf.SHT_SYMTAB,
+	m := readModule(bytes.NewReader(image(0, append(symbolTable(elf.SHT_SYMTAB,
 		sym{"outer", elf.STB_LOCAL, elf.STT_FUNC, 1, 0x20, 0x40},
 		sym{"inner", elf.STB_LOCAL, elf.STT_FUNC, 1, 0x30, 0x10},
 		sym{"label", elf.STB_LOCAL, elf.STT_NOTYPE, 1, 0x28, 0}, // without a size, it takes nothing from outer
@@ -118,8 +118,12 @@ func TestSymbols(t *testing.T) {
 		sym{"", elf.STB_LOCAL, elf.STT_FUNC, 1, 0xd0, 8},
 		sym{"elsewhere", elf.STB_GLOBAL, elf.STT_FUNC, 99, 0xe0, 8},
 		sym{"last", elf.STB_GLOBAL, elf.STT_NOTYPE, 1, 0x1f0, 0},
-		sym{"long", elf.STB_GLOBAL, elf.STT_FUNC, 1, 0x1f8, ^uint64(0)}, // ends with its section
+		sym{"long", elf.STB_GLOBAL, elf.STT_FUNC, 1, 0x1f8, 0x100}, // ends with its section
 		sym{"_fini", elf.STB_GLOBAL, elf.STT_FUNC, 2, codeSize + 4, 0},
+		sym{"no_code", elf.STB_GLOBAL, elf.STT_FUNC, 5, 0xd4, 8},
+		sym{"not_mapped", elf.STB_GLOBAL, elf.STT_FUNC, 6, codeSize + 0x10, 8},
+	), section{name: ".data", kind: elf.SHT_PROGBITS, flags: elf.SHF_ALLOC, addr: codeAddr + 0xd0, data: make([]byte, 0x10)},
+		section{name: ".more", kind: elf.SHT_PROGBITS, flags: elf.SHF_EXECINSTR, addr: codeAddr + codeSize + 0x10, data: make([]byte, 8)},
 	)...)), noDebug)
 	tests := []struct {
 		offset uint64
@@ -128,7 +132,7 @@ func TestSymbols(t *testing.T) {
 		{0x1f, ""},
 		{0x20, "outer"}, {0x28, "outer"}, {0x2f, "outer"}, {0x30, "inner"}, {0x3f, "inner"}, {0x40, "outer"}, {0x5f, "outer"},
 		{0x80, "open"}, {0x8f, "open"},
-		{0xa0, "assembly"}, {0xaf, "assembly"}, {0xb0, "outer::inner"}, {0xc0, ""}, {0xc8, ""}, {0xd0, ""}, {0xe0, ""},
+		{0xa0, "assembly"}, {0xaf, "assembly"}, {0xb0, "outer::inner"}, {0xc0, ""}, {0xc8, ""}, {0xd0, ""}, {0xd4, ""}, {0xe0, ""},
 		{0x1ef, ""}, {0x1f0, "last"}, {0x1f7, "last"}, {0x1f8, "long"}, {0x1ff, "long"},
 		{0x200, ""}, {0x204, "_fini"}, {0x20f, "_fini"},
 		{0x210, ""}, {1 << 40, ""}, // not in the file's mapping
@@ -156,6 +160,49 @@ func TestDynamicSymbols(t *testing.T) {
 			t.Errorf("at %#x: %q, want %q", offset, got, want)
 		}
 	}
+}
+
+// Jumps to other libraries have no symbols, and a section.
+func TestJumps(t *testing.T) {
+	m := readModule(bytes.NewReader(image(0, section{name: ".plt.sec", kind: elf.SHT_PROGBITS, addr: codeAddr + 0x10, data: make([]byte, 8)})), noDebug)
+	for offset, want := range map[uint64]string{0xf: "", 0x10: "[plt]", 0x17: "[plt]", 0x18: ""} {
+		if got := functionAt(m, offset); got != want {
+			t.Errorf("at %#x: %q, want %q", offset, got, want)
+		}
+	}
+}
+
+// What a file says of its sizes is not read if it is more than programs have.
+func TestLargeFiles(t *testing.T) {
+	symbols := symbolTable(elf.SHT_SYMTAB, sym{"f", elf.STB_LOCAL, elf.STT_FUNC, 1, 0, 0x10})
+	small := readModule(endless(image(0, symbols...)), noDebug)
+	if functionAt(small, 0) != "f" || !small.isCode() {
+		t.Fatal("a small file is not read")
+	}
+	large := image(0, symbols...)
+	table := binary.LittleEndian.Uint64(large[0x28:]) // of sections, 64 bytes each
+	for _, number := range []uint64{3, 4} {           // symbols, names
+		data := bytes.Clone(large)
+		binary.LittleEndian.PutUint64(data[table+64*number+32:], 1<<40)
+		if got := functionAt(readModule(endless(data), noDebug), 0); got != "" {
+			t.Errorf("section %d of 1 TiB was read: %q", number, got)
+		}
+	}
+	names := section{name: strings.Repeat("x", maxHeaders), kind: elf.SHT_PROGBITS}
+	if m := readModule(bytes.NewReader(image(0, append(symbols, names)...)), noDebug); m.isCode() {
+		t.Error("headers of more than maxHeaders were read")
+	}
+}
+
+// endless is a file that goes on with zeros.
+type endless []byte
+
+func (e endless) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	if off < int64(len(e)) {
+		copy(p, e[off:])
+	}
+	return len(p), nil
 }
 
 // The symbols of a separate debug file are those of the file if it has the same build ID.
@@ -232,6 +279,9 @@ func TestGoTable(t *testing.T) {
 	}{
 		{"start in the table", goImage(0, older), 0x10, Frame{Function: "main.main", Package: "main", File: "a.go", Line: 42}},
 		{"before the start", goImage(0, older), 0xf, Frame{Package: "file"}},
+		{"start in the symbols", image(0, append(symbolTable(elf.SHT_SYMTAB, sym{"runtime.text", elf.STB_LOCAL, elf.STT_FUNC, 1, 0x20, 0}),
+			section{name: ".data.rel.ro.gopclntab", kind: elf.SHT_PROGBITS, data: table})...), 0x20,
+			Frame{Function: "main.main", Package: "main", File: "a.go", Line: 42}},
 		{"first", goImage(codeAddr+0x40, table), 0, Frame{Function: "main.main", Package: "main", File: "a.go", Line: 42}},
 		{"entry", goImage(codeAddr+0x40, table), 0x7f, Frame{Function: "_rt0_amd64_linux", Package: "file", File: "a.go", Line: 42}},
 		{"escaped", goImage(codeAddr+0x40, table), 0x80, Frame{Function: "gopkg.in/yaml.v3.(*Decoder).Decode", Package: "gopkg.in/yaml.v3", File: "a.go", Line: 42}},
@@ -265,6 +315,7 @@ func TestUnsoundGoTable(t *testing.T) {
 		told := binary.LittleEndian.Uint32(same[table+8*i+4:])
 		binary.LittleEndian.PutUint32(same[table+uint64(told)+4:], 0)
 	}
+	binary.LittleEndian.PutUint64(same[8+8*2:], codeAddr) // all else is there
 	tests := map[string][]byte{
 		"functions": set(0, 1<<40), "more functions than room": set(0, 100), "files": set(1, 1<<40),
 		"same name": same, "names": set(3, 1<<40), "table": set(7, uint64(len(good))), "cut": good[:len(good)-40], "header": good[:40],
@@ -274,6 +325,9 @@ func TestUnsoundGoTable(t *testing.T) {
 		if h, ok := readHeader(data); ok && h.isSound(data) {
 			t.Errorf("%s: sound", name)
 		}
+	}
+	if m := readModule(bytes.NewReader(goImage(0, same)), noDebug); m.golang != nil {
+		t.Error("an unsound table was read")
 	}
 	if h, ok := readHeader(good); !ok || !h.isSound(good) {
 		t.Error("a good table is not sound")

@@ -35,7 +35,7 @@ func perfMap(text []byte) *names {
 		second, name, ok := bytes.Cut(rest, []byte(" "))
 		start, startOK := hexadecimal(first)
 		size, sizeOK := hexadecimal(second)
-		if ok && startOK && sizeOK && len(name) > 0 && start+size > start {
+		if ok && startOK && sizeOK && len(name) > 0 {
 			spans = append(spans, span{start, start + size, uint32(at + len(line) - len(name))})
 		}
 		at += len(line) + 1

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 )
 
 // Of a file no more is read than this. Programs that large are known: the table of
@@ -21,6 +23,7 @@ type module struct {
 	loads   []elf.ProgHeader // executable
 	golang  *gosym.Table     // nil: none
 	symbols *names           // nil: none
+	plt     []*elf.Section   // jumps to the functions of other libraries
 }
 
 // readModule reads an ELF file. Of what it cannot make out it has nothing. debug opens
@@ -34,6 +37,11 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
 			m.loads = append(m.loads, p.ProgHeader)
+		}
+	}
+	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".plt") {
+			m.plt = append(m.plt, s)
 		}
 	}
 	m.symbols = readSymbols(f, elf.SHT_SYMTAB)
@@ -62,6 +70,8 @@ func (m *module) frame(offset uint64, f *Frame) {
 		}
 		if name, ok := m.symbols.at(addr); ok {
 			f.Function = demangled(name)
+		} else if slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size }) {
+			f.Function = "[plt]"
 		}
 		return
 	}

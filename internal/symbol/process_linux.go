@@ -9,29 +9,21 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"contend/internal/perf"
 )
 
-// openMapped opens the file of a mapping, wherever it can be seen: as the process sees
-// it, which may be in a container; as we do; as its program, also if that was deleted;
-// and, as root, as the mapping itself. What its path means now may be another file; that
-// has another inode, as long as the first one is mapped. The device counts only where the
-// path may be meant for another file system: overlayfs and btrfs tell two.
+// openMapped opens the file of a mapping, wherever it can be seen: under its path as
+// the process sees it, which may be in a container; as its program, also if that was
+// deleted; and, as root, as the mapping itself. What the path means now may be another
+// file; that has another inode, as long as the first one is mapped. The device is not
+// compared: overlayfs and btrfs tell two.
 func openMapped(m perf.Map) (*os.File, error) {
-	proc := fmt.Sprintf("/proc/%d", m.PID)
-	name := strings.TrimSuffix(m.Path, " (deleted)")
-	if m.Inode == 0 || !path.IsAbs(name) {
+	if m.Inode == 0 || !path.IsAbs(m.Path) {
 		return nil, os.ErrNotExist
 	}
+	proc := fmt.Sprintf("/proc/%d", m.PID)
 	isMapped := func(stat *syscall.Stat_t) bool { return stat.Ino == m.Inode }
-	if f, err := openIn(proc+"/root", name, isMapped); err == nil {
-		return f, nil
-	}
-	if f, err := openIf(name, os.Stat, os.OpenFile, func(stat *syscall.Stat_t) bool {
-		return isMapped(stat) && unix.Major(stat.Dev) == m.Major && unix.Minor(stat.Dev) == m.Minor
-	}); err == nil {
+	if f, err := openIn(proc+"/root", m.Path, isMapped); err == nil {
 		return f, nil
 	}
 	if f, err := openIf(proc+"/exe", os.Stat, os.OpenFile, isMapped); err == nil {

@@ -35,7 +35,7 @@ import (
 // A Frame is what lies at an address. Each of its texts prints on one line and has at
 // most MaxName bytes.
 type Frame struct {
-	Function string // with its package, namespace or module; empty: unknown
+	Function string // with its package, namespace or module; [plt]: a jump into another library; empty: unknown
 	Package  string // of Go, the path of the package; else the file's name, [vdso], [jit], kernel or kernel/ and its module; empty: unknown
 	File     string // the source file, of Go only
 	Line     int    // in File, from 1; 0: unknown

@@ -210,6 +210,7 @@ var kernelRules = []rule{
 	{"asm_*", Interrupts, "asm_sysvec_apic_timer_interrupt"},
 	{"sysvec_*", Interrupts, "sysvec_reschedule_ipi"},
 	{"common_interrupt", Interrupts, "common_interrupt"},
+	{"irqentry_*", Interrupts, "irqentry_exit_to_user_mode"},
 	{"irq_*", Interrupts, "irq_exit_rcu"},
 	{"__irq_*", Interrupts, "__irq_exit_rcu"},
 	{"handle_softirqs", Interrupts, "handle_softirqs"},

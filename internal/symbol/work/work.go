@@ -77,7 +77,8 @@ func Of(function, in string) Kind {
 		tables = tables[:1] // a package of Go may be called send
 	}
 	// In Rust, what is implemented for a type begins with that: <&str as ...>::to_string.
-	function = strings.TrimLeft(function, "<&")
+	// Glibc calls its functions __GI_ and their names.
+	function = strings.TrimPrefix(strings.TrimLeft(function, "<&"), "__GI_")
 	for _, table := range tables {
 		if kind := find(table, function); kind != "" {
 			return kind

@@ -54,7 +54,8 @@ func TestOf(t *testing.T) {
 		{"malloc", "libc.so.6", Allocation},
 		{"sender/mail.Send", "sender/mail", ""}, // not of the system
 		{"sendmsg", "libc.so.6", Network},
-		{"freeaddrinfo", "libc.so.6", ""}, // not free
+		{"freeaddrinfo", "libc.so.6", Runtime}, // not free
+		{"__GI___pthread_mutex_unlock_usercnt", "libc.so.6", Locks},
 		{"", "libcrypto.so.3", Cryptography},
 		{"some_static_function", "libcrypto.so.3", Cryptography},
 		{"EVP_DigestUpdate", "libcrypto.so.3", Cryptography},
