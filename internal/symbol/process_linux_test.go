@@ -315,11 +315,11 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(path) })
-	if _, err := f.WriteString("1000 100 LazyCompile:*handle /app/server.js:12\n"); err != nil {
+	if _, err := f.WriteString("1000 100 JS:*handle /app/node_modules/@scope/parse.cold.js:12\n"); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
-	want := Frame{Function: "LazyCompile:*handle /app/server.js:12", Package: "[jit]"}
+	want := Frame{Function: "JS:*handle /app/node_modules/@scope/parse.cold.js:12", Package: "[jit]"}
 	for where, inode := range map[string]uint64{"": 0, "//anon": 0, "/memfd:doublemapper (deleted)": 1} {
 		made[0].Path, made[0].Inode = where, inode
 		if got := frame(); got != want {

@@ -100,7 +100,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) []Frame 
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = Frame{Function: demangled(name), Package: "[jit]"}
+			frames[i] = Frame{Function: clean(name), Package: "[jit]"}
 		}
 	}
 	return frames

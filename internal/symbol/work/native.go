@@ -199,6 +199,7 @@ var nativeRules = []rule{
 
 	// Rust.
 	{"__rust_*", Allocation, "__rust_alloc"},
+	{"__rustc::__r*", Allocation, "__rustc::__rust_realloc"},
 	{"__rdl_*", Allocation, "__rdl_realloc"},
 	{"alloc::alloc*", Allocation, "alloc::alloc::exchange_malloc"},
 	{"alloc::raw_vec*", Allocation, "alloc::raw_vec::RawVec<T,A>::grow_one"},
