@@ -28,8 +28,8 @@ var dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: 
 // unreached is an address at which nothing answers, and why.
 var unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
 
-// missingProgram is one that the system did not find, or may not run.
-var missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": `)
+// missingProgram is one that the system did not find.
+var missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
 
 // A failedArm is why an arm could not be measured.
 type failedArm struct {
@@ -40,6 +40,7 @@ type failedArm struct {
 	at    string   // where nothing answers; "": something else is wrong
 	more  []string // lines that say more of it
 	hint  string   // what to do; "": not known
+	find  string   // where to look for the program; "": it is there
 	words []string // its last, as lines
 }
 
@@ -72,11 +73,11 @@ func (d *Document) failedScreen() *screen {
 	}
 	s.body = slices.Concat(s.body, one.more, one.words) // others fail likewise, or their reason is in the first line
 	a, found := d.command(one.name)
-	switch missing := toFind(one.why); {
+	switch {
 	case strings.HasPrefix(one.why, "another program listens at "):
 		s.next = "end that program, or let the command listen at {{addr}}"
-	case missing != "":
-		s.next = missing
+	case one.find != "":
+		s.next = one.find
 	case found:
 		s.next = "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
@@ -120,6 +121,8 @@ func (d *Document) failedArm(text string) failedArm {
 	}
 	m := failedServer.FindStringSubmatch(f.why)
 	f.name, f.died, f.why = cmp.Or(f.name, m[2]), m[1] != "", strings.TrimPrefix(f.why, m[0])
+	f.find = toFind(f.why)
+	f.why = missingProgram.ReplaceAllString(f.why, "there is no program $1$2")
 	if to := unreached.FindStringSubmatch(f.why); to != nil {
 		f.at, f.why = to[1], to[2]
 	}
@@ -161,9 +164,9 @@ func toFind(why string) string {
 	case m == nil:
 		return ""
 	case m[1] != "":
-		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from the dir given for it", m[1])
+		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from its --dir", m[1])
 	}
-	return fmt.Sprintf("check the name %s, which is in no folder of PATH; in the folder where contend was started it is ./%[1]s", m[2])
+	return fmt.Sprintf("check the name %s, of which there is no program; in the folder where contend was started it is ./%[1]s", m[2])
 }
 
 // lastLines takes what a server left behind off an error.
