@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,41 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// A thread that takes its state from its creator while a pass goes on is switched by a
+// later one.
+func TestSettle(t *testing.T) {
+	on, coming := map[int]bool{1: false}, map[int]bool{}
+	pass := 0
+	err := settle(func() error {
+		pass++
+		if pass < passes {
+			coming[pass+1] = false // its creator was off as its creation began
+		}
+		for thread := range on {
+			on[thread] = true
+		}
+		maps.Copy(on, coming)
+		clear(coming)
+		return nil
+	})
+	if want := map[int]bool{1: true, 2: true, 3: true}; err != nil || !maps.Equal(on, want) {
+		t.Errorf("%v, %v", on, err)
+	}
+	broken := errors.New("broken")
+	for failing := 1; failing <= passes; failing++ {
+		pass = 0
+		err := settle(func() error {
+			if pass++; pass == failing {
+				return broken
+			}
+			return nil
+		})
+		if err != broken || pass != failing {
+			t.Errorf("pass %d is broken: %v after %d", failing, err, pass)
+		}
+	}
+}
 
 // A list is what a fake process shows from look to look.
 func TestAttach(t *testing.T) {

@@ -121,12 +121,13 @@ func Threads(list func() ([]int, error), events ...Event) (*Counters, error) {
 	return &Counters{events: events, groups: groups, begin: make(reading, counts+len(events))}, nil
 }
 
-// Start begins to count, thread after thread, some microseconds each.
+// Start begins to count, thread after thread, some microseconds each, and half a
+// millisecond more.
 func (c *Counters) Start() (err error) {
 	if c.begin, err = c.read(); err != nil {
 		return err
 	}
-	return c.each(group.enable)
+	return settle(func() error { return c.each(group.enable) })
 }
 
 // Stop ends the counting, thread after thread, and returns what was counted since

@@ -50,16 +50,31 @@ type group []int
 // openGroup opens counters on a thread, 0 being the calling one. With errEnded the
 // thread has ended.
 func openGroup(thread int, events []Event) (group, error) {
-	var g group
+	for attempt := 1; ; attempt++ {
+		var g group
+		err := g.openAll(thread, events)
+		if err == nil {
+			return g, nil
+		}
+		opened := len(g)
+		_ = g.close()
+		// A thread that ends between its counters fails as one that cannot be counted does
+		// (ENODEV, EINVAL). The next attempt tells which it is.
+		if opened == 0 || attempt == attempts {
+			return nil, refused(events[opened], cmp.Or(thread, unix.Gettid()), opened > 0, err)
+		}
+	}
+}
+
+func (g *group) openAll(thread int, events []Event) error {
 	for _, event := range events {
 		fd, err := g.open(thread, event)
 		if err != nil {
-			_ = g.close()
-			return nil, err
+			return err
 		}
-		g = append(g, fd)
+		*g = append(*g, fd)
 	}
-	return g, nil
+	return nil
 }
 
 // open opens one more counter of the group.
@@ -79,10 +94,7 @@ func (g group) open(thread int, event Event) (fd int, err error) {
 		attr.Bits |= unix.PerfBitDisabled // and the rest of the group with it
 	}
 	const anyCPU = -1
-	if fd, err = openEvent(&attr, thread, anyCPU, leader); err != nil {
-		return 0, refused(event, cmp.Or(thread, unix.Gettid()), len(g) > 0, err)
-	}
-	return fd, nil
+	return openEvent(&attr, thread, anyCPU, leader)
 }
 
 func openEvent(attr *unix.PerfEventAttr, thread, cpu, leader int) (fd int, err error) {

@@ -187,6 +187,39 @@ func TestThreadsThatComeMeanwhile(t *testing.T) {
 		growth(t, c, PageFaults, func(units int) { p.do("every", 0, units*each) }), 2*often*many*each)
 }
 
+// A thread that ends while its counters are opened, or its sampler, is no reason to open none.
+func TestThreadsThatEndMeanwhile(t *testing.T) {
+	countable(t, PageFaults)
+	p := started(t)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for range 150 {
+			p.do("threads", 8, 30)
+		}
+	}()
+	for {
+		c, err := Threads(p.threads, PageFaults, PageFaults)
+		if err == nil {
+			err = c.Close()
+		}
+		s, sErr := Sample(p.threads, Frequency)
+		if sErr == nil {
+			sErr = s.Close()
+		}
+		for _, err := range []error{err, sErr} {
+			if err != nil && !strings.Contains(err.Error(), "new threads came") {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
 // With 1,000 threads there are as many groups, each of them a file per event.
 func TestThousandThreads(t *testing.T) {
 	countable(t, PageFaults)

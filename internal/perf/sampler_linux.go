@@ -103,10 +103,14 @@ func softwareEvent(which uint64, kernel bool) unix.PerfEventAttr {
 	return attr
 }
 
-// Start begins to take samples, thread after thread, some microseconds each.
+// Start begins to take samples, thread after thread, some microseconds each, and half a
+// millisecond more.
 func (s *Sampler) Start() error {
 	if s.stop != nil {
 		return errors.New("perf: samples are being taken already")
+	}
+	for _, r := range s.rings {
+		r.take() // what is older
 	}
 	if err := s.each(unix.PERF_EVENT_IOC_ENABLE); err != nil {
 		return err
@@ -120,7 +124,7 @@ func (s *Sampler) Start() error {
 	return nil
 }
 
-// Stop ends the sampling, thread after thread, and returns the samples since Start. The
+// Stop ends the sampling as Start begins it, and returns the samples since then. The
 // sampler may be started again.
 func (s *Sampler) Stop() (*Samples, error) {
 	if err := s.each(unix.PERF_EVENT_IOC_DISABLE); err != nil {
@@ -155,11 +159,21 @@ func (s *Sampler) each(request uint) error {
 	if s.groups == nil {
 		return fmt.Errorf("perf: sampler: %w", os.ErrClosed)
 	}
-	for _, g := range s.groups {
-		for _, fd := range g {
-			if err := unix.IoctlSetInt(fd, request, 0); err != nil {
+	return settle(func() error {
+		for _, g := range s.groups {
+			if err := g.do(request); err != nil {
 				return fmt.Errorf("perf: sampler: %w", err)
 			}
+		}
+		return nil
+	})
+}
+
+// do does something to each event of a group.
+func (g group) do(request uint) error {
+	for _, fd := range g {
+		if err := unix.IoctlSetInt(fd, request, 0); err != nil {
+			return err
 		}
 	}
 	return nil
