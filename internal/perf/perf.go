@@ -11,9 +11,10 @@
 // that counted, 38 % to four, 7 % to those that were only open, and nothing to page
 // faults. So they are opened for the stretch that is to be counted and closed after it.
 //
-// Samples need no counters of the processor, but a timer at each switch of threads: a
-// server on the same machine lost 10 % of its throughput to 999 a second, 4 % to 250, and
-// nothing that could be seen to 99.
+// Samples need no counters of the processor, but a timer at each switch of threads, which
+// a virtual machine pays for, too, where it is due before the kernel's next tick: from run
+// to run a server lost 5 to 13 % of its throughput to 999 a second, 4 to 9 % to 250, and up
+// to 1 % to 99.
 //
 // Rejected: switches of threads and moves between CPUs, which without privileges
 // read 0 here (/proc tells them); github.com/hodgesds/perf-utils, whose groups do not
