@@ -217,7 +217,7 @@ func TestSmallestInvertsRoundsNeeded(t *testing.T) {
 	if !ok {
 		t.Fatal("not ok")
 	}
-	effect := newWalsh(logs).median() - 1
+	effect := newWalsh(logs).medianRatio() - 1
 	if got := Smallest(Spread(logs, 0.95), 12+more, 0.95, 0.9); math.Abs(got/effect-1) > 0.03 {
 		t.Errorf("%d rounds are asked for %g and find %g", 12+more, effect, got)
 	}

@@ -29,7 +29,7 @@ func newWalsh(logRatios []float64) walsh {
 		ratios[i] = math.Exp(log)
 	}
 	n := len(logRatios)
-	return walsh{inversion: inversion{ratios: ratios, tail: signedRankTail(n)}, logs: logs, rounds: n}
+	return walsh{inversion: inversion{values: ratios, tail: signedRankTail(n)}, logs: logs, rounds: n}
 }
 
 // walshAverages returns the means of all pairs of values, each also paired with

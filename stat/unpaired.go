@@ -68,7 +68,7 @@ func newDifferences(baseline, candidate []float64) inversion {
 		}
 	}
 	slices.Sort(ratios)
-	return inversion{ratios: ratios, tail: rankSumTail(len(baseline), len(candidate))}
+	return inversion{values: ratios, tail: rankSumTail(len(baseline), len(candidate))}
 }
 
 // rankSumTail returns P(U ≤ u), u = 0 … m·n/2, where U is the number of pairs in which
