@@ -105,6 +105,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		target = target.With("url", s.at(target.URL()))
 		if s.process != nil {
 			live.Subject = s.process
+			live.Profile = func() (trial.Profiler, error) { return s.process.Profiler() }
 			live.Counters = func(events ...perf.Event) (trial.Counters, error) { return s.process.Counters(events...) }
 		}
 	}

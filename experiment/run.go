@@ -39,6 +39,8 @@ type Options struct {
 	// Probe looks at the machine between stretches of a comparison; nil means
 	// probe.Take.
 	Probe func() probe.Sample
+	// Why has the arms of comparisons sampled afterwards: see trial.Diagnose.
+	Why bool
 	// Observe, if set, is told how far the experiment is.
 	Observe func(trial.Progress)
 }
@@ -159,7 +161,23 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	}
 	design := p.design(r.options)
 	design.Alone = r.alone(p)
-	return trial.Compare(ctx, arms, p.plan(), design, observe)
+	if !r.options.Why {
+		return trial.Compare(ctx, arms, p.plan(), design, observe)
+	}
+	half := func(second float64, prefix string) func(trial.Progress) {
+		return func(progress trial.Progress) {
+			if observe != nil {
+				observe(trial.Progress{Done: (second + progress.Done) / 2, Label: prefix + progress.Label})
+			}
+		}
+	}
+	trials, err := trial.Compare(ctx, arms, p.plan(), design, half(0, ""))
+	if err == nil {
+		if trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, half(1, "why: ")); err != nil {
+			err = fmt.Errorf("why: %w", err)
+		}
+	}
+	return trials, err
 }
 
 // sweeping is a sweep of several arms.

@@ -45,6 +45,8 @@ func (d *Document) compareScreen() *screen {
 			s.body = append(s.body, d.wrongOf(list[0])...)
 		}
 		s.body = append(s.body, d.beside(list[0], s.room())...)
+		because := d.whyLines(list[0])
+		s.body, s.most = append(s.body, because...), s.most+len(because)
 	} else {
 		s.body = append(s.body, verdictRows(list, scale)...)
 	}

@@ -143,6 +143,7 @@ func (d *Document) place(v *view, at Place) {
 		list = list[n:]
 	}
 	d.changedOver(v, at)
+	d.diagnosed(v, at)
 	for _, c := range d.Curves {
 		if c.Place == at {
 			curve(v, c.Curve)

@@ -36,6 +36,21 @@ func (s *Subject) Counters(events ...perf.Event) (*perf.Counters, error) {
 	return c, nil
 }
 
+// Profiler opens a sampler of the CPU time of all processes of the subject's tree or container and of
+// what they start from now on; the caller closes it. The errors are those of Counters.
+func (s *Subject) Profiler() (*perf.Sampler, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return nil, fmt.Errorf("server %s: samples: %w", s.name, os.ErrProcessDone)
+	}
+	p, err := perf.Sample(func() ([]int, error) { return threadsOf(s.PID(), s.container) }, perf.Frequency)
+	if err != nil {
+		return nil, fmt.Errorf("server %s: %w", s.name, err)
+	}
+	return p, nil
+}
+
 // closeCounters closes those that nobody asked for.
 func (s *Subject) closeCounters() {
 	s.mu.Lock()

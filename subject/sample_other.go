@@ -16,3 +16,5 @@ func sampleAll(int, *container) (Sample, census, time.Time, error) {
 func (census) clocks() (Sample, error) { return Sample{}, errors.ErrUnsupported }
 
 func threadsOf(int, *container) ([]int, error) { return nil, errors.ErrUnsupported }
+
+func (census) blocked() map[string]int { return nil }

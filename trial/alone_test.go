@@ -16,7 +16,7 @@ import (
 	"contend/stat"
 )
 
-const why = "A and B insist on port 80"
+const insisting = "A and B insist on port 80"
 
 // A house is where at most one arm may live.
 type house struct {
@@ -49,7 +49,7 @@ func compareAlone(t *testing.T, d Design, answers ...time.Duration) (*Trials, *h
 	for i, answer := range answers {
 		arms = append(arms, h.arm(string(rune('A'+i)), answer))
 	}
-	d.Alone = why
+	d.Alone = insisting
 	trials := compareInBubble(t, d, arms...)
 	if h.living != "" {
 		t.Errorf("%s still lives", h.living)
@@ -151,7 +151,7 @@ func TestAloneFindsDifference(t *testing.T) {
 // √(2·2·0.01²/4) = 0.01. Log-ratios of ±0.03 have 0.03·√(6/5) = 0.0329.
 func TestAloneWidens(t *testing.T) {
 	blocks := func(rounds int, scatter float64) *Trials {
-		trials := &Trials{Arms: []string{"A", "B"}, Design: Design{Alone: why, Confidence: 0.95, Levels: []int{1}}}
+		trials := &Trials{Arms: []string{"A", "B"}, Design: Design{Alone: insisting, Confidence: 0.95, Levels: []int{1}}}
 		for round := 1; round <= rounds; round++ {
 			for i, arm := range []string{"A", "B", "B", "A"} {
 				for half, sign := range []float64{1, -1} {
@@ -180,7 +180,7 @@ func TestAloneWidens(t *testing.T) {
 	} {
 		c := &Comparison{Baseline: "A", Candidate: "B", Concurrency: 1, Metric: tt.metric, RoundLogRatios: tt.logs}
 		found := tt.trials.aloneFindings(c)
-		if len(found) != 1 || !strings.Contains(found[0].Text, tt.want) || !strings.Contains(found[0].Text, why) {
+		if len(found) != 1 || !strings.Contains(found[0].Text, tt.want) || !strings.Contains(found[0].Text, insisting) {
 			t.Errorf("%d blocks, %v of %s: %v, want %q", len(tt.trials.Blocks), tt.logs, tt.metric, found, tt.want)
 		}
 	}
@@ -191,7 +191,7 @@ func TestAloneCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{t: t}
 		d := design()
-		d.Alone = why
+		d.Alone = insisting
 		broken := Arm{Name: "B", Start: func(context.Context, Setup) (*Live, error) { return nil, context.DeadlineExceeded }}
 		_, err := Compare(t.Context(), []Arm{h.arm("A", time.Millisecond), broken}, load.Plan{VUs: 1}, d, nil)
 		if err == nil || !strings.Contains(err.Error(), "B: ") || h.living != "" {
@@ -202,8 +202,8 @@ func TestAloneCannotStart(t *testing.T) {
 
 func TestAloneIsNoDuet(t *testing.T) {
 	d := design()
-	d.Alone, d.Duet = why, [][]int{{0}, {1}}
-	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), why) {
+	d.Alone, d.Duet = insisting, [][]int{{0}, {1}}
+	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), insisting) {
 		t.Errorf("got %v", err)
 	}
 }

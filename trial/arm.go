@@ -64,6 +64,9 @@ type Live struct {
 	// Counters opens counters of events on all processes of the arm; nil: these are
 	// not known, or are this one, of a load.LocalTarget.
 	Counters func(events ...perf.Event) (Counters, error)
+	// Profile opens a sampler of where all processes of the arm spend CPU time; nil: these
+	// are not known.
+	Profile func() (Profiler, error)
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
 
@@ -71,6 +74,7 @@ type Live struct {
 	arm         string   // its name, of one that was launched
 	onlyCounted bool     // no time is taken of it
 	counters    Counters // that stay open; nil: none
+	profiler    Profiler // likewise
 }
 
 // A Sampler tells what processes used until now: Sample everything, Clocks only what is
@@ -78,6 +82,8 @@ type Live struct {
 type Sampler interface {
 	Sample() (subject.Sample, error)
 	Clocks() (subject.Sample, error)
+	// Blocked is how many threads wait in each system call; it sees what Clocks sees.
+	Blocked() map[string]int
 }
 
 // A Subject is what trial needs of a process under test.
@@ -100,6 +106,17 @@ var (
 	_ Counters = (*perf.Counters)(nil)
 )
 
+// server is what the arm's processes are sampled by; nil: they are not known.
+func (l *Live) server() Sampler {
+	switch {
+	case l.Subject != nil:
+		return l.Subject
+	case l.foreign != nil:
+		return l.foreign
+	}
+	return nil
+}
+
 // Find looks for the server that listens at an address (host:port) of this machine, which
 // somebody else started: it is sampled, and can be counted. Where there is none, counting
 // says why. ctx bounds the look-up of the host's name.
@@ -113,6 +130,12 @@ func (l *Live) Find(ctx context.Context, address string) {
 			return nil, err
 		}
 		return server.Counters(events...)
+	}
+	l.Profile = func() (Profiler, error) {
+		if err != nil {
+			return nil, err
+		}
+		return server.Profiler()
 	}
 }
 
@@ -195,6 +218,9 @@ func (l *Live) stop(ctx context.Context) error {
 	var err error
 	if l.counters != nil {
 		err = l.counters.Close()
+	}
+	if l.profiler != nil {
+		err = errors.Join(err, l.profiler.Close())
 	}
 	if l.Stop != nil {
 		err = errors.Join(err, l.Stop(ctx))

@@ -65,9 +65,8 @@ func (c Cell) outage() error {
 // after the run, because looking takes longer. The run ends early when a subject
 // dies.
 func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (Cell, error) {
-	server := live.foreign
+	server := live.server()
 	if live.Subject != nil {
-		server = live.Subject
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()

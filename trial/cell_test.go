@@ -28,8 +28,9 @@ func (m *metered) Clocks() (s subject.Sample, err error) {
 	s, m.clocks = m.clocks[0], m.clocks[1:]
 	return s, m.err
 }
-func (m *metered) Done() <-chan struct{} { return nil }
-func (m *metered) Err() error            { return nil }
+func (m *metered) Blocked() map[string]int { return nil }
+func (m *metered) Done() <-chan struct{}   { return nil }
+func (m *metered) Err() error              { return nil }
 
 // The server's CPU time and waits are the differences of its clocks at the edges of the
 // window, its switches those of the samples around the run, the rest is of the last one.

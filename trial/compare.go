@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/internal/symbol"
 	"contend/load"
 	"contend/probe"
 	"contend/setting"
@@ -42,6 +43,8 @@ type Trials struct {
 	// ChangedOver are the comparisons at a constant rate, at levels where the generator was
 	// the limit: theirs are among Comparisons, and not those whose place they take.
 	ChangedOver []ChangeOver `json:"changed_over,omitempty"`
+	// Why says what the arms spent their CPU time on; nil: nobody asked.
+	Why *Diagnosis `json:"why,omitempty"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 
@@ -131,6 +134,9 @@ type comparing struct {
 	began    time.Time
 	least    int    // rounds that are run however long they take
 	state    string // what the last look saw
+
+	diagnosis *Diagnosis // what blocks are sampled for; nil: they are not
+	resolver  symbol.Resolver
 
 	asked   Design     // before any default was filled in
 	holds   *stat.Kind // of a change-over: what verdicts its first round must bear

@@ -77,6 +77,9 @@ func (t *Trials) Derive() {
 		}
 	}
 	t.replace()
+	if t.Why != nil {
+		t.Why.explain(t.Arms, t.Design.Levels, t.Design.Confidence)
+	}
 }
 
 func (t *Trials) cells(arm string, level int) []Cell {

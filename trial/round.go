@@ -189,7 +189,11 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 // drive drives a pair's blocks of the arms in an order and adds them to each arm's.
 func (r *round) drive(ctx context.Context, sessions []*load.Session, at position, order []int, cells [][]Cell) error {
 	pair := r.pair
-	if timed, _ := r.pairsOf(at.level); at.pair > timed {
+	timed, all := r.pairsOf(at.level)
+	switch {
+	case r.diagnosis != nil && (at.pair > 1 || all == 1):
+		pair = r.sampledPair
+	case at.pair > timed:
 		pair = r.countedPair
 	}
 	measured, err := pair(ctx, sessions, at, order)

@@ -72,6 +72,7 @@ type compareOptions struct {
 	servedOptions
 	revisionOptions
 	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
+	Why  bool `flag:"why" words:"then sample where both spend CPU time, and say what makes the difference (half a minute more, Linux)"`
 	views
 }
 
@@ -177,12 +178,20 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		return failed(err)
 	}
 	defer release()
-	o.Seed, o.Duet = e.Parts[0].Design.Seed, duet
+	o.Seed, o.Duet, o.Why = e.Parts[0].Design.Seed, duet, c.Why
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
 	d := e.Parts[0].Design
 	fmt.Fprintf(a.Err, "compare: %s\n", d.Outline(len(arms)-1))
-	err = a.experiment(ctx, e, o, doc, d.Most(len(arms)-1))
+	most := d.Most(len(arms) - 1)
+	if c.Why {
+		takes := trial.DiagnosisTakes(len(arms), d)
+		fmt.Fprintf(a.Err, "why: %s more, in which both are sampled\n", setting.Duration(trial.RoundUp(takes)))
+		if most > 0 {
+			most += takes
+		}
+	}
+	err = a.experiment(ctx, e, o, doc, most)
 	if errors.As(err, new(*setting.Mistake)) { // that only running showed
 		mistake := setting.FlagErrors(err)
 		if short, ok := errors.AsType[*trial.TooShortError](err); ok {

@@ -45,6 +45,11 @@ type Frame struct {
 // thousands, which differ in their beginning if at all.
 const MaxName = 300
 
+// InKernel says whether it is of the kernel or one of its modules.
+func (f Frame) InKernel() bool {
+	return f.Package == "kernel" || strings.HasPrefix(f.Package, "kernel/")
+}
+
 // String is the function, or in what an unknown one lies.
 func (f Frame) String() string {
 	switch {

@@ -95,3 +95,24 @@ func find(table []rule, name string) Kind {
 	}
 	return ""
 }
+
+// IsTask says whether the kind is what functions are called for, with all that these call, and
+// not what they do for whoever calls them.
+func (k Kind) IsTask() bool {
+	switch k {
+	case Collection, JSON, Encoding, Cryptography, Hashing, Compression, Regexps, Logging, Sorting, Database:
+		return true
+	}
+	return false
+}
+
+// SystemCall returns the name of the system call that a function of the kernel is the
+// entry of (Linux, include/linux/syscalls.h and the syscall_wrapper.h of each architecture).
+func SystemCall(function string) (name string, ok bool) {
+	for _, entry := range []string{"__x64_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_"} {
+		if name, ok = strings.CutPrefix(function, entry); ok {
+			return name, true
+		}
+	}
+	return "", false
+}

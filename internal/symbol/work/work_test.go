@@ -67,3 +67,11 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestSystemCall(t *testing.T) {
+	for function, want := range map[string]string{"__x64_sys_write": "write", "__arm64_sys_epoll_pwait": "epoll_pwait", "do_syscall_64": "", "ksys_write": "", "": ""} {
+		if got, ok := SystemCall(function); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", function, got, ok, want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package subject
+
+// Blocked returns how many threads wait in each system call in which a thread waits for
+// something else than its next task, by its name: fsync, nanosleep, flock. It looks at the threads that
+// the last Sample saw; where that is not possible there are none.
+func (s *Subject) Blocked() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reaped {
+		return nil
+	}
+	return s.census.blocked()
+}
+
+// Blocked is what Subject.Blocked is.
+func (f *Foreign) Blocked() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.census.blocked()
+}

@@ -1,0 +1,184 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/internal/perf"
+	"contend/internal/symbol"
+	"contend/load"
+	"contend/pace"
+	"contend/subject"
+	"contend/why"
+)
+
+// working is a subject that uses CPU time for each answer, and one of its threads waits.
+type working struct {
+	answers *atomic.Int64
+	each    time.Duration
+	blocked map[string]int
+}
+
+func (w working) Sample() (subject.Sample, error) {
+	return subject.Sample{CPU: time.Duration(w.answers.Load()) * w.each}, nil
+}
+func (w working) Clocks() (subject.Sample, error) { return w.Sample() }
+func (w working) Blocked() map[string]int         { return w.blocked }
+func (w working) Done() <-chan struct{}           { return nil }
+func (w working) Err() error                      { return nil }
+
+// sampling stands for a sampler of the CPU time of working in user space.
+type sampling struct {
+	working
+	begin   int64
+	opened  *atomic.Int64
+	missing *perf.UnavailableError
+}
+
+func (s *sampling) Start() error {
+	s.begin = s.answers.Load()
+	return nil
+}
+
+func (s *sampling) Stop() (*perf.Samples, error) {
+	samples := &perf.Samples{Period: time.Millisecond, KernelMissing: s.missing}
+	used := time.Duration(s.answers.Load()-s.begin) * s.each
+	samples.Processes = []perf.Process{{PID: 1, Stacks: []perf.Stack{{User: []uint64{1}, Count: uint64(used / time.Millisecond)}}}}
+	return samples, nil
+}
+
+func (s *sampling) Close() error { s.opened.Add(-1); return nil }
+
+// workingArm answers after a time, of which it works for each, and slows down while it is sampled.
+func workingArm(name string, after, each time.Duration, opened *atomic.Int64, change func(*Live)) Arm {
+	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+		w := working{new(atomic.Int64), each, map[string]int{"fsync": int(after / time.Millisecond / 10)}}
+		slower := time.Duration(0)
+		live := &Live{Address: name, Subject: w, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			time.Sleep(after + slower)
+			w.answers.Add(1)
+			return load.Outcome{}, nil
+		})}
+		live.Profile = func() (Profiler, error) {
+			opened.Add(1)
+			slower = after / 4
+			return &sampling{working: w, opened: opened}, nil
+		}
+		change(live)
+		return live, nil
+	}}
+}
+
+func asItIs(*Live) {}
+
+// A answers after 10 ms and works for 4 of them, B after 20 and works for 6: 2 ms more, which
+// explain 5 of the 10 that it takes longer; while sampled both are slower by a quarter: 25 − 12.5 · 1.5 = 6.25.
+func TestDiagnose(t *testing.T) {
+	var opened atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs),
+			workingArm("B", 20*time.Millisecond, 6*time.Millisecond, &opened, asItIs)}
+		d, err := Diagnose(t.Context(), arms, load.Plan{VUs: 4}, design(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Answers in 12.5 ms instead of 10: 1 − 10 ÷ 12.5.
+		if math.Abs(d.Overhead-0.2) > 0.02 {
+			t.Errorf("sampling cost %.3g, want 0.2", d.Overhead)
+		}
+		if len(d.Profiles) != 2*why.LeastRounds {
+			t.Fatalf("%d profiles", len(d.Profiles))
+		}
+		trials := Trials{Arms: []string{"A", "B"}, Design: Design{Levels: []int{4}, Confidence: 0.95}, Why: d}
+		trials.Derive()
+		if len(d.Explanations) != 1 {
+			t.Fatalf("%d explanations", len(d.Explanations))
+		}
+		e := d.Explanations[0]
+		near := func(what string, got, want float64) {
+			if math.Abs(got-want) > 0.05*want {
+				t.Errorf("%s: %.4g ns, want %.4g", what, got, want)
+			}
+		}
+		near("CPU time of A", e.CPU.BaselineValue, 4e6)
+		near("more of B", e.CPU.Value, 2e6)
+		near("waiting", e.Wait.Value, 6.25e6)
+		if len(e.Blocked) != 1 || e.Blocked[0].Name != "fsync" {
+			t.Fatalf("blocked: %+v", e.Blocked)
+		}
+		// One of A's threads and two of B's wait all the time: 12.5 ÷ 4 and 2 · 25 ÷ 4 ms an answer.
+		near("fsync of A", e.Blocked[0].BaselineValue, 12.5e6/4)
+		near("fsync of B", e.Blocked[0].CandidateValue, 2*25e6/4)
+	})
+	if opened.Load() != 0 {
+		t.Errorf("%d samplers are still open", opened.Load())
+	}
+}
+
+// At a rate response times do not grow in proportion to the work, so they say nothing of
+// waiting.
+func TestDiagnoseAtARate(t *testing.T) {
+	var opened atomic.Int64
+	live, err := workingArm("A", time.Millisecond, time.Millisecond, &opened, asItIs).Launch(t.Context(), Setup{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := live.Open(t.Context(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for _, c := range []struct {
+		pacer *pace.Pacer
+		known bool
+	}{{nil, true}, {pace.Constant(500), false}} {
+		_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver))
+		if err != nil || p.Operations == 0 || (p.Response > 0) != c.known {
+			t.Errorf("%v: %+v, %v", c.pacer, p, err)
+		}
+	}
+}
+
+func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
+	refused := &perf.UnavailableError{Event: "cpu", Reason: "it is not allowed", Advice: "allow it"}
+	for _, c := range []struct {
+		name          string
+		change        func(*Live)
+		missing, fail string
+	}{
+		{"not at all", func(l *Live) { l.Profile = func() (Profiler, error) { return nil, refused } }, "it is not allowed: allow it", ""},
+		{"not in the kernel", func(l *Live) {
+			open := l.Profile
+			l.Profile = func() (Profiler, error) {
+				p, err := open()
+				p.(*sampling).missing = refused
+				return p, err
+			}
+		}, "what the kernel did was not sampled: it is not allowed: allow it", ""},
+		{"an unknown server", func(l *Live) { l.Profile = nil }, "", "its processes are not known"},
+		{"an error", func(l *Live) { l.Profile = func() (Profiler, error) { return nil, errors.New("no files") } }, "", "no files"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var opened atomic.Int64
+			a := workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
+			b := workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
+			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil)
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), ": "+c.fail) {
+					t.Errorf("%s: %v", c.name, err)
+				}
+			} else if err != nil || len(d.Missing) != 1 || !strings.Contains(d.Missing[0], c.missing) {
+				t.Errorf("%s: %+v, %v", c.name, d, err)
+			}
+			if opened.Load() != 0 {
+				t.Errorf("%s: %d samplers are still open", c.name, opened.Load())
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"contend/internal/perf"
+	"contend/internal/symbol"
+	"contend/internal/symbol/work"
+)
+
+const (
+	// unseen is work in the kernel where that may not be sampled.
+	unseen = "the kernel, which may not be sampled"
+	// unknown is the function of a stack without one.
+	unknown = "[unknown]"
+	// mostKept bounds the functions of a profile.
+	mostKept = 100
+)
+
+// NewProfile makes the profile of so many operations, which took so much CPU time, out of
+// samples of processes that still live, which used so much CPU time while they were sampled.
+func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, operations int64) Profile {
+	p := Profile{Operations: operations, CPU: cpu, Samples: int64(s.Count()), Lost: int64(s.Lost + s.Dropped)}
+	seen := 1.0
+	if s.KernelMissing != nil {
+		p.KernelMissing = fmt.Sprintf("what the kernel did was not sampled: %s: %s", s.KernelMissing.Reason, s.KernelMissing.Advice)
+		seen = min(1, float64(s.Period)*float64(p.Samples)/max(1, float64(used)))
+	}
+	each := seen * float64(cpu) / max(1, float64(p.Samples))
+	spentOn, functions := map[Work]float64{}, map[string]float64{}
+	for _, process := range s.Processes {
+		for _, stack := range resolve(r, process) {
+			time := each * float64(stack.count)
+			spentOn[purpose(stack.frames)] += time
+			for name := range named(stack.frames) {
+				functions[name] += time
+			}
+		}
+	}
+	if rest := 1 - seen; rest > 0 || p.Samples == 0 {
+		spentOn[Work{Kind: unseen, Function: unknown}] += max(rest, float64(1-min(1, p.Samples))) * float64(cpu)
+	}
+	for w, spent := range spentOn {
+		w.Time = time.Duration(spent)
+		p.Work = append(p.Work, w)
+	}
+	for name, spent := range functions {
+		p.Functions = append(p.Functions, Function{name, time.Duration(spent)})
+	}
+	p.sort()
+	return p
+}
+
+// A stack is where a thread was in some of the samples, from the function that ran to its
+// outermost caller.
+type stack struct {
+	frames []symbol.Frame
+	count  uint64
+}
+
+// resolve names the addresses of a process's stacks.
+func resolve(r *symbol.Resolver, p perf.Process) []stack {
+	var user, kernel places
+	for _, s := range p.Stacks {
+		user.add(s.User)
+		kernel.add(s.Kernel)
+	}
+	user.frames, kernel.frames = r.Frames(p.PID, p.Maps, user.addresses), r.Kernel(kernel.addresses)
+	stacks := make([]stack, len(p.Stacks))
+	for i, s := range p.Stacks {
+		stacks[i] = stack{append(kernel.of(s.Kernel), user.of(s.User)...), s.Count}
+	}
+	return stacks
+}
+
+// places are addresses, each once, and what lies there.
+type places struct {
+	addresses []uint64
+	index     map[uint64]int
+	frames    []symbol.Frame
+}
+
+// called are the addresses of a stack at which something happens: of callers, those of the
+// calls and not of where they go on.
+func called(addresses []uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for i, address := range addresses {
+			if !yield(address - uint64(min(i, 1))) {
+				return
+			}
+		}
+	}
+}
+
+func (p *places) add(addresses []uint64) {
+	if p.index == nil {
+		p.index = map[uint64]int{}
+	}
+	for address := range called(addresses) {
+		if _, known := p.index[address]; !known {
+			p.index[address] = len(p.addresses)
+			p.addresses = append(p.addresses, address)
+		}
+	}
+}
+
+func (p *places) of(addresses []uint64) []symbol.Frame {
+	var frames []symbol.Frame
+	for address := range called(addresses) {
+		frames = append(frames, p.frames[p.index[address]])
+	}
+	return frames
+}
+
+// Add adds what the same arm did in another stretch of the round.
+func (p *Profile) Add(q Profile) {
+	p.Operations += q.Operations
+	p.CPU += q.CPU
+	p.Samples += q.Samples
+	p.Lost += q.Lost
+	p.Response += q.Response
+	for _, b := range q.Blocked {
+		if i := slices.IndexFunc(p.Blocked, func(known Blocked) bool { return known.Call == b.Call }); i >= 0 {
+			p.Blocked[i].Time += b.Time
+		} else {
+			p.Blocked = append(p.Blocked, b)
+		}
+	}
+	spentOn, functions := map[Work]time.Duration{}, map[string]time.Duration{}
+	for _, w := range slices.Concat(p.Work, q.Work) {
+		spentOn[Work{Kind: w.Kind, Function: w.Function}] += w.Time
+	}
+	for _, f := range slices.Concat(p.Functions, q.Functions) {
+		functions[f.Name] += f.Time
+	}
+	p.Work, p.Functions = nil, nil
+	for w, spent := range spentOn {
+		w.Time = spent
+		p.Work = append(p.Work, w)
+	}
+	for name, spent := range functions {
+		p.Functions = append(p.Functions, Function{name, spent})
+	}
+	p.sort()
+}
+
+// sort puts the largest first, and keeps no more functions than it may.
+func (p *Profile) sort() {
+	slices.SortFunc(p.Work, func(a, b Work) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Function, b.Function))
+	})
+	slices.SortFunc(p.Functions, func(a, b Function) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
+	p.Functions = p.Functions[:min(len(p.Functions), mostKept)]
+}
+
+// named are the names in a stack, each once.
+func named(frames []symbol.Frame) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range frames {
+		names[f.String()] = true
+	}
+	return names
+}
+
+// purpose says what a stack is work for: what it was called for, where that is a task for which
+// there are libraries, such as JSON, with its allocations and all else; else what the function
+// does that ran, or in the kernel what it was entered for.
+func purpose(frames []symbol.Frame) Work {
+	if len(frames) == 0 {
+		return Work{Function: unknown}
+	}
+	for i := range frames {
+		if kind := kindOf(frames[len(frames)-1-i]); kind.IsTask() {
+			return Work{Kind: string(kind), Function: nearest(frames, kind)}
+		}
+	}
+	ran := Work{Kind: string(kindOf(frames[0])), Function: frames[0].String()}
+	user := slices.IndexFunc(frames, func(f symbol.Frame) bool { return !f.InKernel() })
+	if user == 0 {
+		return ran
+	}
+	if user > 0 {
+		if kind := kindOf(frames[user]); kind != "" && kind != work.SystemCalls && kind != work.Runtime {
+			return Work{Kind: string(kind), Function: frames[user].String()}
+		}
+	}
+	for _, f := range frames {
+		if call, ok := work.SystemCall(f.Function); ok {
+			return Work{Kind: "system call " + call, Function: ran.Function}
+		}
+	}
+	return ran
+}
+
+func kindOf(f symbol.Frame) work.Kind { return work.Of(f.Function, f.Package) }
+
+// nearest is the function of a kind that is nearest to the one that ran.
+func nearest(frames []symbol.Frame, kind work.Kind) string {
+	for _, f := range frames {
+		if kindOf(f) == kind {
+			return f.String()
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,95 @@
+package why
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/perf"
+	"contend/internal/symbol"
+)
+
+// frames are functions from the one that ran to its outermost caller; those of the kernel
+// begin with "k:".
+func frames(names ...string) []symbol.Frame {
+	var list []symbol.Frame
+	for _, name := range names {
+		if function, ok := strings.CutPrefix(name, "k:"); ok {
+			list = append(list, symbol.Frame{Function: function, Package: "kernel"})
+		} else {
+			in, _, _ := strings.Cut(name, ".")
+			list = append(list, symbol.Frame{Function: name, Package: in})
+		}
+	}
+	return list
+}
+
+func TestPurpose(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stack []symbol.Frame
+		want  Work
+	}{
+		{"the program's own", frames("main.handle", "net/http.(*conn).serve"), Work{Function: "main.handle"}},
+		{"the runtime's", frames("runtime.mallocgc", "main.handle"), Work{Kind: "allocation", Function: "runtime.mallocgc"}},
+		{"a task has what it calls", frames("runtime.mallocgc", "encoding/json.(*encodeState).string", "encoding/json.Marshal", "main.handle"),
+			Work{Kind: "JSON", Function: "encoding/json.(*encodeState).string"}},
+		{"the outermost task has it", frames("crypto/sha256.Sum256", "encoding/json.Marshal", "log.Printf", "main.handle"),
+			Work{Kind: "logging", Function: "log.Printf"}},
+		{"a task as far as the kernel", frames("k:vfs_write", "k:__x64_sys_write", "k:do_syscall_64", "syscall.Write", "log.Printf"),
+			Work{Kind: "logging", Function: "log.Printf"}},
+		{"a system call", frames("k:tcp_sendmsg", "k:__x64_sys_write", "k:do_syscall_64", "syscall.Syscall", "net.(*conn).Write"),
+			Work{Kind: "system call write", Function: "tcp_sendmsg"}},
+		{"a system call of a library without symbols", []symbol.Frame{{Function: "vfs_fsync", Package: "kernel"}, {Function: "__x64_sys_fsync", Package: "kernel"}, {Package: "libc.so.6"}},
+			Work{Kind: "system call fsync", Function: "vfs_fsync"}},
+		{"what the runtime calls the kernel for", frames("k:futex_wake", "k:__x64_sys_futex", "runtime.futex", "runtime.futexwakeup"),
+			Work{Kind: "scheduler", Function: "runtime.futex"}},
+		{"nothing", nil, Work{Function: "[unknown]"}},
+		{"not known in what", []symbol.Frame{{Package: "app"}}, Work{Function: "[unknown] in app"}},
+	} {
+		if got := purpose(c.stack); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// 30 samples of 1 ms: all CPU time is dealt out by them, or as much of it as they are of
+// what was used meanwhile where the kernel is not sampled.
+func TestNewProfile(t *testing.T) {
+	samples := perf.Samples{Period: time.Millisecond, Lost: 2, Dropped: 1, Processes: []perf.Process{
+		{PID: os.Getpid(), Stacks: []perf.Stack{{User: []uint64{1}, Count: 20}, {User: []uint64{1, 2}, Count: 10}}},
+	}}
+	p := NewProfile(&samples, new(symbol.Resolver), 60*time.Millisecond, 45*time.Millisecond, 9)
+	want := Profile{Operations: 9, CPU: 45 * time.Millisecond, Samples: 30, Lost: 3,
+		Work:      []Work{{Function: unknown, Time: 45 * time.Millisecond}},
+		Functions: []Function{{unknown, 45 * time.Millisecond}}}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	samples.KernelMissing = &perf.UnavailableError{Reason: "not allowed", Advice: "allow it"}
+	p = NewProfile(&samples, new(symbol.Resolver), 60*time.Millisecond, 45*time.Millisecond, 9)
+	want.KernelMissing = "what the kernel did was not sampled: not allowed: allow it"
+	want.Work = []Work{{Function: unknown, Time: 22500 * time.Microsecond}, {Kind: unseen, Function: unknown, Time: 22500 * time.Microsecond}}
+	want.Functions[0].Time = 22500 * time.Microsecond
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("without the kernel %+v, want %+v", p, want)
+	}
+	p = NewProfile(&perf.Samples{Period: time.Millisecond}, new(symbol.Resolver), 0, 5*time.Millisecond, 9)
+	if len(p.Work) != 1 || p.Work[0].Time != 5*time.Millisecond {
+		t.Errorf("without samples %+v", p)
+	}
+}
+
+func TestProfilesAddUp(t *testing.T) {
+	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}},
+		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{"f", 2}}}
+	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}},
+		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{"h", 20}, {"f", 1}}})
+	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}},
+		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{"h", 20}, {"f", 3}}}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+}

@@ -1,0 +1,310 @@
+// Package why says what makes an operation of one arm cost more CPU time than one of
+// another. Profiles that were taken of both by turns become rows of work, in nanoseconds
+// per operation, that add up to the difference. It knows neither processes nor how samples
+// are taken.
+package why
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"contend/stat"
+)
+
+// LeastRounds is how many rounds an explanation needs at least: with 12 a row of up to 51
+// can be told apart at half a level of 5 % (2/2¹² · 51 = 0.0249).
+const LeastRounds = 12
+
+const (
+	// rowShare is the share of either arm's CPU time that a row has to have to be looked
+	// at: the fewer rows, the smaller the differences that can be told. A convention.
+	rowShare = 0.005
+	// shownFunctions is how many functions name the work of a row.
+	shownFunctions = 3
+)
+
+// A Profile is what an arm spent its CPU time on in one round, while it was sampled.
+type Profile struct {
+	Arm         string `json:"arm"`
+	Round       int    `json:"round"` // from 1
+	Concurrency int    `json:"concurrency"`
+	// Operations are the right answers that arrived meanwhile.
+	Operations int64 `json:"operations"`
+	// CPU is what the kernel's clocks say; Work adds up to it, however many samples were taken.
+	CPU     time.Duration `json:"cpu_ns"`
+	Samples int64         `json:"samples"`
+	Lost    int64         `json:"lost_samples,omitempty"`
+	// Response is the sum of the response times of all operations; 0 in an open model,
+	// where they do not grow in proportion to the work.
+	Response time.Duration `json:"response_ns,omitempty"`
+	// Blocked is how long threads waited in system calls that wait for something else than
+	// the next request, added up over them.
+	Blocked []Blocked `json:"blocked,omitempty"`
+	// KernelMissing says why samples were taken in user space only; "": they were not.
+	KernelMissing string `json:"kernel_missing,omitempty"`
+	Work          []Work `json:"work"`
+	// Functions has the largest by their time with all that they called.
+	Functions []Function `json:"functions,omitempty"`
+}
+
+// Work is CPU time that ended in one function, by what it was for.
+type Work struct {
+	// Kind names work that is known for what it is, such as "garbage collection"; "" is
+	// the program's own.
+	Kind     string        `json:"kind,omitempty"`
+	Function string        `json:"function"`
+	Time     time.Duration `json:"time_ns"`
+}
+
+// Blocked is how long threads waited in a system call.
+type Blocked struct {
+	Call string        `json:"system_call"`
+	Time time.Duration `json:"time_ns"`
+}
+
+// A Function has the time spent in it with all that it called; recursion counts once.
+type Function struct {
+	Name string        `json:"name"`
+	Time time.Duration `json:"time_ns"`
+}
+
+// row is the name under which work is compared.
+func (w Work) row() string { return cmp.Or(w.Kind, w.Function) }
+
+// An Explanation is what makes the candidate cost more or less than the baseline.
+type Explanation struct {
+	Baseline    string `json:"baseline"`
+	Candidate   string `json:"candidate"`
+	Concurrency int    `json:"concurrency"`
+	Rounds      int    `json:"rounds"`
+	// CPU is all CPU time per operation.
+	CPU Row `json:"cpu"`
+	// Wait is the response time that CPU time does not explain; see waited.
+	Wait Row `json:"wait"`
+	// Blocked are the system calls that are told apart by how long threads wait in them.
+	Blocked []Row `json:"blocked,omitempty"`
+	// Rows are the work that is told apart, the greatest difference first, of Looked that
+	// were looked at, whose intervals hold together.
+	Rows   []Row `json:"rows,omitempty"`
+	Looked int   `json:"looked"`
+	// Functions are those that are told apart by their time with all that they called;
+	// one contains the other, so they do not add up.
+	Functions []Row `json:"functions,omitempty"`
+}
+
+// A Row is work in nanoseconds of CPU time per operation.
+type Row struct {
+	// Name is the kind of work, or a function of the program's own.
+	Name string `json:"name"`
+	// Known is set for a kind of work.
+	Known bool `json:"known,omitempty"`
+	// Functions are up to three in which its difference mostly is, the greatest first; of
+	// a function of the program's own there are none.
+	Functions []string `json:"functions,omitempty"`
+	// BaselineValue is the median of the rounds, and CandidateValue that and the difference.
+	BaselineValue  float64 `json:"baseline_ns_per_op"`
+	CandidateValue float64 `json:"candidate_ns_per_op"`
+	stat.Shift
+}
+
+// Unnamed returns what the rows leave of the difference, in ns per operation.
+func (e Explanation) Unnamed() float64 {
+	rest := e.CPU.Value
+	for _, r := range e.Rows {
+		rest -= r.Value
+	}
+	return rest
+}
+
+// Explain compares the profiles of two arms at one level of concurrency, round by round.
+// A row is in the explanation if its interval excludes 0; all rows that were looked at are
+// wrong together with a probability of at most 1 − confidence (Bonferroni). Rounds without both
+// arms, or without an operation of one of them, are left out. There is no explanation, and
+// ok is false, with fewer than LeastRounds.
+func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64) (e Explanation, ok bool) {
+	pairs := pairsOf(profiles, baseline, candidate, concurrency)
+	e = Explanation{Baseline: baseline, Candidate: candidate, Concurrency: concurrency, Rounds: len(pairs)}
+	if len(pairs) < LeastRounds {
+		return e, false
+	}
+	e.CPU = one(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
+	each := 1 - (1-confidence)/2 // work and waiting are told together
+	e.Wait = waits(pairs, each)
+	if e.Wait.Excludes0() {
+		e.Blocked = toldApart(rows(pairs, Profile.blocked, Profile.response, confidence))
+	}
+	looked := rows(pairs, Profile.work, Profile.cpu, each)
+	e.Looked = len(looked)
+	e.Rows = toldApart(looked)
+	for i := range e.Rows {
+		e.Rows[i].describe(pairs)
+	}
+	e.Functions = toldApart(rows(pairs, Profile.functions, Profile.cpu, confidence))
+	return e, true
+}
+
+// A pair is a round of both arms: the baseline's profile and the candidate's.
+type pair [2]Profile
+
+func pairsOf(profiles []Profile, baseline, candidate string, concurrency int) []pair {
+	byRound := map[int]*pair{}
+	for _, p := range profiles {
+		side := slices.Index([]string{baseline, candidate}, p.Arm)
+		if side < 0 || p.Concurrency != concurrency || p.Operations == 0 || p.CPU <= 0 {
+			continue
+		}
+		if byRound[p.Round] == nil {
+			byRound[p.Round] = new(pair)
+		}
+		byRound[p.Round][side] = p
+	}
+	var pairs []pair
+	for _, round := range slices.Sorted(maps.Keys(byRound)) {
+		if p := byRound[round]; p[0].Operations > 0 && p[1].Operations > 0 {
+			pairs = append(pairs, *p)
+		}
+	}
+	return pairs
+}
+
+func (p Profile) perOp(t time.Duration) float64 { return float64(t) / float64(p.Operations) }
+
+func (p Profile) cpu() float64      { return p.perOp(p.CPU) }
+func (p Profile) response() float64 { return p.perOp(p.Response) }
+
+func (p Profile) blocked() map[string]float64 {
+	rows := map[string]float64{}
+	for _, b := range p.Blocked {
+		rows[b.Call] += p.perOp(b.Time)
+	}
+	return rows
+}
+
+// work returns the time per operation of each row.
+func (p Profile) work() map[string]float64 {
+	rows := map[string]float64{}
+	for _, w := range p.Work {
+		rows[w.row()] += p.perOp(w.Time)
+	}
+	return rows
+}
+
+func (p Profile) functions() map[string]float64 {
+	rows := map[string]float64{}
+	for _, f := range p.Functions {
+		rows[f.Name] += p.perOp(f.Time)
+	}
+	return rows
+}
+
+// one compares a single figure of the profiles.
+func one(pairs []pair, of func(Profile) time.Duration, confidence float64) Row {
+	value := func(p Profile) float64 { return p.perOp(of(p)) }
+	return rows(pairs, func(p Profile) map[string]float64 { return map[string]float64{"": value(p)} }, value, confidence)[0]
+}
+
+// waits compares the response times that CPU time does not explain.
+func waits(pairs []pair, confidence float64) Row {
+	var base, differences []float64
+	for _, p := range pairs {
+		base = append(base, p[0].response())
+		differences = append(differences, p.waited())
+	}
+	return rowOf("", base, differences, confidence)
+}
+
+// waited is how much longer an operation of the candidate takes than its CPU time explains,
+// in ns; negative: how much longer one of the baseline does. In a closed model callers that share
+// busy cores wait for each other, so that the response time grows with the work, but by no
+// larger factor: R₂ − R₁ · max(1, C₂ ÷ C₁), where R is the response and C the CPU time of the
+// server. It takes the other sign when the arms change places, so that equal ones have either
+// as often.
+func (p pair) waited() float64 {
+	longer := func(a, b Profile) float64 { return b.response() - a.response()*max(1, b.cpu()/a.cpu()) }
+	return max(0, longer(p[0], p[1])) - max(0, longer(p[1], p[0]))
+}
+
+// rows compares what of reads from each profile, where it is enough of the whole to be looked
+// at; as many rows as the rounds can tell apart together, the largest first.
+func rows(pairs []pair, of func(Profile) map[string]float64, all func(Profile) float64, confidence float64) []Row {
+	sides := make([][2]map[string]float64, len(pairs))
+	var whole [2]float64
+	sums := map[string]*[2]float64{}
+	for i, p := range pairs {
+		for side := range p {
+			sides[i][side] = of(p[side])
+			whole[side] += all(p[side])
+			for name, value := range sides[i][side] {
+				if sums[name] == nil {
+					sums[name] = new([2]float64)
+				}
+				sums[name][side] += value
+			}
+		}
+	}
+	share := func(name string) float64 { return max(ratio(sums[name][0], whole[0]), ratio(sums[name][1], whole[1])) }
+	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(a, b)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return share(name) < rowShare })
+	most := int(math.Ldexp(1-confidence, len(pairs)-1)) // FewestRounds(level/most) ≤ the rounds
+	names = names[:min(len(names), max(1, most))]
+	level := (1 - confidence) / float64(max(1, len(names)))
+	list := make([]Row, len(names))
+	for n, name := range names {
+		differences, before := make([]float64, len(pairs)), make([]float64, len(pairs))
+		for i := range pairs {
+			before[i] = sides[i][0][name]
+			differences[i] = sides[i][1][name] - before[i]
+		}
+		list[n] = rowOf(name, before, differences, 1-level)
+	}
+	return list
+}
+
+// rowOf compares figures of the baseline with the differences of the candidate from them.
+func rowOf(name string, before, differences []float64, confidence float64) Row {
+	shift, err := stat.Differences(differences, confidence)
+	if err != nil {
+		return Row{Name: name} // too many rounds: nothing is claimed
+	}
+	before = slices.Sorted(slices.Values(before))
+	base := before[len(before)/2]/2 + before[(len(before)-1)/2]/2
+	return Row{Name: name, BaselineValue: base, CandidateValue: base + shift.Value, Shift: shift}
+}
+
+func ratio(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}
+
+// toldApart returns the rows whose intervals exclude 0, the greatest difference first.
+func toldApart(all []Row) []Row {
+	all = slices.DeleteFunc(all, func(r Row) bool { return !r.Excludes0() })
+	slices.SortStableFunc(all, func(a, b Row) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	return all
+}
+
+// describe adds the functions that a kind of work differs by.
+func (r *Row) describe(pairs []pair) {
+	grown := map[string]float64{}
+	for _, p := range pairs {
+		for side, sign := range []float64{-1, 1} {
+			for _, w := range p[side].Work {
+				if w.Kind != "" && w.Kind == r.Name {
+					r.Known = true
+					grown[w.Function] += math.Copysign(1, sign*r.Value) * p[side].perOp(w.Time)
+				}
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(grown), func(a, b string) int { return cmp.Or(cmp.Compare(grown[b], grown[a]), cmp.Compare(a, b)) })
+	for _, name := range names[:min(len(names), shownFunctions)] {
+		if grown[name] > 0 {
+			r.Functions = append(r.Functions, name)
+		}
+	}
+}
