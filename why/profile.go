@@ -17,8 +17,10 @@ const (
 	unseen = "the kernel, which may not be sampled"
 	// unknown is the function of a stack without one.
 	unknown = "[unknown]"
-	// mostKept bounds the functions of a profile.
-	mostKept = 100
+	// keptShare is the share of the CPU time from which on a profile keeps a function: so far
+	// below rowShare that one that is looked at is hardly ever left out of a round, which
+	// would look like a difference.
+	keptShare = rowShare / 10
 )
 
 // NewProfile makes the profile of so many operations, which took so much CPU time, out of
@@ -148,13 +150,13 @@ func (p *Profile) Add(q Profile) {
 	p.sort()
 }
 
-// sort puts the largest first, and keeps no more functions than it may.
+// sort puts the largest first, and leaves out functions that are too small.
 func (p *Profile) sort() {
 	slices.SortFunc(p.Work, func(a, b Work) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Function, b.Function))
 	})
 	slices.SortFunc(p.Functions, func(a, b Function) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
-	p.Functions = p.Functions[:min(len(p.Functions), mostKept)]
+	p.Functions = slices.DeleteFunc(p.Functions, func(f Function) bool { return float64(f.Time) < keptShare*float64(p.CPU) })
 }
 
 // named are the names in a stack, each once.

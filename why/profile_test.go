@@ -93,3 +93,12 @@ func TestProfilesAddUp(t *testing.T) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 }
+
+// What is looked at is in every profile, and what is far below that in none.
+func TestSmallFunctionsAreLeftOut(t *testing.T) {
+	p := Profile{CPU: 10_000}
+	p.Add(Profile{CPU: 10_000, Functions: []Function{{"looked at", 100}, {"kept", 10}, {"small", 9}}}) // of 20,000: 0.5, 0.05 and 0.045 %
+	if want := []Function{{"looked at", 100}, {"kept", 10}}; !reflect.DeepEqual(p.Functions, want) {
+		t.Errorf("%+v, want %+v", p.Functions, want)
+	}
+}
