@@ -97,7 +97,7 @@ func inShort(e why.Explanation, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	text := fmt.Sprintf("CPU %+.0f ns [%.0f, %.0f], wait %+.0f ns [%.0f, %.0f]: %s", e.CPU.Value, e.CPU.Low, e.CPU.High,
+	text := fmt.Sprintf("CPU %+.0f ns [%.0f, %.0f], wait %+.0f ns [%.0f, %.0f]: %q", e.CPU.Value, e.CPU.Low, e.CPU.High,
 		e.Wait.Value, e.Wait.Low, e.Wait.High, said(e))
 	for _, r := range e.Rows[:min(len(e.Rows), 4)] {
 		text += fmt.Sprintf("; %+.0f ns %s (%s)", r.Value, r.Name, strings.Join(r.Functions, ", "))
@@ -105,17 +105,19 @@ func inShort(e why.Explanation, err error) string {
 	return text
 }
 
-// said is the cause that an explanation names first.
-func said(e why.Explanation) string {
-	switch {
-	case e.Wait.Excludes0() && len(e.Blocked) > 0:
-		return e.Blocked[0].Name
-	case e.Wait.Excludes0():
-		return waiting
-	case len(e.Rows) > 0:
-		return e.Rows[0].Name
+// said are the causes that an explanation names first, of work and of waiting.
+func said(e why.Explanation) []string {
+	var first []string
+	if e.Wait.Excludes0() {
+		first = append(first, waiting)
+		if len(e.Blocked) > 0 {
+			first[0] = e.Blocked[0].Name
+		}
 	}
-	return ""
+	if len(e.Rows) > 0 {
+		first = append(first, e.Rows[0].Name)
+	}
+	return first
 }
 
 // A tally counts what runs with one cause named.
@@ -132,11 +134,12 @@ func (t *tally) add(e why.Explanation, overhead float64, err error) {
 		t.failed++
 		return
 	}
-	if cause := said(e); cause != "" {
+	named := said(e)
+	if len(named) > 0 {
 		t.anything++
-		if i := indexOf(t.name); i >= 0 && slices.Contains(causes[i].kinds, cause) {
-			t.first++
-		}
+	}
+	if i := indexOf(t.name); i >= 0 && slices.ContainsFunc(named, func(cause string) bool { return slices.Contains(causes[i].kinds, cause) }) {
+		t.first++
 	}
 	if sum := e.CPU.Value - e.Unnamed(); sum >= e.CPU.Low && sum <= e.CPU.High {
 		t.adding++
@@ -152,7 +155,7 @@ func (t *tally) write(w io.Writer) {
 	if t.name == none {
 		what, hits, reached = "nothing named", t.runs-t.failed-t.anything, (t.runs-t.failed-t.anything)*20 >= t.runs*19
 	}
-	fmt.Fprintf(w, "%-10s  %s %s, %s; rows add up within the interval in %d; CPU an operation %+.1f %%, sampling costs %.1f %% (medians); %d failed\n",
+	fmt.Fprintf(w, "%-10s  %s %s, %s; named rows add up within the interval in %d; CPU an operation %+.1f %%, sampling costs %.1f %% (medians); %d failed\n",
 		t.name, what, paired.Counted(hits, t.runs), paired.Outcome(reached), t.adding, median(t.increases), median(t.overheads), t.failed)
 }
 

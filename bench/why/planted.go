@@ -32,11 +32,11 @@ type cause struct {
 	conn func(net.Conn)
 }
 
-// plantedServer serves baseline requests: some 20 µs of arithmetic and a small JSON document,
+// servePlanted serves baseline requests: some 40 µs of arithmetic and a small JSON document,
 // and what the cause adds to them.
 func servePlanted(name, address string) error {
-	c := cause{every: 1}
-	if name != "none" {
+	var c cause
+	if name != none {
 		i := indexOf(name)
 		if i < 0 {
 			return fmt.Errorf("there is no cause %q", name)
@@ -81,7 +81,7 @@ func servePlanted(name, address string) error {
 	return server.Serve(listener)
 }
 
-// baseWork is some 20 µs of a present core.
+// baseWork is some 40 µs of a present core.
 const baseWork = 20_000
 
 //go:noinline
@@ -118,7 +118,7 @@ var causes = []cause{
 	}},
 	{name: "allocation", every: 1, kinds: []string{"allocation", "garbage collection"}, prepare: func() (func(int64), error) {
 		return func(int64) {
-			for range 40 {
+			for range 8 {
 				page := make([]byte, 1<<10)
 				sink.Store(&page)
 			}
