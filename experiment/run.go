@@ -173,9 +173,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	}
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, half(0, ""))
 	if err == nil {
-		if trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, half(1, "why: ")); err != nil {
-			err = fmt.Errorf("why: %w", err)
-		}
+		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, half(1, "why: "))
 	}
 	return trials, err
 }

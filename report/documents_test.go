@@ -426,6 +426,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
-		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "why": costly(), "why-waiting": waiting(), "why-unsampled": unsampled(),
+		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "why": costly(), "why-waiting": waiting(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
 	}
 }

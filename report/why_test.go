@@ -60,3 +60,19 @@ func unsampled() *report.Document {
 	d.Derive()
 	return d
 }
+
+// failed has a server that died while it was sampled.
+func failed() *report.Document {
+	d := oneLevel(20)
+	d.Trials[0].Why = &trial.Diagnosis{Failed: "inputq: its process died: ended unasked: exit status 7; end of its stderr:\nno more \x1b[31mlicences"}
+	d.Derive()
+	return d
+}
+
+// untold has too few rounds in which both arms answered.
+func untold() *report.Document {
+	d := costly()
+	d.Trials[0].Why.Profiles = d.Trials[0].Why.Profiles[:2*why.LeastRounds-1]
+	d.Derive()
+	return d
+}

@@ -34,11 +34,16 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.table(whyTable(e, e.Functions))
 			}
 		}
-		if len(t.Why.Profiles) == 0 {
-			v.say("Why: it cannot be sampled here: %s.", clean(strings.Join(t.Why.Missing, "; ")))
-			continue
+		if len(t.Why.Explanations) == 0 {
+			said, words := d.noWhy(t.Why)
+			v.say("%s.", said)
+			for _, line := range words {
+				v.say("%s", line)
+			}
 		}
-		v.say("%s", sampledSentence(t.Why))
+		if len(t.Why.Profiles) > 0 {
+			v.say("%s", sampledSentence(t.Why))
+		}
 	}
 }
 
@@ -195,9 +200,29 @@ func (d *Document) explanation(c Comparison) (why.Explanation, bool) {
 // notDiagnosed says why there is no explanation, where one was asked for.
 func (d *Document) notDiagnosed(c Comparison) []string {
 	for _, t := range d.Trials {
-		if t.Place == c.Place && t.Why != nil && len(t.Why.Missing) > 0 {
-			return wrapped("Why: it cannot be sampled here: " + strings.Join(t.Why.Missing, "; "))
+		if t.Place == c.Place && t.Why != nil {
+			said, words := d.noWhy(t.Why)
+			return append(wrapped(said), words...)
 		}
 	}
 	return nil
+}
+
+// noWhy says why a diagnosis explains nothing, and what a server that failed has left.
+func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
+	switch {
+	case of.Failed != "":
+		f := d.failedArm(of.Failed)
+		who := f.name
+		switch {
+		case who != "" && f.died:
+			who += " died while it was sampled: "
+		case who != "":
+			who += ": "
+		}
+		return "Why: not known: " + clean(who+f.why) + "; the comparison does not rest on that", f.words
+	case len(of.Profiles) == 0:
+		return "Why: it cannot be sampled here: " + clean(strings.Join(of.Missing, "; ")), nil
+	}
+	return fmt.Sprintf("Why: not known: right answers and CPU time of both were seen in fewer than %d rounds", why.LeastRounds), nil
 }

@@ -133,7 +133,8 @@ func (l *Live) Find(ctx context.Context, address string) {
 	}
 	l.Profile = func() (Profiler, error) {
 		if err != nil {
-			return nil, err
+			return nil, &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(),
+				Advice: "measure on the machine and as the user of the server, or let contend start it"}
 		}
 		return server.Profiler()
 	}

@@ -43,6 +43,8 @@ type Diagnosis struct {
 	// Overhead is the share of the throughput that sampling cost; 0: it was not seen to.
 	Overhead float64       `json:"overhead,omitempty"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
+	// Failed is why the rounds did not come to their end; of such there is nothing else.
+	Failed string `json:"failed,omitempty"`
 	// Missing says what could not be seen, and what to do about it.
 	Missing []string `json:"missing,omitempty"`
 	// Explanations are not stored: Derive computes them.
@@ -51,8 +53,8 @@ type Diagnosis struct {
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over
 // why.LeastRounds rounds of fresh processes, and samples where they spend CPU time. What it
-// measures is no part of a verdict. Where the machine or its owner does not allow it the
-// diagnosis says so and has nothing else. On an error there is none.
+// measures is no part of a verdict, and what goes wrong is said in the diagnosis, which then has
+// nothing else. The error is a mistake in what was asked for, or that ctx is done.
 func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Diagnosis, error) {
 	d.Rounds, d.Duration, d.Precision = why.LeastRounds, 0, 0
 	d.Pairs, d.Block = 1+sampledPairs, sampledBlock
@@ -67,11 +69,13 @@ func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe
 	for n := 1; n <= d.Rounds && err == nil; n++ {
 		err = c.round(ctx, n)
 	}
-	if errors.As(err, new(*perf.UnavailableError)) {
+	switch {
+	case ctx.Err() != nil:
+		return &Diagnosis{Failed: "it was interrupted"}, ctx.Err()
+	case errors.As(err, new(*perf.UnavailableError)):
 		return &Diagnosis{Missing: []string{inShort(err)}}, nil
-	}
-	if err != nil {
-		return nil, err
+	case err != nil:
+		return &Diagnosis{Failed: err.Error()}, nil
 	}
 	c.diagnosis.Elapsed = time.Since(began)
 	c.diagnosis.Overhead = max(0, 1-math.Exp(stat.Center(c.trials.sampledLogRatios())))
@@ -121,15 +125,17 @@ func (d *Diagnosis) add(p why.Profile) {
 
 // sample drives the live arm by the plan while it is sampled.
 func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver) (cell Cell, p why.Profile, err error) {
-	server := l.server()
-	if l.Profile == nil || server == nil {
-		return Cell{}, p, errors.New("its processes are not known, so where they spend time cannot be seen")
-	}
 	if l.profiler == nil {
-		if l.profiler, err = l.Profile(); err != nil {
-			return Cell{}, p, err
+		if l.Profile == nil {
+			return Cell{}, p, &perf.UnavailableError{Event: perf.CPUTime, Reason: "no process is known that is measured", Advice: "compare servers"}
 		}
+		profiler, err := l.Profile()
+		if err != nil {
+			return Cell{}, p, errors.Join(l.died(1), err)
+		}
+		l.profiler = profiler
 	}
+	server := l.server()
 	before, err := server.Sample()
 	if err = errors.Join(err, l.profiler.Start()); err != nil {
 		return Cell{}, p, err

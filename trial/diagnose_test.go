@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -145,6 +146,34 @@ func TestDiagnoseAtARate(t *testing.T) {
 	}
 }
 
+// none opens no sampler, and returns what perf.Sample returns then.
+func none(err error) func() (Profiler, error) {
+	return func() (Profiler, error) { return (*perf.Sampler)(nil), err }
+}
+
+// dead is a subject that has ended.
+type dead struct {
+	Subject
+	ended chan struct{}
+}
+
+func (d dead) Done() <-chan struct{} { return d.ended }
+func (d dead) Err() error            { return errors.New("exit status 7") }
+
+func TestDiagnoseInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int64
+		arms := []Arm{workingArm("A", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs),
+			workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, asItIs)}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		d, err := Diagnose(ctx, arms, load.Plan{VUs: 4}, design(), nil)
+		if !errors.Is(err, ctx.Err()) || d == nil || d.Failed != "it was interrupted" || d.Profiles != nil || opened.Load() != 0 {
+			t.Errorf("%+v, %v; %d samplers are still open", d, err, opened.Load())
+		}
+	})
+}
+
 func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 	refused := &perf.UnavailableError{Event: "cpu", Reason: "it is not allowed", Advice: "allow it"}
 	for _, c := range []struct {
@@ -152,7 +181,7 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 		change        func(*Live)
 		missing, fail string
 	}{
-		{"not at all", func(l *Live) { l.Profile = func() (Profiler, error) { return nil, refused } }, "it is not allowed: allow it", ""},
+		{"not at all", func(l *Live) { l.Profile = none(refused) }, "it is not allowed: allow it", ""},
 		{"not in the kernel", func(l *Live) {
 			open := l.Profile
 			l.Profile = func() (Profiler, error) {
@@ -161,8 +190,18 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 				return p, err
 			}
 		}, "what the kernel did was not sampled: it is not allowed: allow it", ""},
-		{"an unknown server", func(l *Live) { l.Profile = nil }, "", "its processes are not known"},
-		{"an error", func(l *Live) { l.Profile = func() (Profiler, error) { return nil, errors.New("no files") } }, "", "no files"},
+		{"no server", func(l *Live) { l.Profile = nil }, "no process is known that is measured: compare servers", ""},
+		{"a server on another machine", func(l *Live) {
+			l.Subject, l.Profile, l.Counters = nil, nil, nil
+			l.Find(t.Context(), "192.0.2.1:80") // of RFC 5737
+		}, "192.0.2.1 is no address of this machine: measure on the machine", ""},
+		{"an error", func(l *Live) { l.Profile = none(errors.New("no files")) }, "", "no files"},
+		{"an end", func(l *Live) {
+			ended := make(chan struct{})
+			close(ended)
+			l.Subject = dead{l.Subject, ended}
+			l.Profile = none(os.ErrProcessDone)
+		}, "", "its process died: exit status 7"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var opened atomic.Int64
@@ -170,8 +209,8 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			b := workingArm("B", 10*time.Millisecond, 4*time.Millisecond, &opened, c.change)
 			d, err := Diagnose(t.Context(), []Arm{a, b}, load.Plan{VUs: 4}, design(), nil)
 			if c.fail != "" {
-				if err == nil || !strings.Contains(err.Error(), ": "+c.fail) {
-					t.Errorf("%s: %v", c.name, err)
+				if err != nil || d.Profiles != nil || !strings.Contains(d.Failed, ": "+c.fail) {
+					t.Errorf("%s: %+v, %v", c.name, d, err)
 				}
 			} else if err != nil || len(d.Missing) != 1 || !strings.Contains(d.Missing[0], c.missing) {
 				t.Errorf("%s: %+v, %v", c.name, d, err)

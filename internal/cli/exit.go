@@ -47,7 +47,8 @@ func interrupted() error {
 // outcome is the exit code of a complete document, the same rule for every command that
 // measures; the first that applies:
 //
-//	1 without any right answer in a result, or where one was given up;
+//	1 without any right answer in a result, or where one was given up, or where the rounds
+//	  that were to say why did not come to their end;
 //	3 if an expectation failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
 //	  result (the lab names the parts), a verdict is INCONCLUSIVE,
@@ -138,7 +139,7 @@ func rateCode(v search.Verdict) int {
 }
 
 // succeeded returns an error when there is an arm without any right answer, or one that
-// was given up.
+// was given up, or a diagnosis that failed.
 func succeeded(doc *report.Document) error {
 	var errs []error
 	for _, r := range doc.Results {
@@ -153,6 +154,11 @@ func succeeded(doc *report.Document) error {
 	for _, s := range doc.Searches {
 		if s.Alone != nil && s.Alone.Completed == 0 && s.Alone.Stopped != load.Interrupted {
 			errs = append(errs, nothing(s.Alone.Result))
+		}
+	}
+	for _, t := range doc.Trials {
+		if t.Why != nil && t.Why.Failed != "" {
+			errs = append(errs, errors.New("the verdict is whole, but the rounds that were to say why did not come to their end"))
 		}
 	}
 	return errors.Join(errs...)

@@ -68,6 +68,8 @@ func TestOutcome(t *testing.T) {
 		d.Experiments = []report.Experiment{{ID: "e", Expectations: []expect.Expectation{{Text: "x", Held: held}}}}
 		return d
 	}
+	undiagnosed := verdict(stat.Faster, true)
+	undiagnosed.Trials = []report.Trials{{Place: at, Trials: trial.Trials{Why: &trial.Diagnosis{Failed: "b: its process died"}}}}
 	nobody := &report.Document{Searches: []report.Search{{Result: search.Result{Alone: new(answered(1000)), Verdict: search.RateInvalid}}}}
 	for _, tt := range []struct {
 		name       string
@@ -80,6 +82,7 @@ func TestOutcome(t *testing.T) {
 		{"an INVALID result", result(at, 100), 4, 4, "e, part p: INVALID errors: b at concurrency 1"},
 		{"no right answer", result(at, 1000), 1, 1, "nothing succeeded"},
 		{"FASTER", verdict(stat.Faster, true), 0, 0, ""},
+		{"FASTER, and why is not known", undiagnosed, 1, 1, "the verdict is whole"},
 		{"EQUIVALENT", verdict(stat.Equivalent, true), 0, 0, ""},
 		{"SLOWER", verdict(stat.Slower, true), 3, 0, ""},
 		{"MORE", verdict(stat.More, true), 3, 0, ""},
