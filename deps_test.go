@@ -49,6 +49,7 @@ var layers = map[string][]string{
 	"internal/symbol":                    {"internal/perf"},
 	"internal/symbol/work":               {},
 	"why":                                {"internal/perf", "internal/symbol", "internal/symbol/work", "stat"},
+	"why/flame":                          {"internal/symbol", "why"},
 	"loop":                               {"errkind", "load", "internal/epoll"},
 	"metric":                             {"errkind", "hist", "internal/perf", "load", "setting", "stat"},
 	"h2":                                 {"errkind"},
@@ -126,6 +127,7 @@ var heavy = map[string][]string{
 	"modernc.org/sqlite":                      {"internal/uplink/table"},
 	"github.com/quic-go/quic-go":              {"protocol/roundtrip"},
 	"github.com/ianlancetaylor/demangle":      {"internal/symbol"},
+	"github.com/google/pprof":                 {"why/flame"},
 	"github.com/anishathalye/porcupine":       {"guard/guardtest"},
 	"go.uber.org/goleak":                      {"guard/guardtest"},
 }

@@ -49,6 +49,8 @@ type Diagnosis struct {
 	Missing []string `json:"missing,omitempty"`
 	// Explanations are not stored: Derive computes them.
 	Explanations []why.Explanation `json:"-"`
+	// Stacks are those of each arm at each level. They are not stored.
+	Stacks []why.Stacks `json:"-"`
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over
@@ -114,6 +116,8 @@ func (d *Diagnosis) add(p why.Profile) {
 	if p.KernelMissing != "" && !slices.Contains(d.Missing, p.KernelMissing) {
 		d.Missing = append(d.Missing, p.KernelMissing)
 	}
+	d.keep(p)
+	p.Stacks = nil
 	for i := range d.Profiles {
 		if q := &d.Profiles[i]; q.Arm == p.Arm && q.Round == p.Round && q.Concurrency == p.Concurrency {
 			q.Add(p)
@@ -121,6 +125,27 @@ func (d *Diagnosis) add(p why.Profile) {
 		}
 	}
 	d.Profiles = append(d.Profiles, p)
+}
+
+// keep adds the stacks of a profile to those of its arm at this level.
+func (d *Diagnosis) keep(p why.Profile) {
+	at := slices.IndexFunc(d.Stacks, func(s why.Stacks) bool { return s.Arm == p.Arm && s.Concurrency == p.Concurrency })
+	if at < 0 {
+		at = len(d.Stacks)
+		d.Stacks = append(d.Stacks, why.Stacks{Arm: p.Arm, Concurrency: p.Concurrency})
+	}
+	d.Stacks[at].Add(p.Stacks, p.Operations)
+}
+
+// StacksOf returns the stacks of an arm, one entry for each level; nil: nothing was sampled.
+func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
+	var levels []why.Stacks
+	for _, s := range d.Stacks {
+		if s.Arm == arm {
+			levels = append(levels, s)
+		}
+	}
+	return levels
 }
 
 // sample drives the live arm by the plan while it is sampled.

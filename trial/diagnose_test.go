@@ -96,6 +96,19 @@ func TestDiagnose(t *testing.T) {
 		if len(d.Profiles) != 2*why.LeastRounds {
 			t.Fatalf("%d profiles", len(d.Profiles))
 		}
+		for _, arm := range []string{"A", "B"} {
+			var operations int64
+			var cpu time.Duration
+			for _, p := range d.Profiles {
+				if p.Arm == arm {
+					operations, cpu = operations+p.Operations, cpu+p.CPU
+				}
+			}
+			stacks := d.StacksOf(arm)
+			if len(stacks) != 1 || len(stacks[0].List) != 1 || stacks[0].Operations != operations || (stacks[0].List[0].Time-cpu).Abs() > time.Microsecond {
+				t.Errorf("stacks of %s: %+v, want one of %v in %d operations", arm, stacks, cpu, operations)
+			}
+		}
 		trials := Trials{Arms: []string{"A", "B"}, Design: Design{Levels: []int{4}, Confidence: 0.95}, Why: d}
 		trials.Derive()
 		if len(d.Explanations) != 1 {

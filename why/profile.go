@@ -36,15 +36,19 @@ func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, op
 	spentOn, functions := map[Work]float64{}, map[string]float64{}
 	for _, process := range s.Processes {
 		for _, stack := range resolve(r, process) {
-			time := each * float64(stack.count)
-			spentOn[purpose(stack.frames)] += time
-			for name := range named(stack.frames) {
-				functions[name] += time
+			spent := each * float64(stack.Samples)
+			spentOn[purpose(stack.Frames)] += spent
+			for name := range named(stack.Frames) {
+				functions[name] += spent
 			}
+			stack.Time = time.Duration(spent)
+			p.Stacks = append(p.Stacks, stack)
 		}
 	}
 	if rest := 1 - seen; rest > 0 || p.Samples == 0 {
-		spentOn[Work{Kind: unseen, Function: unknown}] += max(rest, float64(1-min(1, p.Samples))) * float64(cpu)
+		spent := max(rest, float64(1-min(1, p.Samples))) * float64(cpu)
+		spentOn[Work{Kind: unseen, Function: unknown}] += spent
+		p.Stacks = append(p.Stacks, Stack{Frames: []symbol.Frame{{Function: unseen, Package: "kernel"}}, Time: time.Duration(spent)})
 	}
 	for w, spent := range spentOn {
 		w.Time = time.Duration(spent)
@@ -57,24 +61,17 @@ func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, op
 	return p
 }
 
-// A stack is where a thread was in some of the samples, from the function that ran to its
-// outermost caller.
-type stack struct {
-	frames []symbol.Frame
-	count  uint64
-}
-
 // resolve names the addresses of a process's stacks.
-func resolve(r *symbol.Resolver, p perf.Process) []stack {
+func resolve(r *symbol.Resolver, p perf.Process) []Stack {
 	var user, kernel places
 	for _, s := range p.Stacks {
 		user.add(s.User)
 		kernel.add(s.Kernel)
 	}
 	user.frames, kernel.frames = r.Frames(p.PID, p.Maps, user.addresses), r.Kernel(kernel.addresses)
-	stacks := make([]stack, len(p.Stacks))
+	stacks := make([]Stack, len(p.Stacks))
 	for i, s := range p.Stacks {
-		stacks[i] = stack{append(kernel.of(s.Kernel), user.of(s.User)...), s.Count}
+		stacks[i] = Stack{Frames: append(kernel.of(s.Kernel), user.of(s.User)...), Samples: int64(s.Count)}
 	}
 	return stacks
 }

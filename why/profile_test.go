@@ -64,7 +64,8 @@ func TestNewProfile(t *testing.T) {
 	p := NewProfile(&samples, new(symbol.Resolver), 60*time.Millisecond, 45*time.Millisecond, 9)
 	want := Profile{Operations: 9, CPU: 45 * time.Millisecond, Samples: 30, Lost: 3,
 		Work:      []Work{{Function: unknown, Time: 45 * time.Millisecond}},
-		Functions: []Function{{unknown, 45 * time.Millisecond}}}
+		Functions: []Function{{unknown, 45 * time.Millisecond}},
+		Stacks:    []Stack{{make([]symbol.Frame, 1), 20, 30 * time.Millisecond}, {make([]symbol.Frame, 2), 10, 15 * time.Millisecond}}}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
@@ -73,6 +74,8 @@ func TestNewProfile(t *testing.T) {
 	want.KernelMissing = "what the kernel did was not sampled: not allowed: allow it"
 	want.Work = []Work{{Function: unknown, Time: 22500 * time.Microsecond}, {Kind: unseen, Function: unknown, Time: 22500 * time.Microsecond}}
 	want.Functions[0].Time = 22500 * time.Microsecond
+	want.Stacks = []Stack{{make([]symbol.Frame, 1), 20, 15 * time.Millisecond}, {make([]symbol.Frame, 2), 10, 7500 * time.Microsecond},
+		{[]symbol.Frame{{Function: unseen, Package: "kernel"}}, 0, 22500 * time.Microsecond}}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("without the kernel %+v, want %+v", p, want)
 	}

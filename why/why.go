@@ -48,6 +48,8 @@ type Profile struct {
 	Work          []Work `json:"work"`
 	// Functions has the largest by their time with all that they called.
 	Functions []Function `json:"functions,omitempty"`
+	// Stacks are what all this was made from. They are not stored, and not added up by Add.
+	Stacks []Stack `json:"-"`
 }
 
 // Work is CPU time that ended in one function, by what it was for.

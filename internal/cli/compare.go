@@ -73,6 +73,7 @@ type compareOptions struct {
 	revisionOptions
 	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
 	Why  bool `flag:"why" words:"then sample where both spend CPU time, and say what makes the difference (half a minute more, Linux)"`
+	stackFiles
 	views
 }
 
@@ -150,7 +151,7 @@ func against(names []string) string {
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mistakes error) error {
 	arms := c.arms(args)
 	e, err := c.experiment(arms)
-	if err := errors.Join(mistakes, c.checkRevisions(args), err, a.pins.check("--url", c.URL != "")); err != nil {
+	if err := errors.Join(mistakes, c.checkRevisions(args), c.need(c.Why), err, a.pins.check("--url", c.URL != "")); err != nil {
 		return usage(err)
 	}
 	var duet [][]int
@@ -199,6 +200,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		}
 		return usage(mistake)
 	}
+	err = errors.Join(err, c.stackFiles.write(a, doc))
 	doc.Settle = a.settles(doc)
 	doc.Next = a.afterwards(c, doc)
 	return a.finish(ctx, doc, &c.views, err)

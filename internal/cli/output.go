@@ -29,23 +29,46 @@ func (f *outputFile) UnmarshalText(text []byte) error {
 		return nil
 	}
 	path := string(text)
-	folder := filepath.Dir(path)
-	info, err := os.Stat(folder)
-	switch {
-	case err != nil:
-		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder that exists; %s does not", folder))
-	case !info.IsDir():
-		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder; %s is none", folder))
-	}
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
 		return setting.NotAllowed(path, "a file; this is a folder")
 	case err == nil && !info.Mode().IsRegular():
 		return nil // written to as it stands
 	}
+	return writable(path, "a file", filepath.Dir(path))
+}
+
+// outputFolder is the path of a folder that can be written to, or made.
+type outputFolder string
+
+// UnmarshalText refuses a path at which there can be no such folder.
+func (f *outputFolder) UnmarshalText(text []byte) error {
+	*f = outputFolder(text)
+	if len(text) == 0 {
+		return nil
+	}
+	path := string(text)
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return writable(path, "a folder", filepath.Dir(path))
+	case !info.IsDir():
+		return setting.NotAllowed(path, "a folder; this is a file")
+	}
+	return writable(path, "files", path)
+}
+
+// writable refuses a path for which something has to be made in a folder where it cannot be.
+func writable(path, something, folder string) error {
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder that exists; %s does not", something, folder))
+	case !info.IsDir():
+		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder; %s is none", something, folder))
+	}
 	trial, err := temporaryIn(folder)
 	if err != nil {
-		return setting.NotAllowed(path, fmt.Sprintf("a file in a folder that can be written to: %v", err))
+		return setting.NotAllowed(path, fmt.Sprintf("%s in a folder that can be written to: %v", something, err))
 	}
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/perf"
 	"contend/internal/testenv"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -68,6 +69,14 @@ func TestScripts(t *testing.T) {
 				return len(cpus) >= 3, err
 			case "refusals":
 				return testenv.CanRefuse() == nil, nil
+			case "samples":
+				sampler, err := perf.Sample(func() ([]int, error) { return []int{os.Getpid()}, nil }, 100)
+				if errors.As(err, new(*perf.UnavailableError)) {
+					return false, nil
+				} else if err != nil {
+					return false, err
+				}
+				return true, sampler.Close()
 			}
 			return false, fmt.Errorf("there is no condition %s", name)
 		},

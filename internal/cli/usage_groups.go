@@ -44,6 +44,7 @@ var (
 		reflect.TypeFor[runSettings]():     loadHeading,
 		reflect.TypeFor[trial.Design]():    comparisonHeading,
 		reflect.TypeFor[compareOptions]():  comparisonHeading,
+		reflect.TypeFor[stackFiles]():      comparisonHeading,
 		reflect.TypeFor[sweep.Design]():    sweepHeading,
 		reflect.TypeFor[sweepOptions]():    sweepHeading,
 		reflect.TypeFor[search.Design]():   rateHeading,
