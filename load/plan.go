@@ -156,6 +156,15 @@ func (p Plan) windowEnd() time.Duration {
 	return p.Warmup + p.Duration
 }
 
+// overhang returns how much of an iteration that counts, with the think time behind it, lies
+// beyond the measured window, of one that ended then: see Result.Overhang.
+func (p Plan) overhang(end time.Duration) time.Duration {
+	if p.Pacer != nil || p.Warmup > 0 || p.Duration == 0 {
+		return 0
+	}
+	return max(0, end+p.Think-p.windowEnd())
+}
+
 // Done returns the share of the run that is over, 0 to 1: of the time or of the
 // iterations, whichever ends it first.
 func (p Plan) Done(now Progress) float64 {

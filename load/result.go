@@ -24,6 +24,10 @@ type Result struct {
 	// Idle is how long the plan had no iteration left for VUs, summed over these;
 	// closed model only.
 	Idle time.Duration `json:"idle_vu_ns,omitempty"`
+	// Overhang is how long VUs were busy beyond the end of the window with iterations that
+	// count, summed over these; closed model without a warm-up only. There all begin with
+	// the window, so that no such time is missing from its begin.
+	Overhang time.Duration `json:"overhang_vu_ns,omitempty"`
 	Counts
 	// ThroughputPerSec is Throughput.
 	ThroughputPerSec float64 `json:"throughput_per_s"`
@@ -89,17 +93,17 @@ func (r *Result) Derive() {
 	}
 }
 
-// Throughput returns Ops ÷ Duration in seconds: right answers only. 0 where nothing
-// was measured.
+// Throughput returns right operations per second: Ops ÷ the time that a VU had for them on
+// average, Duration and its share of the Overhang. 0 where nothing was measured.
 func (r *Result) Throughput() float64 {
 	if r.Duration <= 0 {
 		return 0
 	}
-	return float64(r.Ops) / r.Duration.Seconds()
+	return float64(r.Ops) / (r.Duration + r.Overhang/time.Duration(max(1, r.Concurrency))).Seconds()
 }
 
 func (r *Result) generatorShare(seconds float64) *float64 {
-	cycles := seconds*float64(r.Concurrency) - r.Idle.Seconds()
+	cycles := seconds*float64(r.Concurrency) - r.Idle.Seconds() + r.Overhang.Seconds()
 	if r.Model != ClosedModel || r.Completed == 0 || r.Local || cycles <= 0 {
 		return nil
 	}
@@ -129,6 +133,7 @@ func Merge(results ...*Result) *Result {
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)
 		sum.Duration += r.Duration
 		sum.Idle += r.Idle
+		sum.Overhang += r.Overhang
 		sum.Counts.Add(&r.Counts)
 		sum.Cost.Add(&r.Cost)
 	}

@@ -345,10 +345,16 @@ func (r *run) result(w watched) *Result {
 	sum.Duration = max(0, end-r.plan.Warmup)
 	for _, s := range r.shards {
 		sum.Idle += s.idle(end)
+		if sum.Stopped == StoppedByDuration {
+			sum.Overhang += s.overhang
+		}
 	}
 	sum.trimSeries()
 	if w.finished {
 		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
+	}
+	if sum.Unfinished > 0 && sum.Stopped == StoppedByDuration {
+		sum.Overhang += time.Duration(sum.Unfinished) * r.plan.overhang(r.plan.windowEnd()+r.plan.Grace-r.plan.Think)
 	}
 	if r.plan.Pacer != nil {
 		end = min(end+1, r.plan.windowEnd()) // an arrival may have begun at its very end

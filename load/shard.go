@@ -29,6 +29,7 @@ type Shard struct {
 	// retiredAt is the sum of when.
 	retired   int
 	retiredAt time.Duration
+	overhang  time.Duration // of a result
 	tolerance
 	_ [64]byte // keeps neighbours off this cache line
 }
@@ -133,6 +134,7 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 	s.ended++
 	s.last = max(s.last, end)
+	s.overhang += s.run.plan.overhang(end)
 	opens := s.run.plan.Warmup
 	if s.glance != nil && err == nil && !out.Failed {
 		s.glance.record(end - it.Due)
