@@ -108,7 +108,7 @@ func (p Plan) Validate() error {
 	p.MaxUnfinished = p.AllowedUnfinished()
 	errs := []error{setting.Check(p)}
 	if p.Duration == 0 && p.Iterations == 0 {
-		errs = append(errs, setting.At(&p, &p.Duration).OutOf(p.Duration, "more, or a number of iterations"))
+		errs = append(errs, setting.At(&p, &p.Duration).OutOf(p.Duration, "more than 0s, or a number of iterations"))
 	}
 	if p.Pacer != nil && p.Think > 0 {
 		errs = append(errs, setting.At(&p, &p.Think).Wrong("is %v, but arrivals of an open model do not wait: drop it or the rate", p.Think))

@@ -210,5 +210,5 @@ func Names() []string {
 func words() []string { return slices.Collect(maps.Keys(bySpelling)) }
 
 // allowed names the common ones: all are hundreds of words.
-const allowed = "throughput, errors, server CPU per op, server memory, and mean, p50, p90, p99, p99.9 or max of response times, " +
+const allowed = "throughput, errors, server CPU per op, server memory, and mean, p50, p90, p95, p99, p99.9 or max of response times, " +
 	"as of others in service p99; contend explain --full metric lists all"

@@ -79,6 +79,9 @@ func parseStage(text, list string) (stage, error) {
 	} else {
 		s.to = s.from
 	}
+	if timed && !ramp && length == "s" {
+		return stage{}, fmt.Errorf("rates are per second: write %s", from)
+	}
 	if timed {
 		s.length, err3 = time.ParseDuration(length)
 		if err3 != nil || s.length <= 0 {
@@ -99,12 +102,12 @@ func parseRate(text, list string) (float64, error) {
 }
 
 // wrongRate names the rate unless it is all of the list, which whoever reads it names.
+// A rate among others may be 0.
 func wrongRate(text, list string) error {
-	const allowed = "allowed: 0 to 1e9 arrivals per second"
 	if text == list {
-		return errors.New(allowed)
+		return errors.New("allowed: more than 0, up to 1e9 arrivals per second")
 	}
-	return fmt.Errorf("the rate is %q; %s", text, allowed)
+	return fmt.Errorf("the rate is %q; allowed: 0 to 1e9 arrivals per second", text)
 }
 
 func (p *Pacer) check(kind string) error {

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +138,7 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 		argv[i] = substitute(arg, addrs)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	if cfg.Port != 0 && cmd.Err == nil { // else a program that is not there is missed at once
+	if cfg.Port != 0 && cfg.there(cmd) { // else a program that is not there is missed at once
 		cmd = exec.Command(cfg.Rebind[0], slices.Concat(cfg.Rebind[1:], argv)...)
 	}
 	cmd.Dir = cfg.Dir
@@ -147,6 +150,16 @@ func command(cfg Config, addrs map[string]string) *exec.Cmd {
 		cmd.Env = append(cmd.Env, substitute(entry, addrs))
 	}
 	return cmd
+}
+
+// there says whether the program of a command was found. A relative path counts from Dir.
+func (cfg Config) there(cmd *exec.Cmd) bool {
+	path := cmd.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cfg.Dir, path)
+	}
+	_, err := os.Stat(path)
+	return cmd.Err == nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // abandon ends a subject that did not become ready and says why it did not.

@@ -93,6 +93,8 @@ func TestFixedPortMistakes(t *testing.T) {
 	port := testenv.HeldPort(t)
 	_, err := Start(t.Context(), insisting(port, Config{Command: []string{"no-such-program"}}))
 	contains(t, err, "no-such-program", "executable file not found")
+	_, err = Start(t.Context(), insisting(port, Config{Command: []string{"./no-such-program"}, Dir: t.TempDir()}))
+	contains(t, err, "fork/exec ./no-such-program: no such file or directory")
 	_, err = Start(t.Context(), insisting(port, role("fail")))
 	contains(t, err, "not ready", "exit status")
 	everywhere, err := net.Listen("tcp", ":0")

@@ -35,12 +35,12 @@ type TimeUp struct {
 	Needs time.Duration `json:"needs_ns"`
 }
 
-// RoundUp rounds a length of time up to what is typed: to a second below ten, to ten
-// seconds up to two minutes, and else to a minute.
+// RoundUp rounds a length of time up to what is typed: to a second up to half a
+// minute, to ten seconds up to two minutes, and else to a minute.
 func RoundUp(d time.Duration) time.Duration {
 	unit := time.Minute
 	switch {
-	case d <= 10*time.Second:
+	case d <= 30*time.Second:
 		unit = time.Second
 	case d <= 2*time.Minute:
 		unit = 10 * time.Second

@@ -135,7 +135,7 @@ func TestTooShortBeforeItBegins(t *testing.T) {
 		want   string
 	}{
 		{[]int{1, 10}, time.Second, time.Minute, 72 * time.Second, "at least 1m20s: 9 repetitions or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·9·2·2·2·1 s = 79.2 s
-		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 30s: 9 repetitions or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
+		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 22s: 9 repetitions or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
 	} {
 		d.Levels, d.Block, d.Pairs, d.Duration = tt.levels, tt.block, 2, tt.short
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {

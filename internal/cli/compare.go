@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,8 +87,11 @@ type servedOptions struct {
 // mostArms is one for each letter.
 const mostArms = 26
 
-// arguments allows arms to compare; of revisions one command can be that of all.
+// arguments allows arms to compare, none of which begins like a flag; of revisions one command can be that of all.
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
+	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
+		return fmt.Errorf("compare: %s looks like a flag: put it before --", args[i])
+	}
 	if cmd.Flags().Changed("revisions") && len(args) <= 1 {
 		return nil
 	}

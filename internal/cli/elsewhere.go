@@ -65,6 +65,12 @@ var elsewhere = map[string][]meaning{
 	"no-tui":            {{"oha", "no live view", "leave it out: progress is on standard error"}},
 }
 
+// misplaced are flags of some commands: what to do where another one is given them.
+var misplaced = map[string]string{
+	"url":       "the URL is an argument without a flag; --url is for the commands that contend compare starts",
+	"objective": "a claim to check is --expect 'p99 < 20ms'; the highest rate that keeps it finds contend sweep --rate --objective 'p99 < 20ms' URL",
+}
+
 // A meaning is what a flag means in other tools, and what says the same here.
 type meaning struct{ tools, what, ours string }
 
@@ -94,6 +100,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // meant follows the name of a flag that a command does not have.
 func meant(cmd *cobra.Command, name string) string {
+	if hint := misplaced[name]; hint != "" {
+		return ": " + hint
+	}
 	var parts []string
 	for _, m := range elsewhere[name] {
 		if has(cmd, m.ours) {

@@ -225,7 +225,8 @@ type runSettings struct {
 
 // plan returns the plan that is asked for, and every mistake in it.
 func (r *runSettings) plan(o *options) (load.Plan, error) {
-	errs := []error{o.read(), r.oneForm(), r.checkExpected()}
+	unread := o.read()
+	errs := []error{unread, r.oneForm(), r.checkExpected()}
 	p := r.Plan
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
@@ -234,6 +235,9 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 		if p.Pacer, err = pace.Parse("steps:" + r.Stages); err != nil {
 			errs = append(errs, setting.At(r, &r.Stages).Wrong("is %q: %v", r.Stages, err))
 		}
+	}
+	if unread == nil && o.has("iterations") && p.Iterations == 0 {
+		errs = append(errs, setting.At(&p, &p.Iterations).OutOf(p.Iterations, "1 or more; leave it out where only the time is to end the run"))
 	}
 	if p.Pacer != nil && !o.has("concurrency") {
 		p.VUs = load.AmpleVUs(p.Pacer.Peak())

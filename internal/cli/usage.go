@@ -31,6 +31,9 @@ func onlySubcommands(cmd *cobra.Command) {
 
 func unknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
+	if strings.Contains(name, "://") && !parent.HasParent() {
+		return fmt.Errorf("%s is no command: contend run %[1]s drives it, contend sweep %[1]s finds its best concurrency", name)
+	}
 	text := fmt.Sprintf("unknown command %q", strings.TrimPrefix(parent.CommandPath()+" "+name, "contend "))
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		text += fmt.Sprintf(": did you mean %q?", near[0])
