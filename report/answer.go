@@ -245,20 +245,25 @@ func best(c sweep.Curve) (text string, refused []string) {
 	if c.Bound != nil {
 		return bounded(c), nil
 	}
-	enough := ""
+	enough := "no concurrency can be advised"
 	if c.Enough != nil {
-		enough = fmt.Sprintf("; concurrency %s is within %g %% of the best throughput measured", metric.Number(c.Enough.N.Value), 100*sweep.WithinBest)
+		enough = fmt.Sprintf("concurrency %s is enough: %s, within %g %% of the best measured", metric.Number(c.Enough.N.Value),
+			perSec(c.Enough.Throughput), 100*sweep.WithinBest)
 	}
 	if text, refused := doubtful(c.Results, "levels"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
 	}
 	switch {
 	case c.Fit == nil:
-		return "no optimum: " + c.NoFit + enough, nil
+		return enough + "; no law is fitted: " + c.NoFit, nil
 	case c.Fit.Peak == nil:
-		return "no optimum within these levels: " + c.Fit.NoPeak + enough, nil
+		return enough + "; no peak is known: " + c.Fit.NoPeak, nil
 	}
-	return fmt.Sprintf("optimum at concurrency %d, %s%s", c.Fit.Peak.Optimum, perSec(c.Fit.Peak.Throughput.Value), enough), nil
+	peak := fmt.Sprintf("the fitted law has its peak of %s at concurrency %s", perSec(c.Fit.Peak.Throughput.Value), whole(c.Fit.Peak.N.Value))
+	if code := missed(c.Fit); code != "" {
+		peak += fmt.Sprintf(", but misses the levels (%s)", code)
+	}
+	return enough + "; " + peak, nil
 }
 
 // A Refusal is something that was asked for and must not be believed.

@@ -38,8 +38,8 @@ func law(v *view, c sweep.Curve) {
 		v.say("Universal Scalability Law%s: %s. No peak: %s", of, coefficients(c.Fit), c.Fit.NoPeak)
 	default:
 		p := c.Fit.Peak
-		v.say("Universal Scalability Law%s: %s. Peak of %s at concurrency %s; run at %d.", of, coefficients(c.Fit),
-			estimate(p.Throughput, perSec), estimate(p.N, metric.Number), p.Optimum)
+		v.say("Universal Scalability Law%s: %s. Its peak is %s at concurrency %s.", of, coefficients(c.Fit),
+			estimate(p.Throughput, perSec), estimate(p.N, metric.Number))
 	}
 	if c.LeftOut != "" {
 		v.say("The fit leaves out %s.", c.LeftOut)

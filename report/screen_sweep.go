@@ -46,6 +46,11 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	if len(c.Results) > 0 {
 		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c, len(refused) == 0)...)
 	}
+	if c.Fit != nil && c.Bound == nil {
+		for _, w := range c.Fit.Warnings {
+			s.care.addCode(w)
+		}
+	}
 	for _, cell := range c.Results {
 		for _, w := range cell.Warnings {
 			if !slices.Contains(refused, w.Code) && !w.Is(finding.ServerBusy) { // a sweep looks for the server's limit
@@ -68,7 +73,7 @@ func enough(c sweep.Curve) (first, trust string) {
 		first += " at " + p50(at) + " in the median"
 	}
 	if most != nil && c.Best.N.Value > c.Enough.N.Value {
-		first += fmt.Sprintf("; more gives at most %.1f %% more, at %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
+		first += fmt.Sprintf("; the best measured gave %.1f %% more, at %s", 100*max(0, c.Best.Throughput/c.Enough.Throughput-1), p50(most))
 	} else if highest := c.Results[len(c.Results)-1].Concurrency; float64(highest) > c.Enough.N.Value {
 		first += "; more gave no more"
 	} else {
@@ -81,9 +86,25 @@ func enough(c sweep.Curve) (first, trust string) {
 		return first, "Believe the levels measured; nothing is known beyond them: " + strings.TrimPrefix(c.NoFit, "usl: ")
 	case c.Fit.Peak == nil:
 		return first, "Believe the levels measured; no peak is known: " + c.Fit.NoPeak
+	case missed(c.Fit) != "":
+		return first, fmt.Sprintf("Believe the levels measured, of which %s at a concurrency of %s is the most: the fitted law misses them (%s)",
+			inThree(c.Best.Throughput), metric.Number(c.Best.N.Value), missed(c.Fit))
 	}
 	return first, fmt.Sprintf("Believe it: the most that it can do, by the fitted Universal Scalability Law, is %s at a concurrency of %s",
-		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, func(n float64) string { return metric.Number(math.Round(n)) }))
+		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, whole))
+}
+
+func whole(n float64) string { return metric.Number(math.Round(n)) }
+
+// missed is the code of the warning that the law is not what was measured, so that its
+// peak is nothing to go by; "": there is none.
+func missed(f *usl.Result) string {
+	for _, w := range f.Warnings {
+		if w.Is(finding.Misfit) || w.Is(finding.PoorFit) {
+			return w.Code
+		}
+	}
+	return ""
 }
 
 // spanned is an estimate with its interval in words: 188,000/s (176,000 to 206,000/s).

@@ -1,0 +1,55 @@
+package report_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/finding"
+	"contend/report"
+	"contend/sweep"
+	"contend/trial"
+)
+
+// pool is a sweep of a server with eight workers, each level three times and within 0.2 %:
+// the law, which has no corner, has a peak and misses the levels by more than that.
+func pool() *report.Document {
+	c := &sweep.Curve{Design: sweep.Design{Levels: []int{1, 4, 6, 10, 16, 25, 40, 64}, Visits: 3, Seed: 1}}
+	t := new(trial.Trials)
+	for round, share := range []float64{0.998, 1, 1.002} {
+		for i, perSec := range []float64{4360, 16_850, 24_070, 31_370, 32_580, 31_500, 30_000, 27_500} {
+			roundOf(t, "", c.Design.Levels[i], round+1, arm{completed: int64(share * perSec), serverNS: 10_000, generatorSec: 0.2})
+		}
+	}
+	c.Visits = t.Rounds
+	c.Derive()
+	d := document("sweep")
+	d.AddCurve(report.Place{}, c)
+	return d
+}
+
+// A law that misses the levels is not to be believed: the best level measured is said in its place,
+// and both answers name the same concurrency.
+func TestALawThatMissesTheLevels(t *testing.T) {
+	d := pool()
+	if fit := d.Curves[0].Fit; fit == nil || fit.Peak == nil || !slices.ContainsFunc(fit.Warnings, func(w finding.Warning) bool { return w.Is(finding.Misfit) }) {
+		t.Fatalf("the fit is %+v, want one with a peak and a misfit", fit)
+	}
+	var b strings.Builder
+	if err := d.Screen(&b, report.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{"Use a concurrency of 10: ", "; the best measured gave 3.9 % more, at ", // 32580 ÷ 31370 = 1.039
+		"Believe the levels measured, of which ", " at a concurrency of 16 is the most: the fitted law misses them (misfit)", "! misfit: "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(page, "Believe it") {
+		t.Errorf("the fitted peak is to be believed:\n%s", b.String())
+	}
+	if line := firstLine(t, d); !strings.HasPrefix(line, "concurrency 10 is enough: ") || !strings.HasSuffix(line, ", but misses the levels (misfit)") {
+		t.Errorf("the whole report begins with\n%s", line)
+	}
+}
