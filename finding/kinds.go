@@ -79,7 +79,7 @@ var (
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		Says:   "too few answers to read high percentiles: under {warns} in all, or 20 a round beyond one",
+		Says:   "too few answers for high percentiles: under {warns}, or 20 slower ones a repetition",
 		When:   "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
 		Advice: "run longer before reading tails"})
 	NotSteady = kind(Kind{Code: "not_steady",
@@ -129,7 +129,7 @@ var (
 		Says:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
-		Says:   "the machine was another one before and after some blocks, which are left out",
+		Says:   "the machine ran at another speed for a while: blocks of then are left out",
 		When:   "the probes before and after a stretch of blocks differ",
 		Advice: "nothing, if rare; often: a quieter machine, pinned CPUs"})
 	IdenticalValues = kind(Kind{Code: "identical_values",
