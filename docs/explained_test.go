@@ -53,7 +53,7 @@ func TestWordsAreExplained(t *testing.T) {
 		"start lag p99.9": "start lag p99.9", "START-LAG": "start lag", "hodges-lehmann": "Hodges–Lehmann", "Bonferroni's correction": "Several metrics: Bonferroni's correction",
 		"alpha": "α", "F": "F", "ƒ": "○", "rounds": "round", "7 rounds": "round", "A/A comparison": "A/A comparison", "failed": "failed", "PLANNED": "planned",
 		"errors": "errors", "scatter": "spread", "round_share": "round_share", "held": "held", "cv": "cv", "started": "started",
-		"note": "note", "1 note": "note", "2 notes": "note", "3 rounds": "round", "saturated": "saturated", "from due time": "due time", "95 %, interval": "interval",
+		"note": "note", "loop": "event loop", "fitted peak": "optimum", "connection refused": "refused", "callers": "caller", "1 note": "note", "2 notes": "note", "3 rounds": "round", "saturated": "saturated", "from due time": "due time", "95 %, interval": "interval",
 	} {
 		found := index.Find(word)
 		if len(found) != 1 {

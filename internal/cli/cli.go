@@ -97,8 +97,9 @@ func newRoot(s Streams, args []string) *cobra.Command {
 		Short: "Which concurrency design holds up under load, and does it matter?",
 		Long: "contend drives load, hosts services with interchangeable concurrency designs, compares them in\n" +
 			"interleaved repeated trials, and says when a figure must not be believed.\n\n" +
-			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed or nothing succeeded; 2 usage; 3 an\n" +
-			"expectation failed, or SLOWER; 4 INVALID, or INCONCLUSIVE; 130 interrupted.",
+			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed, nothing succeeded, or a server that\n" +
+			"contend started died; 2 usage; 3 an expectation failed, or SLOWER; 4 INVALID, INCONCLUSIVE or\n" +
+			"UNSETTLED; 130 interrupted.",
 		Example:       indent + "contend lab\n" + indent + "contend run -c 50 -d 10s http://localhost:8080/status",
 		Version:       version(),
 		SilenceErrors: true,
