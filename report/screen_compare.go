@@ -124,7 +124,7 @@ func summary(list []Comparison) (first, trust string) {
 	for _, v := range []struct {
 		verdict stat.Verdict
 		words   string
-	}{{stat.Slower, "slower"}, {stat.Faster, "faster"}, {stat.More, "with more"}, {stat.Less, "with less"}, {stat.Equivalent, "without a difference"}} {
+	}{{stat.Slower, "slower"}, {stat.Faster, "faster"}, {stat.More, "with more"}, {stat.Less, "with less"}, {stat.Equivalent, "alike"}} {
 		if n := len(ofVerdict(list, v.verdict)); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s (%s)", n, v.words, v.verdict))
 		}
@@ -133,7 +133,7 @@ func summary(list []Comparison) (first, trust string) {
 	if len(believed) < len(list) {
 		var not []string
 		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
-			not = append(not, fmt.Sprintf("do not believe %d of %d (INVALID)", n, len(list)))
+			not = append(not, fmt.Sprintf("do not believe %d of %d (%s)", n, len(list), refusals(list)))
 		}
 		if n := len(ofVerdict(list, stat.Inconclusive)); n > 0 {
 			not = append(not, fmt.Sprintf("do not decide by %d of %d (INCONCLUSIVE)", n, len(list)))
@@ -149,6 +149,17 @@ func summary(list []Comparison) (first, trust string) {
 	}
 	most := slices.MaxFunc(believed, func(a, b Comparison) int { return cmp.Compare(max(a.Ratio, 1/a.Ratio), max(b.Ratio, 1/b.Ratio)) })
 	return fmt.Sprintf("%s %s; %s below", sentence(most.Comparison), at(most.Comparison), plural(len(list)-1, "other")), trust
+}
+
+// refusals has INVALID with the codes of all that is.
+func refusals(list []Comparison) string {
+	var codes []string
+	for _, c := range ofVerdict(list, stat.Invalid) {
+		if c.Reason != nil && !slices.Contains(codes, c.Reason.Code) {
+			codes = append(codes, c.Reason.Code)
+		}
+	}
+	return strings.TrimSpace(string(stat.Invalid) + " " + strings.Join(codes, ", "))
 }
 
 // typed are the alternatives as they were typed, or else what was driven.
@@ -198,6 +209,9 @@ func verdictRows(list []Comparison, scale axis) []string {
 			if c.Metric != metric.Throughput {
 				difference += " " + c.Metric.ShortWords()
 			}
+		}
+		if c.Verdict == stat.Invalid && c.Reason != nil {
+			within = c.Reason.Code
 		}
 		load := strings.Replace(strings.TrimPrefix(at(c.Comparison), "at concurrency "), " and a constant ", " at ", 1)
 		t.rows = append(t.rows, []string{who, load, difference, within, string(c.Verdict), drawn})

@@ -29,8 +29,8 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	held := fmt.Sprintf("%s held in %s", rate(s.HeldPerSec), heldIn(s, s.HeldPerSec))
 	switch s.Verdict {
 	case search.RateFound:
-		page.first = fmt.Sprintf("%s is the highest rate %s; %s does not", rate(s.HeldPerSec), holds, rate(s.MissedPerSec))
-		page.trust = fmt.Sprintf("FOUND: believe it: %s, %s in %s: %s", held, rate(s.MissedPerSec), heldIn(s, s.MissedPerSec), why)
+		page.first = fmt.Sprintf("%s is the highest rate %s; %s held in %s", rate(s.HeldPerSec), holds, rate(s.MissedPerSec), heldIn(s, s.MissedPerSec))
+		page.trust = fmt.Sprintf("FOUND: believe it: %s; at %s %s", held, rate(s.MissedPerSec), why)
 		page.mood = good
 	case search.RateAtLeast:
 		page.first = fmt.Sprintf("%s %s, and more may", rate(s.HeldPerSec), strings.TrimPrefix(holds, "that "))
@@ -39,7 +39,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 			page.trust = fmt.Sprintf("AT_LEAST: believe it as a bound: %s; at %s the generator fell short, not the server (%s)", held, rate(s.MissedPerSec), s.Reason.Code)
 		}
 	case search.RateMissed:
-		page.first = fmt.Sprintf("No rate %s: even %s does not", holds, rate(s.MissedPerSec))
+		page.first = fmt.Sprintf("No rate %s: not even %s", strings.TrimPrefix(holds, "that "), rate(s.MissedPerSec))
 		page.trust, page.mood = "MISSED: "+why, bad
 	case search.RateInvalid:
 		page.first, page.trust = "Do not believe any rate", "INVALID: "+why
@@ -50,7 +50,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 		page.first = fmt.Sprintf("Not decided which is the highest rate %s%s", holds, between(s))
 		page.trust = fmt.Sprintf("%s: the search has not come to an end after %s", s.Verdict, plural(len(s.Attempts), "attempt"))
 		if s.TimeUp != nil {
-			page.trust += ", it lacks " + s.TimeUp.Lacks
+			page.trust += ": the time left is too short for the next; it lacks " + s.TimeUp.Lacks
 		}
 		page.next = cmp.Or(d.Next, "the same command with a longer -d")
 	}
@@ -98,7 +98,7 @@ func rateRows(s search.Result) []string {
 		from := max(0, min(i-mostLevels/2, len(rates)-mostLevels)) // those around the answer
 		rates = rates[from : from+mostLevels]
 	}
-	t := table{columns: []string{"", "held", m.ShortWords(), ""}}
+	t := table{columns: []string{"", "held", "worst " + m.ShortWords(), ""}}
 	for _, r := range rates {
 		drawn := ""
 		if highest > 0 {

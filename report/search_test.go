@@ -65,7 +65,7 @@ func TestSearchesSayWhatTheyFound(t *testing.T) {
 	part := searched(false)
 	part.Searches[0].Attempts = part.Searches[0].Attempts[:3]
 	part.Searches[0].Derive()
-	if got := firstLine(t, part); !strings.HasSuffix(got, "has not come to an end after 3 attempts; 1,000/s held; 2,000/s did not") {
+	if got := firstLine(t, part); !strings.HasSuffix(got, "has not come to an end after 3 attempts; 1,000/s held; 2,000/s held in 0 of 1 attempt") {
 		t.Errorf("the first line is\n%s", got)
 	}
 	invalid := &report.Document{Searches: []report.Search{{Result: search.Result{Arm: "a", Verdict: search.RateInvalid,

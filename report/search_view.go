@@ -75,7 +75,7 @@ func saidRate(s search.Result) string {
 		return fmt.Sprintf("%s%s: %s%s", s.Verdict, code, of, why)
 	}
 	if s.TimeUp != nil {
-		return line + fmt.Sprintf("time was up after %s, it lacks %s", plural(len(s.Attempts), "attempt"), s.TimeUp.Lacks) + between(s)
+		return line + fmt.Sprintf("after %s the time left is too short for the next; it lacks %s", plural(len(s.Attempts), "attempt"), s.TimeUp.Lacks) + between(s)
 	}
 	return line + fmt.Sprintf("the search has not come to an end after %s", plural(len(s.Attempts), "attempt")) + between(s)
 }
@@ -101,7 +101,7 @@ func between(s search.Result) string {
 		text += fmt.Sprintf("; %s held", rate(s.HeldPerSec))
 	}
 	if s.MissedPerSec > 0 {
-		text += fmt.Sprintf("; %s did not", rate(s.MissedPerSec))
+		text += fmt.Sprintf("; %s held in %s", rate(s.MissedPerSec), heldIn(s, s.MissedPerSec))
 	}
 	return text
 }

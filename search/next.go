@@ -110,7 +110,7 @@ func (s *Result) next() move {
 		return to(s.first(), Widen)
 	case high.rate == 0 && low.rate < highest:
 		return to(min(fourDigits(upBy*low.rate), highest), Widen)
-	case low.rate == 0 && high.rate > lowest:
+	case low.rate == 0 && high.rate > lowest && !s.hopeless(high.rate):
 		return to(max(fourDigits(high.rate/downBy), lowest), Widen)
 	case low.rate > 0 && high.rate > (1+s.Design.Precision)*low.rate:
 		return to(fourDigits(math.Sqrt(low.rate*high.rate)), Narrow)
@@ -120,6 +120,14 @@ func (s *Result) next() move {
 		return to(high.rate, Confirm)
 	}
 	return move{}
+}
+
+// hopeless says whether no lower rate will hold either: the median of one caller alone, for
+// which nothing waits, misses an objective, as does that of an attempt at the rate.
+func (s *Result) hopeless(rate float64) bool {
+	return s.missesInMedian(*s.Alone) && slices.ContainsFunc(s.Attempts, func(p Attempt) bool {
+		return p.RatePerSec == rate && p.Outcome == Missed && s.missesInMedian(p.Cell)
+	})
 }
 
 // contradicted returns a rate to repeat because its attempts, or those of a

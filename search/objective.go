@@ -138,6 +138,20 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 	return nil, false
 }
 
+// missesInMedian says whether even the median misses an objective of a higher percentile of
+// the response time, with as many answers as a median takes.
+func (s *Result) missesInMedian(c trial.Cell) bool {
+	bounds, _ := s.Design.objectives()
+	return slices.ContainsFunc(bounds, func(b expect.Bound) bool {
+		q, _ := b.Metric.Percentile()
+		if q <= 0.5 || !strings.HasPrefix(string(b.Metric), "response_") {
+			return false
+		}
+		median, ok := metric.ResponseP50.Of(c.Result)
+		return ok && float64(c.Response.Count()) >= finding.FewSamples.Refuses/0.5 && !b.Holds(median)
+	})
+}
+
 // text formats a value of an objective's metric.
 func text(m metric.Name, value float64) string {
 	if m.Kind().Unit() != "ns" {

@@ -245,3 +245,19 @@ func TestAttemptsAreLongEnough(t *testing.T) {
 		t.Errorf("lowest rate %v", got)
 	}
 }
+
+// A server that takes 2 ms at any rate holds no p99 < 1ms, and no lower rate can: the rate that
+// shows it is confirmed, and the time is not spent on lower ones.
+func TestNoRateHoldsWhatOneCallerMisses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := design("response_p99_ns < 1ms")
+		d.Duration, d.MaxAttempt = time.Minute, time.Minute
+		s, err := Rate(t.Context(), trialtest.Sleeping("s", 2*time.Millisecond), load.Plan{Timer: pace.Runtime}, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Verdict != RateMissed || s.TimeUp != nil || len(s.Attempts) != confirmedMissed || s.MissedPerSec != s.Attempts[0].RatePerSec {
+			t.Errorf("%s at %v/s after %d attempts, time up %+v", s.Verdict, s.MissedPerSec, len(s.Attempts), s.TimeUp)
+		}
+	})
+}

@@ -147,7 +147,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	}
 	err = a.finish(ctx, doc, &s.views, err)
 	if up != nil {
-		fmt.Fprintln(a.Err, "time was up: "+doc.Next)
+		fmt.Fprintln(a.Err, "too little time: "+doc.Next)
 	}
 	return err
 }
