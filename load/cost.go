@@ -77,7 +77,9 @@ func (c *Cost) Add(o *Cost) {
 		}
 		c.Server = &sum // what was handed in stays as it is
 	}
-	c.Unsampled = cmp.Or(c.Unsampled, o.Unsampled)
+	if c.Unsampled = cmp.Or(c.Unsampled, o.Unsampled); c.Unsampled != "" {
+		c.Server = nil // a part would be read as all
+	}
 	c.Counted = c.Counted.plus(o.Counted)
 	c.Uncounted = cmp.Or(c.Uncounted, o.Uncounted)
 }

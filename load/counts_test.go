@@ -158,4 +158,12 @@ func TestCostAdds(t *testing.T) {
 	if none.Server != nil {
 		t.Error("two runs without a sample of the server have one together")
 	}
+	for _, order := range [][2]Cost{{a, {Unsampled: "because"}}, {{Unsampled: "because"}, a}} {
+		var sum Cost
+		sum.Add(&order[0])
+		sum.Add(&order[1])
+		if sum.Server != nil || sum.Unsampled != "because" {
+			t.Errorf("with a run of which nothing is known the sum has %+v, %q", sum.Server, sum.Unsampled)
+		}
+	}
 }

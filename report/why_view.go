@@ -202,7 +202,7 @@ func (d *Document) notDiagnosed(c Comparison) []string {
 	for _, t := range d.Trials {
 		if t.Place == c.Place && t.Why != nil {
 			said, words := d.noWhy(t.Why)
-			return append(wrapped(said), words...)
+			return append(indented(said, ""), words...)
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func (l *Live) Find(ctx context.Context, address string) {
 	l.Profile = func() (Profiler, error) {
 		if err != nil {
 			return nil, &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(),
-				Advice: "measure on the machine and as the user of the server, or let contend start it"}
+				Advice: "measure on the machine of the server, as its user"}
 		}
 		return server.Profiler()
 	}

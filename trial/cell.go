@@ -95,11 +95,14 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	}
 	after, err := server.Sample()
 	c := Cell{Result: result}
+	used, around := edges[1].Sub(edges[0]), after.Sub(before)
+	if used.CPU < 0 {
+		failed = errors.Join(failed, errors.New("processes of the server ended, and their CPU time with them"))
+	}
 	switch err := errors.Join(failed, err); {
 	case err != nil && live.Subject != nil:
 		c.Unsampled = unsampled(err)
 	case err == nil:
-		used, around := edges[1].Sub(edges[0]), after.Sub(before)
 		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
 			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches,

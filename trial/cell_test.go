@@ -45,22 +45,24 @@ func TestWhatTheServerUsed(t *testing.T) {
 	lost.WaitedSec = 0 // a thread took its waits with it
 	tests := []struct {
 		name   string
+		used   time.Duration // CPU time at the second edge, 4 s at the first
 		waited time.Duration // at the second edge, 2 s at the first
 		err    error
 		want   *load.Usage
 		why    string // there is nothing
 	}{
-		{"all is known", 2250 * time.Millisecond, nil, &used, ""},
-		{"waits that went with their thread", time.Second, nil, &lost, ""},
-		{"clocks that cannot be read", 2250 * time.Millisecond, errors.New("not here"), nil, "not here"},
-		{"a process that has ended", 2250 * time.Millisecond, os.ErrProcessDone, nil, ""}, // which is an error of the run
+		{"all is known", 5500 * time.Millisecond, 2250 * time.Millisecond, nil, &used, ""},
+		{"waits that went with their thread", 5500 * time.Millisecond, time.Second, nil, &lost, ""},
+		{"clocks that cannot be read", 5500 * time.Millisecond, 2250 * time.Millisecond, errors.New("not here"), nil, "not here"},
+		{"CPU time that went with its process", 3 * time.Second, 2 * time.Second, nil, nil, "processes of the server ended, and their CPU time with them"},
+		{"a process that has ended", 5500 * time.Millisecond, 2250 * time.Millisecond, os.ErrProcessDone, nil, ""}, // which is an error of the run
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			arm := sleeping("a", 10*time.Millisecond)
 			start := time.Now()
 			read := &metered{samples: samples, err: tt.err, clocks: []subject.Sample{
-				{CPU: 4 * time.Second, Waited: 2 * time.Second}, {CPU: 5500 * time.Millisecond, Waited: tt.waited}}}
+				{CPU: 4 * time.Second, Waited: 2 * time.Second}, {CPU: tt.used, Waited: tt.waited}}}
 			c, err := Measure(t.Context(), Arm{Name: "a", Start: func(ctx context.Context, s Setup) (*Live, error) {
 				live, err := arm.Start(ctx, s)
 				live.Subject = read

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -173,8 +172,10 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 	switch err = errors.Join(err, stopped, sampled); {
 	case err != nil:
 		return cell, p, err
+	case cell.Unsampled != "":
+		return cell, p, &perf.UnavailableError{Event: perf.CPUTime, Reason: cell.Unsampled, Advice: "see `contend explain not_sampled`"}
 	case cell.Server == nil:
-		return cell, p, fmt.Errorf("what it uses is not known: %s", cell.Unsampled)
+		return cell, p, errors.New("what it uses is not known")
 	}
 	p = why.NewProfile(samples, resolver, after.Sub(before).CPU, seconds(cell.Server.CPUSec), cell.Ops)
 	if plan.Pacer == nil {
@@ -189,9 +190,14 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// lookEvery is the time between two looks at what threads wait in: each opens a file for
-// each thread, a tenth of a millisecond for ten of them.
-const lookEvery = 10 * time.Millisecond
+const (
+	// lookEvery is the time between two looks at what threads wait in: each opens a file for
+	// each thread, a tenth of a millisecond for ten of them.
+	lookEvery = 10 * time.Millisecond
+	// lookRest is how often a look's own time passes at least until the next: of thousands of
+	// threads it would take a core.
+	lookRest = 20
+)
 
 // watchBlocked looks what the threads of a server wait in until the returned function is called, which
 // returns how many threads on average waited in each system call.
@@ -200,18 +206,20 @@ func watchBlocked(server Sampler) (stop func() map[string]float64) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(lookEvery)
-		defer ticker.Stop()
+		timer := time.NewTimer(lookEvery)
+		defer timer.Stop()
 		for {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
+			case <-timer.C:
 			}
 			looks++
+			began := time.Now()
 			for call, threads := range server.Blocked() {
 				sums[call] += float64(threads)
 			}
+			timer.Reset(max(lookEvery, lookRest*time.Since(began)))
 		}
 	}()
 	return func() map[string]float64 {

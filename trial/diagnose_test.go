@@ -164,6 +164,11 @@ func none(err error) func() (Profiler, error) {
 	return func() (Profiler, error) { return (*perf.Sampler)(nil), err }
 }
 
+// unclocked is a subject whose clocks cannot be read.
+type unclocked struct{ Subject }
+
+func (unclocked) Clocks() (subject.Sample, error) { return subject.Sample{}, errors.New("no clock") }
+
 // dead is a subject that has ended.
 type dead struct {
 	Subject
@@ -208,6 +213,7 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			l.Subject, l.Profile, l.Counters = nil, nil, nil
 			l.Find(t.Context(), "192.0.2.1:80") // of RFC 5737
 		}, "192.0.2.1 is no address of this machine: measure on the machine", ""},
+		{"CPU time that is not told", func(l *Live) { l.Subject = unclocked{l.Subject} }, "no clock: see `contend explain not_sampled`", ""},
 		{"an error", func(l *Live) { l.Profile = none(errors.New("no files")) }, "", "no files"},
 		{"an end", func(l *Live) {
 			ended := make(chan struct{})
@@ -233,4 +239,29 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowToLook takes 40 ms for a look at what its threads wait in.
+type slowToLook struct {
+	working
+	looks *atomic.Int64
+}
+
+func (s slowToLook) Blocked() map[string]int {
+	time.Sleep(40 * time.Millisecond)
+	s.looks.Add(1)
+	return nil
+}
+
+// Looks at 10 and at 10 + 40 + 20·40 = 850 ms in a second.
+func TestLooksRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slowToLook{looks: new(atomic.Int64)}
+		stop := watchBlocked(s)
+		time.Sleep(time.Second)
+		stop()
+		if n := s.looks.Load(); n != 2 {
+			t.Errorf("%d looks, want 2", n)
+		}
+	})
 }

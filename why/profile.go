@@ -15,6 +15,8 @@ import (
 const (
 	// unseen is work in the kernel where that may not be sampled.
 	unseen = "the kernel, which may not be sampled"
+	// unsampled is work of which no sample was taken.
+	unsampled = "[no sample]"
 	// unknown is the function of a stack without one.
 	unknown = "[unknown]"
 	// keptShare is the share of the CPU time from which on a profile keeps a function: so far
@@ -45,10 +47,15 @@ func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, op
 			p.Stacks = append(p.Stacks, stack)
 		}
 	}
-	if rest := 1 - seen; rest > 0 || p.Samples == 0 {
-		spent := max(rest, float64(1-min(1, p.Samples))) * float64(cpu)
-		spentOn[Work{Kind: unseen, Function: unknown}] += spent
-		p.Stacks = append(p.Stacks, Stack{Frames: []symbol.Frame{{Function: unseen, Package: "kernel"}}, Time: time.Duration(spent)})
+	missed := func(w Work, f symbol.Frame, share float64) {
+		spentOn[w] += share * float64(cpu)
+		p.Stacks = append(p.Stacks, Stack{Frames: []symbol.Frame{f}, Time: time.Duration(share * float64(cpu))})
+	}
+	switch {
+	case s.KernelMissing != nil && seen < 1:
+		missed(Work{Kind: unseen, Function: unknown}, symbol.Frame{Function: unseen, Package: "kernel"}, 1-seen)
+	case p.Samples == 0:
+		missed(Work{Function: unsampled}, symbol.Frame{Function: unsampled}, 1)
 	}
 	for w, spent := range spentOn {
 		w.Time = time.Duration(spent)

@@ -80,7 +80,7 @@ func TestNewProfile(t *testing.T) {
 		t.Errorf("without the kernel %+v, want %+v", p, want)
 	}
 	p = NewProfile(&perf.Samples{Period: time.Millisecond}, new(symbol.Resolver), 0, 5*time.Millisecond, 9)
-	if len(p.Work) != 1 || p.Work[0].Time != 5*time.Millisecond {
+	if !reflect.DeepEqual(p.Work, []Work{{Function: unsampled, Time: 5 * time.Millisecond}}) {
 		t.Errorf("without samples %+v", p)
 	}
 }
