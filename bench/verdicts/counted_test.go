@@ -75,14 +75,15 @@ func (s *slowing) Start() error               { s.counts = true; return nil }
 func (s *slowing) Stop() (perf.Counts, error) { return perf.Counts{perf.Instructions: 1}, nil }
 func (s *slowing) Close() error               { s.counts, s.closed = false, time.Now(); return nil }
 
-// In a block of 50 ms each virtual user begins 50 answers of 1 ms, or 46 of 1.1 ms.
+// In a block of 50 ms each virtual user begins 50 answers of 1 ms, or 46 of 1.1 ms, of
+// which the last ends 0.6 ms behind it: 46 ÷ 50.6 is 50 ÷ 50 ÷ 1.1.
 func TestWhatCountingLeavesBehindIsSeen(t *testing.T) {
 	for _, test := range []struct {
 		after time.Duration
 		want  float64
 	}{
 		{0, 1},
-		{time.Hour, 46. / 50},
+		{time.Hour, 46 / 50.6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			logs, err := besideCounting(t.Context(), slowedByCounting("a", test.after), slowedByCounting("b", test.after), rand.New(rand.NewPCG(1, 1)))
