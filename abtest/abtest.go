@@ -19,6 +19,9 @@
 //	r := abtest.Run(t, abtest.Config{InstructionsOnly: true, Fresh: true}, old, new)
 //	r.FailIfMoreInstructions(t)
 //
+// A test that fails says what the candidate spends more CPU time on, by kind of work and
+// function, from samples taken behind what was judged.
+//
 // Functions are timed directly and not driven by package load: a block is a
 // number of operations that are known to be done when the call returns, which
 // needs neither due times nor a window that cuts iterations off.
@@ -73,7 +76,8 @@ type Config struct {
 	// subtest.
 	Fresh bool
 
-	open func(...perf.Event) (counters, error) // of this process; nil means perf.Own
+	open   func(...perf.Event) (counters, error) // of this process; nil means perf.Own
+	sample func() (sampler, error)               // likewise; nil means perf.SampleOwn
 }
 
 // withDefaults replaces zeros and returns every mistake at once.
@@ -86,6 +90,9 @@ func (c Config) withDefaults(a, b Func) (Config, error) {
 	set(&c.Confidence, 0.95)
 	if c.open == nil {
 		c.open = own
+	}
+	if c.sample == nil {
+		c.sample = sampleOwn
 	}
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -130,7 +137,9 @@ func Compare(ctx context.Context, name string, c Config, a, b Func) (*Result, er
 		return nil, err
 	}
 	notFresh := finding.RoundsNotFresh.Warning("all rounds ran in one process, so an effect of its memory layout and hash seeds is in every round alike")
-	return newResult(name, c, [2]string{a.Name, b.Name}, rounds, notFresh), nil
+	r := newResult(name, c, [2]string{a.Name, b.Name}, rounds, notFresh)
+	r.funcs = p.funcs
+	return r, nil
 }
 
 // replicate drives the rounds. Without counters one is enough where nothing but

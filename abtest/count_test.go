@@ -107,7 +107,7 @@ func TestVerdictsOnInstructions(t *testing.T) {
 		says      string
 	}{
 		{"2 % more", 10_200, 0.0001, 6, stat.More, "MORE: b executes 2.00 % more instructions per op than a, 95 % interval +"},
-		{"2 % less", 9_800, 0.0001, 6, stat.Less, "LESS: b executes 2.00 % less instructions per op than a, 95 % interval -"},
+		{"2 % less", 9_800, 0.0001, 6, stat.Less, "LESS: b executes 2.00 % fewer instructions per op than a, 95 % interval -"},
 		{"0.6 % more", 10_060, 0.0001, 6, stat.More, "MORE: b executes 0.6"},
 		{"0.4 % more is within the margin", 10_040, 0.0001, 6, stat.Equivalent, "EQUIVALENT: b executes 0.4"},
 		{"the same", 10_000, 0, 6, stat.Equivalent, "EQUIVALENT: b executes 0.00 % more instructions per op than a, 95 % interval 0.00 % to 0.00 % (p = 1, 6 rounds, margin ±0.5 %)"},
@@ -243,7 +243,7 @@ func TestUncounted(t *testing.T) {
 		only int // rounds that are driven with InstructionsOnly
 	}{
 		{"no counter", func(*machine) func(...perf.Event) (counters, error) { return noCounters },
-			"perf: instructions cannot be counted: there is no counter; buy one", 1},
+			"instructions cannot be counted: there is no counter; buy one", 1},
 		{"shared in the third round", broken(2*countedBlocks+5, 1, perf.ErrMultiplexed), perf.ErrMultiplexed.Error(), 3},
 		{"a counter that stands still", broken(0, 0, nil), "the counters show 0 instructions", 1},
 	}

@@ -35,7 +35,9 @@ func runFresh(t *testing.T, c Config, a, b Func) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newResult(benchmarkName(t.Name()), c, [2]string{a.Name, b.Name}, rounds), nil
+	r := newResult(benchmarkName(t.Name()), c, [2]string{a.Name, b.Name}, rounds)
+	r.funcs = [2]Func{a, b}
+	return r, nil
 }
 
 // oneRound writes the outcome of a round to a file; other tests than the one

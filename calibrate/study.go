@@ -111,7 +111,7 @@ func (s *studying) round(ctx context.Context, n int) error {
 			if s.observe != nil {
 				s.observe(trial.Progress{
 					Done:  (float64(n) + float64(done)/float64(len(s.Lengths))) / float64(s.Rounds),
-					Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]),
+					Label: fmt.Sprintf("round %d of %d, blocks of %v", n+1, s.Rounds, s.Lengths[i]), Between: true,
 				})
 			}
 			if err := s.length(ctx, running, i); err != nil {

@@ -68,6 +68,7 @@ func TestKubernetesCommands(t *testing.T) {
 		}
 	}
 	c := buildCluster(t, "redis")
+	c.objects = append(c.objects, kustomize(t, filepath.Join("kubernetes", "fleet"))...)
 	names := regexp.MustCompile(`\b(deployment|statefulset|service|job)/([a-z]+)`).FindAllStringSubmatch(text, -1)
 	if len(names) < 5 {
 		t.Errorf("found only %q", names)

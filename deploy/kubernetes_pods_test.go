@@ -95,7 +95,8 @@ func checkImages(c *cluster) []string {
 			found.add("%s: command is set, and hides the image's %q", w, c.image.entrypoint)
 		}
 		for _, p := range container.Ports {
-			if !slices.Contains(c.image.ports, strconv.Itoa(int(p.ContainerPort))) {
+			port := strconv.Itoa(int(p.ContainerPort))
+			if meets, _ := flagValue(container.Args, "fleet"); !slices.Contains(c.image.ports, port) && meets != ":"+port {
 				found.add("%s: port %d is none of the image's: %q", w, p.ContainerPort, c.image.ports)
 			}
 		}

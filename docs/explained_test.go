@@ -43,6 +43,53 @@ func TestEverythingIsExplained(t *testing.T) {
 	}
 }
 
+// What engineers know from k6, wrk, oha, ab, hyperfine and benchstat has one explanation.
+func TestWordsOfOtherToolsAreExplained(t *testing.T) {
+	index := docs.Read()
+	for want, words := range map[string]string{
+		"throughput":          "rps, qps, TPS, requests per second, requests/sec, http_reqs",
+		"response time":       "latency, tail latency, http_req_duration, iteration duration",
+		"mean":                "average, avg, mean, time per request",
+		"percentile":          "percentile, percentiles, quantile, histogram, latency distribution",
+		"first byte":          "ttfb, time to first byte, http_req_waiting",
+		"errors":              "error rate, failed requests, http_req_failed, socket errors",
+		"answers by status":   "status codes, non-2xx",
+		"max":                 "slowest",
+		"bytes in per second": "transfer rate",
+		"server CPU per op":   "user time, system time",
+		"concurrency":         "connections, users, vus, virtual users, vus_max, workers",
+		"warm-up":             "warmup, warm-up",
+		"pacer":               "stages, ramp, executor",
+		"kept connection":     "keep-alive, keepalive",
+		"think time":          "think time",
+		"measured":            "duration",
+		"timeout":             "time limit",
+		"spread":              "stddev, standard deviation, variance, jitter, noise",
+		"Hodges–Lehmann":      "outliers",
+		"ratio":               "geomean",
+		"INCONCLUSIVE":        "~",
+		"difference":          "delta, speedup, vs base",
+		"level":               "significance",
+		"saturated":           "saturation, bottleneck",
+		"expectation":         "threshold",
+		"run":                 "scenario",
+	} {
+		for word := range strings.SplitSeq(words, ", ") {
+			if found := index.Find(word); len(found) != 1 || found[0].Names[0] != want {
+				t.Errorf("%q is explained by %+v, want %s alone", word, found, want)
+			}
+		}
+	}
+}
+
+// A code that warns from one share on and refuses from another says both.
+func TestExplainedCodesSayWhatIsRefused(t *testing.T) {
+	found := docs.Read().Find("incomplete")
+	if len(found) != 1 || !strings.HasPrefix(found[0].What, "over 0.1 % ") || !strings.HasSuffix(found[0].What, "; refused over 1 %") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // So have words of sentences, however they are spelled, and what stands in a cell.
 func TestWordsAreExplained(t *testing.T) {
 	index := docs.Read()

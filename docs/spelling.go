@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,13 +36,14 @@ func similar(a, b string) bool {
 	return min(len(a), len(b)) > 3 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
-// normal makes different spellings of a term equal, and all percentages: 95 % is 90 %.
+// normal makes different spellings of a term equal, and all percentages: 95 % is 90 %. A sign
+// stays as it is.
 func normal(term string) string {
 	term = strings.ToLower(term)
 	if strings.Contains(term, "%") {
 		term = percentage.ReplaceAllString(term, "n %")
 	}
-	return strings.Join(strings.Fields(spelled.Replace(term)), " ")
+	return cmp.Or(strings.Join(strings.Fields(spelled.Replace(term)), " "), strings.TrimSpace(term))
 }
 
 var percentage = regexp.MustCompile(`\d+(\.\d+)? ?%`)

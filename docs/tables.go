@@ -78,13 +78,16 @@ func programmed() []Term {
 	var codes []Term
 	for _, k := range finding.Kinds() {
 		advice := capital(plain(k.Advice))
+		if k.Spares != "" {
+			advice += "; " + plain(k.Spares)
+		}
 		at := slices.IndexFunc(figures, func(f Term) bool { return normal(f.Names[0]) == normal(k.Code) })
 		if at >= 0 {
 			figures[at].Read = "As a code, " + plain(k.Says) + ": " + plain(k.Advice)
 			continue
 		}
 		t := ofCodes
-		t.Names, t.What, t.Read, t.Topic = []string{k.Code}, plain(k.Says), advice, "Codes of warnings and refusals"
+		t.Names, t.What, t.Read, t.Topic = []string{k.Code}, plain(k.Says)+k.RefusedOver(), advice, "Codes of warnings and refusals"
 		codes = append(codes, t)
 	}
 	return append(figures, codes...)
@@ -124,8 +127,20 @@ var metFirst = []string{"throughput", "response time", "p50", "p99", "max", "ser
 
 // elsewhere is how other tools call a figure.
 var elsewhere = map[string][]string{
-	"throughput": {"RPS", "QPS", "TPS"}, "response time": {"corrected latency"}, "service time": {"latency"},
-	"start lag": {"queue time"}, "exchange time": {"RPC time"},
+	"throughput":          {"RPS", "QPS", "TPS", "requests per second", "transactions per second", "requests/sec", "req/s", "http_reqs", "ops"},
+	"response time":       {"latency", "corrected latency", "tail latency", "request duration", "iteration duration", "http_req_duration"},
+	"service time":        {"uncorrected latency"},
+	"start lag":           {"queue time"},
+	"exchange time":       {"RPC time"},
+	"connect time":        {"http_req_connecting", "time to connect"},
+	"first byte":          {"TTFB", "time to first byte", "http_req_waiting"},
+	"mean":                {"average", "avg", "time per request"},
+	"dropped":             {"never started", "not started"},
+	"unfinished":          {"cut off by the end", "cut off"},
+	"max":                 {"slowest", "worst"},
+	"errors":              {"error rate", "failure rate", "failed requests", "http_req_failed", "socket errors"},
+	"server CPU per op":   {"user time", "system time", "CPU time"},
+	"bytes in per second": {"transfer rate", "data received"},
 }
 
 func capital(text string) string {

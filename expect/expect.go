@@ -4,6 +4,7 @@ package expect
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,19 +41,61 @@ type Bound struct {
 	Metric   metric.Name
 	Operator string // one of >= <= == != > <
 	Value    float64
+	// OfPlanned says that Value is a share of the iterations that were planned.
+	OfPlanned bool
 }
 
 // ParseBound returns an error when the text is not METRIC OPERATOR NUMBER.
 func ParseBound(text string) (Bound, error) {
 	c, err := parse(text)
-	if err == nil && (c.left.arm != "" || c.right.arm != "" || c.right.metric != "") {
+	b, ok := c.bound()
+	if err == nil && !ok {
 		err = fmt.Errorf("%q; allowed: one metric and a bound", text)
 	}
-	return Bound{c.left.metric, c.operator, c.right.factor}, err
+	return b, err
 }
 
-// Holds says whether a value keeps within the bound.
+// bound returns the claim as one about any arm; false: it names one, or compares metrics.
+func (c claim) bound() (Bound, bool) {
+	share := c.right.metric == planned
+	return Bound{c.left.metric, c.operator, c.right.factor, share},
+		c.left.arm == "" && c.right.arm == "" && (share || c.right.metric == "")
+}
+
+// IsUpper says whether the bound is the most that the metric may be.
+func (b Bound) IsUpper() bool { return b.Operator == "<" || b.Operator == "<=" || b.Operator == "==" }
+
+// Of returns the bound as one for so many planned iterations: a share is a number then.
+func (b Bound) Of(iterations int64) Bound {
+	if b.OfPlanned {
+		b.Value, b.OfPlanned = b.Value*float64(iterations), false
+	}
+	return b
+}
+
+// Holds says whether a value keeps within the bound, which is no share.
 func (b Bound) Holds(value float64) bool { return holds(value, b.Operator, b.Value) }
+
+// AllowedErrors is the share of so many planned iterations that may fail or err by the
+// strictest of the claims about errors of any arm; 0: there is none. A claim about a number
+// of errors counts where that of the iterations is known, above 0.
+func AllowedErrors(claims []string, iterations int64) float64 {
+	strictest := math.Inf(1)
+	for _, text := range claims {
+		b, err := ParseBound(text)
+		switch {
+		case err != nil || b.Metric != metric.Errors || !b.IsUpper():
+		case b.OfPlanned:
+			strictest = min(strictest, b.Value)
+		case iterations > 0:
+			strictest = min(strictest, b.Value/float64(iterations))
+		}
+	}
+	if math.IsInf(strictest, 1) {
+		return 0
+	}
+	return strictest
+}
 
 type claim struct {
 	left, right term
@@ -210,10 +253,13 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 		return false, at + "the right side has no figure: " + wrong
 	}
 	shown := func(value float64) string { return c.left.metric.Format(value) }
+	if c.right.metric == planned && left.Planned > 0 {
+		shown = func(value float64) string { return fmt.Sprintf("%.3g %%", 100*value/float64(left.Planned)) }
+	}
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
 		shown = func(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 	}
-	return holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, which is not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
+	return holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
 }
 
 // named says which of the cells one is, as far as they differ: mutex at concurrency 10; "": it is

@@ -89,9 +89,10 @@ func TestTimesNeedUnits(t *testing.T) {
 func TestDetailNamesEveryViolation(t *testing.T) {
 	cells := []trial.Cell{cell("a", 1000), cell("b", 500), cell("c", 2000)}
 	for text, want := range map[string]string{
-		"throughput > 1500":       "a: throughput is 1,000/s, which is not > 1,500/s; b: throughput is 500/s, which is not > 1,500/s",
-		"c.throughput > 2000.001": "c: throughput is 2000, which is not > 2000.001",
+		"throughput > 1500":       "a: throughput is 1,000/s, not > 1,500/s; b: throughput is 500/s, not > 1,500/s",
+		"c.throughput > 2000.001": "c: throughput is 2000, not > 2000.001",
 		"d.throughput > 1":        "nothing was measured",
+		"b.completed < 0.5%":      "b: completed is 100 %, not < 0.5 %",
 	} {
 		x := Expectation{Text: text}
 		if x.Check(cells); x.Held || x.Detail != want {
@@ -108,10 +109,10 @@ func TestDetailNamesResultsAmongOthers(t *testing.T) {
 		return c
 	}
 	for want, cells := range map[string][]trial.Cell{
-		"throughput is 1,000/s, which is not > 1,500/s":                       {at("", 500)},
-		"a: throughput is 1,000/s, which is not > 1,500/s":                    {at("a", 500)},
-		"at concurrency 5: throughput is 1,000/s, which is not > 1,500/s; at": {at("", 5), at("", 6)},
-		"a at concurrency 5: throughput is 1,000/s, which is not > 1,500/s;":  {at("a", 5), at("a", 6)},
+		"throughput is 1,000/s, not > 1,500/s":                       {at("", 500)},
+		"a: throughput is 1,000/s, not > 1,500/s":                    {at("a", 500)},
+		"at concurrency 5: throughput is 1,000/s, not > 1,500/s; at": {at("", 5), at("", 6)},
+		"a at concurrency 5: throughput is 1,000/s, not > 1,500/s;":  {at("a", 5), at("a", 6)},
 	} {
 		x := Expectation{Text: "throughput > 1500"}
 		if x.Check(cells); x.Held || !strings.HasPrefix(x.Detail, want) {
@@ -163,9 +164,30 @@ func TestNothingHoldsOfAnIncompleteResult(t *testing.T) {
 	}
 }
 
+func TestAllowedErrors(t *testing.T) {
+	tests := []struct {
+		claims     []string
+		iterations int64
+		want       float64
+	}{
+		{nil, 1000, 0},
+		{[]string{"errors < 1%", "p99 < 20ms"}, 0, 0.01},
+		{[]string{"errors <= 2%", "errors < 1%"}, 1000, 0.01}, // the strictest
+		{[]string{"errors == 0"}, 1000, 0},
+		{[]string{"errors < 50"}, 1000, 0.05}, // 50 ÷ 1000
+		{[]string{"errors < 50"}, 0, 0},
+		{[]string{"errors > 1%", "errors != 5", "a.errors < 1%", "failed < 1%", "errors"}, 1000, 0}, // allow nothing for all
+	}
+	for _, tt := range tests {
+		if got := AllowedErrors(tt.claims, tt.iterations); got != tt.want {
+			t.Errorf("%q of %d iterations allow %v, want %v", tt.claims, tt.iterations, got, tt.want)
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	b, err := ParseBound("response_p99_ns < 20ms")
-	if err != nil || b != (Bound{"response_p99_ns", "<", 20e6}) || !b.Holds(19e6) || b.Holds(20e6) {
+	if err != nil || b != (Bound{"response_p99_ns", "<", 20e6, false}) || !b.Holds(19e6) || b.Holds(20e6) {
 		t.Errorf("%v, %v", b, err)
 	}
 	for text, want := range map[string]metric.Name{"p99 < 20ms": metric.ResponseP99, "response p99<20ms": metric.ResponseP99, "p99.9 < 1s": "response_p999_ns"} {
@@ -173,7 +195,11 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%q is about %s: %v", text, b.Metric, err)
 		}
 	}
-	for _, text := range []string{"errors < 0.1%", "a.errors < 3", "errors < completed", "errors < a.errors", "errors", "speed < 3"} {
+	share, err := ParseBound("errors < 0.1%") // of 3000: 3
+	if b := share.Of(3000); err != nil || !share.OfPlanned || !b.Holds(2.9) || b.Holds(3) {
+		t.Errorf("%v of 3000 is %v, %v", share, b, err)
+	}
+	for _, text := range []string{"a.errors < 3", "errors < completed", "errors < a.errors", "errors", "speed < 3"} {
 		if _, err := ParseBound(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}

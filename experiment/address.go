@@ -55,7 +55,9 @@ func (s Subject) CheckAddress(target protocol.Target) error {
 	const nothing = "the command has neither {{addr}} nor {{port}}"
 	setsPort := slices.ContainsFunc(s.Env, func(entry string) bool { return strings.HasPrefix(entry, "PORT=") })
 	switch {
-	case FixedPort(target) != 0:
+	case s.Elsewhere() != "" && addressed(target.URL()):
+		return nil
+	case s.Elsewhere() == "" && FixedPort(target) != 0:
 		return nil
 	case !addressed(target.URL()):
 		return errors.New("target " + noPlace(target))

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"sync"
 
 	"contend/finding"
-	"contend/internal/perf"
+	"contend/internal/pprof"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -52,15 +53,7 @@ func (s Subject) cannotRun() string {
 // names returns the part's arms that can run, with the baseline first and the
 // others in the part's order.
 func (r *runner) names(p Part) []string {
-	names := slices.Clone(p.Order)
-	if names == nil {
-		names = slices.Sorted(maps.Keys(p.Arms))
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return r.absent[p.Arms[name].Subject] })
-	if i := slices.Index(names, p.Baseline); i >= 0 {
-		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Baseline)
-	}
-	return names
+	return slices.DeleteFunc(p.ordered(), func(name string) bool { return r.absent[p.Arms[name].Subject] })
 }
 
 func (r *runner) arms(p Part) []trial.Arm {
@@ -93,8 +86,9 @@ func (p Part) mostVUs() int {
 func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName string, target protocol.Target, opener protocol.Opener) (*trial.Live, error) {
 	live := &trial.Live{}
 	release := func(context.Context) error { return nil }
+	fill := func(text string) string { return subject.Fill(text, target.Address()) }
 	if subjectName != "" {
-		if len(setup.CPUs) == 0 {
+		if len(setup.CPUs) == 0 && r.Subjects[subjectName].Elsewhere() == "" {
 			setup.CPUs = r.options.ServerCPUs
 		}
 		s, err := r.subjects[subjectName].acquire(ctx, setup, target)
@@ -104,21 +98,50 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 		release = r.subjects[subjectName].release
 		target = target.With("url", s.at(target.URL()))
 		if s.process != nil {
+			fill = func(text string) string { return subject.FillAll(text, s.process.Addrs()) }
 			live.Subject = s.process
-			live.Profile = func() (trial.Profiler, error) { return s.process.Profiler() }
-			live.Counters = func(events ...perf.Event) (trial.Counters, error) { return s.process.Counters(events...) }
+			live.Profile, live.Counters = s.process.Profile, s.process.Counters
 		}
 	}
 	if address := target.Address(); live.Counters == nil && address != "" {
 		live.Find(ctx, address)
 	}
+	inspected, unusable := r.inspector(fill)
+	live.Inspect = inspected
 	opened, err := opener.Open(ctx, target)
-	if err != nil {
+	if err = errors.Join(unusable, err); err != nil {
 		return nil, errors.Join(err, release(ctx))
 	}
 	live.Address, live.Target = target.URL(), opened
 	live.Stop = func(ctx context.Context) error { return errors.Join(closeTarget(opened), release(ctx)) }
 	return live, nil
+}
+
+// CheckPprof returns what is wrong with a URL of net/http/pprof (Options).
+func CheckPprof(url string) error {
+	if unknown := subject.Unknown(url); len(unknown) > 0 {
+		return fmt.Errorf("%q; allowed: %s, and not %s", url, subject.Placeholders, strings.Join(unknown, ", "))
+	}
+	if _, err := pprof.At(subject.Fill(url, "127.0.0.1:1")); err != nil {
+		return fmt.Errorf("%q; allowed: a URL such as http://{{addr}}%s", url, pprof.DefaultPath)
+	}
+	return nil
+}
+
+// inspector asks a server what goes on in it, for which its addresses are filled in; nil: nobody
+// wants to know, or it has none.
+func (r *runner) inspector(fill func(string) string) (trial.Inspector, error) {
+	if !r.options.Why {
+		return nil, nil
+	}
+	server, err := pprof.At(fill(cmp.Or(r.options.Pprof, "http://{{addr}}"+pprof.DefaultPath)))
+	switch {
+	case err == nil:
+		return server, nil
+	case r.options.Pprof == "":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("--pprof: %w", err)
 }
 
 func closeTarget(t load.Target) error {
@@ -133,6 +156,8 @@ type sharedSubject struct {
 	name   string
 	config Subject
 	self   []string // the command that runs contend
+	// elsewhere starts subjects of workers; nil: there are none.
+	elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
 	// movable says why binds cannot be moved here, or nil.
 	movable func() error
 
@@ -143,8 +168,8 @@ type sharedSubject struct {
 
 type started struct {
 	addr    string
-	moved   bool             // from the address of the URL
-	process *subject.Subject // nil: already running, not ours
+	moved   bool         // from the address of the URL
+	process trial.Server // nil: already running, not ours
 }
 
 // acquire starts the subject, to be driven through a target, unless it runs.
@@ -176,22 +201,21 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 	if s.config.URL != "" {
 		return started{addr: s.config.URL}, nil
 	}
-	command, err := SplitWords(s.config.Command)
-	for i := range command {
-		command[i] = s.config.withProgram(command[i])
+	if name := s.config.Elsewhere(); name != "" {
+		if s.elsewhere == nil {
+			return started{}, fmt.Errorf("%s is a server that a worker starts, and there are workers with --fleet only", s.config.Command)
+		}
+		process, err := s.elsewhere(ctx, name, setup)
+		if err != nil {
+			return started{}, err
+		}
+		return started{addr: process.Addrs()[""], process: process}, nil
 	}
-	if s.config.Serve != "" {
-		command, err = SplitWords(s.config.Serve)
-		command = slices.Concat(s.self, []string{"serve"}, command)
-	}
+	cfg, err := s.config.process(s.name, s.self, setup)
 	if err != nil {
 		return started{}, err
 	}
-	cfg := subject.Config{
-		Name: s.name, Command: command, Env: s.env(setup), Dir: s.config.Dir, Files: s.config.files(), CPUs: setup.CPUs,
-		Ready: subject.Ready{HTTP: s.config.Ready.HTTP, Log: s.config.Ready.Log}, Counted: setup.Counted,
-		Addressed: addressed(target.URL()),
-	}
+	cfg.Addressed = addressed(target.URL())
 	if port := FixedPort(target); port != 0 {
 		if s.movable() == nil {
 			cfg.Port, cfg.Rebind = port, append(slices.Clone(s.self), "rebind")
@@ -199,11 +223,27 @@ func (s *sharedSubject) launch(ctx context.Context, setup trial.Setup, target pr
 			cfg.At = target.Address()
 		}
 	}
-	process, err := subject.Start(ctx, cfg)
+	process, err := trial.Started(subject.Start(ctx, cfg))
 	if err != nil {
 		return started{}, err
 	}
-	return started{addr: process.Addr(""), moved: cfg.Port != 0, process: process}, nil
+	return started{addr: process.Addrs()[""], moved: cfg.Port != 0, process: process}, nil
+}
+
+// process is how the subject is started, under a name, but for where it listens.
+func (s Subject) process(name string, self []string, setup trial.Setup) (subject.Config, error) {
+	command, err := SplitWords(s.Command)
+	for i := range command {
+		command[i] = s.withProgram(command[i])
+	}
+	if s.Serve != "" {
+		command, err = SplitWords(s.Serve)
+		command = slices.Concat(self, []string{"serve"}, command)
+	}
+	return subject.Config{
+		Name: name, Command: command, Env: s.env(setup), Dir: s.Dir, Files: s.files(), CPUs: setup.CPUs,
+		Ready: subject.Ready{HTTP: s.Ready.HTTP, Log: s.Ready.Log}, Counted: setup.Counted,
+	}, err
 }
 
 // withProgram puts the program into a word of the command, which may hold spaces then.
@@ -215,11 +255,11 @@ func (s Subject) withProgram(word string) string {
 }
 
 // env is that of the subject, with the padding of the set-up.
-func (s *sharedSubject) env(setup trial.Setup) []string {
+func (s Subject) env(setup trial.Setup) []string {
 	if setup.Padding == 0 {
-		return s.config.Env
+		return s.Env
 	}
-	return append(slices.Clone(s.config.Env), "CONTEND_PADDING="+strings.Repeat("x", setup.Padding))
+	return append(slices.Clone(s.Env), "CONTEND_PADDING="+strings.Repeat("x", setup.Padding))
 }
 
 // SplitWords splits a command at white space; single and double quotes group,

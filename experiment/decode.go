@@ -19,9 +19,10 @@ type decoder struct {
 	homes map[string]string // where in a file a field of that name belongs
 }
 
-func newDecoder(m *mistakes) *decoder {
+// newDecoder is for files of a type.
+func newDecoder(m *mistakes, file reflect.Type) *decoder {
 	d := &decoder{mistakes: m, homes: map[string]string{}}
-	d.findHomes(reflect.TypeFor[File](), "")
+	d.findHomes(file, "")
 	return d
 }
 
@@ -55,8 +56,8 @@ func (d *decoder) addHome(name, path string) {
 	}
 }
 
-func (d *decoder) decode(root ast.Node, f *File) {
-	d.value(root, reflect.ValueOf(f).Elem(), "")
+func (d *decoder) decode(root ast.Node, file any) {
+	d.value(root, reflect.ValueOf(file).Elem(), "")
 }
 
 // wrong notes that the value at path cannot be read.
@@ -127,7 +128,7 @@ func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 func (d *decoder) entries(n ast.Node, path string, each func(key, path string, e *ast.MappingValueNode)) {
 	list, ok := entriesOf(n)
 	if !ok {
-		d.wrong(n, path, "is %s; allowed: a mapping of names to values", kindOf(n))
+		d.wrong(n, path, "is %s; allowed: a mapping, as in NAME: VALUE with a colon and a blank", kindOf(n))
 		return
 	}
 	first := map[string]setting.Place{}
@@ -184,9 +185,9 @@ func (d *decoder) object(n ast.Node, into reflect.Value, path string) {
 }
 
 func (d *decoder) unknown(key, path string, names []string) {
-	near := setting.Nearest(key, names)
-	text := oneOf(key, names)
-	if home, ok := d.homes[key]; ok {
+	asked := meant(key, names)
+	near, text := setting.Nearest(asked, names), oneOf(asked, names)
+	if home, ok := d.homes[key]; ok && asked == key {
 		if home = strings.TrimPrefix(home, "."); home == "" {
 			home = "at the top of the file"
 		} else {

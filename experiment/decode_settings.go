@@ -25,6 +25,16 @@ func sectionNames(section string) []string {
 	return names
 }
 
+// meant is the name, among those of a section, of the setting that key is the flag of; else key.
+func meant(key string, names []string) string {
+	for _, s := range settings() {
+		if name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]; s.Flag == key && slices.Contains(names, name) {
+			return name
+		}
+	}
+	return key
+}
+
 // section reads settings and checks each.
 func (d *decoder) section(n ast.Node, into reflect.Value, path string) {
 	if into.IsNil() {

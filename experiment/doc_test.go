@@ -66,7 +66,7 @@ func TestManual(t *testing.T) {
 		}
 		noteFields(t, block, used)
 	}
-	for name := range newDecoder(newMistakes("")).homes {
+	for name := range newDecoder(newMistakes(""), reflect.TypeFor[File]()).homes {
 		if !used[name] {
 			t.Errorf("the field %q has no example", name)
 		}
@@ -77,11 +77,11 @@ func TestManual(t *testing.T) {
 func noteFields(t *testing.T, text string, used map[string]bool) {
 	t.Helper()
 	m := newMistakes("")
-	root := m.document([]byte(text))
+	root := m.document([]byte(text), "")
 	if root == nil {
 		t.Fatalf("%v in\n%s", m.err(), text)
 	}
-	newDecoder(m).decode(root, new(File))
+	newDecoder(m, reflect.TypeFor[File]()).decode(root, new(File))
 	for path := range m.places {
 		for _, name := range segments(path) {
 			used[name] = true

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,34 @@ func TestEffectivePartsLeaveTheFileAlone(t *testing.T) {
 	}
 	if !reflect.DeepEqual(f, again) {
 		t.Error("the file was changed")
+	}
+}
+
+// What the expectations of a part allow in errors is its gate for them, unless it has one.
+func TestExpectationsAllowErrors(t *testing.T) {
+	for _, tt := range []struct {
+		lines        string
+		design, plan float64
+	}{
+		{"", 0.001, 0.001},
+		{"expect: errors < 1%", 0.01, 0.01},
+		{"expect: errors < 0.01%", 0.001, 0.001}, // which is judged as an expectation // which is judged as an expectation
+		{"expect: lock.errors < 1%", 0.001, 0.001},
+		{"expect: errors < 1%\ncompare: {baseline: lock, max_errors: 0%}", 0, 0.001},
+		{"compare: {baseline: lock, max_errors: 5%}", 0.05, 0.05},
+	} {
+		lines := tt.lines
+		if !strings.Contains(lines, "compare") {
+			lines += "\ncompare: {baseline: lock}"
+		}
+		head, _, _ := strings.Cut(orders, "compare:")
+		f, err := Parse("orders.yaml", []byte(head+lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f.Experiment("").Parts[0]
+		if p.Design.MaxErrors != tt.design || p.Plan.AllowedErrors() != tt.plan {
+			t.Errorf("%q: %v of the comparison and %v of a plan, want %v and %v", tt.lines, p.Design.MaxErrors, p.Plan.AllowedErrors(), tt.design, tt.plan)
+		}
 	}
 }

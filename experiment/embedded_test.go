@@ -47,7 +47,7 @@ func TestEmbeddedSettingsAreAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, f := newMistakes(name), new(File)
-		newDecoder(m).decode(m.document(text), f)
+		newDecoder(m, reflect.TypeFor[File]()).decode(m.document(text, ""), f)
 		asked := map[string]bool{}
 		note := func(s Setup) {
 			sets := []setting.Values{s.Asked}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/expect"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -51,6 +52,48 @@ type Part struct {
 	Sweep  sweep.Design
 	Swept  bool
 	Expect []string
+	// asked is what a file gives for it, with the places.
+	asked setting.Values
+}
+
+// locate finds where a file gives the setting that only running the part showed to be wrong.
+func (p Part) locate(m *setting.Mistake) {
+	if given, ok := p.asked.Of(m.Setting, setting.InFile); ok {
+		m.Setting.Path, m.At = given.Path, given.Places[0]
+	}
+}
+
+// ordered are the names of all arms, the baseline first and the others in their order.
+func (p Part) ordered() []string {
+	names := slices.Clone(p.Order)
+	if names == nil {
+		names = sortedKeys(p.Arms)
+	}
+	if i := slices.Index(names, p.Baseline); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, p.Baseline)
+	}
+	return names
+}
+
+// Alternatives are the arms of the first part with what tells them apart: their commands, or
+// else their URLs.
+func (e *Experiment) Alternatives() []report.Arm {
+	var commands, urls []report.Arm
+	seen := map[string]bool{}
+	p := e.Parts[0]
+	for _, name := range p.ordered() {
+		arm := p.Arms[name]
+		command := e.Subjects[arm.Subject].Command
+		if serve := e.Subjects[arm.Subject].Serve; serve != "" {
+			command = "contend serve " + serve
+		}
+		seen[command] = true
+		commands, urls = append(commands, report.Arm{Name: name, Does: command}), append(urls, report.Arm{Name: name, Does: arm.Target.URL()})
+	}
+	if len(seen) < len(commands) || seen[""] {
+		return urls
+	}
+	return commands
 }
 
 // plan is that of the first block, but for its length.
@@ -163,7 +206,7 @@ func (f *File) asked(own FilePart, profile string) setting.Values {
 // part fills a part with what is asked of it. Mistakes have been found where they
 // stand.
 func (f *File) part(own FilePart, asked setting.Values) Part {
-	p := Part{Name: own.Name, Title: own.Title, Arms: map[string]Arm{}, Expect: own.Expect}
+	p := Part{Name: own.Name, Title: own.Title, Arms: map[string]Arm{}, Expect: own.Expect, asked: asked}
 	if own.Expect == nil {
 		p.Expect = f.Expect
 	}
@@ -176,6 +219,7 @@ func (f *File) part(own FilePart, asked setting.Values) Part {
 	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &a} {
 		_ = setting.Fill(into, asked, setting.InFile)
 	}
+	p.allowErrors(asked)
 	p.Baseline = a.Baseline
 	_, visits := asked["sweep.visits"]
 	if _, rounds := asked["compare.rounds"]; rounds && !visits {
@@ -189,6 +233,15 @@ func (f *File) part(own FilePart, asked setting.Values) Part {
 		p.Design.Block, p.Design.Warmup, p.Design.Levels = 0, 0, nil
 	}
 	return p
+}
+
+// allowErrors has the part allow the errors that its expectations do, unless it is asked
+// what it allows.
+func (p *Part) allowErrors(asked setting.Values) {
+	if _, given := asked["compare.max_errors"]; !given {
+		p.Design.MaxErrors = max(p.Design.MaxErrors, expect.AllowedErrors(p.Expect, 0))
+	}
+	p.Plan.AllowErrors(p.Design.MaxErrors)
 }
 
 // arms returns those of a part, the file's, or else one for each subject.

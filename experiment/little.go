@@ -19,7 +19,7 @@ import (
 func (r *runner) analyses(ctx context.Context, entry *report.Experiment) error {
 	for _, name := range r.Analyses {
 		if r.options.Observe != nil {
-			r.options.Observe(trial.Progress{Done: 1, Label: "analysis " + name})
+			r.options.Observe(trial.Progress{Done: 1, Label: "analysis " + name, Between: true})
 		}
 		list, err := analysisTable()[name](r, ctx)
 		if err != nil {

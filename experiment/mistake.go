@@ -133,15 +133,7 @@ func (m *mistakes) err() error {
 	})
 	errs := make([]error, len(m.list))
 	for i, found := range m.list {
-		subject := found.Path()
-		switch {
-		case subject == "":
-		case found.Sentence:
-			subject += ": "
-		default:
-			subject += " "
-		}
-		errs[i] = fmt.Errorf("%s:%d:%d: %s%s", m.name, found.At.Line, found.At.Column, subject, found.Text())
+		errs[i] = errors.New(found.InFile(m.name))
 	}
 	return errors.Join(errs...)
 }

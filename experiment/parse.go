@@ -1,11 +1,10 @@
 package experiment
 
 import (
-	"errors"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
@@ -29,11 +28,15 @@ const (
 // A file is one document of plain YAML: anchors, aliases, merge keys, tags and
 // directives are refused.
 func Parse(name string, text []byte) (*File, error) {
-	m := newMistakes(name)
-	f := new(File)
-	if root := m.document(text); root != nil {
-		newDecoder(m).decode(root, f)
-		f.validate(m)
+	return parse(name, text, "id, title and servers (key subjects) or variants (key arms)", (*File).validate)
+}
+
+// parse reads a file of a type, which is checked if it can be read and needs at least some fields.
+func parse[F any](name string, text []byte, needs string, check func(*F, *mistakes)) (*F, error) {
+	m, f := newMistakes(name), new(F)
+	if root := m.document(text, needs); root != nil {
+		newDecoder(m, reflect.TypeFor[F]()).decode(root, f)
+		check(f, m)
 	}
 	if err := m.err(); err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func Parse(name string, text []byte) (*File, error) {
 
 // document returns the root of the only document in the text, or nil after a
 // mistake.
-func (m *mistakes) document(text []byte) ast.Node {
+func (m *mistakes) document(text []byte, needs string) ast.Node {
 	if len(text) > maxBytes {
 		m.add("", "the file has %d bytes; allowed: %d", len(text), maxBytes)
 		return nil
@@ -59,27 +62,14 @@ func (m *mistakes) document(text []byte) ast.Node {
 	}
 	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		m.syntax(err)
+		m.syntax(err, string(text))
 		return nil
 	}
-	return m.only(parsed.Docs)
-}
-
-func (m *mistakes) syntax(err error) {
-	var syntax yaml.Error
-	if errors.As(err, &syntax) {
-		message := syntax.GetMessage()
-		if strings.HasPrefix(message, `found character '	'`) {
-			message = "a tab stands at the beginning of the line; allowed: spaces"
-		}
-		m.addAt(placeOf(syntax.GetToken()), "", "%s", message)
-		return
-	}
-	m.add("", "%v", err)
+	return m.only(parsed.Docs, needs)
 }
 
 // only returns the body of the only document.
-func (m *mistakes) only(docs []*ast.DocumentNode) ast.Node {
+func (m *mistakes) only(docs []*ast.DocumentNode, needs string) ast.Node {
 	var root ast.Node
 	for _, doc := range docs {
 		if doc.Body == nil {
@@ -96,7 +86,7 @@ func (m *mistakes) only(docs []*ast.DocumentNode) ast.Node {
 		root = doc.Body
 	}
 	if root == nil {
-		m.add("", "the file is empty: it needs at least id, title and servers (key subjects) or variants (key arms)")
+		m.add("", "the file is empty: it needs at least %s", needs)
 	}
 	return root
 }

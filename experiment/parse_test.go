@@ -130,7 +130,7 @@ func TestMistypedFileHasNoFalseAlarm(t *testing.T) {
 	}
 	m := newMistakes("mistyped.yaml")
 	f := new(File)
-	newDecoder(m).decode(m.document(text), f)
+	newDecoder(m, reflect.TypeFor[File]()).decode(m.document(text, ""), f)
 	f.validate(m)
 	for _, one := range m.list {
 		found[one.At.Line] = true
@@ -146,7 +146,21 @@ func TestMistakesOfForm(t *testing.T) {
 		"only a comment":   {"# nothing\n", "x.yaml:1:1: the file is empty"},
 		"a list":           {"- a\n- b\n", "x.yaml:1:1: is a list; allowed: a mapping"},
 		"a word":           {"orders\n", "x.yaml:1:1: is a single value; allowed: a mapping"},
-		"syntax":           {"id: a\ntitle: [b\n", "x.yaml:2:8: sequence end token ']' not found"},
+		"bracket":          {"id: a\ntitle: [b\n", "x.yaml:2:8: the bracket [ is not closed"},
+		"brace":            {"id: a\nload: {vus: 1\nexpect: []\n", "x.yaml:3:1: the brace { is not closed, or what stands in it needs quotes"},
+		"addr in braces":   {"subjects:\n  a: {command: ./s -l {{addr}}}\n", "x.yaml:2:23: the brace { is not closed, or what stands in it needs quotes"},
+		"addr":             {"subjects:\n  a:\n    command: {{addr}}\n", "x.yaml:3:15: a name is missing behind the brace { or the comma"},
+		"quote":            {"id: a\ntitle: 'b\nload:\n", "x.yaml:2:8: the quote is not closed"},
+		"no colon":         {"id: a\ntitle t\nload:\n", "x.yaml:2:1: this is no field, as it has no colon with a blank behind it; allowed: NAME: VALUE"},
+		"no colon above":   {"id: a\nload\n  vus: 1\n", "x.yaml:2:1: this is no field"},
+		"no colon below":   {"id: a\nload:\n  vus 1\n", "x.yaml:3:3: load is a single value; allowed: a mapping, as in NAME: VALUE with a colon and a blank"},
+		"no blank":         {"id: a\nload:\n  vus: 1\n  rate:5\n", "x.yaml:4:3: this is no field"},
+		"two colons":       {"id: a\ntitle: t: u\n", "x.yaml:2:8: the value has a colon and a blank in it"},
+		"further in":       {"id: a\nload:\n  vus: 1\n\n   timeout: 2s\n", "x.yaml:5:4: the indentation is wrong"},
+		"further out":      {"id: a\nload:\n  vus: 1\n timeout: 2s\n", "x.yaml:4:2: the indentation is wrong"},
+		"between":          {"subjects:\n  a:\n    command: x\n   b:\n    command: y\n", "x.yaml:4:4: the indentation is wrong"},
+		"reserved":         {"id: a\ntitle: @x\n", "x.yaml:2:8: a value that begins so is no text to YAML"},
+		"other syntax":     {"{\"id\": \"a\",\n\"title\": \"b\",,}\n", "x.yaml:2:14: is no YAML here: "},
 		"tab":              {"id: a\nload:\n\tvus: 1\n", "x.yaml:3:1: a tab stands at the beginning of the line; allowed: spaces"},
 		"not UTF-8":        {"id: a\ntitle: \xff\n", "x.yaml:2:8: the text is not UTF-8"},
 		"control":          {"id: a\x00\n", "x.yaml:1:6: the text is not UTF-8, or has control characters"},

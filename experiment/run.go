@@ -15,6 +15,7 @@ import (
 	"contend/probe"
 	"contend/protocol"
 	"contend/report"
+	"contend/setting"
 	"contend/sweep"
 	"contend/trial"
 )
@@ -36,11 +37,17 @@ type Options struct {
 	// Movable says why a program's binds cannot be moved here, or nil; nil means
 	// rebind.Try.
 	Movable func() error
+	// Elsewhere starts a subject that a worker has, by its name in Subject.Elsewhere; nil: there are no
+	// workers, and no such subjects.
+	Elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
 	// Probe looks at the machine between stretches of a comparison; nil means
 	// probe.Take.
 	Probe func() probe.Sample
 	// Why has the arms of comparisons sampled afterwards: see trial.Diagnose.
 	Why bool
+	// Pprof is the URL of net/http/pprof in their servers, with subject.Placeholders; empty: that
+	// where the server's other pages are.
+	Pprof string
 	// Observe, if set, is told how far the experiment is.
 	Observe func(trial.Progress)
 }
@@ -68,7 +75,7 @@ func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
 	r := &runner{Experiment: e, options: o, subjects: map[string]*sharedSubject{}, absent: map[string]bool{},
 		trips: trips{}, movable: sync.OnceValue(o.Movable), doc: doc}
 	for name, s := range e.Subjects {
-		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self, movable: r.movable}
+		r.subjects[name] = &sharedSubject{name: name, config: s, self: o.Self, elsewhere: o.Elsewhere, movable: r.movable}
 	}
 	return r
 }
@@ -106,8 +113,11 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 
 func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 	begun, all := 0.0, r.Takes()
+	if r.options.Why {
+		all += r.DiagnosisTakes().Seconds()
+	}
 	for _, p := range r.Parts {
-		before, share := begun, p.takes()
+		before, share := begun, p.takes()+r.diagnosisTakes(p)
 		begun += share
 		if len(p.Arms) > 0 && len(r.names(p)) == 0 {
 			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no variant%s can run here, so there is nothing to compare", ofPart(p.Name)))
@@ -121,6 +131,9 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 		if observe != nil {
 			observe = func(progress trial.Progress) {
 				progress.Done = (before + progress.Done*share) / all
+				if progress.Left > 0 {
+					progress.Left += time.Duration((all - before - share) * float64(time.Second))
+				}
 				r.options.Observe(progress)
 			}
 		}
@@ -144,6 +157,9 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 	if trials != nil {
 		r.doc.Add(place, trials)
 	}
+	if m, ok := errors.AsType[*setting.Mistake](err); ok {
+		p.locate(m)
+	}
 	if err != nil && p.Name != "" {
 		return fmt.Errorf("part %s: %w", p.Name, err)
 	}
@@ -161,19 +177,24 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	}
 	design := p.design(r.options)
 	design.Alone = r.alone(p)
+	if r.allElsewhere(p) {
+		design.Probe = nil // it would look at this machine
+	}
 	if !r.options.Why {
 		return trial.Compare(ctx, arms, p.plan(), design, observe)
 	}
-	half := func(second float64, prefix string) func(trial.Progress) {
+	first := p.takes() / (p.takes() + r.diagnosisTakes(p))
+	part := func(begin, share float64, prefix string) func(trial.Progress) {
 		return func(progress trial.Progress) {
 			if observe != nil {
-				observe(trial.Progress{Done: (second + progress.Done) / 2, Label: prefix + progress.Label})
+				progress.Done, progress.Label = begin+share*progress.Done, prefix+progress.Label
+				observe(progress)
 			}
 		}
 	}
-	trials, err := trial.Compare(ctx, arms, p.plan(), design, half(0, ""))
+	trials, err := trial.Compare(ctx, arms, p.plan(), design, part(0, first, ""))
 	if err == nil {
-		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, half(1, "why: "))
+		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, part(first, 1-first, "why: "))
 	}
 	return trials, err
 }
@@ -188,11 +209,11 @@ type sweeping struct {
 
 func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progress)) error {
 	for i, arm := range s.arms {
-		curve, err := sweep.Run(ctx, arm, s.plan, s.design, func(progress trial.Progress) {
+		curve, err := sweep.Run(ctx, arm, s.plan, s.design, func(progress sweep.Progress) {
 			if observe != nil {
 				progress.Done = (float64(i) + progress.Done) / float64(len(s.arms))
 				progress.Label = arm.Name + ", " + progress.Label
-				observe(progress)
+				observe(progress.Progress)
 			}
 		})
 		if curve != nil {

@@ -34,6 +34,10 @@ func (c *subjectCheck) addSentence(field, format string, args ...any) {
 // flaws returns what is wrong with the fields of a subject, by their paths below it.
 func (s Subject) flaws() []*setting.Mistake {
 	c := &subjectCheck{Subject: s}
+	if s.Elsewhere() != "" {
+		c.elsewhere()
+		return c.found
+	}
 	c.kinds()
 	c.surroundings()
 	for _, name := range sortedKeys(s.Files) {
@@ -65,6 +69,8 @@ func (c *subjectCheck) kinds() {
 			c.addSentence(kind.name, "%v", err)
 		} else if len(words) == 0 {
 			c.add(kind.name, "is %q; allowed: at least one word", kind.value)
+		} else if sign := shellSign(kind.value); sign != "" {
+			c.add(kind.name, "has %s, which only a shell understands, and none runs this; allowed: one program with its arguments, or sh -c \"COMMANDS\"", sign)
 		}
 		text := c.withoutDir(kind.value)
 		if kind.name == "command" && c.Program != "" {
@@ -78,6 +84,22 @@ func (c *subjectCheck) kinds() {
 	if systems := []string{"linux", "darwin", "windows"}; c.OS != "" && !slices.Contains(systems, c.OS) {
 		c.add("os", "is %q%s", c.OS, oneOf(c.OS, systems))
 	}
+}
+
+// What only a shell understands, outside of quotes: what stands between commands, and before files.
+var (
+	inQuotes  = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+	shellWord = regexp.MustCompile(`^(?:&&?|\|\|?|[0-9&]?>.*|<.*)$|^[^;]*;$`)
+)
+
+// shellSign is the first such thing in a command; "": there is none.
+func shellSign(command string) string {
+	words := strings.Fields(inQuotes.ReplaceAllString(command, "q"))
+	i := slices.IndexFunc(words, shellWord.MatchString)
+	if i < 0 {
+		return ""
+	}
+	return words[i]
 }
 
 // isStarted says whether the subject is a process of ours.

@@ -26,6 +26,33 @@ func (e *Experiment) Takes() float64 {
 	return all
 }
 
+// DiagnosisTakes is about how long it takes to say why those of its variants differ that are compared.
+func (e *Experiment) DiagnosisTakes() (all time.Duration) {
+	for _, p := range e.Parts {
+		all += p.diagnosisTakes()
+	}
+	return all
+}
+
+// diagnosisTakes is that of a part.
+func (p Part) diagnosisTakes() time.Duration {
+	if !p.isDiagnosed() {
+		return 0
+	}
+	return trial.DiagnosisTakes(len(p.Arms), p.Design)
+}
+
+// diagnosisTakes is that of a part in seconds, if it is asked for.
+func (r *runner) diagnosisTakes(p Part) float64 {
+	if !r.options.Why {
+		return 0
+	}
+	return p.diagnosisTakes().Seconds()
+}
+
+// isDiagnosed says whether it can be said why the part's arms differ: they are driven and compared here.
+func (p Part) isDiagnosed() bool { return !p.fromDocuments() && !p.Swept && len(p.Arms) > 1 }
+
 // takes is in floating point, as the longest designs are beyond a time.Duration.
 func (p Part) takes() float64 {
 	arms := float64(len(p.Arms))

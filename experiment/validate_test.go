@@ -31,6 +31,7 @@ var mistakesOfSense = []struct{ old, new, want string }{
 	{"http://{{addr}}/orders", "guard:mutex?bach=5", `target.url: bach is not known; allowed: kind, batch, seed, section (did you mean "batch"?)`},
 	{"method: POST", "method: POST, data_file: x", "target.data_file is set beside data: give one of them"},
 	{"vus: [1, 10, 50], ", "", "load.vus is missing: number of callers at once; of several, each is a level that is compared by itself, as in [1"},
+	{"vus: [1, 10, 50]", "concurrency: [1, 10, 50]", `did you mean "vus"?`},
 	{"vus: [1, 10, 50]", "vus: []", "load.vus is empty; allowed: at least one value"},
 	{"vus: [1, 10, 50]", "vus: 1000001", "x.yaml:7:13: load.vus[0] is 1000001; allowed: 1 to 1000000"},
 	{"margin: 2%", "block: -1s", "compare.block is -1s; allowed: 0s to 720h"},
@@ -107,6 +108,7 @@ func TestMistakesOfSense(t *testing.T) {
 func TestOneMistakeIsSaidOnce(t *testing.T) {
 	for _, c := range []struct{ old, new string }{
 		{"vus: [1, 10, 50]", "vsu: [1, 10, 50]"},
+		{"vus: [1, 10, 50]", "concurrency: [1, 10, 50]"},
 		{"vus: [1, 10, 50]", "vus: {}"},
 		{"duration: 2s", "duration: two"},
 		{"load: {vus: [1, 10, 50], duration: 2s, warmup: 1s}", "load: 5"},
@@ -234,6 +236,18 @@ func TestPlannedFileNeedsLittle(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("id: a\ntitle: b\nstatus: planned\nload: {vus: 0}\n"))
 	if err == nil || !strings.Contains(err.Error(), "x.yaml:4:13: load.vus[0] is 0; allowed: 1 to") {
 		t.Errorf("got %v: what a planned file holds must be right", err)
+	}
+}
+
+// What only a shell understands is told from the same in quotes, and from what looks like it.
+func TestShellSign(t *testing.T) {
+	for command, want := range map[string]string{
+		"./a &": "&", "./a | cat": "|", "./a > log": ">", "./a 2>&1": "2>&1", "./a </dev/null": "</dev/null", "cd x && ./a": "&&", "cd x; ./a": "x;",
+		"./a '|' \"> log\" -x=1 A=1 a&b http://h/?a=1&b=2": "", `sh -c "PORT=1 ./a > log"`: "", "./a -- -; ": "-;", "./a {{addr}}": "", "PORT=1 ./a": "",
+	} {
+		if got := shellSign(command); got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
 	}
 }
 

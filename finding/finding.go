@@ -39,7 +39,7 @@ func (w Warning) String() string {
 // Short is the warning in the words of its kind, which fit a line of a page, and with the figure
 // that matters; its text where the kind is not known.
 func (w Warning) Short() string {
-	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == Current(w.Code) })
+	i := Rank(Current(w.Code))
 	if i < 0 {
 		return w.Text
 	}
@@ -55,7 +55,7 @@ func (w Warning) Short() string {
 
 // Aside says whether the kind of the warning is one that casts no doubt on any figure.
 func (w Warning) Aside() bool {
-	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == Current(w.Code) })
+	i := Rank(Current(w.Code))
 	return i >= 0 && table[i].Aside
 }
 
@@ -79,6 +79,8 @@ type Kind struct {
 	// it, both with `code` in the manner of Markdown. {warns} and {refuses} stand for the
 	// thresholds; Kinds and Advice have these in their place.
 	When, Advice string
+	// Spares says what stands although it is refused; "": nothing.
+	Spares string
 	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
 	// and beyond which no verdict may rest on it: shares from 0 to 1, or numbers.
 	// 0: it is not a matter of one number. They are conventions of this project;
@@ -145,6 +147,15 @@ func (k Kind) filled() Kind {
 	return k
 }
 
+// RefusedOver says from which share on what is warned of before is refused; "": no other, or
+// under another code.
+func (k Kind) RefusedOver() string {
+	if k.Warns == 0 || k.Refuses <= k.Warns || k.Refuses >= 1 || k.Code == GeneratorShare.Code {
+		return ""
+	}
+	return "; refused over " + threshold(k.Refuses)
+}
+
 // threshold formats a share as 0.1 %, and a number from 1 on as it is.
 func threshold(x float64) string {
 	if x < 1 {
@@ -162,6 +173,12 @@ func Kinds() []Kind {
 	return kinds
 }
 
+// Rank returns the place of a code in the table, from 0, which begins with what spoils most; −1
+// for a code that is not in it, as another version's may be.
+func Rank(code string) int {
+	return slices.IndexFunc(table, func(k Kind) bool { return k.Code == code })
+}
+
 // former has the codes of older documents that are said under another one now.
 var former = map[string]string{"rate_missed": Incomplete.Code, "censored": Incomplete.Code}
 
@@ -173,7 +190,7 @@ func Current(code string) string { return cmp.Or(former[code], code) }
 // for a code that is not in the table, as another version's may be.
 func Advice(code string) string {
 	code = Current(code)
-	i := slices.IndexFunc(table, func(k Kind) bool { return k.Code == code })
+	i := Rank(code)
 	if i < 0 {
 		return ""
 	}

@@ -19,8 +19,12 @@ var (
 		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
 	Errors = kind(Kind{Code: "errors", Figure: true, Warns: 0.001, Refuses: 0.001,
 		Says:   "over {warns} of the planned iterations failed or errored",
-		When:   "over {warns} of the planned iterations failed or errored (another gate can be set for verdicts), or a run ended without the right answers that it had before; no verdict",
+		When:   "over {warns} of the planned iterations failed or errored, or over what a claim such as `errors < 1%` or `max_errors` allows; or a run ended without the right answers that it had before; no verdict",
 		Advice: "mend these first, because a failure is often faster than an answer"})
+	WorkerLost = kind(Kind{Code: "worker_lost",
+		Says:   "a worker is missing, so the figures are only those of the others",
+		When:   "several workers drove the load, and one of them was gone, or silent, before it had sent its result; the counts are those of the others; no verdict",
+		Advice: "see why it ended, on its machine, and repeat it with the workers that are left"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
 		Says:   "over {warns} of the iterations never started or ended: the slowest",
@@ -51,14 +55,20 @@ var (
 		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants, so that pages of sweeps, and of comparisons of throughput without a rate, do not mark it",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
-		Says:   "other programs took much of a machine that had no idle core",
-		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict",
-		Advice: "end the other programs, or repeat it on a quiet machine"})
+		Says:   "other programs took much of the CPU time that was needed",
+		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, but for a difference of throughput above all CPU time ÷ what generator and server had of it, which others cannot have made. Open model: no verdict about times where `start_lag` is given and others took over {warns} of the CPU time that the generator needed",
+		Advice: "repeat it on a quiet machine",
+		Spares: "very large differences of throughput keep their direction"})
 	StartLag = kind(Kind{Code: "start_lag", Figure: true,
 		Says: "iterations began late, which is in the response times",
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
 			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
 		Advice: "allow more callers (`-c`), or leave the generator more CPU"})
+	// WorkerDiffers has the share by which a figure is to be off, beside that chance does not explain it.
+	WorkerDiffers = kind(Kind{Code: "worker_differs", Warns: 0.10,
+		Says:   "a worker measured something else than the others, by over {warns}",
+		When:   "of several workers, one's mean response time, or throughput per caller, was over {warns} off the median of all, in so many of 30 parts of the run, or of the blocks, that it happens to none of equal workers in over 1 % of runs (a bound on the sum of its ranks)",
+		Advice: "see what its machine and its way to the server have that the others' do not (`contend fleet check`); all are in the figures"})
 	OnlyRedirects = kind(Kind{Code: "only_redirects",
 		Says:   "every right answer only names another URL, so the redirect is what was measured",
 		When:   "every right answer only names another URL, which is not followed: the figures are those of the redirect",
@@ -79,7 +89,7 @@ var (
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		Says:   "too few answers for high percentiles: under {warns}, or 20 slower ones a repetition",
+		Says:   "too few answers for high percentiles: under {warns}, or 20 slower ones a round",
 		When:   "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
 		Advice: "run longer before reading tails"})
 	NotSteady = kind(Kind{Code: "not_steady",
@@ -131,7 +141,7 @@ var (
 	MachineChanged = kind(Kind{Code: "machine_changed",
 		Says:   "the machine ran at another speed for a while: blocks of then are left out",
 		When:   "the probes before and after a stretch of blocks differ",
-		Advice: "nothing, if rare; often: a quieter machine, pinned CPUs"})
+		Advice: "nothing up to half of a round, which is left out; beyond: a quieter machine, pinned CPUs"})
 	IdenticalValues = kind(Kind{Code: "identical_values",
 		Says:   "the values never vary, as measurements do",
 		When:   "the values never vary",
@@ -170,8 +180,8 @@ var (
 var (
 	// FewLevels has what the authors of USL software advise (Schwartz; R's package usl).
 	FewLevels = kind(Kind{Code: "few_levels", Warns: 6,
-		Says:   "the curve rests on fewer than {warns} levels",
-		When:   "the law of a sweep rests on fewer than {warns} levels",
+		Says:   "the law is fitted to fewer than {warns} levels; from the first INVALID one on none counts",
+		When:   "the law of a sweep is fitted to fewer than {warns} levels; from the first INVALID one on none counts",
 		Advice: "measure more levels"})
 	SingleUserNotMeasured = kind(Kind{Code: "single_user_not_measured",
 		Says:   "concurrency 1 was not measured, so its throughput is a guess",

@@ -140,7 +140,7 @@ func TestAgainstAnotherServer(t *testing.T) {
 		{"POST", "/echo", "ab", []string{"header 200 ends=false", "data 2", "end <nil>"}},
 		{"POST", "/echo", big, []string{"header 200 ends=false", "data 1048576", "end <nil>"}},
 		{"POST", "/ignore", big, []string{"header 403 ends=true", "end <nil>"}},
-		{"GET", "/abort", "", []string{"header 200 ends=false", "end h2: the server reset the stream: INTERNAL_ERROR"}},
+		{"GET", "/abort", "", []string{"header 200 ends=false", "end HTTP/2: the server reset the stream: INTERNAL_ERROR"}},
 	} {
 		t.Run(test.method+test.path, func(t *testing.T) {
 			d := drive(t, 2, http.HTTP2Config{})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -61,7 +62,7 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return fmt.Errorf("hist: %w", err)
 	}
-	restored := New()
+	restored := new(Histogram)
 	if doc.Count != 0 || doc.HDR != "" {
 		var err error
 		if restored, err = decode(doc.HDR); err != nil {
@@ -97,10 +98,10 @@ func (h *Histogram) refine(doc document) error {
 	if doc.Count == 0 {
 		return nil
 	}
-	if doc.Min < 0 || !h.buckets.ValuesAreEquivalent(doc.Min, h.min) {
+	if doc.Min < 0 || bucketOf(doc.Min) != bucketOf(h.min) {
 		return fmt.Errorf("min is %d, but hdr begins with %d", doc.Min, h.min)
 	}
-	if doc.Max < doc.Min || doc.Max > int64(Highest) || !h.buckets.ValuesAreEquivalent(doc.Max, h.max) {
+	if doc.Max < doc.Min || doc.Max > int64(Highest) || bucketOf(doc.Max) != bucketOf(h.max) {
 		return fmt.Errorf("max is %d, but hdr ends with %d", doc.Max, h.max)
 	}
 	// A bucket's middle is at most half its width, 1/2048, from its values.
@@ -122,7 +123,11 @@ func (d document) percentiles() []int64 { return []int64{d.P50, d.P90, d.P95, d.
 
 // encode returns the base64 form of HdrHistogram's V2 compressed encoding.
 func (h *Histogram) encode() ([]byte, error) {
-	return h.buckets.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	counted := hdrhistogram.New(1, int64(Highest), digits)
+	for lowest, n := range h.Bars() {
+		_ = counted.RecordValues(int64(lowest), n) // neither can be out of range
+	}
+	return counted.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 }
 
 // decode reads what encode wrote, or any other V2 histogram of at most 3
@@ -135,20 +140,24 @@ func decode(encoded string) (*Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := New()
-	for _, bar := range decoded.Distribution() {
-		if bar.Count == 0 {
-			continue
-		}
-		middle := bar.From + (bar.To-bar.From+1)/2
-		middle = min(middle, max(bar.From, int64(Highest))) // the last bucket reaches beyond Highest
-		h.RecordN(time.Duration(middle), bar.Count)
+	bars := slices.DeleteFunc(decoded.Distribution(), func(b hdrhistogram.Bar) bool { return b.Count == 0 })
+	h := new(Histogram)
+	if len(bars) > 0 {
+		h.cover(bucketOf(int64(middle(bars[0]))), bucketOf(int64(middle(bars[len(bars)-1]))))
+	}
+	for _, bar := range bars {
+		h.RecordN(middle(bar), bar.Count)
 	}
 	if h.Count() > 0 {
-		// Min and Max of the library take ten times as long for the same values.
-		h.min, h.max = h.buckets.ValueAtPercentile(0), min(h.buckets.ValueAtPercentile(100), int64(Highest))
+		h.min, h.max = lowestOf(bucketOf(h.min)), min(lowestOf(bucketOf(h.max)+1)-1, int64(Highest))
 	}
 	return h, nil
+}
+
+// middle returns the middle of a bar; the last one may reach beyond Highest.
+func middle(b hdrhistogram.Bar) time.Duration {
+	middle := b.From + (b.To-b.From+1)/2
+	return min(time.Duration(middle), max(time.Duration(b.From), Highest))
 }
 
 // checkHeader bounds the memory that decoding can take. The library allocates what

@@ -1,8 +1,7 @@
-// Package hist records durations in fixed memory with a stated relative error.
+// Package hist records durations in bounded memory with a stated relative error.
 //
 // A Histogram is an HDR histogram (Gil Tene, http://hdrhistogram.org) with 1 ns
-// units, a range of 1 h and 3 significant digits. It takes 270 kB whatever is
-// recorded. Buckets are at most 1/1024 of their lowest value wide, so a quantile
+// units, a range of 1 h and 3 significant digits. Buckets are at most 1/1024 of their lowest value wide, so a quantile
 // is at most 0.1 % above the exact one; count, mean, minimum and maximum are exact.
 //
 // Histograms of several recorders merge without loss. Percentiles of several
@@ -12,11 +11,11 @@
 package hist
 
 import (
+	"iter"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Highest is the longest duration that a Histogram tells apart.
@@ -27,8 +26,26 @@ const digits = 3
 
 // places is the number of significant binary digits that are kept, as 3 decimal ones
 // need 2000 values without gaps: counts are in the order of their values, one for each
-// up to 2^places, then 2^(places-1) for each doubling.
-const places = 11
+// up to 2^places, then a doubling's for each.
+const (
+	places   = 11
+	doubling = 1 << (places - 1)
+	buckets  = (42 - places + 2) * doubling // Highest is below 2^42
+)
+
+// bucketOf returns the place of a value's bucket, and lowestOf the lowest value of a bucket.
+func bucketOf(v int64) int {
+	width := widthOf(v)
+	return width<<(places-1) + int(v>>width)
+}
+
+func lowestOf(bucket int) int64 {
+	width := max(bucket>>(places-1)-1, 0)
+	return int64(bucket-width<<(places-1)) << width
+}
+
+// widthOf is how wide the bucket of a value is, as a power of 2.
+func widthOf(v int64) int { return max(bits.Len64(uint64(v))-places, 0) }
 
 // Rounded returns a duration with the three significant digits that a Histogram keeps.
 func Rounded(d time.Duration) time.Duration {
@@ -39,29 +56,30 @@ func Rounded(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// A Histogram counts durations from 0 to Highest. Make one with New; the zero
-// value can only be unmarshalled into. It is not safe for concurrent use: give
+// A Histogram counts durations from 0 to Highest. The zero value is empty and takes memory
+// as it needs it, 8 kB for each doubling between the shortest and the longest; one of New takes
+// all 270 kB at once, so that it never allocates. It is not safe for concurrent use: give
 // every goroutine its own and Merge them afterwards.
 type Histogram struct {
-	buckets   *hdrhistogram.Histogram
+	first     int     // bucket of counts
+	counts    []int64 // of whole doublings
+	count     int64
 	min, max  int64 // ns; meaningless while empty
 	sum       sum128
 	saturated int64
 }
 
-// New returns an empty Histogram.
-func New() *Histogram {
-	return &Histogram{buckets: hdrhistogram.New(1, int64(Highest), digits), min: math.MaxInt64}
-}
+// New returns an empty Histogram with room for all durations.
+func New() *Histogram { return &Histogram{counts: make([]int64, buckets)} }
 
 // Record counts d once. A negative d counts as 0 and a d above Highest as
-// Highest, and Saturated counts both. It does not allocate.
+// Highest, and Saturated counts both.
 func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
 
 // RecordN counts d n times, exactly as n calls of Record would. It ignores an n
 // below 1. The count stops at math.MaxInt64.
 func (h *Histogram) RecordN(d time.Duration, n int64) {
-	n = min(n, math.MaxInt64-h.buckets.TotalCount())
+	n = min(n, math.MaxInt64-h.count)
 	if n < 1 {
 		return
 	}
@@ -69,56 +87,86 @@ func (h *Histogram) RecordN(d time.Duration, n int64) {
 	if v != int64(d) {
 		h.saturated += n
 	}
-	// Neither the value nor the count can be out of range here.
-	_ = h.buckets.RecordValues(v, n)
-	h.min = min(h.min, v)
+	bucket := bucketOf(v)
+	if i := bucket - h.first; uint(i) >= uint(len(h.counts)) {
+		h.cover(bucket, bucket)
+	}
+	h.counts[bucket-h.first] += n
+	if h.count == 0 || v < h.min {
+		h.min = v
+	}
 	h.max = max(h.max, v)
+	h.count += n
 	h.sum.add(mul(v, n))
 }
 
-// Merge adds everything that o has counted to h and leaves o as it is. It takes time
-// proportional to the number of buckets between the minimum and the maximum of o, and
-// 270 kB until it returns.
-func (h *Histogram) Merge(o *Histogram) {
-	if o.Count() == 0 {
+// cover makes room for the buckets from one to another.
+func (h *Histogram) cover(from, to int) {
+	low, high := from&^(doubling-1), to&^(doubling-1)+doubling
+	if len(h.counts) > 0 {
+		low, high = min(low, h.first), max(high, h.first+len(h.counts))
+	}
+	if high-low == len(h.counts) {
 		return
 	}
-	counts := o.buckets.Export().Counts // a copy: o may be h
-	full := false
-	for v := o.min; v <= o.max; {
-		width := max(bits.Len64(uint64(v))-places, 0) // of the bucket, as a power of 2
-		if n := counts[int64(width)<<(places-1)+v>>width]; n > 0 && h.buckets.RecordValues(v, n) != nil {
-			full = true
-		}
-		v = (v>>width + 1) << width
+	counts := make([]int64, high-low)
+	if len(h.counts) > 0 {
+		copy(counts[h.first-low:], h.counts)
 	}
-	h.min = min(h.min, o.min)
+	h.first, h.counts = low, counts
+}
+
+// Merge adds everything that o has counted to h and leaves o as it is. It takes time
+// proportional to the number of buckets between the minimum and the maximum of o.
+func (h *Histogram) Merge(o *Histogram) {
+	if o.count == 0 {
+		return
+	}
+	low, high := bucketOf(o.min), bucketOf(o.max)
+	h.cover(low, high)
+	into, from := h.counts[low-h.first:high-h.first+1], o.counts[low-o.first:high-o.first+1]
+	full := o.count > math.MaxInt64-h.count
+	for i, n := range from {
+		if full {
+			n = min(n, math.MaxInt64-h.count)
+			h.count += n
+		}
+		into[i] += n
+	}
+	if full {
+		h.take(o, 0)
+		h.setMean(h.estimate()) // the sums no longer belong to the count
+		return
+	}
+	h.take(o, o.count)
+}
+
+// take adds what another histogram knows beside its buckets, and a count.
+func (h *Histogram) take(o *Histogram, count int64) {
+	if h.count == 0 || o.min < h.min {
+		h.min = o.min
+	}
 	h.max = max(h.max, o.max)
+	h.count += count
 	h.sum.add(o.sum)
 	h.saturated = addSaturating(h.saturated, o.saturated)
-	if full {
-		// The count has reached math.MaxInt64, so the sums no longer belong to it.
-		h.setMean(h.buckets.Mean())
-	}
 }
 
 // Reset empties h and keeps its memory.
 func (h *Histogram) Reset() {
-	h.buckets.Reset()
-	h.min, h.max = math.MaxInt64, 0
-	h.sum = sum128{}
-	h.saturated = 0
+	clear(h.counts)
+	*h = Histogram{first: h.first, counts: h.counts}
 }
 
 // Clone returns an independent copy of h.
 func (h *Histogram) Clone() *Histogram {
 	c := *h
-	c.buckets = h.buckets.Clone()
+	c.counts = slices.Clone(h.counts)
 	return &c
 }
 
 // Count returns how many durations were recorded.
-func (h *Histogram) Count() int64 { return h.buckets.TotalCount() }
+func (h *Histogram) Count() int64 { return h.count }
 
 // Saturated returns how many of them were outside [0, Highest] and were
 // recorded as the nearer end.
@@ -159,10 +207,14 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	}
 	// One ulp less, so that a q like 0.1, which is stored a little too large,
 	// does not reach the next rank. HdrHistogram's Java original does the same.
-	rank := max(math.Ceil(math.Nextafter(q, 0)*float64(n)), 1)
-	// The library rounds percentile/100·n to the nearest rank, which is this one.
-	v := h.buckets.ValueAtPercentile(100 * rank / float64(n))
-	return time.Duration(min(max(v, h.min), h.max))
+	rank := uint64(max(math.Ceil(math.Nextafter(q, 0)*float64(n)), 1))
+	passed, low := uint64(0), bucketOf(h.min)
+	for i, c := range h.counts[low-h.first : bucketOf(h.max)-h.first+1] {
+		if passed += uint64(c); passed >= rank {
+			return time.Duration(min(max(lowestOf(low+i+1)-1, h.min), h.max))
+		}
+	}
+	return time.Duration(h.max)
 }
 
 // CountsUpTo returns for each limit how many recorded durations are not longer.
@@ -170,17 +222,42 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 // takes time proportional to the number of buckets, however many limits there are.
 func (h *Histogram) CountsUpTo(limits ...time.Duration) []int64 {
 	counts := make([]int64, len(limits))
-	for _, bar := range h.buckets.Distribution() {
-		if bar.Count == 0 {
-			continue
-		}
+	for shortest, n := range h.Bars() {
 		for i, limit := range limits {
-			if bar.From <= int64(limit) {
-				counts[i] += bar.Count
+			if shortest <= limit {
+				counts[i] += n
 			}
 		}
 	}
 	return counts
+}
+
+// Bars returns how many durations were recorded in each bucket in which there are any, by the
+// shortest of the bucket, ascending. It takes time proportional to the number of buckets between
+// the minimum and the maximum. Nothing may be recorded until it ends.
+func (h *Histogram) Bars() iter.Seq2[time.Duration, int64] {
+	return func(yield func(time.Duration, int64) bool) {
+		for i, n := range h.filled() {
+			if !yield(time.Duration(lowestOf(i)), n) {
+				return
+			}
+		}
+	}
+}
+
+// filled returns the buckets in which there are any, ascending, and how many.
+func (h *Histogram) filled() iter.Seq2[int, int64] {
+	return func(yield func(int, int64) bool) {
+		if h.count == 0 {
+			return
+		}
+		low := bucketOf(h.min)
+		for i, n := range h.counts[low-h.first : bucketOf(h.max)-h.first+1] {
+			if n > 0 && !yield(low+i, n) {
+				return
+			}
+		}
+	}
 }
 
 func (h *Histogram) mean() float64 {
@@ -188,6 +265,15 @@ func (h *Histogram) mean() float64 {
 		return 0
 	}
 	return h.sum.dividedBy(uint64(h.Count()))
+}
+
+// estimate returns the mean of the buckets' middles.
+func (h *Histogram) estimate() (mean float64) {
+	for bucket, n := range h.filled() {
+		lowest := lowestOf(bucket)
+		mean += float64(n) / float64(h.count) * float64(lowest+1<<widthOf(lowest)/2)
+	}
+	return mean
 }
 
 // setMean makes the sum agree with a mean that was read or estimated.
@@ -211,6 +297,8 @@ func (s *sum128) add(o sum128) {
 	s.lo = lo
 	s.hi += o.hi + carry
 }
+
+func (s sum128) less(o sum128) bool { return s.hi < o.hi || s.hi == o.hi && s.lo < o.lo }
 
 // dividedBy needs s/n < 2⁶⁴, which holds for any mean of recorded durations.
 func (s sum128) dividedBy(n uint64) float64 {

@@ -230,6 +230,7 @@ func (s *script) check(t *rapid.T, r *Result, gap, interrupted time.Duration) {
 		t.Errorf("%d completed, %d failed, %v errored and %d unfinished are %d, but %d began",
 			r.Completed, r.Failed, r.Errored, r.Unfinished, ended, begun)
 	}
+	checkOverTime(t, r)
 	if r.Accounted() != r.Planned {
 		t.Errorf("%d are accounted for, %d planned", r.Accounted(), r.Planned)
 	}

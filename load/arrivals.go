@@ -76,9 +76,28 @@ func (r *run) next(a *arrivals) (Iteration, bool) {
 	return it, !a.over
 }
 
-// drop counts the arrivals that were due in the measured window, before end, and
-// never began.
-func (r *run) drop(all []*arrivals, end time.Duration) (dropped int64) {
+// plannedArrivals are those that were due up to a moment.
+type plannedArrivals struct {
+	schedule *pace.Schedule
+	next     time.Duration // when the first of the others is due
+	count    int64         // in the measured window
+}
+
+// planned counts the arrivals that were due in the measured window, before end. The next call
+// goes on from there.
+func (r *run) planned(end time.Duration) int64 {
+	p := r.due
+	for ; p.next < end && (r.plan.Iterations == 0 || p.count < r.plan.Iterations); p.next = p.schedule.Next() {
+		if p.next >= r.plan.Warmup {
+			r.used.At(p.next-r.plan.Warmup).Planned++
+			p.count++
+		}
+	}
+	return p.count
+}
+
+// drop counts those of them that never began.
+func (r *run) drop(all []*arrivals, end time.Duration, course *Course) (dropped int64) {
 	for _, a := range all {
 		if a.reserved {
 			r.left.Add(1)
@@ -92,6 +111,7 @@ func (r *run) drop(all []*arrivals, end time.Duration) (dropped int64) {
 			if !r.reserve() {
 				return dropped
 			}
+			course.At(a.peek()-r.plan.Warmup).Dropped++
 			dropped++
 		}
 	}

@@ -29,6 +29,8 @@ type Cost struct {
 	// machine, which has MachineCores.
 	MachineCPUSec float64 `json:"machine_cpu_s,omitempty"`
 	MachineCores  int     `json:"machine_cores,omitempty"`
+	// ServerApart: the generators ran on other machines than the server that was sampled.
+	ServerApart bool `json:"server_apart,omitempty"`
 	// Server is what the system under test used; nil when there is no process to sample.
 	Server *Usage `json:"server,omitempty"`
 	// Unsampled is why nothing is known of what the server used, though its process is
@@ -70,6 +72,7 @@ func (c *Cost) Add(o *Cost) {
 	c.GeneratorStalledSec += o.GeneratorStalledSec
 	c.MachineCPUSec += o.MachineCPUSec
 	c.MachineCores = max(c.MachineCores, o.MachineCores)
+	c.ServerApart = c.ServerApart || o.ServerApart
 	if o.Server != nil {
 		sum := *o.Server
 		if c.Server != nil {

@@ -66,16 +66,15 @@ func (c *Counted) Throughput() float64 {
 	return float64(c.Ops) / c.Duration.Seconds()
 }
 
-// Refusal returns why no verdict may rest on what was counted, or nil; maxErrors is
-// that of Result.Refusal.
-func (c *Counted) Refusal(maxErrors float64) *finding.Warning {
-	switch {
+// CountedRefusal returns why no verdict may rest on what was counted, or nil.
+func (r *Result) CountedRefusal() *finding.Warning {
+	switch c := r.Counted; {
 	case c == nil:
 		return nil
 	case c.Completed == 0:
 		return finding.Errors.Refusal("no right answer arrived while events were counted (%d wrong)", c.Wrong)
-	case float64(c.Wrong) > maxErrors*float64(c.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed or errored while events were counted, more than %.3g %%", c.Wrong, c.Planned, 100*maxErrors)
+	case r.Plan.TooManyErrors(c.Wrong, c.Planned):
+		return finding.Errors.Refusal("%d of %d iterations failed or errored while events were counted, more than %.3g %%", c.Wrong, c.Planned, 100*r.Plan.AllowedErrors())
 	case c.Planned > c.Completed+c.Wrong:
 		return finding.Incomplete.Refusal("%d of %d iterations ended after their counting did", c.Planned-c.Completed-c.Wrong, c.Planned)
 	}

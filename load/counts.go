@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,11 @@ type Counts struct {
 	Requests map[string]*RequestResult `json:"requests,omitempty"`
 	// Examples holds the first error text of each kind.
 	Examples map[errkind.Kind]string `json:"examples,omitempty"`
-	// Series is the course of the run: one entry for each second of the
-	// measured window, by completion. The last may be a part of a second.
+	// Course is how a single run went over time; nil: it is a sum of runs, or an older
+	// version's, which have Series in its place.
+	Course *Course `json:"course,omitempty"`
+	// Series is what documents of contend/1 have: one entry for each second of the measured
+	// window, by completion.
 	Series []Second `json:"series,omitempty"`
 }
 
@@ -67,7 +71,9 @@ type Counts struct {
 type Fault struct {
 	Check  string `json:"check,omitempty"`
 	Status int    `json:"status,omitempty"`
-	Count  int64  `json:"count"`
+	// Expected are the statuses that were asked for in its place, as in "201 or 204".
+	Expected string `json:"expected,omitempty"`
+	Count    int64  `json:"count"`
 	// Example is the beginning of the first such answer.
 	Example string `json:"example,omitempty"`
 }
@@ -80,7 +86,7 @@ type RequestResult struct {
 	Service   *hist.Histogram `json:"service_ns"`
 }
 
-// A Second is one second of the course of a run.
+// A Second is one second of the course of a run in a document of contend/1.
 type Second struct {
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed,omitempty"`
@@ -123,23 +129,27 @@ func (c *Counts) Accounted() int64 {
 // opening of the measured window, none before it. Planned, Dropped and Unfinished
 // are the caller's to count.
 func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error) {
-	second := c.second(end)
 	switch {
 	case err != nil:
-		second.Errored++
-		c.errored(end-it.Start, out, err)
+		kind := errkind.Of(err)
+		if c.Course != nil {
+			c.Course.At(end).errored(kind)
+		}
+		c.errored(end-it.Start, kind, out, err)
 	case out.Failed:
-		second.Failed++
+		if c.Course != nil {
+			c.Course.At(end).Failed++
+		}
 		c.failed(end-it.Start, out)
 	default:
-		second.Completed++
-		second.ResponseSum += end - it.Due
+		if c.Course != nil {
+			c.Course.At(end).completed(end-it.Due, it.Start-it.Due, max(1, out.Ops))
+		}
 		c.completed(it, end, out)
 	}
 }
 
-func (c *Counts) errored(service time.Duration, out *Outcome, err error) {
-	kind := errkind.Of(err)
+func (c *Counts) errored(service time.Duration, kind errkind.Kind, out *Outcome, err error) {
 	c.Errored[kind]++
 	if _, known := c.Examples[kind]; !known {
 		c.Examples[kind] = clip(err.Error())
@@ -222,10 +232,8 @@ func (c *Counts) countStatus(status int) {
 
 // fault counts a failed answer by its cause.
 func (c *Counts) fault(out *Outcome) {
-	f := Fault{Check: out.Check, Count: 1}
-	if f.Check == "" {
-		f.Status = out.Status
-	}
+	f := faultOf(out)
+	f.Count = 1
 	i := c.faultIndex(f)
 	if i < 0 && f.Check == "" && len(c.Faults) >= maxStatuses {
 		f.Status = otherStatus
@@ -240,7 +248,30 @@ func (c *Counts) fault(out *Outcome) {
 }
 
 func (c *Counts) faultIndex(f Fault) int {
-	return slices.IndexFunc(c.Faults, func(g Fault) bool { return g.Check == f.Check && g.Status == f.Status })
+	return slices.IndexFunc(c.Faults, func(g Fault) bool {
+		return g.Check == f.Check && g.Status == f.Status && g.Expected == f.Expected
+	})
+}
+
+// faultOf is the cause of a failed answer.
+func faultOf(out *Outcome) Fault {
+	if out.Check != "" {
+		return Fault{Check: out.Check}
+	}
+	return Fault{Status: out.Status, Expected: out.Expected}
+}
+
+// Cause says in a few words what was wrong.
+func (f Fault) Cause() string {
+	switch {
+	case f.Check != "":
+		return "check failed: " + f.Check
+	case f.Expected != "":
+		return fmt.Sprintf("status %d, where %s was expected", f.Status, f.Expected)
+	case 200 <= f.Status && f.Status < 400: // of a document without what was
+		return fmt.Sprintf("status %d, where another was expected", f.Status)
+	}
+	return fmt.Sprintf("status %d", f.Status)
 }
 
 // request returns the share of a named request.
@@ -252,15 +283,6 @@ func (c *Counts) request(name string) *RequestResult {
 		c.Requests[name] = &RequestResult{Service: hist.New()}
 	}
 	return c.Requests[name]
-}
-
-// second returns the entry of the series for a completion.
-func (c *Counts) second(end time.Duration) *Second {
-	i := int(end / time.Second)
-	for len(c.Series) <= i {
-		c.Series = append(c.Series, Second{})
-	}
-	return &c.Series[i]
 }
 
 // maxExample bounds an error text, part of which may be the server's.
@@ -313,7 +335,9 @@ func (c *Counts) Add(o *Counts) {
 			c.Examples[kind] = text
 		}
 	}
-	c.addSeries(o.Series)
+	if c.Course != nil && o.Course != nil {
+		c.Course.Add(o.Course)
+	}
 	mergeHist(&c.Response, o.Response)
 	mergeHist(&c.Service, o.Service)
 	mergeHist(&c.StartLag, o.StartLag)
@@ -328,18 +352,6 @@ func (c *Counts) Add(o *Counts) {
 func addAll[K comparable](into, from map[K]int64) {
 	for key, n := range from {
 		into[key] += n
-	}
-}
-
-func (c *Counts) addSeries(series []Second) {
-	for i, s := range series {
-		if i == len(c.Series) {
-			c.Series = append(c.Series, Second{})
-		}
-		c.Series[i].Completed += s.Completed
-		c.Series[i].Failed += s.Failed
-		c.Series[i].Errored += s.Errored
-		c.Series[i].ResponseSum += s.ResponseSum
 	}
 }
 

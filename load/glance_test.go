@@ -8,23 +8,29 @@ import (
 	"time"
 )
 
-// Buckets are in order, without a gap, and no time is further than 1/32 from the middle of
+// Buckets are in order, without a gap, and no time is further than 1/64 from the middle of
 // its bucket.
-func TestGlanceBuckets(t *testing.T) {
+func TestBuckets(t *testing.T) {
+	middle := func(bucket int) time.Duration {
+		lowest, width := lowestOf(bucket)
+		return lowest + width/2
+	}
 	last := -1
 	for _, d := range []time.Duration{-1, 0, 1, 2, 31, 32, 33, 34, 63, 64, 66, 1000, 1023, 1024, time.Millisecond, time.Hour, math.MaxInt64} {
-		bucket := glanceBucket(d)
-		if bucket < last || bucket >= len(glance{}) {
+		bucket := bucketOf(d)
+		if bucket < last || bucket >= buckets {
 			t.Errorf("%d is in bucket %d, behind %d", d, bucket, last)
 		}
 		last = bucket
-		if off := math.Abs(float64(glanceMiddle(bucket)-max(0, d))) / math.Max(1, float64(d)); off > 1.0/32 {
-			t.Errorf("%d is told as %d", d, glanceMiddle(bucket))
+		d = min(max(0, d), time.Hour)
+		if off := math.Abs(float64(middle(bucket)-d)) / math.Max(1, float64(d)); off > 1.0/64 {
+			t.Errorf("%d is told as %d", d, middle(bucket))
 		}
 	}
-	for bucket := range 500 {
-		if got := glanceBucket(glanceMiddle(bucket)); got != bucket {
-			t.Errorf("the middle of bucket %d is in bucket %d", bucket, got)
+	for bucket := range last + 1 {
+		lowest, width := lowestOf(bucket)
+		if bucketOf(lowest) != bucket || bucketOf(lowest+width-1) != bucket {
+			t.Errorf("bucket %d is not %d to %d", bucket, lowest, lowest+width-1)
 		}
 	}
 }
@@ -39,7 +45,7 @@ func TestGlanceQuantiles(t *testing.T) {
 	}
 	g.add(&other)
 	for q, want := range map[float64]time.Duration{0.5: 50 * time.Millisecond, 0.99: 99 * time.Millisecond, 1: 100 * time.Millisecond} {
-		if got := g.quantile(q); math.Abs(float64(got-want)) > float64(want)/32 {
+		if got := g.quantile(q); math.Abs(float64(got-want)) > float64(want)/64 {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}
@@ -68,7 +74,7 @@ func TestProgress(t *testing.T) {
 			if measured == 0 && p.Completed+p.Ops > 0 || p.Completed < 10*(tenths-1) || p.Completed > 10*(tenths+1) || p.Ops != 2*p.Completed {
 				t.Errorf("after %v: %+v", p.Elapsed, p)
 			}
-			if want := 100 * time.Millisecond; p.Completed > 0 && math.Abs(float64(p.P99-want)) > float64(want)/32 {
+			if want := 100 * time.Millisecond; p.Completed > 0 && math.Abs(float64(p.P99-want)) > float64(want)/64 {
 				t.Errorf("p99 is %v, want %v", p.P99, want)
 			}
 		}

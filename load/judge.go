@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"contend/finding"
@@ -24,6 +25,9 @@ func (r *Result) judge() []finding.Warning {
 	if w := r.miscounted(); w != nil {
 		warnings = append(warnings, *w)
 	}
+	if w := r.lost(); w != nil {
+		warnings = append(warnings, *w)
+	}
 	if r.OnlyCounted() {
 		return warnings
 	}
@@ -44,7 +48,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.Late(), r.notSteady()} {
+	for _, w := range []*finding.Warning{r.Late(), r.notSteady(), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}
@@ -81,12 +85,18 @@ func (r *Result) missing() string {
 	return fmt.Sprintf("%d of %d planned iterations (%.3g %%) were dropped or unfinished, the slowest", r.Dropped+r.Unfinished, r.Planned, 100*r.cut())
 }
 
-// miscounted: an iteration was lost, or counted twice.
+// miscounted: an iteration was lost, or counted twice, in sum or over time.
 func (r *Result) miscounted() *finding.Warning {
-	if r.Accounted() == r.Planned {
+	if r.Accounted() != r.Planned {
+		return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
+	}
+	if r.Course == nil {
 		return nil
 	}
-	return finding.Miscounted.Refusal("%d iterations were planned, but what became of them adds up to %d", r.Planned, r.Accounted())
+	if missed := r.Course.misses(&r.Counts); missed != "" {
+		return finding.Miscounted.Refusal("the intervals of the run do not add up to it: %s", missed)
+	}
+	return nil
 }
 
 // means says what the generator had to run on.
@@ -147,9 +157,8 @@ func (r *Result) delayedAck() *finding.Warning {
 		size, hist.Rounded(rest))
 }
 
-// Steady state is looked for in runs of at least so many full seconds, the
-// fewest values that stat.Steady judges. A change of the throughput per second
-// counts from stat.SteadyThroughput on, one of the mean response time, which has
+// Steady state is looked for in runs of at least so many full seconds, or intervals that
+// are longer: the fewest values that stat.Steady judges. A change of the throughput counts from stat.SteadyThroughput on, one of the mean response time, which has
 // longer tails, from 20 %.
 const (
 	fewestSeconds     = 10
@@ -161,24 +170,31 @@ const (
 // mean response time in the open one, where the throughput is the plan's. nil:
 // none, too short to say, a sum of several runs, or a rate that changes by plan.
 func (r *Result) notSteady() *finding.Warning {
-	full := min(len(r.Series), int(r.Duration/time.Second))
-	if full < fewestSeconds || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
+	course := r.course()
+	if course == nil || r.Model == OpenModel && !r.Plan.Pacer.Flat() {
+		return nil
+	}
+	seconds, step := course.Seconds(r.Duration)
+	if len(seconds) < fewestSeconds {
 		return nil
 	}
 	what, tolerance := "throughput per second", stat.SteadyThroughput
 	if r.Model == OpenModel {
 		what, tolerance = "mean response time per second", responseTolerance
 	}
-	series := make([]float64, full)
-	for i, s := range r.Series[:full] {
+	if step > time.Second {
+		what = strings.Replace(what, "second", step.String(), 1)
+	}
+	values := make([]float64, len(seconds))
+	for i, s := range seconds {
 		switch {
 		case r.Model == ClosedModel:
-			series[i] = float64(s.Completed)
+			values[i] = float64(s.Completed)
 		case s.Completed > 0:
-			series[i] = float64(s.ResponseSum) / float64(s.Completed)
+			values[i] = float64(s.ResponseSum) / float64(s.Completed)
 		}
 	}
-	for _, w := range stat.Steady(series, tolerance) {
+	for _, w := range stat.Steady(values, tolerance) {
 		if w.Is(finding.NotSteady) {
 			return finding.NotSteady.Refusal("%s (%s)", w.Text, what)
 		}

@@ -40,8 +40,8 @@ func TestLate(t *testing.T) {
 }
 
 func TestUnsteady(t *testing.T) {
-	series := func(n int, completed func(i int) int64, response func(i int) time.Duration) []Second {
-		list := make([]Second, n)
+	series := func(n int, completed func(i int) int64, response func(i int) time.Duration) []Interval {
+		list := make([]Interval, n)
 		for i := range list {
 			list[i].Completed = completed(i)
 			list[i].ResponseSum = time.Duration(list[i].Completed) * response(i)
@@ -59,13 +59,13 @@ func TestUnsteady(t *testing.T) {
 	tests := []struct {
 		name   string
 		pacer  *pace.Pacer
-		series []Second
+		series []Interval
 		want   bool
 	}{
 		{"flat", nil, series(10, flat, quick), false},
 		{"falling", nil, series(10, falling, quick), true},
 		{"nine seconds", nil, series(9, falling, quick), false},
-		{"a last part of a second", nil, append(series(10, flat, quick), Second{Completed: 3}), false},
+		{"a last part of a second", nil, append(series(10, flat, quick), Interval{Completed: 3}), false},
 		{"closed: response times alone", nil, series(10, flat, slowing), false},
 		{"open: slowing", pace.Constant(1000), series(10, flat, slowing), true},
 		{"open: flat", pace.Constant(1000), series(10, flat, quick), false},
@@ -73,7 +73,7 @@ func TestUnsteady(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &Result{Counts: NewCounts()}
-		r.Plan.Pacer, r.Series = tt.pacer, tt.series
+		r.Plan.Pacer, r.Course = tt.pacer, bySecond(tt.series...)
 		r.Model = r.Plan.Model()
 		r.Duration = min(time.Duration(len(tt.series))*time.Second, 10*time.Second+time.Second/2)
 		if got := r.notSteady() != nil; got != tt.want {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/errkind"
 	"contend/pace"
 )
 
@@ -103,6 +104,29 @@ func TestWithoutLoops(t *testing.T) {
 	r := inBubble(t, loopTarget{Func: sleeper(time.Millisecond)}, Plan{VUs: 1, Iterations: 3})
 	if r.Engine != Goroutines || r.EngineReason != "none wanted" || r.Loops != 0 {
 		t.Errorf("engine %s because %q with %d loops", r.Engine, r.EngineReason, r.Loops)
+	}
+}
+
+// A limit of 10 ms: an answer after 10 ms is right, and one after 11 ms none, though neither a
+// loop that was late to look nor a VU that does not heed its context says so.
+func TestNoAnswerIsRightBeyondTheTimeout(t *testing.T) {
+	for _, test := range []struct {
+		service    time.Duration
+		right, out int64
+	}{{10 * time.Millisecond, 6, 0}, {11 * time.Millisecond, 0, 6}} {
+		deaf := Func(func(context.Context) (Outcome, error) {
+			time.Sleep(test.service)
+			return Outcome{Status: 200, Request: "a"}, nil
+		})
+		for name, target := range map[string]Target{"loop": loopTarget{loops: 1, service: test.service}, "goroutines": deaf} {
+			r := inBubble(t, target, Plan{VUs: 1, Iterations: 6, Timeout: 10 * time.Millisecond})
+			if r.Completed != test.right || r.Errored[errkind.Timeout] != test.out {
+				t.Errorf("%s, %v: %d right, errored %v; want %d and %d", name, test.service, r.Completed, r.Errored, test.right, test.out)
+			}
+			if text := r.Examples[errkind.Timeout]; test.out > 0 && text != "no complete answer within 10ms" {
+				t.Errorf("%s: %q", name, text)
+			}
+		}
 	}
 }
 

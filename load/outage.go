@@ -52,13 +52,10 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 
 // cause says in a few words why an iteration has no right answer.
 func cause(out *Outcome, err error) string {
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Sprintf("%s: %s", errkind.Of(err), clip(err.Error()))
-	case out.Check != "":
-		return out.Check
 	}
-	return fmt.Sprintf("status %d", out.Status)
+	return faultOf(out).Cause()
 }
 
 // Silence says of a run that was stopped by an outage how long nothing succeeded, and
@@ -71,21 +68,25 @@ func (r *Result) Silence() string {
 // answering; fewer where each caller had one. A convention of this project.
 const ceasedErrors = 10
 
-// Ceased says after how many seconds of the measured window, rounded up, no right answer came
-// any more in a single run: for a second at least there was nothing but errors or, closed model,
+// Ceased says after how many seconds of the measured window, rounded up to the end of an interval
+// of its course, no right answer came any more in a single run: for a second at least there was nothing but errors or, closed model,
 // nothing at all for twice the longest response time, too, and no caller had its answer at the
 // end. false: it went on, none came from the beginning, or, as of a sum of runs, the course is
 // not known.
 func (r *Result) Ceased() (after time.Duration, ceased bool) {
+	course := r.course()
+	if course == nil {
+		return 0, false
+	}
 	errored := int64(0)
-	for i, s := range r.Series {
+	for i, in := range course.Window(r.Duration) {
 		switch {
-		case s.Completed > 0:
-			after, errored = time.Duration(i+1)*time.Second, 0
-		case s.Failed > 0:
+		case in.Completed > 0:
+			after, errored = (time.Duration(i+1)*course.Width + time.Second - 1).Truncate(time.Second), 0
+		case in.Failed > 0:
 			after = 0
 		default:
-			errored += s.Errored
+			errored += in.ErroredTotal()
 		}
 	}
 	silent := r.Duration - after

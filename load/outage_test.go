@@ -103,7 +103,7 @@ func TestOutage(t *testing.T) {
 			if ended != (tt.cause != "") || ended != finding.Interrupted.In(r.Warnings) {
 				t.Errorf("stopped by %s, warnings %v", r.Stopped, r.Warnings)
 			}
-			if why := r.Refusal(stat.LowerIsFaster, 0.99); ended && r.Completed > 0 && !strings.HasPrefix(why.Text, "nothing succeeded for 3s") {
+			if why := r.Refusal(stat.LowerIsFaster); ended && r.Completed > 0 && !strings.HasPrefix(why.Text, "nothing succeeded for 3s") {
 				t.Errorf("refused by %v", why)
 			}
 		})
@@ -133,15 +133,18 @@ func TestCeased(t *testing.T) {
 		{"one caller does not wait", []string{right, "", ""}, func(r *Result) { r.Unfinished = 9 }, 0},
 		{"a few arrivals in the open model", []string{right, "", ""}, func(r *Result) { r.Model, r.Unfinished = OpenModel, 10 }, 0},
 		{"callers that think", []string{right, "", ""}, func(r *Result) { r.Plan.Think, r.Unfinished = time.Second, 10 }, 0},
-		{"one error", []string{right, "", ""}, func(r *Result) { r.Series[2].Errored = 1 }, 0},
-		{"one error of one caller", []string{right, "", ""}, func(r *Result) { r.Concurrency, r.Series[2].Errored = 1, 1 }, time.Second},
-		{"a sum of runs", []string{right, errored, errored}, func(r *Result) { r.Series = nil }, 0},
+		{"one error", []string{right, "", ""}, func(r *Result) { r.Course.Intervals[2].errored(errkind.Refused) }, 0},
+		{"one error of one caller", []string{right, "", ""}, func(r *Result) { r.Concurrency = 1; r.Course.Intervals[2].errored(errkind.Refused) }, time.Second},
+		{"a sum of runs", []string{right, errored, errored}, func(r *Result) { r.Course = nil }, 0},
 	} {
 		r := &Result{Model: ClosedModel, Concurrency: 10, Duration: time.Duration(len(tt.course)) * time.Second, Counts: NewCounts()}
 		r.Response.Record(500 * time.Millisecond)
+		var seconds []Interval
 		for _, second := range tt.course {
-			r.Series = append(r.Series, map[string]Second{right: {Completed: 20}, wrong: {Failed: 20}, errored: {Errored: 20}}[second])
+			seconds = append(seconds, map[string]Interval{
+				right: {Completed: 20}, wrong: {Failed: 20}, errored: {Errored: map[errkind.Kind]int64{errkind.Refused: 20}}}[second])
 		}
+		r.Course = bySecond(seconds...)
 		if tt.change != nil {
 			tt.change(r)
 		}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"time"
@@ -41,12 +42,21 @@ type Plan struct {
 	// unfinished, below 1; with more the rest decides nothing. 0 means that of
 	// finding.Incomplete.
 	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"no verdict, and no throughput beside others, beyond this share of dropped and unfinished iterations"`
+	// MaxErrors is the share of the planned iterations that may fail or err; with more the
+	// rest decides nothing. nil means that of finding.Errors.
+	MaxErrors *float64 `json:"max_errors,omitempty"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
 	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
+	// Share is the part of the arrivals that is driven; others drive the rest. VUs and
+	// Iterations are those of the part.
+	Share pace.Share `json:"share,omitzero"`
+	// Begin is when the run begins; the zero value is at once.
+	Begin time.Time `json:"-"`
 	// Timer waits for due times in the open model; "" means pace.Precise.
 	Timer pace.Timer `json:"timer,omitempty" oneof:"precise,runtime"`
 
-	// Progress, if set, is called about once a second from one goroutine.
+	// Progress, if set, is called about once a second from one goroutine, and once more at the
+	// end with the figures of the result.
 	Progress func(Progress) `json:"-"`
 	// Sample, if set, is called for each iteration that counts and has ended, by
 	// one goroutine at a time. It should return quickly.
@@ -55,6 +65,12 @@ type Plan struct {
 	// it closes, by the driver that gets there first, so that others can be sampled
 	// over the same window. It must return within microseconds.
 	AtEdge func(Edge) `json:"-"`
+	// Foretell, if set, is told by a Remote, before it begins, when the measured window opens and
+	// when it closes; the latter is zero without a Duration.
+	Foretell func(opens, closes time.Time) `json:"-"`
+	// ServerCPU returns the CPU time that the system under test has used up to now; nil: it is not
+	// known. It is called a few times a second and must return within a millisecond.
+	ServerCPU func() time.Duration `json:"-"`
 }
 
 // A Sample is one iteration: its times as offsets from the start of the run,
@@ -93,16 +109,6 @@ const (
 	WindowCloses
 )
 
-// Progress is a glance at a run under way. All but Elapsed is about the measured window, so
-// far.
-type Progress struct {
-	Elapsed                    time.Duration // since the start, warm-up included
-	Measured                   time.Duration // how much of the window is over
-	Completed, Failed, Errored int64
-	Ops                        int64         // of the completed
-	P99                        time.Duration // of their response times, at most 1/32 off; 0: none
-}
-
 // Validate returns every mistake of the plan at once.
 func (p Plan) Validate() error {
 	p.MaxUnfinished = p.AllowedUnfinished()
@@ -139,6 +145,27 @@ func (p Plan) Model() Model {
 // AllowedUnfinished is MaxUnfinished, or what holds where none is given.
 func (p Plan) AllowedUnfinished() float64 { return cmp.Or(p.MaxUnfinished, finding.Incomplete.Refuses) }
 
+// AllowedErrors is MaxErrors, or what holds where none is given.
+func (p Plan) AllowedErrors() float64 {
+	if p.MaxErrors == nil {
+		return finding.Errors.Refuses
+	}
+	return *p.MaxErrors
+}
+
+// AllowErrors has the plan allow a share of errors, if it is more than it allowed before.
+func (p *Plan) AllowErrors(share float64) {
+	if share > p.AllowedErrors() {
+		p.MaxErrors = &share
+	}
+}
+
+// TooManyErrors says whether so many of the planned iterations failed or erred that the
+// rest decides nothing.
+func (p Plan) TooManyErrors(wrong, planned int64) bool {
+	return float64(wrong) > p.AllowedErrors()*float64(planned)
+}
+
 // Patience is how long nothing may succeed before the run ends: the timeout and the
 // grace, or the default of that where it is longer. 0: for ever, as there is no timeout.
 func (p Plan) Patience() time.Duration {
@@ -165,15 +192,12 @@ func (p Plan) overhang(end time.Duration) time.Duration {
 	return max(0, end+p.Think-p.windowEnd())
 }
 
-// Done returns the share of the run that is over, 0 to 1: of the time or of the
-// iterations, whichever ends it first.
-func (p Plan) Done(now Progress) float64 {
-	share := 0.0
-	if p.Duration > 0 {
-		share = float64(now.Elapsed) / float64(p.windowEnd())
+// wait returns when the plan is to begin, or ctx is done.
+func (p Plan) wait(ctx context.Context) {
+	if p.Begin.IsZero() {
+		return
 	}
-	if p.Iterations > 0 {
-		share = max(share, float64(now.Completed+now.Failed+now.Errored)/float64(p.Iterations))
-	}
-	return min(1, share)
+	waiter, _ := pace.NewWaiter(ctx, p.Timer)
+	defer waiter.Close()
+	waiter.Wait(time.Until(p.Begin))
 }

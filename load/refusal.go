@@ -8,13 +8,12 @@ import (
 )
 
 // Refusal returns why no verdict may rest on the result, or nil: one about times
-// (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount. maxErrors is
-// the share of the planned iterations that may fail or err, as finding.Errors.Refuses.
-func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
+// (stat.LowerIsFaster), a rate (stat.HigherIsFaster) or another amount.
+func (r *Result) Refusal(about stat.Kind) *finding.Warning {
 	if r.OnlyCounted() {
-		return r.Counted.Refusal(maxErrors)
+		return r.CountedRefusal()
 	}
-	if w := r.wrongOrMissing(maxErrors); w != nil {
+	if w := r.wrongOrMissing(); w != nil {
 		return w
 	}
 	for _, look := range []func(stat.Kind) *finding.Warning{r.notTheServers, r.late, r.unsteady, r.overloaded} {
@@ -26,18 +25,23 @@ func (r *Result) Refusal(about stat.Kind, maxErrors float64) *finding.Warning {
 }
 
 // wrongOrMissing: too many answers are, or what became of all does not add up.
-func (r *Result) wrongOrMissing(maxErrors float64) *finding.Warning {
+func (r *Result) wrongOrMissing() *finding.Warning {
 	if w := r.miscounted(); w != nil {
+		return w
+	}
+	if w := r.lost(); w != nil {
 		return w
 	}
 	after, ceased := r.Ceased()
 	switch wrong := r.Wrong(); {
-	case r.Completed == 0 && (wrong > 0 || r.Planned == 0):
-		return finding.Errors.Refusal("no right answer arrived (failed %d, errored %d)", r.Failed, r.ErroredTotal())
+	case r.Planned == 0:
+		return finding.Errors.Refusal("no iteration began within the %v measured", r.Duration.Round(time.Millisecond))
+	case r.Completed == 0 && wrong > 0:
+		return finding.Errors.Refusal("no right answer arrived")
 	case r.Stopped == StoppedByOutage:
 		return finding.Errors.Refusal("%s", r.Silence())
-	case float64(wrong) > maxErrors*float64(r.Planned):
-		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*maxErrors)
+	case r.Plan.TooManyErrors(wrong, r.Planned):
+		return finding.Errors.Refusal("%d of %d iterations failed or errored, more than %.3g %%", wrong, r.Planned, 100*r.Plan.AllowedErrors())
 	case ceased:
 		return finding.Errors.Refusal("no right answer came after the first %v of %v", after, r.Duration.Round(time.Millisecond))
 	case r.Incomplete():
@@ -70,7 +74,16 @@ func (r *Result) late(about stat.Kind) *finding.Warning {
 	if r.Model != OpenModel || about != stat.LowerIsFaster {
 		return nil
 	}
-	return r.Late()
+	return r.TooLate()
+}
+
+// TooLate is Late as a reason to believe no times: machine_busy where others on the machine are why.
+func (r *Result) TooLate() *finding.Warning {
+	late := r.Late()
+	if share := r.keptFrom(); late != nil && share > finding.MachineBusy.Warns {
+		return finding.MachineBusy.Refusal("other programs took %.0f %% of the CPU time that the generator needed, and %s", 100*share, late.Text)
+	}
+	return late
 }
 
 // unsteady: one long run that did not stay around one level. Sums of rounds

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"contend/finding"
 	"contend/hist"
 	"contend/stat"
 )
@@ -44,6 +43,9 @@ func TestRefusals(t *testing.T) {
 		{"one lost", func(r *Result) { r.Completed = 999 }, stat.HigherIsFaster, "miscounted"},
 		{"1 % errors", func(r *Result) { r.Completed, r.Failed = 990, 10 }, stat.HigherIsFaster, "errors"},
 		{"0.1 % errors", func(r *Result) { r.Completed, r.Failed = 999, 1 }, stat.HigherIsFaster, ""},
+		{"1 % errors, 0.5 % allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.005) }, stat.HigherIsFaster, "errors"},
+		{"1 % errors, 1 % allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 990, 10, new(0.01) }, stat.HigherIsFaster, ""},
+		{"one error, none allowed", func(r *Result) { r.Completed, r.Failed, r.Plan.MaxErrors = 999, 1, new(0.0) }, stat.HigherIsFaster, "errors"},
 		{"open model, 2 % missing", func(r *Result) { r.Model, r.Planned, r.Dropped = OpenModel, 1020, 20 }, stat.HigherIsFaster, "incomplete"},
 		{"closed model, 2 % missing", func(r *Result) { r.Planned, r.Unfinished = 1020, 20 }, stat.Amount, "incomplete"},
 		{"1 % missing", func(r *Result) { r.Planned, r.Dropped, r.Unfinished = 1010, 5, 5 }, stat.HigherIsFaster, ""},
@@ -51,6 +53,8 @@ func TestRefusals(t *testing.T) {
 		{"0.1 % missing, 0.05 % allowed", func(r *Result) { r.Planned, r.Unfinished, r.Plan.MaxUnfinished = 1001, 1, 0.0005 }, stat.HigherIsFaster, "incomplete"},
 		// 1.7 of the 2 − 0.1 cores it could get is 89 %; the server used 0.1 of 0.3.
 		{"generator busy, server idle", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.7, 0.1 }, stat.HigherIsFaster, "generator_saturated"},
+		{"one of several generators busy", several(0.9), stat.HigherIsFaster, "generator_saturated"},
+		{"none of several busy", several(0.8), stat.HigherIsFaster, ""},
 		// 1.2 of 2 − 0.75 = 96 %; 0.75 of 2 − 1.2 = 94 %: both busy is a finding.
 		{"both busy", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 1.2, 0.75 }, stat.HigherIsFaster, ""},
 		{"server busy", func(r *Result) { r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 1.6 }, stat.HigherIsFaster, ""},
@@ -87,6 +91,12 @@ func TestRefusals(t *testing.T) {
 		{"late arrivals", late(2 * time.Millisecond), stat.LowerIsFaster, "start_lag"},
 		{"6 % late on average", late(600 * time.Microsecond), stat.LowerIsFaster, "start_lag"},
 		{"4 % late on average", late(400 * time.Microsecond), stat.LowerIsFaster, ""},
+		// Others used 2 − 0.2 − 0.4 = 1.4 of the 2 s, and so much of the wait: 0.105 s of the 0.2 + 0.105 that the generator needed.
+		{"late as others had the cores", lateBy(0.15), stat.LowerIsFaster, "machine_busy"},
+		// 0.05 · 1.4 ÷ 2 = 0.035 s of 0.235.
+		{"late, and others had idle cores", lateBy(0.05), stat.LowerIsFaster, "start_lag"},
+		{"late as others had the cores, throughput", lateBy(0.15), stat.HigherIsFaster, ""},
+		{"late, nothing known of the server", func(r *Result) { lateBy(0.15)(r); r.Server = nil }, stat.LowerIsFaster, "start_lag"},
 		{"late arrivals, throughput", late(2 * time.Millisecond), stat.HigherIsFaster, ""},
 		{"late in the closed model", func(r *Result) { late(2 * time.Millisecond)(r); r.Model = ClosedModel }, stat.LowerIsFaster, ""},
 		{"falling from second to second", falling, stat.HigherIsFaster, "not_steady"},
@@ -96,7 +106,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		r := healthy(tt.change)
 		got := ""
-		if reason := r.Refusal(tt.about, finding.Errors.Refuses); reason != nil {
+		if reason := r.Refusal(tt.about); reason != nil {
 			got = reason.Code
 		}
 		if got != tt.want {
@@ -108,11 +118,19 @@ func TestRefusals(t *testing.T) {
 // silent answers for a second and then no more, which leaves 10 of 4010 unfinished.
 func silent(r *Result) {
 	r.Planned, r.Completed, r.Ops, r.Unfinished, r.Duration = 4010, 4000, 4000, 10, 4*time.Second
-	r.Series = []Second{{Completed: 4000}}
+	r.Course = bySecond(Interval{Completed: 4000})
 	r.Service.RecordN(10*time.Millisecond, 3000)
 }
 
 func crowded(r *Result) { r.MachineCPUSec, r.MachineCores = 2, 2 }
+
+// several generators used this much at most of what each could get.
+func several(most float64) func(*Result) {
+	return func(r *Result) {
+		r.GeneratorCPUSec, r.Server.CPUSec = 0.3, 0.1
+		r.Generators = []Generator{{Name: "a", CPUSec: 0.1, CPUShare: 0.2}, {Name: "b", CPUSec: 0.2, CPUShare: most}}
+	}
+}
 
 func halfCycle(r *Result) {
 	r.Service = hist.New()
@@ -157,20 +175,23 @@ func late(lag time.Duration) func(*Result) {
 	}
 }
 
-// falling loses 10 of 100 iterations each second.
-func falling(r *Result) {
-	r.Duration, r.Concurrency = 10*time.Second, 1 // 1000 · 10 ms in 10 s
-	for i := range int64(10) {
-		r.Series = append(r.Series, Second{Completed: 150 - 10*i})
+// lateBy has late arrivals on a machine that others used up, where the generator waited so many
+// seconds for a core.
+func lateBy(waited float64) func(*Result) {
+	return func(r *Result) {
+		late(2 * time.Millisecond)(r)
+		r.MachineCPUSec, r.MachineCores, r.GeneratorWaitedSec = 2, 2, waited
 	}
 }
 
-// The gate for errors can be set: 1 % is over 0.1 % and not over 2 %.
-func TestGateForErrors(t *testing.T) {
-	r := healthy(func(r *Result) { r.Completed, r.Failed = 990, 10 })
-	if r.Refusal(stat.HigherIsFaster, 0.005) == nil || r.Refusal(stat.HigherIsFaster, 0.02) != nil {
-		t.Error("1 % of errors passes a gate of 0.5 %, or not one of 2 %")
+// falling loses 10 of 100 iterations each second.
+func falling(r *Result) {
+	r.Duration, r.Concurrency = 10*time.Second, 1 // 1000 · 10 ms in 10 s
+	var seconds []Interval
+	for i := range int64(10) {
+		seconds = append(seconds, Interval{Completed: 145 - 10*i})
 	}
+	r.Course = bySecond(seconds...)
 }
 
 // foreign has what both sides used, in seconds, with a server that somebody else started.
@@ -185,11 +206,11 @@ func TestNothingIsRefusedForAForeignServersUse(t *testing.T) {
 		"crowded":   func(r *Result) { crowdedBy(0.2, 0.2, 2)(r); r.Server.Foreign, r.Server.WaitedSec = true, 1 },
 	} {
 		r := healthy(change)
-		if reason := r.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); reason != nil || r.Crowded() != nil {
+		if reason := r.Refusal(stat.HigherIsFaster); reason != nil || r.Crowded() != nil {
 			t.Errorf("%s: refused because %v", name, reason)
 		}
 		r.Server.Foreign = false
-		if r.Derive(); r.Refusal(stat.HigherIsFaster, finding.Errors.Refuses) == nil {
+		if r.Derive(); r.Refusal(stat.HigherIsFaster) == nil {
 			t.Errorf("%s: not refused of our own server", name)
 		}
 		two := Merge(healthy(change), healthy(change))
@@ -271,7 +292,7 @@ func TestServerViewReplacesTheGenerators(t *testing.T) {
 		}
 	}
 	// A finding of errors does not hide that of the CPU.
-	if reason := sampled.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); reason == nil || !strings.HasPrefix(reason.Text, "the generator used") {
+	if reason := sampled.Refusal(stat.HigherIsFaster); reason == nil || !strings.HasPrefix(reason.Text, "the generator used") {
 		t.Errorf("refused because %v", reason)
 	}
 	both := healthy(func(r *Result) { r.Completed, r.Failed, r.GeneratorCPUSec, r.Server.CPUSec = 900, 100, 1.8, 0.15 })

@@ -48,6 +48,11 @@ type Result struct {
 	// StartLagAllowed is the most that an arrival was allowed to start late, so
 	// that it could start with others; open model only.
 	StartLagAllowed time.Duration `json:"start_lag_allowed_ns,omitempty"`
+	// BeganLate is how long after the moment that was asked for the run began.
+	BeganLate time.Duration `json:"began_late_ns,omitempty"`
+	// Generators are those that drove the target together, in the order of their names; none:
+	// it was this process alone.
+	Generators []Generator `json:"generators,omitempty"`
 	// Stopped says why the run ended.
 	Stopped StopReason `json:"stopped"`
 	// Outage is what the last iteration came to, of a run that was stopped by one.
@@ -117,8 +122,13 @@ func (r *Result) generatorShare(seconds float64) *float64 {
 	return &share
 }
 
-// Merge adds up results of the same target and plan. Series are left out, since
-// the results are not one course.
+// shortest is what a server may need to come to its usual state: a convention of this project.
+const shortest = time.Second
+
+// TooShort says whether a run shows no more than a glimpse of a server.
+func (r *Result) TooShort() bool { return !r.Local && r.Duration < shortest }
+
+// Merge adds up results of the same target and plan, which have no course together.
 func Merge(results ...*Result) *Result {
 	sum := &Result{Counts: NewCounts()}
 	for i, r := range results {
@@ -134,10 +144,10 @@ func Merge(results ...*Result) *Result {
 		sum.Duration += r.Duration
 		sum.Idle += r.Idle
 		sum.Overhang += r.Overhang
+		sum.Generators = mergeGenerators(sum.Generators, r.Generators)
 		sum.Counts.Add(&r.Counts)
 		sum.Cost.Add(&r.Cost)
 	}
-	sum.Series = nil
 	sum.Derive()
 	return sum
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +31,15 @@ type run struct {
 	edges  [2]observedEdge // of the measured window
 	outage *outage
 
+	// used has the CPU time and the planned arrivals over time, looked the former up to last, and
+	// due the latter; the watching goroutine's.
+	used     *Course
+	followed []Course // copies of those of the shards; likewise
+	looked   look
+	due      *plannedArrivals // open model
+	reported time.Duration    // when progress was
+
+	timedOut error
 	sampling sync.Mutex // one Plan.Sample at a time
 	loopErr  error      // the first error of an event loop; read when done is closed
 
@@ -55,11 +63,18 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if s.pending != nil && !waitFor(s.pending, stuckAfter) {
-		return nil, errors.New("load: the session has an iteration that never ended")
+		return nil, errors.New("the session has an iteration that never ended")
 	}
 	s.pending = nil
 	if plan.VUs > s.size {
-		return nil, fmt.Errorf("load: the plan has concurrency %d, the session %d", plan.VUs, s.size)
+		return nil, fmt.Errorf("the plan has concurrency %d, the session %d", plan.VUs, s.size)
+	}
+	if s.remote != nil {
+		result, err := s.remote.Run(ctx, plan)
+		if err == nil {
+			plan.reportLast(result, plan.Warmup+result.Duration, 0)
+		}
+		return result, err
 	}
 	// The VUs are stopped only after the shards have closed, so that an iteration
 	// cut off by the end is unfinished and not an error of the target.
@@ -74,6 +89,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if r.timer != nil {
 		defer r.timer.Close()
 	}
+	plan.wait(ctx)
 	done := r.start(driveCtx, s)
 	watch := r.watch(ctx, done)
 	r.close()
@@ -81,7 +97,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	stop()
 	if !watch.finished && !waitFor(done, s.patience()) {
 		if s.pending = done; len(s.loops) > 0 {
-			return nil, fmt.Errorf("load: an event loop has not stopped within %v", stuckAfter)
+			return nil, fmt.Errorf("an event loop has not stopped within %v", stuckAfter)
 		}
 	} else if r.loopErr != nil {
 		return nil, r.loopErr
@@ -89,15 +105,25 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	result := r.result(watch)
 	result.Target, result.Local = s.name, s.local
 	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)
+	if !plan.Begin.IsZero() {
+		result.BeganLate = r.base.Sub(plan.Begin)
+	}
+	if plan.Share.Whole() {
+		result.Course.Forget()
+	}
 	result.Derive()
+	r.reportLast(result)
 	return result, nil
 }
+
+// schedule returns the due times of the plan's share.
+func (p Plan) schedule() *pace.Schedule { return p.Pacer.Schedule(p.Seed).Only(p.Share) }
 
 func (r *run) elapsed() time.Duration { return time.Since(r.base) }
 
 // newRun prepares a run of event loops, or of goroutines if loops is 0.
 func newRun(ctx context.Context, plan Plan, loops int) *run {
-	r := &run{plan: plan, kind: pace.Precise}
+	r := &run{plan: plan, kind: pace.Precise, timedOut: timedOut(plan.Timeout), used: NewCourse(plan.Warmup)}
 	r.left.Store(math.MaxInt64)
 	if plan.Iterations > 0 {
 		r.left.Store(plan.Iterations)
@@ -109,23 +135,27 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 	for i := range shards {
 		r.shards = append(r.shards, &Shard{
 			run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts(), tolerance: tolerance{plan: plan.StartLag}})
+		r.shards[i].counts.Course = NewCourse(plan.Warmup)
 		if plan.Progress != nil {
 			r.shards[i].glance = new(glance)
 		}
 	}
+	r.followed = make([]Course, shards)
 	if plan.Pacer == nil {
 		r.kind = ""
 		return r
 	}
+	r.due = &plannedArrivals{schedule: plan.schedule()}
+	r.due.next = r.due.schedule.Next()
 	if loops > 0 {
 		for _, s := range r.shards {
 			turn, turns := s.part.Index, min(loops, plan.VUs)
-			s.arrivals = &arrivals{schedule: plan.Pacer.Schedule(plan.Seed), turn: turn, turns: turns, over: turn >= turns}
+			s.arrivals = &arrivals{schedule: plan.schedule(), turn: turn, turns: turns, over: turn >= turns}
 		}
 		return r
 	}
 	r.baton = make(chan *arrivals, 1)
-	r.baton <- &arrivals{schedule: plan.Pacer.Schedule(plan.Seed), turns: 1}
+	r.baton <- &arrivals{schedule: plan.schedule(), turns: 1}
 	r.timer, r.kind = pace.NewWaiter(ctx, plan.Timer)
 	return r
 }
@@ -226,95 +256,6 @@ func (r *run) iterate(ctx context.Context, vu VU, s *Shard, it *Iteration) (end 
 	return end
 }
 
-// watched is what the watching goroutine learned.
-type watched struct {
-	finished  bool          // all VUs ended by themselves
-	spent     cpu.Spent     // over the measured window
-	stalled   time.Duration // likewise
-	closedAt  time.Duration // when the measured window closed
-	interrupt bool
-	outage    bool
-}
-
-// watch keeps the times of the run: it observes the edges of the measured
-// window, reports progress, and returns when all VUs have ended, the grace is
-// over, nothing has succeeded for too long, or ctx is done.
-func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
-	var w watched
-	opened := r.until(ctx, done, r.plan.Warmup)
-	before := r.edge(WindowOpens)
-	meter := cpu.StartStallMeter(r.parallel, r.threads)
-	if opened == timeIsUp {
-		opened = r.until(ctx, done, r.plan.windowEnd())
-	}
-	if opened == contextDone || opened == inOutage {
-		r.close() // nothing begins after the end
-	}
-	w.stalled = meter.Stop()
-	w.spent = r.edge(WindowCloses).Since(before)
-	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
-	if opened == timeIsUp {
-		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.Grace)
-	}
-	w.finished, w.interrupt, w.outage = opened == allEnded, opened == contextDone, opened == inOutage
-	return w
-}
-
-type waitEnd int
-
-const (
-	timeIsUp waitEnd = iota + 1
-	allEnded
-	contextDone
-	inOutage
-)
-
-// until waits for the offset to pass, reporting progress each second.
-func (r *run) until(ctx context.Context, done <-chan struct{}, offset time.Duration) waitEnd {
-	for {
-		rest := offset - r.elapsed()
-		if rest <= 0 {
-			return timeIsUp
-		}
-		select {
-		case <-done:
-			if ctx.Err() != nil {
-				return contextDone
-			}
-			return allEnded
-		case <-ctx.Done():
-			return contextDone
-		case <-r.outage.over:
-			return inOutage
-		case <-time.After(min(rest, time.Second)):
-			r.report()
-		}
-	}
-}
-
-func (r *run) report() {
-	if r.plan.Progress == nil {
-		return
-	}
-	p := Progress{Elapsed: r.elapsed()}
-	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
-	var seen glance
-	for _, s := range r.shards {
-		s.progress(&p, &seen)
-	}
-	p.P99 = seen.quantile(0.99)
-	r.plan.Progress(p)
-}
-
-func waitFor(done <-chan struct{}, limit time.Duration) bool {
-	select {
-	case <-done:
-		return true
-	case <-time.After(limit):
-		return false
-	}
-}
-
 // close closes the shards; it may be called again.
 func (r *run) close() {
 	for _, s := range r.shards {
@@ -349,7 +290,6 @@ func (r *run) result(w watched) *Result {
 			sum.Overhang += s.overhang
 		}
 	}
-	sum.trimSeries()
 	if w.finished {
 		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
 	}
@@ -358,9 +298,12 @@ func (r *run) result(w watched) *Result {
 	}
 	if r.plan.Pacer != nil {
 		end = min(end+1, r.plan.windowEnd()) // an arrival may have begun at its very end
-		sum.Planned = r.plan.Pacer.Planned(r.plan.Seed, r.plan.Warmup, end, r.plan.Iterations)
-		sum.Dropped = r.drop(r.arrivals(), end)
+		sum.Planned = r.planned(end)
+		sum.Dropped = r.drop(r.arrivals(), end, sum.Course)
 	}
+	sum.Course.Add(r.used)
+	sum.Course.At(max(0, sum.Duration-1)) // if nothing came until the end, it shows
+	sum.Course.Close()
 	return sum
 }
 
@@ -390,10 +333,4 @@ func (r *run) stopReason(w watched) StopReason {
 		return StoppedByIterations
 	}
 	return StoppedByArrivals
-}
-
-// trimSeries leaves out completions after the measured window.
-func (r *Result) trimSeries() {
-	seconds := int((r.Duration + time.Second - 1) / time.Second)
-	r.Series = slices.Clip(r.Series[:min(seconds, len(r.Series))])
 }

@@ -56,6 +56,9 @@ func checkSum(t *testing.T, r *Result) {
 		t.Errorf("completed %d, histograms hold %d, %d, %d",
 			r.Completed, r.Response.Count(), r.Service.Count(), r.StartLag.Count())
 	}
+	if r.Course != nil { // no sum of several
+		checkOverTime(t, r)
+	}
 }
 
 func within(t *testing.T, what string, got, want time.Duration, tolerance float64) {
@@ -72,8 +75,8 @@ func TestClosedModel(t *testing.T) {
 		t.Errorf("completed %d, %v/s, %s, stopped by %s", r.Completed, r.ThroughputPerSec, r.Model, r.Stopped)
 	}
 	within(t, "response mean", r.Response.Mean(), 10*time.Millisecond, 0.001)
-	if len(r.Series) != 10 || r.Series[5].Completed != 1000 {
-		t.Errorf("series %v, want ten seconds of 1000", r.Series)
+	if seconds, step := r.Course.Seconds(r.Duration); step != time.Second || len(seconds) != 10 || seconds[5].Completed != 1000 {
+		t.Errorf("over time %+v, want ten seconds of 1000", seconds)
 	}
 	if share := *r.GeneratorShare; share > 1e-9 {
 		t.Errorf("generator share %v, want 0: in fake time the generator takes none", share)
@@ -442,7 +445,7 @@ func hasWarning(r *Result, code string) bool {
 
 func BenchmarkClosedIteration(b *testing.B) {
 	noop := Func(func(context.Context) (Outcome, error) { return Outcome{}, nil })
-	for name, progress := range map[string]func(Progress){"alone": nil, "watched": func(Progress) {}} {
+	for name, progress := range map[string]func(Progress){"alone": nil, "watched": func(Progress) {}, "counted": func(p Progress) { p.Counts() }} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			if _, err := Run(b.Context(), "noop", noop, Plan{VUs: 1, Iterations: int64(b.N), Progress: progress}); err != nil {

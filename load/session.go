@@ -19,6 +19,8 @@ type Session struct {
 	size  int // VUs, of goroutines or of loops
 	vus   []VU
 	loops []Loop
+	// remote drives in their place; nil: it does not.
+	remote Remote
 	// engine drives the VUs; reason says why it is not event loops.
 	engine Engine
 	reason string
@@ -39,6 +41,13 @@ func Open(ctx context.Context, name string, target Target, vus int) (*Session, e
 	_, local := target.(LocalTarget)
 	s := &Session{name: name, local: local, size: vus, engine: Goroutines}
 	s.silent.Store(noOutage)
+	if remote, ok := target.(RemoteTarget); ok {
+		var err error
+		if s.remote, err = remote.OpenRemote(ctx, vus); err != nil {
+			return nil, fmt.Errorf("make callers of %s: %w", name, err)
+		}
+		return s, nil
+	}
 	var loops int
 	looping, ok := target.(LoopTarget)
 	if ok {
@@ -109,6 +118,9 @@ func (s *Session) Close() error {
 }
 
 func (s *Session) close() error {
+	if s.remote != nil {
+		return s.remote.Close()
+	}
 	var errs []error
 	for _, vu := range s.vus {
 		if c, ok := vu.(io.Closer); ok {

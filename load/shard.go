@@ -25,6 +25,8 @@ type Shard struct {
 	last   time.Duration // latest completion
 	counts Counts
 	glance *glance // of the completed; nil: nobody watches
+	// early is what counts no longer has: see soFar. It is the watching goroutine's.
+	early *earlyTimes
 	// retired are the VUs of the closed model for which no iteration was left, and
 	// retiredAt is the sum of when.
 	retired   int
@@ -115,31 +117,39 @@ func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	return true
 }
 
-// Finish records an iteration that was begun. The outcome counts if err is nil.
+// TimedOut is the error of an iteration that took longer than Timeout.
+func (s *Shard) TimedOut() error { return s.run.timedOut }
+
+// Finish records an iteration that was begun. The outcome counts if err is nil and it came
+// within the timeout: who drives the VU may have been late to look at the clock.
 func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error) {
+	if limit := s.Timeout(); err == nil && limit > 0 && end-it.Start > limit {
+		err = s.TimedOut()
+	}
 	if s.begun.Load() >= 0 { // after the end nothing counts
 		s.run.outage.note(it, end, out, err)
 	}
-	adapts := s.run.plan.Pacer != nil && err == nil
-	if !it.counted && !adapts {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if adapts {
+	if s.run.plan.Pacer != nil && err == nil {
 		s.saw(end - it.Start)
 	}
-	if !it.counted || s.closed {
+	if s.closed {
+		return
+	}
+	opens := s.run.plan.Warmup
+	within := Iteration{Due: it.Due - opens, Start: it.Start - opens}
+	if !it.counted {
+		s.counts.Course.recordWarmup(within, end-opens, out, err)
 		return
 	}
 	s.ended++
 	s.last = max(s.last, end)
 	s.overhang += s.run.plan.overhang(end)
-	opens := s.run.plan.Warmup
 	if s.glance != nil && err == nil && !out.Failed {
 		s.glance.record(end - it.Due)
 	}
-	s.counts.Record(Iteration{Due: it.Due - opens, Start: it.Start - opens}, end-opens, out, err)
+	s.counts.Record(within, end-opens, out, err)
 	if sample := s.run.plan.Sample; sample != nil {
 		s.run.sampling.Lock()
 		sample(Sample{Due: it.Due, Start: it.Start, End: end, Outcome: *out, Err: err})
@@ -156,19 +166,7 @@ func (s *Shard) close() {
 		return
 	}
 	s.closed = true
+	s.early.addTo(&s.counts)
 	s.counts.Planned = s.begun.Add(math.MinInt64) - math.MinInt64
 	s.counts.Unfinished = s.counts.Planned - s.ended
-}
-
-// progress adds what has been recorded so far. Iterations of the shard may wait for it, for
-// as long as it takes to copy some kilobytes.
-func (s *Shard) progress(p *Progress, seen *glance) {
-	s.mu.Lock()
-	own := *s.glance
-	p.Completed += s.counts.Completed
-	p.Ops += s.counts.Ops
-	p.Failed += s.counts.Failed
-	p.Errored += s.counts.ErroredTotal()
-	s.mu.Unlock()
-	seen.add(&own)
 }

@@ -12,6 +12,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"contend/errkind"
 )
 
 // A Target is what is put under load. If it also implements io.Closer, Run
@@ -38,19 +40,27 @@ type Reacher interface {
 	Reach(ctx context.Context) error
 }
 
-// reachLimit bounds Reach where no limit is given.
-const reachLimit = 10 * time.Second
+// reachLimit bounds Reach where no limit is given, and leastReach is its least: the timeout of an
+// iteration on a connection that stays may be too short to open one.
+const (
+	reachLimit = 10 * time.Second
+	leastReach = time.Second
+)
 
 // Reach tries whether the server of the target that is called name is there, for limit
-// at the most (0: 10 s). It returns nil for a target that is no Reacher.
+// at the most (0: 10 s; a second at least). It returns nil for a target that is no Reacher.
 func Reach(ctx context.Context, name string, target Target, limit time.Duration) error {
 	r, ok := target.(Reacher)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, reachLimit))
+	limit = max(cmp.Or(limit, reachLimit), leastReach)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := r.Reach(ctx); err != nil {
+	switch err := r.Reach(ctx); {
+	case errkind.Of(err) == errkind.Timeout:
+		return fmt.Errorf("cannot reach %s: no connection within %v: %w", name, limit, err)
+	case err != nil:
 		return fmt.Errorf("cannot reach %s: %w", name, err)
 	}
 	return nil
@@ -86,6 +96,11 @@ func withTimeout(vu VU, d time.Duration) VU {
 	return boundedVU{vu, d}
 }
 
+// timedOut is the error of an iteration that took longer than limit.
+func timedOut(limit time.Duration) error {
+	return &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no complete answer within %v", limit)}
+}
+
 type boundedVU struct {
 	VU
 	timeout time.Duration
@@ -105,6 +120,9 @@ type Outcome struct {
 	Failed bool
 	// Check names the check that a failed answer broke; "" means its status.
 	Check string
+	// Expected are the statuses that were asked for in place of that of a failed answer,
+	// as in "201 or 204"; "" where none were.
+	Expected string
 	// Detail is the beginning of a failed answer, for an example of each cause.
 	// It is valid until the VU's next iteration.
 	Detail []byte

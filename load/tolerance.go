@@ -41,8 +41,11 @@ func (t *tolerance) allow() time.Duration {
 func (s *Shard) Until(due time.Duration) time.Duration { return s.until(s.arrivals, due) }
 
 func (s *Shard) until(a *arrivals, due time.Duration) time.Duration {
+	late := due
 	s.mu.Lock()
-	late := due + s.allow()
+	if !s.closed { // else the tolerance stays that of the result
+		late += s.allow()
+	}
 	s.mu.Unlock()
 	if late >= s.run.plan.windowEnd() {
 		return due // later it might not begin at all

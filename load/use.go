@@ -44,7 +44,25 @@ func (r *Result) generatorUse(taken float64) float64 {
 // Others returns the CPU in seconds that all processes of the machine used
 // beside the generator and the system under test; 0: none, or not known.
 func (r *Result) Others(server float64) float64 {
+	if r.ServerApart {
+		server = 0
+	}
 	return max(0, r.MachineCPUSec-r.GeneratorCPUSec-server)
+}
+
+// Squeezed is how many times the throughput could be at most if others left the machine alone and
+// an operation took as much CPU time: all that there is ÷ what generator and server had; false: it
+// is not known.
+func (r *Result) Squeezed() (factor float64, known bool) {
+	all := float64(r.MachineCores) * r.Duration.Seconds()
+	had := r.GeneratorCPUSec
+	if r.Server != nil {
+		had += r.Server.CPUSec
+	}
+	if r.MachineCPUSec <= 0 || all <= 0 || had <= 0 {
+		return 1, false
+	}
+	return max(1, all/had), true
 }
 
 // takenByOthers returns how much of the CPU that other processes used, all in
@@ -57,6 +75,33 @@ func (r *Result) takenByOthers(waited, others float64) float64 {
 		return 0
 	}
 	return others * min(1, waited/r.MachineCPUSec)
+}
+
+// keptFrom is the share of the CPU time that the generator needed which others took from it;
+// 0 also where nothing is known of the server, which may be one of them.
+func (r *Result) keptFrom() float64 {
+	if r.Server == nil || r.GeneratorCPUSec <= 0 {
+		return 0
+	}
+	taken := r.takenByOthers(r.GeneratorWaitedSec, r.Others(r.Server.CPUSec))
+	return taken / (taken + r.GeneratorCPUSec)
+}
+
+// Elsewhere is the share of all CPU time of the machine that programs other than the generator
+// and the server used, 0 to 1; 0 also where that is not known. Of a server that was found they
+// may be parts.
+func (r *Result) Elsewhere() float64 {
+	all, server := float64(r.MachineCores)*r.Duration.Seconds(), 0.0
+	switch {
+	case r.Server != nil:
+		server = r.Server.CPUSec
+	case !r.Local:
+		return 0
+	}
+	if all <= 0 {
+		return 0
+	}
+	return min(1, r.Others(server)/all)
 }
 
 // cpus returns how many CPUs the generator may run on.
@@ -81,16 +126,22 @@ type cpuUse struct {
 	generator, server float64 // shares, 0 to 1; both 0: not known
 	diluted           float64 // server ÷ (server + generator)
 	apart             bool    // on different CPUs
+
+	busiest Generator // of several
 }
 
-// saturated returns the warning generator_saturated when the generator was at its
-// limit and the server was not.
+// saturated returns the warning generator_saturated when the generator, or one of several, was at
+// its limit and the server was not.
 func (u cpuUse) saturated() *finding.Warning {
-	if u.generator < finding.GeneratorSaturated.Warns || u.server >= finding.ServerBusy.Warns {
+	who, use := "the generator", u.generator
+	if u.busiest.CPUShare > use {
+		who, use = "the worker "+u.busiest.Name, u.busiest.CPUShare
+	}
+	if use < finding.GeneratorSaturated.Warns || u.server >= finding.ServerBusy.Warns {
 		return nil
 	}
-	return finding.GeneratorSaturated.Refusal("the generator used %.0f %% of the CPU it could get and the server only %.0f %%, so the generator was the limit",
-		100*u.generator, 100*u.server)
+	return finding.GeneratorSaturated.Refusal("%s used %.0f %% of the CPU it could get and the server only %.0f %%, so %s was the limit",
+		who, 100*use, 100*u.server, who)
 }
 
 // cpu returns zeros when no subject was sampled: then nothing can be said.
@@ -102,13 +153,27 @@ func (r *Result) cpu() cpuUse {
 		generator: r.generatorUse(min(r.Server.CPUSec, r.shared())),
 		server:    r.serverUse(),
 		diluted:   r.Server.CPUSec / (r.Server.CPUSec + r.GeneratorCPUSec),
-		apart:     r.Server.CPUs > 0 && r.Server.SharedCPUs == 0,
+		apart:     r.ServerApart || r.Server.CPUs > 0 && r.Server.SharedCPUs == 0,
+		busiest:   r.busiest(),
 	}
+}
+
+// busiest is that of several generators which used the most of the CPU that it could get.
+func (r *Result) busiest() (g Generator) {
+	for _, one := range r.Generators {
+		if one.CPUShare > g.CPUShare {
+			g = one
+		}
+	}
+	return g
 }
 
 // shared is the CPU time, in seconds, of the CPUs that both sides may use.
 func (r *Result) shared() float64 {
-	if r.Server.CPUs == 0 {
+	switch {
+	case r.ServerApart:
+		return 0
+	case r.Server.CPUs == 0:
 		return float64(r.GeneratorCores) * r.Duration.Seconds()
 	}
 	return float64(r.Server.SharedCPUs) * r.Duration.Seconds()
@@ -118,8 +183,10 @@ func (r *Result) shared() float64 {
 // others took from it. A limit of its own (a quota, one thread) is not known.
 func (r *Result) serverUse() float64 {
 	cpus := cmp.Or(r.Server.CPUs, r.GeneratorCPUs, r.GeneratorCores)
-	could := float64(cpus)*r.Duration.Seconds() - min(r.GeneratorCPUSec, r.shared()) -
-		r.takenByOthers(r.Server.WaitedSec, r.Others(r.Server.CPUSec))
+	could := float64(cpus)*r.Duration.Seconds() - min(r.GeneratorCPUSec, r.shared())
+	if !r.ServerApart { // who else runs on its machine is not known
+		could -= r.takenByOthers(r.Server.WaitedSec, r.Others(r.Server.CPUSec))
+	}
 	return r.Server.CPUSec / max(could, r.Server.CPUSec)
 }
 

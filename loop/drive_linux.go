@@ -2,14 +2,12 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"contend/errkind"
 	"contend/internal/epoll"
 	"contend/load"
 )
@@ -19,7 +17,6 @@ type drive struct {
 	shard   *load.Shard
 	open    bool          // model
 	timeout time.Duration // of an iteration; 0: none
-	late    error         // ends an iteration that ran into it
 
 	queue    queue         // free VUs, in the closed model by their due times
 	flying   list          // in flight, if there is a timeout
@@ -77,7 +74,6 @@ func (l *Loop) prepare(s *load.Shard) error {
 		crowded: l.crowded,
 		looked:  s.Elapsed(),
 	}
-	l.late = &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("loop: no complete answer within %v", l.timeout)}
 	if runtime.GOMAXPROCS(0) > 1 { // else the other goroutines would wait as well
 		l.shortly = 10 // a nearer timer would cost more than the wait
 	}
@@ -323,16 +319,16 @@ func (l *Loop) expire() {
 // unless the conversation can spare that.
 func (l *Loop) cancel(s *slot) {
 	if s.again {
-		l.lose(s, l.now, l.late)
+		l.lose(s, l.now, l.shard.TimedOut())
 		return
 	}
 	k := s.link
 	if k.canceler == nil || k.state != open {
-		l.fail(k, l.late)
+		l.fail(k, l.shard.TimedOut())
 		return
 	}
 	l.out = k.canceler.Cancel(l.out[:0], s.index)
-	l.lose(s, l.now, l.late)
+	l.lose(s, l.now, l.shard.TimedOut())
 	err := errDeaf
 	if len(k.pending) <= maxPending {
 		err = k.write(l.out)

@@ -47,14 +47,14 @@ func (k *connection) shake(limit time.Duration) {
 func (h *handshake) run(ctx context.Context, l *Loop) {
 	conn, err := h.dial(ctx, l)
 	if err != nil {
-		h.err = fmt.Errorf("loop: %w", err)
+		h.err = err
 		return
 	}
 	defer conn.Close()
 	h.sealed = &sealed{wire: memoryConn{Conn: conn, out: &l.sealed}}
 	h.sealed.Conn = tls.Client(&h.sealed.wire, l.config.TLS)
 	if err := h.sealed.HandshakeContext(ctx); err != nil {
-		h.err = HandshakeError("loop", err)
+		h.err = HandshakeError(err)
 		return
 	}
 	h.sealed.wire.detached = true
@@ -94,13 +94,13 @@ func (a *address) dial(ctx context.Context, c *Config) (net.Conn, error) {
 func detach(conn net.Conn) (fd int, err error) {
 	raw, err := conn.(syscall.Conn).SyscallConn()
 	if err != nil {
-		return -1, fmt.Errorf("loop: %w", err)
+		return -1, err
 	}
 	controlErr := raw.Control(func(socket uintptr) {
 		fd, err = unix.FcntlInt(socket, unix.F_DUPFD_CLOEXEC, 0)
 	})
 	if err := errors.Join(controlErr, err); err != nil {
-		return -1, fmt.Errorf("loop: dup: %w", err)
+		return -1, fmt.Errorf("dup: %w", err)
 	}
 	return fd, nil
 }

@@ -350,11 +350,13 @@ func TestCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Slot 0 runs into its timeout each time; on a busy machine others do, too.
-	if n := r.Errored[errkind.Timeout]; n < 2 || int(n) != cancelled || n != r.ErroredTotal() {
+	// Slot 0 runs into its timeout each time; on a busy machine others do, too, and a connection that
+	// takes as long to open, of which nothing is cancelled.
+	n := r.Errored[errkind.Timeout]
+	if n < 2 || int(n) < cancelled || n != r.ErroredTotal() {
 		t.Errorf("%v, %d cancelled", r.Errored, cancelled)
 	}
-	if r.Completed == 0 || s.count() != 1 {
+	if r.Completed == 0 || int(n) == cancelled && s.count() != 1 {
 		t.Errorf("completed %d on %d connections", r.Completed, s.count())
 	}
 }

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"time"
@@ -54,7 +53,7 @@ type connection struct {
 // maxPending bounds what is kept for a peer that sends without reading.
 const maxPending = 4 << 20
 
-var errDeaf = errors.New("loop: the peer demands answers and does not read them")
+var errDeaf = errors.New("the peer demands answers and does not read them")
 
 // dial begins to connect, at the address that was in use last.
 func (k *connection) dial() error {
@@ -299,6 +298,5 @@ func (k *connection) wrap(call string, err error) error {
 	}
 	addresses := k.loop.addresses
 	name := addresses[k.address%len(addresses)].name
-	return fmt.Errorf("loop: %w", &net.OpError{
-		Op: call, Net: name.Network(), Addr: name, Err: os.NewSyscallError(call, err)})
+	return &net.OpError{Op: call, Net: name.Network(), Addr: name, Err: os.NewSyscallError(call, err)}
 }

@@ -18,7 +18,7 @@ type Loop struct{}
 
 var _ load.Loop = (*Loop)(nil)
 
-var errUnsupported = errors.New("loop: event loops need Linux")
+var errUnsupported = errors.New("event loops need Linux")
 
 // New fails.
 func New(context.Context, Config) (*Loop, error) { return nil, errUnsupported }

@@ -27,7 +27,7 @@ type poller struct {
 
 func (p *poller) open() error {
 	if err := p.Open(); err != nil {
-		return fmt.Errorf("loop: %w", err)
+		return fmt.Errorf("event loop: %w", err)
 	}
 	var err error
 	if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err == nil {
@@ -35,7 +35,7 @@ func (p *poller) open() error {
 	}
 	if err != nil {
 		p.close()
-		return fmt.Errorf("loop: timerfd: %w", err)
+		return fmt.Errorf("event loop: timerfd: %w", err)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (p *poller) close() {
 func (p *poller) start(elapsed time.Duration) error {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return fmt.Errorf("loop: %w", err)
+		return fmt.Errorf("event loop: %w", err)
 	}
 	p.zero = time.Duration(now.Nano()) - elapsed
 	p.armed = never
@@ -69,7 +69,7 @@ func (p *poller) arm(at time.Duration) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(p.timer), absolute,
 		uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 	if errno != 0 {
-		return fmt.Errorf("loop: timerfd_settime: %w", errno)
+		return fmt.Errorf("event loop: timerfd_settime: %w", errno)
 	}
 	return nil
 }

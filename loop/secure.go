@@ -21,11 +21,11 @@ type Secured interface {
 // offered to it (RFC 7301, section 3.2).
 const noProtocol tls.AlertError = 120
 
-// HandshakeError says on behalf of a package that a handshake of TLS failed. It
+// HandshakeError says that a handshake of TLS failed. It
 // is of kind TLS, unless the network or the clock failed, or the peer speaks
 // another protocol.
-func HandshakeError(prefix string, err error) error {
-	err = secureError(prefix+": TLS handshake", err)
+func HandshakeError(err error) error {
+	err = secureError("TLS handshake", err)
 	var alert *net.OpError
 	if errors.As(err, &alert) && alert.Op == "remote error" && alert.Err.Error() == noProtocol.Error() {
 		return &errkind.Error{Kind: errkind.Protocol, Err: err}

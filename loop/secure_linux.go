@@ -98,7 +98,7 @@ func (l *Loop) unseal(k *connection, in []byte, ended bool) error {
 	case err == errNothing:
 		return nil
 	case err != io.EOF:
-		return secureError("loop: TLS", err)
+		return secureError("TLS", err)
 	}
 	l.out, err = k.conversation.Receive(l.out, nil, k)
 	if err == nil {
@@ -115,7 +115,7 @@ func (k *connection) seal(b []byte) ([]byte, error) {
 		return b, nil
 	}
 	if _, err := k.sealed.Write(b); err != nil {
-		return nil, secureError("loop: TLS", err)
+		return nil, secureError("TLS", err)
 	}
 	return l.sealed, nil
 }

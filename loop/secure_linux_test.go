@@ -158,7 +158,7 @@ func TestHandshakeErrorKinds(t *testing.T) {
 		{context.DeadlineExceeded, errkind.Timeout},
 		{net.ErrClosed, errkind.Closed},
 	} {
-		if got := errkind.Of(HandshakeError("loop", tt.err)); got != tt.want {
+		if got := errkind.Of(HandshakeError(tt.err)); got != tt.want {
 			t.Errorf("%v is of kind %v, want %v", tt.err, got, tt.want)
 		}
 	}

@@ -86,7 +86,9 @@ func TestNoAllocation(t *testing.T) {
 		few, many := mallocs(100), mallocs(5100)
 		least = min(least, (float64(many)-float64(few))/5000)
 	}
-	if least > 0.01 {
+	// One for each iteration would be 1, one for each turn in which all four callers have an answer 0.25. What
+	// is allocated by the clock (samples of CPU time, the course) was 0.012 on a machine that took ten times as long.
+	if least > 0.1 {
 		t.Errorf("%v allocations per iteration", least)
 	}
 }
@@ -121,15 +123,13 @@ func BenchmarkIteration(b *testing.B) {
 	}
 }
 
-// In the closed model the VUs are busy all the time: N = X · R (Little), but for one
-// iteration of each VU that the window's ends may cut.
+// In the closed model the VUs are busy all the time: N = X · R (Little), with what ends beyond the window.
 func TestLittle(t *testing.T) {
 	s := serve(t, "tcp", reply(10, 100))
-	r := run(t, s.config(counter), load.Plan{VUs: 8, Warmup: 50 * time.Millisecond, Duration: 500 * time.Millisecond, Grace: load.DefaultGrace})
-	x := float64(r.Completed) / r.Duration.Seconds()
-	cut := r.Response.Max().Seconds()/r.Duration.Seconds() + 0.002 // and what the histogram rounds
-	if busy := x * r.Response.Mean().Seconds() / 8; busy < 1-cut || busy > 1+cut {
-		t.Errorf("X·R/N is %v, want 1 ± %v", busy, cut)
+	r := run(t, s.config(counter), load.Plan{VUs: 8, Duration: 500 * time.Millisecond, Grace: testenv.Patience})
+	all := 8*r.Duration.Seconds() + r.Overhang.Seconds()
+	if busy := float64(r.Completed) * r.Response.Mean().Seconds() / all; math.Abs(busy-1) > 0.002 {
+		t.Errorf("X·R/N is %v, want 1 ± 0.002", busy)
 	}
 	if r.Service.Mean() > r.Response.Mean() || r.FirstByte.Mean() > r.Service.Mean() {
 		t.Errorf("first byte %v, service %v, response %v", r.FirstByte.Mean(), r.Service.Mean(), r.Response.Mean())

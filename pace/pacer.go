@@ -246,6 +246,16 @@ type Schedule struct {
 	count  float64       // the integral of the rate at the next arrival
 	before float64       // the integral over the stages already left
 	start  time.Duration // of the current stage
+
+	share  Share
+	number int64 // of the next arrival
+}
+
+// Only leaves out the arrivals that are not in the share, from now on, and returns the
+// schedule.
+func (s *Schedule) Only(share Share) *Schedule {
+	s.share = share
+	return s
 }
 
 // Never is when an arrival is due that will not come.
@@ -254,6 +264,17 @@ const Never = time.Duration(math.MaxInt64)
 // Next returns the next due time, as an offset from the start of the run, or
 // Never when there is none.
 func (s *Schedule) Next() time.Duration {
+	for {
+		due := s.next()
+		s.number++
+		if due == Never || s.share.Has(s.number-1) {
+			return due
+		}
+	}
+}
+
+// next is Next of all arrivals.
+func (s *Schedule) next() time.Duration {
 	for {
 		due, ok := s.inStage()
 		if ok {

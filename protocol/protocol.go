@@ -142,12 +142,24 @@ type Opener struct {
 	wire.Surroundings
 	// Funcs make the functions behind func:NAME.
 	Funcs map[string]func() (load.Target, error)
+	// Remote returns what workers elsewhere drive, of a target without mistakes in its words;
+	// nil: it is driven here.
+	Remote func(Target, wire.Surroundings) (load.Target, error)
 }
 
 // Open opens a target, whose user closes it if it implements io.Closer. The error
 // has every mistake in what was asked for.
 func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
 	f, config, err := t.decode()
+	if o.Remote != nil {
+		if err == nil && f.name == "" {
+			err = fmt.Errorf("target %q: is driven in this process, and not by workers", t.URL())
+		}
+		if err != nil {
+			return nil, t.located(err)
+		}
+		return o.Remote(t, o.Surroundings)
+	}
 	if err != nil {
 		return nil, t.located(errors.Join(err, canRead(config, o.Env)))
 	}

@@ -134,7 +134,7 @@ func (t Target) decode() (*family, any, error) {
 	if v, ok := config.(interface{ Validate() error }); ok {
 		errs = append(errs, v.Validate())
 	}
-	errs = append(errs, f.unfilled(setting.Values(t)))
+	errs = append(errs, f.unfilled(setting.Values(t)), notOfFile(t["data"].Texts))
 	return f, config, errors.Join(errs...)
 }
 
@@ -159,6 +159,14 @@ func (f *family) unfilled(given setting.Values) error {
 	return errors.Join(errs...)
 }
 
+// notOfFile refuses the @FILE of curl, which would be sent as it stands.
+func notOfFile(data []string) error {
+	if len(data) == 0 || !strings.HasPrefix(data[0], "@") {
+		return nil
+	}
+	return setting.Pick(Settings(), "data")[0].Wrong("is %q, for which curl would send a file, and this sends what stands there: give --data-file %s (data_file, in an experiment file)", data[0], data[0][1:])
+}
+
 // literally says what to do about a placeholder in a setting that keeps it as it stands.
 var literally = map[string]string{
 	"checks": "a check compares every answer with the same value",
@@ -179,6 +187,8 @@ func (t Target) family() (*family, error) {
 	}
 	m := asked.Wrong("%q has no scheme, as in http://localhost:8080/", t.URL())
 	switch port, _, _ := strings.Cut(rest, "/"); {
+	case slices.Contains(schemes(), strings.TrimRight(strings.SplitN(t.URL(), "/", 2)[0], "/")) && strings.Contains(t.URL(), "//"): // without a colon
+		m.Meant = strings.Replace(t.URL(), "//", "://", 1)
 	case port != "" && strings.Trim(port, "0123456789") == "":
 		m.Meant = "http://" + t.URL()
 	case found:

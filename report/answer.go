@@ -33,6 +33,11 @@ func (d *Document) answer(v *view) {
 	}
 	if line == "" {
 		line, refused = d.resultLine()
+		if d.Command == "run" && len(d.Results) == 1 {
+			d.runAnswer(v)
+			d.advise(v, refused)
+			return
+		}
 	}
 	if line == "" {
 		return
@@ -41,17 +46,37 @@ func (d *Document) answer(v *view) {
 	d.advise(v, refused)
 }
 
-// advise says what went wrong most often, where that is why something is refused, and
-// what to do about what is.
+// runAnswer writes the first lines of the page of a run, and which claims about it failed.
+func (d *Document) runAnswer(v *view) {
+	s := d.runScreen(d.Results[0].Cell)
+	v.answer("%s", s.first)
+	v.say("%s", s.trust)
+	for _, x := range d.Expectations {
+		if !x.Held {
+			v.bullet("%s", outcome(x))
+		}
+	}
+}
+
 func (d *Document) advise(v *view, refused []string) {
+	for _, line := range d.advice(refused) {
+		v.say("%s", line)
+	}
+}
+
+// advice says what went wrong most often, where that is why something is refused, and
+// what to do about what is.
+func (d *Document) advice(refused []string) []string {
+	var lines []string
 	if slices.Contains(refused, finding.Errors.Code) || slices.Contains(refused, finding.NothingSucceeded.Code) {
 		if cause := d.cause(); cause != "" {
-			v.say("Most often: %s", cause)
+			lines = append(lines, "Most often: "+cause)
 		}
 	}
 	if advice := whatToDo(refused); advice != "" {
-		v.say("What to do: %s.", advice)
+		lines = append(lines, "What to do: "+advice+".")
 	}
+	return lines
 }
 
 // Failed says whether what the document is about could not be measured to its end.
@@ -82,7 +107,7 @@ func (d *Document) cause() string {
 		}
 	}
 	i := slices.IndexFunc(cells, func(c trial.Cell) bool {
-		return float64(c.Wrong()) > finding.Errors.Refuses*float64(c.Planned)
+		return c.Plan.TooManyErrors(c.Wrong(), c.Planned)
 	})
 	if i < 0 {
 		return ""
@@ -269,7 +294,8 @@ func best(c sweep.Curve) (text string, refused []string) {
 // A Refusal is something that was asked for and must not be believed.
 type Refusal struct {
 	Place
-	Text string // INVALID, the code, and what about
+	Codes []string
+	Text  string // INVALID, the codes, and what about
 }
 
 // Refused returns what was asked for and must not be believed, part by part: of the
@@ -279,7 +305,7 @@ func (d *Document) Refused() []Refusal {
 	var list []Refusal
 	answered := map[Place]bool{}
 	refuse := func(at Place, codes []string, format string, args ...any) {
-		list = append(list, Refusal{at, fmt.Sprintf("INVALID %s: ", strings.Join(codes, ", ")) + fmt.Sprintf(format, args...)})
+		list = append(list, Refusal{at, codes, fmt.Sprintf("INVALID %s: ", strings.Join(codes, ", ")) + fmt.Sprintf(format, args...)})
 	}
 	for _, c := range d.Comparisons {
 		if answered[c.Place] = true; c.Primary && c.Verdict == stat.Invalid && c.Reason != nil {

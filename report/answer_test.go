@@ -105,8 +105,9 @@ func TestARefusalIsFollowedByAdvice(t *testing.T) {
 	if err := openRun().Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(b.String(), "\n"); !strings.HasPrefix(lines[0], "INVALID incomplete: ") || !strings.HasPrefix(lines[2], "What to do: ") {
-		t.Errorf("the report begins with\n%s", strings.Join(lines[:3], "\n"))
+	paragraphs := strings.Split(b.String(), "\n\n")
+	if !strings.HasPrefix(paragraphs[1], "INVALID incomplete: ") || !strings.HasPrefix(paragraphs[2], "What to do: ") {
+		t.Errorf("the report begins with\n%s", strings.Join(paragraphs[:3], "\n\n"))
 	}
 }
 

@@ -51,7 +51,7 @@ type Stored struct {
 func (d *Document) AddStored(base, cand Stored, how trial.Apart) error {
 	for _, s := range []Stored{base, cand} {
 		if len(s.Sources) > 0 {
-			return fmt.Errorf("report: %s is itself a comparison of documents: compare those that it names", s.Name)
+			return fmt.Errorf("%s is itself a comparison of documents: compare those that it names", s.Name)
 		}
 		d.Sources = append(d.Sources, Source{Name: s.Name, Version: s.Version, Command: s.Command,
 			Environment: s.Environment, Notes: s.Notes})
@@ -70,7 +70,7 @@ func (d *Document) AddStored(base, cand Stored, how trial.Apart) error {
 		}
 	}
 	if len(d.Comparisons) == 0 {
-		return errors.New("report: nothing of the one document has a counterpart in the other:\n" + strings.Join(d.Notes, "\n"))
+		return errors.New("nothing of the one document has a counterpart in the other:\n" + strings.Join(d.Notes, "\n"))
 	}
 	return nil
 }

@@ -19,11 +19,7 @@ import (
 // above them, as a comment.
 func (d *Document) Benchmarks(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	for _, r := range d.Results {
-		for _, warning := range r.Warnings {
-			fmt.Fprintln(b, clean(fmt.Sprintf("# %s (%s): %s", warning.Code, named(r.Arm, r.Concurrency), warning.Text)))
-		}
-	}
+	d.cautions(b)
 	if len(d.Sources) != 2 {
 		d.Environment.benchmarks(b)
 	}

@@ -47,9 +47,7 @@ func calibration() *report.Calibration {
 }
 
 func TestCalibrationViews(t *testing.T) {
-	d := document("calibrate")
-	d.Calibration = calibration()
-	d.Notes = []string{"Stored in calibration.json."}
+	d := calibrated(calibration())
 	nothing := document("calibrate")
 	nothing.Calibration = &report.Calibration{Schema: report.CalibrationSchema}
 	for name, d := range map[string]*report.Document{"calibration": d, "calibration-nothing": nothing} {

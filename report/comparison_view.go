@@ -44,11 +44,19 @@ func comparisons(v *view, list []trial.Comparison, cells []trial.Cell) {
 	if finding.NotInterleaved.In(list[0].Warnings) {
 		how = "NOT interleaved, each measured at a time of its own"
 	}
-	v.say("Compared with the baseline %s %s; value is the baseline's, changed by the difference; differences of up to %s count as equivalent%s:",
-		list[0].Baseline, how, margins(list), together)
+	v.say("Compared with the baseline %s %s; value is the baseline's, changed by the difference%s; differences of up to %s count as equivalent%s:",
+		list[0].Baseline, how, asMeasured(list), margins(list), together)
 	v.table(t)
 	found.write(v)
 	overall(v, list)
+}
+
+// asMeasured says which values are not the baseline's, changed by the difference, if there are any.
+func asMeasured(list []trial.Comparison) string {
+	if slices.ContainsFunc(list, func(c trial.Comparison) bool { return c.Verdict == stat.Invalid }) {
+		return " (of INVALID ones as measured)"
+	}
+	return ""
 }
 
 // margins says what counts as the same: ±2 %, of some metrics ±0.5 %.

@@ -15,7 +15,7 @@ import (
 func (d *Document) differs(stored []byte) error {
 	recomputed, err := json.Marshal(d)
 	if err != nil {
-		return fmt.Errorf("report: a recomputed figure is out of range: %w", err)
+		return fmt.Errorf("a recomputed figure is out of range: %w", err)
 	}
 	was, err := tree(stored)
 	if err != nil {
@@ -36,7 +36,7 @@ func tree(data []byte) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
 	return v, nil
 }

@@ -16,7 +16,11 @@ import (
 
 // Schema is the version of the document's form. It changes with every change
 // that a reader of the old form would trip over.
-const Schema = "contend/1"
+const Schema = "contend/2"
+
+// formerSchema is the version before, which is read, too: its results have a series instead of a
+// course.
+const formerSchema = "contend/1"
 
 // A Document is what a command found out.
 type Document struct {
@@ -42,7 +46,8 @@ type Document struct {
 	Expectations []expect.Expectation `json:"expectations,omitempty"`
 	// Notes are sentences that belong to all of it.
 	Notes []string `json:"notes,omitempty"`
-	// Settle is the command line that would settle what was not decided; "": none is known.
+	// Settle is the command line that would settle what was not decided, or why nothing right came
+	// and what to do; "": none is known.
 	Settle string `json:"settle,omitempty"`
 	// Again is the command line that shows the document again; "": that which made it.
 	Again string `json:"-"`

@@ -59,6 +59,24 @@ func closedResult(target string, vus int, n int64) *load.Result {
 	}
 }
 
+// overTime is the course of a result: what ended in each second, its response times in order.
+func overTime(r *load.Result, seconds ...load.Interval) *load.Course {
+	counts, n := load.NewCounts(), 0.0
+	counts.Course = load.NewCourse(0)
+	for i, s := range seconds {
+		at := time.Duration(i) * time.Second
+		for range s.Completed {
+			n++
+			due := at - r.Response.Quantile(n/float64(r.Completed))
+			counts.Record(load.Iteration{Due: due, Start: due}, at, &load.Outcome{}, nil)
+		}
+		in := counts.Course.At(at)
+		in.Failed, in.Errored = s.Failed, s.Errored
+	}
+	counts.Course.Close()
+	return counts.Course
+}
+
 func runDocument(r *load.Result) *report.Document {
 	r.Derive()
 	d := document("run")
@@ -78,7 +96,7 @@ func closedRun() *report.Document {
 	r.FailedService, r.ErroredService = spread(25, 90*time.Microsecond, 400*time.Microsecond), spread(50, time.Second, 5*time.Second)
 	r.Connect, r.FirstByte = spread(50, 20*time.Microsecond, 90*time.Microsecond), spread(800, time.Millisecond, 2*time.Millisecond)
 	r.StartLag = spread(800, 0, 217_292_700*time.Nanosecond)
-	r.Series = []load.Second{{Completed: 400, Failed: 25}, {Completed: 400, Errored: 50}}
+	r.Course = overTime(r, load.Interval{Completed: 400, Failed: 25}, load.Interval{Completed: 400, Errored: r.Errored})
 	r.GeneratorCPUSec = 18.4
 	return runDocument(r)
 }
@@ -104,7 +122,10 @@ func nothingSucceeded() *report.Document {
 // uplinks are a run of 500 of them.
 func uplinks() *report.Document {
 	d := document("uplink demo")
-	d.AddUplink(trial.Cell{Result: closedResult("ws://127.0.0.1:8080/api/v1/stream/upstream/", 1, 500)}, report.Uplink{
+	r := closedResult("ws://127.0.0.1:8080/api/v1/stream/upstream/", 1, 500)
+	r.Course = overTime(r, load.Interval{Completed: 200}, load.Interval{Completed: 300})
+	r.Course.Intervals[0].Planned = 500
+	d.AddUplink(trial.Cell{Result: r}, report.Uplink{
 		Redis: "embedded", Generation: "A", Duplicated: 1, Unsolved: 2, FirstChallenge: 4096, MeanChallenge: 18.5,
 		Parts: []report.UplinkPart{{Name: "generator", CPUSec: 0.001}, {Name: "router", CPUSec: 0.0025}},
 	})
@@ -302,6 +323,7 @@ func swept() *report.Document {
 	d.AddCurve(report.Place{}, sweepOf("rising", levels[:4], []int64{6500, 99600, 165200, 185300}))
 	refused := sweepOf("refused", levels[:3], []int64{6500, 99600, 165200})
 	refused.Visits[1].Failed, refused.Visits[1].Planned = 900, refused.Visits[1].Completed+900
+	refused.Visits[1].Faults = []load.Fault{{Status: 503, Count: 900, Example: "HTTP/1.1 503 Service Unavailable; pool exhausted"}}
 	refused.Derive()
 	d.AddCurve(report.Place{}, refused)
 	return d
@@ -380,7 +402,7 @@ var smallDocuments = sync.OnceValue(func() map[string]*report.Document {
 	guard.AddInProcess(trial.Cell{Arm: "mutex", Result: guarded},
 		report.InProcess{Design: "mutex", Latency: spread(3, 1, 9)})
 	return map[string]*report.Document{"stored": storedRuns(), "empty": document("run"), "builds": built(), "closed": closedRun(), "nothing": nothingSucceeded(),
-		"few-rounds": fewRounds(), "compared": compared, "changed-over": changedOver(), "search": searched(true), "sweep": sweep, "published": published, "guards": guard}
+		"few-rounds": fewRounds(), "compared": compared, "changed-over": changedOver(), "search": searched(true), "why": costly(), "sweep": sweep, "published": published, "guards": guard}
 })
 
 // built has arms of revisions, but no figures.
@@ -426,6 +448,6 @@ func documents() map[string]*report.Document {
 	return map[string]*report.Document{
 		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
-		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "why": costly(), "why-waiting": waiting(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
+		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
 	}
 }

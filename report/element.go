@@ -90,20 +90,20 @@ func writeText(b *strings.Builder, e element) {
 	case heading:
 		b.WriteString(e.text + "\n" + strings.Repeat("-", width(e.text)) + "\n")
 	case paragraph:
-		wrap(b, e.text, "", "")
+		wrap(b, e.text, "", "", textWidth)
 	case bullet:
-		wrap(b, e.text, "- ", "  ")
+		wrap(b, e.text, "- ", "  ", textWidth)
 	case tabular:
 		e.table.writeText(b)
 	}
 }
 
-// wrap breaks text between words, but not between a number and its unit; a
+// wrap breaks text between words at a width, but not between a number and its unit; a
 // word that is too long has a line to itself.
-func wrap(b *strings.Builder, text, first, next string) {
+func wrap(b *strings.Builder, text, first, next string, most int) {
 	line, empty := first, true
 	for _, word := range unbreakable(strings.Fields(text)) {
-		if !empty && width(line)+1+width(word) > textWidth {
+		if !empty && width(line)+1+width(word) > most {
 			b.WriteString(line + "\n")
 			line, empty = next, true
 		}
@@ -178,14 +178,14 @@ func (t table) writeText(b *strings.Builder) {
 	}
 }
 
-// figures says which columns hold figures: every cell that is not empty or a
-// dash begins like a number.
+// figures says which columns hold figures: every cell that is not empty, a dash or
+// none begins like a number.
 func (t table) figures() []bool {
 	columns := make([]bool, len(t.columns))
 	for i := range columns {
 		for _, row := range t.rows {
-			cell := strings.TrimLeft(row[i], "+-<>≈ ")
-			if row[i] == "" || row[i] == "-" {
+			cell := strings.TrimLeft(row[i], "+-−<>≈ ")
+			if row[i] == "" || row[i] == "-" || row[i] == "none" {
 				continue
 			}
 			columns[i] = cell != "" && cell[0] >= '0' && cell[0] <= '9'

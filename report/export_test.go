@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"contend/report/chart"
+)
 
 // For tests of the small parts.
 var (
@@ -48,4 +52,14 @@ func MarkdownLine(text string) string {
 	v := new(view)
 	v.say("%s", text)
 	return v.markdown()
+}
+
+// PictureOf is the picture of a document by its title, as a file of its own.
+func PictureOf(d *Document, title string) string {
+	for _, p := range d.pictures(Place{}) {
+		if p.title == title {
+			return chart.Standalone(p.svg)
+		}
+	}
+	return ""
 }

@@ -171,3 +171,16 @@ func TestHostileTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	page := report.Page{Answer: "2 workers", Columns: []string{"worker", "cores"}, Rows: [][]string{{"a\x1b[2J", "2"}, {"b", "16"}}, Remarks: []string{"one", "two"}}
+	if err := page.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = "2 workers\n\n  worker    cores\n  a\\x1b[2J      2\n  b            16\n\n- one\n- two\n"
+	if got := b.String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -20,10 +20,16 @@ func readable(t *testing.T, data []byte) {
 	if d == nil {
 		return
 	}
-	for _, view := range []func(io.Writer) error{d.Text, d.Markdown, d.Benchmarks, func(w io.Writer) error { return d.Screen(w, report.Look{}) }} {
-		if err := view(io.Discard); err != nil {
-			t.Fatal(err)
+	for _, name := range report.Format("").Values() {
+		if name == "json" {
+			continue // see below
 		}
+		if err := report.Format(name).Write(d, io.Discard); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if err := d.Screen(io.Discard, report.Look{}); err != nil {
+		t.Fatal(err)
 	}
 	var b bytes.Buffer
 	if err := d.Write(&b); err != nil {
@@ -50,8 +56,12 @@ func FuzzRead(f *testing.F) {
 		`"curves":[{"arm":"a","design":{"levels":[1],"visits":1,"block_ns":1000000},"visits":[` + cell + `]}]`,
 		`"apart":[{"baseline":{"arm":"a","rounds":[` + cell + `]},"candidate":{"arm":"b","rounds":[` + cell + `]},"metrics":["errors"],"confidence":0.5}],"sources":[{},{}]`,
 		`"experiments":[{"published":[{"figures":[{"metric":"errors"}]}],"expectations":[{"text":"errors == 0"}]}]`,
+		`"results":[{"model":"closed","concurrency":1,"duration_ns":20000000000,"response_ns":{"count":0},"service_ns":{},"start_lag_ns":{},"course":{"interval_ns":62500000,"warmup_intervals":1,` +
+			`"intervals":[{},{"completed":1,"errored":{"timeout":2}}],"heatmap":{"intervals_per_column":1,"warmup_columns":1,"edges_ns":[0,1],"columns":["","0 1"]}}}]`,
+		`"results":[{"model":"closed","concurrency":1,"duration_ns":20000000000,"response_ns":{"count":0},"service_ns":{},"start_lag_ns":{},"series":[{"completed":1,"errored":2}]}]`,
 	} {
 		f.Add([]byte(`{"schema":"contend/1",` + body + `}`))
+		f.Add([]byte(`{"schema":"contend/2",` + body + `}`))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bytes.Count(data, []byte("{")) > 100 {

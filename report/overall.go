@@ -116,7 +116,8 @@ func differing(list []trial.Comparison) string {
 		case c.Metric.Kind() == metric.Rate:
 			speed = append(speed, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), c.Metric.Words()))
 		default:
-			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, "more", "less"), c.Metric.Words()))
+			rise, fall := directions(c.Metric)
+			amounts = append(amounts, fmt.Sprintf("%s %s %s", size, either(more, rise, fall), c.Metric.Words()))
 		}
 	}
 	text := strings.Join(speed, ", ")

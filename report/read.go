@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"contend/load"
 	"contend/metric"
 	"contend/search"
 	"contend/trial"
+	"contend/why"
 )
 
 // What a document may hold. The limits are far beyond what any command writes;
@@ -30,30 +32,30 @@ func (d *Document) Write(w io.Writer) error {
 	}
 	data, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
-		return fmt.Errorf("report: %w", err)
+		return err
 	}
 	_, err = w.Write(append(data, '\n'))
 	return err
 }
 
-// Read reads a document of this schema and recomputes every derived figure. A
+// Read reads a document of this schema or the one before and recomputes every derived figure. A
 // document that is complete but does not agree with itself is returned with an
 // error that names each stored figure that differs; any other error comes
 // without a document.
 func Read(r io.Reader) (*Document, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("report: longer than %s", metric.Bytes(maxBytes))
+		return nil, fmt.Errorf("longer than %s", metric.Bytes(maxBytes))
 	}
 	if err := checkHead(data); err != nil {
 		return nil, err
 	}
 	d := new(Document)
 	if err := json.Unmarshal(data, d); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
 	if err := d.complete(); err != nil {
 		return nil, err
@@ -62,19 +64,19 @@ func Read(r io.Reader) (*Document, error) {
 	return d, d.differs(data)
 }
 
-// checkHead refuses what is no document of this schema before it is decoded.
+// checkHead refuses what is no document of these schemas before it is decoded.
 func checkHead(data []byte) error {
 	var head struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("report: not a document: %w", err)
+		return fmt.Errorf("not a document, as -o FILE of run, sweep, compare and lab writes one: %w", err)
 	}
-	if head.Schema != Schema {
-		return fmt.Errorf("report: schema is %q, this version reads %q", head.Schema, Schema)
+	if head.Schema != Schema && head.Schema != formerSchema {
+		return fmt.Errorf("schema is %q, this version reads %q and %q", head.Schema, formerSchema, Schema)
 	}
 	if n := histograms(data); n > maxHistograms {
-		return fmt.Errorf("report: %d histograms, at most %d are allowed", n, maxHistograms)
+		return fmt.Errorf("%d histograms, at most %d are allowed", n, maxHistograms)
 	}
 	return nil
 }
@@ -116,13 +118,13 @@ func (p *problems) add(path, format string, args ...any) {
 		p.more++
 		return
 	}
-	text := "report: " + path + " " + fmt.Sprintf(format, args...)
+	text := path + " " + fmt.Sprintf(format, args...)
 	p.list = append(p.list, errors.New(clean(text[:min(len(text), longestProblem)])))
 }
 
 func (p *problems) err() error {
 	if p.more > 0 {
-		return errors.Join(append(p.list, fmt.Errorf("report: and %d more", p.more))...)
+		return errors.Join(append(p.list, fmt.Errorf("and %d more", p.more))...)
 	}
 	return errors.Join(p.list...)
 }
@@ -195,6 +197,9 @@ func (p *problems) trials(path string, t trial.Trials) {
 		}
 		seen[arm] = true
 	}
+	if t.Why != nil {
+		p.calls(path+".why.calls", t.Why.Calls, len(t.Arms))
+	}
 	p.cells(path+".rounds", t.Rounds)
 	work := float64(len(t.Design.Levels)) * float64(len(t.Arms)) * float64(len(t.Design.Metrics)) *
 		float64(len(t.Blocks)+len(t.Rounds))
@@ -209,6 +214,23 @@ func (p *problems) trials(path string, t trial.Trials) {
 			p.add(path, "change over themselves")
 		default:
 			p.trials(path, *o.Trials)
+		}
+	}
+}
+
+// calls are in the order of a tree, with a time for each arm.
+func (p *problems) calls(path string, list []why.Call, arms int) {
+	deepest := -1
+	for i, c := range list {
+		path := fmt.Sprintf("%s[%d]", path, i)
+		if c.Depth < min(i, 1) || c.Depth > deepest+1 {
+			p.add(path+".depth", "is %d; allowed: %d to %d", c.Depth, min(i, 1), deepest+1)
+			return
+		}
+		deepest = c.Depth
+		if len(c.PerOp) != arms || slices.ContainsFunc(c.PerOp, func(ns float64) bool { return ns < 0 }) {
+			p.add(path+".cpu_ns_per_op", "are %v; allowed: 0 and more, %d of them", c.PerOp[:min(len(c.PerOp), 5)], arms)
+			return
 		}
 	}
 }
@@ -241,6 +263,11 @@ func (p *problems) cell(path string, c trial.Cell) {
 	}
 	if c.Model != load.ClosedModel && c.Model != load.OpenModel {
 		p.add(path+".model", "is %q; allowed: %s, %s", c.Model, load.ClosedModel, load.OpenModel)
+	}
+	if c.Course != nil {
+		if err := c.Course.Validate(); err != nil {
+			p.add(path+".course", "has %v", err)
+		}
 	}
 	if a := c.Answers; a != nil {
 		for i, k := range a.Kinds {

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"contend/expect"
+	"contend/finding"
 	"contend/metric"
 	"contend/stat"
 	"contend/sweep"
 	"contend/trial"
+	"contend/usl"
 )
 
 // A reply is what an experiment says to its question.
@@ -47,8 +49,9 @@ type remark struct {
 	standing standing
 	verdict  string
 	text     string
-	code     string // why it is not to be believed
-	means    string // a sentence; "": nothing beyond the text
+	code     string  // why it is not to be believed
+	means    string  // a sentence; "": nothing beyond the text
+	level    float64 // 1 − the confidence of the intervals in the text; 0: it has none
 }
 
 // reply reads what the experiment answers from the document.
@@ -182,6 +185,7 @@ func sweptRemark(c Curve) remark {
 	n := metric.Number(c.Enough.N.Value)
 	if i := c.Enough.N.Interval; i != nil {
 		n += fmt.Sprintf(" (%s to %s)", metric.Number(i.Low), metric.Number(i.High))
+		r.level = 1 - usl.Confidence
 	}
 	r.text = fmt.Sprintf("%sa concurrency of %s is enough, %s", of, n, perSec(c.Enough.Throughput))
 	if at := atLevel(c.Curve, c.Enough.N.Value); at != nil {
@@ -230,6 +234,7 @@ func (d *Document) figureRemark(e Experiment, f AnswerFigure) remark {
 	switch {
 	case n >= stat.FewestRounds(significance):
 		r.text += fmt.Sprintf(" (%s to %s in %d rounds)", f.Metric.Format(low), f.Metric.Format(high), n)
+		r.level = math.Exp2(float64(1 - n))
 	case n > 0:
 		r.text += fmt.Sprintf(" (%s: too few for an interval)", plural(n, "round"))
 	}
@@ -328,6 +333,17 @@ func (d *Document) warningsOf(e Experiment) *findings {
 	return found
 }
 
+// level is that of the least certain intervals of what is to be believed, or not yet; 0: there are none.
+func (r reply) level() float64 {
+	level := 0.0
+	for _, remark := range slices.Concat(r.answer, r.beside) {
+		if remark.standing <= undecided {
+			level = max(level, remark.level)
+		}
+	}
+	return level
+}
+
 // counted says how many warnings of which code there are, what spoils most first.
 func (f *findings) counted() string {
 	byCode := map[string]int{}
@@ -337,7 +353,7 @@ func (f *findings) counted() string {
 			codes = append(codes, w.Code)
 		}
 	}
-	slices.SortStableFunc(codes, func(a, b string) int { return weight(a) - weight(b) })
+	slices.SortStableFunc(codes, func(a, b string) int { return finding.Rank(a) - finding.Rank(b) })
 	for i, code := range codes {
 		codes[i] = fmt.Sprintf("%s %d", code, byCode[code])
 	}

@@ -25,15 +25,15 @@ func compared(list []Comparison) []remark {
 	decided := slices.DeleteFunc(slices.Clone(list), func(c Comparison) bool { return !believed(c) })
 	means := meaning(list, decided)
 	if len(decided) > mostSaid {
-		remarks = append(remarks, remark{part: list[0].Part, standing: answered, verdict: tally(decided), text: extremes(decided), means: means})
+		remarks = append(remarks, remark{part: list[0].Part, standing: answered, verdict: tally(decided), text: extremes(decided), means: means, level: levelOf(decided...)})
 	} else {
 		for _, c := range decided {
 			remarks = append(remarks, remark{part: c.Part, standing: answered, verdict: string(c.Verdict),
-				text: sentence(c.Comparison) + atLevels(c.Comparison, levels), means: means})
+				text: sentence(c.Comparison) + atLevels(c.Comparison, levels), means: means, level: levelOf(c)})
 		}
 	}
 	if open := ofVerdict(list, stat.Inconclusive); len(open) > 0 {
-		remarks = append(remarks, remark{part: list[0].Part, standing: undecided, verdict: string(stat.Inconclusive), text: notDecided(open, levels), means: settles(open)})
+		remarks = append(remarks, remark{part: list[0].Part, standing: undecided, verdict: string(stat.Inconclusive), text: notDecided(open, levels), means: settles(open), level: levelOf(open...)})
 	}
 	if refused := ofVerdict(list, stat.Invalid); len(refused) > 0 {
 		codes := distinctOf(refused, codeOf)

@@ -35,6 +35,7 @@ func run(v *view, r *load.Result, u *Uplink) {
 		v.bullet("%s", text)
 	}
 	v.table(times(r))
+	v.table(generatorTable(r))
 	v.table(requestTable(r))
 	v.table(wrongTable("failed", failures(r)))
 	v.table(wrongTable("errored", kindsOf(r)))
@@ -112,11 +113,7 @@ const longestExample = 120
 // failures lists the causes of the failed answers.
 func failures(r *load.Result) (list []wrong) {
 	for _, f := range r.Faults {
-		cause := clean(f.Check)
-		if f.Check == "" {
-			cause = fmt.Sprintf("status %d", f.Status)
-		}
-		list = append(list, wrong{cause, f.Count, clip(clean(f.Example), longestExample)})
+		list = append(list, wrong{clean(f.Cause()), f.Count, clip(clean(f.Example), longestExample)})
 	}
 	return list
 }
@@ -156,6 +153,9 @@ func statuses(byStatus map[int]int64) string {
 
 func generator(r *load.Result) string {
 	text := fmt.Sprintf("generator: %.2f CPU seconds in %.2f s on %s", r.GeneratorCPUSec, r.Duration.Seconds(), engine(r))
+	if by := drivenBy(r); by != "" {
+		text += ", " + by
+	}
 	if r.GeneratorShare != nil {
 		text += fmt.Sprintf("; %.1f %% of each caller's cycle was spent in the generator", 100**r.GeneratorShare)
 	}

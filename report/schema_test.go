@@ -92,7 +92,7 @@ func TestSchemaIsDescribed(t *testing.T) {
 	keysOf(reflect.TypeFor[report.Document](), known)
 	// What writes itself: a histogram, saturated, and the row of a block.
 	block := trial.Cell{Result: closedResult("", 1, 1)}
-	block.Server = &load.Usage{CPUSec: 1}
+	block.Server, block.Start, block.P50, block.P99 = &load.Usage{CPUSec: 1}, 1, 1, 1
 	for _, value := range []any{spread(1, hist.Highest+1, hist.Highest+1), trial.Blocks{block}} {
 		data, err := json.Marshal(value)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"contend/finding"
+	"contend/stat"
 )
 
 // A Look is how a terminal shows a screen. The zero value is UTF-8 without colour.
@@ -26,6 +27,7 @@ type screen struct {
 	care   *findings
 	next   string // what to do next
 	hidden int    // notes that only the whole view has
+	inAll  string // of several answers, INVALID with the codes of those that are refused; "": none
 	most   int    // lines
 }
 
@@ -48,14 +50,14 @@ const mostWarnings = 3
 // of what has no such page, all of it.
 func (d *Document) Screen(w io.Writer, look Look) error {
 	if d.isLab() {
-		lines, m := d.labPage()
+		lines, m := d.labPage(look.width())
 		return look.write(w, lines, m)
 	}
 	s := d.screen()
 	if s == nil {
 		return d.Text(w)
 	}
-	return look.write(w, s.lines(), s.mood)
+	return look.write(w, s.lines(look.width()), s.mood)
 }
 
 // Brief writes the answer of the document's page in one line, however long.
@@ -66,12 +68,24 @@ func (d *Document) Brief(w io.Writer, look Look) error {
 		replies := d.replies()
 		first, m = d.labSentence(replies), moodOfReplies(replies)
 	} else if s := d.screen(); s != nil {
-		first, m = s.first, s.mood
+		first, m = s.inShort(), s.mood
 	} else {
 		first, _, _ = strings.Cut(d.text(), "\n")
 	}
 	_, err := io.WriteString(w, look.coloured(look.line(clean(first), math.MaxInt), m)+"\n")
 	return err
+}
+
+// inShort is the first line and, of what is refused, the code of the second.
+func (s *screen) inShort() string {
+	first, refused := strings.TrimSuffix(s.first, " below"), s.inAll
+	if code, _, _ := strings.Cut(s.trust, ":"); strings.HasPrefix(code, string(stat.Invalid)) {
+		refused = code
+	}
+	if refused != "" {
+		return first + ": " + refused
+	}
+	return first
 }
 
 func (d *Document) text() string {
@@ -105,16 +119,16 @@ func (d *Document) screen() *screen {
 	return nil
 }
 
-// lines are those of the page: its warnings are fewer where there is no room for three.
-func (s *screen) lines() []string {
-	head := slices.Concat(wrapped(s.first), wrapped(s.trust), s.body)
+// lines are those of the page at a width: its warnings are fewer where there is no room for three.
+func (s *screen) lines(most int) []string {
 	list := s.marked()
-	slices.SortStableFunc(list, func(a, b located) int { return weight(a.Code) - weight(b.Code) })
-	shown := max(0, min(mostWarnings, len(list), s.most-len(head)-len(s.nextLines(1))))
+	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
+	shown := max(0, min(mostWarnings, len(list), s.left()))
+	lines := slices.Concat(wrappedTo(s.first, most), wrappedTo(s.trust, most), s.body)
 	for _, w := range list[:shown] {
-		head = append(head, "! "+clean(w.Code+": "+w.Short()))
+		lines = append(lines, "! "+clean(w.Code+": "+w.Short()))
 	}
-	return append(head, s.nextLines(len(s.care.list)-shown+s.hidden)...)
+	return append(lines, s.nextLines(len(s.care.list)-shown+s.hidden, most)...)
 }
 
 // marked are the warnings that cast doubt on the answer.
@@ -128,52 +142,49 @@ func casting(list []finding.Warning) bool {
 }
 
 // nextLines say what to do next, and how many notes there are that the page has no room for.
-func (s *screen) nextLines(rest int) []string {
+func (s *screen) nextLines(rest, most int) []string {
 	begin := "Next: "
 	if rest > 0 {
 		begin = plural(rest, "note") + ": --full. Next: "
 	}
-	if lines := pasted(begin, s.next); lines != nil {
-		return lines
-	}
-	if words := shellWords(s.next); len(words) > 4 && words[0] == "contend" {
-		flag := words[2] // what is new is in front
-		if !strings.HasPrefix(words[3], "-") {
-			flag += " " + words[3]
+	if words := shellWords(clean(s.next)); len(words) > 1 && words[0] == "contend" {
+		lines := pasted(begin, words, textWidth)
+		if len(lines) <= mostPasted && !slices.ContainsFunc(lines, func(line string) bool { return width(line) > textWidth }) {
+			return pasted(begin, words, most)
 		}
-		return wrapped(fmt.Sprintf("%scontend %s with %s, else as typed", begin, words[1], flag))
+		if len(words) > 4 {
+			flag := words[2] // what is new is in front
+			if !strings.HasPrefix(words[3], "-") {
+				flag += " " + words[3]
+			}
+			return wrappedTo(fmt.Sprintf("%scontend %s with %s, else as typed", begin, words[1], flag), most)
+		}
 	}
-	return wrapped(begin + s.next)
+	return wrappedTo(begin+s.next, most)
+}
+
+// left is how many lines are left for warnings.
+func (s *screen) left() int {
+	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - len(s.nextLines(1, textWidth))
 }
 
 // room is how many lines are left above the warnings.
-func (s *screen) room() int {
-	return s.most - len(wrapped(s.first)) - len(wrapped(s.trust)) - len(s.body) - min(mostWarnings, len(s.marked())) - len(s.nextLines(1))
-}
+func (s *screen) room() int { return s.left() - min(mostWarnings, len(s.marked())) }
 
 // mostPasted are the lines of a command line on a page.
 const mostPasted = 3
 
-// pasted are the lines of a command line, broken as a shell reads it; nil: the text is none, or
-// does not fit.
-func pasted(begin, command string) []string {
-	if !strings.HasPrefix(command, "contend ") {
-		return nil
-	}
-	lines := []string{begin + "contend"}
-	for _, word := range shellWords(clean(command))[1:] {
+// pasted are the lines of a command line, broken between its words as a shell reads it.
+func pasted(begin string, words []string, most int) []string {
+	lines := []string{begin + words[0]}
+	for _, word := range words[1:] {
 		last := len(lines) - 1
-		if width(lines[last])+1+width(word) <= textWidth-len(` \`) {
+		if width(lines[last])+1+width(word) <= most-len(` \`) {
 			lines[last] += " " + word
 			continue
 		}
 		lines[last] += ` \`
 		lines = append(lines, "    "+word)
-	}
-	for _, line := range lines {
-		if width(line) > textWidth || len(lines) > mostPasted {
-			return nil
-		}
 	}
 	return lines
 }
@@ -199,25 +210,25 @@ func shellWords(command string) []string {
 	return append(words, command[begin:])
 }
 
-// wrapped are the lines of a text that may take two.
-func wrapped(text string) []string { return indented(clip(clean(text), 2*textWidth-20), "") }
+// wrapped are the lines of a text that may take three.
+func wrapped(text string) []string { return wrappedTo(text, textWidth) }
 
-// indented are the lines of a text, the first behind an indent and the others behind two blanks.
-func indented(text, indent string) []string {
-	var b strings.Builder
-	wrap(&b, text, indent, "  ")
-	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+// wrappedTo breaks such a text at a width of at most textWidth, where it may take more.
+func wrappedTo(text string, most int) []string {
+	return indented(clip(clean(text), 3*textWidth-30), "", most)
 }
 
-// weight orders warnings as their table does, which begins with what spoils most.
-func weight(code string) int {
-	return slices.IndexFunc(finding.Kinds(), func(k finding.Kind) bool { return k.Code == code })
+// indented are the lines of a text at a width, the first behind an indent and the others behind two blanks.
+func indented(text, indent string, most int) []string {
+	var b strings.Builder
+	wrap(&b, text, indent, "  ", most)
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
 // write writes lines that fit a terminal.
 func (l Look) write(w io.Writer, lines []string, m mood) error {
 	var b strings.Builder
-	for i, line := range l.narrowed(lines) {
+	for i, line := range narrowed(lines, l.width()) {
 		line = l.line(line, textWidth)
 		if i == 0 {
 			line = l.coloured(line, m)
@@ -242,46 +253,6 @@ func (l Look) coloured(line string, m mood) string {
 		return colour + line + "\x1b[0m"
 	}
 	return line
-}
-
-// narrowed breaks lines that are too wide for a narrow terminal: those with a bar lose its
-// end, and a command line is left to the terminal, to be pasted.
-func (l Look) narrowed(lines []string) []string {
-	if l.Width <= 0 || l.Width >= textWidth {
-		return lines
-	}
-	var fitting []string
-	for _, line := range lines {
-		switch line = strings.TrimRight(printable(line), " "); {
-		case width(line) <= l.Width || strings.HasSuffix(line, ` \`):
-			fitting = append(fitting, line)
-		case strings.Contains(line, "█"):
-			fitting = append(fitting, clip(line, l.Width))
-		default:
-			fitting = append(fitting, folded(line, l.Width)...)
-		}
-	}
-	return fitting
-}
-
-// folded breaks a line at the last space that fits and keeps all others, as of a table.
-func folded(line string, most int) []string {
-	const indent = "    "
-	var lines []string
-	rest := []rune(line)
-	for len(rest) > most {
-		cut := most
-		for at := most; at > 2*len(indent); at-- {
-			if rest[at] == ' ' {
-				cut = at
-				break
-			}
-		}
-		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
-		rest = []rune(indent + strings.TrimLeft(string(rest[cut:]), " "))
-		most = max(most, 2*len(indent)) // so that something of the rest fits
-	}
-	return append(lines, string(rest))
 }
 
 // toASCII replaces the signs that screens are made of.

@@ -39,7 +39,7 @@ func (d *Document) calibrateScreen() *screen {
 		s.body = append(s.body, fmt.Sprintf("  Blocks of %s vary least; compare will use them", metric.Duration(float64(c.Design.Block))))
 	}
 	for _, n := range d.Notes {
-		s.body = append(s.body, indented(clean(n), "  ")...)
+		s.body = append(s.body, indented(clean(n), "  ", textWidth)...)
 	}
 	return s
 }
@@ -76,7 +76,7 @@ func (c *Calibration) alarmed() (text string, again bool) {
 	}
 	expected := 1 - c.Design.Confidence
 	said := fmt.Sprintf("%d of %s of equal servers", a.Alarms, plural(a.Comparisons, "comparison"))
-	percent := fmt.Sprintf("%s to %s", plainNumber(a.Low), plain(a.High))
+	percent := fmt.Sprintf("%s to %s%s", plainNumber(a.Low), plain(a.High), confident(expected))
 	rest := ""
 	if a.Invalid > 0 {
 		rest = fmt.Sprintf("; %d refused%s", a.Invalid, c.refusals())
@@ -96,9 +96,9 @@ func (c *Calibration) equal(v calibrate.Visible) string {
 	within := fmt.Sprintf("within ±%.3g %%", 100*margin)
 	rounds := v.RoundsToEqual(margin, c.Design.Confidence)
 	if rounds == 0 {
-		return fmt.Sprintf("%s: not in %s repetitions", within, metric.Number(calibrate.MostRounds))
+		return fmt.Sprintf("%s: not in %s rounds", within, metric.Number(calibrate.MostRounds))
 	}
-	text := fmt.Sprintf("%s after about %s", within, plural(rounds, "repetition"))
+	text := fmt.Sprintf("%s after about %s", within, plural(rounds, "round"))
 	if takes := time.Duration(rounds) * c.RoundTakes(); takes > 0 {
 		text = fmt.Sprintf("%s after about %s", within, roughly(takes))
 	}

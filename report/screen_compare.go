@@ -26,10 +26,22 @@ func (d *Document) compareScreen() *screen {
 		s.trust = trust(list[0].Comparison, len(s.marked()) > 0)
 	} else {
 		s.first, s.trust = summary(list)
+		if n := len(ofVerdict(list, stat.Invalid)); n > 0 {
+			s.inAll = fmt.Sprintf("%s in %d of %d", refusals(list), n, len(list))
+		}
+	}
+	if e, own := d.own(); own && e.Question != "" {
+		question := wrapped("Question: " + e.Question)
+		s.body, s.most = append(s.body, question...), s.most+len(question)
 	}
 	for _, a := range d.typed(list) {
 		s.body = append(s.body, standsFor(a.Name, a.Does))
 	}
+	expected, failed := d.expected()
+	if failed > 0 {
+		s.first, s.mood = d.unmet(failed)+s.first, bad
+	}
+	s.body, s.most = append(s.body, expected...), s.most+len(expected)
 	if without := d.nothingRight(list); len(without) > 0 {
 		d.withoutAnswers(s, without)
 		return s
@@ -39,7 +51,7 @@ func (d *Document) compareScreen() *screen {
 	scale := axisOf(list)
 	if len(list) == 1 {
 		if width(s.first) <= textWidth {
-			s.body = append(s.body, picture(list[0].Comparison, scale)...)
+			s.body = append(s.body, onAxis(list[0].Comparison, scale)...)
 		}
 		if reason := list[0].Reason; reason != nil && reason.Is(finding.Errors) {
 			s.body = append(s.body, d.wrongOf(list[0])...)
@@ -49,6 +61,8 @@ func (d *Document) compareScreen() *screen {
 		s.body, s.most = append(s.body, because...), s.most+len(because)
 	} else {
 		s.body = append(s.body, verdictRows(list, scale)...)
+		because := d.whyInShort(list)
+		s.body, s.most = append(s.body, because...), s.most+len(because)
 	}
 	return s
 }
@@ -78,20 +92,13 @@ func moodOf(list []Comparison) mood {
 }
 
 // trust says whether to believe the comparison, and its verdict, where the page marks warnings or
-// does not. The confidence is said where the line has room for it.
+// does not.
 func trust(c trial.Comparison, marked bool) string {
-	if text := trusted(c, marked, fmt.Sprintf(", %.3g %% confidence", 100*(1-c.Level))); width(text) <= textWidth {
-		return text
-	}
-	return trusted(c, marked, "")
-}
-
-func trusted(c trial.Comparison, marked bool, confidence string) string {
 	verdict := string(c.Verdict)
 	if c.Reason != nil {
 		verdict += " " + c.Reason.Code
 	}
-	how := fmt.Sprintf("measured %s %s%s", plural(c.Rounds, "time"), at(c), confidence)
+	how := fmt.Sprintf("measured %s %s%s", plural(c.Rounds, "time"), at(c), confident(levelOf(Comparison{Comparison: c})))
 	if finding.NotInterleaved.In(c.Warnings) {
 		how += ", each side by itself"
 	}
@@ -109,9 +116,29 @@ func trusted(c trial.Comparison, marked bool, confidence string) string {
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("%s: do not decide by it: %s", verdict, how)
 	case marked:
-		return fmt.Sprintf("%s: believe it, but mind what is marked !: %s", verdict, how)
+		return fmt.Sprintf("%s: believe it, but mind the !: %s", verdict, how)
 	}
 	return fmt.Sprintf("%s: believe it: %s", verdict, how)
+}
+
+// levelOf is 1 − the confidence of the intervals that a page shows of these, of the least certain
+// of them; 0: it shows none.
+func levelOf(list ...Comparison) float64 {
+	level := 0.0
+	for _, c := range list {
+		if c.Verdict != stat.Invalid && c.Bounded() {
+			level = max(level, c.Level)
+		}
+	}
+	return level
+}
+
+// confident says the confidence of intervals behind a comma; "" at the level 0, where there are none.
+func confident(level float64) string {
+	if level == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.3g %% confidence", 100*(1-level))
 }
 
 // summary says several comparisons in a sentence with the largest believed difference in
@@ -153,13 +180,11 @@ func summary(list []Comparison) (first, trust string) {
 
 // refusals has INVALID with the codes of all that is.
 func refusals(list []Comparison) string {
-	var codes []string
-	for _, c := range ofVerdict(list, stat.Invalid) {
-		if c.Reason != nil && !slices.Contains(codes, c.Reason.Code) {
-			codes = append(codes, c.Reason.Code)
-		}
+	var all []trial.Comparison
+	for _, c := range list {
+		all = append(all, c.Comparison)
 	}
-	return strings.TrimSpace(string(stat.Invalid) + " " + strings.Join(codes, ", "))
+	return strings.TrimSpace(string(stat.Invalid) + " " + strings.Join(codesOf(all), ", "))
 }
 
 // typed are the alternatives as they were typed, or else what was driven.
@@ -182,8 +207,8 @@ func (d *Document) typed(list []Comparison) []Arm {
 	return arms
 }
 
-// picture draws one comparison that may be believed.
-func picture(c trial.Comparison, scale axis) []string {
+// onAxis draws one comparison that may be believed.
+func onAxis(c trial.Comparison, scale axis) []string {
 	if c.Verdict == stat.Invalid || c.Rounds == 0 {
 		return nil
 	}
@@ -194,10 +219,14 @@ func picture(c trial.Comparison, scale axis) []string {
 // verdictRows has a line for each of several comparisons, with its interval on an axis where
 // there is room.
 func verdictRows(list []Comparison, scale axis) []string {
-	t := table{columns: []string{"", "concurrency", "difference", "interval", "verdict", ""}}
+	within := "interval"
+	if level := levelOf(list...); level > 0 {
+		within = fmt.Sprintf("%.3g %% interval", 100*(1-level))
+	}
+	t := table{columns: []string{"", "concurrency", "difference", within, "verdict", ""}}
 	differ := slices.ContainsFunc(list, func(c Comparison) bool { return c.Baseline != list[0].Baseline })
 	for _, c := range list {
-		who, difference, within, drawn := c.Candidate, "-", "-", ""
+		who, difference, within, drawn := c.Candidate, "", "", ""
 		if own, theirs := withoutSource(c.Candidate), withoutSource(c.Baseline); differ && own == theirs {
 			who = own
 		} else if differ {
@@ -248,82 +277,6 @@ func narrow(drawn string) string {
 	return b.String()
 }
 
-// besideMetrics are those shown of both arms, if they were compared.
-var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
-
-// beside are the figures of both arms, and what is known of their difference: of the metrics
-// above, and of percentiles that were recorded as far as there is room.
-func (d *Document) beside(primary Comparison, room int) []string {
-	rows := map[metric.Name][]string{}
-	var order []metric.Name
-	for _, c := range d.Comparisons {
-		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
-			(c.ChangedOver == nil) != (primary.ChangedOver == nil) || !c.Primary && !slices.Contains(besideMetrics, c.Metric) {
-			continue
-		}
-		order = append(order, c.Metric)
-		rows[c.Metric] = []string{c.Metric.Words(), measured(c.Comparison, c.BaselineValue), measured(c.Comparison, c.CandidateValue), besides(c.Comparison)}
-	}
-	for _, p := range percentilesBeside {
-		row, known := d.percentileOf(primary, p)
-		if rows[p] == nil && known && len(rows)+1 < room {
-			rows[p], order = row, append(order, p)
-		}
-	}
-	place := func(m metric.Name) int {
-		return slices.Index(slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, []metric.Name{m}), m)
-	}
-	slices.SortStableFunc(order, func(a, b metric.Name) int { return place(a) - place(b) })
-	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
-	for _, m := range order {
-		t.rows = append(t.rows, rows[m])
-	}
-	return t.lines()
-}
-
-// ladderMetrics are the percentiles in their order, percentilesBeside as they matter.
-var (
-	ladderMetrics     = []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ResponseP99, "response_p999_ns", "response_max_ns"}
-	percentilesBeside = []metric.Name{metric.ResponseP99, metric.ResponseP50, "response_p999_ns", "response_p90_ns", "response_max_ns"}
-)
-
-// percentileOf has a percentile of both arms, of which nothing more is said; false: it is not
-// known of both.
-func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string, known bool) {
-	if primary.ChangedOver != nil || primary.Verdict == stat.Invalid {
-		return nil, false // the results are those from before, or not to be believed
-	}
-	row = []string{m.Words()}
-	for _, arm := range []string{primary.Baseline, primary.Candidate} {
-		i := slices.IndexFunc(d.Results, func(r Result) bool {
-			return r.Place == primary.Place && r.Arm == arm && r.Concurrency == primary.Concurrency
-		})
-		if i < 0 {
-			return nil, false
-		}
-		value, ok := m.Beside(d.Results[i].Result)
-		if !ok {
-			return nil, false
-		}
-		row = append(row, m.Format(value))
-	}
-	return append(row, "-"), true
-}
-
-func besides(c trial.Comparison) string {
-	switch {
-	case c.Rounds == 0:
-		return "-"
-	case c.Verdict == stat.Invalid:
-		return "not to be believed"
-	case c.Verdict == stat.Inconclusive:
-		return fmt.Sprintf("not told apart (%s)", interval(c.Metric, c.Effect))
-	case c.Verdict == stat.Equivalent:
-		return fmt.Sprintf("the same within ±%.3g %%", 100*c.Margin)
-	}
-	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
-}
-
 // toTheLimit says whether all that was compared is the throughput of callers that wait for their
 // answers, which is that of a server at its limit.
 func (d *Document) toTheLimit(list []Comparison) bool {
@@ -355,11 +308,19 @@ func (d *Document) compareCare() *findings {
 			add(w)
 		}
 	}
+	for _, e := range d.Experiments {
+		for _, w := range e.Warnings {
+			add(w)
+		}
+	}
 	return care
 }
 
 // afterComparing says what to do next.
 func (d *Document) afterComparing(list []Comparison) string {
+	if e, own := d.own(); own && len(ofVerdict(list, stat.Inconclusive)) == len(list) && longerProfile(e.Profile) != "" {
+		return fmt.Sprintf("contend lab %s --profile %s", e.name(), longerProfile(e.Profile))
+	}
 	if d.Settle != "" {
 		return d.Settle
 	}
@@ -369,6 +330,9 @@ func (d *Document) afterComparing(list []Comparison) string {
 				return afterDoubt(c.Reason.Code)
 			}
 		}
+	}
+	if d.Again != "" {
+		return d.Again + " --full"
 	}
 	return cmp.Or(d.Next, "the same command with --full for every figure, or with -o FILE to keep them")
 }

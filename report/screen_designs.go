@@ -10,8 +10,10 @@ import (
 )
 
 // guardScreen answers which guard is fastest.
-func (d *Document) guardScreen() *screen {
-	c := contest{question: "Fastest", slow: true, columns: []string{"time/op", "times the fastest", "on a log scale"},
+func (d *Document) guardScreen() *screen { return d.guardContest().screen(d) }
+
+func (d *Document) guardContest() *contest {
+	c := &contest{question: "Fastest", slow: true, columns: []string{"time/op", "times the fastest", "on a log scale"},
 		inField: func(kind string) string { return "for " + kind },
 		atLevel: func(n int) string { return "with " + plural(n, "caller") },
 		callers: func(n int) int { return n },
@@ -30,12 +32,14 @@ func (d *Document) guardScreen() *screen {
 		_, first, _ := c.leaders(e.field, e.level)
 		return first.perSec / e.perSec
 	}
-	return c.screen(d)
+	return c
 }
 
 // pipeScreen answers which pipeline carries most.
-func (d *Document) pipeScreen() *screen {
-	c := contest{question: "Most items/s", by: "producers:consumers", columns: []string{"items/s", "times plain chan", "on a log scale"},
+func (d *Document) pipeScreen() *screen { return d.pipeContest().screen(d) }
+
+func (d *Document) pipeContest() *contest {
+	c := &contest{question: "Most items/s", by: "producers:consumers", columns: []string{"items/s", "times plain chan", "on a log scale"},
 		inField: func(workers string) string { return "for " + workers },
 		atLevel: func(procs int) string { return "with GOMAXPROCS " + strconv.Itoa(procs) },
 		callers: func(int) int { return 1 },
@@ -59,7 +63,7 @@ func (d *Document) pipeScreen() *screen {
 		}
 		return text
 	}
-	return c.screen(d)
+	return c
 }
 
 // plainChannel is the pipeline that the others are set beside.
@@ -113,7 +117,7 @@ func (d *Document) insideScreen(a Analysis) *screen {
 	}
 	s.body = table{columns: a.Columns, rows: a.Rows}.lines()
 	for _, sentence := range a.Sentence {
-		if lines := indented(clean(sentence), "  "); len(lines) <= s.room() {
+		if lines := indented(clean(sentence), "  ", textWidth); len(lines) <= s.room() {
 			s.body = append(s.body, lines...)
 		} else {
 			s.hidden++

@@ -18,6 +18,9 @@ const (
 // lastWords is where the error of a command's process ends and its last lines begin.
 var lastWords = regexp.MustCompile(`; end of its (stderr|stdout):\n`)
 
+// lastWord begins the lines of a page that a server wrote.
+const lastWord = "  │ "
+
 // failedServer begins what an error says of a server, also in the words of older documents.
 var failedServer = regexp.MustCompile(`^(its process died: )?(?:(?:subject|server) ([^:]+): )?`)
 
@@ -27,6 +30,9 @@ var dialled = regexp.MustCompile(`((?:cannot reach|connect to) \S+: )(?:[a-z]+: 
 
 // unreached is an address at which nothing answers, and why.
 var unreached = regexp.MustCompile(`^cannot reach (\S+): (?:[a-z]+: )?(.*)$`)
+
+// whatToPut is the advice for a server that listens elsewhere.
+var whatToPut = regexp.MustCompile(`: (put [^;]*)`)
 
 // missingProgram is one that the system did not find.
 var missingProgram = regexp.MustCompile(`fork/exec (\S+): no such file or directory|exec: "([^"]+)": executable file not found in \S+`)
@@ -41,6 +47,7 @@ type failedArm struct {
 	more  []string // lines that say more of it
 	hint  string   // what to do; "": not known
 	find  string   // where to look for the program; "": it is there
+	put   string   // what to put into URL or command; "": they fit
 	words []string // its last, as lines
 }
 
@@ -57,7 +64,7 @@ func (d *Document) failedScreen() *screen {
 	switch {
 	case one.at != "":
 		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", names, why)
-		s.next = cmp.Or(one.hint, "start the server that is to listen there, or correct the URL, then the same command again")
+		s.next = cmp.Or(one.hint, toReach(why))
 		return s
 	case one.name == "":
 		s.first = "It could not be measured: " + why
@@ -78,10 +85,25 @@ func (d *Document) failedScreen() *screen {
 		s.next = "end that program, or let the command listen at {{addr}}"
 	case one.find != "":
 		s.next = one.find
+	case strings.HasSuffix(one.why, "ended unasked: exit status 0"):
+		s.next = "have the command stay in the foreground until it is stopped, without & and no daemon"
+	case one.put != "":
+		s.next = one.put
 	case found:
 		s.next = "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
 	return s
+}
+
+// toReach says what to do where nothing answers, by the reason.
+func toReach(why string) string {
+	switch {
+	case strings.HasPrefix(why, "lookup "), strings.HasSuffix(why, "no such host"):
+		return "correct the name in the URL, or give the address, then the same command again"
+	case strings.HasPrefix(why, "no connection within "):
+		return "see whether the server is there and takes connections, or allow more time (--timeout)"
+	}
+	return "start the server that is to listen there, or correct the URL, then the same command again"
 }
 
 // byArm splits an error that says of several arms, one behind the other, why they failed.
@@ -110,8 +132,11 @@ func (d *Document) failedArm(text string) failedArm {
 	f.why, f.hint, _ = strings.Cut(f.why, "\n")
 	f.hint = clean(f.hint)
 	why, more, _ := strings.Cut(f.why, "; ")
+	if m := whatToPut.FindStringSubmatch(more); m != nil {
+		more, f.put = strings.Replace(more, m[0], "", 1), m[1]
+	}
 	if more != "" {
-		f.more = indented(clean(more), "  ")
+		f.more = indented(clean(more), "  ", textWidth)
 	}
 	f.why = dialled.ReplaceAllString(why, "$1")
 	for _, a := range d.Arms {
@@ -163,6 +188,10 @@ func toFind(why string) string {
 	switch {
 	case m == nil:
 		return ""
+	case m[1]+m[2] != "" && strings.ContainsAny(m[1]+m[2], "~$"):
+		return fmt.Sprintf("write the path of %s in full: no shell reads the command; or have one do it, as in sh -c 'exec …'", m[1]+m[2])
+	case strings.Contains(m[2], "="):
+		return fmt.Sprintf("write env %s …, as no shell reads the command, or give the variable with --env", m[2])
 	case m[1] != "":
 		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from its --dir", m[1])
 	}
@@ -181,7 +210,7 @@ func lastLines(text string) (why string, shown []string) {
 		lines = slices.Replace(lines, firstLastWords, firstLastWords+rest+1, "…")
 	}
 	for _, line := range lines {
-		shown = append(shown, "  │ "+clean(strings.TrimPrefix(line, "\t")))
+		shown = append(shown, lastWord+clean(strings.TrimPrefix(line, "\t")))
 	}
 	return text[:at[0]], shown
 }

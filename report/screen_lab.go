@@ -15,22 +15,26 @@ const (
 	mostOfRow        = 10
 )
 
-// isLab says whether the document is about experiments, which answer questions.
-func (d *Document) isLab() bool { return d.Command == "lab" && len(d.Experiments) > 0 }
+// isLab says whether the document is about experiments, which answer questions. A comparison out of
+// a user's own file is none: its page is that of any comparison.
+func (d *Document) isLab() bool {
+	_, own := d.own()
+	return d.Command == "lab" && len(d.Experiments) > 0 && !own
+}
 
-// labPage answers the questions of the experiments: one in full, several in a table.
-func (d *Document) labPage() ([]string, mood) {
+// labPage answers the questions of the experiments at a width: one in full, several in a table.
+func (d *Document) labPage(most int) ([]string, mood) {
 	replies := d.replies()
 	m := moodOfReplies(replies)
 	if len(replies) == 1 {
 		return d.experimentPage(d.Experiments[0], replies[0]), m
 	}
-	lines := broken(d.labSentence(replies), textWidth, "  ")
-	lines = append(lines, broken(d.labTrust(replies), textWidth, "  ")...)
+	lines := broken(d.labSentence(replies), most, "  ")
+	lines = append(lines, broken(d.labTrust(replies), most, "  ")...)
 	lines = append(lines, "")
-	lines = append(lines, d.labTable(replies)...)
+	lines = append(lines, d.labTable(replies, most)...)
 	lines = append(lines, "")
-	return append(lines, broken("Next: "+d.afterLab(replies), textWidth, "  ")...), m
+	return append(lines, broken("Next: "+d.afterLab(replies), most, "  ")...), m
 }
 
 func (d *Document) replies() []reply {
@@ -145,8 +149,9 @@ func (a Answer) caveat() string {
 // labTrust says what the answers of several experiments are worth.
 func (d *Document) labTrust(list []reply) string {
 	counts := map[standing]int{}
-	unmet, warnings := 0, 0
+	unmet, warnings, level := 0, 0, 0.0
 	for _, r := range list {
+		level = max(level, r.level())
 		unmet, warnings = unmet+len(r.broken), warnings+len(r.warnings.list)
 		for _, remark := range slices.Concat(r.answer, r.beside) {
 			counts[remark.standing]++
@@ -156,6 +161,7 @@ func (d *Document) labTrust(list []reply) string {
 	if !slices.ContainsFunc(list, func(r reply) bool { return r.standing == answered }) {
 		text = "There is nothing to believe"
 	}
+	text += confident(level)
 	if n := counts[disbelieved]; n > 0 {
 		text += fmt.Sprintf("; do not believe what is INVALID (%d)", n)
 	}
@@ -193,10 +199,13 @@ const (
 )
 
 // labTable has a row for each experiment, whose cells take several lines.
-func (d *Document) labTable(list []reply) []string {
+func (d *Document) labTable(list []reply, most int) []string {
 	heads, widths := []string{"question", "published", "ours", "what it means"}, []int{22, 20, 28, 24}
 	if !slices.ContainsFunc(d.Experiments, func(e Experiment) bool { return e.Answer.Published != "" }) {
 		heads, widths = slices.Delete(heads, 1, 2), []int{26, 38, 32}
+	}
+	for i, columns := range widths {
+		widths[i] = columns * most / textWidth
 	}
 	lines := row(heads, widths, 1)
 	for i, e := range d.Experiments {
@@ -254,7 +263,6 @@ func (d *Document) experimentPage(e Experiment, r reply) []string {
 	if e.Answer.Published != "" {
 		head = append(head, wrapped("Published: "+strings.TrimSuffix(e.Answer.Published, ".")+". "+e.Answer.caveat())...)
 	}
-	figures := d.ownFigures(e)
 	var unmet, care []string
 	for _, text := range r.broken {
 		unmet = append(unmet, wrapped("! "+text)...)
@@ -271,7 +279,7 @@ func (d *Document) experimentPage(e Experiment, r reply) []string {
 		unmet = append(unmet[:max(0, room-1)], fmt.Sprintf("! of %s that failed: --full", plural(len(r.broken), "expectation")))
 	}
 	rest := slices.Concat(r.answer[min(1, len(r.answer)):], r.beside)
-	return slices.Concat(head, figures, remarkRows(rest, room-len(unmet)), unmet, care, next)
+	return slices.Concat(head, remarkRows(rest, room-len(unmet)), d.whyInShort(d.primaryOf(e)), unmet, care, next)
 }
 
 // remarkRows has a row for each remark, as far as there is room: on two lines each where
@@ -323,7 +331,7 @@ func (r reply) trust(d *Document) string {
 	default:
 		text = "There is nothing to believe"
 	}
-	text += r.refused()
+	text += confident(r.level()) + r.refused()
 	if len(r.broken) > 0 {
 		text += fmt.Sprintf("; %s failed (!)", plural(len(r.broken), "expectation"))
 	}
@@ -348,7 +356,7 @@ func (d *Document) afterLab(list []reply) string {
 			failures = append(failures, e.name())
 			mend = cmp.Or(mend, toFind(e.Error))
 		case r.standing == disbelieved && len(d.nothingRight(d.primaryOf(e))) > 0:
-			spoilt = append(spoilt, d.toMend(d.nothingRight(d.primaryOf(e))[0].Result))
+			spoilt = append(spoilt, d.toMend(d.nothingRight(d.primaryOf(e))[0]))
 		case r.standing == disbelieved:
 			spoilt = append(spoilt, "contend explain "+r.answer[0].code)
 		case r.standing == undecided && profile != "":

@@ -12,6 +12,7 @@ import (
 	"contend/metric"
 	"contend/report"
 	"contend/trial"
+	"contend/why"
 )
 
 // asking is an experiment with one part.
@@ -94,12 +95,19 @@ func labPages() map[string]*report.Document {
 	absent := wrong
 	absent.Status, absent.Error = "failed", "inputq: server inputq: fork/exec ./orders: no such file or directory"
 	pages := map[string]*report.Document{
+		"why":      diagnosed(one(answered, comparing(10)), 0, why.Work{Kind: "channels", Function: "runtime.chansend", Time: 1200}),
 		"answered": one(answered, comparing(10)), "undecided": one(asking("undecided", lock), comparing(40)), "invalid": one(asking("invalid", lock), comparing(60)),
 		"equivalent": one(asking("equivalent", lock), comparing(30)), "unmet": one(unmet, comparing(10, 20)), "parts": one(parts, several),
 		"best": one(best, func(d *report.Document, at report.Place) { d.AddCurve(at, &swept().Curves[0].Curve) }),
 		"many": one(asking("many", "Which design is fastest?"), manyArms), "figures": one(figure, figured), "planned": one(planned, nil),
 		"failing": one(failed, nil), "half": one(half, comparing(10)), "left-out": one(left, nil), "own": one(plain, comparing(10)), "own-wrong": one(wrong, comparing(50)), "own-nothing": one(wrong, comparing(70)), "own-levels": one(plain, comparing(10, 20)), "own-absent": one(absent, nil),
 	}
+	for _, name := range []string{"own", "own-levels", "own-absent"} {
+		pages[name].Arms = oneLevel(10).Arms
+	}
+	pages["own"].Again = "contend report own.json"
+	pages["own-levels"].Experiments[0].Question = lock
+	pages["own-levels"].Experiments[0].Expectations = []expect.Expectation{{Text: "errors == 0", Held: true}, {Text: "throughput > 10200", Detail: "mutex at concurrency 10: throughput is 10,006/s, not > 10,200/s"}}
 	all, none := document("lab"), document("lab")
 	for _, name := range []string{"answered", "undecided", "invalid", "unmet", "best", "many", "figures", "planned", "failing", "half"} {
 		all.Experiments = append(all.Experiments, pages[name].Experiments...)

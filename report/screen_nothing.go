@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -22,8 +24,24 @@ func nothingSentence(r *load.Result) string {
 		return "Interrupted before the first answer"
 	case r.Wrong() == 0:
 		return fmt.Sprintf("No answer came within %v and %v of grace", r.Plan.Duration, r.Plan.Grace)
+	case onlyTimeouts(r):
+		return fmt.Sprintf("Every answer timed out: none of %s came within %v", metric.Number(float64(r.Wrong())), r.Plan.Timeout)
 	}
-	return fmt.Sprintf("Nothing succeeded: %s wrong answers, %s without an answer", metric.Number(float64(r.Failed)), metric.Number(float64(r.ErroredTotal()+r.Unfinished)))
+	var parts []string
+	for _, one := range []struct {
+		count int64
+		what  string
+	}{{r.Failed, "failed"}, {r.ErroredTotal(), "errored"}, {r.Dropped, "dropped"}, {r.Unfinished, "unfinished"}} {
+		if one.count > 0 {
+			parts = append(parts, metric.Number(float64(one.count))+" "+one.what)
+		}
+	}
+	return "Nothing succeeded: " + enumerated(parts)
+}
+
+// onlyTimeouts says whether each iteration that came to an end took longer than the timeout.
+func onlyTimeouts(r *load.Result) bool {
+	return r.Completed == 0 && r.Wrong() > 0 && r.Errored[errkind.Timeout] == r.Wrong()
 }
 
 // ceasedSentence says of a result when no right answer came any more, and what came in their
@@ -46,29 +64,38 @@ func ceasedSentence(r *load.Result) string {
 }
 
 // toMend says what to do about a result without a right answer.
-func (d *Document) toMend(r *load.Result) string {
-	switch {
+func (d *Document) toMend(c trial.Cell) string {
+	switch r := c.Result; {
+	case d.Settle != "":
+		return d.Settle
 	case r.Wrong() == 0:
-		return cmp.Or(d.Settle, afterDoubt(finding.Incomplete.Code))
+		return afterDoubt(finding.Incomplete.Code)
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
 		return fmt.Sprintf("allow an answer more time than the %v of --timeout, or see why it takes so long; then the same command again", r.Plan.Timeout)
 	case r.Failed < r.ErroredTotal():
 		return "see why no answer comes (what does the server say?), mend that, then the same command again"
 	}
-	look := "look at an answer"
-	if strings.HasPrefix(r.Target, "http://") || strings.HasPrefix(r.Target, "https://") {
-		look += " (curl -i" + d.runningAt(r.Target) + ")"
-	}
-	return look + "; correct the URL or the server, or say what is right (--expect-status, --check)"
+	return d.lookAt(c) + "; correct the URL or the server, or say what is right (--expect-status, --check)"
 }
 
-// runningAt is the URL, quoted behind a blank, of a server that goes on when contend ends; "" of
-// one that contend may have started.
-func (d *Document) runningAt(url string) string {
-	if d.isLab() || slices.ContainsFunc(d.Arms, func(a Arm) bool { return !strings.Contains(a.Does, "://") }) {
-		return ""
+// lookAt says how to see an answer of a server, and how to start it, where contend did.
+func (d *Document) lookAt(c trial.Cell) string {
+	const look = "look at an answer"
+	u, err := url.Parse(c.Target)
+	i := slices.IndexFunc(d.Arms, func(a Arm) bool { return a.Name == c.Arm || len(d.Arms) == 1 })
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https":
+		return look
+	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && strings.Contains(d.Arms[i].Does, "://"):
+		return fmt.Sprintf("%s (curl -i '%s')", look, clean(c.Target))
+	case i < 0:
+		return look + " (curl -i)"
 	}
-	return " '" + clean(url) + "'"
+	command := strings.NewReplacer("{{addr}}", u.Host, "{{host}}", u.Hostname(), "{{port}}", u.Port()).Replace(d.Arms[i].Does)
+	if command == d.Arms[i].Does { // it listens where it wants to, which contend had moved
+		u.Host = net.JoinHostPort("localhost", u.Port())
+	}
+	return fmt.Sprintf("%s (start %s, then curl -i '%s')", look, clean(command), clean(u.String()))
 }
 
 // tells says whether a warning says something where no figure does: most are about figures.
@@ -109,7 +136,7 @@ func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	}
 	expected, _ := d.expected()
 	s.body = slices.Concat([]string{"  " + clean(c.Target)}, wrongKinds(c.Result), expected)
-	s.next = d.toMend(c.Result)
+	s.next = d.toMend(c)
 	for _, w := range c.Warnings {
 		if tells(w) {
 			s.care.addCode(w)
@@ -132,6 +159,9 @@ func (d *Document) withoutAnswers(s *screen, without []trial.Cell) {
 		}
 	}
 	s.first = "Nothing can be compared: no answer of " + enumerated(names) + " was right"
-	s.next = d.toMend(without[0].Result)
+	if !slices.ContainsFunc(without, func(c trial.Cell) bool { return !onlyTimeouts(c.Result) }) {
+		s.first = fmt.Sprintf("Nothing can be compared: every answer of %s timed out, after %v", enumerated(names), without[0].Plan.Timeout)
+	}
+	s.next = d.toMend(without[0])
 	s.care = s.care.telling()
 }

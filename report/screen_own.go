@@ -1,29 +1,16 @@
 package report
 
-import (
-	"slices"
+import "slices"
 
-	"contend/finding"
-)
-
-// mostOwnFigures are the lines of the table of both sides' figures.
-const mostOwnFigures = 8
-
-// ownFigures are those of both sides of a user's own experiment, and what was wrong with their
-// answers, where it is one comparison at one level; else none.
-func (d *Document) ownFigures(e Experiment) []string {
-	list := d.primaryOf(e)
-	if e.File == "" || len(list) != 1 {
-		return nil
+// own is the experiment of a document that is one comparison out of a user's own file, with nothing
+// published beside it; false: it is another one.
+func (d *Document) own() (e Experiment, ok bool) {
+	if d.Command != "lab" || len(d.Experiments) != 1 {
+		return e, false
 	}
-	var lines []string
-	if list[0].Reason.Is(finding.Errors) {
-		lines = d.wrongOf(list[0])
-	}
-	if len(d.nothingRight(list)) > 0 {
-		return lines
-	}
-	return append(lines, d.beside(list[0], mostOwnFigures)...)
+	e = d.Experiments[0]
+	return e, e.File != "" && len(e.Parts) == 1 && e.Answer.Published == "" && len(e.Answer.Figures) == 0 &&
+		len(d.Curves) == 0 && (e.Error != "" || len(d.primary()) > 0)
 }
 
 // primaryOf are the comparisons that an experiment asks for.

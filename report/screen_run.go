@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
@@ -45,6 +46,9 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if r.Model == load.OpenModel {
 		under = fmt.Sprintf("arrivals %s, up to %d at once, %s measured", r.Plan.Pacer, r.Concurrency, window(r.Duration))
 	}
+	if by := drivenBy(r); by != "" {
+		under += ", " + by
+	}
 	doubt, ceased := c.Doubt(), ceasedSentence(r)
 	switch {
 	case doubt != nil:
@@ -52,14 +56,14 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
 	case r.Stopped == load.Interrupted:
 		s.trust = "Interrupted, so this is only a part: " + under
-	case casting(r.Warnings):
-		s.trust = "Believe it, but mind what is marked !: " + under
+	case r.TooShort():
+		s.trust, s.mood = "Too short to rely on, as it may not be the usual speed: "+under, doubted
 	default:
-		s.trust = "Believe it: " + under
+		s.trust = "Believe it" + minding(r) + ": " + under
 	}
 	expected, failed := d.expected()
-	if failed > 0 && doubt == nil {
-		s.first, s.mood = fmt.Sprintf("%d of %s failed: %s", failed, plural(len(d.Expectations), "expectation"), s.first), bad
+	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // claims about these are decided all the same
+		s.first, s.mood = d.unmet(failed)+cmp.Or(ceased, runSentence(r)), bad
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
 	s.body = append(s.body, wrongKinds(r)...)
@@ -79,6 +83,22 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	return s
 }
 
+// minding says what to keep in mind about a result that is believed: warnings that the page
+// marks, and others that took cores, idle ones too, unless a warning says that.
+func minding(r *load.Result) string {
+	var list []string
+	if casting(r.Warnings) {
+		list = append(list, "the !")
+	}
+	if share := r.Elsewhere(); share > finding.MachineBusy.Warns && !finding.MachineBusy.In(r.Warnings) {
+		list = append(list, fmt.Sprintf("other programs (%.2g of %s)", share*float64(r.MachineCores), plural(r.MachineCores, "core")))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", but mind " + enumerated(list)
+}
+
 // mostKinds are the kinds of failures and errors that are shown.
 const mostKinds = 3
 
@@ -93,10 +113,13 @@ func wrongKinds(r *load.Result) []string {
 	return lines
 }
 
-// expected says which claims about a run failed, and how many did and held.
+// expected says which claims failed, and how many did and held.
 func (d *Document) expected() (lines []string, failed int) {
-	for _, x := range d.Expectations {
-		if !x.Held {
+	var held []string
+	for _, x := range d.claims() {
+		if x.Held {
+			held = append(held, x.Text)
+		} else {
 			lines = append(lines, "! "+clean(outcome(x)))
 		}
 	}
@@ -104,10 +127,23 @@ func (d *Document) expected() (lines []string, failed int) {
 	if more := failed - mostWarnings; more > 0 {
 		lines = append(lines[:mostWarnings], fmt.Sprintf("! %s more failed: --full", plural(more, "expectation")))
 	}
-	if held := len(d.Expectations) - failed; held > 0 {
-		lines = append(lines, "  "+plural(held, "expectation")+" held")
+	if len(held) > 0 {
+		lines = append(lines, clip("  held: "+clean(strings.Join(held, ", ")), textWidth))
 	}
 	return lines, failed
+}
+
+// claims are those about a run, or about a user's own comparison.
+func (d *Document) claims() []expect.Expectation {
+	if e, own := d.own(); own {
+		return e.Expectations
+	}
+	return d.Expectations
+}
+
+// unmet begins the first line of a page where so many expectations failed.
+func (d *Document) unmet(failed int) string {
+	return fmt.Sprintf("%d of %s failed: ", failed, plural(len(d.claims()), "expectation"))
 }
 
 func afterDoubt(code string) string {
@@ -128,12 +164,42 @@ func runSentence(r *load.Result) string {
 	case batched && r.Ops > r.Completed:
 		text = fmt.Sprintf("%s %s/s, %s each", metric.Number(r.ThroughputPerSec), operations(r), metric.Duration(each))
 	case r.Response.Count() > 0:
-		text += fmt.Sprintf(" at %s in the median, %s at p99", metric.Duration(float64(r.Response.Quantile(0.5))), metric.Duration(float64(r.Response.Quantile(0.99))))
+		text += fmt.Sprintf(" at %s in the median, %s", metric.Duration(float64(r.Response.Quantile(0.5))), tail(r))
 	}
-	if n := r.Wrong(); n > 0 {
-		return text + fmt.Sprintf("; %s of %s failed or errored (%.2g %%)", metric.Number(float64(n)), metric.Number(float64(r.Planned)), 100*float64(n)/float64(r.Planned))
+	return text + "; " + amiss(r)
+}
+
+// amiss says how many iterations came to no right answer, and how.
+func amiss(r *load.Result) string {
+	var parts []string
+	of := " of " + metric.Number(float64(r.Planned))
+	for _, one := range []struct {
+		count int64
+		how   string
+	}{{r.Dropped, "never started"}, {r.Unfinished, "cut off by the end"}, {r.Wrong(), "failed or errored"}} {
+		if one.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s%s %s (%.2g %%)", metric.Number(float64(one.count)), of, one.how, 100*float64(one.count)/float64(r.Planned)))
+			of = ""
+		}
 	}
-	return text + "; no errors"
+	if parts == nil {
+		return "no errors"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tail says how long the slow answers took: p99, or of too few for one the slowest.
+func tail(r *load.Result) string {
+	if q := 0.99; reaches(r.Response.Count(), q) {
+		return metric.Duration(float64(r.Response.Quantile(q))) + " at p99"
+	}
+	return "the slowest " + metric.Duration(float64(r.Response.Quantile(1)))
+}
+
+// reaches says whether one of n values at least lies beyond the percentile of a share below 1.
+func reaches(n int64, share float64) bool {
+	const rounding = 1e-9
+	return float64(n)*(1-share) >= 1-rounding
 }
 
 // operations is what a target in this process does many of in an iteration.
@@ -148,7 +214,7 @@ func operations(r *load.Result) string {
 // on a log scale: on another all but the longest would have the same mark.
 const squeezed = 50
 
-// percentiles draws those of the response time.
+// percentiles draws those of the response time that so many answers have.
 func percentiles(r *load.Result) []string {
 	if r.Response == nil || r.Response.Count() == 0 {
 		return nil
@@ -168,6 +234,9 @@ func percentiles(r *load.Result) []string {
 	}
 	var t table
 	for _, q := range ladderOf {
+		if q.share < 1 && !reaches(r.Response.Count(), q.share) {
+			continue
+		}
 		value := float64(r.Response.Quantile(q.share))
 		t.rows = append(t.rows, []string{q.name, metric.Duration(value), marks(share(value))})
 	}

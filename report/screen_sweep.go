@@ -32,8 +32,8 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	s.next = cmp.Or(d.Next, "the same command with --full shows the law, its fit and every figure")
 	switch {
 	case len(refused) > 0:
-		text, _ := doubtful(c.Results, "levels")
-		s.first, s.trust, s.mood = "Do not believe it: "+strings.ToLower(s.first[:1])+s.first[1:], text, doubted
+		s.first, s.mood = notAdvised, doubted
+		s.trust, _ = doubtful(c.Results, "levels")
 		s.next = afterDoubt(refused[0])
 	case c.TimeUp != nil:
 		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
@@ -45,6 +45,10 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	}
 	if len(c.Results) > 0 {
 		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c, len(refused) == 0)...)
+		if slices.Contains(refused, finding.Errors.Code) {
+			wrong := wrongKinds(trial.MergeCells(c.Results).Result)
+			s.body = slices.Insert(s.body, 1, wrong[:min(2, len(wrong))]...)
+		}
 	}
 	if c.Fit != nil && c.Bound == nil {
 		for _, w := range c.Fit.Warnings {
@@ -61,11 +65,13 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	return s
 }
 
+const notAdvised = "No concurrency can be advised"
+
 // enough says the smallest concurrency that is enough, what more would give, and whether
 // to believe it.
 func enough(c sweep.Curve) (first, trust string) {
 	if c.Enough == nil || c.Best == nil {
-		return "No concurrency can be advised", strings.TrimPrefix(c.NoFit, "usl: ")
+		return notAdvised, strings.TrimPrefix(c.NoFit, "usl: ")
 	}
 	at, most := atLevel(c, c.Enough.N.Value), atLevel(c, c.Best.N.Value)
 	first = fmt.Sprintf("Use a concurrency of %s: %s", metric.Number(c.Enough.N.Value), inThree(c.Enough.Throughput))
@@ -90,8 +96,12 @@ func enough(c sweep.Curve) (first, trust string) {
 		return first, fmt.Sprintf("Believe the levels measured, of which %s at a concurrency of %s is the most: the fitted law misses them (%s)",
 			inThree(c.Best.Throughput), metric.Number(c.Best.N.Value), missed(c.Fit))
 	}
-	return first, fmt.Sprintf("Believe it: the most that it can do, by the fitted Universal Scalability Law, is %s at a concurrency of %s",
-		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, whole))
+	sure := ""
+	if c.Fit.Peak.Throughput.Interval != nil || c.Fit.Peak.N.Interval != nil {
+		sure = confident(1 - usl.Confidence)
+	}
+	return first, fmt.Sprintf("Believe it: the most that it can do, by the fitted Universal Scalability Law, is %s at a concurrency of %s%s",
+		spanned(c.Fit.Peak.Throughput, inThree), spanned(c.Fit.Peak.N, whole), sure)
 }
 
 func whole(n float64) string { return metric.Number(math.Round(n)) }
@@ -132,8 +142,12 @@ func levelRows(c sweep.Curve, believed bool) []string {
 	for _, cell := range c.Results {
 		highest = max(highest, cell.ThroughputPerSec)
 	}
-	t := table{columns: []string{"concurrency", "throughput", "median", ""}}
-	for _, i := range shownLevels(c) {
+	shown, count := shownLevels(c), ""
+	if len(shown) < len(c.Results) {
+		count = fmt.Sprintf("%d of %d levels", len(shown), len(c.Results))
+	}
+	t := table{columns: []string{"concurrency", "throughput", "median", count}}
+	for _, i := range shown {
 		cell := c.Results[i]
 		median, bar := "-", ""
 		if cell.ThroughputPerSec > 0 {

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,29 @@ func pool() *report.Document {
 	d := document("sweep")
 	d.AddCurve(report.Place{}, c)
 	return d
+}
+
+// Of more levels than a page has room for it says so, and shows the first, the last and the one to use.
+func TestSomeOfManyLevels(t *testing.T) {
+	for _, n := range []int{8, 10} {
+		levels, x := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}[:n], []int64{100, 200, 300, 400, 500, 600, 700, 800, 810, 815}[:n]
+		d := document("sweep")
+		d.AddCurve(report.Place{}, sweepOf("", levels, x))
+		var b strings.Builder
+		if err := d.Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		_, rows, _ := strings.Cut(b.String(), "concurrency  throughput")
+		head, rows, _ := strings.Cut(rows, "\n")
+		if strings.HasSuffix(head, "8 of 10 levels") != (n == 10) || strings.Count(rows, "█\n")+strings.Count(rows, "use this\n") != 8 {
+			t.Errorf("%d levels:\n%s", n, &b)
+		}
+		for _, level := range []string{" 1 ", fmt.Sprintf(" %d ", n), " 8 "} {
+			if !strings.Contains(rows, level) {
+				t.Errorf("of %d levels%sis not shown:\n%s", n, level, &b)
+			}
+		}
+	}
 }
 
 // A law that misses the levels is not to be believed: the best level measured is said in its place,

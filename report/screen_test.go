@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"contend/report"
 	"contend/stat"
 	"contend/trial"
+	"contend/why"
 )
 
 // oneLevel is a comparison with the primary verdict of one level of verdicts.
@@ -52,7 +54,7 @@ func screens() map[string]struct {
 		"inconclusive": {settled, 15}, "errors": {oneLevel(50), 15}, "saturated": {oneLevel(60), 15}, "nothing-right": {oneLevel(70), 15},
 		"few-rounds": {all["few-rounds"], 15}, "counted": {all["counted"], 15}, "stored": {all["stored"], 15},
 		"run": {followed(runDocument(closedResult("http://localhost:8080/status", 50, 20_000)), "contend sweep http://localhost:8080/status"), 15}, "run-failing": {all["closed"], 15}, "run-open": {all["open"], 15},
-		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15}, "run-timeouts": {timedOut(), 15},
+		"run-stalled": {stalled(), 15}, "run-slow": {slower(), 15}, "run-ceased": {ceased(), 15}, "run-silent": {silent(), 15}, "differing": {differing(), 15}, "run-timeouts": {timedOut(), 15}, "both-timed-out": {bothTimedOut(), 15}, "run-short": {short(), 15}, "run-beside-others": {besideOthers(), 15},
 		"sweep-nothing": {onlyWrong(oneSweep(0)), 18}, "rate-nothing": {onlyWrong(searched(false)), 18}, "both-nothing": {onlyWrong(oneLevel(10)), 15}, "levels-nothing": {onlyWrong(comparison()), 15 + 6},
 		"run-nothing": {all["nothing"], 15}, "run-unmet": {followed(expectedOf("p99 < 20ms", "errors < 0.1%", "throughput > 100"), "contend sweep http://localhost:8080/status"), 15}, "sweep-peaked": {followed(oneSweep(0), "contend run -c 72 http://127.0.0.1:8080/peaked"), 18}, "sweep-rising": {oneSweep(1), 18}, "sweep-refused": {oneSweep(2), 18},
 		"sweep-bound": {all["sweep-bound"], 18}, "rate-found": {followed(searched(false), "contend run --rate 1542 -c 500 -d 30s http://127.0.0.1:8080/"), 18}, "rate-late": {searched(true), 18},
@@ -62,7 +64,8 @@ func screens() map[string]struct {
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
 		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
-		"why": {costly(), 15 + 13}, "why-waiting": {waiting(), 15 + 3}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
+		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
+		"why-levels":       {diagnosed(comparison(), time.Millisecond, why.Work{Kind: "scheduler", Function: "runtime.gopark", Time: 1200}), 15 + 6 + 3},
 		"failed-died":      {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
 		"failed-usage":     {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},
 		"failed-unreached": {&report.Document{Schema: report.Schema, Command: "run", Failure: "cannot reach http://localhost:9/: http: dial: dial tcp 127.0.0.1:9: connect: connection refused"}, 20},
@@ -103,16 +106,45 @@ func timedOut() *report.Document {
 	return runDocument(r)
 }
 
+// bothTimedOut is a comparison of servers that take longer than the timeout.
+func bothTimedOut() *report.Document {
+	d := onlyWrong(oneLevel(10))
+	for _, c := range d.Trials[0].Rounds {
+		c.Errored, c.Failed, c.Faults, c.Plan.Timeout = map[errkind.Kind]int64{errkind.Timeout: c.Wrong()}, 0, nil, 2*time.Second
+		c.Examples = map[errkind.Kind]string{errkind.Timeout: "read tcp 127.0.0.1:40000->127.0.0.1:8080: i/o timeout"}
+	}
+	d.Derive()
+	return d
+}
+
+// short is a run of 10 ms.
+func short() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 400)
+	r.Duration = 10 * time.Millisecond
+	r.Derive()
+	return followed(runDocument(r), "contend run -d 10s http://localhost:8080/")
+}
+
+// besideOthers is a run of a server that was found, while others used 1.2 of 2 cores.
+func besideOthers() *report.Document {
+	r := closedResult("http://localhost:8080/", 10, 20_000)
+	seconds := r.Duration.Seconds()
+	r.GeneratorCPUSec, r.Server, r.MachineCores, r.MachineCPUSec = 0.2*seconds, &load.Usage{CPUSec: 0.3 * seconds, Foreign: true}, 2, 1.7*seconds
+	r.Derive()
+	return runDocument(r)
+}
+
 // ceased is a run of a server that is gone in the fourth second.
 func ceased() *report.Document {
 	r := closedResult("http://localhost:8080/", 10, 3500)
 	r.GeneratorCPUSec = 18.4 // for errors
 	r.Planned, r.Errored = 10_500, map[errkind.Kind]int64{errkind.Refused: 6990, errkind.Reset: 10}
 	r.Examples = map[errkind.Kind]string{errkind.Refused: "dial tcp 127.0.0.1:8080: connect: connection refused", errkind.Reset: "read: connection reset by peer"}
-	r.Series = []load.Second{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500, Errored: 400}}
+	seconds := []load.Interval{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500, Errored: map[errkind.Kind]int64{errkind.Refused: 390, errkind.Reset: 10}}}
 	for range 6 {
-		r.Series = append(r.Series, load.Second{Errored: 1100})
+		seconds = append(seconds, load.Interval{Errored: map[errkind.Kind]int64{errkind.Refused: 1100}})
 	}
+	r.Course = overTime(r, seconds...)
 	return runDocument(r)
 }
 
@@ -132,7 +164,7 @@ func differing() *report.Document {
 func silent() *report.Document {
 	r := closedResult("http://localhost:8080/", 10, 3500)
 	r.Planned, r.Unfinished = 3510, 10
-	r.Series = []load.Second{{Completed: 1000}, {Completed: 1000}, {Completed: 1000}, {Completed: 500}}
+	r.Course = overTime(r, load.Interval{Completed: 1000}, load.Interval{Completed: 1000}, load.Interval{Completed: 1000}, load.Interval{Completed: 500})
 	return runDocument(r)
 }
 
@@ -169,7 +201,7 @@ func expectedOf(texts ...string) *report.Document {
 	for i, text := range texts {
 		x := expect.Expectation{Text: text, Held: i > 0}
 		if !x.Held {
-			x.Detail = "response time p99 is 36.5 ms, which is not < 20.0 ms"
+			x.Detail = "response time p99 is 36.5 ms, not < 20.0 ms"
 		}
 		d.Expectations = append(d.Expectations, x)
 	}
@@ -335,32 +367,52 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// On a narrow terminal nothing is lost but the ends of bars, and nothing is wider than it but
-// a command line to be pasted.
+// axisOfPage is the picture of one comparison, or the axis in a row of several.
+var axisOfPage = regexp.MustCompile(`(?m)^ +(slower|shorter|less) .*[─├┤●].* (faster|longer|more)$| +[─├┤][ ─├┤0●]*$| +●[ ─├┤0]*[─├┤][ ─├┤0]*$`)
+
+// On a narrow terminal nothing is lost but axes and the lengths of bars, and nothing is wider than it
+// but a word, and what is quoted.
 func TestNarrowScreens(t *testing.T) {
-	without := strings.NewReplacer(" ", "", "\n", "")
+	without := strings.NewReplacer(" ", "", "\n", "", "█", "", `\`, "")
+	between := regexp.MustCompile(`'[^']*'`)
 	for name, p := range screens() {
-		var whole, narrow bytes.Buffer
-		for _, columns := range []int{1, 40, 80} {
-			whole.Reset()
-			narrow.Reset()
-			if err := errors.Join(p.d.Screen(&whole, report.Look{}), p.d.Screen(&narrow, report.Look{Width: columns})); err != nil {
+		var whole bytes.Buffer
+		if err := p.d.Screen(&whole, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		want := without.Replace(axisOfPage.ReplaceAllString(whole.String(), ""))
+		for _, columns := range []int{1, 40, 60, 80} {
+			var narrow bytes.Buffer
+			if err := p.d.Screen(&narrow, report.Look{Width: columns}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(narrow.String()) {
-				line = strings.TrimSuffix(line, "\n")
-				if n := utf8.RuneCountInString(line); n > max(columns, 8) && !strings.HasSuffix(line, ` \`) {
+				line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), ` \`)
+				words := strings.Fields(between.ReplaceAllString(line, "x"))
+				if n := utf8.RuneCountInString(line); n > max(columns, 30) && len(words) > 1 {
 					t.Errorf("%s at %d columns has a line of %d: %s", name, columns, n, line)
 				}
 			}
-			if !strings.Contains(whole.String(), "█") && without.Replace(whole.String()) != without.Replace(narrow.String()) {
+			if got := without.Replace(axisOfPage.ReplaceAllString(narrow.String(), "")); got != want {
 				t.Errorf("%s at %d columns has lost something:\n%s", name, columns, narrow.String())
 			}
 		}
 	}
 }
 
-// In brief a page is its first sentence, in one line and whole.
+// What a server wrote last may look like an axis.
+func TestLastWordsStayInNarrowScreens(t *testing.T) {
+	d := failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\t├── config.yaml ── line 3: the port is missing, or is no number")
+	var b strings.Builder
+	if err := d.Screen(&b, report.Look{Width: 40}); err != nil {
+		t.Fatal(err)
+	}
+	if words := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(words, "│ ├── config.yaml ── line 3: the port is missing, or is no number Next:") {
+		t.Error(b.String())
+	}
+}
+
+// In brief a page is its first sentence, in one line and whole, with the code of what is refused.
 func TestBriefIsWhole(t *testing.T) {
 	pages := map[string]*report.Document{"uplinks": allDocuments()["uplinks"]}
 	for name, p := range screens() {
@@ -373,15 +425,34 @@ func TestBriefIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		line, rest, _ := strings.Cut(brief.String(), "\n")
-		if line == "" || rest != "" || !strings.HasPrefix(strings.Join(strings.Fields(page.String()), " "), line) {
+		sentence, refused, _ := strings.Cut(line, ": INVALID")
+		codes, _, _ := strings.Cut(refused, " in ") // so many comparisons
+		whole := strings.Join(strings.Fields(page.String()), " ")
+		if line == "" || rest != "" || !strings.HasPrefix(whole, sentence) || !strings.Contains(whole, codes) {
 			t.Errorf("%s in brief is %q", name, brief.String())
 		}
 		if utf8.RuneCountInString(line) > 100 {
 			wide++
 		}
 	}
+	var several bytes.Buffer
+	if err := pages["levels"].Brief(&several, report.Look{}); err != nil || !strings.HasSuffix(several.String(), ": INVALID errors, generator_saturated in 3 of 7\n") {
+		t.Errorf("of several levels the brief is %q, %v", &several, err)
+	}
 	if wide < 3 {
 		t.Errorf("only %d are wider than a page", wide)
+	}
+}
+
+// A server whose command has no place for an address listens where the URL says.
+func TestHowToSeeAnAnswer(t *testing.T) {
+	d := onlyWrong(oneLevel(10))
+	for i := range d.Arms {
+		d.Arms[i].Does = "node server.js"
+	}
+	var b bytes.Buffer
+	if err := d.Screen(&b, report.Look{}); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "(start node server.js, then curl -i 'http://localhost:8080/mutex')") {
+		t.Errorf("%v\n%s", err, &b)
 	}
 }
 
@@ -399,6 +470,24 @@ func TestWrongAnswersAreShown(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not on the page:\n%s", want, b.String())
 		}
+	}
+}
+
+// Of a side in which nothing began there is no figure.
+func TestNoFigureIsSaid(t *testing.T) {
+	d := oneLevel(10)
+	for _, c := range d.Trials[0].Rounds {
+		if c.Arm == "inputq" {
+			*c.Result = load.Result{Target: c.Target, Model: c.Model, Concurrency: c.Concurrency, Duration: c.Duration}
+		}
+	}
+	d.Derive()
+	var b strings.Builder
+	if err := d.Screen(&b, report.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`\n  throughput +10,006/s +none +not to be believed\n`).MatchString(b.String()) {
+		t.Errorf("no figure is not said:\n%s", b.String())
 	}
 }
 
@@ -449,7 +538,7 @@ func TestBusyServersOfComparisons(t *testing.T) {
 		if err := tt.d.Screen(&b, report.Look{}); err != nil {
 			t.Fatal(err)
 		}
-		if page := b.String(); strings.Contains(page, "! server_busy") != tt.marked || strings.Contains(page, "mind what is marked") != tt.marked {
+		if page := b.String(); strings.Contains(page, "! server_busy") != tt.marked || strings.Contains(page, "mind the !") != tt.marked {
 			t.Errorf("%s: marked %v, want %v:\n%s", name, !tt.marked, tt.marked, page)
 		}
 	}

@@ -49,6 +49,8 @@ func directions(m metric.Name) (more, less string) {
 		return "faster", "slower"
 	case m.Kind() == metric.Time:
 		return "longer", "shorter"
+	case m.Kind() == metric.Events:
+		return "more", "fewer"
 	}
 	return "more", "less"
 }

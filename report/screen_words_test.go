@@ -44,7 +44,7 @@ func TestFirstLineOfAComparison(t *testing.T) {
 		{throughput, 1.001, 0.999, 1.002, stat.Equivalent, "B is as fast as A, within ±2 % (0.1 % slower to 0.2 % faster)"},
 		{throughput, 1.03, 0.98, 1.08, stat.Inconclusive, "Not decided whether B is faster than A: 3.0 % faster (2.0 % slower to 8.0 % faster)"},
 		{throughput, 1.5, 0, 0, stat.Inconclusive, "Not decided whether B is faster than A: 50.0 % faster (no interval)"},
-		{throughput, 0.9, 0.8, 0.95, stat.Invalid, "Do not believe any difference in throughput between B and A"},
+		{throughput, 0.9, 0.8, 0.95, stat.Invalid, "Do not believe any difference in throughput between B and A: INVALID"},
 		{p99, 1.05, 1.04, 1.06, stat.Slower, "B has 5.0 % longer response time p99 than A (4.0 to 6.0 %)"},
 		{p99, 3, 2.5, 4, stat.Slower, "B has 3.00 times the response time p99 of A (2.50 to 4.00 times)"},
 		{p99, 0.25, 0.2, 0.3125, stat.Faster, "A has 4.00 times the response time p99 of B (3.20 to 5.00 times)"},
@@ -63,7 +63,7 @@ func TestFirstLineOfAComparison(t *testing.T) {
 	}
 }
 
-// The second line has the confidence where there is room for it, and one line is enough.
+// The second line has the confidence of the interval in the first.
 func TestSecondLineOfAComparison(t *testing.T) {
 	for _, tt := range []struct {
 		verdict  stat.Verdict
@@ -75,10 +75,11 @@ func TestSecondLineOfAComparison(t *testing.T) {
 	}{
 		{stat.Slower, 0.016, nil, 0, 0, "SLOWER: believe it: measured 16 times at concurrency 10, 98.4 % confidence"},
 		{stat.Equivalent, 0.016, []finding.Warning{finding.IdenticalValues.Warning("the values never vary")}, 0, 0,
-			"EQUIVALENT: believe it, but mind what is marked !: measured 16 times at concurrency 10"}, // 104 columns with it
-		{stat.Inconclusive, 0.05, nil, 169, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10; it takes about 169 more"},
-		{stat.Inconclusive, 0.05, nil, 169, 130 * time.Second, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10; it takes about 3 min more"},
+			"EQUIVALENT: believe it, but mind the !: measured 16 times at concurrency 10, 98.4 % confidence"}, // 94 columns
+		{stat.Inconclusive, 0.05, nil, 169, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence; it takes\n  about 169 more"},
+		{stat.Inconclusive, 0.05, nil, 169, 130 * time.Second, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence; it takes\n  about 3 min more"},
 		{stat.Inconclusive, 0.05, nil, 0, 0, "INCONCLUSIVE: do not decide by it: measured 16 times at concurrency 10, 95 % confidence"},
+		{stat.Invalid, 0.05, nil, 0, 0, "INVALID: "}, // no interval is shown
 	} {
 		d := judged(metric.Throughput, 1.01, 0.98, 1.04, tt.verdict)
 		c := &d.Comparisons[0].Comparison
@@ -87,8 +88,35 @@ func TestSecondLineOfAComparison(t *testing.T) {
 		if err := d.Screen(&b, report.Look{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Split(b.String(), "\n")[1]; got != tt.want {
-			t.Errorf("%s\n, want\n%s", got, tt.want)
+		if _, rest, _ := strings.Cut(b.String(), "\n"); !strings.HasPrefix(rest, strings.TrimSpace(tt.want)+"\n") {
+			t.Errorf("%s\n, want behind the first line\n%s", b.String(), tt.want)
+		}
+	}
+}
+
+// The first line names p99 where one answer in a hundred can be slower; so do the rows of percentiles.
+func TestPercentilesTakeAnswers(t *testing.T) {
+	for n, want := range map[int64]struct{ first, rows string }{
+		5:    {"the slowest ", "p50 max"},
+		10:   {"the slowest ", "p50 p90 max"},
+		99:   {"the slowest ", "p50 p90 max"},
+		100:  {" at p99;", "p50 p90 p99 max"},
+		999:  {" at p99;", "p50 p90 p99 max"},
+		1000: {" at p99;", "p50 p90 p99 p99.9 max"},
+	} {
+		var b strings.Builder
+		if err := runDocument(closedResult("http://localhost:8080/", 1, n)).Screen(&b, report.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		first, rest, _ := strings.Cut(b.String(), "\n")
+		var rows []string
+		for line := range strings.Lines(rest) {
+			if words := strings.Fields(line); strings.HasPrefix(words[0], "p") || words[0] == "max" {
+				rows = append(rows, words[0])
+			}
+		}
+		if got := strings.Join(rows, " "); !strings.Contains(first, want.first) || got != want.rows {
+			t.Errorf("of %d answers %q and rows of %s; want %q and %s", n, first, got, want.first, want.rows)
 		}
 	}
 }

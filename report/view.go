@@ -20,7 +20,11 @@ var formats = []struct {
 }{
 	{"text", (*Document).Text},
 	{"markdown", (*Document).Markdown},
+	{"html", (*Document).HTML},
 	{"json", (*Document).Write},
+	{"csv", (*Document).CSV},
+	{"junit", (*Document).JUnit},
+	{"hdr", (*Document).HDR},
 	{"benchfmt", (*Document).Benchmarks},
 }
 
@@ -62,6 +66,12 @@ func (d *Document) view() *view {
 	if len(d.Experiments) == 0 {
 		d.place(v, Place{})
 	}
+	d.remainder(v)
+	return v
+}
+
+// remainder writes what belongs to all of the document.
+func (d *Document) remainder(v *view) {
 	expectations(v, d.Expectations)
 	d.calibration(v)
 	notes := slices.Clone(d.Notes)
@@ -83,7 +93,6 @@ func (d *Document) view() *view {
 	if len(d.Sources) == 0 {
 		v.say("%s", d.Environment.sentence(d.Version))
 	}
-	return v
 }
 
 func (e Environment) sentence(version string) string {

@@ -1,9 +1,14 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"strings"
+	"testing"
 	"time"
 
+	"contend/internal/gotrace"
 	"contend/report"
 	"contend/trial"
 	"contend/why"
@@ -16,7 +21,7 @@ func diagnosed(d *report.Document, wait time.Duration, of ...why.Work) *report.D
 	diagnosis := &trial.Diagnosis{Overhead: 0.031, Elapsed: 27 * time.Second}
 	for round := 1; round <= why.LeastRounds; round++ {
 		lock := why.Profile{Arm: t.Arms[0], Round: round, Concurrency: t.Design.Levels[0], Operations: 1000, Samples: 500, Lost: 1, CPU: 30 * time.Millisecond, Response: 300 * time.Millisecond}
-		lock.Work = []why.Work{{Function: "orders/cmd/orders.(*Service).add", Time: lock.CPU}}
+		lock.Work = []why.Work{{Function: "orders/cmd/orders.(*Service).add", Time: lock.CPU * 9 / 10}, {Kind: "garbage collection", Function: "runtime.scanobject", Time: lock.CPU / 10}}
 		queue := lock
 		queue.Arm, queue.Work = t.Arms[1], lock.Work
 		for _, w := range of {
@@ -47,11 +52,91 @@ func costly() *report.Document {
 	for i := range 8 {
 		work = append(work, why.Work{Function: fmt.Sprintf("orders/queue.step%d", i), Time: time.Duration(180 - i)})
 	}
-	return diagnosed(oneLevel(20), 0, work...)
+	d := diagnosed(oneLevel(20), 0, work...)
+	d.Trials[0].Why.Profiles = allocated(offCPU(d.Trials[0].Why.Profiles))
+	d.Trials[0].Why.Calls = []why.Call{
+		{Function: "all", PerOp: []float64{30_000, 32_000}}, {Function: "net/http.(*conn).serve", Depth: 1, PerOp: []float64{28_000, 30_000}},
+		{Function: "orders/cmd/orders.(*Service).add", Depth: 2, PerOp: []float64{27_000, 24_000}}, {Function: "\x1b[31mred<script>|", Depth: 2, PerOp: []float64{0, 5000}},
+		{Function: "sha256.block", Depth: 1, PerOp: []float64{2000, 2000}}, {Function: "only/of.mutex", Depth: 1, PerOp: []float64{900, 0}},
+	}
+	d.Derive()
+	return d
+}
+
+// allocated adds snapshots: lock allocates 5 kB in 40 objects an operation, queue 1.2 kB and 14 objects more, most
+// of it in a function of a library; its locks have mutex profiles, and one with a hostile name waits longer.
+func allocated(profiles []why.Profile) []why.Profile {
+	for i := range profiles {
+		p := &profiles[i]
+		s := why.Snapshots{Operations: 500, PerSec: 2000, Bytes: 2_500_000, Objects: 20_000,
+			Allocations: []why.Allocation{{Function: "net/http.(*conn).readRequest", Bytes: 2_500_000, Objects: 20_000}},
+			Held:        []gotrace.Wait{{Place: gotrace.Place{For: gotrace.Lock, Function: "\x1b[31mred<script>|"}, Goroutines: 0.1}}}
+		if p.Arm == "inputq" {
+			s.Bytes, s.Objects = s.Bytes+600_000+int64(p.Round), s.Objects+7000
+			s.Allocations = append(s.Allocations, why.Allocation{Function: "encoding/json.Marshal", Bytes: 450_000 + int64(p.Round), Objects: 5000},
+				why.Allocation{Function: "orders/\x1b[31mred<script>|", Bytes: 150_000, Objects: 2000})
+			s.Held[0].Goroutines = 0.5 + float64(p.Round)/100
+		}
+		p.Snapshots = &s
+	}
+	return profiles
+}
+
+// offCPU adds what the kernel counted of the threads: those of queue wait for cores for 14 µs more
+// an operation, give theirs up twice more, and touch a page less in 100; others differ by nothing or too little.
+func offCPU(profiles []why.Profile) []why.Profile {
+	for i := range profiles {
+		p := &profiles[i]
+		p.Elapsed, p.MemoryPressure, p.DiskPressure = 500*time.Millisecond, 4*time.Millisecond, 10*time.Millisecond
+		p.Ready, p.VoluntarySwitches, p.InvoluntarySwitches, p.MinorFaults = 3*time.Millisecond, 1000, 50, 20
+		if p.Arm == "inputq" {
+			p.Ready, p.VoluntarySwitches, p.MinorFaults = 17*time.Millisecond, 3000, 10
+		}
+	}
+	return profiles
 }
 
 // waiting waits for a disk, with the same work.
 func waiting() *report.Document { return diagnosed(oneLevel(20), 2*time.Millisecond) }
+
+// traced waits for a lock while it waits for a disk, which execution traces of both show, and
+// so does a processor; idle workers are no fewer.
+func traced() *report.Document {
+	d := waiting()
+	t := d.Trials[0].Why
+	t.TraceOverhead = 0.042
+	for i := range t.Profiles {
+		p := &t.Profiles[i]
+		more := 0.0
+		if i%2 == 1 {
+			more = 0.5 + float64(i)/100
+		}
+		p.Traced = &why.Traced{PerSec: 3000 - 1000*more, Processors: 4 - i%2*3, Waits: []gotrace.Wait{
+			{Place: gotrace.Place{For: gotrace.Receive, Function: "orders/queue.(*Pool).work"}, Goroutines: 8 - more},
+			{Place: gotrace.Place{For: gotrace.Lock, Function: "orders/cmd/orders.(*Service).add"}, Goroutines: 2 + 2*more},
+			{Place: gotrace.Place{For: gotrace.SystemCall, Function: "orders/cmd/orders.(*Service).add", Through: "os.(*File).Sync"}, Goroutines: 0.25 + more},
+			{Place: gotrace.Place{For: gotrace.Sleep, Function: "\x1b[31mred<script>|"}, Goroutines: 0.1 + more/10},
+			{Place: gotrace.Place{For: gotrace.Processor}, Goroutines: 0.1 + more/3},
+		}}
+	}
+	d.Derive()
+	return d
+}
+
+// untraced waits, and its servers of Go have no pages of net/http/pprof.
+func untraced() *report.Document {
+	d := waiting()
+	t := d.Trials[0].Why
+	for i := range t.Profiles {
+		t.Profiles[i].Functions = append(t.Profiles[i].Functions, why.Function{Name: "runtime.mcall", Time: time.Millisecond})
+	}
+	for _, arm := range d.Trials[0].Arms {
+		t.WithoutSnapshots = append(t.WithoutSnapshots, trial.Silent{Arm: arm, Reason: "the mutex profile is broken"})
+		t.Untraced = append(t.Untraced, trial.Silent{Arm: arm, Reason: `http://127.0.0.1:8081/debug/pprof/ answers 404: import _ "net/http/pprof" in a program in Go, or give --pprof URL`})
+	}
+	d.Derive()
+	return d
+}
 
 // unsampled could not be sampled.
 func unsampled() *report.Document {
@@ -75,4 +160,29 @@ func untold() *report.Document {
 	d.Trials[0].Why.Profiles = d.Trials[0].Why.Profiles[:2*why.LeastRounds-1]
 	d.Derive()
 	return d
+}
+
+// Where fewer goroutines of one can run the page says so once, whether waiting is told apart or not.
+func TestFewerProcessors(t *testing.T) {
+	for name, d := range map[string]*report.Document{"it waits": waiting(), "it works": costly(), "a row says it": traced()} {
+		for i := range d.Trials[0].Why.Profiles {
+			if p := &d.Trials[0].Why.Profiles[i]; p.Traced == nil {
+				p.Traced = &why.Traced{PerSec: 3000, Processors: 4 - i%2*3}
+			}
+		}
+		d.Derive()
+		for _, full := range []bool{false, true} {
+			var b bytes.Buffer
+			write := func(w io.Writer) error { return d.Screen(w, report.Look{}) }
+			if full {
+				write = d.Text
+			}
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(b.String(), "GOMAXPROCS is 1 in inputq, 4 in mutex"); n != 1 {
+				t.Errorf("%s, full %v: it is said %d times:\n%s", name, full, n, &b)
+			}
+		}
+	}
 }

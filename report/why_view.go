@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"contend/metric"
@@ -24,6 +25,7 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("System calls in which threads wait longer or shorter, in time per operation added up over threads:")
 				v.table(whyTable(e, e.Blocked))
 			}
+			v.sayWaits(t.Why, e)
 			if len(e.Rows) > 0 {
 				v.say("Work that differs, in CPU time per operation over %s of their own; %s looked at, whose intervals hold together at %s, and what is not named is %s:",
 					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), signed(e.Unnamed()))
@@ -33,6 +35,14 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("Functions that differ with all that they call, one of which may contain the other:")
 				v.table(whyTable(e, e.Functions))
 			}
+			if len(e.Counts) > 0 {
+				v.say("What the kernel counted, per operation, whose intervals hold together:")
+				v.table(countsTable(e))
+			}
+			if said := collectingSentence(e); said != "" {
+				v.say("%s", said)
+			}
+			v.sayCounted(e)
 		}
 		if len(t.Why.Explanations) == 0 {
 			said, words := d.noWhy(t.Why)
@@ -43,6 +53,9 @@ func (d *Document) diagnosed(v *view, at Place) {
 		}
 		if len(t.Why.Profiles) > 0 {
 			v.say("%s", sampledSentence(t.Why))
+			if words := tracedSentence(t.Why); words != "" {
+				v.say("%s", words)
+			}
 		}
 	}
 }
@@ -91,6 +104,7 @@ func sampledSentence(d *trial.Diagnosis) string {
 	if lost > 0 {
 		text += fmt.Sprintf(" %s were lost.", metric.Number(float64(lost)))
 	}
+	text += pressureSentence(d)
 	for _, missing := range d.Missing {
 		text += " " + clean(missing) + "."
 	}
@@ -102,7 +116,7 @@ func whySentence(e why.Explanation) string {
 	cpu := e.CPU
 	ratio := cpu.CandidateValue / math.Max(1, cpu.BaselineValue)
 	switch {
-	case !cpu.Excludes0() && e.Wait.Excludes0():
+	case !cpu.Excludes0() && waitSentence(e) != "":
 		return fmt.Sprintf("CPU time an operation is not told apart (%s to %s)", signed(cpu.Low), signed(cpu.High))
 	case !cpu.Excludes0():
 		return fmt.Sprintf("CPU time an operation is not told apart (%s to %s), nor is waiting: what differs is less than these rounds see", signed(cpu.Low), signed(cpu.High))
@@ -114,38 +128,53 @@ func whySentence(e why.Explanation) string {
 		metric.Duration(-cpu.High), metric.Duration(-cpu.Low))
 }
 
-// whySentences say what differs in waiting, if that does, and in work.
+// whySentences say what differs in work and, if that does, in waiting, the one that explains first.
 func whySentences(e why.Explanation) []string {
+	sentences := []string{whySentence(e)}
 	if wait := waitSentence(e); wait != "" {
-		return []string{"Why: " + wait, whySentence(e)}
+		sentences = append(sentences, wait)
 	}
-	return []string{"Why: " + whySentence(e)}
+	if waitsFirst(e) {
+		slices.Reverse(sentences)
+	}
+	sentences[0] = "Why: " + sentences[0]
+	return sentences
 }
 
-// waitSentence says how much longer or shorter an operation takes than its work explains;
-// "" where that is not told apart.
+// waitsFirst says whether it is waiting that explains the difference, and not work.
+func waitsFirst(e why.Explanation) bool {
+	return e.Wait.Excludes0() || len(e.Waits) > 0 && !e.CPU.Excludes0()
+}
+
+// waitSentence says how much longer or shorter an operation takes than its work explains, or
+// else that more goroutines wait, or that fewer can run; "" where none of it is told apart.
 func waitSentence(e why.Explanation) string {
 	wait := e.Wait
 	switch {
+	case !wait.Excludes0() && len(e.Waits) == 0:
+		return unlikeProcessors(e)
 	case !wait.Excludes0():
-		return ""
+		return fmt.Sprintf("%s goroutines of %s wait at once", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), clean(e.Candidate))
 	case wait.Value > 0:
-		return fmt.Sprintf("%s waits %s longer an operation than its work explains (%s to %s)", clean(e.Candidate),
+		return fmt.Sprintf("%s waits at least %s longer an operation than its work explains (%s to %s)", clean(e.Candidate),
 			metric.Duration(wait.Value), metric.Duration(wait.Low), metric.Duration(wait.High))
 	}
-	return fmt.Sprintf("%s waits %s less an operation than its work explains (%s to %s)", clean(e.Candidate),
+	return fmt.Sprintf("%s waits at least %s less an operation than its work explains (%s to %s)", clean(e.Candidate),
 		metric.Duration(-wait.Value), metric.Duration(-wait.High), metric.Duration(-wait.Low))
 }
 
 // signed formats a difference of times.
-func signed(ns float64) string {
+func signed(ns float64) string { return signedAs(ns, metric.Duration) }
+
+// signedAs formats a difference as amounts are formatted.
+func signedAs(value float64, format func(float64) string) string {
 	switch {
-	case ns > 0:
-		return "+" + metric.Duration(ns)
-	case ns < 0:
-		return "−" + metric.Duration(-ns)
+	case value > 0:
+		return "+" + format(value)
+	case value < 0:
+		return "−" + format(-value)
 	}
-	return "0 ns"
+	return format(0)
 }
 
 // mostWhy are the rows of work on a page.
@@ -153,18 +182,38 @@ const mostWhy = 10
 
 // whyLines are what a page says about why: a sentence, and a line for each row.
 func (d *Document) whyLines(c Comparison) []string {
-	e, known := d.explanation(c)
+	diagnosis, e, known := d.explanation(c)
 	if !known {
 		return d.notDiagnosed(c)
 	}
-	sentences := whySentences(e)
-	lines := wrapped(sentences[0])
-	for _, b := range e.Blocked { // only where the first one is on waiting
+	parts := [][]string{workLines(e), append(blockedLines(e), waitLines(diagnosis, e)...)}
+	if waitsFirst(e) {
+		slices.Reverse(parts)
+	}
+	var lines []string
+	for i, sentence := range whySentences(e) {
+		lines = append(append(lines, wrapped(sentence)...), parts[i]...)
+	}
+	for _, said := range []string{beside(e), allocating(e)} {
+		if said != "" {
+			lines = append(lines, wrapped(said)...)
+		}
+	}
+	return lines
+}
+
+// blockedLines are the system calls in which threads wait, where an explanation says that operations do.
+func blockedLines(e why.Explanation) []string {
+	var lines []string
+	for _, b := range e.Blocked {
 		lines = append(lines, fmt.Sprintf("  %9s  of threads in %s", signed(b.Value), clean(b.Name)))
 	}
-	for _, sentence := range sentences[1:] {
-		lines = append(lines, wrapped(sentence)...)
-	}
+	return lines
+}
+
+// workLines are the rows of work, and what they leave.
+func workLines(e why.Explanation) []string {
+	var lines []string
 	shown := e.Rows[:min(len(e.Rows), mostWhy)]
 	for _, r := range shown {
 		line := fmt.Sprintf("  %9s  %s", signed(r.Value), shortName(r.Name))
@@ -182,19 +231,66 @@ func (d *Document) whyLines(c Comparison) []string {
 	return lines
 }
 
+// mostInShort are the comparisons of a page of several that say why, and mostRowsInShort the rows of each.
+const (
+	mostInShort     = 4
+	mostRowsInShort = 3
+)
+
+// whyInShort says of several comparisons why, each in a sentence with the rows that differ most.
+func (d *Document) whyInShort(list []Comparison) []string {
+	var texts []string
+	for _, c := range list {
+		_, e, known := d.explanation(c)
+		if !known {
+			if said := d.notDiagnosed(c); said != nil && !slices.Contains(texts, said[0]) {
+				texts = append(texts, said[0])
+			}
+			continue
+		}
+		texts = append(texts, "Why, "+asked(c)+": "+inShort(e))
+	}
+	var lines []string
+	for _, text := range texts[:min(len(texts), mostInShort)] {
+		lines = append(lines, wrapped(text)...)
+	}
+	if more := len(texts) - mostInShort; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more: --full", more))
+	}
+	return lines
+}
+
+// asked tells a comparison apart from others of a page.
+func asked(c Comparison) string {
+	where := fmt.Sprintf("%s at concurrency %d", clean(c.Candidate), c.Concurrency)
+	if c.Part != "" {
+		return clean(c.Part) + ", " + where
+	}
+	return where
+}
+
+// inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most.
+func inShort(e why.Explanation) string {
+	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), clean(e.Candidate)+" ")
+	for i, r := range e.Rows[:min(len(e.Rows), mostRowsInShort)] {
+		text += either(i == 0, either(waitsFirst(e), "; CPU time ", ": "), ", ") + signed(r.Value) + " " + shortName(r.Name)
+	}
+	return text
+}
+
 // explanation returns what is known of why a comparison came out as it did.
-func (d *Document) explanation(c Comparison) (why.Explanation, bool) {
+func (d *Document) explanation(c Comparison) (*trial.Diagnosis, why.Explanation, bool) {
 	for _, t := range d.Trials {
 		if t.Place != c.Place || t.Why == nil {
 			continue
 		}
 		for _, e := range t.Why.Explanations {
 			if e.Baseline == c.Baseline && e.Candidate == c.Candidate && e.Concurrency == c.Concurrency {
-				return e, true
+				return t.Why, e, true
 			}
 		}
 	}
-	return why.Explanation{}, false
+	return nil, why.Explanation{}, false
 }
 
 // notDiagnosed says why there is no explanation, where one was asked for.
@@ -202,7 +298,7 @@ func (d *Document) notDiagnosed(c Comparison) []string {
 	for _, t := range d.Trials {
 		if t.Place == c.Place && t.Why != nil {
 			said, words := d.noWhy(t.Why)
-			return append(indented(said, ""), words...)
+			return append(indented(said, "", textWidth), words...)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (d Design) objectives() ([]expect.Bound, error) {
 		case err != nil:
 			wrong("is %v", err)
 			continue
-		case b.Operator != "<" && b.Operator != "<=" && b.Operator != "==":
+		case !b.IsUpper():
 			wrong("is %q; allowed: an upper bound, with <, <= or ==", text)
 		}
 		bounds = append(bounds, b)
@@ -98,7 +98,7 @@ func (s *Result) excuse(c trial.Cell, lagged bool) *finding.Warning {
 	if crowded := c.Crowded(); crowded != nil {
 		return crowded
 	}
-	if late := c.Late(); late != nil && (lagged || !couldUseAllVUs(c)) {
+	if late := c.TooLate(); late != nil && (lagged || !couldUseAllVUs(c)) {
 		return late
 	}
 	return nil
@@ -114,12 +114,13 @@ func couldUseAllVUs(c trial.Cell) bool {
 // misses returns why the rate was not sustained, or nil, and whether late
 // starts explain it: the service times alone would have held.
 func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
-	refusal := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+	refusal := c.Refusal(stat.HigherIsFaster)
 	if refusal.Is(finding.Errors) {
 		return refusal, false
 	}
 	bounds, _ := s.Design.objectives()
 	for _, b := range bounds {
+		b = b.Of(c.Planned)
 		value, ok := b.Metric.Of(c.Result)
 		if !ok {
 			return finding.ObjectiveMissed.Refusal("%s was not measured", b.Metric.Words()), false

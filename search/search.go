@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/load"
 	"contend/metric"
@@ -22,7 +24,7 @@ type Design struct {
 	// Objectives are upper bounds that hold at a sustainable rate, such as
 	// "response_p99_ns < 20ms". Empty: what holds for every rate, that few
 	// arrivals are dropped or unfinished (load.Plan.MaxUnfinished) and that errors
-	// stay below their gate.
+	// stay below their gate, which an objective about errors lifts.
 	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: what must hold, such as 'response_p99_ns < 20ms'; *bounds* joined by commas, or repeated"`
 	// Arrivals are constant (evenly spaced) or poisson (random).
 	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of the arrivals"`
@@ -113,11 +115,17 @@ const (
 	RateUnsettled Verdict = "UNSETTLED" // interrupted, out of time, or the attempts contradict each other
 )
 
+// Progress is a glance at a search under way, before each attempt.
+type Progress struct {
+	trial.Progress
+	Result Result // so far, which nothing follows from yet
+}
+
 // Rate looks for the highest arrival rate that the arm sustains within the
 // objectives: doubled until an attempt misses, then bisected, then confirmed; for
 // Duration at the most. On an error, and when ctx is done, the search so far is returned
 // with it.
-func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Result, error) {
+func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(Progress)) (*Result, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -134,10 +142,11 @@ func Rate(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe 
 	return s, err
 }
 
-func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan load.Plan, observe func(trial.Progress)) error {
+func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan load.Plan, observe func(Progress)) error {
 	show := func(format string, args ...any) {
 		if observe != nil {
-			observe(trial.Progress{Done: -1, Label: fmt.Sprintf(format, args...)})
+			observe(Progress{trial.Progress{Done: -1, Label: fmt.Sprintf(format, args...), Between: true},
+				Result{Arm: s.Arm, Design: s.Design, Attempts: slices.Clone(s.Attempts)}})
 		}
 	}
 	show("concurrency 1")
@@ -148,6 +157,7 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
+	s.allowErrors(cell)
 	s.Alone = &cell
 	for {
 		next := s.next()
@@ -166,10 +176,16 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
+		s.allowErrors(cell)
 		p := Attempt{RatePerSec: next.rate, Step: next.step, Cell: cell}
 		p.Outcome, p.Reason = s.judge(cell)
 		s.Attempts = append(s.Attempts, p)
 	}
+}
+
+// allowErrors has a cell that was measured allow the errors that the objectives do.
+func (s *Result) allowErrors(c trial.Cell) {
+	c.Plan.AllowErrors(expect.AllowedErrors(s.Design.Objectives, c.Planned))
 }
 
 // The grace of an attempt is short: what completes late was not sustained.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,6 +206,35 @@ func TestSearchOverAServer(t *testing.T) {
 			}
 			if tt.verdict == RateFound && (s.Found == nil || s.Found.Round != 0 || s.Found.Completed == 0) {
 				t.Errorf("%s: sum %+v", tt.name, s.Found)
+			}
+		})
+	}
+}
+
+// Of a server that errs once in fifty (2 %) every rate is missed, unless an objective allows as much.
+func TestSearchWithErrors(t *testing.T) {
+	for _, tt := range []struct {
+		objectives []string
+		held       bool
+	}{
+		{nil, false}, {[]string{"errors < 1%"}, false}, {[]string{"errors < 5%"}, true}, {[]string{"errors < 1000000"}, true},
+		{[]string{"errors < 5%", "errors < 1%"}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls atomic.Int64
+			server := trialtest.Arm("s", func(context.Context) (load.Outcome, error) {
+				failed := calls.Add(1)%50 == 0
+				time.Sleep(10 * time.Millisecond)
+				return load.Outcome{Failed: failed}, nil
+			})
+			d := design(tt.objectives...)
+			d.MaxRate = 200
+			s, err := Rate(t.Context(), server, load.Plan{Timer: pace.Runtime}, d, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held := s.Verdict == RateAtLeast && s.HeldPerSec == 200; held != tt.held {
+				t.Errorf("%v: %s, %v held, %+v", tt.objectives, s.Verdict, s.HeldPerSec, s.Reason)
 			}
 		})
 	}

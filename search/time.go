@@ -56,7 +56,7 @@ const (
 	leastConfirmed = confirmedHeld - 1 + confirmedMissed - 1
 )
 
-// enough returns a mistake where Duration is too short for a rate to be found.
+// enough returns a *trial.TooShortError where Duration is too short for a rate to be found.
 func (d Design) enough() error {
 	if d.Duration == 0 {
 		return nil
@@ -67,8 +67,9 @@ func (d Design) enough() error {
 	if least <= d.Duration {
 		return nil
 	}
-	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: there are %d attempts of %v at least",
-		setting.Duration(trial.RoundUp(least)), attempts, length))
+	least = trial.RoundUp(least)
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: there are %d attempts of %v at least",
+		setting.Duration(least), attempts, length)), Least: least}
 }
 
 // timeUp says what is missing after so long.

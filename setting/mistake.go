@@ -156,6 +156,19 @@ func Mistakes(err error) []*Mistake {
 	return []*Mistake{{Index: -1, Problem: err.Error(), Sentence: true}}
 }
 
+// InFile calls the setting by its path, behind the place in the file of that name.
+func (m *Mistake) InFile(name string) string {
+	subject := m.Path()
+	switch {
+	case subject == "":
+	case m.Sentence:
+		subject += ": "
+	default:
+		subject += " "
+	}
+	return fmt.Sprintf("%s:%d:%d: %s%s", name, m.At.Line, m.At.Column, subject, m.Text())
+}
+
 // FlagErrors calls the settings in an error by their flags, one mistake a line
 // and each once, though two structs have it; what has no flag keeps its name and
 // its owner.

@@ -9,16 +9,16 @@ import (
 // unit of what was measured. The zero value claims nothing.
 type Shift struct {
 	// Value is the estimate of candidate − baseline; negative: the candidate has less.
-	Value float64 `json:"difference"`
+	Value float64
 	// Low and High are the ends of its interval, both included; they exist only when
 	// Bounded says so.
-	Low  float64 `json:"difference_low,omitzero"`
-	High float64 `json:"difference_high,omitzero"`
+	Low  float64
+	High float64
 	// P, Level, Confidence and Rounds are as in an Effect, with 0 for its ratio of 1.
-	P          float64 `json:"p"`
-	Level      float64 `json:"level"`
-	Confidence float64 `json:"confidence,omitzero"`
-	Rounds     int     `json:"rounds"`
+	P          float64
+	Level      float64
+	Confidence float64
+	Rounds     int
 }
 
 // Bounded says whether there is an interval. There is none with too few rounds.

@@ -15,6 +15,9 @@ const (
 	Invalid      Verdict = "INVALID"
 )
 
+// Worse says whether the candidate is slower than the baseline or takes more than that.
+func (v Verdict) Worse() bool { return v == Slower || v == More }
+
 // Kind says what a larger value of a metric means.
 type Kind int
 

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-const host = "127.0.0.1"
+// loopback is the host where none is given.
+const loopback = "127.0.0.1"
 
 // Placeholders are those that commands, environments, files and probes may hold; NAME
 // is of letters, digits, _ and -.
@@ -37,6 +38,19 @@ func HandsOver(texts ...string) bool {
 	names, _ := addressNames(texts)
 	return slices.Contains(names, "")
 }
+
+// Fill returns a text with the address of a server that has one only in the places of all Placeholders.
+func Fill(text, addr string) string {
+	addrs := map[string]string{"": addr}
+	names, _ := addressNames([]string{text})
+	for _, name := range names {
+		addrs[name] = addr
+	}
+	return substitute(text, addrs)
+}
+
+// FillAll returns a text with a server's addresses, by name, in the places of its Placeholders.
+func FillAll(text string, addrs map[string]string) string { return substitute(text, addrs) }
 
 // addressNames returns the distinct names of the addresses that the texts use,
 // "" being the default one, and an error that lists every unknown placeholder.
@@ -62,10 +76,7 @@ func addressNames(texts []string) ([]string, error) {
 func substitute(text string, addrs map[string]string) string {
 	return braces.ReplaceAllStringFunc(text, func(found string) string {
 		if found == "{{host}}" {
-			if own, _, err := net.SplitHostPort(addrs[""]); err == nil {
-				return own
-			}
-			return host
+			return hostOf(addrs)
 		}
 		addr := addrs[placeholder.FindStringSubmatch(found)[1]]
 		if strings.HasPrefix(found, "{{port") {
@@ -76,13 +87,25 @@ func substitute(text string, addrs map[string]string) string {
 	})
 }
 
-// freeAddrs returns one loopback address per name, all different and each free
+// hostOf is that of the default address, or else of any: they have the same.
+func hostOf(addrs map[string]string) string {
+	if host, _, err := net.SplitHostPort(addrs[""]); err == nil {
+		return host
+	}
+	for _, addr := range addrs {
+		host, _, _ := net.SplitHostPort(addr) // it is one of ours
+		return host
+	}
+	return loopback
+}
+
+// freeAddrs returns one address of a host per name, all different and each free
 // for TCP and for UDP. They are free when found: until the subject binds them
 // another process may, which Start answers by one more attempt.
-func freeAddrs(names []string) (map[string]string, error) {
+func freeAddrs(host string, names []string) (map[string]string, error) {
 	addrs := make(map[string]string, len(names))
 	for _, name := range names {
-		listener, addr, err := reserve()
+		listener, addr, err := reserve(host)
 		if err != nil {
 			return nil, err
 		}
@@ -118,10 +141,10 @@ func vacant(addr string) error {
 	return fmt.Errorf("another program listens at %s, on which the command insists: end that one", addr)
 }
 
-func reserve() (net.Listener, string, error) {
+func reserve(host string) (net.Listener, string, error) {
 	var failed error
 	for range 10 {
-		tcp, err := net.Listen("tcp", host+":0")
+		tcp, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 		if err != nil {
 			return nil, "", fmt.Errorf("no free address: %w", err)
 		}

@@ -1,7 +1,8 @@
 package subject
 
 // Blocked returns how many threads wait in each system call in which a thread waits for
-// something else than its next task, by its name: fsync, nanosleep, flock. It looks at the threads that
+// something else than its next task, by its name: fsync, nanosleep, flock; and in futex, if it is for a
+// lock, behind which idle threads may wait for the one that waits for a task. It looks at the threads that
 // the last Sample saw; where that is not possible there are none.
 func (s *Subject) Blocked() map[string]int {
 	s.mu.Lock()

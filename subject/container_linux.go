@@ -166,11 +166,7 @@ func inContainer(id string) bool {
 	}
 	pids, _ := g.pids()
 	return slices.ContainsFunc(pids, func(pid int) bool {
-		p, err := procfs.NewProc(pid)
-		if err != nil {
-			return false
-		}
-		stat, err := p.Stat()
+		stat, err := statOf(pid)
 		return err == nil && !isZombie(stat)
 	})
 }
@@ -205,11 +201,7 @@ func gather(root int, c *container) (party, error) {
 	pids, err := c.group.pids()
 	p := party{used: c.group.used}
 	for _, pid := range pids {
-		process, err := procfs.NewProc(pid)
-		if err != nil {
-			continue // it has ended
-		}
-		if stat, err := process.Stat(); err == nil {
+		if stat, err := statOf(pid); err == nil { // else it has ended
 			p.members = append(p.members, stat)
 		}
 	}

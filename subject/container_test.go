@@ -123,7 +123,7 @@ func TestPublishedPort(t *testing.T) {
 		}
 	}()
 	for i, published := range []bool{true, true, true, false} {
-		err := tcpProbe(listener.Addr().String(), published)(t.Context())
+		err := tcpProbe(listener.Addr().String(), "", published)(t.Context())
 		if refused := i == 0; refused != (err != nil) {
 			t.Errorf("connection %d: %v", i+1, err)
 		}

@@ -44,7 +44,7 @@ func (s *Subject) Profiler() (*perf.Sampler, error) {
 	if s.reaped {
 		return nil, fmt.Errorf("server %s: samples: %w", s.name, os.ErrProcessDone)
 	}
-	p, err := perf.Sample(func() ([]int, error) { return threadsOf(s.PID(), s.container) }, perf.Frequency)
+	p, err := perf.Sample(func() ([]int, error) { return threadsOf(s.PID(), s.container) })
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w", s.name, err)
 	}

@@ -97,7 +97,7 @@ func (cfg Config) launch(ctx context.Context) (*Subject, error) {
 		return nil, err
 	}
 	timeout := cmp.Or(cfg.StartTimeout, defaultStartTimeout)
-	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil))
+	return s, s.becomeReady(ctx, timeout, cfg.Ready.probes(addrs, watch, s.container != nil, cfg.said(addrs)))
 }
 
 // becomeReady waits until the probes hold, or abandons the subject.
@@ -108,6 +108,15 @@ func (s *Subject) becomeReady(ctx context.Context, timeout time.Duration, probes
 		return s.abandon(err)
 	}
 	return nil
+}
+
+// said returns what puts into a text, in place of the address that binds are moved to and
+// nobody knows, the one on which the program insists.
+func (cfg Config) said(addrs map[string]string) *strings.Replacer {
+	if cfg.Port == 0 {
+		return strings.NewReplacer()
+	}
+	return strings.NewReplacer(addrs[""], net.JoinHostPort("localhost", strconv.Itoa(cfg.Port)))
 }
 
 // insists returns the port that the subject insists on; "": none.
@@ -121,7 +130,7 @@ func (cfg Config) insists() string {
 
 // addresses returns the addresses of the names, and of a fixed port.
 func (cfg Config) addresses(names []string) (map[string]string, error) {
-	addrs, err := freeAddrs(names)
+	addrs, err := freeAddrs(cmp.Or(cfg.Host, loopback), names)
 	switch {
 	case err != nil:
 	case cfg.Port != 0:
@@ -188,23 +197,38 @@ func (s *Subject) astray() string {
 	_, port, _ := net.SplitHostPort(addr)
 	switch {
 	case s.onlyPORT:
-		text = fmt.Sprintf("; of its address it was given PORT=%s alone, as the command has neither {{addr}} nor {{port}}", port)
+		text = fmt.Sprintf("; it was told its port only by PORT=%s in its environment, since the command has neither {{addr}} nor {{port}}", port)
 		advice = ": put localhost and that port into the URL, or {{addr}} or {{port}} into the command"
 	case s.insists:
-		advice = ", while the URL has the port " + port
+		advice = fmt.Sprintf(", while the URL has the port %s: put the same port into the URL and the command", port)
 	}
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil { // of a name of the loopback
-		at = netip.MustParseAddrPort(net.JoinHostPort(host, port))
+		at = netip.MustParseAddrPort(net.JoinHostPort(loopback, port))
 	}
 	places, there := s.listens(at)
 	switch {
 	case there:
 		return ""
 	case len(places) > 0:
-		text += "; it listens on " + strings.Join(places, " and ") + advice
+		text += "; it listens on " + strings.Join(s.saidOf(places, at.Addr()), " and ") + advice
 	}
 	return text
+}
+
+// saidOf are the places as users know them: of what is at all addresses, or at the one that
+// binds were moved to and nobody knows, only the port.
+func (s *Subject) saidOf(places []netip.AddrPort, moved netip.Addr) []string {
+	var said []string
+	for _, at := range places {
+		text := at.String()
+		if at.Addr().IsUnspecified() || s.handover != nil && at.Addr() == moved {
+			text = fmt.Sprintf("port %d", at.Port())
+		}
+		said = append(said, text)
+	}
+	slices.Sort(said)
+	return slices.Compact(said)
 }
 
 // lostItsAddress reports whether an attempt failed because somebody else bound

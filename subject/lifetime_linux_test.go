@@ -3,6 +3,7 @@ package subject
 import (
 	"bufio"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -38,11 +39,7 @@ func pids(t *testing.T, output string) []int {
 
 // gone reports whether a process has ended; a zombie that nobody waits for has.
 func gone(pid int) bool {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return true
-	}
-	stat, err := p.Stat()
+	stat, err := statOf(pid)
 	return err != nil || isZombie(stat)
 }
 
@@ -121,6 +118,50 @@ func TestKillMinus9(t *testing.T) {
 	holder.Kill()
 	for _, pid := range found {
 		waitGone(t, pid)
+	}
+}
+
+// samplers returns how many files through which the kernel hands out samples a process has open.
+func samplers(pid int) (open int) {
+	for _, target := range must(must(procfs.NewProc(pid)).FileDescriptorTargets()) {
+		if strings.Contains(target, "perf_event") {
+			open++
+		}
+	}
+	return open
+}
+
+// Sampling ends with us: nobody whom we sample can go on with it, and another's server
+// does not notice.
+func TestKillMinus9WhileSampled(t *testing.T) {
+	server := started(t, role("serve", "{{addr}}"))
+	if p, err := server.Profiler(); err != nil {
+		testenv.Missing(t, err)
+	} else {
+		must(0, p.Close())
+	}
+	holder, found := startHolder(t, "holder", server.Addr(""))
+	for _, p := range must(processes()) {
+		if p.PPID == holder.Pid && p.PID != found[0] {
+			found = append(found, p.PID) // its guardian
+		}
+	}
+	if samplers(holder.Pid) == 0 {
+		t.Error("nobody is sampled")
+	}
+	for _, pid := range append(found, server.PID()) {
+		if open := samplers(pid); open > 0 {
+			t.Errorf("process %d has %d files for samples", pid, open)
+		}
+	}
+	holder.Kill()
+	for _, pid := range found {
+		waitGone(t, pid)
+	}
+	answer := must(http.Get("http://" + server.Addr("") + "/env"))
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("the server answers %s", answer.Status)
 	}
 }
 

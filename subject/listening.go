@@ -89,7 +89,7 @@ func (f *Foreign) Counters(events ...perf.Event) (*perf.Counters, error) {
 // Profiler opens a sampler of the CPU time of the server and of what it starts from now on;
 // the caller closes it. The errors are those of Subject.Counters.
 func (f *Foreign) Profiler() (*perf.Sampler, error) {
-	p, err := perf.Sample(f.threads, perf.Frequency)
+	p, err := perf.Sample(f.threads)
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w", f.Command, err)
 	}

@@ -177,7 +177,7 @@ func reached(all []socket, address netip.AddrPort) (found []socket) {
 
 // listens returns where processes of the tree listen, and whether a connection to
 // address reaches one of them.
-func (s *Subject) listens(address netip.AddrPort) (places []string, there bool) {
+func (s *Subject) listens(address netip.AddrPort) (places []netip.AddrPort, there bool) {
 	members, _ := tree(s.PID())
 	sockets, _ := readSockets() // without these nothing is known
 	own := slices.DeleteFunc(sockets, func(one socket) bool {
@@ -185,10 +185,9 @@ func (s *Subject) listens(address netip.AddrPort) (places []string, there bool) 
 		return !slices.ContainsFunc(members, func(p procfs.ProcStat) bool { return hasOpen(p.PID, name) })
 	})
 	for _, one := range own {
-		places = append(places, one.local.String())
+		places = append(places, one.local)
 	}
-	slices.Sort(places)
-	return slices.Compact(places), len(reached(own, address)) > 0
+	return places, len(reached(own, address)) > 0
 }
 
 // forwarders listen for servers that are elsewhere: in containers, clusters, behind tunnels.

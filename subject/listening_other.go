@@ -15,7 +15,7 @@ func listening(context.Context, string) (*Foreign, error) {
 	return nil, fmt.Errorf("%s does not tell who listens: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (*Subject) listens(netip.AddrPort) (places []string, there bool) { return nil, false }
+func (*Subject) listens(netip.AddrPort) (places []netip.AddrPort, there bool) { return nil, false }
 
 func (*Foreign) sample() (Sample, census, time.Time, error) {
 	return Sample{}, census{}, time.Time{}, errors.ErrUnsupported

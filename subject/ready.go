@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -80,19 +81,19 @@ func (r Ready) validate(names []string) error {
 }
 
 // probes returns what has to hold, in the order in which to ask; published says that
-// the addresses are those of a container.
-func (r Ready) probes(addrs map[string]string, watch *lineWatch, published bool) []probe {
+// the addresses are those of a container, and said is how errors call them.
+func (r Ready) probes(addrs map[string]string, watch *lineWatch, published bool, said *strings.Replacer) []probe {
 	var all []probe
 	if watch != nil {
 		all = append(all, watch.probe)
 	}
 	if r.TCP || (r == Ready{}) {
 		for _, addr := range addrs {
-			all = append(all, tcpProbe(addr, published))
+			all = append(all, tcpProbe(addr, said.Replace(addr), published))
 		}
 	}
 	if r.HTTP != "" {
-		all = append(all, httpProbe(substitute(r.url(), addrs)))
+		all = append(all, httpProbe(substitute(r.url(), addrs), said))
 	}
 	if all == nil {
 		all = append(all, settleProbe(time.Now().Add(settleTime)))
@@ -109,14 +110,22 @@ func (w *lineWatch) probe(context.Context) error {
 	}
 }
 
+// notThere says of an error to connect to an address that nobody listens, where it is that.
+func notThere(err error, address string) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("nobody listens at %s", address)
+	}
+	return err
+}
+
 // tcpProbe asks for a connection, and of a published port that it stays: that accepts
 // before the server behind it does, and hangs up then.
-func tcpProbe(addr string, published bool) probe {
+func tcpProbe(addr, said string, published bool) probe {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", addr)
 		if err != nil {
-			return err
+			return notThere(err, said)
 		}
 		defer conn.Close()
 		if !published {
@@ -130,7 +139,8 @@ func tcpProbe(addr string, published bool) probe {
 	}
 }
 
-func httpProbe(url string) probe {
+func httpProbe(url string, said *strings.Replacer) probe {
+	shown := said.Replace(url)
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
@@ -140,11 +150,11 @@ func httpProbe(url string) probe {
 		// A transport of its own: no proxy, no idle connection, no redirect.
 		answer, err := new(http.Transport).RoundTrip(request)
 		if err != nil {
-			return fmt.Errorf("GET %s: %w", url, err)
+			return fmt.Errorf("GET %s: %w", shown, notThere(err, said.Replace(request.URL.Host)))
 		}
 		defer answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
-			return fmt.Errorf("GET %s answered %s", url, answer.Status)
+			return fmt.Errorf("GET %s answered %s", shown, answer.Status)
 		}
 		return nil
 	}

@@ -212,11 +212,17 @@ func unlucky(args []string) {
 }
 
 // holder starts a subject that has a family, tells its processes, and waits to
-// be killed.
-func holder([]string) {
+// be killed. With the address of a server it samples that and them.
+func holder(server []string) {
+	for _, addr := range server {
+		must(0, must(must(Listening(testContext(), addr)).Profiler()).Start())
+	}
 	cfg := role("family", "1ms")
 	cfg.Ready.Log = "^pids "
 	s := must(Start(testContext(), cfg))
+	if len(server) > 0 {
+		must(0, must(s.Profiler()).Start())
+	}
 	fmt.Println(s.stdout.text())
 	hang()
 }

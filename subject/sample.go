@@ -27,6 +27,10 @@ type Sample struct {
 	// small and even negative.
 	VoluntarySwitches   int64 `json:"voluntary_switches"`
 	InvoluntarySwitches int64 `json:"involuntary_switches"`
+	// MinorFaults counts accesses to memory that the kernel had to map first, MajorFaults
+	// those for which it had to read a disk; of children that were waited for, too.
+	MinorFaults int64 `json:"minor_faults"`
+	MajorFaults int64 `json:"major_faults"`
 	// Waited is how long its threads were able to run and had no core, of those
 	// that live; a difference can be too small, as with the switches.
 	Waited time.Duration `json:"waited_ns"`
@@ -43,6 +47,8 @@ func (s Sample) Sub(earlier Sample) Sample {
 	s.CPU -= earlier.CPU
 	s.VoluntarySwitches -= earlier.VoluntarySwitches
 	s.InvoluntarySwitches -= earlier.InvoluntarySwitches
+	s.MinorFaults -= earlier.MinorFaults
+	s.MajorFaults -= earlier.MajorFaults
 	s.Waited -= earlier.Waited
 	return s
 }

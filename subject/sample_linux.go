@@ -62,7 +62,7 @@ func processes() ([]procfs.ProcStat, error) {
 		if sid, err := unix.Getsid(p.PID); err != nil || sid == 0 && withoutProgram(p) {
 			continue // gone, or a kernel thread: cheaper to ask than to read
 		}
-		if stat, err := p.Stat(); err == nil {
+		if stat, err := statOf(p.PID); err == nil {
 			stats = append(stats, stat)
 		}
 	}
@@ -147,6 +147,8 @@ func trySample(root int, gather func() (party, error)) (Sample, census, time.Tim
 	for _, p := range all.members {
 		seen.pids = append(seen.pids, p.PID)
 		seen.reaped += time.Duration(p.CUTime+p.CSTime) * userTick
+		sample.MinorFaults += int64(p.MinFlt + p.CMinFlt)
+		sample.MajorFaults += int64(p.MajFlt + p.CMajFlt)
 		if isZombie(p) {
 			continue
 		}
@@ -196,14 +198,8 @@ func (c census) cpu() (time.Duration, error) {
 // of its schedstat (Linux, Documentation/scheduler/sched-stats.rst); 0 when it has
 // ended.
 func waited(pid, thread int) time.Duration {
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0
-	}
-	defer unix.Close(fd)
-	var buf [64]byte
-	n, _ := unix.Read(fd, buf[:]) // -1 and an error leave nothing to read
-	fields := strings.Fields(string(buf[:max(0, n)]))
+	text, _ := readProc("/proc/%d/task/%d/schedstat", pid, thread)
+	fields := strings.Fields(text)
 	if len(fields) < 2 {
 		return 0
 	}

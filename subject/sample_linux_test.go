@@ -28,7 +28,7 @@ func TestSampleBurn(t *testing.T) {
 	if got.Elapsed <= 0 || got.Elapsed > wall {
 		t.Errorf("elapsed %v of %v", got.Elapsed, wall)
 	}
-	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 {
+	if got.Threads < 1 || got.RSSBytes < 100<<10 || got.VoluntarySwitches < 1 || got.MinorFaults < 100 || got.MajorFaults < 0 {
 		t.Errorf("sample %+v of a live Go process", got)
 	}
 	if got.CPU%userTick == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +50,9 @@ type Config struct {
 	// its first instruction; empty means those that this process may use, or is
 	// pinned to. Linux only.
 	CPUs []int
+	// Host is the address of this machine, without a port, on which the addresses handed over are;
+	// empty means 127.0.0.1, which no other machine reaches.
+	Host string
 	// Addressed asks for the default address where no text has a placeholder for it:
 	// PORT is then all that the subject is given of it.
 	Addressed bool
@@ -137,6 +141,9 @@ func Start(ctx context.Context, cfg Config) (*Subject, error) {
 // Addr returns the address (host:port) handed over under name, "" being the
 // default one, or "" if there is none.
 func (s *Subject) Addr(name string) string { return s.addrs[name] }
+
+// Addrs returns the addresses handed over, by name.
+func (s *Subject) Addrs() map[string]string { return maps.Clone(s.addrs) }
 
 // PID returns the number of the process that Start started.
 func (s *Subject) PID() int { return s.cmd.Process.Pid }

@@ -17,19 +17,14 @@ func (c *Curve) Derive() {
 	for _, e := range c.Explored {
 		e.Derive()
 	}
-	byLevel := map[int][]trial.Cell{}
 	var points []usl.Point
 	for _, v := range c.Visits {
 		v.Derive()
-		byLevel[v.Concurrency] = append(byLevel[v.Concurrency], v)
 		if !v.Incomplete() {
 			points = append(points, usl.Point{N: float64(v.Concurrency), X: v.ThroughputPerSec})
 		}
 	}
-	levels := slices.Sorted(maps.Keys(byLevel))
-	for _, n := range levels {
-		c.Results = append(c.Results, trial.MergeCells(byLevel[n]))
-	}
+	c.Results = byLevel(c.Visits)
 	if best, err := usl.WithinOfBest(points, 0, c.Design.Seed); err == nil {
 		c.Best = &best
 	}
@@ -40,13 +35,35 @@ func (c *Curve) Derive() {
 	c.Bound = c.bound()
 }
 
+// byLevel merges the visits of each level.
+func byLevel(visits []trial.Cell) (levels []trial.Cell) {
+	of := map[int][]trial.Cell{}
+	for _, v := range visits {
+		of[v.Concurrency] = append(of[v.Concurrency], v)
+	}
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		levels = append(levels, trial.MergeCells(of[n]))
+	}
+	return levels
+}
+
+// soFar has what was measured until now, without what would follow from it; while the levels are
+// being chosen, what they are chosen by.
+func (c *Curve) soFar() *Curve {
+	visits := c.Visits
+	if len(visits) == 0 {
+		visits = c.Explored
+	}
+	return &Curve{Arm: c.Arm, Design: c.Design, Visits: slices.Clone(visits), Results: byLevel(visits)}
+}
+
 // fit fits the law to the levels below the first that must not be believed:
 // what the generator did there says nothing about the server, but what both did
 // at lower levels stands. A level is judged by all its visits together: these are
 // short, and one in which something else took the machine says little.
 func (c *Curve) fit(points []usl.Point) {
 	doubt := func(level trial.Cell) *finding.Warning {
-		return level.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+		return level.Refusal(stat.HigherIsFaster)
 	}
 	if i := slices.IndexFunc(c.Results, func(level trial.Cell) bool { return doubt(level) != nil }); i >= 0 {
 		first := c.Results[i]

@@ -88,11 +88,17 @@ type Curve struct {
 	Bound *Bound `json:"bound,omitempty"`
 }
 
+// Progress is a glance at a sweep under way, before each level.
+type Progress struct {
+	trial.Progress
+	Curve func() *Curve // so far, without a fit
+}
+
 // Run drives the arm at every level, Visits times in random order, for Duration at the
 // most; once where nothing is right. An error that is a setting.Mistake says that this is too short for an answer, as
 // the first level showed. On any other, and when ctx is done, the curve so far is
 // returned with it.
-func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(trial.Progress)) (*Curve, error) {
+func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe func(Progress)) (*Curve, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -129,7 +135,7 @@ func (s *sweeping) run(ctx context.Context) error {
 type sweeping struct {
 	arm     trial.Arm
 	plan    load.Plan
-	observe func(trial.Progress)
+	observe func(Progress)
 	begun   time.Time
 	random  *rand.Rand
 	curve   *Curve
@@ -163,7 +169,7 @@ func (s *sweeping) explore(ctx context.Context) error {
 		}
 		c.Explored = append(c.Explored, cell)
 		// Where the generator is the limit throughput stays flat, which ends it, too.
-		reason := cell.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+		reason := cell.Refusal(stat.HigherIsFaster)
 		if (reason.Is(finding.Errors) || reason.Is(finding.Incomplete)) && len(c.Explored) > 1 || trial.NothingRight(c.Explored) {
 			c.Ceiling = fmt.Sprintf("at concurrency %d: %s: %s", level, reason.Code, reason.Text)
 			return 0, false, nil
@@ -219,7 +225,8 @@ func (s *sweeping) report(label string, level int) {
 	if most := s.curve.Design.Duration; most > 0 {
 		share = max(share, min(1, time.Since(s.begun).Seconds()/most.Seconds()))
 	}
-	s.observe(trial.Progress{Done: share, Label: fmt.Sprintf("%s, concurrency %d", label, level)})
+	now := trial.Progress{Done: share, Label: fmt.Sprintf("%s, concurrency %d", label, level), Between: true}
+	s.observe(Progress{now, s.curve.soFar})
 }
 
 // keep measures a level for the curve.

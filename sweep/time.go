@@ -78,7 +78,7 @@ func (d Design) leastLevels() (levels []int, times int) {
 	return slices.Repeat([]int{1}, most), times + 1 // once to explore
 }
 
-// enough returns a mistake where Duration is too short for an answer of a server that
+// enough returns a *trial.TooShortError where Duration is too short for an answer of a server that
 // answers within response at a level. At a lower one it may be as much faster as there
 // are fewer users.
 func (d Design) enough(level int, response time.Duration) error {
@@ -96,7 +96,8 @@ func (d Design) enough(level int, response time.Duration) error {
 	if response >= time.Millisecond {
 		because += fmt.Sprintf(", and at concurrency %d an answer takes %v", level, response.Round(time.Millisecond))
 	}
-	return setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: %s", setting.Duration(trial.RoundUp(least)), because))
+	least = trial.RoundUp(least)
+	return &trial.TooShortError{Mistake: setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("%s and more: %s", setting.Duration(least), because)), Least: least}
 }
 
 // enough is asked after the first level.

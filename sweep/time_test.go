@@ -47,16 +47,16 @@ func TestTooShort(t *testing.T) {
 		response time.Duration
 		least    string
 	}{
-		// 6 levels, explored and visited 3 times, of 100 + 40 + 200 ms: 8.16 s.
-		{Design{Duration: 8 * time.Second, Warmup: warmup}, 1, 0, "9s"},
+		// 6 levels, explored and visited 3 times, of 100 + 40 + 200 ms: 8.16 s, typed as 10.
+		{Design{Duration: 8 * time.Second, Warmup: warmup}, 1, 0, "10s"},
 		{Design{Duration: 9 * time.Second, Warmup: warmup}, 1, 0, ""},
 		{Design{Warmup: warmup}, 1, time.Hour, ""}, // no limit
-		// 3 levels up to 3 VUs, of 100 + 2 · 500 + 4 · 500 ms: 4 · 3 · 3.1 = 37.2 s.
-		{Design{Duration: 30 * time.Second, ExtendTo: 3, Warmup: warmup}, 1, 500 * time.Millisecond, "40s"},
+		// 3 levels up to 3 VUs, of 100 + 2 · 500 + 4 · 500 ms: 4 · 3 · 3.1 = 37.2 s, typed as 1m.
+		{Design{Duration: 30 * time.Second, ExtendTo: 3, Warmup: warmup}, 1, 500 * time.Millisecond, "1m"},
 		// 2 levels, 900 times: 612 s.
 		{Design{Duration: 30 * time.Second, Levels: []int{1, 2}, Visits: 900, Block: block, Warmup: warmup}, 1, 0, "11m"},
-		// At 4 VUs 400 ms, so at 2 200 ms or more: 100 + 2400 and 100 + 1200 ms, twice: 7.6 s.
-		{Design{Duration: 7 * time.Second, Levels: []int{2, 4}, Visits: 2, Block: block, Warmup: warmup}, 4, 400 * time.Millisecond, "8s"},
+		// At 4 VUs 400 ms, so at 2 200 ms or more: 100 + 2400 and 100 + 1200 ms, twice: 7.6 s, typed as 10.
+		{Design{Duration: 7 * time.Second, Levels: []int{2, 4}, Visits: 2, Block: block, Warmup: warmup}, 4, 400 * time.Millisecond, "10s"},
 		// At 8 VUs no less than at 2: 2 · 2 · 2.5 = 10 s.
 		{Design{Duration: 9 * time.Second, Levels: []int{2, 8}, Visits: 2, Block: block, Warmup: warmup}, 2, 400 * time.Millisecond, "10s"},
 	} {
@@ -67,13 +67,13 @@ func TestTooShort(t *testing.T) {
 	}
 }
 
-// A server that answers in 1 s takes 6.1 s at each level; 24 of them take 146.4 s. The first level shows it.
+// A server that answers in 1 s takes 6.1 s at each level; 24 of them take 146.4 s, typed as 2m30s. The first level shows it.
 func TestFirstLevelShowsThatTimeIsTooShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		d := Design{Duration: 30 * time.Second, Warmup: 100 * time.Millisecond, Seed: 1}
 		curve, err := Run(t.Context(), trialtest.Sleeping("s", time.Second), load.Plan{}, d, nil)
-		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 3m and more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
+		if _, ok := errors.AsType[*setting.Mistake](err); !ok || curve != nil || !strings.Contains(err.Error(), "allowed: 2m30s and more: 6 levels are driven 4 times, and at concurrency 1 an answer takes 1s") {
 			t.Errorf("%+v, %v", curve, err)
 		}
 		if took := time.Since(begun); took > 12*time.Second {
@@ -129,8 +129,8 @@ func TestTimeUp(t *testing.T) {
 			t.Fatalf("%v after %v", err, time.Since(begun))
 		}
 		// A visit takes 1.68 s: in 8 s four whole ones, and none of the fifth. What is under way may end after it: 20 ÷ 8 · 8
-		// to 8.1 s · 1.1 = 22 to 22.3 s, in whole seconds.
-		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 runs at 2 levels were made" || up.Needs != 22*time.Second && up.Needs != 23*time.Second {
+		// to 8.1 s · 1.1 = 22 to 22.3 s, typed as 25.
+		if up := curve.TimeUp; up == nil || up.Lacks != "8 of the 20 runs at 2 levels were made" || up.Needs != 25*time.Second {
 			t.Errorf("time up %+v", up)
 		}
 		if curve.Best == nil || curve.Enough == nil || len(curve.Visits) != 8 {

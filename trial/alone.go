@@ -18,30 +18,32 @@ import (
 // rounds runs rounds until every question is answered, or no more may or can follow.
 func (c *comparing) rounds(ctx context.Context) error {
 	c.began = time.Now()
-	if c.trials.Design.Alone != "" {
-		if err := c.size(ctx); err != nil {
-			return err
-		}
+	if err := c.sizeAlone(ctx); err != nil {
+		return err
 	}
 	return c.run(func(n int) error { return c.round(ctx, n) })
 }
 
-// size warms up every arm by itself at every level, to choose lengths of blocks that
-// are those of all arms before the first of these is driven. Nothing of it is kept.
-func (c *comparing) size(ctx context.Context) error {
+// sizeAlone warms up every arm by itself at every level, if they are not alive together, to choose lengths
+// of blocks that are those of all arms before the first of these is driven. Nothing of it is kept.
+func (c *comparing) sizeAlone(ctx context.Context) error {
+	if c.trials.Design.Alone == "" {
+		return nil
+	}
 	kept := *c.trials
 	defer func() { *c.trials = kept }()
 	r := &round{comparing: c, lives: make([]*Live, len(c.arms))}
 	for _, level := range c.trials.Design.Levels {
 		var all pilots
+		var errs []error // of all that cannot be driven, as where they are alive together
 		for arm := range c.arms {
-			err := r.alive(ctx, arm, level, func(_ *load.Session, warm *load.Result) error {
+			errs = append(errs, r.alive(ctx, arm, level, func(_ *load.Session, warm *load.Result) error {
 				all.add(warm)
 				return nil
-			})
-			if err != nil {
-				return err
-			}
+			}))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
 		}
 		c.fix(level, all)
 	}
@@ -99,7 +101,11 @@ func (r *round) visit(ctx context.Context, arm int, at position, half int, cells
 	if len(pairs) == 0 {
 		return nil
 	}
+	last := half == 2 || len(r.half(at.level, 2)) == 0
 	return r.alive(ctx, arm, at.level, func(s *load.Session, _ *load.Result) error {
+		if last {
+			r.beginHeaps(ctx, arm)
+		}
 		if r.stretch == 0 {
 			r.probe(at.level)
 		}
@@ -111,7 +117,10 @@ func (r *round) visit(ctx context.Context, arm int, at position, half int, cells
 			}
 		}
 		r.probe(at.level)
-		return nil
+		if !last {
+			return nil
+		}
+		return r.inspect(ctx, sessions, at.level, []int{arm})
 	})
 }
 

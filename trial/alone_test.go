@@ -186,7 +186,7 @@ func TestAloneWidens(t *testing.T) {
 	}
 }
 
-// What cannot be started while lengths are chosen ends the comparison.
+// What cannot be started while lengths are chosen ends the comparison; all of it is named.
 func TestAloneCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{t: t}
@@ -196,6 +196,12 @@ func TestAloneCannotStart(t *testing.T) {
 		_, err := Compare(t.Context(), []Arm{h.arm("A", time.Millisecond), broken}, load.Plan{VUs: 1}, d, nil)
 		if err == nil || !strings.Contains(err.Error(), "B: ") || h.living != "" {
 			t.Errorf("error %v, and %q lives", err, h.living)
+		}
+		other := broken
+		other.Name = "A"
+		_, err = Compare(t.Context(), []Arm{other, broken}, load.Plan{VUs: 1}, d, nil)
+		if err == nil || !strings.Contains(err.Error(), "A: ") || !strings.Contains(err.Error(), "\nB: ") {
+			t.Errorf("both cannot start, and the error is %v", err)
 		}
 	})
 }

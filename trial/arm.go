@@ -67,6 +67,8 @@ type Live struct {
 	// Profile opens a sampler of where all processes of the arm spend CPU time; nil: these
 	// are not known.
 	Profile func() (Profiler, error)
+	// Inspect is asked what goes on in the program; nil: nobody can be.
+	Inspect Inspector
 	// Stop ends what Start began; nil: nothing to end.
 	Stop func(ctx context.Context) error
 
@@ -75,6 +77,7 @@ type Live struct {
 	onlyCounted bool     // no time is taken of it
 	counters    Counters // that stay open; nil: none
 	profiler    Profiler // likewise
+	heap        []byte   // the profile of its heap before it was driven at a level; nil: there is none
 }
 
 // A Sampler tells what processes used until now: Sample everything, Clocks only what is
@@ -84,6 +87,17 @@ type Sampler interface {
 	Clocks() (subject.Sample, error)
 	// Blocked is how many threads wait in each system call; it sees what Clocks sees.
 	Blocked() map[string]int
+}
+
+// A Far is a Sampler of another machine, which by its own clock does what cannot wait for a message.
+type Far interface {
+	Sampler
+	// Machine is that of load.Generator.
+	Machine() string
+	// ClocksAt has Clocks read at a moment to come. What it returns waits for them.
+	ClocksAt(moment time.Time) (read func() (subject.Sample, error))
+	// Watch is Watch where the server is.
+	Watch() (stop func() Waits)
 }
 
 // A Subject is what trial needs of a process under test.
@@ -136,7 +150,7 @@ func (l *Live) Find(ctx context.Context, address string) {
 			return nil, &perf.UnavailableError{Event: perf.CPUTime, Reason: err.Error(),
 				Advice: "measure on the machine of the server, as its user"}
 		}
-		return server.Profiler()
+		return NewProfiler(server.Profiler())
 	}
 }
 

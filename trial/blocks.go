@@ -21,12 +21,15 @@ type row struct {
 	Pair             int           `json:"pair"`
 	Order            int           `json:"order"`
 	Stretch          int           `json:"stretch"`
+	Start            time.Duration `json:"start_ns,omitempty"`
 	Duration         time.Duration `json:"duration_ns"`
 	Completed        int64         `json:"completed"`
 	Failed           int64         `json:"failed"`
 	Errored          int64         `json:"errored"` // of all kinds
 	Ops              int64         `json:"ops"`
 	ThroughputPerSec float64       `json:"throughput_per_s"`
+	P50              time.Duration `json:"response_p50_ns,omitempty"`
+	P99              time.Duration `json:"response_p99_ns,omitempty"`
 	GeneratorCPUSec  float64       `json:"generator_cpu_s"`
 	ServerCPUSec     float64       `json:"server_cpu_s,omitempty"`
 	// Counted is set for a block in which events were counted; then nothing else was.
@@ -35,7 +38,7 @@ type row struct {
 
 func (c Cell) row() row {
 	r := row{Arm: c.Arm, Concurrency: c.Concurrency, Round: c.Round, Pair: c.Pair, Order: c.Order, Stretch: c.Stretch,
-		Duration: c.Duration, Completed: c.Completed, Failed: c.Failed, Errored: c.ErroredTotal(), Ops: c.Ops,
+		Start: c.Start, P50: c.P50, P99: c.P99, Duration: c.Duration, Completed: c.Completed, Failed: c.Failed, Errored: c.ErroredTotal(), Ops: c.Ops,
 		ThroughputPerSec: c.Throughput(), GeneratorCPUSec: c.GeneratorCPUSec, Counted: c.Counted}
 	if c.Server != nil {
 		r.ServerCPUSec = c.Server.CPUSec
@@ -44,11 +47,12 @@ func (c Cell) row() row {
 }
 
 func (r row) cell() Cell {
-	c := Cell{Arm: r.Arm, Round: r.Round, Pair: r.Pair, Order: r.Order, Stretch: r.Stretch, Result: &load.Result{
-		Concurrency: r.Concurrency, Duration: r.Duration,
-		Counts: load.Counts{Completed: r.Completed, Failed: r.Failed, Ops: r.Ops},
-		Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec, Counted: r.Counted},
-	}}
+	c := Cell{Arm: r.Arm, Round: r.Round, Pair: r.Pair, Order: r.Order, Stretch: r.Stretch,
+		Start: r.Start, P50: r.P50, P99: r.P99, Result: &load.Result{
+			Concurrency: r.Concurrency, Duration: r.Duration,
+			Counts: load.Counts{Completed: r.Completed, Failed: r.Failed, Ops: r.Ops},
+			Cost:   load.Cost{GeneratorCPUSec: r.GeneratorCPUSec, Counted: r.Counted},
+		}}
 	if r.Errored > 0 {
 		c.Errored = map[errkind.Kind]int64{"": r.Errored}
 	}

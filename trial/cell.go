@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"contend/finding"
 	"contend/load"
@@ -24,6 +26,10 @@ type Cell struct {
 	Pair    int `json:"-"`
 	Order   int `json:"-"`
 	Stretch int `json:"-"`
+	// Start is when the measured window of a block opened, about, since the comparison began, and
+	// P50 and P99 are of its response times; 0: older documents do not say it.
+	Start    time.Duration `json:"-"`
+	P50, P99 time.Duration `json:"-"`
 	*load.Result
 }
 
@@ -49,7 +55,7 @@ func NothingRight(cells []Cell) bool {
 // Doubt returns why the cell's throughput, or else its times, must not be believed, or
 // nil.
 func (c Cell) Doubt() *finding.Warning {
-	return cmp.Or(c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Refusal(stat.LowerIsFaster, finding.Errors.Refuses))
+	return cmp.Or(c.Refusal(stat.HigherIsFaster), c.Refusal(stat.LowerIsFaster))
 }
 
 // outage returns an error when the cell's run was ended by one.
@@ -82,12 +88,16 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 		c.Derive()
 		return c, nil
 	}
-	var edges [2]subject.Sample
 	before, failed := server.Sample()
-	plan.AtEdge = func(e load.Edge) {
-		clocks, err := server.Clocks()
-		failed = errors.Join(failed, err)
-		edges[e-load.WindowOpens] = clocks
+	edges := &edgeClocks{server: server}
+	plan.AtEdge = edges.read
+	far, _ := server.(Far)
+	if far != nil {
+		plan.Foretell = edges.foretell
+	}
+	plan.ServerCPU = func() time.Duration {
+		clocks, _ := server.Clocks() // if they cannot be read, the edges say so
+		return clocks.CPU
 	}
 	result, err := s.Run(ctx, plan)
 	if err != nil {
@@ -95,7 +105,14 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	}
 	after, err := server.Sample()
 	c := Cell{Result: result}
-	used, around := edges[1].Sub(edges[0]), after.Sub(before)
+	if far != nil {
+		c.ServerApart = !slices.ContainsFunc(c.Generators, func(g load.Generator) bool { return g.Machine == far.Machine() })
+	}
+	failed = errors.Join(failed, edges.failed)
+	used, around := edges.clocks[1].Sub(edges.clocks[0]), after.Sub(before)
+	if far != nil {
+		used = lateBy(used, c.Duration)
+	}
 	if used.CPU < 0 {
 		failed = errors.Join(failed, errors.New("processes of the server ended, and their CPU time with them"))
 	}
@@ -110,6 +127,49 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	}
 	c.Derive()
 	return c, nil
+}
+
+// edgeClocks are the clocks of a server when the measured window opened and when it closed.
+type edgeClocks struct {
+	server   Sampler
+	clocks   [2]subject.Sample
+	failed   error
+	foretold [2]struct {
+		moment time.Time
+		read   func() (subject.Sample, error)
+	}
+}
+
+// lateBy completes what a server used in a window of which its clocks missed the beginning, as they were read late on
+// a busy machine: as much then as in the rest. When they were read after its end nothing was missed, for the load was over.
+func lateBy(used subject.Sample, window time.Duration) subject.Sample {
+	if used.Elapsed <= window/2 || used.Elapsed >= window {
+		return used
+	}
+	whole := float64(window) / float64(used.Elapsed)
+	used.CPU = time.Duration(whole * float64(used.CPU))
+	used.Waited = time.Duration(whole * float64(used.Waited))
+	return used
+}
+
+// foretell has a far server read its clocks at the edges, of which that is zero whose moment is not known.
+func (e *edgeClocks) foretell(opens, closes time.Time) {
+	for i, moment := range []time.Time{opens, closes} {
+		if !moment.IsZero() {
+			e.foretold[i].moment, e.foretold[i].read = moment, e.server.(Far).ClocksAt(moment)
+		}
+	}
+}
+
+// read reads the clocks at an edge, or takes what was read, unless the run ended before it was due.
+func (e *edgeClocks) read(edge load.Edge) {
+	i := edge - load.WindowOpens
+	read := e.server.Clocks
+	if told := e.foretold[i]; told.read != nil && !time.Now().Before(told.moment) {
+		read = told.read
+	}
+	clocks, err := read()
+	e.clocks[i], e.failed = clocks, errors.Join(e.failed, err)
 }
 
 // unsampled says why a subject could not be sampled; "" for one that has ended, which

@@ -135,7 +135,7 @@ func (t *Trials) allDiffer() bool {
 // can rest on it: nothing is refused but for what a lower one would not change.
 func (t *Trials) held(about stat.Kind) bool {
 	return len(t.Results) == len(t.Arms) && !slices.ContainsFunc(t.Results, func(c Cell) bool {
-		w := c.Refusal(about, t.Design.MaxErrors)
+		w := c.Refusal(about)
 		return w != nil && !w.Is(finding.MachineBusy) && !w.Is(finding.NotSteady)
 	})
 }

@@ -19,6 +19,13 @@ import (
 type Progress struct {
 	Done  float64 // share of the blocks, 0 to 1
 	Label string  // what is running
+	// Left is about how long it goes on; 0: not known.
+	Left time.Duration
+	// Between says that no block follows at once: what takes a moment disturbs none.
+	Between bool
+	// Trials returns what the rounds of a comparison have come to so far, once it is called while
+	// it is told of; nil: no round has ended since.
+	Trials func() *Trials
 }
 
 // Trials are the blocks of a comparison and what follows from them. Results
@@ -137,6 +144,7 @@ type comparing struct {
 
 	diagnosis *Diagnosis // what blocks are sampled for; nil: they are not
 	resolver  symbol.Resolver
+	inspected bool // the arm that was sampled last can be
 
 	asked   Design     // before any default was filled in
 	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
@@ -166,6 +174,7 @@ func (c *comparing) round(ctx context.Context, n int) (err error) {
 			continue
 		}
 		r.before = r.order
+		c.tell(Progress{Done: c.done, Label: fmt.Sprintf("%s, concurrency %d", c.roundsSoFar(n), levels[i]), Between: true})
 		if err := drive(ctx, levels[i]); err != nil {
 			return err
 		}

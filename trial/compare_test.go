@@ -121,6 +121,32 @@ func TestBlocksAreInterleaved(t *testing.T) {
 	}
 }
 
+// A block says when it was, and how long its answers took: of 10 and 20 ms, one after the other.
+func TestBlocksOverTime(t *testing.T) {
+	took := map[string]time.Duration{"a": 10 * time.Millisecond, "b": 20 * time.Millisecond}
+	trials := compareInBubble(t, design(), sleeping("a", took["a"]), sleeping("b", took["b"]))
+	over := time.Duration(0) // the block before
+	for i, b := range trials.Blocks {
+		if b.Start < over || b.Start > trials.Elapsed {
+			t.Errorf("block %d begins at %v, that before ends at %v", i, b.Start, over)
+		}
+		over = b.Start + b.Duration
+		for _, got := range []time.Duration{b.P50, b.P99} {
+			if off := got - took[b.Arm]; off < 0 || off > took[b.Arm]/1000 {
+				t.Errorf("block %d of %s took %v, want %v", i, b.Arm, got, took[b.Arm])
+			}
+		}
+	}
+	text, err := json.Marshal(trials.Blocks)
+	var again Blocks
+	if err == nil {
+		err = json.Unmarshal(text, &again)
+	}
+	if b, want := again[1], trials.Blocks[1]; err != nil || b.Start != want.Start || b.P50 != want.P50 || b.P99 != want.P99 {
+		t.Errorf("read again: %+v, want %+v (%v)", b, want, err)
+	}
+}
+
 // Noise that is the same for neighbours cancels: a drift of 30 % over the trial
 // leaves a planted 10 % difference clear and equal arms undecided or equivalent.
 func TestDriftCancels(t *testing.T) {

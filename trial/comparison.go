@@ -50,6 +50,8 @@ type Comparison struct {
 	RoundsNeeded int `json:"rounds_needed,omitempty"`
 	// TimeNeeded is how long these would take; 0 when that cannot be said.
 	TimeNeeded time.Duration `json:"time_needed_ns,omitempty"`
+	// slowed is set where nothing is wrong but that others took too much of the machine.
+	slowed *slowed
 }
 
 // Power is the chance at which RoundsNeeded aims.
@@ -69,7 +71,7 @@ func (t *Trials) Derive() {
 	for _, level := range t.Design.Levels {
 		for _, arm := range t.Arms {
 			if cells := t.cells(arm, level); len(cells) > 0 {
-				t.Results = append(t.Results, MergeCells(cells))
+				t.Results = append(t.Results, t.Design.judged(MergeCells(cells)))
 			}
 		}
 		for _, candidate := range t.Arms[1:] {
@@ -121,7 +123,11 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c.CandidateValue, has2 = m.Beside(cand.Result)
 		pairs := t.PairLogRatios(m, candidate, level)
 		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
-		c.Reason = cmp.Or(differ, t.refuse(base, m), t.refuse(cand, m), unsteady, t.fewSamples(m, candidate, level))
+		reasons := slices.Concat([]*finding.Warning{differ}, refusals(base, cand, m), []*finding.Warning{unsteady, t.fewSamples(m, candidate, level)})
+		c.Reason = cmp.Or(reasons...)
+		if onlyOthers(reasons) {
+			c.slowed = t.slowedBy(m, candidate, level, pairs)
+		}
 		if c.Reason == nil && !(has1 && has2 && len(c.RoundLogRatios) > 0) {
 			c.Reason = noFigure(m)
 		}
@@ -152,16 +158,30 @@ func noFigure(m metric.Name) *finding.Warning {
 	return finding.NoFigure.Refusal("%s was not measured on both sides, or was 0", m)
 }
 
-// refuse judges a cell by the design's gate for errors.
-func (t *Trials) refuse(c Cell, m metric.Name) *finding.Warning {
-	refusal := c.Refusal(m.Kind().Verdict(), t.Design.MaxErrors)
+// RefusalOf returns why no verdict on the metric may rest on the cell, or nil.
+func (c Cell) RefusalOf(m metric.Name) *finding.Warning {
+	refusal := c.Refusal(m.Kind().Verdict())
 	if _, counted := m.Event(); counted {
-		refusal = c.Counted.Refusal(t.Design.MaxErrors)
+		refusal = c.CountedRefusal()
 	}
 	if refusal != nil {
 		return refusal.About(c.Arm)
 	}
 	return nil
+}
+
+// refusals returns why no verdict on the metric may rest on either of two cells, nil for one on
+// which it may: what was wrong with the answers of one comes before what the machine did to the other.
+func refusals(base, cand Cell, m metric.Name) []*finding.Warning {
+	rank := func(w *finding.Warning) int {
+		if w == nil {
+			return -1
+		}
+		return finding.Rank(w.Code)
+	}
+	list := []*finding.Warning{base.RefusalOf(m), cand.RefusalOf(m)}
+	slices.SortStableFunc(list, func(a, b *finding.Warning) int { return rank(a) - rank(b) })
+	return list
 }
 
 // findingsOf collects the warnings of two arms.
@@ -237,6 +257,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 			c.Effect = e.Among(among)
 		}
 		c.Verdict = stat.Decide(c.Effect, c.Margin, c.Metric.Kind().Verdict())
+		c.inSpiteOfOthers(confidence)
 		if c.Reason != nil {
 			c.Verdict = stat.Invalid
 		} else if c.Rounds > 0 {

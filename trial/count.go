@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -123,7 +122,7 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 	}
 	cell.Counted = counted.Counted
 	if missing != nil {
-		cell.Uncounted = inShort(missing)
+		cell.Uncounted = perf.InShort(missing)
 	}
 	cell.Derive()
 	return cell, nil
@@ -135,7 +134,7 @@ func (l *Live) driveAndCount(ctx context.Context, s *load.Session, plan load.Pla
 // nothing else is wanted, missing says so.
 func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, events []perf.Event) (cell Cell, missing, err error) {
 	cannot := func(why error) (Cell, error, error) {
-		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: inShort(why)}}}, why, nil
+		return Cell{Result: &load.Result{Counts: load.NewCounts(), Cost: load.Cost{Uncounted: perf.InShort(why)}}}, why, nil
 	}
 	counters, left, err := l.open(events)
 	if err != nil {
@@ -160,23 +159,14 @@ func (l *Live) count(ctx context.Context, s *load.Session, plan load.Plan, event
 	}
 	cell = Cell{Result: result.CountedOnly(counts)}
 	if left != nil {
-		cell.Uncounted = inShort(left)
+		cell.Uncounted = perf.InShort(left)
 	}
 	return cell, nil, nil
 }
 
-// inShort says why events cannot be counted without saying whose: that is an arm's.
-func inShort(why error) string {
-	if unavailable := (*perf.UnavailableError)(nil); errors.As(why, &unavailable) {
-		return fmt.Sprintf("%s: %s", unavailable.Reason, unavailable.Advice)
-	}
-	return why.Error()
-}
-
 // countable: the processes are known. A target in this process is its own.
 func (l *Live) countable() bool {
-	_, local := l.Target.(load.LocalTarget)
-	return l.Counters != nil || local
+	return l.Counters != nil || l.isLocal()
 }
 
 // open opens counters of the events that can be counted here, among them the first

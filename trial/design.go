@@ -94,6 +94,14 @@ func (d Design) MarginOf(m metric.Name) float64 {
 	return m.Margin()
 }
 
+// judged returns the cell with a plan that allows as many errors as the design.
+func (d Design) judged(c Cell) Cell {
+	if d.MaxErrors != finding.Errors.Refuses {
+		c.Plan.MaxErrors = &d.MaxErrors
+	}
+	return c
+}
+
 // UnmarshalJSON reads a design; one that was stored before there was a MaxErrors
 // means its default.
 func (d *Design) UnmarshalJSON(text []byte) error {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -13,7 +14,6 @@ import (
 	"contend/internal/symbol"
 	"contend/load"
 	"contend/metric"
-	"contend/stat"
 	"contend/why"
 )
 
@@ -26,69 +26,108 @@ const (
 	sampledBlock = 250 * time.Millisecond
 )
 
-// A Profiler takes samples of where the processes of an arm spend CPU time. It is a
-// perf.Sampler.
+// A Profiler takes samples of where the processes of an arm spend CPU time.
 type Profiler interface {
 	Start() error
-	Stop() (*perf.Samples, error) // since Start
+	// Stop returns those since Start, with names by the resolver where the processes are of this machine.
+	Stop(*symbol.Resolver) (*why.Samples, error)
 	Close() error
 }
 
-var _ Profiler = (*perf.Sampler)(nil)
+// NewProfiler makes one of a sampler, or passes on why there is none.
+func NewProfiler(s *perf.Sampler, err error) (Profiler, error) { return sampler{s}, err }
+
+type sampler struct{ *perf.Sampler }
+
+// Stop names what was sampled while the processes live.
+func (s sampler) Stop(r *symbol.Resolver) (*why.Samples, error) {
+	samples, err := s.Sampler.Stop()
+	if err != nil {
+		return nil, err
+	}
+	return why.Resolve(samples, r), nil
+}
 
 // A Diagnosis is what arms spent their CPU time on, in rounds of its own.
 type Diagnosis struct {
 	Profiles []why.Profile `json:"profiles"`
 	// Overhead is the share of the throughput that sampling cost; 0: it was not seen to.
-	Overhead float64       `json:"overhead,omitempty"`
-	Elapsed  time.Duration `json:"elapsed_ns"`
+	Overhead float64 `json:"overhead,omitempty"`
+	// TraceOverhead is likewise what execution traces cost, for which there are blocks of their own.
+	TraceOverhead float64       `json:"trace_overhead,omitempty"`
+	Elapsed       time.Duration `json:"elapsed_ns"`
 	// Failed is why the rounds did not come to their end; of such there is nothing else.
 	Failed string `json:"failed,omitempty"`
 	// Missing says what could not be seen, and what to do about it.
 	Missing []string `json:"missing,omitempty"`
+	// Untraced are the arms without execution traces.
+	Untraced []Silent `json:"untraced,omitempty"`
+	// WithoutSnapshots are those that were not asked, or did not tell, what they count of themselves.
+	WithoutSnapshots []Silent `json:"without_snapshots,omitempty"`
 	// Explanations are not stored: Derive computes them.
 	Explanations []why.Explanation `json:"-"`
+	// Calls are the largest of Stacks, with the arms in their order.
+	Calls []why.Call `json:"calls,omitempty"`
 	// Stacks are those of each arm at each level. They are not stored.
 	Stacks []why.Stacks `json:"-"`
+
+	byThemselves    bool      // programs sample themselves
+	tracedLogRatios []float64 // ln(throughput while traced ÷ throughput before)
 }
 
 // Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over
 // why.LeastRounds rounds of fresh processes, and samples where they spend CPU time. What it
 // measures is no part of a verdict, and what goes wrong is said in the diagnosis, which then has
 // nothing else. The error is a mistake in what was asked for, or that ctx is done.
+//
+// Where samples cannot be taken programs in Go that can be inspected are asked for their own.
 func Diagnose(ctx context.Context, arms []Arm, plan load.Plan, d Design, observe func(Progress)) (*Diagnosis, error) {
 	d.Rounds, d.Duration, d.Precision = why.LeastRounds, 0, 0
 	d.Pairs, d.Block = 1+sampledPairs, sampledBlock
 	d.Metrics, d.Duet, d.Probe = []metric.Name{metric.Throughput}, nil, nil
-	c, err := newComparing(arms, plan, d, observe)
+	c, err := newComparing(arms, plan, d, foretold(observe, diagnosisTakes(len(arms), d, false)))
 	if err != nil {
 		return nil, err
 	}
-	c.random = rand.New(rand.NewPCG(d.Seed, 2))
-	c.diagnosis = &Diagnosis{}
-	began := time.Now()
-	for n := 1; n <= d.Rounds && err == nil; n++ {
-		err = c.round(ctx, n)
+	diagnosis, err := c.diagnose(ctx, new(Diagnosis))
+	if refused := err; errors.As(refused, new(*perf.UnavailableError)) && c.inspected {
+		d.Pairs = 1 + itsPairs
+		if c, err = newComparing(arms, plan, d, foretold(observe, diagnosisTakes(len(arms), d, true))); err != nil {
+			return nil, err
+		}
+		diagnosis, err = c.diagnose(ctx, &Diagnosis{Missing: []string{byThemselves(refused)}, byThemselves: true})
+		if errors.As(err, new(*perf.UnavailableError)) {
+			return &Diagnosis{Missing: []string{perf.InShort(refused), perf.InShort(err)}}, nil
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return &Diagnosis{Failed: "it was interrupted"}, ctx.Err()
 	case errors.As(err, new(*perf.UnavailableError)):
-		return &Diagnosis{Missing: []string{inShort(err)}}, nil
+		return &Diagnosis{Missing: []string{perf.InShort(err)}}, nil
 	case err != nil:
 		return &Diagnosis{Failed: err.Error()}, nil
 	}
-	c.diagnosis.Elapsed = time.Since(began)
-	c.diagnosis.Overhead = max(0, 1-math.Exp(stat.Center(c.trials.sampledLogRatios())))
-	return c.diagnosis, nil
+	return diagnosis, nil
 }
 
-// DiagnosisTakes is about how long the diagnosis of so many arms takes, where answers take much less
-// than a block: each is started and warmed up in each round, and driven in blocks behind their lead-ins.
-func DiagnosisTakes(arms int, d Design) time.Duration {
-	const startAndStop = 100 * time.Millisecond
-	leadIn := lengthen(sampledBlock, 0, 1).leadIn
-	return why.LeastRounds * time.Duration(arms) * (startAndStop + time.Duration(max(1, len(d.Levels)))*(d.Warmup+(1+sampledPairs)*(leadIn+sampledBlock)))
+// diagnose runs all rounds for a diagnosis and returns it.
+func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, error) {
+	c.random = rand.New(rand.NewPCG(c.trials.Design.Seed, 2))
+	c.diagnosis = d
+	began := time.Now()
+	if err := c.sizeAlone(ctx); err != nil {
+		return nil, err
+	}
+	for n := 1; n <= c.trials.Design.Rounds; n++ {
+		if err := c.round(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	d.Elapsed = time.Since(began)
+	d.Calls = d.calls(c.trials.Arms)
+	d.Overhead, d.TraceOverhead = cost(c.trials.sampledLogRatios()), cost(d.tracedLogRatios)
+	return d, nil
 }
 
 // sampledPair drives one block of every arm of the order while it is sampled.
@@ -96,7 +135,7 @@ func (r *round) sampledPair(ctx context.Context, sessions []*load.Session, at po
 	cells := make([]Cell, len(r.arms))
 	for _, arm := range order {
 		r.report(arm, at)
-		cell, profile, err := r.lives[arm].sample(ctx, sessions[arm], r.blockPlan(at.level), &r.resolver)
+		cell, profile, err := r.sample(ctx, r.lives[arm], sessions[arm], r.blockPlan(at.level))
 		if err != nil {
 			return cells, named(r.arms[arm].Name, err)
 		}
@@ -108,6 +147,15 @@ func (r *round) sampledPair(ctx context.Context, sessions []*load.Session, at po
 		}
 	}
 	return cells, nil
+}
+
+// sample drives a live arm by the plan while it is sampled, or samples itself.
+func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.Plan) (Cell, why.Profile, error) {
+	if r.diagnosis.byThemselves {
+		return l.profileItself(ctx, s, plan)
+	}
+	r.inspected = l.Inspect != nil
+	return l.sample(ctx, s, plan, &r.resolver)
 }
 
 // add adds what a block showed to the profile of its arm in this round.
@@ -136,6 +184,20 @@ func (d *Diagnosis) keep(p why.Profile) {
 	d.Stacks[at].Add(p.Stacks, p.Operations)
 }
 
+// mostCalls bounds what a document has: 30 kB, and as many as a page has room for.
+const mostCalls = 400
+
+// calls are nil where an arm was not sampled.
+func (d *Diagnosis) calls(arms []string) []why.Call {
+	stacks := make([][]why.Stacks, len(arms))
+	for i, arm := range arms {
+		if stacks[i] = d.StacksOf(arm); stacks[i] == nil {
+			return nil
+		}
+	}
+	return why.CallsOf(stacks, mostCalls)
+}
+
 // StacksOf returns the stacks of an arm, one entry for each level; nil: nothing was sampled.
 func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
 	var levels []why.Stacks
@@ -150,6 +212,9 @@ func (d *Diagnosis) StacksOf(arm string) []why.Stacks {
 // sample drives the live arm by the plan while it is sampled.
 func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, resolver *symbol.Resolver) (cell Cell, p why.Profile, err error) {
 	if l.profiler == nil {
+		if l.Profile == nil && l.isLocal() {
+			l.Profile = func() (Profiler, error) { return NewProfiler(perf.SampleOwn()) }
+		}
 		if l.Profile == nil {
 			return Cell{}, p, &perf.UnavailableError{Event: perf.CPUTime, Reason: "no process is known that is measured", Advice: "compare servers"}
 		}
@@ -159,29 +224,32 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 		}
 		l.profiler = profiler
 	}
-	server := l.server()
+	server := l.sampled()
 	before, err := server.Sample()
 	if err = errors.Join(err, l.profiler.Start()); err != nil {
 		return Cell{}, p, err
 	}
-	blocked := watchBlocked(server)
+	watched := watch(server)
 	cell, err = l.Drive(ctx, s, plan)
-	waits := blocked()
-	samples, stopped := l.profiler.Stop()
+	waits := watched()
 	after, sampled := server.Sample()
+	samples, stopped := l.profiler.Stop(resolver)
 	switch err = errors.Join(err, stopped, sampled); {
 	case err != nil:
 		return cell, p, err
 	case cell.Unsampled != "":
 		return cell, p, &perf.UnavailableError{Event: perf.CPUTime, Reason: cell.Unsampled, Advice: "see `contend explain not_sampled`"}
-	case cell.Server == nil:
-		return cell, p, errors.New("what it uses is not known")
+	case l.usage(cell) == nil: // its processes have ended, all or those that somebody else started
+		return cell, p, cmp.Or(l.died(1), error(&perf.UnavailableError{Event: perf.CPUTime, Advice: "keep it running while it is measured",
+			Reason: "its CPU time was not read to the end: a process of the server ended or began meanwhile"}))
 	}
-	p = why.NewProfile(samples, resolver, after.Sub(before).CPU, seconds(cell.Server.CPUSec), cell.Ops)
+	used, window := after.Sub(before), l.usage(cell)
+	p = why.NewProfile(samples, used.CPU, seconds(window.CPUSec), cell.Ops)
+	p.OffCPU = offCPU(used, window, waits)
 	if plan.Pacer == nil {
 		p.Response = time.Duration(cell.Response.Count()) * cell.Response.Mean()
 	}
-	for call, threads := range waits {
+	for call, threads := range waits.Blocked {
 		p.Blocked = append(p.Blocked, why.Blocked{Call: call, Time: time.Duration(threads * float64(cell.Duration))})
 	}
 	slices.SortFunc(p.Blocked, func(a, b why.Blocked) int { return strings.Compare(a.Call, b.Call) })
@@ -189,48 +257,6 @@ func (l *Live) sample(ctx context.Context, s *load.Session, plan load.Plan, reso
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-const (
-	// lookEvery is the time between two looks at what threads wait in: each opens a file for
-	// each thread, a tenth of a millisecond for ten of them.
-	lookEvery = 10 * time.Millisecond
-	// lookRest is how often a look's own time passes at least until the next: of thousands of
-	// threads it would take a core.
-	lookRest = 20
-)
-
-// watchBlocked looks what the threads of a server wait in until the returned function is called, which
-// returns how many threads on average waited in each system call.
-func watchBlocked(server Sampler) (stop func() map[string]float64) {
-	sums, looks := map[string]float64{}, 0.0
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		timer := time.NewTimer(lookEvery)
-		defer timer.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-			}
-			looks++
-			began := time.Now()
-			for call, threads := range server.Blocked() {
-				sums[call] += float64(threads)
-			}
-			timer.Reset(max(lookEvery, lookRest*time.Since(began)))
-		}
-	}()
-	return func() map[string]float64 {
-		close(done)
-		<-ended
-		for call := range sums {
-			sums[call] /= looks
-		}
-		return sums
-	}
-}
 
 // sampledLogRatios returns ln(throughput while sampled ÷ throughput before) of each arm in
 // each round.

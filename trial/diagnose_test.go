@@ -47,11 +47,11 @@ func (s *sampling) Start() error {
 	return nil
 }
 
-func (s *sampling) Stop() (*perf.Samples, error) {
+func (s *sampling) Stop(r *symbol.Resolver) (*why.Samples, error) {
 	samples := &perf.Samples{Period: time.Millisecond, KernelMissing: s.missing}
 	used := time.Duration(s.answers.Load()-s.begin) * s.each
 	samples.Processes = []perf.Process{{PID: 1, Stacks: []perf.Stack{{User: []uint64{1}, Count: uint64(used / time.Millisecond)}}}}
-	return samples, nil
+	return why.Resolve(samples, r), nil
 }
 
 func (s *sampling) Close() error { s.opened.Add(-1); return nil }
@@ -161,7 +161,7 @@ func TestDiagnoseAtARate(t *testing.T) {
 
 // none opens no sampler, and returns what perf.Sample returns then.
 func none(err error) func() (Profiler, error) {
-	return func() (Profiler, error) { return (*perf.Sampler)(nil), err }
+	return func() (Profiler, error) { return nil, err }
 }
 
 // unclocked is a subject whose clocks cannot be read.
@@ -214,6 +214,9 @@ func TestDiagnoseSaysWhatCannotBeSeen(t *testing.T) {
 			l.Find(t.Context(), "192.0.2.1:80") // of RFC 5737
 		}, "192.0.2.1 is no address of this machine: measure on the machine", ""},
 		{"CPU time that is not told", func(l *Live) { l.Subject = unclocked{l.Subject} }, "no clock: see `contend explain not_sampled`", ""},
+		{"clocks of somebody else's server", func(l *Live) {
+			l.foreign, l.Subject = unclocked{l.Subject}, nil
+		}, "a process of the server ended or began meanwhile: keep it running", ""},
 		{"an error", func(l *Live) { l.Profile = none(errors.New("no files")) }, "", "no files"},
 		{"an end", func(l *Live) {
 			ended := make(chan struct{})

@@ -35,15 +35,18 @@ type TimeUp struct {
 	Needs time.Duration `json:"needs_ns"`
 }
 
-// RoundUp rounds a length of time up to what is typed: to a second up to half a
-// minute, to ten seconds up to two minutes, and else to a minute.
+// RoundUp rounds a length of time up to what is typed, so coarsely that two measurements of it
+// seldom differ: to a second up to five, to five up to half a minute, to half a minute up to five
+// minutes, and else to a minute.
 func RoundUp(d time.Duration) time.Duration {
 	unit := time.Minute
 	switch {
-	case d <= 30*time.Second:
+	case d <= 5*time.Second:
 		unit = time.Second
-	case d <= 2*time.Minute:
-		unit = 10 * time.Second
+	case d <= 30*time.Second:
+		unit = 5 * time.Second
+	case d <= 5*time.Minute:
+		unit = 30 * time.Second
 	}
 	return (d + unit - 1) / unit * unit
 }

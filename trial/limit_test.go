@@ -41,8 +41,9 @@ func TestLimit(t *testing.T) {
 
 func TestRoundUp(t *testing.T) {
 	for d, want := range map[time.Duration]time.Duration{
-		0: 0, time.Millisecond: time.Second, 9100 * time.Millisecond: 10 * time.Second, 10 * time.Second: 10 * time.Second,
-		10001 * time.Millisecond: 11 * time.Second, 30 * time.Second: 30 * time.Second, 30001 * time.Millisecond: 40 * time.Second, 119 * time.Second: 2 * time.Minute, 121 * time.Second: 3 * time.Minute,
+		0: 0, time.Millisecond: time.Second, 4100 * time.Millisecond: 5 * time.Second, 5 * time.Second: 5 * time.Second,
+		5001 * time.Millisecond: 10 * time.Second, 11100 * time.Millisecond: 15 * time.Second, 12300 * time.Millisecond: 15 * time.Second, 30 * time.Second: 30 * time.Second,
+		30001 * time.Millisecond: time.Minute, 119 * time.Second: 2 * time.Minute, 121 * time.Second: 150 * time.Second, 301 * time.Second: 6 * time.Minute,
 	} {
 		if got := RoundUp(d); got != want {
 			t.Errorf("%v: %v, want %v", d, got, want)

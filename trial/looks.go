@@ -74,10 +74,10 @@ func (d Design) lookRounds(most int) []int {
 	return append(rounds, most)
 }
 
-// A TooShortError is the *setting.Mistake that no verdict comes of a Duration.
+// A TooShortError is the *setting.Mistake that no answer comes of a Duration.
 type TooShortError struct {
 	*setting.Mistake
-	Least time.Duration // one that allows a verdict
+	Least time.Duration // one that allows an answer
 }
 
 // Unwrap returns the mistake.
@@ -92,7 +92,7 @@ func (d Design) tooShort(round float64) error {
 		return nil
 	}
 	least := RoundUp(time.Duration(1.1 * needed))
-	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d repetitions or more, of %s each here, with a tenth to spare, rounded up",
+	return &TooShortError{setting.At(&d, &d.Duration).OutOf(d.Duration, fmt.Sprintf("at least %s: %d rounds or more, of %s each here, with a tenth to spare, rounded up",
 		setting.Duration(least), d.leastRounds(), metric.Duration(round))), least}
 }
 
@@ -174,11 +174,32 @@ func (c *comparing) run(round func(n int) error) error {
 		if decided = c.decided(n); decided {
 			break
 		}
+		c.tell(Progress{Done: c.done, Label: c.roundsSoFar(n), Between: true, Trials: c.soFar})
 	}
 	c.trials.Elapsed = time.Since(c.began)
 	err = errors.Join(err, c.endLooks(decided, timeUp || err == nil))
 	c.trials.Derive()
 	return err
+}
+
+// tell tells who observes, if anybody does.
+func (c *comparing) tell(p Progress) {
+	if c.observe != nil {
+		c.observe(p)
+	}
+}
+
+// soFar has what the rounds so far have come to.
+func (c *comparing) soFar() *Trials {
+	t := *c.trials
+	t.Elapsed = time.Since(c.began)
+	t.Derive()
+	return &t
+}
+
+// roundsSoFar says where the trial is.
+func (c *comparing) roundsSoFar(n int) string {
+	return fmt.Sprintf("round %d of at most %d", n, cmp.Or(c.trials.Design.Rounds, UsualRounds))
 }
 
 // late says whether no round of this length ends in time any more.

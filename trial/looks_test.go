@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func TestDurationBoundsATrial(t *testing.T) {
 		if !errors.As(err, &mistake) || trials != nil || time.Since(began) > d.Duration {
 			t.Fatalf("%v after %v, %+v", err, time.Since(began), trials)
 		}
-		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 2s: 6 repetitions or more, of 200 ms each here, with a tenth to spare, rounded up") {
+		if text := mistake.Error(); !strings.Contains(text, "duration is 1s; allowed: at least 2s: 6 rounds or more, of 200 ms each here, with a tenth to spare, rounded up") {
 			t.Error(text)
 		}
 	})
@@ -134,8 +135,8 @@ func TestTooShortBeforeItBegins(t *testing.T) {
 		enough time.Duration
 		want   string
 	}{
-		{[]int{1, 10}, time.Second, time.Minute, 72 * time.Second, "at least 1m20s: 9 repetitions or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·9·2·2·2·1 s = 79.2 s
-		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 22s: 9 repetitions or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
+		{[]int{1, 10}, time.Second, time.Minute, 72 * time.Second, "at least 1m30s: 9 rounds or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·9·2·2·2·1 s = 79.2 s
+		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 25s: 9 rounds or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
 	} {
 		d.Levels, d.Block, d.Pairs, d.Duration = tt.levels, tt.block, 2, tt.short
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -257,4 +258,35 @@ func TestOutline(t *testing.T) {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
+}
+
+// Whoever observes is told before each block, and at other times, which are those between, of rounds and
+// levels that begin and of what the rounds that have ended came to.
+func TestProgressBetweenBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := design()
+		d.Levels = []int{2, 4}
+		var blocks, between int
+		var rounds []int
+		trials, err := Compare(t.Context(), []Arm{sleeping("a", 10*time.Millisecond), sleeping("b", 12500*time.Microsecond)}, load.Plan{}, d, func(p Progress) {
+			switch {
+			case !p.Between:
+				blocks++
+			case p.Trials == nil:
+				between++
+			default:
+				c := p.Trials().Comparisons[0]
+				rounds = append(rounds, c.Rounds)
+				if math.Abs(c.Ratio-0.8) > 0.001 || p.Done <= 0 {
+					t.Errorf("after %d rounds: ratio %v, done %v", c.Rounds, c.Ratio, p.Done)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if blocks != len(trials.Blocks) || between != 2*6 || !slices.Equal(rounds, []int{1, 2, 3, 4, 5}) { // the sixth decides
+			t.Errorf("told of %d blocks of %d, %d levels that began, and of the rounds %v", blocks, len(trials.Blocks), between, rounds)
+		}
+	})
 }

@@ -40,7 +40,7 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 		quiet = quiet || others <= float64(c.MachineCores)/10
 	}
 	text := "generator %.2f s (waited %.2f s, stalled %.2f s), server %.2f s (waited %.2f s), machine %.2f s: refused %v, found %v"
-	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Warnings}
+	values := []any{c.GeneratorCPUSec, c.GeneratorWaitedSec, c.GeneratorStalledSec, c.Server.CPUSec, c.Server.WaitedSec, c.MachineCPUSec, c.Refusal(stat.HigherIsFaster), c.Warnings}
 	if !quiet {
 		t.Skipf("the machine is busy with something else: "+text, values...)
 	}
@@ -49,7 +49,7 @@ func undisturbed(t *testing.T, measure func() Cell, right func(Cell) bool) {
 
 func isRefused(code string) func(Cell) bool {
 	return func(c Cell) bool {
-		refusal := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses)
+		refusal := c.Refusal(stat.HigherIsFaster)
 		return refusal != nil && refusal.Code == code
 	}
 }
@@ -141,7 +141,7 @@ func TestBusyServerIsAFinding(t *testing.T) {
 	undisturbed(t, func() Cell {
 		return measured(t, serverArm(protocol.Target{}, "/burn"), load.Plan{VUs: 8, Warmup: 100 * time.Millisecond, Duration: 500 * time.Millisecond, Grace: load.DefaultGrace})
 	}, func(c Cell) bool {
-		refusal, found := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses), c.Warnings
+		refusal, found := c.Refusal(stat.HigherIsFaster), c.Warnings
 		return refusal == nil && (finding.ServerBusy.In(found) || finding.CPUShared.In(found))
 	})
 }
@@ -186,10 +186,10 @@ func TestTooFewVUsAreRefusedForTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := inFakeTime(t, always(10*time.Millisecond), load.Plan{VUs: 4, Pacer: pacer, Iterations: 300, Seed: 1})
-	if reason := c.Refusal(stat.LowerIsFaster, finding.Errors.Refuses); reason == nil || reason.Code != "start_lag" {
+	if reason := c.Refusal(stat.LowerIsFaster); reason == nil || reason.Code != "start_lag" {
 		t.Errorf("refused because of %v; start lag p99 %v, response time p99 %v", reason, c.StartLag.Quantile(0.99), c.Response.Quantile(0.99))
 	}
-	if reason := c.Refusal(stat.Amount, finding.Errors.Refuses); reason != nil {
+	if reason := c.Refusal(stat.Amount); reason != nil {
 		t.Errorf("memory is refused because of %v", reason)
 	}
 }
@@ -201,7 +201,7 @@ func TestSlowGeneratorIsRefused(t *testing.T) {
 	c := measured(t, inThisProcess(always(time.Millisecond)), load.Plan{VUs: 4, Duration: 300 * time.Millisecond, Grace: load.DefaultGrace,
 		Sample: func(load.Sample) { time.Sleep(2 * time.Millisecond) }})
 	for _, about := range []stat.Kind{stat.HigherIsFaster, stat.LowerIsFaster} {
-		if reason := c.Refusal(about, finding.Errors.Refuses); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
+		if reason := c.Refusal(about); reason == nil || reason.Code != finding.GeneratorSaturated.Code {
 			t.Errorf("%v: refused because of %v with %.2f of the cycle in the generator", about, reason, *c.GeneratorShare)
 		}
 	}
@@ -224,9 +224,9 @@ func TestUnsteadyServersAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := inFakeTime(t, x.d, load.Plan{VUs: 50, Pacer: x.pacer, Duration: 11 * time.Second, Grace: load.DefaultGrace})
-			refusal, found := c.Refusal(x.about, finding.Errors.Refuses), c.Warnings
+			refusal, found := c.Refusal(x.about), c.Warnings
 			if refusal == nil || !finding.NotSteady.In(found) {
-				t.Errorf("refused because of %v, found %v; per second %v", refusal, found, c.Series)
+				t.Errorf("refused because of %v, found %v; over time %+v", refusal, found, c.Course)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func Repeat(ctx context.Context, jobs []Job, d Design, observe func(Progress)) (
 		for i, j := range random.Perm(len(jobs)) {
 			if observe != nil {
 				done := float64((n-1)*len(jobs)+i) / float64(d.Rounds*len(jobs))
-				observe(Progress{Done: done, Label: fmt.Sprintf("round %d of %d, %s", n, d.Rounds, jobs[j].Name)})
+				observe(Progress{Done: done, Label: fmt.Sprintf("round %d of %d, %s", n, d.Rounds, jobs[j].Name), Between: true})
 			}
 			if err = t.run(ctx, jobs[j], n, i+1); err != nil {
 				break

@@ -170,6 +170,7 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 	defer func() { r.keep(cells) }()
 	order := r.random.Perm(len(r.arms))
 	r.stretch = 0
+	r.beginHeaps(ctx, order...)
 	probed := r.probe(level)
 	_, all := r.pairsOf(level)
 	for pair := 1; pair <= all; pair++ {
@@ -183,7 +184,7 @@ func (r *round) pairs(ctx context.Context, sessions []*load.Session, level int) 
 		}
 	}
 	r.turn(level)
-	return nil
+	return r.inspect(ctx, sessions, level, order)
 }
 
 // drive drives a pair's blocks of the arms in an order and adds them to each arm's.
@@ -293,14 +294,13 @@ func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error
 	r.order++
 	cell.Arm, cell.Round = r.arms[arm].Name, r.number
 	cell.Pair, cell.Order, cell.Stretch = at.pair, r.order, r.stretch
+	cell.Start = max(0, time.Since(r.began)-cell.Duration)
+	cell.P50, cell.P99 = cell.Response.Quantile(0.5), cell.Response.Quantile(0.99)
 	r.trials.Blocks = append(r.trials.Blocks, cell.block())
 	return errors.Join(r.lives[arm].diedAfter(cell), cell.outage(), ctx.Err())
 }
 
 func (r *round) report(arm int, at position) {
-	if r.observe == nil {
-		return
-	}
 	d := r.trials.Design
 	_, pairs := r.pairsOf(at.level)
 	rounds := float64(cmp.Or(d.Rounds, UsualRounds))
@@ -308,11 +308,11 @@ func (r *round) report(arm int, at position) {
 	if d.Duration > 0 {
 		done = min(1, max(done, float64(time.Since(r.began))/float64(d.Duration)))
 	}
-	label := fmt.Sprintf("round %d of at most %.0f, concurrency %d, %s", r.number, rounds, at.level, r.arms[arm].Name)
+	label := fmt.Sprintf("%s, concurrency %d, %s", r.roundsSoFar(r.number), at.level, r.arms[arm].Name)
 	if r.state != "" {
 		label += "; " + r.state
 	}
-	r.observe(Progress{Done: done, Label: label})
+	r.tell(Progress{Done: done, Label: label})
 }
 
 // keep merges the blocks of each arm into one cell of this round.

@@ -136,7 +136,7 @@ func (a *Apart) compare(base, cand []Cell) []Comparison {
 		if !known && !c.Primary {
 			continue
 		}
-		c.Reason = cmp.Or(differ, t.refuse(sum, m), t.refuse(candSum, m), few)
+		c.Reason = cmp.Or(differ, cmp.Or(refusals(sum, candSum, m)...), few)
 		if !known {
 			c.Reason = cmp.Or(c.Reason, noFigure(m))
 		}

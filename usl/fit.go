@@ -32,7 +32,7 @@ func Fit(points []Point, seed uint64) (*Result, error) {
 		return nil, err
 	}
 	if len(levels) < minLevels {
-		return nil, fmt.Errorf("usl: need at least %d different levels, have %d", minLevels, len(levels))
+		return nil, fmt.Errorf("need at least %d different levels, have %d", minLevels, len(levels))
 	}
 	s := newSample(levels, len(points))
 	s.model = newProblem(levels).solve()

@@ -2,12 +2,13 @@ package why
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"contend/internal/perf"
+	"contend/internal/pprof"
 	"contend/internal/symbol"
 	"contend/internal/symbol/work"
 )
@@ -19,43 +20,90 @@ const (
 	unsampled = "[no sample]"
 	// unknown is the function of a stack without one.
 	unknown = "[unknown]"
+	// startsMain is the function of glibc that calls main. It keeps no frame pointer, so what seems to
+	// have called it is whatever its caller's register held.
+	startsMain = "__libc_start_call_main"
 	// keptShare is the share of the CPU time from which on a profile keeps a function: so far
 	// below rowShare that one that is looked at is hardly ever left out of a round, which
 	// would look like a difference.
 	keptShare = rowShare / 10
 )
 
-// NewProfile makes the profile of so many operations, which took so much CPU time, out of
-// samples of processes that still live, which used so much CPU time while they were sampled.
-func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, operations int64) Profile {
-	p := Profile{Operations: operations, CPU: cpu, Samples: int64(s.Count()), Lost: int64(s.Lost + s.Dropped)}
-	seen := 1.0
+// Samples are where processes were when they were sampled, by name.
+type Samples struct {
+	Stacks []Stack // without Time
+	// Period is the CPU time that a sample stands for.
+	Period time.Duration
+	// Lost is how many are missing.
+	Lost int64
+	// KernelMissing says in short why CPU time in the kernel was not sampled. "": it was.
+	KernelMissing string
+}
+
+// Resolve names what samples of processes that still live have addresses of.
+func Resolve(s *perf.Samples, r *symbol.Resolver) *Samples {
+	named := &Samples{Period: s.Period, Lost: int64(s.Lost + s.Dropped)}
 	if s.KernelMissing != nil {
-		p.KernelMissing = fmt.Sprintf("what the kernel did was not sampled: %s: %s", s.KernelMissing.Reason, s.KernelMissing.Advice)
+		named.KernelMissing = perf.InShort(s.KernelMissing)
+	}
+	for _, process := range s.Processes {
+		named.Stacks = append(named.Stacks, resolve(r, process)...)
+	}
+	return named
+}
+
+// NewProfile makes the profile of so many operations, which took so much CPU time, out of
+// samples of processes, which used so much CPU time while they were sampled.
+func NewProfile(s *Samples, used, cpu time.Duration, operations int64) Profile {
+	p := Profile{Operations: operations, CPU: cpu, Lost: s.Lost}
+	for _, stack := range s.Stacks {
+		p.Samples += stack.Samples
+	}
+	seen := 1.0
+	if s.KernelMissing != "" {
+		p.KernelMissing = "what the kernel did was not sampled: " + s.KernelMissing
 		seen = min(1, float64(s.Period)*float64(p.Samples)/max(1, float64(used)))
 	}
-	each := seen * float64(cpu) / max(1, float64(p.Samples))
-	spentOn, functions := map[Work]float64{}, map[string]float64{}
-	for _, process := range s.Processes {
-		for _, stack := range resolve(r, process) {
-			spent := each * float64(stack.Samples)
-			spentOn[purpose(stack.Frames)] += spent
-			for name := range named(stack.Frames) {
-				functions[name] += spent
-			}
-			stack.Time = time.Duration(spent)
-			p.Stacks = append(p.Stacks, stack)
-		}
-	}
+	p.spend(s.Stacks, seen*float64(cpu)/max(1, float64(p.Samples)))
 	missed := func(w Work, f symbol.Frame, share float64) {
-		spentOn[w] += share * float64(cpu)
+		w.Time = time.Duration(share * float64(cpu))
+		p.Work = append(p.Work, w)
 		p.Stacks = append(p.Stacks, Stack{Frames: []symbol.Frame{f}, Time: time.Duration(share * float64(cpu))})
 	}
 	switch {
-	case s.KernelMissing != nil && seen < 1:
+	case s.KernelMissing != "" && seen < 1:
 		missed(Work{Kind: unseen, Function: unknown}, symbol.Frame{Function: unseen, Package: "kernel"}, 1-seen)
 	case p.Samples == 0:
 		missed(Work{Function: unsampled}, symbol.Frame{Function: unsampled}, 1)
+	}
+	p.sort()
+	return p
+}
+
+// NewOwnProfile makes the profile of so many operations out of one that a program took of itself.
+func NewOwnProfile(its *pprof.CPU, operations int64) Profile {
+	p := Profile{Operations: operations, CPU: its.Time}
+	stacks := make([]Stack, len(its.Stacks))
+	for i, s := range its.Stacks {
+		stacks[i] = Stack{Frames: s.Frames, Samples: s.Samples}
+		p.Samples += s.Samples
+	}
+	p.spend(stacks, float64(p.CPU)/max(1, float64(p.Samples)))
+	p.sort()
+	return p
+}
+
+// spend deals out CPU time by stacks, of which each sample is worth so many ns.
+func (p *Profile) spend(stacks []Stack, each float64) {
+	spentOn, functions := map[Work]float64{}, map[string]float64{}
+	for _, stack := range stacks {
+		spent := each * float64(stack.Samples)
+		spentOn[purpose(stack.Frames)] += spent
+		for name := range named(stack.Frames) {
+			functions[name] += spent
+		}
+		stack.Time = time.Duration(spent)
+		p.Stacks = append(p.Stacks, stack)
 	}
 	for w, spent := range spentOn {
 		w.Time = time.Duration(spent)
@@ -64,8 +112,6 @@ func NewProfile(s *perf.Samples, r *symbol.Resolver, used, cpu time.Duration, op
 	for name, spent := range functions {
 		p.Functions = append(p.Functions, Function{name, time.Duration(spent)})
 	}
-	p.sort()
-	return p
 }
 
 // resolve names the addresses of a process's stacks.
@@ -75,7 +121,10 @@ func resolve(r *symbol.Resolver, p perf.Process) []Stack {
 		user.add(s.User)
 		kernel.add(s.Kernel)
 	}
-	user.frames, kernel.frames = r.Frames(p.PID, p.Maps, user.addresses), r.Kernel(kernel.addresses)
+	user.frames = r.Frames(p.PID, p.Maps, user.addresses)
+	for _, f := range r.Kernel(kernel.addresses) {
+		kernel.frames = append(kernel.frames, []symbol.Frame{f})
+	}
 	stacks := make([]Stack, len(p.Stacks))
 	for i, s := range p.Stacks {
 		stacks[i] = Stack{Frames: append(kernel.of(s.Kernel), user.of(s.User)...), Samples: int64(s.Count)}
@@ -87,7 +136,7 @@ func resolve(r *symbol.Resolver, p perf.Process) []Stack {
 type places struct {
 	addresses []uint64
 	index     map[uint64]int
-	frames    []symbol.Frame
+	frames    [][]symbol.Frame
 }
 
 // called are the addresses of a stack at which something happens: of callers, those of the
@@ -117,7 +166,11 @@ func (p *places) add(addresses []uint64) {
 func (p *places) of(addresses []uint64) []symbol.Frame {
 	var frames []symbol.Frame
 	for address := range called(addresses) {
-		frames = append(frames, p.frames[p.index[address]])
+		found := p.frames[p.index[address]]
+		frames = append(frames, found...)
+		if found[len(found)-1].Function == startsMain {
+			break
+		}
 	}
 	return frames
 }
@@ -129,6 +182,7 @@ func (p *Profile) Add(q Profile) {
 	p.Samples += q.Samples
 	p.Lost += q.Lost
 	p.Response += q.Response
+	p.OffCPU.add(q.OffCPU)
 	for _, b := range q.Blocked {
 		if i := slices.IndexFunc(p.Blocked, func(known Blocked) bool { return known.Call == b.Call }); i >= 0 {
 			p.Blocked[i].Time += b.Time
@@ -184,7 +238,7 @@ func purpose(frames []symbol.Frame) Work {
 			return Work{Kind: string(kind), Function: nearest(frames, kind)}
 		}
 	}
-	ran := Work{Kind: string(kindOf(frames[0])), Function: frames[0].String()}
+	ran := Work{Kind: string(ranFor(frames)), Function: frames[0].String()}
 	user := slices.IndexFunc(frames, func(f symbol.Frame) bool { return !f.InKernel() })
 	if user == 0 {
 		return ran
@@ -200,6 +254,20 @@ func purpose(frames []symbol.Frame) Work {
 		}
 	}
 	return ran
+}
+
+// ranFor is the kind of the function that ran: of the small ones that Go's runtime is made of, that
+// of the part of the runtime that called it.
+func ranFor(frames []symbol.Frame) work.Kind {
+	for _, f := range frames {
+		switch kind := kindOf(f); {
+		case f.Package != "runtime" && !strings.HasPrefix(f.Package, "internal/runtime/"):
+			return kindOf(frames[0])
+		case kind != work.Runtime && f.Package != "internal/runtime/atomic":
+			return kind
+		}
+	}
+	return kindOf(frames[0])
 }
 
 func kindOf(f symbol.Frame) work.Kind { return work.Of(f.Function, f.Package) }

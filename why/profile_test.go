@@ -46,6 +46,9 @@ func TestPurpose(t *testing.T) {
 			Work{Kind: "system call fsync", Function: "vfs_fsync"}},
 		{"what the runtime calls the kernel for", frames("k:futex_wake", "k:__x64_sys_futex", "runtime.futex", "runtime.futexwakeup"),
 			Work{Kind: "scheduler", Function: "runtime.futex"}},
+		{"a piece of the runtime", []symbol.Frame{{Function: "internal/runtime/atomic.(*Uint32).Load", Package: "internal/runtime/atomic"}, {Function: "runtime.acquirem", Package: "runtime"},
+			{Function: "runtime.findRunnable", Package: "runtime"}}, Work{Kind: "scheduler", Function: "internal/runtime/atomic.(*Uint32).Load"}},
+		{"a piece of the runtime that the program called", frames("runtime.acquirem", "main.handle"), Work{Kind: "runtime, other", Function: "runtime.acquirem"}},
 		{"nothing", nil, Work{Function: "[unknown]"}},
 		{"not known in what", []symbol.Frame{{Package: "app"}}, Work{Function: "[unknown] in app"}},
 	} {
@@ -61,7 +64,7 @@ func TestNewProfile(t *testing.T) {
 	samples := perf.Samples{Period: time.Millisecond, Lost: 2, Dropped: 1, Processes: []perf.Process{
 		{PID: os.Getpid(), Stacks: []perf.Stack{{User: []uint64{1}, Count: 20}, {User: []uint64{1, 2}, Count: 10}}},
 	}}
-	p := NewProfile(&samples, new(symbol.Resolver), 60*time.Millisecond, 45*time.Millisecond, 9)
+	p := NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9)
 	want := Profile{Operations: 9, CPU: 45 * time.Millisecond, Samples: 30, Lost: 3,
 		Work:      []Work{{Function: unknown, Time: 45 * time.Millisecond}},
 		Functions: []Function{{unknown, 45 * time.Millisecond}},
@@ -70,7 +73,7 @@ func TestNewProfile(t *testing.T) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	samples.KernelMissing = &perf.UnavailableError{Reason: "not allowed", Advice: "allow it"}
-	p = NewProfile(&samples, new(symbol.Resolver), 60*time.Millisecond, 45*time.Millisecond, 9)
+	p = NewProfile(Resolve(&samples, new(symbol.Resolver)), 60*time.Millisecond, 45*time.Millisecond, 9)
 	want.KernelMissing = "what the kernel did was not sampled: not allowed: allow it"
 	want.Work = []Work{{Function: unknown, Time: 22500 * time.Microsecond}, {Kind: unseen, Function: unknown, Time: 22500 * time.Microsecond}}
 	want.Functions[0].Time = 22500 * time.Microsecond
@@ -79,18 +82,18 @@ func TestNewProfile(t *testing.T) {
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("without the kernel %+v, want %+v", p, want)
 	}
-	p = NewProfile(&perf.Samples{Period: time.Millisecond}, new(symbol.Resolver), 0, 5*time.Millisecond, 9)
+	p = NewProfile(&Samples{Period: time.Millisecond}, 0, 5*time.Millisecond, 9)
 	if !reflect.DeepEqual(p.Work, []Work{{Function: unsampled, Time: 5 * time.Millisecond}}) {
 		t.Errorf("without samples %+v", p)
 	}
 }
 
 func TestProfilesAddUp(t *testing.T) {
-	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}},
+	p := Profile{Arm: "A", Operations: 1, CPU: 3, Samples: 4, Lost: 1, Response: 5, Blocked: []Blocked{{"fsync", 6}}, OffCPU: OffCPU{1, 2, 3, 4, 5, 6, 7, 8},
 		Work: []Work{{"", "f", 2}, {"locks", "g", 1}}, Functions: []Function{{"f", 2}}}
-	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}},
+	p.Add(Profile{Operations: 10, CPU: 30, Samples: 40, Lost: 10, Response: 50, Blocked: []Blocked{{"fsync", 60}, {"flock", 7}}, OffCPU: OffCPU{10, 20, 30, 40, 50, 60, 70, 80},
 		Work: []Work{{"locks", "g", 10}, {"", "h", 20}}, Functions: []Function{{"h", 20}, {"f", 1}}})
-	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}},
+	want := Profile{Arm: "A", Operations: 11, CPU: 33, Samples: 44, Lost: 11, Response: 55, Blocked: []Blocked{{"fsync", 66}, {"flock", 7}}, OffCPU: OffCPU{11, 22, 33, 44, 55, 66, 77, 88},
 		Work: []Work{{"", "h", 20}, {"locks", "g", 11}, {"", "f", 2}}, Functions: []Function{{"h", 20}, {"f", 3}}}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, want %+v", p, want)

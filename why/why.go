@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"contend/internal/symbol/work"
 	"contend/stat"
 )
 
@@ -43,11 +44,16 @@ type Profile struct {
 	// Blocked is how long threads waited in system calls that wait for something else than
 	// the next request, added up over them.
 	Blocked []Blocked `json:"blocked,omitempty"`
+	OffCPU
 	// KernelMissing says why samples were taken in user space only; "": they were not.
 	KernelMissing string `json:"kernel_missing,omitempty"`
 	Work          []Work `json:"work"`
 	// Functions has the largest by their time with all that they called.
 	Functions []Function `json:"functions,omitempty"`
+	// Traced is of another stretch of the round; nil: no execution trace was taken.
+	Traced *Traced `json:"traced,omitempty"`
+	// Snapshots likewise; nil: there are none.
+	Snapshots *Snapshots `json:"snapshots,omitempty"`
 	// Stacks are what all this was made from. They are not stored, and not added up by Add.
 	Stacks []Stack `json:"-"`
 }
@@ -78,37 +84,50 @@ func (w Work) row() string { return cmp.Or(w.Kind, w.Function) }
 
 // An Explanation is what makes the candidate cost more or less than the baseline.
 type Explanation struct {
-	Baseline    string `json:"baseline"`
-	Candidate   string `json:"candidate"`
-	Concurrency int    `json:"concurrency"`
-	Rounds      int    `json:"rounds"`
+	Baseline    string
+	Candidate   string
+	Concurrency int
+	Rounds      int
 	// CPU is all CPU time per operation.
-	CPU Row `json:"cpu"`
+	CPU Row
 	// Wait is the response time that CPU time does not explain; see waited.
-	Wait Row `json:"wait"`
+	Wait Row
 	// Blocked are the system calls that are told apart by how long threads wait in them.
-	Blocked []Row `json:"blocked,omitempty"`
+	Blocked []Row
+	// Waits are the places at which more goroutines wait of the arm that waits longer, of so many
+	// Places that were looked at; none: goroutines were not traced.
+	Waits  []Waiting
+	Places int
+	// Processors are the last GOMAXPROCS of baseline and candidate; 0: unknown.
+	Processors [2]int
 	// Rows are the work that is told apart, the greatest difference first, of Looked that
 	// were looked at, whose intervals hold together.
-	Rows   []Row `json:"rows,omitempty"`
-	Looked int   `json:"looked"`
+	Rows   []Row
+	Looked int
 	// Functions are those that are told apart by their time with all that they called;
 	// one contains the other, so they do not add up.
-	Functions []Row `json:"functions,omitempty"`
+	Functions []Row
+	// Counts are what the kernel counted of the threads beside CPU time, told apart or not.
+	Counts []Count
+	// Allocated is what an operation allocates; nil: there are no snapshots of both in all rounds.
+	Allocated *Allocated
+	// Held is where locks are given up for which more goroutines wait, and Waited where more wait, by
+	// profiles that programs record if they were told to.
+	Held, Waited Recorded
+	// Collecting is the share of each side's CPU time that garbage collection takes.
+	Collecting [2]float64
 }
 
 // A Row is work in nanoseconds of CPU time per operation.
 type Row struct {
 	// Name is the kind of work, or a function of the program's own.
-	Name string `json:"name"`
-	// Known is set for a kind of work.
-	Known bool `json:"known,omitempty"`
+	Name string
 	// Functions are up to three in which its difference mostly is, the greatest first; of
 	// a function of the program's own there are none.
-	Functions []string `json:"functions,omitempty"`
+	Functions []string
 	// BaselineValue is the median of the rounds, and CandidateValue that and the difference.
-	BaselineValue  float64 `json:"baseline_ns_per_op"`
-	CandidateValue float64 `json:"candidate_ns_per_op"`
+	BaselineValue  float64
+	CandidateValue float64
 	stat.Shift
 }
 
@@ -133,18 +152,24 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 		return e, false
 	}
 	e.CPU = one(pairs, func(p Profile) time.Duration { return p.CPU }, confidence)
-	each := 1 - (1-confidence)/2 // work and waiting are told together
-	e.Wait = waits(pairs, each)
+	// Work has half of the level, and the length of waiting and its places a quarter each.
+	half, quarter := 1-(1-confidence)/2, 1-(1-confidence)/4
+	e.Wait = waits(pairs, quarter)
 	if e.Wait.Excludes0() {
-		e.Blocked = toldApart(rows(pairs, Profile.blocked, Profile.response, confidence))
+		e.Blocked = blocking(pairs, quarter)
 	}
-	looked := rows(pairs, Profile.work, Profile.cpu, each)
+	longer := e.longer(pairs, quarter)
+	e.traced(pairs, longer, quarter)
+	looked := rows(pairs, Profile.work, Profile.cpu, half)
 	e.Looked = len(looked)
 	e.Rows = toldApart(looked)
 	for i := range e.Rows {
 		e.Rows[i].describe(pairs)
 	}
 	e.Functions = toldApart(rows(pairs, Profile.functions, Profile.cpu, confidence))
+	e.compareCounts(pairs, confidence)
+	e.snapshots(pairs, longer, confidence)
+	e.Collecting = shares(pairs, work.Collection)
 	return e, true
 }
 
@@ -185,6 +210,15 @@ func (p Profile) blocked() map[string]float64 {
 	return rows
 }
 
+// threads are how many wait at the same time, by system call.
+func (p Profile) threads() map[string]float64 {
+	rows := map[string]float64{}
+	for _, b := range p.Blocked {
+		rows[b.Call] += ratio(float64(b.Time), float64(p.Elapsed))
+	}
+	return rows
+}
+
 // work returns the time per operation of each row.
 func (p Profile) work() map[string]float64 {
 	rows := map[string]float64{}
@@ -202,10 +236,21 @@ func (p Profile) functions() map[string]float64 {
 	return rows
 }
 
+// shares returns the share of each side's CPU time that a kind of work takes.
+func shares(pairs []pair, kind work.Kind) [2]float64 {
+	var taken, all [2]float64
+	for _, p := range pairs {
+		for side := range p {
+			taken[side] += p[side].work()[string(kind)]
+			all[side] += p[side].cpu()
+		}
+	}
+	return [2]float64{ratio(taken[0], all[0]), ratio(taken[1], all[1])}
+}
+
 // one compares a single figure of the profiles.
 func one(pairs []pair, of func(Profile) time.Duration, confidence float64) Row {
-	value := func(p Profile) float64 { return p.perOp(of(p)) }
-	return rows(pairs, func(p Profile) map[string]float64 { return map[string]float64{"": value(p)} }, value, confidence)[0]
+	return compared("", pairs, func(p Profile) float64 { return p.perOp(of(p)) }, confidence)
 }
 
 // waits compares the response times that CPU time does not explain.
@@ -297,16 +342,22 @@ func (r *Row) describe(pairs []pair) {
 		for side, sign := range []float64{-1, 1} {
 			for _, w := range p[side].Work {
 				if w.Kind != "" && w.Kind == r.Name {
-					r.Known = true
 					grown[w.Function] += math.Copysign(1, sign*r.Value) * p[side].perOp(w.Time)
 				}
 			}
 		}
 	}
+	r.Functions = mostGrown(grown)
+}
+
+// mostGrown are up to three names that have grown, the one that has most first.
+func mostGrown(grown map[string]float64) []string {
+	var most []string
 	names := slices.SortedFunc(maps.Keys(grown), func(a, b string) int { return cmp.Or(cmp.Compare(grown[b], grown[a]), cmp.Compare(a, b)) })
 	for _, name := range names[:min(len(names), shownFunctions)] {
-		if grown[name] > 0 {
-			r.Functions = append(r.Functions, name)
+		if name != "" && grown[name] > 0 {
+			most = append(most, name)
 		}
 	}
+	return most
 }

@@ -48,7 +48,7 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("rows: %+v", e.Rows)
 	}
 	hashing, locks := e.Rows[0], e.Rows[1]
-	if hashing.Name != "hashing" || !hashing.Known || hashing.BaselineValue != 0 || hashing.CandidateValue != 300 ||
+	if hashing.Name != "hashing" || hashing.BaselineValue != 0 || hashing.CandidateValue != 300 ||
 		!slices.Equal(hashing.Functions, []string{"sha256.block", "sha256.New"}) {
 		t.Errorf("%+v", hashing)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"contend/finding"
 	"contend/load"
 	"contend/protocol"
 	"contend/protocol/wire"
@@ -69,7 +68,7 @@ func report(c trial.Cell) seen {
 	if c.GeneratorShare != nil {
 		s.Share = *c.GeneratorShare
 	}
-	if refusal := c.Refusal(stat.HigherIsFaster, finding.Errors.Refuses); refusal != nil {
+	if refusal := c.Refusal(stat.HigherIsFaster); refusal != nil {
 		s.Refusal, s.Text = refusal.Code, refusal.Text
 	}
 	for _, f := range c.Warnings {

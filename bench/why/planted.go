@@ -9,12 +9,15 @@ import (
 	"log"
 	"net"
 	"net/http"
+	_ "net/http/pprof" // names what the servers wait for
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contend/internal/gotrace"
 )
 
 // A cause is what a planted server does beyond its baseline.
@@ -52,7 +55,7 @@ func servePlanted(name, address string) error {
 		extra = prepared
 	}
 	var requests atomic.Int64
-	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	http.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		n := requests.Add(1)
 		var answer uint64
 		work := func() { answer = iterate(baseWork) }
@@ -70,7 +73,8 @@ func servePlanted(name, address string) error {
 			w.(http.Flusher).Flush()
 		}
 		fmt.Fprintf(w, `{"answer":%d}`, answer&0xff|0x100)
-	})}
+	})
+	var server http.Server
 	if c.conn != nil {
 		server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context { c.conn(conn); return ctx }
 	}
@@ -107,7 +111,7 @@ var (
 	sink      atomic.Pointer[[]byte]
 )
 
-// waiting is said where the candidate waits and no system call says what for.
+// waiting is said where the candidate waits, and neither its goroutines nor system calls say what for.
 const waiting = "waiting"
 
 // causes are the twelve, each worth 5 to 15 % of a request where it can be.
@@ -124,13 +128,13 @@ var causes = []cause{
 			}
 		}, nil
 	}},
-	{name: "lock", kinds: []string{"locks", waiting}, around: func(work func()) {
+	{name: "lock", kinds: []string{string(gotrace.Lock)}, around: func(work func()) {
 		contended.Lock()
 		defer contended.Unlock()
 		work()
 		time.Sleep(20 * time.Microsecond) // as for an answer that is waited for with the lock held
 	}},
-	{name: "channel", every: 1, kinds: []string{"scheduler", "channels"}, prepare: func() (func(int64), error) {
+	{name: "channel", every: 1, kinds: []string{"scheduler", "channels", string(gotrace.Send), string(gotrace.Receive)}, prepare: func() (func(int64), error) {
 		type call struct{ done chan struct{} }
 		calls := make(chan call)
 		go func() {
@@ -150,7 +154,7 @@ var causes = []cause{
 		o := order{1, "some name of a thing", 12.5, map[string]string{"a": "b", "colour": "blue"}}
 		return func(n int64) { o := o; o.ID = n; _, _ = json.Marshal(o) }, nil
 	}},
-	{name: "fsync", every: 50, kinds: []string{"fsync", "system call fsync"}, prepare: func() (func(int64), error) {
+	{name: "fsync", every: 50, kinds: []string{"fsync", "system call fsync", string(gotrace.SystemCall)}, prepare: func() (func(int64), error) {
 		f, err := os.CreateTemp("", "planted")
 		if err != nil {
 			return nil, err
@@ -158,7 +162,7 @@ var causes = []cause{
 		_ = os.Remove(f.Name())
 		return func(n int64) { _, _ = f.WriteAt([]byte{byte(n)}, 0); _ = f.Sync() }, nil
 	}},
-	{name: "sleep", every: 4, kinds: []string{waiting}, prepare: func() (func(int64), error) {
+	{name: "sleep", every: 4, kinds: []string{string(gotrace.Sleep)}, prepare: func() (func(int64), error) {
 		return func(int64) { time.Sleep(200 * time.Microsecond) }, nil
 	}},
 	{name: "gc", every: 1, kinds: []string{"garbage collection"}, prepare: func() (func(int64), error) {
@@ -181,7 +185,7 @@ var causes = []cause{
 		logger := log.New(io.Writer(os.Stderr), "", log.LstdFlags)
 		return func(n int64) { logger.Printf("request %d was answered", n) }, nil
 	}},
-	{name: "pool", every: 1, kinds: []string{waiting}, prepare: func() (func(int64), error) {
+	{name: "pool", every: 1, kinds: []string{string(gotrace.Send)}, prepare: func() (func(int64), error) {
 		pool := make(chan struct{}, 2)
 		return func(int64) {
 			pool <- struct{}{}
@@ -189,7 +193,7 @@ var causes = []cause{
 			<-pool
 		}, nil
 	}},
-	{name: "gomaxprocs", every: 1, kinds: []string{waiting}, prepare: func() (func(int64), error) {
+	{name: "gomaxprocs", every: 1, kinds: []string{string(gotrace.Processor)}, prepare: func() (func(int64), error) {
 		runtime.GOMAXPROCS(1)
 		return func(int64) {}, nil
 	}},

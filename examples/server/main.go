@@ -7,6 +7,7 @@ import (
 	"flag"
 	"log"
 	"net/http"
+	_ "net/http/pprof" // tells contend compare --why what requests wait for
 	"sync"
 	"time"
 )
@@ -30,7 +31,7 @@ func main() {
 		}()
 	}
 	connections := make(chan struct{}, *pool)
-	log.Fatal(http.ListenAndServe(*listen, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		standing.RLock()
 		defer standing.RUnlock()
 		if *wait > 0 {
@@ -44,5 +45,6 @@ func main() {
 			copy(page, sum[:])
 		}
 		_, _ = w.Write(page)
-	})))
+	})
+	log.Fatal(http.ListenAndServe(*listen, nil))
 }

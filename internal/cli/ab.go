@@ -13,6 +13,7 @@ import (
 	"contend/load"
 	"contend/protocol/http"
 	"contend/report"
+	"contend/trial"
 )
 
 func newAB(a *app) *cobra.Command {
@@ -118,7 +119,7 @@ func (a *app) ab(ctx context.Context, job *abJob) error {
 	case result.Stopped == load.Interrupted:
 		return interrupted()
 	case result.Completed == 0 || result.Stopped == load.StoppedByOutage:
-		return failed(nothing(result))
+		return failed(nothing(trial.Cell{Result: result}))
 	}
 	return nil
 }

@@ -1,17 +1,34 @@
 package cli
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"contend/setting"
+	"contend/trial"
 )
 
-// longer is the command line with another --duration and without --rounds.
+// ofLength are the flags that say how long is measured, ofFiles those of the files that are
+// written: what is typed next must not take their place.
+var (
+	ofLength = []string{"--duration", "-d", "--rounds"}
+	ofFiles  = append(formFlags("--"), "--output", "-o", "--profiles", "--flame")
+)
+
+// longer is the command line that is typed next with another --duration and without --rounds.
 func longer(args []string, most time.Duration) string {
-	return again(args, []string{"--duration", "-d", "--rounds"}, "-d", setting.Duration(most))
+	return again(args, slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))
+}
+
+// longEnough adds to a mistake that --duration is too short the command line with the least that is not.
+func (a *app) longEnough(err error) error {
+	if short, ok := errors.AsType[*trial.TooShortError](err); ok {
+		short.Allowed += ": " + again(a.args, ofLength, "-d", setting.Duration(short.Least))
+	}
+	return err
 }
 
 // again is the command line with other words in place of some flags and their values.
@@ -24,7 +41,7 @@ func again(args, dropped []string, others ...string) string {
 			if rest = rest[1:]; !attached && len(rest) > 0 {
 				rest = rest[1:]
 			}
-		case attachedNumber.MatchString(rest[0]) && slices.Contains(dropped, rest[0][:2]):
+		case len(rest[0]) > 2 && slices.Contains(dropped, rest[0][:2]): // as in -d30s
 			rest = rest[1:]
 		default:
 			words, rest = append(words, rest[0]), rest[1:]
@@ -32,9 +49,6 @@ func again(args, dropped []string, others ...string) string {
 	}
 	return typed(append(words, rest...))
 }
-
-// attachedNumber is a short flag with its value, as in -d30s.
-var attachedNumber = regexp.MustCompile(`^-[a-z][0-9]`)
 
 // next is the command line of another command for the same target, with what was given that
 // it takes, too.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ func TestLonger(t *testing.T) {
 		{[]string{"sweep", "-d5s", "http://a/?b&c"}, "contend sweep -d 3m 'http://a/?b&c'"},
 		{[]string{"sweep", "http://a/", "--duration", "5s"}, "contend sweep -d 3m http://a/"},
 		{[]string{"sweep", "--duration=5s", "--rounds", "6", "--data", "it's", "http://a/"}, `contend sweep -d 3m --data 'it'\''s' http://a/`},
+		{[]string{"sweep", "-o", "a.json", "-ob.json", "--output=c.json", "http://a/"}, "contend sweep -d 3m http://a/"},
 		{[]string{"sweep", "--deadline", "5s", "http://a/"}, "contend sweep -d 3m --deadline 5s http://a/"},
 		{[]string{"compare", "-d=5s", "--url", "http://{{addr}}/", "--", "a -d 1", "-d", ""}, "contend compare -d 3m --url 'http://{{addr}}/' -- 'a -d 1' -d ''"},
 	} {
@@ -37,6 +39,38 @@ func TestAgain(t *testing.T) {
 	} {
 		if got := again(tt.args, tt.dropped, tt.others...); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.args, got, tt.want)
+		}
+	}
+}
+
+// After a comparison come other levels where none was chosen, and else every figure: of what was
+// stored, if it was.
+func TestAfterwards(t *testing.T) {
+	targets := []string{"http://a/", "http://b/"}
+	for _, tt := range []struct {
+		flags []string
+		want  string
+	}{
+		{nil, "contend compare -c 1,10,100 http://a/ http://b/"},
+		{[]string{"-d", "30s", "-o", "x.json"}, "contend compare -c 1,10,100 http://a/ http://b/"},
+		{[]string{"-c", "10", "-d", "30s"}, "contend compare --full -c 10 -d 30s http://a/ http://b/"},
+		{[]string{"--rate", "500"}, "contend compare --full --rate 500 http://a/ http://b/"},
+		{[]string{"-c", "10", "-o", "my file.json"}, "contend report --full 'my file.json'"},
+	} {
+		a := &app{args: slices.Concat([]string{"compare"}, tt.flags, targets)}
+		c := &compareFlags{given: setting.Values{}}
+		for i, flag := range tt.flags {
+			switch flag {
+			case "-c":
+				c.given["concurrency"] = setting.Value{}
+			case "--rate":
+				c.given["rate"] = setting.Value{}
+			case "-o":
+				c.File = outputFile(tt.flags[i+1])
+			}
+		}
+		if got := a.afterwards(c); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.flags, got, tt.want)
 		}
 	}
 }

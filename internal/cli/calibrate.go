@@ -52,7 +52,7 @@ type calibrateFlags struct {
 type calibrateOptions struct {
 	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of callers at once"`
 	Store string `flag:"store" words:"*file* to store the calibration in, instead of the one that other commands read"`
-	views
+	watched
 }
 
 // counterWarmup is little, and enough for the counter.
@@ -87,8 +87,8 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	o.Seed = c.design.Study.Seed
 	doc := newDocument("calibrate")
 	c.pins.describe(&doc.Environment)
-	p := newProgress(c.Err)
-	found, err := calibrate.Run(ctx, c.arms(o), plan, c.design, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	p := c.progress(c.UI)
+	found, err := calibrate.Run(ctx, c.arms(o), plan, c.design, func(now trial.Progress) { p.follow(now, "", 0, doc) })
 	p.clear()
 	if found != nil {
 		doc.Calibration = &report.Calibration{Schema: report.CalibrationSchema, Version: doc.Version,

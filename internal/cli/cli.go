@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"contend/report/page"
 )
 
 // Streams are where a command writes. Reports go to Out, everything else to Err.
@@ -76,14 +78,16 @@ func sayOnce(text string) string {
 // commands is the table of commands.
 var commands = map[string]func(*app) *cobra.Command{
 	"init": newInit, "run": newRun, "ab": newAB, "sweep": newSweep, "compare": newCompare, "calibrate": newCalibrate, "lab": newLab, "guard": newGuard,
-	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "bind": newBind,
+	"pipe": newPipe, "serve": newServe, "health": newHealth, "uplink": newUplink, "report": newReport, "worker": newWorker, "fleet": newFleet, "explain": newExplain, "version": newVersion, "discard": newDiscard, "rebind": newRebind, "bind": newBind,
 }
 
 // app is what the commands share.
 type app struct {
 	Streams
-	args []string // the command and its arguments, as typed
-	pins pins     // of the command that runs
+	args []string   // the command and its arguments, as typed
+	pins pins       // of the command that runs
+	crew *crew      // that drives the load; nil: this process does
+	live *page.Live // that shows what is under way; nil: nobody asked for one
 }
 
 // indent begins the lines of examples.
@@ -95,12 +99,12 @@ func newRoot(s Streams, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",
-		Long: "contend drives load, hosts services with interchangeable concurrency designs, compares them in\n" +
-			"interleaved repeated trials, and says when a figure must not be believed.\n\n" +
+		Long: "contend loads servers and answers in one sentence: which of two is faster, how many connections are\n" +
+			"best, which rate holds; with how sure that is, or why a figure must not be believed.\n\n" +
 			"Exit codes: 0 done, FASTER or EQUIVALENT; 1 the run failed, nothing succeeded, or a server that\n" +
 			"contend started died; 2 usage; 3 an expectation failed, or SLOWER; 4 INVALID, INCONCLUSIVE or\n" +
 			"UNSETTLED; 130 interrupted.",
-		Example:       indent + "contend lab\n" + indent + "contend run -c 50 -d 10s http://localhost:8080/status",
+		Example:       indent + "contend run http://localhost:8080/\n" + indent + "contend compare http://localhost:8080/ http://localhost:8081/",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -72,10 +72,13 @@ type compareFlags struct {
 type compareOptions struct {
 	servedOptions
 	revisionOptions
-	Duet bool `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
-	Why  bool `flag:"why" words:"then sample where both spend CPU time, and say what makes the difference (half a minute more, Linux)"`
+	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
+	Why   bool   `flag:"why" words:"then sample where both spend CPU time, and say what makes the difference (some 45 s more for two servers)"`
+	Pprof string `flag:"pprof" words:"with --why: *URL* of net/http/pprof in Go servers, with {{addr}} or {{addr.NAME}} (default: http://{{addr}}/debug/pprof/)"`
 	stackFiles
-	views
+	watched
+	outlets
+	fleetOptions
 }
 
 // servedOptions are what commands serve, and what they get.
@@ -144,7 +147,15 @@ func (c *compareFlags) experiment(arms []arm) (*experiment.Experiment, error) {
 	if _, given := c.given["concurrency"]; p.Plan.Pacer != nil && !given {
 		p.Design.Levels = []int{load.AmpleVUs(p.Plan.Pacer.Peak())}
 	}
-	return e, setting.FlagErrors(errors.Join(err, e.Validate()))
+	return e, errors.Join(err, e.Validate())
+}
+
+// subjects are those that workers start.
+func (c *compareFlags) subjects(args []string) []string {
+	if c.URL == "" {
+		return nil
+	}
+	return subjectsOf(args...)
 }
 
 // against names the candidates and the baseline, which comes first.
@@ -152,10 +163,20 @@ func against(names []string) string {
 	return strings.Join(names[1:], ", ") + " against " + names[0]
 }
 
+// mistakesIn returns what is wrong with the flags beside the experiment that they make.
+func (a *app) mistakesIn(c *compareFlags, args []string) error {
+	subjects := c.subjects(args)
+	if c.Duet && subjects != nil {
+		return errors.New("--duet is for servers of this machine, and workers start " + strings.Join(subjects, " and "))
+	}
+	return errors.Join(c.checkRevisions(args), a.checkSubjects(&c.fleetOptions, subjects), c.need(c.Why), c.checkPprof(), c.outlets.check(), a.pins.check("--url", c.URL != ""),
+		setting.FlagErrors(c.fleetOptions.check()))
+}
+
 func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mistakes error) error {
 	arms := c.arms(args)
 	e, err := c.experiment(arms)
-	if err := errors.Join(mistakes, c.checkRevisions(args), c.need(c.Why), err, a.pins.check("--url", c.URL != "")); err != nil {
+	if err := errors.Join(mistakes, a.mistakesIn(c, args), setting.FlagErrors(a.longEnough(err))); err != nil {
 		return usage(err)
 	}
 	var duet [][]int
@@ -164,12 +185,13 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 			return usage(err)
 		}
 	}
-	doc := newDocument("compare")
-	for _, one := range arms {
-		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
+	if err := a.gatherFor(ctx, &c.fleetOptions, c.subjects(args)); err != nil {
+		return err
 	}
+	defer a.crew.close()
+	doc := documentOf(arms)
 	if c.URL == "" {
-		if err := c.reachAll(ctx, arms, e.Parts[0].Plan.Timeout); err != nil {
+		if err := a.reachAll(ctx, c, arms, e.Parts[0].Plan.Timeout); err != nil {
 			return a.unmeasured(ctx, doc, &c.views, err)
 		}
 	}
@@ -183,7 +205,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 		return failed(err)
 	}
 	defer release()
-	o.Seed, o.Duet, o.Why = e.Parts[0].Design.Seed, duet, c.Why
+	o.Seed, o.Duet, o.Why, o.Pprof = e.Parts[0].Design.Seed, duet, c.Why, c.Pprof
 	a.calibrated(doc)
 	c.calibrated(&e.Parts[0].Design, doc)
 	d := e.Parts[0].Design
@@ -196,26 +218,37 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 			most += takes
 		}
 	}
-	err = a.experiment(ctx, e, o, doc, most)
+	p := a.progress(c.UI)
+	told, err := a.tell(&c.outlets, "compare", e.Title, p)
+	if err != nil {
+		return failed(err)
+	}
+	defer told.endWith(doc)
+	err = a.experiment(ctx, e, o, doc, most, p)
 	if errors.As(err, new(*setting.Mistake)) { // that only running showed
-		mistake := setting.FlagErrors(err)
-		if short, ok := errors.AsType[*trial.TooShortError](err); ok {
-			mistake = fmt.Errorf("%w: %s", mistake, longer(a.args, short.Least))
-		}
-		return usage(mistake)
+		return usage(setting.FlagErrors(a.longEnough(err)))
 	}
 	err = errors.Join(err, c.stackFiles.write(a, doc))
 	doc.Settle = a.settles(doc)
-	doc.Next = a.afterwards(c, doc)
+	doc.Next = a.afterwards(c)
 	return a.finish(ctx, doc, &c.views, err)
+}
+
+// documentOf is that of a comparison, to be filled.
+func documentOf(arms []arm) *report.Document {
+	doc := newDocument("compare")
+	for _, one := range arms {
+		doc.Arms = append(doc.Arms, report.Arm{Name: one.name, Does: one.does})
+	}
+	return doc
 }
 
 // reachAll tries whether all servers that are compared are there. Its error has all that are not,
 // or the first mistake of usage.
-func (c *compareFlags) reachAll(ctx context.Context, arms []arm, timeout time.Duration) error {
+func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout time.Duration) error {
 	var away []error
 	for _, one := range arms {
-		opened, err := open(ctx, c.spec.target().With("url", one.does), timeout, nil)
+		opened, err := a.open(ctx, c.spec.target().With("url", one.does), timeout, nil)
 		closeTarget(opened)
 		if exit, ok := errors.AsType[*exitError](err); ok && exit.code == exitFailed {
 			away = append(away, fmt.Errorf("%s: %w", one.name, exit.err))
@@ -240,51 +273,58 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 	if err != nil {
 		return o, nil, err
 	}
-	opener.OwnCores = a.pins.ownCores()
+	opener.OwnCores, opener.Remote = a.pins.ownCores(), a.crew.remote()
 	release, err = a.pins.apply(a.Err)
-	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe}, release, err
+	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe, Elsewhere: a.crew.elsewhere()}, release, err
 }
 
 // afterwards is the command line that goes on after a comparison: whether it is so at other
-// levels of concurrency, or every figure.
-func (a *app) afterwards(c *compareFlags, doc *report.Document) string {
-	levels := []string{"--concurrency", "-c"}
-	_, chosen := c.given[strings.TrimPrefix(levels[0], "--")]
+// levels of concurrency, for which --duration may be too short, or every figure.
+func (a *app) afterwards(c *compareFlags) string {
+	_, chosen := c.given["concurrency"]
 	_, paced := c.given["rate"]
 	switch {
 	case !chosen && !paced:
-		return again(a.args, levels, "-c", "1,10,100")
+		return again(a.args, slices.Concat(ofLength, ofFiles), "-c", "1,10,100")
 	case c.File != "":
-		return typed([]string{"report", string(c.File)})
+		return typed([]string{"report", "--full", string(c.File)})
 	}
 	return again(a.args, nil, "--full")
 }
 
 // settles says by which command line a comparison that was not decided would be.
 func (a *app) settles(doc *report.Document) string {
+	if needed := needs(doc); needed > 0 {
+		return longer(a.args, needed)
+	}
+	return ""
+}
+
+// needs is how long a comparison that was not decided should take, in minutes; 0: it is decided, or
+// not for want of time.
+func needs(doc *report.Document) time.Duration {
 	var needed time.Duration
 	for _, c := range doc.Comparisons {
 		if c.Primary && c.Verdict == stat.Inconclusive {
 			needed = max(needed, c.TimeNeeded)
 		}
 	}
-	if needed == 0 || len(doc.Trials) != 1 {
-		return ""
+	if needed == 0 || len(doc.Trials) != 1 || succeeded(doc) != nil {
+		return 0
 	}
 	needed += doc.Trials[0].Elapsed
 	for _, o := range doc.Trials[0].ChangedOver {
 		needed += o.Trials.Elapsed
 	}
 	whole := needed * 11 / 10
-	return longer(a.args, whole.Truncate(time.Minute)+time.Minute)
+	return whole.Truncate(time.Minute) + time.Minute
 }
 
 // experiment runs an experiment with progress, for at most so long, if that is known.
-func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document, most time.Duration) error {
-	p := newProgress(a.Err)
+func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document, most time.Duration, p *progress) error {
 	p.most = most
 	a.pins.describe(&doc.Environment)
-	o.Observe = func(now trial.Progress) { p.show(now.Done, e.ID+": "+now.Label) }
+	o.Observe = func(now trial.Progress) { p.follow(now, e.ID, 0, doc) }
 	defer p.clear()
 	return e.Run(ctx, o, doc)
 }
@@ -292,18 +332,21 @@ func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experi
 // finish writes the document and turns what happened, and what is in it, into an exit
 // code.
 func (a *app) finish(ctx context.Context, doc *report.Document, out destination, err error) error {
+	hint := hintOf(ctx, doc)
+	doc.Settle = cmp.Or(hint, doc.Settle)
 	if err := a.written(ctx, doc, out, err); err != nil {
 		return err
 	}
-	err = outcome(doc)
-	exit, ok := errors.AsType[*exitError](err)
+	exit, ok := errors.AsType[*exitError](outcome(doc))
 	switch {
-	case ok && exit.code == exitFailed:
-		return failed(explained(ctx, doc, exit.err))
-	case ok && exit.code == exitUnmet && out.page():
-		return &exitError{exitUnmet, nil} // the page says it
+	case !ok:
+		return nil
+	case out.page():
+		return &exitError{exit.code, nil} // the page says it
+	case exit.code == exitFailed:
+		return failed(hinted(exit.err, hint))
 	}
-	return err
+	return exit
 }
 
 // empty says whether nothing was measured.
@@ -326,6 +369,7 @@ func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destinat
 // is all that there is, the error alone is shown, unless a page says it.
 func (a *app) written(ctx context.Context, doc *report.Document, out destination, err error) error {
 	var writeErr error
+	a.summarize(doc)
 	said := out.page() && doc.Failed()
 	if err != nil && ctx.Err() == nil && !out.whole() && empty(doc) && !said {
 		writeErr = out.writeFile(doc)

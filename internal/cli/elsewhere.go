@@ -45,7 +45,6 @@ var elsewhere = map[string][]meaning{
 	"C":                 {{"ab", "a cookie", "-H 'Cookie: name=value'"}},
 	"L":                 {{"wrk and wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
 	"latency":           {{"wrk and wrk2", "the percentiles of response times", "leave it out: they are always shown"}},
-	"workers":           {{"vegeta", "the number of workers", "-c N"}},
 	"max-workers":       {{"vegeta", "the most workers", "-c N"}},
 	"targets":           {{"vegeta", "a file of requests", "--requests FILE"}},
 	"keepalive":         {{"vegeta", "whether connections are kept open", "leave it out: they are, and --no-keepalive closes them"}},
@@ -93,7 +92,11 @@ func flagError(cmd *cobra.Command, err error) error {
 				name = word
 			}
 		}
-		err = fmt.Errorf("there is no flag %s%s%s", dashes, name, meant(cmd, name))
+		hint := meant(cmd, name)
+		if hint == "" && cmd.Name() == "compare" {
+			hint = ": a command with flags of its own is one argument, in quotes and behind --, as in compare --url http://{{addr}}/ -- './a -l {{addr}}' './b -l {{addr}}'"
+		}
+		err = fmt.Errorf("there is no flag %s%s%s", dashes, name, hint)
 	}
 	return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 	"contend/report"
 	"contend/search"
 	"contend/stat"
+	"contend/trial"
 )
 
 // The exit codes.
@@ -119,10 +121,10 @@ func refusedParts(refused []report.Refusal) error {
 }
 
 func verdictCode(v stat.Verdict) int {
-	switch v {
-	case stat.Slower, stat.More:
+	switch {
+	case v.Worse():
 		return exitUnmet
-	case stat.Inconclusive, stat.Invalid:
+	case v == stat.Inconclusive || v == stat.Invalid:
 		return exitUndecided
 	}
 	return exitDone
@@ -148,12 +150,12 @@ func succeeded(doc *report.Document) error {
 			right = r.Counted.Completed
 		}
 		if right == 0 && r.Stopped != load.Interrupted || r.Stopped == load.StoppedByOutage {
-			errs = append(errs, nothing(r.Result))
+			errs = append(errs, nothing(r.Cell))
 		}
 	}
 	for _, s := range doc.Searches {
 		if s.Alone != nil && s.Alone.Completed == 0 && s.Alone.Stopped != load.Interrupted {
-			errs = append(errs, nothing(s.Alone.Result))
+			errs = append(errs, nothing(*s.Alone))
 		}
 	}
 	for _, t := range doc.Trials {
@@ -164,19 +166,20 @@ func succeeded(doc *report.Document) error {
 	return errors.Join(errs...)
 }
 
-func nothing(r *load.Result) error {
+func nothing(r trial.Cell) error {
+	at := cmp.Or(r.Arm, r.Target)
 	if r.Stopped == load.StoppedByOutage {
-		return fmt.Errorf("%s was given up: %s", r.Target, r.Silence())
+		return fmt.Errorf("%s was given up: %s", at, r.Silence())
 	}
 	if r.OnlyCounted() {
 		return fmt.Errorf("nothing succeeded at %s at concurrency %d while events were counted: %d of %d failed or errored",
-			r.Target, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
+			at, r.Concurrency, r.Counted.Wrong, r.Counted.Planned)
 	}
 	if r.Planned == 0 {
-		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer, after a warm-up", r.Duration, r.Target)
+		return fmt.Errorf("no iteration began within the %v measured at %s: measure for longer, after a warm-up", r.Duration, at)
 	}
 	return fmt.Errorf("nothing succeeded at %s at concurrency %d: %d failed, %d errored, %d dropped, %d unfinished",
-		r.Target, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
+		at, r.Concurrency, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
 }
 
 // unmet returns an error when an expectation failed.

@@ -56,7 +56,7 @@ func newGuard(a *app) *cobra.Command {
 			return designNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	g.own = optionsOf(cmd, &g.gridOptions, &g.views)
+	g.own = optionsOf(cmd, &g.gridOptions, &g.watched)
 	in.flags(cmd)
 	return cmd
 }
@@ -73,7 +73,7 @@ type guardGrid struct {
 	*app
 	own *options
 	gridOptions
-	views
+	watched
 	designs []guard.Design
 	cells   []*guardCell
 }
@@ -148,27 +148,34 @@ func (g *guardGrid) addCells() error {
 
 func (g *guardGrid) run(ctx context.Context) error {
 	doc := newDocument("guard")
-	p := newProgress(g.Err)
+	p := g.progress(g.UI)
 	random := rand.New(rand.NewPCG(g.Seed, 0))
 	var err error
 	for visit := range guardVisits {
 		for i, n := range random.Perm(len(g.cells)) {
 			c := g.cells[n]
-			p.show(float64(visit*len(g.cells)+i)/float64(guardVisits*len(g.cells)),
-				fmt.Sprintf("%s, %s, %d callers", c.design.Name, c.config.Kind, c.callers))
+			p.between(float64(visit*len(g.cells)+i)/float64(guardVisits*len(g.cells)),
+				fmt.Sprintf("%s, %s, callers %d", c.design.Name, c.config.Kind, c.callers),
+				func() *report.Document { return g.add(&report.Document{Command: "guard"}) })
 			if err == nil && ctx.Err() == nil {
 				err = c.visit(ctx)
 			}
 		}
 	}
 	p.clear()
+	g.add(doc)
+	doc.Notes = g.notes()
+	return g.finish(ctx, doc, &g.views, err)
+}
+
+// add takes what was measured into the document.
+func (g *guardGrid) add(doc *report.Document) *report.Document {
 	for _, c := range g.cells {
 		if len(c.results) > 0 {
 			doc.AddInProcess(c.sum())
 		}
 	}
-	doc.Notes = g.notes()
-	return g.finish(ctx, doc, &g.views, err)
+	return doc
 }
 
 // visit drives the cell once with a guard of its own.

@@ -73,7 +73,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
-	if err := checkServer(ctx, i.spec.target(), i.Command, i.Timeout, mistakes); err != nil {
+	if err := i.checkServer(ctx, i.spec.target(), i.Command, i.Timeout, mistakes); err != nil {
 		return err
 	}
 	doc := newDocument("guard")
@@ -98,14 +98,14 @@ func (i *inside) sweeps() string {
 // measure looks at the server and then at the guards.
 func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Experiment, error) {
 	began := time.Now()
-	p := newProgress(i.Err)
+	p := i.grid.progress(i.grid.UI)
 	defer p.clear()
-	p.show(0, "the server under load")
+	p.between(0, "the server under load", nil)
 	busy, err := i.drive(ctx, doc, "under load", i.VUs)
 	if err != nil {
 		return nil, err
 	}
-	p.show(0.3, "the server with one caller")
+	p.between(0.3, "the server with one caller", nil)
 	alone, err := i.drive(ctx, doc, "one caller", 1)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 	for _, d := range i.designs {
 		names = append(names, d.Name)
 	}
-	costs, err := experiment.MeasureGuards(ctx, names, call.Callers(), func(done float64) { p.show(0.5+done/2, "the guards") })
+	costs, err := experiment.MeasureGuards(ctx, names, call.Callers(), func(done float64) { p.between(0.5+done/2, "the guards", nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 		doc.Results = append(doc.Results, report.Result{Place: report.Place{Experiment: "inside"}, Cell: cell})
 	}
 	if cell.Completed == 0 {
-		return cell, nothing(cell.Result)
+		return cell, nothing(cell)
 	}
 	return cell, ctx.Err()
 }

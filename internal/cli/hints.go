@@ -94,30 +94,37 @@ func (t trouble) secure() bool { return strings.HasSuffix(t.url.Scheme, "s") && 
 // rest is the URL behind its scheme.
 func (t trouble) rest() string { return t.url.Host + t.url.RequestURI() }
 
-// hinted adds the cause of the trouble to the error, where it is known.
-func hinted(ctx context.Context, err error, target string, t trouble) error {
-	u, parseErr := url.Parse(target)
-	if t.address = protocol.At(target).Address(); parseErr != nil || t.address == "" {
-		return err
+// hint is the cause of a target's trouble, with what to do; "": it is not known.
+func hint(ctx context.Context, target string, t trouble) string {
+	u, err := url.Parse(target)
+	if t.address = protocol.At(target).Address(); err != nil || t.address == "" {
+		return ""
 	}
 	t.url = u
 	for _, h := range hints {
 		if h.applies(ctx, t) {
-			return fmt.Errorf("%w\n%s", err, h.say(t))
+			return h.say(t)
 		}
 	}
-	return err
+	return ""
 }
 
-// explained adds the causes that are known to the error of a document with results
-// without any right answer.
-func explained(ctx context.Context, doc *report.Document, err error) error {
+// hinted adds a hint to the error, if there is one.
+func hinted(err error, hint string) error {
+	if hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w\n%s", err, hint)
+}
+
+// hintOf is that of the first result of a document without any right answer.
+func hintOf(ctx context.Context, doc *report.Document) string {
 	for _, r := range doc.Results {
 		if r.Completed == 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
-			return hinted(ctx, err, r.Target, trouble{mute: len(r.Statuses) == 0})
+			return hint(ctx, r.Target, trouble{mute: len(r.Statuses) == 0})
 		}
 	}
-	return err
+	return ""
 }
 
 // probeLimit bounds a look at what a server speaks.

@@ -94,6 +94,7 @@ func (a *app) writeExperiment(n *initFlags, args []string, mistakes error) error
 	}
 	arms := n.arms(args)
 	e, err := n.experiment(arms)
+	err = setting.FlagErrors(err)
 	if err := errors.Join(mistakes, err); err != nil {
 		return usage(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,12 +32,17 @@ func newLab(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := l.own.read()
 			files, err := l.files(args)
-			if err = errors.Join(mistakes, l.oneForm(), err, l.pins.check("", true)); err != nil {
+			subjects := elsewhereIn(files)
+			if err = errors.Join(mistakes, l.oneForm(), err, l.pins.check("", true), l.checkSubjects(&l.fleetOptions, subjects), setting.FlagErrors(l.fleetOptions.check())); err != nil {
 				return usage(err)
 			}
 			if l.List {
 				return l.writeList(files)
 			}
+			if err := l.gatherFor(cmd.Context(), &l.fleetOptions, subjects); err != nil {
+				return err
+			}
+			defer func() { l.crew.close() }()
 			return l.run(cmd.Context(), files)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -62,8 +68,22 @@ type labOptions struct {
 	List      bool    `flag:"list" words:"list the experiments and run none"`
 	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (the published durations and concurrencies)"`
 	KeepGoing bool    `flag:"keep-going" words:"go on with the next experiment when one fails"`
+	Why       bool    `flag:"why" words:"then sample where the variants that are compared spend CPU time, and say what makes the difference (minutes more, Linux)"`
 	Seed      uint64  `flag:"seed" default:"1" words:"seed of all random choices"`
-	views
+	watched
+	fleetOptions
+}
+
+// elsewhereIn are the subjects of workers that files ask for.
+func elsewhereIn(files []*experiment.File) []string {
+	var commands []string
+	for _, f := range files {
+		for _, s := range f.Subjects {
+			commands = append(commands, s.Command)
+		}
+	}
+	slices.Sort(commands)
+	return subjectsOf(commands...)
 }
 
 type profile string
@@ -143,20 +163,30 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 		return failed(err)
 	}
 	defer release()
-	o.Seed = l.Seed
+	o.Seed, o.Why = l.Seed, l.Why
 	doc := newDocument("lab")
 	l.calibrated(doc)
 	broken := l.experiments(ctx, files, o, doc)
+	if mistake, ok := errors.AsType[*exitError](broken); ok && len(files) == 1 {
+		return mistake
+	}
 	place := l.keep(doc)
+	l.summarize(doc)
 	writeErr := l.views.write(l.app, doc)
 	if place != "" && writeErr == nil {
 		fmt.Fprintln(l.Err, place)
 	}
-	switch broken = errors.Join(broken, writeErr); {
+	said := l.page() && len(doc.Experiments) == 1 // on the page; a table of several may cut it
+	switch err := errors.Join(broken, writeErr); {
 	case ctx.Err() != nil && writeErr == nil:
 		return interrupted()
-	case broken != nil:
-		return failed(broken)
+	case err != nil && said && writeErr == nil:
+		return &exitError{exitFailed, nil}
+	case err != nil:
+		return failed(err)
+	}
+	if exit, ok := errors.AsType[*exitError](outcome(doc)); ok && said {
+		return &exitError{exit.code, nil}
 	}
 	return outcome(doc)
 }
@@ -164,13 +194,22 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 // experiments runs one after another, with one progress for all.
 func (l *lab) experiments(ctx context.Context, files []*experiment.File, o experiment.Options, doc *report.Document) error {
 	var list []*experiment.Experiment
-	all, begun := 0.0, 0.0
+	all, begun, why := 0.0, 0.0, time.Duration(0)
+	takes := func(e *experiment.Experiment) float64 {
+		if o.Why {
+			return e.Takes() + e.DiagnosisTakes().Seconds()
+		}
+		return e.Takes()
+	}
 	for _, f := range files {
 		e := f.Experiment(string(l.Profile))
 		e.File = l.typed[f]
-		list, all = append(list, e), all+e.Takes()
+		list, all, why = append(list, e), all+takes(e), why+e.DiagnosisTakes()
 	}
-	p := newProgress(l.Err)
+	if o.Why {
+		fmt.Fprintf(l.Err, "why: about %s more, in which the variants are sampled\n", setting.Duration(trial.RoundUp(why)))
+	}
+	p := l.progress(l.UI)
 	defer p.clear()
 	l.pins.describe(&doc.Environment)
 	var broken error
@@ -179,19 +218,38 @@ func (l *lab) experiments(ctx context.Context, files []*experiment.File, o exper
 		if len(list) > 1 {
 			which = fmt.Sprintf("%d of %d, %s", i+1, len(list), e.ID)
 		}
+		share := takes(e)
 		o.Observe = func(now trial.Progress) {
-			p.show((begun+now.Done*e.Takes())/all, which+": "+now.Label)
+			now.Done = (begun + now.Done*share) / all
+			p.follow(now, which, time.Duration((all-begun-share)*float64(time.Second)), doc)
 		}
 		err := e.Run(ctx, o, doc)
-		if err != nil {
+		if m, ok := errors.AsType[*setting.Mistake](err); ok && e.File != "" { // that only running showed
+			broken = errors.Join(broken, usage(errors.New(m.InFile(e.File))))
+		} else if err != nil {
 			broken = errors.Join(broken, fmt.Errorf("%s: %w", e.ID, err))
 		}
 		if ctx.Err() != nil || err != nil && !l.KeepGoing {
 			break
 		}
-		begun += e.Takes()
+		begun += share
+	}
+	if len(doc.Experiments) == 1 {
+		asCompared(list[0], doc)
 	}
 	return broken
+}
+
+// asCompared has the page of one comparison out of a file of the user's own say what that of contend
+// compare would: what is compared, and how long it should take where that was too short.
+func asCompared(e *experiment.Experiment, doc *report.Document) {
+	if e.File == "" || len(e.Parts) != 1 {
+		return
+	}
+	doc.Arms = e.Alternatives()
+	if needed := needs(doc); needed > 0 {
+		doc.Settle = fmt.Sprintf("give compare in %s duration: %s in place of its duration or rounds, then contend lab %[1]s", quoted(e.File), setting.Duration(needed))
+	}
 }
 
 // keep stores the document unless it goes to a file or, by an empty name, nowhere. It

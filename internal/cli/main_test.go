@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	_ "net/http/pprof"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"contend/internal/pprof"
 	"contend/internal/testenv"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,6 +25,7 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
+	os.Unsetenv("COLUMNS")         // pages of tests are as wide as any
 	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
 	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published, "refused": refused})
 }
@@ -60,6 +64,7 @@ func subject() {
 	sleep := f.Duration("sleep", 0, "before each answer")
 	status := f.Int("status", http.StatusOK, "of each answer")
 	dies := f.Int64("dies-after", 0, "end at this request")
+	traced := f.Bool("pprof", false, "with the pages of net/http/pprof")
 	f.String("mode", "", "for the examples of the documentation")
 	f.Parse(os.Args[1:])
 	if *listen == "" {
@@ -72,7 +77,11 @@ func subject() {
 	}
 	fmt.Println("http://" + l.Addr().String())
 	var requests atomic.Int64
-	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if *traced && strings.HasPrefix(r.URL.Path, pprof.DefaultPath) {
+			http.DefaultServeMux.ServeHTTP(w, r)
+			return
+		}
 		if n := requests.Add(1); n == *dies {
 			fmt.Fprintln(os.Stderr, "out of luck")
 			os.Exit(7)

@@ -21,7 +21,7 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	}
 	overload(t)
 	const server = "contend serve counter --http {{addr}} --guard mutex"
-	cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", window.String(), "--warmup", "100ms", "--rounds", "1", "--pairs", "2",
+	cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1",
 		"--url", "http://{{addr}}/status", "-c", "4", "--", server, server)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

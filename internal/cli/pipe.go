@@ -18,6 +18,7 @@ import (
 	"contend/pipeline"
 	"contend/protocol"
 	"contend/protocol/pipe"
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -42,7 +43,7 @@ func newPipe(a *app) *cobra.Command {
 			return rungNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	l.own = optionsOf(cmd, &l.ladderOptions, &l.views)
+	l.own = optionsOf(cmd, &l.ladderOptions, &l.watched)
 	return cmd
 }
 
@@ -58,7 +59,7 @@ type ladder struct {
 	*app
 	own *options
 	ladderOptions
-	views
+	watched
 	designs []pipeline.Design
 	steps   []*step
 }
@@ -180,28 +181,35 @@ func (l *ladder) run(ctx context.Context) error {
 		return failed(err)
 	}
 	doc := newDocument("pipe")
-	p := newProgress(l.Err)
+	p := l.progress(l.UI)
 	random := rand.New(rand.NewPCG(l.Seed, 0))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for visit := range ladderVisits {
 		for i, n := range random.Perm(len(l.steps)) {
 			s := l.steps[n]
-			p.show(float64(visit*len(l.steps)+i)/float64(ladderVisits*len(l.steps)), s.label())
+			p.between(float64(visit*len(l.steps)+i)/float64(ladderVisits*len(l.steps)), s.label(),
+				func() *report.Document { return l.add(&report.Document{Command: "pipe"}) })
 			if err == nil && ctx.Err() == nil {
 				err = s.visit(ctx, opener, l.Duration)
 			}
 		}
 	}
 	p.clear()
+	l.add(doc)
+	for _, d := range l.designs {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
+	}
+	return l.finish(ctx, doc, &l.views, err)
+}
+
+// add takes what was measured into the document.
+func (l *ladder) add(doc *report.Document) *report.Document {
 	for _, s := range l.steps {
 		if len(s.results) > 0 {
 			doc.AddCell(trial.MergeCells(s.cells()))
 		}
 	}
-	for _, d := range l.designs {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: %s; order: %s; unpublished: %s", d.Name, d.Summary, d.Order, d.Unpublished))
-	}
-	return l.finish(ctx, doc, &l.views, err)
+	return doc
 }
 
 func (s *step) visit(ctx context.Context, opener protocol.Opener, d time.Duration) error {

@@ -11,6 +11,7 @@ import (
 
 	"contend/load"
 	"contend/metric"
+	"contend/report/page"
 )
 
 // progress shows how far something is: one line that is written over on a
@@ -24,7 +25,12 @@ type progress struct {
 	last  time.Time
 	// What is shown: the share that is done, what runs, and its figures so far.
 	done           float64
+	left           time.Duration // 0: not known
 	label, figures string
+	told           *told      // likewise
+	live           *page.Live // nil: nobody asked for one
+	drawing        drawing    // of a run for it
+	drawn, paused  time.Time  // when figures were sent to it last, and something between blocks
 }
 
 // How often a line is written.
@@ -47,6 +53,12 @@ func newProgress(w io.Writer) *progress {
 // show says what is running; done is the share that is complete, 0 to 1, or
 // negative where that is not known.
 func (p *progress) show(done float64, label string) {
+	p.put(done, label)
+	p.tell((*page.Live).Show, nil)
+}
+
+// put is show on the terminal.
+func (p *progress) put(done float64, label string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if label != p.label {
@@ -59,9 +71,10 @@ func (p *progress) show(done float64, label string) {
 // update says what the figures of what is running are so far.
 func (p *progress) update(figures string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.figures = ": " + figures
 	p.write()
+	p.mu.Unlock()
+	p.tell((*page.Live).Show, nil)
 }
 
 // write writes the line, if it is time for one.
@@ -85,26 +98,42 @@ func (p *progress) write() {
 	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
 }
 
-// line has the time since the begin, the share that is done and the time left, as far as
-// these are known, what runs, and its figures.
+// line has how far it is, what runs, and its figures.
 func (p *progress) line() string {
-	elapsed := time.Since(p.begun)
-	line := fmt.Sprintf("%6s", elapsed.Round(time.Second))
-	if p.done >= 0 {
-		line += fmt.Sprintf(" %3.0f %%", 100*p.done)
+	elapsed, done, left := p.far()
+	line := fmt.Sprintf("%6s", elapsed)
+	if done != "" {
+		line += fmt.Sprintf("%6s", done)
 	}
-	switch {
-	case p.most > 0:
-		line += fmt.Sprintf("  at most %v left", max(0, p.most-elapsed).Round(time.Second))
-	case elapsed >= time.Second && p.done >= 0.01:
-		line += fmt.Sprintf("  %v left", time.Duration(float64(elapsed)*(1-p.done)/p.done).Round(time.Second))
+	if left != "" {
+		line += "  " + left
 	}
 	return line + "  " + p.label + p.figures
 }
 
+// far has the time since the begin, the share that is done and the time left; "": not known.
+func (p *progress) far() (elapsed, done, left string) {
+	since := time.Since(p.begun)
+	if p.done >= 0 {
+		done = fmt.Sprintf("%.0f %%", 100*p.done)
+	}
+	switch {
+	case p.left > 0:
+		left = fmt.Sprintf("%v left", p.left.Round(time.Second))
+	case p.most > 0:
+		left = fmt.Sprintf("at most %v left", max(0, p.most-since).Round(time.Second))
+	case since >= time.Second && p.done >= 0.01:
+		left = fmt.Sprintf("%v left", time.Duration(float64(since)*(1-p.done)/p.done).Round(time.Second))
+	}
+	return since.Round(time.Second).String(), done, left
+}
+
+// leastMeasured is how much of the window says what the throughput is.
+const leastMeasured = 100 * time.Millisecond
+
 // soFar is what a run under way has come to: throughput, p99 and errors.
 func soFar(now load.Progress) string {
-	if now.Measured == 0 {
+	if now.Measured < leastMeasured && !now.Last {
 		return "warm-up"
 	}
 	text := metric.Throughput.Format(float64(now.Ops) / now.Measured.Seconds())
@@ -113,12 +142,31 @@ func soFar(now load.Progress) string {
 	}
 	switch n := now.Failed + now.Errored; n {
 	case 0:
-		return text + ", no errors"
+		text += ", no errors"
 	case 1:
-		return text + ", 1 error"
+		text += ", 1 error"
 	default:
-		return text + fmt.Sprintf(", %s errors", metric.Number(float64(n)))
+		text += fmt.Sprintf(", %s errors", metric.Number(float64(n)))
 	}
+	return text + each(now.Spread)
+}
+
+// each is what workers have come to each, and the odd one by its name; "": there are none.
+func each(s *load.Spread) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf(", %d workers at %s", s.Generators, metric.Throughput.Format(s.LeastPerSec))
+	if s.MostPerSec > s.LeastPerSec {
+		text = fmt.Sprintf(", %d workers at %s to %s", s.Generators, metric.Number(s.LeastPerSec), metric.Throughput.Format(s.MostPerSec))
+	}
+	switch {
+	case s.OddSilent:
+		return text + ", but " + s.Odd + " is silent"
+	case s.Odd != "":
+		return text + ", but " + s.Odd + " at " + metric.Throughput.Format(s.OddPerSec)
+	}
+	return text
 }
 
 // truncate keeps the line on one line of the terminal. A character counts as
@@ -130,8 +178,20 @@ func truncate(line string, width int) string {
 	return line
 }
 
-// clear removes the line from a terminal.
+// note writes a line of its own.
+func (p *progress) note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.width != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintln(p.w, text)
+}
+
+// clear removes the line from a terminal, and waits for what is being drawn.
 func (p *progress) clear() {
+	p.drawing.Lock()
+	defer p.drawing.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.width != nil && !p.last.IsZero() {

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"contend/load"
+	"contend/report"
+	"contend/report/page"
 )
 
 // Where there is no terminal there is a line at once, and then at most one in ten seconds,
@@ -70,6 +73,68 @@ func TestSoFar(t *testing.T) {
 	} {
 		if got := soFar(now); got != want {
 			t.Errorf("%+v: %q, want %q", now, got, want)
+		}
+	}
+}
+
+// A page is drawn once a second at the most, and only where a browser watches it.
+func TestPagesAreDrawnOnceASecond(t *testing.T) {
+	var err strings.Builder
+	a := &app{Streams: Streams{Out: &err, Err: &err}}
+	p := a.progress(true)
+	defer a.live.End(nil, 0)
+	drawn := 0
+	draw := func() *report.Document { drawn++; return &report.Document{Command: "guard"} }
+	p.between(0, "unwatched", draw)
+	answer, failed := http.Get(a.live.Address() + "events")
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	defer answer.Body.Close()
+	p.paused = time.Time{}
+	for range 10 {
+		p.tell((*page.Live).Show, draw)
+		p.between(0, "watched", draw)
+		p.drawn, p.paused = time.Now(), time.Now() // however slow the machine is
+	}
+	if drawn != 1 {
+		t.Errorf("drawn %d times, want 1", drawn)
+	}
+	p.drawn = time.Time{}
+	if p.tell((*page.Live).Show, draw); drawn != 2 {
+		t.Errorf("a second later drawn %d times, want 2", drawn)
+	}
+}
+
+// A drawing of a run comes when the generator has used a hundred times its time, and else after ten
+// seconds.
+func TestDrawingsAreAShareOfTheGenerator(t *testing.T) {
+	d := new(drawing)
+	if !d.due() {
+		t.Error("the first one is not due")
+	}
+	if d.took = time.Hour; d.due() {
+		t.Error("the next one is due before the generator has used anything")
+	}
+	if d.begun = d.begun.Add(-seldom); !d.due() {
+		t.Error("it is not due after ten seconds")
+	}
+	if d.took = 0; !d.due() {
+		t.Error("what takes nothing is not due")
+	}
+}
+
+func TestProgressOfWorkers(t *testing.T) {
+	t.Parallel()
+	for want, spread := range map[string]*load.Spread{
+		"":                              nil,
+		", 2 workers at 900 to 1,100/s": {Generators: 2, LeastPerSec: 900, MostPerSec: 1100},
+		", 2 workers at 900/s":          {Generators: 2, LeastPerSec: 900, MostPerSec: 900},
+		", 3 workers at 900 to 1,100/s, but c at 12/s":              {Generators: 3, LeastPerSec: 900, MostPerSec: 1100, Odd: "c", OddPerSec: 12},
+		", 1000 workers at 900 to 1,100/s, but worker 17 is silent": {Generators: 1000, LeastPerSec: 900, MostPerSec: 1100, Odd: "worker 17", OddSilent: true},
+	} {
+		if got := each(spread); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

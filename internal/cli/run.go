@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -47,7 +48,17 @@ func newRun(a *app) *cobra.Command {
 			spec.url = args[0]
 			plan, err := r.plan(o)
 			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(a.pins.generatorPin)), setting.InFlags))
-			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, a.pins.check("", false)))
+			err = errors.Join(err, a.pins.check("", false), a.checkSubjects(&r.fleetOptions, subjectsOf(r.Command)), setting.FlagErrors(r.fleetOptions.check()))
+			if err == nil {
+				if err := a.gatherFor(cmd.Context(), &r.fleetOptions, subjectsOf(r.Command)); err != nil {
+					return err
+				}
+				defer a.crew.close()
+			}
+			if r.Command != "" {
+				return a.runServer(cmd.Context(), spec.target(), plan, &r, err)
+			}
+			opened, err := a.openFor(cmd.Context(), spec.target(), plan, err)
 			if err != nil {
 				return a.unmeasured(cmd.Context(), newDocument("run"), &r.views, err)
 			}
@@ -57,7 +68,9 @@ func newRun(a *app) *cobra.Command {
 				return failed(err)
 			}
 			defer free()
-			return a.run(cmd.Context(), opened, spec.url, plan, &r)
+			return a.run(cmd.Context(), spec.url, plan, &r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
+				return driveOnce(ctx, opened, spec.url, plan)
+			})
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
@@ -66,18 +79,48 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, opened load.Target, name string, plan load.Plan, r *runSettings) error {
+// runServer starts a server for a run of it.
+func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.Plan, r *runSettings, mistakes error) error {
+	if err := a.checkServer(ctx, target, r.Command, plan.Timeout, mistakes); err != nil {
+		return err
+	}
+	o, release, err := a.measuring()
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	o.Opener.VUs, o.Seed = plan.VUs, plan.Seed
+	arm := oneServer(target, r.Command, o)
+	return a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
+		return trial.Measure(ctx, arm, plan)
+	})
+}
+
+// run drives by the plan, and reports.
+func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettings, drive func(context.Context, load.Plan) (trial.Cell, error)) error {
 	doc := newDocument("run")
 	a.pins.describe(&doc.Environment)
-	p := newProgress(a.Err)
-	plan.Progress = func(now load.Progress) { p.show(plan.Done(now), soFar(now)+"  "+name) }
-	cell, err := driveOnce(ctx, opened, name, plan)
+	p := a.progress(r.UI)
+	told, err := a.tell(&r.outlets, "run", name, p)
+	if err != nil {
+		return failed(err)
+	}
+	defer told.end()
+	told.follow()
+	plan.Progress = func(now load.Progress) {
+		p.run(plan, now, name)
+		told.progress(now)
+	}
+	cell, err := drive(ctx, plan)
 	p.clear()
 	if err != nil {
 		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
+	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
 	doc.AddRun(cell.Result)
-	doc.Next = r.next(plan, name)
+	if doc.Next = r.next(plan, name); cell.TooShort() {
+		doc.Next = again(a.args, slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))
+	}
 	doc.Settle = a.waiting(cell.Result)
 	for _, text := range r.Expect {
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
@@ -97,6 +140,7 @@ func (r *runSettings) next(plan load.Plan, target string) string {
 	if plan.Pacer != nil {
 		own = []string{"--rate"}
 	}
+	own = append(own, r.served(r.Command)...)
 	return next("sweep", own, r.alike, target)
 }
 
@@ -107,18 +151,23 @@ func (a *app) waiting(r *load.Result) string {
 		return ""
 	}
 	wait := cmp.Or(r.Plan.Timeout, slowest*(r.Plan.Duration+r.Plan.Grace))
-	return again(a.args, []string{"--duration", "-d", "--grace"}, "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
+	return again(a.args, slices.Concat(ofLength, ofFiles, []string{"--grace"}), "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
 }
 
 // slowest is how many times as long as nothing came an answer is waited for that no timeout ends.
 const slowest = 4
+
+// aboutStatus is a claim about the status, which is none about a figure.
+var aboutStatus = regexp.MustCompile(`^\s*status(?:[ _]code)?\s*==?\s*(\d{1,3})\s*$`)
 
 // checkExpected returns what is wrong with the claims: there is one arm, without a name.
 func (r *runSettings) checkExpected() error {
 	var errs []error
 	for _, text := range r.Expect {
 		e, err := expect.Parse(text)
-		if err != nil {
+		if status := aboutStatus.FindStringSubmatch(text); status != nil {
+			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q, but a status is no figure; --expect-status %s says which answers are right", text, status[1]))
+		} else if err != nil {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %s", strings.TrimPrefix(err.Error(), "expectation ")))
 		} else if arms := e.Arms(); len(arms) > 0 {
 			errs = append(errs, setting.At(r, &r.Expect).Wrong("is %q; allowed: metrics alone, as there is one target; %s names none", text, arms[0]))
@@ -150,7 +199,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	if err != nil {
 		return nil, failed(err)
 	}
-	opener.VUs, opener.Seed, opener.OwnCores = plan.VUs, plan.Seed, a.pins.ownCores()
+	opener.VUs, opener.Seed, opener.OwnCores, opener.Remote = plan.VUs, plan.Seed, a.pins.ownCores(), a.crew.remote()
 	opened, err := opener.Open(ctx, target)
 	var unreachable *errkind.Error
 	switch {
@@ -161,7 +210,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	case mistakes != nil:
 		err = usage(mistakes)
 	case err != nil:
-		err = failed(hinted(ctx, err, target.URL(), trouble{err: err}))
+		err = failed(hinted(err, hint(ctx, target.URL(), trouble{err: err})))
 	default:
 		err = reach(ctx, target.URL(), opened, plan.Timeout)
 	}
@@ -172,8 +221,8 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	return opened, nil
 }
 
-func open(ctx context.Context, target protocol.Target, timeout time.Duration, mistakes error) (load.Target, error) {
-	return new(app).openFor(ctx, target, load.Plan{VUs: load.MaxVUs, Timeout: timeout}, mistakes)
+func (a *app) open(ctx context.Context, target protocol.Target, timeout time.Duration, mistakes error) (load.Target, error) {
+	return a.openFor(ctx, target, load.Plan{VUs: load.MaxVUs, Timeout: timeout}, mistakes)
 }
 
 // reach tries whether the server of a target is there, for the timeout of its
@@ -186,7 +235,7 @@ func reach(ctx context.Context, url string, opened load.Target, timeout time.Dur
 	case ctx.Err() != nil:
 		return interrupted()
 	}
-	return failed(hinted(ctx, err, url, trouble{err: err}))
+	return failed(hinted(err, hint(ctx, url, trouble{err: err})))
 }
 
 func closeTarget(t load.Target) {
@@ -216,9 +265,12 @@ func newOpener() (protocol.Opener, error) {
 // runSettings are what a run is asked for beside its target.
 type runSettings struct {
 	load.Plan
-	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
-	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
-	views
+	Expect  []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
+	Command string   `flag:"command" words:"start this *command* for the run; {{addr}} in it and in TARGET is its address"`
+	Stages  string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	watched
+	outlets
+	fleetOptions
 
 	alike setting.Values // what a sweep is given to drive the same
 }
@@ -226,7 +278,7 @@ type runSettings struct {
 // plan returns the plan that is asked for, and every mistake in it.
 func (r *runSettings) plan(o *options) (load.Plan, error) {
 	unread := o.read()
-	errs := []error{unread, r.oneForm(), r.checkExpected()}
+	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check()}
 	p := r.Plan
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))

@@ -20,7 +20,7 @@ func newServe(a *app) *cobra.Command {
 			return errors.New("serve: name a service: counter, static or router")
 		},
 	}
-	cmd.AddCommand(newServeCounter(a), newServeStatic(a), newServeRouter(a))
+	cmd.AddCommand(withPprof(newServeCounter(a)), withPprof(newServeStatic(a)), withPprof(newServeRouter(a)))
 	return cmd
 }
 

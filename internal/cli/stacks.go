@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"contend/experiment"
 	"contend/report"
 	"contend/why"
 	"contend/why/flame"
@@ -28,6 +29,20 @@ func (s *stackFiles) need(why bool) error {
 		}
 	}
 	return errors.Join(mistakes...)
+}
+
+// checkPprof returns what is wrong with the URL that is given for it.
+func (c *compareFlags) checkPprof() error {
+	if c.Pprof == "" {
+		return nil
+	}
+	if !c.Why {
+		return errors.New("--pprof needs --why")
+	}
+	if err := experiment.CheckPprof(c.Pprof); err != nil {
+		return fmt.Errorf("--pprof is %w", err)
+	}
+	return nil
 }
 
 // write writes what is asked for, if anything was sampled; else it says that nothing was.

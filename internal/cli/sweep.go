@@ -44,8 +44,15 @@ func newSweep(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]
-			err := errors.Join(s.check(), a.pins.check("--command", s.Command != ""))
-			if err := checkServer(cmd.Context(), s.spec.target(), s.Command, s.plan.Timeout, err); err != nil {
+			err := errors.Join(setting.FlagErrors(a.longEnough(s.check())), a.pins.check("--command", s.Command != ""), setting.FlagErrors(s.fleetOptions.check()))
+			subjects := subjectsOf(s.Command)
+			if err = errors.Join(err, a.checkSubjects(&s.fleetOptions, subjects)); err == nil {
+				if err := a.gatherFor(cmd.Context(), &s.fleetOptions, subjects); err != nil {
+					return err
+				}
+				defer a.crew.close()
+			}
+			if err := a.checkServer(cmd.Context(), s.spec.target(), s.Command, s.plan.Timeout, err); err != nil {
 				return a.unmeasured(cmd.Context(), newDocument("sweep"), &s.views, err)
 			}
 			if s.Rate {
@@ -62,9 +69,9 @@ func newSweep(a *app) *cobra.Command {
 
 // checkServer finds the mistakes in the words of a target before anything is
 // measured; without a command, also a server that cannot be reached.
-func checkServer(ctx context.Context, target protocol.Target, command string, timeout time.Duration, mistakes error) error {
+func (a *app) checkServer(ctx context.Context, target protocol.Target, command string, timeout time.Duration, mistakes error) error {
 	if command == "" {
-		opened, err := open(ctx, target, timeout, mistakes)
+		opened, err := a.open(ctx, target, timeout, mistakes)
 		closeTarget(opened)
 		return err
 	}
@@ -78,8 +85,10 @@ func checkServer(ctx context.Context, target protocol.Target, command string, ti
 func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
 	vus := slices.Max(append([]int{cmp.Or(s.design.ExtendTo, sweep.DefaultLimit)}, s.design.Levels...))
 	return a.sweeping(ctx, s, ahead{vus, s.design.Duration, s.design.Outline()},
-		func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (*trial.TimeUp, error) {
-			curve, err := sweep.Run(ctx, arm, s.plan, s.design, observe)
+		func(arm trial.Arm, doc *report.Document, p *progress) (*trial.TimeUp, error) {
+			curve, err := sweep.Run(ctx, arm, s.plan, s.design, func(now sweep.Progress) {
+				p.level(now.Progress, func(doc *report.Document) { doc.AddCurve(report.Place{}, now.Curve()) })
+			})
 			if curve == nil {
 				return nil, err
 			}
@@ -90,8 +99,10 @@ func (a *app) sweep(ctx context.Context, s *sweepFlags) error {
 
 func (a *app) findRate(ctx context.Context, s *sweepFlags) error {
 	return a.sweeping(ctx, s, ahead{cmp.Or(s.search.VUs, search.MostVUs), s.search.Duration, s.search.Outline()},
-		func(arm trial.Arm, doc *report.Document, observe func(trial.Progress)) (*trial.TimeUp, error) {
-			found, err := search.Rate(ctx, arm, s.plan, s.search, observe)
+		func(arm trial.Arm, doc *report.Document, p *progress) (*trial.TimeUp, error) {
+			found, err := search.Rate(ctx, arm, s.plan, s.search, func(now search.Progress) {
+				p.level(now.Progress, func(doc *report.Document) { doc.AddSearch(report.Place{}, &now.Result) })
+			})
 			if found == nil {
 				return nil, err
 			}
@@ -116,7 +127,7 @@ func (h ahead) String() string {
 
 // sweeping says what is ahead, measures, and writes the document.
 func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
-	measure func(trial.Arm, *report.Document, func(trial.Progress)) (*trial.TimeUp, error)) error {
+	measure func(trial.Arm, *report.Document, *progress) (*trial.TimeUp, error)) error {
 	o, release, err := a.measuring()
 	if err != nil {
 		return failed(err)
@@ -124,19 +135,24 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	defer release()
 	o.Opener.VUs = h.vus
 	fmt.Fprintf(a.Err, "sweep: %v\n", h)
-	p := newProgress(a.Err)
+	p := a.progress(s.UI)
 	p.most = h.most
+	told, err := a.tell(&s.outlets, "sweep", s.spec.url, p)
+	if err != nil {
+		return failed(err)
+	}
 	s.plan.Progress = func(now load.Progress) { p.update(soFar(now)) }
 	doc := newDocument("sweep")
+	defer told.endWith(doc)
 	a.pins.describe(&doc.Environment)
 	if s.Command != "" {
 		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
 	}
 	arm := oneServer(s.spec.target(), s.Command, o)
-	up, err := measure(arm, doc, func(now trial.Progress) { p.show(now.Done, now.Label) })
+	up, err := measure(arm, doc, p)
 	p.clear()
 	if _, short := errors.AsType[*setting.Mistake](err); short {
-		return usage(setting.FlagErrors(err))
+		return usage(setting.FlagErrors(a.longEnough(err)))
 	}
 	if err != nil && ctx.Err() == nil {
 		doc.Failure = err.Error()
@@ -146,7 +162,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 		doc.Next = longer(a.args, up.Needs)
 	}
 	err = a.finish(ctx, doc, &s.views, err)
-	if up != nil {
+	if up != nil && !s.page() { // which says it
 		fmt.Fprintln(a.Err, "too little time: "+doc.Next)
 	}
 	return err
@@ -160,7 +176,7 @@ func (s *sweepFlags) next(doc *report.Document) string {
 		switch {
 		case c.Enough == nil:
 		case s.Command != "":
-			return next("sweep", []string{"--rate", "--command", s.Command}, given, s.spec.url)
+			return next("sweep", append([]string{"--rate"}, s.served(s.Command)...), given, s.spec.url)
 		default:
 			return next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
 		}
@@ -169,7 +185,7 @@ func (s *sweepFlags) next(doc *report.Document) string {
 		switch {
 		case r.Found == nil:
 		case s.Command != "":
-			return next("sweep", []string{"--command", s.Command}, given, s.spec.url)
+			return next("sweep", s.served(s.Command), given, s.spec.url)
 		default:
 			rate := fmt.Sprintf("%s:%g", r.Design.Arrivals, r.HeldPerSec)
 			return next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,9 @@ type sweepFlags struct {
 type sweepOptions struct {
 	Command string `flag:"command" words:"start this *command* afresh for every run or attempt; {{addr}} is its address"`
 	Rate    bool   `flag:"rate" words:"find the highest arrival rate within the objectives"`
-	views
+	watched
+	outlets
+	fleetOptions
 }
 
 func (s *sweepFlags) flags(cmd *cobra.Command) {
@@ -57,17 +60,24 @@ func ofPlan(except ...string) []setting.Setting {
 
 // check fills the plan and the design and returns every mistake in them.
 func (s *sweepFlags) check() error {
-	errs := []error{s.own.read(), s.oneForm()}
+	errs := []error{s.own.read(), s.oneForm(), s.outlets.check()}
 	own, why := ofLevels(), "needs --rate"
 	if s.Rate {
 		own, why = ofRates(), "does not apply with --rate"
 	}
 	for _, name := range setting.Foreign(own, s.given, setting.InFlags) {
-		errs = append(errs, fmt.Errorf("--%s %s", name, why))
+		because := why
+		if name == "concurrency" && !s.Rate {
+			because += "; the levels of a sweep, if it is not to choose them, are --levels " + strings.Join(s.given[name].Texts, ",")
+		}
+		errs = append(errs, fmt.Errorf("--%s %s", name, because))
 	}
 	given := s.given.Only(own, setting.InFlags)
 	errs = append(errs, setting.Fill(&s.plan, given.Only(ofPlan("pacer"), setting.InFlags), setting.InFlags))
 	if s.Rate {
+		if s.OTLP != "" || s.Prometheus != "" {
+			errs = append(errs, errors.New("--otlp and --prometheus do not apply with --rate: attempts at different rates add up to nothing"))
+		}
 		errs = append(errs, setting.Fill(&s.search, given, setting.InFlags))
 		if _, ok := given["max-attempt"]; !ok {
 			s.search.MaxAttempt = max(s.search.MaxAttempt, s.search.Attempt)
@@ -77,7 +87,7 @@ func (s *sweepFlags) check() error {
 		errs = append(errs, setting.Fill(&s.design, given, setting.InFlags), s.design.Validate())
 	}
 	s.plan.VUs = 1 // of each visit: its level
-	return setting.FlagErrors(errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // oneServer is the arm "" of a target, served by the command if there is one.

@@ -70,6 +70,7 @@ type uplinkDemo struct {
 type demoOptions struct {
 	Redis string `flag:"redis" words:"*URL* of a Redis; managed: a private redis-server; auto: that, where installed; none: embedded"`
 	forms
+	onPage
 }
 
 func (d *uplinkDemo) run(ctx context.Context, mode string, given setting.Values) error {
@@ -85,7 +86,7 @@ func (d *uplinkDemo) run(ctx context.Context, mode string, given setting.Values)
 	if err != nil {
 		return failed(err)
 	}
-	p := newProgress(d.Err)
+	p := d.progress(d.UI)
 	result, err := demo.Run(ctx, demo.Config{Self: command, Redis: d.Redis, Router: flagArguments(of(ofRouter())),
 		Generator: append([]string{mode}, flagArguments(of(ofGenerator()))...), Sink: config, Log: slog.New(slog.NewTextHandler(d.Err, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observe: func(used running.Sample) {
@@ -114,5 +115,5 @@ func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 	cell.Server, cell.GeneratorCPUSec, cell.Local = server, generator, true
 	doc := newDocument("uplink demo")
 	doc.AddUplink(cell, account(r.Result, r.Redis, parts...))
-	return d.uplinkReport(ctx, doc, r.Result, &d.forms)
+	return errors.Join(d.uplinkReport(ctx, doc, r.Result, &d.forms), d.endLive(doc))
 }

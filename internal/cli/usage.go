@@ -5,7 +5,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// nouns are arguments in their numbers: none, one, several.
+var nouns = [...]string{"arguments", "argument", "arguments"}
 
 // arguments allows exactly n arguments, which the text names.
 func arguments(n int, what string) cobra.PositionalArgs {
@@ -13,8 +17,19 @@ func arguments(n int, what string) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return fmt.Errorf("%s: need %s, have %d arguments (%s --help shows examples)", cmd.Name(), what, len(args), cmd.CommandPath())
+		return fmt.Errorf("%s: need %s, have %d %s%s (%s --help shows examples)", cmd.Name(), what, len(args), nouns[min(len(args), 2)], taken(cmd), cmd.CommandPath())
 	}
+}
+
+// taken says which flag has a URL for its value that takes a number or a time, as where that was
+// forgotten; "": none.
+func taken(cmd *cobra.Command) (text string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); strings.Contains(value, "://") && !strings.HasPrefix(f.Value.Type(), "string") {
+			text = fmt.Sprintf(", as --%s, whose own value is missing, took %s", f.Name, value)
+		}
+	})
+	return text
 }
 
 // onlySubcommands makes a command complain about names that it does not know,

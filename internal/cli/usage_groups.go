@@ -53,8 +53,13 @@ var (
 		reflect.TypeFor[revisionOptions](): serversHeading,
 		reflect.TypeFor[pins]():            serversHeading,
 		reflect.TypeFor[generatorPin]():    serversHeading,
+		reflect.TypeFor[fleetOptions]():    serversHeading,
+		reflect.TypeFor[fleetSecurity]():   serversHeading,
 		reflect.TypeFor[views]():           outputHeading,
+		reflect.TypeFor[outlets]():         outputHeading,
+		reflect.TypeFor[onPage]():          outputHeading,
 		reflect.TypeFor[forms]():           outputHeading,
+		reflect.TypeFor[formFiles]():       outputHeading,
 		reflect.TypeFor[output]():          outputHeading,
 		reflect.TypeFor[initOptions]():     outputHeading,
 	}

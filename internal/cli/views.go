@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -26,6 +28,46 @@ type forms struct {
 	output
 	Brief    bool `flag:"brief" words:"show the answer alone, in one line"`
 	Markdown bool `flag:"markdown" words:"show every figure as Markdown"`
+	formFiles
+}
+
+// formFiles are the files that a document is written to in other forms.
+type formFiles struct {
+	HTML  outputFile `flag:"html" words:"write a page with pictures to this *file*, too"`
+	CSV   outputFile `flag:"csv" words:"write every figure and verdict as a table to this *file*, too"`
+	JUnit outputFile `flag:"junit" words:"write expectations and verdicts as test cases of JUnit to this *file*, too"`
+	HDR   outputFile `flag:"hdr" words:"write the response times as a HdrHistogram log to this *file*, too"`
+}
+
+// A formFile is one of them; its flag is called as its format.
+type formFile struct {
+	report.Format
+	path outputFile
+}
+
+func (f *formFiles) all() []formFile {
+	return []formFile{{"html", f.HTML}, {"csv", f.CSV}, {"junit", f.JUnit}, {"hdr", f.HDR}}
+}
+
+// formFlags are the names of their flags, behind a prefix.
+func formFlags(prefix string) []string {
+	var names []string
+	for _, file := range new(formFiles).all() {
+		names = append(names, prefix+string(file.Format))
+	}
+	return names
+}
+
+// writeFile writes the document to the files that are named.
+func (f *forms) writeFile(d *report.Document) error {
+	err := f.output.writeFile(d)
+	for _, file := range f.all() {
+		if file.path != "" {
+			var b bytes.Buffer
+			err = errors.Join(err, file.Write(d, &b), replaceFile(string(file.path), b.Bytes()))
+		}
+	}
+	return err
 }
 
 // asked are the flags of the forms that are asked for.
@@ -77,6 +119,17 @@ type views struct {
 	Full bool `flag:"full" words:"show every figure and note, in place of one page"`
 }
 
+// watched are the views of a command that takes a while.
+type watched struct {
+	views
+	onPage
+}
+
+// onPage has a command be watched while it runs.
+type onPage struct {
+	UI bool `flag:"ui" words:"show a page while it runs, at an address of this machine that is printed; it ends as that of --html"`
+}
+
 // oneForm refuses more than one form on standard output.
 func (v *views) oneForm() error {
 	asked := v.asked()
@@ -91,14 +144,15 @@ func (v *views) write(a *app, d *report.Document) error {
 	if v.Full {
 		page = d.Text
 	}
-	return errors.Join(v.writeFile(d), v.form(a, d, page)(a.Out))
+	return errors.Join(v.writeFile(d), v.form(a, d, page)(a.Out), a.endLive(d))
 }
 
 func (v *views) page() bool { return len(v.asked()) == 0 && !v.Full }
 
 // lookOf decides how to write to w: in colour on a terminal unless NO_COLOR (no-color.org)
-// is set or TERM is dumb, no wider than that, and in ASCII where the locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and
-// LANG that is set says. Windows has no such variables, and terminals that show UTF-8.
+// is set or TERM is dumb, no wider than that or than COLUMNS says, in a pipe, too, and in ASCII where the
+// locale is not UTF-8, as the first of LC_ALL, LC_CTYPE and LANG that is set says. Windows has no
+// such variables, and terminals that show UTF-8.
 func lookOf(w io.Writer, getenv func(string) string) report.Look {
 	f, ok := w.(*os.File)
 	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
@@ -107,6 +161,9 @@ func lookOf(w io.Writer, getenv func(string) string) report.Look {
 	if ok && term.IsTerminal(int(f.Fd())) {
 		look.Colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 		look.Width, _, _ = term.GetSize(int(f.Fd())) // 0 where it is not known
+	}
+	if asked, err := strconv.Atoi(getenv("COLUMNS")); err == nil && asked > 0 {
+		look.Width = asked
 	}
 	return look
 }

@@ -11,18 +11,21 @@ import (
 	"contend/report"
 )
 
-// The first of LC_ALL, LC_CTYPE and LANG that is set decides; a buffer is no terminal.
+// The first of LC_ALL, LC_CTYPE and LANG that is set decides; a buffer is no terminal, but COLUMNS
+// says how wide it is.
 func TestLooks(t *testing.T) {
 	for _, tt := range []struct {
 		env   map[string]string
 		ascii bool
+		width int
 	}{
-		{map[string]string{"LANG": "de_DE.UTF-8"}, false},
-		{map[string]string{"LANG": "C", "LC_CTYPE": "C.utf8"}, false},
-		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "POSIX"}, true},
-		{map[string]string{}, runtime.GOOS != "windows"},
+		{map[string]string{"LANG": "de_DE.UTF-8"}, false, 0},
+		{map[string]string{"LANG": "C", "LC_CTYPE": "C.utf8", "COLUMNS": "60"}, false, 60},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "POSIX", "COLUMNS": "wide"}, true, 0},
+		{map[string]string{"COLUMNS": "-3"}, runtime.GOOS != "windows", 0},
+		{map[string]string{}, runtime.GOOS != "windows", 0},
 	} {
-		want := report.Look{ASCII: tt.ascii}
+		want := report.Look{ASCII: tt.ascii, Width: tt.width}
 		if got := lookOf(new(bytes.Buffer), func(key string) string { return tt.env[key] }); got != want {
 			t.Errorf("%v: %+v, want %+v", tt.env, got, want)
 		}
@@ -53,7 +56,7 @@ func TestFormsOfEveryDocument(t *testing.T) {
 			return
 		}
 		documents++
-		for _, form := range []string{"brief", "markdown", "output"} {
+		for _, form := range append(formFlags(""), "brief", "markdown", "output") {
 			if cmd.Flags().Lookup(form) == nil {
 				t.Errorf("%s has --json and no --%s", cmd.CommandPath(), form)
 			}

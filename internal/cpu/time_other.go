@@ -4,6 +4,5 @@ package cpu
 
 import "time"
 
-// Time returns the CPU time, user and system, that this process has used, if the
-// system tells.
-func Time() (time.Duration, bool) { return 0, false }
+// used returns what this process used until now, if the system tells.
+func used() (time.Duration, Counts, bool) { return 0, Counts{}, false }

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Time returns the CPU time, user and system, that this process has used, if the
-// system tells.
-func Time() (time.Duration, bool) {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0, false
+// used returns what this process used until now, if the system tells.
+func used() (time.Duration, Counts, bool) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, Counts{}, false
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), true
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), Counts{int64(u.Nvcsw), int64(u.Nivcsw), int64(u.Minflt), int64(u.Majflt)}, true
 }

@@ -66,7 +66,16 @@ func (e *UnavailableError) Error() string {
 	if e.Event == CPUTime || e.Event == KernelTime {
 		verb = "sampled"
 	}
-	return fmt.Sprintf("perf: %s cannot be %s: %s; %s", e.Event, verb, e.Reason, e.Advice)
+	return fmt.Sprintf("%s cannot be %s: %s; %s", e.Event, verb, e.Reason, e.Advice)
+}
+
+// InShort is an error without what it is of, which the place says where it stands: the reason and
+// the advice of an [UnavailableError], and else its text.
+func InShort(err error) string {
+	if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
+		return unavailable.Reason + ": " + unavailable.Advice
+	}
+	return err.Error()
 }
 
 // ErrMultiplexed is wrapped by the error of a Stop whose counters did not count all

@@ -203,7 +203,7 @@ func TestThreadsThatEndMeanwhile(t *testing.T) {
 		if err == nil {
 			err = c.Close()
 		}
-		s, sErr := Sample(p.threads, Frequency)
+		s, sErr := Sample(p.threads)
 		if sErr == nil {
 			sErr = s.Close()
 		}

@@ -42,9 +42,9 @@ func refused(event Event, thread int, hasLeader bool, err error) error {
 	return fmt.Errorf("perf: %s of thread %d: %w", event, thread, err)
 }
 
-// refusedSamples explains why the kernel did not open an event that samples a thread.
-func refusedSamples(thread, hz int, err error) error {
-	if most := setting(maxRateFile, hz); errors.Is(err, unix.EINVAL) && most < hz {
+// refused explains why the kernel did not open an event that samples a thread.
+func (s *Sampler) refused(thread int, err error) error {
+	if most := setting(maxRateFile, s.hz); errors.Is(err, unix.EINVAL) && most < s.hz {
 		return &UnavailableError{Event: CPUTime, Reason: fmt.Sprintf("kernel.perf_event_max_sample_rate is %d", most),
 			Advice: "sysctl kernel.perf_event_max_sample_rate=100000, its default, which the kernel lowered as samples took long"}
 	}

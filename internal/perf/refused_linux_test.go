@@ -15,7 +15,7 @@ func TestRefused(t *testing.T) {
 		leader bool
 		want   string // of an UnavailableError
 	}{
-		{unix.ENOENT, false, "perf: cycles cannot be counted: this machine has no such counter of the processor, or is virtual"},
+		{unix.ENOENT, false, "cycles cannot be counted: this machine has no such counter of the processor, or is virtual"},
 		{unix.EOPNOTSUPP, true, "no such counter of the processor"},
 		{unix.ENODEV, false, "no such counter of the processor"},
 		{unix.ENXIO, false, "no such counter of the processor"},

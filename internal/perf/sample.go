@@ -1,9 +1,6 @@
 package perf
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Frequency is how often samples are usually taken, per second of CPU time: out of step
 // with what a program does each millisecond. (Gregg, "perf CPU Sampling", 2014,
@@ -76,16 +73,14 @@ type Stack struct {
 }
 
 // Sample opens a sampler of the CPU time of the threads that list returns, and of all
-// that these start from then on, hz samples per second of it. A thread 0 is the calling
+// that these start from then on, [Frequency] samples per second of it. A thread 0 is the calling
 // one, as for [Children]. It holds a descriptor for each thread and CPU.
 //
 // CPU time in the kernel is sampled, too, where that is allowed. The time of a thread on
 // a CPU is rounded down to whole periods: threads that live for less are not seen.
 //
 // The errors are those of [Threads].
-func Sample(list func() ([]int, error), hz int) (*Sampler, error) {
-	if hz < 1 || hz > int(time.Second) {
-		return nil, fmt.Errorf("perf: %d samples per second; allowed: 1 to %d, usually %d", hz, time.Second, Frequency)
-	}
-	return openSampler(list, hz)
-}
+func Sample(list func() ([]int, error)) (*Sampler, error) { return openSampler(list, Frequency) }
+
+// SampleOwn opens a sampler of this process, as [Sample] does.
+func SampleOwn() (*Sampler, error) { return Sample(ownThreads) }

@@ -21,18 +21,18 @@ const readEvery = 50 * time.Millisecond
 // it, on any thread.
 type Sampler struct {
 	rings   []ring
-	groups  []group // of events for each CPU, for each thread that they were opened on
-	period  time.Duration
+	groups  []group           // of events for each CPU, for each thread that they were opened on
+	hz      int               // samples per second of CPU time
 	missing *UnavailableError // of the kernel
 	stop    chan struct{}     // ends the goroutine that reads; nil: none does
 	read    chan *reader      // it, at its end
 }
 
 func openSampler(list func() ([]int, error), hz int) (*Sampler, error) {
-	s := &Sampler{period: time.Second / time.Duration(hz)}
+	s := &Sampler{hz: hz}
 	err := s.openRings()
 	if err == nil {
-		s.groups, err = attach(list, func(thread int) (group, error) { return s.openGroup(thread, hz) })
+		s.groups, err = attach(list, s.openGroup)
 	}
 	if errors.Is(err, unix.EMFILE) {
 		err = fmt.Errorf("perf: samples need a file for each thread and CPU: %w; raise the limit (ulimit -n)", err)
@@ -63,7 +63,7 @@ func (s *Sampler) openRings() error {
 }
 
 // openGroup opens events on a thread, one for each CPU, which write into its ring.
-func (s *Sampler) openGroup(thread, hz int) (g group, err error) {
+func (s *Sampler) openGroup(thread int) (g group, err error) {
 	defer func() {
 		if err != nil {
 			_ = g.close()
@@ -71,13 +71,13 @@ func (s *Sampler) openGroup(thread, hz int) (g group, err error) {
 		}
 	}()
 	attr := softwareEvent(unix.PERF_COUNT_SW_CPU_CLOCK, s.missing == nil)
-	attr.Sample, attr.Sample_type = uint64(hz), sampleType
+	attr.Sample, attr.Sample_type = uint64(s.hz), sampleType
 	attr.Bits |= unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitSampleIDAll |
 		unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 	for _, r := range s.rings {
 		fd, err := openEvent(&attr, thread, r.cpu, -1)
 		if err != nil {
-			return g, refusedSamples(thread, hz, err)
+			return g, s.refused(thread, err)
 		}
 		g = append(g, fd)
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err != nil {
@@ -138,7 +138,7 @@ func (s *Sampler) Stop() (*Samples, error) {
 		return nil, fmt.Errorf("perf: samples: %w", r.err)
 	}
 	samples := r.tally.result()
-	samples.Period, samples.KernelMissing = s.period, s.missing
+	samples.Period, samples.KernelMissing = time.Second/time.Duration(s.hz), s.missing
 	return samples, nil
 }
 

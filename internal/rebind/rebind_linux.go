@@ -22,7 +22,7 @@ const handover = 3
 // listener goes to descriptor 3. It returns only if that cannot be.
 func Exec(argv []string) error {
 	if len(argv) == 0 {
-		return errors.New("rebind: no program to become")
+		return errors.New("no program to become")
 	}
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -34,7 +34,7 @@ func Exec(argv []string) error {
 		return err
 	}
 	if err := unix.Sendmsg(handover, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
-		return fmt.Errorf("rebind: handing over the listener: %w", err)
+		return fmt.Errorf("handing over the listener: %w", err)
 	}
 	if err := unix.Close(handover); err != nil {
 		return err
@@ -46,10 +46,10 @@ func Exec(argv []string) error {
 func filter() (listener int, err error) {
 	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !ok {
-		return 0, fmt.Errorf("rebind: not built for %s", runtime.GOARCH)
+		return 0, fmt.Errorf("not built for %s", runtime.GOARCH)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return 0, fmt.Errorf("rebind: no_new_privs: %w", err)
+		return 0, fmt.Errorf("no_new_privs: %w", err)
 	}
 	// Of seccomp_data, the number of the call lies at 0 and the architecture at 4.
 	code := []unix.SockFilter{
@@ -64,7 +64,7 @@ func filter() (listener int, err error) {
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
 		uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
-		return 0, fmt.Errorf("rebind: this system does not let a program be asked about its binds (seccomp): %w", errno)
+		return 0, fmt.Errorf("this system does not let a program be asked about its binds (seccomp): %w", errno)
 	}
 	return int(fd), nil
 }
@@ -76,7 +76,7 @@ type Handover struct{ ours, theirs *os.File }
 func NewHandover() (*Handover, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("rebind: %w", err)
+		return nil, err
 	}
 	return &Handover{os.NewFile(uintptr(pair[0]), "handover"), os.NewFile(uintptr(pair[1]), "handover")}, nil
 }
@@ -105,7 +105,7 @@ func (h *Handover) Serve(to netip.Addr) error {
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("rebind: %w", err)
+			return err
 		}
 		switch {
 		case poll[0].Revents&unix.POLLIN != 0:
@@ -120,15 +120,15 @@ func (h *Handover) receive() (listener int, err error) {
 	control := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(int(h.ours.Fd()), make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
-		return 0, fmt.Errorf("rebind: %w", err)
+		return 0, err
 	}
 	messages, err := unix.ParseSocketControlMessage(control[:n])
 	if err != nil || len(messages) != 1 {
-		return 0, errors.New("rebind: the program ended before it could be asked")
+		return 0, errors.New("the program ended before it could be asked")
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil {
-		return 0, fmt.Errorf("rebind: %w", err)
+		return 0, err
 	}
 	return fds[0], nil
 }

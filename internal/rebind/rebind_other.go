@@ -32,4 +32,4 @@ func (*Handover) Serve(netip.Addr) error { return errNotHere }
 // Try returns why binds cannot be moved here.
 func Try([]string, []string) error { return errNotHere }
 
-var errNotHere = errors.New("rebind: only Linux can move what a program binds")
+var errNotHere = errors.New("only Linux can move what a program binds")

@@ -24,11 +24,11 @@ func Try(command, binder []string) error {
 	defer cancel()
 	listener, err := net.Listen("tcp", "127.9.9.9:0")
 	if err != nil {
-		return fmt.Errorf("rebind: %w", err)
+		return err
 	}
 	want := netip.MustParseAddrPort(listener.Addr().String())
 	if err := listener.Close(); err != nil {
-		return fmt.Errorf("rebind: %w", err)
+		return err
 	}
 	handover, err := NewHandover()
 	if err != nil {
@@ -43,7 +43,7 @@ func Try(command, binder []string) error {
 	handover.Started()
 	if err != nil {
 		handover.Close()
-		return fmt.Errorf("rebind: %w", err)
+		return err
 	}
 	served := make(chan error, 1)
 	go func() { served <- handover.Serve(want.Addr()) }()
@@ -56,7 +56,7 @@ func Try(command, binder []string) error {
 		return err
 	}
 	if got := strings.TrimSpace(said.String()); got != want.String() {
-		return fmt.Errorf("rebind: a bind at %s came to be at %s, not at %v: this system does not let one program take a socket of another (pidfd_getfd), or read its memory (process_vm_readv)",
+		return fmt.Errorf("a bind at %s came to be at %s, not at %v: this system does not let one program take a socket of another (pidfd_getfd), or read its memory (process_vm_readv)",
 			asked, got, want)
 	}
 	return nil

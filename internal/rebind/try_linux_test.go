@@ -45,12 +45,12 @@ func TestTry(t *testing.T) {
 		want            string // in the error
 	}{
 		{[]string{self, "rebind"}, []string{self, "bind"}, ""},
-		{[]string{self, "refused"}, []string{self, "bind"}, "rebind: this system does not let a program be asked about its binds (seccomp): operation not permitted"},
+		{[]string{self, "refused"}, []string{self, "bind"}, "this system does not let a program be asked about its binds (seccomp): operation not permitted"},
 		{[]string{self, "rebind"}, []string{"no-such-program"}, "no-such-program"},
 		{[]string{"no-such-program"}, []string{self, "bind"}, "no-such-program"},
 		{[]string{self, "bind"}, []string{self, "bind"}, "listen tcp"},
 		// The sockets of others cannot be had.
-		{[]string{self, "held"}, nil, "rebind: a bind at 127.0.0.1:"},
+		{[]string{self, "held"}, nil, "a bind at 127.0.0.1:"},
 	} {
 		err := Try(tt.command, tt.binder)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -95,9 +95,7 @@ func noDebug(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // functionAt reads an ELF file and says what lies at an offset of its code.
 func functionAt(m *module, offset uint64) string {
-	f := Frame{Package: "file"}
-	m.frame(codeOffset+offset, &f)
-	return f.Function
+	return m.frames(codeOffset+offset, Frame{Package: "file"})[0].Function
 }
 
 func TestSymbols(t *testing.T) {
@@ -291,9 +289,8 @@ func TestGoTable(t *testing.T) {
 		{"entry is within", goImage(codeAddr+0x44, table), 0, Frame{Package: "file"}},
 	}
 	for _, tt := range tests {
-		got := Frame{Package: "file"}
-		readModule(bytes.NewReader(tt.file), noDebug).frame(codeOffset+tt.offset, &got)
-		if got != tt.want {
+		got := readModule(bytes.NewReader(tt.file), noDebug).frames(codeOffset+tt.offset, Frame{Package: "file"})
+		if len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%s: %#v, want %#v", tt.name, got, tt.want)
 		}
 	}
@@ -355,13 +352,13 @@ func FuzzModule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, offset uint64) {
 		m := readModule(bytes.NewReader(data), noDebug)
 		for _, at := range []uint64{offset, codeOffset, codeOffset + 0x20} {
-			var frame Frame
-			m.frame(at, &frame)
-			checkPrintable(t, frame.Function)
-			checkPrintable(t, frame.Package)
-			checkPrintable(t, frame.File)
-			if frame.Line < 0 {
-				t.Errorf("line %d", frame.Line)
+			for _, frame := range m.frames(at, Frame{}) {
+				checkPrintable(t, frame.Function)
+				checkPrintable(t, frame.Package)
+				checkPrintable(t, frame.File)
+				if frame.Line < 0 {
+					t.Errorf("line %d", frame.Line)
+				}
 			}
 		}
 	})

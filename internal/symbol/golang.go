@@ -14,9 +14,9 @@ const (
 	maxFiles     = 1 << 20
 )
 
-// readGo returns the functions of a Go program, nil if it has no table of them that can
-// be read, or where its text starts is not known.
-func readGo(f elfFile, symbols *names) *gosym.Table {
+// readGo reads the functions of a Go program, if it has a table of them that can be read and
+// where its text starts is known.
+func (m *module) readGo(f elfFile) {
 	s := f.Section(".gopclntab")
 	if s == nil {
 		s = f.Section(".data.rel.ro.gopclntab") // of a PIE
@@ -24,20 +24,19 @@ func readGo(f elfFile, symbols *names) *gosym.Table {
 	data := f.bytes(s, maxTable)
 	header, ok := readHeader(data)
 	if !ok || !header.isSound(data) {
-		return nil
+		return
 	}
-	start, known := textStart(f, s.Addr, header, symbols)
+	start, known := textStart(f, s.Addr, header, m.symbols)
 	if text := f.Section(".text"); !known && text != nil {
 		start = text.Addr // unless a C linker put its own start before that of Go
 	}
 	table, err := gosym.NewTable(nil, gosym.NewLineTable(data, start))
 	if err != nil {
-		return nil
+		return
 	}
 	if entry := table.PCToFunc(f.Entry); known || entry != nil && entry.Entry == f.Entry && strings.HasPrefix(entry.Name, "_rt0_") {
-		return table
+		m.golang, m.inlined = table, readInlined(f, s, data, header, start)
 	}
-	return nil
 }
 
 // textStart returns the address that a table's own addresses count from, if it is
@@ -54,11 +53,9 @@ func textStart(f elfFile, table uint64, header goHeader, symbols *names) (start 
 	if start := header.words[2]; start != 0 {
 		return start, true
 	}
-	// The fields of runtime.moduledata, in words: the table's address is the first, text
-	// the 22nd after it.
 	if s := f.Section(".go.module"); s != nil {
-		if data := f.words(s.Addr, 23); data != nil && data[0] == table {
-			return data[22], true
+		if data := f.words(s.Addr, moduleText+1); data != nil && data[0] == table {
+			return data[moduleText], true
 		}
 	}
 	return 0, false
@@ -68,8 +65,9 @@ func textStart(f elfFile, table uint64, header goHeader, symbols *names) (start 
 // functions and files, where text starts, and where in the table names, units, files,
 // values and functions are.
 type goHeader struct {
-	order binary.ByteOrder
-	words [8]uint64
+	order   binary.ByteOrder
+	isGo120 bool // or later
+	words   [8]uint64
 }
 
 // readHeader reads one of Go 1.18 or later: those before have fewer words.
@@ -79,9 +77,11 @@ func readHeader(data []byte) (h goHeader, ok bool) {
 		return h, false
 	}
 	for _, h.order = range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		if magic := h.order.Uint32(data); magic != go118 && magic != go120 {
+		magic := h.order.Uint32(data)
+		if magic != go118 && magic != go120 {
 			continue
 		}
+		h.isGo120 = magic == go120
 		for i := range h.words {
 			switch size := data[7]; size {
 			case 4:
@@ -127,25 +127,52 @@ func (h goHeader) isSound(data []byte) bool {
 	return true
 }
 
-// goFrame says what lies at an address, if that is in a Go function.
-func (m *module) goFrame(addr uint64, f *Frame) bool {
+// goFrames says what lies at an address, if that is in a Go function: that function, behind
+// those that it has there in the place of calls, the innermost first.
+func (m *module) goFrames(addr uint64, in Frame) []Frame {
 	if m.golang == nil {
-		return false
+		return nil
 	}
-	file, line, function := m.golang.PCToLine(addr)
+	function := m.golang.PCToFunc(addr)
 	if function == nil {
-		return false
+		return nil
 	}
+	var frames []Frame
+	for _, call := range append(m.inlined.at(addr, function.Entry), call{function: *function.Sym}) {
+		f, ok := m.goFrame(addr, &call.function, in)
+		if !ok {
+			return nil
+		}
+		frames = append(frames, f)
+		addr = call.at
+	}
+	return frames
+}
+
+// goFrame is that of a function, at the line of an address.
+func (m *module) goFrame(addr uint64, function *gosym.Sym, f Frame) (Frame, bool) {
+	file, line, _ := m.golang.PCToLine(addr)
 	if len(file) > maxRaw {
 		m.golang = nil // the name of no file: a copy for each address would not be bounded
-		return false
+		return f, false
 	}
-	f.Function = unescaped(function.Name)
-	if path := function.PackageName(); path != "" {
+	f.named(function)
+	f.File, f.Line = clean(file), max(0, line)
+	return f, true
+}
+
+// GoFrame is that of a function of Go, which is named as its runtime names it, at a line.
+func GoFrame(function, file string, line int) Frame {
+	f := Frame{File: clean(file[:min(len(file), maxRaw)]), Line: max(0, line)}
+	f.named(&gosym.Sym{Name: function[:min(len(function), maxRaw)]})
+	return f
+}
+
+func (f *Frame) named(s *gosym.Sym) {
+	f.Function = unescaped(s.Name)
+	if path := s.PackageName(); path != "" {
 		f.Package = unescaped(path)
 	}
-	f.File, f.Line = clean(file), max(0, line)
-	return true
 }
 
 // unescaped is a name as it is written in Go: symbols have gopkg.in/yaml%2ev3 for yaml.v3.

@@ -22,6 +22,7 @@ const (
 type module struct {
 	loads   []elf.ProgHeader // executable
 	golang  *gosym.Table     // nil: none
+	inlined *inlined         // nil: not known
 	symbols *names           // nil: none
 	plt     []*elf.Section   // jumps to the functions of other libraries
 }
@@ -45,7 +46,7 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 		}
 	}
 	m.symbols = readSymbols(f, elf.SHT_SYMTAB)
-	m.golang = readGo(f, m.symbols)
+	m.readGo(f)
 	if id := buildID(f); m.symbols == nil && id != "" {
 		m.symbols = readDebug(id, debug)
 	}
@@ -58,23 +59,25 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 // isCode says that the file can be mapped to be executed.
 func (m *module) isCode() bool { return m != nil && len(m.loads) > 0 }
 
-// frame says what lies at an offset of the file.
-func (m *module) frame(offset uint64, f *Frame) {
+// frames says what lies at an offset of the file, whose name is that of the package where no
+// other is known: several functions where one has others in the place of calls, the innermost first.
+func (m *module) frames(offset uint64, in Frame) []Frame {
 	for _, load := range m.loads {
 		if offset < load.Off || offset-load.Off >= load.Filesz {
 			continue
 		}
 		addr := load.Vaddr + (offset - load.Off)
-		if m.goFrame(addr, f) {
-			return
+		if frames := m.goFrames(addr, in); frames != nil {
+			return frames
 		}
 		if name, ok := m.symbols.at(addr); ok {
-			f.Function = demangled(name)
+			in.Function = demangled(name)
 		} else if slices.ContainsFunc(m.plt, func(s *elf.Section) bool { return s.Addr <= addr && addr-s.Addr < s.Size }) {
-			f.Function = "[plt]"
+			in.Function = "[plt]"
 		}
-		return
+		break
 	}
+	return []Frame{in}
 }
 
 // limited reads from a file until it has read as much as it may.

@@ -95,15 +95,20 @@ func executable(t testing.TB, pid int) []perf.Map {
 	return maps
 }
 
-// frames asks for where the child says its functions are.
+// frames asks for where the child says its functions are. Of those at the same address that
+// one counts which it tells of in the same order, the outermost for all others.
 func (c child) frames() map[string]Frame {
 	named := map[string]Frame{}
 	addresses := make([]uint64, len(c.positions))
 	for i, p := range c.positions {
 		addresses[i] = p.addr
 	}
-	for i, f := range new(Resolver).Frames(c.Process.Pid, c.maps, addresses) {
-		named[c.positions[i].Function] = f
+	depth := 0
+	for i, frames := range new(Resolver).Frames(c.Process.Pid, c.maps, addresses) {
+		if depth++; i == 0 || addresses[i] != addresses[i-1] {
+			depth = 0
+		}
+		named[c.positions[i].Function] = frames[min(depth, len(frames)-1)]
 	}
 	return named
 }
@@ -170,15 +175,15 @@ func TestOwnProcess(t *testing.T) {
 	pc, _, _, _ := runtime.Caller(0)
 	want := runtime.FuncForPC(pc)
 	got := new(Resolver).Frames(os.Getpid(), executable(t, os.Getpid()), []uint64{uint64(pc), 8})
-	if got[0].Function != want.Name() || got[0].Package != "contend/internal/symbol" {
+	if got[0][0].Function != want.Name() || got[0][0].Package != "contend/internal/symbol" {
 		t.Errorf("%#v, want %s", got[0], want.Name())
 	}
-	if got[1] != (Frame{}) || got[1].String() != "[unknown]" {
+	if got[1][0] != (Frame{}) || got[1][0].String() != "[unknown]" {
 		t.Errorf("where nothing is: %#v", got[1])
 	}
 	none := []perf.Map{{PID: os.Getpid(), Start: 0x1000, End: 0x2000, Path: "[vdso]"}, {PID: os.Getpid(), Start: 0x1800, End: 0x1900, Path: "/gone/lib.so"}}
 	for addr, want := range map[uint64]string{0x1000: "[vdso]", 0x1800: "[unknown] in lib.so"} {
-		if got := new(Resolver).Frames(os.Getpid(), none, []uint64{addr})[0].String(); got != want {
+		if got := new(Resolver).Frames(os.Getpid(), none, []uint64{addr})[0][0].String(); got != want {
 			t.Errorf("%#x: %s, want %s", addr, got, want)
 		}
 	}
@@ -306,7 +311,7 @@ func TestCompiled(t *testing.T) {
 	pid := os.Getpid()
 	path := fmt.Sprintf("/tmp/perf-%d.map", pid)
 	addresses, made := []uint64{0x1010}, []perf.Map{{PID: pid, Start: 0x1000, End: 0x2000}}
-	frame := func() Frame { return new(Resolver).Frames(pid, made, addresses)[0] }
+	frame := func() Frame { return new(Resolver).Frames(pid, made, addresses)[0][0] }
 	if got := frame(); got != (Frame{}) {
 		t.Errorf("without a map: %#v", got)
 	}
@@ -364,7 +369,7 @@ func BenchmarkFrames(b *testing.B) {
 		addresses[i] = text.Start + (text.End-text.Start)/uint64(len(addresses))*uint64(i)
 	}
 	for b.Loop() {
-		if frames := new(Resolver).Frames(os.Getpid(), maps, addresses); frames[5000].Function == "" {
+		if frames := new(Resolver).Frames(os.Getpid(), maps, addresses); frames[5000][0].Function == "" {
 			b.Fatalf("%#v", frames[5000])
 		}
 	}

@@ -10,9 +10,8 @@
 //
 // What it does not see:
 //
-//   - Go functions that were inlined: Function is the one whose code holds them, File and
-//     Line are where the inlined line stands. debug/gosym does not read the tree of
-//     inlined calls.
+//   - Functions that a compiler put into their callers, of C, C++, Rust, Go before 1.20 and
+//     some PIE: Function is the one whose code holds them. Of Go, Line is that of the innermost.
 //   - Stripped Go programs of before Go 1.18, and those of a C linker that does not write where
 //     their text starts: some for PIE.
 //   - Names in .gnu_debugdata (xz) and in debug files that only .gnu_debuglink names; lines of
@@ -76,36 +75,39 @@ type fileID struct {
 	inode        uint64
 }
 
-// Frames returns a Frame for each address in user space of a process, which must still
+// Frames returns for each address in user space of a process what lies there: a Frame, behind
+// those of functions that the compiler put into that one, the innermost first. The process must still
 // live: of one that has ended only files are known that another process has shown. Where
 // maps overlap the last one holds.
 //
 // The address of a caller is that of its call, one less than where it goes on.
-func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) []Frame {
+func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) [][]Frame {
 	var compiled *names // what the process compiled itself, read when first needed
 	mapped := lay(len(maps), func(i int) (start, end uint64) { return maps[i].Start, maps[i].End })
 	shown := map[fileID]*module{}
-	frames := make([]Frame, len(addresses))
+	frames := make([][]Frame, len(addresses))
 	for i, addr := range addresses {
 		if at, ok := mapped.top(addr); ok && maps[at].Path != "" {
 			m := maps[at]
 			if m.Path == "[vdso]" {
-				frames[i] = Frame{Function: m.Path, Package: m.Path}
+				frames[i] = []Frame{{Function: m.Path, Package: m.Path}}
 				continue
 			}
-			frames[i].Package = fileName(m.Path)
+			frames[i] = []Frame{{Package: fileName(m.Path)}}
 			if f := r.module(m, shown); f.isCode() {
-				f.frame(addr-m.Start+m.Offset, &frames[i])
+				frames[i] = f.frames(addr-m.Start+m.Offset, frames[i][0])
 				continue
 			} else if f == nil && m.Inode != 0 && !strings.HasPrefix(m.Path, "/memfd:") {
 				continue
 			}
+		} else {
+			frames[i] = []Frame{{}}
 		}
 		if compiled == nil {
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = Frame{Function: clean(name), Package: "[jit]"}
+			frames[i] = []Frame{{Function: clean(name), Package: "[jit]"}}
 		}
 	}
 	return frames

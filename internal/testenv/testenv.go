@@ -6,7 +6,8 @@
 //     fake time (testing/synctest);
 //   - a port that somebody listened on a moment ago is not free: [HeldAddress] keeps one;
 //   - programs that may not be installed come from [Program]; what cannot be installed
-//     anywhere is [Hardware].
+//     anywhere is [Hardware];
+//   - several machines are network namespaces, cabled to one switch: [Namespaces] (Linux).
 package testenv
 
 import (

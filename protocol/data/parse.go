@@ -160,9 +160,9 @@ func (p *parser) unknown(word, arguments string) error {
 	}
 	hint := ""
 	if near := setting.Nearest(given, names); near != "" {
-		hint = fmt.Sprintf("did you mean %s? ", near)
+		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return fmt.Errorf("%q is not known; %s(%s)", given, hint, p.rows.describe())
+	return fmt.Errorf("%q is not known%s (%s)", given, hint, p.rows.describe())
 }
 
 // cell adds a column's values as they are written in the slot.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"contend/pace"
 	"contend/setting"
 )
 
@@ -64,6 +65,9 @@ type Source struct {
 	Order Order
 	// VUs is how many VUs there are at most; PerVU needs it.
 	VUs int
+	// Share is which of the VUs, and of the rows of Sequential, are handed out here; its
+	// VUs are counted from 0, and VUs is of all.
+	Share pace.Share
 	// Seed feeds Random and the placeholders {{random}} and {{uuid}}.
 	Seed uint64
 
@@ -85,9 +89,12 @@ func (s *Source) Validate() error {
 	return nil
 }
 
-// Cursor makes the cursor of a VU, counted from 0. It may be called
+// Cursor makes the cursor of a VU, counted from 0 within the Share. It may be called
 // concurrently. The fields must be valid; of PerVU, vu must be below VUs.
 func (s *Source) Cursor(vu int) (*Cursor, error) {
+	if vu >= 0 {
+		vu = int(s.Share.Number(int64(vu)))
+	}
 	if vu < 0 || s.Rows != nil && s.Order == PerVU && vu >= s.VUs {
 		return nil, fmt.Errorf("data: caller is %d; allowed: 0 to %d", vu, s.VUs-1)
 	}
@@ -125,6 +132,6 @@ func (c *Cursor) Next() {
 	case Random:
 		c.row = int(c.random.Uint64N(c.rows))
 	default:
-		c.row = int((c.source.taken.Add(1) - 1) % c.rows)
+		c.row = int(uint64(c.source.Share.Number(int64(c.source.taken.Add(1)-1))) % c.rows)
 	}
 }

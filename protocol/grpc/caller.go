@@ -26,6 +26,7 @@ type call struct {
 	messages int
 	expect   codes.Code
 	said     load.Content // of every answer with the expected status
+	expected string       // that status, where it was asked for
 	deadline time.Duration
 }
 
@@ -186,7 +187,7 @@ func (c *caller) answer(code codes.Code, message string) load.Outcome {
 	switch {
 	case code != c.expect:
 		c.detail = append(c.detail[:0], message[:min(len(message), maxDetail)]...)
-		out.Detail = c.detail
+		out.Detail, out.Expected = c.detail, c.expected
 	case c.short:
 		c.detail = fmt.Appendf(c.detail[:0], "the stream ended after %d of %d messages", c.received, c.messages)
 		out.Check, out.Detail = checkMessages, c.detail

@@ -3,6 +3,7 @@ package grpc
 import (
 	"cmp"
 	"errors"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -110,10 +111,13 @@ func (c Config) call(m method) (call, error) {
 			messages = 1
 		}
 	}
-	expect := codes.Code(c.ExpectCode)
+	expect, expected := codes.Code(c.ExpectCode), ""
+	if expect != codes.OK {
+		expected = strconv.Itoa(c.ExpectCode)
+	}
 	return call{
 		method: m.path(), kind: kind, desc: kind.desc(),
 		request: requests[0], requests: requests, messages: messages,
-		expect: expect, said: load.Content{StatusName: expect.String()}, deadline: c.Deadline,
+		expect: expect, said: load.Content{StatusName: expect.String()}, expected: expected, deadline: c.Deadline,
 	}, nil
 }

@@ -55,7 +55,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		CloseEach:   t.sharing.Sharing == wire.PerIteration,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("grpc: %w", err)
+		return nil, err
 	}
 	return l, nil
 }

@@ -116,7 +116,9 @@ func (c *conversation) End(slot int, err error) {
 	if a.code == int(codes.OK) {
 		c.outcome.BytesIn, c.outcome.BodyIn = a.size, a.size
 	}
-	if !c.outcome.Failed {
+	if c.outcome.Failed {
+		c.outcome.Expected = c.call.expected
+	} else {
 		c.outcome.Content = &c.call.said
 	}
 	c.slots.End(slot, &c.outcome, nil)
@@ -131,14 +133,14 @@ func isGRPC(contentType []byte) bool {
 }
 
 func foreign(format string, args ...any) error {
-	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("grpc: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("gRPC: "+format, args...)}
 }
 
 var (
-	errExceeded = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("grpc: the server ended the call at its deadline")}
-	errNoStatus = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: the answer ended without trailers")}
-	errCut      = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: the answer ended within a message")}
-	errEmpty    = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: an OK without a message")}
-	errMany     = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: more than one message in the answer to a unary call")}
-	errPacked   = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("grpc: a compressed message, which was not asked for")}
+	errExceeded = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("the server ended the call at its deadline")}
+	errNoStatus = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("the answer ended without trailers")}
+	errCut      = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("the answer ended within a message")}
+	errEmpty    = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("an OK without a message")}
+	errMany     = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("more than one message in the answer to a unary call")}
+	errPacked   = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("a compressed message, which was not asked for")}
 )

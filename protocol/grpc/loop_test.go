@@ -33,12 +33,13 @@ type account struct {
 	Statuses          map[int]int64
 	BytesIn, BytesOut int64
 	Answers           load.Answers
+	Faults            []load.Fault
 }
 
 func accountOf(r *load.Result) account {
 	a := account{
 		Completed: r.Completed, Failed: r.Failed, Errored: maps.Clone(r.Errored), Statuses: maps.Clone(r.Statuses),
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Faults: r.Faults,
 	}
 	if r.Answers != nil {
 		a.Answers = *r.Answers
@@ -153,6 +154,11 @@ func TestLoopCodes(t *testing.T) {
 			if got.Completed != want.Completed || got.Failed != want.Failed || got.Errored[errkind.Timeout] != want.Errored[errkind.Timeout] ||
 				!goreflect.DeepEqual(got.Answers, want.Answers) {
 				t.Errorf("%v where %v is right: %+v", code, expect, got)
+			}
+			for _, f := range got.Faults {
+				if f.Expected != "" { // OK is, if nothing else is asked for
+					t.Errorf("%v where %v is right: %+v", code, expect, f)
+				}
 			}
 		}
 	}

@@ -43,9 +43,7 @@ func findMethod(ctx context.Context, d dialer, a address, cfg Config) (method, e
 	if len(cfg.ProtoFiles) > 0 {
 		service, types, err = serviceFromFiles(ctx, a.service, cfg)
 	} else {
-		if service, types, err = serviceFromServer(ctx, d, a.service); err != nil {
-			err = fmt.Errorf("grpc: %w", err)
-		}
+		service, types, err = serviceFromServer(ctx, d, a.service)
 	}
 	if err != nil {
 		return method{}, err

@@ -40,7 +40,6 @@ package grpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,7 +157,7 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("grpc: %w", err)
+		return nil, err
 	case t.held:
 		return newHeldVU(base, l, owns, &t.haste), nil
 	case owns:
@@ -171,7 +170,7 @@ func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 func (t *Target) Reach(ctx context.Context) error {
 	l, err := t.dialer.open(ctx)
 	if err != nil {
-		return fmt.Errorf("grpc: %w", err)
+		return err
 	}
 	l.close()
 	return nil

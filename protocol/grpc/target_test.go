@@ -191,6 +191,11 @@ func TestExpectCode(t *testing.T) {
 	if err != nil || outcome.Failed || outcome.Status != int(codes.InvalidArgument) {
 		t.Errorf("got %+v, %v; want InvalidArgument to be right", outcome, err)
 	}
+	cfg.Data = []byte(`{"value": 0}`)
+	got := overBoth(t, cfg, iterations(2, 6))
+	if len(got.Faults) != 1 || got.Faults[0].Cause() != "status 0, where 3 was expected" || got.Faults[0].Count != 6 {
+		t.Errorf("got %+v", got.Faults)
+	}
 }
 
 func TestMetadata(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"contend/load"
@@ -63,6 +64,7 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 	}
 	if out.Failed {
 		out.Detail = p.detail()
+		out.Expected = s.request.expect.words
 		return out
 	}
 	p.said.Checked = s.request.checked
@@ -159,8 +161,18 @@ func tempKey(group tls.CurveID) string {
 
 // statuses are the right ones; none means 200 to 399.
 type statuses struct {
-	list []int
-	any  bool // all are right
+	list  []int
+	words string // the list, as in "201 or 204"
+	any   bool   // all are right
+}
+
+// Statuses says a list of statuses as in "201 or 204".
+func Statuses(list []int) string {
+	words := make([]string, len(list))
+	for i, status := range list {
+		words[i] = strconv.Itoa(status)
+	}
+	return strings.Join(words, " or ")
 }
 
 // asked says whether any are named.

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	nethttp "net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -353,6 +354,21 @@ func TestBothEnginesNameTheCausesOfFailedAnswers(t *testing.T) {
 		}
 		if r.Completed != 10 || !reflect.DeepEqual(r.Faults, want) {
 			t.Errorf("completed %d, faults %+v, want %+v", r.Completed, r.Faults, want)
+		}
+	})
+}
+
+// Every answer takes longer than the timeout: none is right, however late it is read.
+func TestBothEnginesHoldTheTimeout(t *testing.T) {
+	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		time.Sleep(1050 * time.Microsecond)
+		_, _ = io.WriteString(w, "late")
+	}))
+	t.Cleanup(server.Close)
+	overBothEngines(t, func(t *testing.T, run runner) {
+		r := run(t, Config{URL: server.URL}, load.Plan{VUs: 3, Iterations: 100, Timeout: time.Millisecond})
+		if r.Completed+r.Failed != 0 || r.ErroredTotal() != 100 {
+			t.Errorf("%d right, %d wrong, errored %v; want 100 errors", r.Completed, r.Failed, r.Errored)
 		}
 	})
 }

@@ -85,7 +85,7 @@ func (c *conversation) closed(slots loop.Slots) error {
 		return nil
 	}
 	if err := c.parser.eof(); err != nil {
-		return fmt.Errorf("http: connection closed after %d bytes of an answer: %w", c.in, err)
+		return fmt.Errorf("connection closed after %d bytes of an answer: %w", c.in, err)
 	}
 	c.end(slots)
 	return nil

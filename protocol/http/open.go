@@ -94,7 +94,7 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 		}
 	}
 	if rows != nil || c.hasPlaceholders() {
-		c.Data = &data.Source{Rows: rows, Order: c.RowOrder, VUs: around.VUs, Seed: around.Seed}
+		c.Data = &data.Source{Rows: rows, Order: c.RowOrder, VUs: around.VUs, Share: around.Share, Seed: around.Seed}
 	}
 	t, err := New(c)
 	if err != nil {

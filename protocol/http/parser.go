@@ -343,5 +343,5 @@ func (p *parser) section() string {
 }
 
 func protocolError(format string, args ...any) error {
-	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("http: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("HTTP: "+format, args...)}
 }

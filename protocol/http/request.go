@@ -174,7 +174,7 @@ func (m *message) http1(version string) []piece {
 
 // judgeBy sets what is right. A check of the status replaces the usual range.
 func (r *request) judgeBy(c Config, checks *check.Set) {
-	r.expect = statuses{list: c.ExpectStatus}
+	r.expect = statuses{list: c.ExpectStatus, words: Statuses(c.ExpectStatus)}
 	need := checks.Needs()
 	if need.Status && len(c.ExpectStatus) == 0 {
 		r.expect.any = true

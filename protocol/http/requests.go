@@ -244,7 +244,7 @@ func (t *Target) newSender(vu int) (*sender, error) {
 	}
 	cursor, err := t.data.Cursor(vu)
 	if err != nil {
-		return nil, fmt.Errorf("http: %w", err)
+		return nil, err
 	}
 	s.cursor = cursor
 	return s, nil

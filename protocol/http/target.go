@@ -47,7 +47,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -134,7 +133,7 @@ func New(c Config) (*Target, error) {
 // that fails is no error: see the package comment.
 func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
 	if t.http2 {
-		return nil, errors.New("http: HTTP/2 is spoken on event loops only")
+		return nil, errors.New("HTTP/2 is spoken on event loops only")
 	}
 	s, err := t.newSender(id)
 	if err != nil {
@@ -186,7 +185,7 @@ func (t *Target) dialNetwork(ctx context.Context) (net.Conn, error) {
 func (t *Target) connect(ctx context.Context) (*keptConn, error) {
 	conn, err := t.dial(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("http: dial: %w", err)
+		return nil, err
 	}
 	if t.tls == nil {
 		return newLink(conn), nil
@@ -194,7 +193,7 @@ func (t *Target) connect(ctx context.Context) (*keptConn, error) {
 	secure := tls.Client(conn, t.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, loop.HandshakeError("http", err)
+		return nil, loop.HandshakeError(err)
 	}
 	return newLink(secure), nil
 }

@@ -184,7 +184,7 @@ func (v *vu) arm(ctx context.Context, now time.Duration) error {
 	}
 	v.mu.Unlock()
 	if err != nil {
-		_, err = v.fail(ctx, fmt.Errorf("http: %w", err))
+		_, err = v.fail(ctx, err)
 	}
 	return err
 }
@@ -201,10 +201,10 @@ func (v *vu) interrupt() {
 // end handles an error of the connection after in bytes of an answer.
 func (v *vu) end(ctx context.Context, in int64, err error) (load.Outcome, error) {
 	if err != io.EOF {
-		return v.fail(ctx, fmt.Errorf("http: exchange: %w", err))
+		return v.fail(ctx, err)
 	}
 	if err := v.parser.eof(); err != nil {
-		return v.fail(ctx, fmt.Errorf("http: connection closed after %d bytes of an answer: %w", in, err))
+		return v.fail(ctx, fmt.Errorf("connection closed after %d bytes of an answer: %w", in, err))
 	}
 	return v.answer(in), nil
 }

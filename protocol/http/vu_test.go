@@ -89,12 +89,13 @@ func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	for _, test := range []struct {
-		status int
-		expect []int
-		failed bool
+		status   int
+		expect   []int
+		failed   bool
+		expected string
 	}{
-		{200, nil, false}, {204, nil, false}, {302, nil, false}, {404, nil, true}, {503, nil, true},
-		{404, []int{200, 404}, false}, {204, []int{200, 404}, true},
+		{200, nil, false, ""}, {204, nil, false, ""}, {302, nil, false, ""}, {404, nil, true, ""}, {503, nil, true, ""},
+		{404, []int{200, 404}, false, ""}, {204, []int{200, 404}, true, "200 or 404"},
 	} {
 		connections.Store(0)
 		v := newTestVU(t, Config{
@@ -103,7 +104,7 @@ func TestDoSendsTheRequestAndReportsTheAnswer(t *testing.T) {
 		})
 		for range 5 {
 			out, err := v.Do(context.Background())
-			if err != nil || out.Status != test.status || out.Failed != test.failed {
+			if err != nil || out.Status != test.status || out.Failed != test.failed || out.Expected != test.expected {
 				t.Fatalf("status %d: got %+v, %v", test.status, out, err)
 			}
 			if test.status == 200 && out.BytesIn < 300_000 || out.BytesOut != int64(len(v.target.requests[0].fixed)) {

@@ -2,7 +2,6 @@ package roundtrip
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -99,4 +98,4 @@ func (s socket) WriteMsgUDP(p, oob []byte, _ *net.UDPAddr) (n, oobn int, err err
 var _ quic.OOBCapablePacketConn = socket{}
 
 // dialError is of kind TLS where a handshake failed.
-func dialError(err error) error { return classify(fmt.Errorf("roundtrip: connect: %w", err), true) }
+func dialError(err error) error { return classify(err, true) }

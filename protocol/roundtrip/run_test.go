@@ -65,6 +65,16 @@ func TestRequestSaysWhatIsConfigured(t *testing.T) {
 	}
 }
 
+func TestWrongAnswerSaysWhatWasExpected(t *testing.T) {
+	for _, w := range ways {
+		c := w.config(t, func(http.ResponseWriter, *http.Request) {})
+		c.ExpectStatus = []int{201, 204}
+		if out, err := newTestVU(t, c).Do(context.Background()); err != nil || !out.Failed || out.Expected != "201 or 204" {
+			t.Errorf("%s: got %+v, %v", w.name, out, err)
+		}
+	}
+}
+
 func TestStatusDecides(t *testing.T) {
 	for _, w := range ways {
 		for status, failed := range map[int]bool{200: false, 204: false, 302: false, 399: false, 400: true, 404: true, 500: true} {

@@ -40,6 +40,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"contend/load"
+	ours "contend/protocol/http"
 	"contend/protocol/wire"
 )
 
@@ -51,6 +52,8 @@ type Target struct {
 	request *http.Request
 	epoch   time.Time
 	slots   *wire.Slots[clientConn]
+	// expected is Config.ExpectStatus in words.
+	expected string
 
 	tls *tls.Config
 	tcp *http.Transport
@@ -83,6 +86,7 @@ func New(c Config) (*Target, error) {
 		return nil, err
 	}
 	t.config.Body, t.config.ExpectStatus = slices.Clone(c.Body), slices.Clone(c.ExpectStatus)
+	t.expected = ours.Statuses(c.ExpectStatus)
 	t.prepare()
 	t.slots = wire.NewSlots(c.Sharing, t.open)
 	return t, nil

@@ -43,7 +43,7 @@ var _ interface {
 	io.Closer
 } = (*vu)(nil)
 
-var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("roundtrip: timeout")}
+var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("no complete answer in time")}
 
 func (v *vu) SetTimeout(d time.Duration) { v.timeout = d }
 
@@ -155,7 +155,7 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 		Phases: load.Phases{FirstByte: firstByte - start},
 	}
 	if failed {
-		out.Detail = v.detail
+		out.Detail, out.Expected = v.detail, v.target.expected
 		return out, nil
 	}
 	v.said.Type = wire.AppendMediaType(v.said.Type[:0], response.Header.Get("Content-Type"))
@@ -187,7 +187,7 @@ func (v *vu) fail(err error) (load.Outcome, error) {
 	if v.owns {
 		v.slot.Close()
 	}
-	return load.Outcome{}, classify(fmt.Errorf("roundtrip: exchange: %w", err), false)
+	return load.Outcome{}, classify(err, false)
 }
 
 // Close closes the virtual user's own connection. It must not be called during

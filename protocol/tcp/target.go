@@ -78,11 +78,7 @@ func (t *Target) Reach(ctx context.Context) error {
 // dial opens a connection. Probes for a dead peer are off, since timeouts find it.
 func (t *Target) dial(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{KeepAlive: -1}
-	conn, err := d.DialContext(ctx, "tcp", t.address)
-	if err != nil {
-		return nil, fmt.Errorf("tcp: dial: %w", err)
-	}
-	return conn, nil
+	return d.DialContext(ctx, "tcp", t.address)
 }
 
 // A conversation is a connection without I/O. It has one slot.
@@ -111,7 +107,7 @@ func (c *conversation) Start(out []byte, _ int) []byte {
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
 	switch {
 	case len(in) == 0 && c.inFlight:
-		return out, fmt.Errorf("tcp: connection closed after %d bytes of an answer: %w", c.got, io.EOF)
+		return out, fmt.Errorf("connection closed after %d bytes of an answer: %w", c.got, io.EOF)
 	case len(in) == 0:
 		return out, nil
 	case !c.inFlight:
@@ -167,7 +163,7 @@ func (c *conversation) checkLength(n int64) error {
 }
 
 func protocolError(format string, args ...any) error {
-	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("tcp: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf(format, args...)}
 }
 
 // readBuffer is how much one read takes.
@@ -226,12 +222,12 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	exchange := time.Now()
 	v.out = v.conversation.Start(v.out[:0], 0)
 	if _, err := v.conn.Write(v.out); err != nil {
-		return load.Outcome{}, fmt.Errorf("tcp: write: %w", err)
+		return load.Outcome{}, err
 	}
 	for v.done == nil {
 		n, err := v.conn.Read(v.in)
 		if n == 0 && err != io.EOF {
-			return load.Outcome{}, fmt.Errorf("tcp: read: %w", err)
+			return load.Outcome{}, err
 		}
 		if _, err := v.conversation.Receive(nil, v.in[:n], v); err != nil {
 			return load.Outcome{}, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"contend/pace"
 	"contend/setting"
 )
 
@@ -17,6 +18,8 @@ type Surroundings struct {
 	Env func(name string) (string, bool)
 	// VUs is the most that will drive the target; the row order per-vu needs it.
 	VUs int
+	// Share is which of these VUs, and of the rows of data, are driven here.
+	Share pace.Share
 	// OwnCores says that servers on this machine do not need the cores that this
 	// process may use.
 	OwnCores bool

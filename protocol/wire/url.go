@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"contend/setting"
@@ -40,11 +41,19 @@ func ParseURL(text string, schemes ...string) (Origin, error) {
 		m.Allowed = strings.Join(schemes, ", ")
 		return Origin{}, m
 	case u.Hostname() == "":
-		return Origin{}, URL.Wrong("is %q, which has no host", text)
+		m := URL.Wrong("is %q, which has no host", text)
+		if rest := strings.TrimLeft(u.Path, "/"); rest != "" { // a slash is missing
+			m.Meant = u.Scheme + "://" + rest
+		}
+		return Origin{}, m
 	}
 	o := Origin{URL: u, Secure: u.Scheme == "https" || u.Scheme == "wss", Hostname: u.Hostname()}
 	port := u.Port()
-	switch {
+	switch n, err := strconv.ParseUint(port, 10, 16); {
+	case port != "" && (err != nil || n == 0):
+		m := URL.Wrong("is %q, whose port is %s", text, port)
+		m.Allowed = "1 to 65535"
+		return Origin{}, m
 	case port != "":
 	case o.Secure:
 		port = "443"

@@ -73,7 +73,7 @@ func (c *conn) IsDead() bool {
 }
 
 // errClosedHere is what is left to say of a connection that we have closed.
-var errClosedHere = fmt.Errorf("ws: %w", net.ErrClosed)
+var errClosedHere = net.ErrClosed
 
 // newConn makes a connection that begins with what was read of it already.
 func newConn(t *Target, stream net.Conn, already []byte, deflates bool) *conn {
@@ -111,7 +111,7 @@ func (c *conn) begin(ctx context.Context, k *call, timeout time.Duration) error 
 	}
 	// If the context ends later, interrupt finds the write on its way.
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ws: %w", err)
+		return err
 	}
 	c.lastID++
 	k.id, k.batch, k.err, k.out = c.lastID, c.batch, nil, load.Outcome{}
@@ -170,7 +170,7 @@ func (c *conn) writeOnce(now, timeout time.Duration) {
 		c.out, c.spare = c.spare, c.out
 	}
 	if err != nil {
-		c.failLocked(streamError(fmt.Errorf("ws: write: %w", err)))
+		c.failLocked(streamError(err))
 		return
 	}
 	if c.target.config.Mode == Send {
@@ -222,7 +222,7 @@ func (c *conn) closedByPeer(data []byte) error {
 		return protocolError("close: %w", err)
 	}
 	c.goodbye(code)
-	return &errkind.Error{Kind: errkind.Closed, Err: fmt.Errorf("ws: closed by the server: %d %.100q", code, reason)}
+	return &errkind.Error{Kind: errkind.Closed, Err: fmt.Errorf("closed by the server: %d %.100q", code, reason)}
 }
 
 // goodbye sends a close of the code if nobody is writing, and lets nobody write
@@ -277,7 +277,7 @@ func (c *conn) giveUp(k *call, err error) {
 	k.settle(err)
 	config := c.target.config
 	if config.Mode == Exchange && config.Match == ByOrder {
-		c.failLocked(&errkind.Error{Kind: errkind.Closed, Err: errors.New("ws: closed, because the wait for an earlier answer was given up")})
+		c.failLocked(&errkind.Error{Kind: errkind.Closed, Err: errors.New("closed, because the wait for an earlier answer was given up")})
 	}
 }
 

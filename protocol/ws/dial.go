@@ -22,7 +22,7 @@ type refusal struct {
 	answer []byte // its beginning
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("ws: handshake: status %d", r.status) }
+func (r *refusal) Error() string { return fmt.Sprintf("handshake: status %d", r.status) }
 
 // connect opens a connection and has it read.
 func (t *Target) connect(ctx context.Context) (*conn, error) {
@@ -53,7 +53,7 @@ func (t *Target) open(ctx context.Context) (*conn, error) {
 func (t *Target) stream(ctx context.Context) (wire, stream net.Conn, err error) {
 	wire, err = t.dial(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ws: dial: %w", err)
+		return nil, nil, err
 	}
 	if t.tls == nil {
 		return wire, wire, nil
@@ -92,7 +92,7 @@ func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error)
 	early, handshake, err := upgrader.Upgrade(limited, t.origin.URL)
 	if !stop() {
 		<-interrupted
-		return nil, fmt.Errorf("ws: handshake: %w", ctx.Err())
+		return nil, fmt.Errorf("handshake: %w", ctx.Err())
 	}
 	switch {
 	case refused != nil:
@@ -152,7 +152,7 @@ func (s *limitedStream) Read(p []byte) (int, error) {
 
 // handshakeError is of kind Protocol unless the network or the clock failed.
 func handshakeError(err error) error {
-	err = streamError(fmt.Errorf("ws: handshake: %w", err))
+	err = streamError(fmt.Errorf("handshake: %w", err))
 	if errkind.Of(err) == errkind.Other {
 		return &errkind.Error{Kind: errkind.Protocol, Err: err}
 	}
@@ -161,7 +161,7 @@ func handshakeError(err error) error {
 
 // tlsError is of kind TLS unless the network or the clock failed.
 func tlsError(err error) error {
-	err = fmt.Errorf("ws: TLS handshake: %w", err)
+	err = fmt.Errorf("TLS handshake: %w", err)
 	if errkind.Of(err) == errkind.Other {
 		return &errkind.Error{Kind: errkind.TLS, Err: err}
 	}

@@ -54,7 +54,7 @@ func (c *conn) inflate(m *websocket.Message) ([]byte, error) {
 // readError says that the connection failed.
 func readError(err error) error {
 	if err == io.EOF {
-		return fmt.Errorf("ws: closed without a close frame: %w", err)
+		return fmt.Errorf("closed without a close frame: %w", err)
 	}
-	return fmt.Errorf("ws: read: %w", err)
+	return err
 }

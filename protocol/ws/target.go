@@ -128,7 +128,7 @@ func (t *Target) now() time.Duration { return time.Since(t.epoch) }
 
 // protocolError says that the peer broke the protocol.
 func protocolError(format string, args ...any) error {
-	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("ws: "+format, args...)}
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("WebSocket: "+format, args...)}
 }
 
 func tooLong(limit int) error { return protocolError("a message has more than %d bytes", limit) }

@@ -43,7 +43,7 @@ func (v *vu) SetTimeout(d time.Duration) {
 	}
 }
 
-var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("ws: timeout")}
+var errTimeout = &errkind.Error{Kind: errkind.Timeout, Err: errors.New("no complete answer in time")}
 
 // Do does one exchange.
 func (v *vu) Do(ctx context.Context) (load.Outcome, error) {

@@ -27,14 +27,14 @@ var zoom string
 // than the baseline takes in the same place, and blue where it is less. What is below 0.1 % is left out, and so is
 // what only the baseline does. Each side has at least one level.
 func Graph(baseline, candidate []why.Stacks) []byte {
-	root := tree([2][]why.Stacks{baseline, candidate})
-	list := boxes(root)
+	list := boxes([2][]why.Stacks{baseline, candidate})
+	all := list[0].sides
 	names := [2]string{baseline[0].Arm, candidate[0].Arm}
 	greatest := most(list)
 	var body strings.Builder
 	depth, drawn := 0, 0
 	for _, b := range list {
-		one := b.svg(names, root.sides[1], greatest)
+		one := b.svg(names, all[1], greatest)
 		if body.Len()+len(one) > mostBytes-10_000 { // of which names of variants and the script have less
 			break
 		}
@@ -54,7 +54,7 @@ func Graph(baseline, candidate []why.Stacks) []byte {
 %s<script><![CDATA[
 %s]]></script>
 </svg>
-`, width, height, width, height, escaped(both(names, root.sides)), escaped(short(names[1])), escaped(short(names[0])), left, body.String(), zoom)
+`, width, height, width, height, escaped(both(names, all)), escaped(short(names[1])), escaped(short(names[0])), left, body.String(), zoom)
 }
 
 // both says what the candidate takes, what the baseline does, and the difference.

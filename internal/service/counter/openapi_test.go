@@ -226,9 +226,14 @@ const (
 )
 
 func provocations() []provocation {
-	plain := func(t *testing.T) *running { return start(t, httpOnly()) }
+	serving := func(t *testing.T, cfg Config) *running {
+		s := start(t, cfg)
+		eventually(t, "serving", s.phase.serving) // its sockets take connections before
+		return s
+	}
+	plain := func(t *testing.T) *running { return serving(t, httpOnly()) }
 	shared := func(fault, away error) func(t *testing.T) *running {
-		return func(t *testing.T) *running { return start(t, sharing2(&fakeShared{fault: fault, away: away})) }
+		return func(t *testing.T) *running { return serving(t, sharing2(&fakeShared{fault: fault, away: away})) }
 	}
 	counting, both, design := []string{pathAtomic, pathMutex, pathDesign}, []string{pathShared, pathDesign}, []string{pathDesign}
 	return []provocation{
@@ -254,8 +259,7 @@ func provocations() []provocation {
 		}, design: "atomic", raw: whole},
 		{name: "defect", code: 500, paths: both, server: shared(errors.New("overflow"), nil), design: "redis-script", raw: whole},
 		{name: "stopping", code: 503, server: func(t *testing.T) *running {
-			s := start(t, httpOnly())
-			eventually(t, "serving", s.phase.serving)
+			s := plain(t)
 			s.phase.drain()
 			return s
 		}, design: "atomic", raw: whole},

@@ -66,16 +66,16 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 	number := 1
 	for ; lines.Scan(); number++ {
 		for _, err := range t.add(lines.Text(), number) {
-			mistakes = append(mistakes, fmt.Errorf("api: token file, line %d: %w", number, err))
+			mistakes = append(mistakes, fmt.Errorf("token file, line %d: %w", number, err))
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		mistakes = append(mistakes, fmt.Errorf("api: token file, line %d: longer than 64 KiB", number))
+		mistakes = append(mistakes, fmt.Errorf("token file, line %d: longer than 64 KiB", number))
 	} else if err != nil {
-		mistakes = append(mistakes, fmt.Errorf("api: token file, line %d: %w", number, err))
+		mistakes = append(mistakes, fmt.Errorf("token file, line %d: %w", number, err))
 	}
 	if len(t.grants) == 0 && len(mistakes) == 0 {
-		mistakes = append(mistakes, errors.New("api: token file: no token in it"))
+		mistakes = append(mistakes, errors.New("token file: no token in it"))
 	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)

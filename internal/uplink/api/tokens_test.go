@@ -137,7 +137,7 @@ func TestTokenFileMistakes(t *testing.T) {
 				t.Fatalf("got %q, want %d mistakes", lines, len(tt.want))
 			}
 			for i, line := range lines {
-				if !strings.HasPrefix(line, "api: token file") || !strings.Contains(line, tt.want[i]) {
+				if !strings.HasPrefix(line, "token file") || !strings.Contains(line, tt.want[i]) {
 					t.Errorf("got %q, want %q in it", line, tt.want[i])
 				}
 			}
@@ -151,7 +151,7 @@ func TestTokenFileMistakes(t *testing.T) {
 func TestTokenFileUnreadable(t *testing.T) {
 	broken := iotest.ErrReader(errors.New("no such disk"))
 	_, err := ParseTokens(io.MultiReader(strings.NewReader("lamps one\nmeters\n"), broken))
-	want := "api: token file, line 2: 1 words; allowed: customer token [expires]\napi: token file, line 3: no such disk"
+	want := "token file, line 2: 1 words; allowed: customer token [expires]\ntoken file, line 3: no such disk"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -70,7 +70,7 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 // Ping says why Redis cannot be used now, or nil.
 func (r *Redis) Ping(ctx context.Context) error {
 	if err := r.do(ctx, "PING").Error(); err != nil {
-		return fmt.Errorf("queue: no Redis at %s: %w", r.Place(), err)
+		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ type recorder struct {
 }
 
 func newRecorder() recorder {
-	return recorder{counts: load.NewCounts(), Result: Result{copies: hist.New()}}
+	t := recorder{counts: load.NewCounts(), Result: Result{copies: hist.New()}}
+	t.counts.Course = load.NewCourse(0)
+	return t
 }
 
 // note counts a message of so many bytes.
@@ -81,6 +83,7 @@ func (t *recorder) uplink(s solution, size int, at time.Time) {
 		t.Reordered++
 	}
 	t.Distinct++
+	t.counts.Course.At(due).Planned++
 	t.counts.Record(load.Iteration{Due: due, Start: due + s.stamp.Lag}, end, &t.done, nil)
 	t.hasLag = t.hasLag || s.stamp.HasLag
 }

@@ -93,19 +93,23 @@ func (s *sink) result(interrupted bool, cpu time.Duration) *Result {
 	return &r
 }
 
-// account says what became of the lost ones of the planned uplinks. The messages that
-// may have been them do not tell: as many as were unsolved have failed, and as many
-// as could not be read have errored.
+// account says what became of the lost ones of the planned uplinks, which shows at the end.
+// The messages that may have been them do not tell: as many as were unsolved have failed, and
+// as many as could not be read have errored.
 func (t *recorder) account(planned, lost int64) {
 	c := &t.counts
 	c.Planned = planned
+	end := c.Course.At(t.last)
 	c.Failed = min(lost, t.Unsolved)
+	end.Failed = c.Failed
 	lost -= c.Failed
 	if n := min(lost, t.Malformed); n > 0 {
 		c.Errored[errkind.Protocol], c.Examples[errkind.Protocol] = n, t.LastError
+		end.Errored = map[errkind.Kind]int64{errkind.Protocol: n}
 		lost -= n
 	}
 	c.Unfinished = lost
+	c.Course.Close()
 }
 
 // WritePublished writes the published report form, from its word Summary on. Its

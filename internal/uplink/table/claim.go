@@ -41,7 +41,7 @@ func (db *database) claimFile() error {
 	err = errors.Join(err, beside.Close())
 	var lite *sqlite.Error
 	if errors.As(err, &lite) && primary(lite) == sqliteBusy {
-		return fmt.Errorf("table: another router has the SQLite file %s, which is for one only: several need PostgreSQL", file)
+		return fmt.Errorf("another router has the SQLite file %s, which is for one only: several need PostgreSQL", file)
 	}
 	return classified(err)
 }

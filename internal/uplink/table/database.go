@@ -47,7 +47,7 @@ func openDatabase(address string) (*database, error) {
 	case "postgres", "postgresql":
 		config, err := pgx.ParseConfig(address)
 		if err != nil {
-			return nil, fmt.Errorf("table: database URL: %w", err)
+			return nil, fmt.Errorf("database URL: %w", err)
 		}
 		if config.ConnectTimeout == 0 {
 			config.ConnectTimeout = writeTimeout / 2
@@ -60,7 +60,7 @@ func openDatabase(address string) (*database, error) {
 			return openSQLite(path)
 		}
 	}
-	return nil, fmt.Errorf("table: database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
+	return nil, fmt.Errorf("database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
 }
 
 func openPostgres(config *pgx.ConnConfig) *database {

@@ -1,5 +1,6 @@
 // Positions says where some of its functions are, each on a line: the address, the name, the
-// file and the line, as the runtime knows them. Then it waits until its input ends.
+// file and the line, as the runtime knows them; of an address that the compiler put several
+// into, the innermost first. Then it waits until its input ends.
 package main
 
 import (
@@ -24,21 +25,20 @@ func (tree[T]) walk(visit func()) { visit() }
 
 func inlined() { show() }
 
-// show prints the functions that led here. Of those inlined into another the line is
-// that of the innermost.
+// show prints the functions that led here.
 //
 //go:noinline
 func show() {
 	pcs := make([]uintptr, 20)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	inner, more := frames.Next()
-	for f := inner; ; f, more = frames.Next() {
-		if inner.PC == 0 {
-			inner = f
+	address := uintptr(0)
+	for f, more := frames.Next(); ; f, more = frames.Next() {
+		if address == 0 {
+			address = f.PC
 		}
+		fmt.Printf("%x\t%s\t%s\t%d\n", address, f.Function, f.File, f.Line)
 		if f.Func != nil {
-			fmt.Printf("%x\t%s\t%s\t%d\n", inner.PC, f.Function, inner.File, inner.Line)
-			inner = runtime.Frame{}
+			address = 0 // of its caller
 		}
 		if !more {
 			return

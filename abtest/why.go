@@ -1,0 +1,171 @@
+package abtest
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime"
+	runtimepprof "runtime/pprof"
+	"strings"
+	"time"
+
+	"contend/internal/cpu"
+	"contend/internal/perf"
+	"contend/internal/pprof"
+	"contend/internal/symbol"
+	"contend/why"
+)
+
+const (
+	// sampledBlock is about how long a function runs at a time while it is sampled: the
+	// rounds together take some three seconds.
+	sampledBlock = 100 * time.Millisecond
+	// longestRound is how long a round may take at most where a block is one operation, and so
+	// cannot be made smaller. A longer one of more operations is a busy machine's.
+	longestRound = 2 * time.Second
+	// mostRows are said of what grew.
+	mostRows = 3
+)
+
+// profiledBlock is sampledBlock where the kernel takes no samples, and the runtime a tenth as many: the
+// rounds together take some twelve seconds.
+const profiledBlock = 10 * sampledBlock / 3
+
+// A sampler takes samples of where this process spends CPU time. It is a perf.Sampler.
+type sampler interface {
+	Start() error
+	Stop() (*perf.Samples, error)
+	Close() error
+}
+
+func sampleOwn() (sampler, error) { return perf.SampleOwn() }
+
+// A way to make a profile of a block.
+type way struct {
+	block   time.Duration // about how long a function runs at a time
+	profile func(do func(n int), n int) (why.Profile, error)
+	end     func() error
+}
+
+// way returns a way to make profiles, and why it is not that by the samples of the kernel.
+func (c Config) way() (w way, refused error) {
+	s, err := c.sample()
+	if err != nil {
+		return way{profiledBlock, profileOwn, func() error { return nil }}, err
+	}
+	resolver := new(symbol.Resolver)
+	return way{sampledBlock, func(do func(int), n int) (why.Profile, error) { return sample(s, resolver, do, n) }, s.Close}, nil
+}
+
+// explained is the result with what the candidate spends more CPU time on, a line for each
+// kind of work that is told apart, from blocks of their own; or with a line that says why that is
+// not known.
+func (r *Result) explained() string {
+	if r.funcs[0].Do == nil {
+		return r.String() // nothing but the figures is known of it
+	}
+	rows, err := r.config.explain(r.funcs)
+	if err != nil {
+		return fmt.Sprintf("%v\n  why: not known: %v", r, err)
+	}
+	lines := r.String()
+	for _, row := range rows {
+		lines += "\n  why: " + rowLine(row)
+	}
+	return lines
+}
+
+// rowLine says by how much the CPU time of an operation differs, and in what.
+func rowLine(row why.Row) string {
+	ns, unit := row.Value, "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if math.Abs(ns) < 999.5 {
+			break
+		}
+		ns, unit = ns/1000, next
+	}
+	text := fmt.Sprintf("%+.3g %s  %s", ns, unit, row.Name)
+	if len(row.Functions) > 0 {
+		text += " (" + strings.Join(row.Functions, ", ") + ")"
+	}
+	return text
+}
+
+// explain returns the kinds of work that grew most of those that are told apart.
+func (c Config) explain(funcs [2]Func) ([]why.Row, error) {
+	w, refused := c.way()
+	defer w.end()
+	c.Block = w.block
+	p, err := prepare(c, funcs[0], funcs[1])
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.explain(w)
+	if err != nil && refused != nil {
+		err = fmt.Errorf("%s; nor does the program profile itself: %w", perf.InShort(refused), err)
+	}
+	return rows, err
+}
+
+func (p *pair) explain(w way) ([]why.Row, error) {
+	var profiles []why.Profile
+	for n := range why.LeastRounds {
+		began := time.Now()
+		for _, i := range [][]int{{0, 1}, {1, 0}}[n%2] {
+			runtime.GC()
+			profile, err := w.profile(p.funcs[i].Do, p.ops[i])
+			if err != nil {
+				return nil, err
+			}
+			profile.Arm, profile.Round, profile.Concurrency = p.funcs[i].Name, n+1, 1
+			profiles = append(profiles, profile)
+		}
+		if took := time.Since(began); took > longestRound && min(p.ops[0], p.ops[1]) == 1 {
+			return nil, fmt.Errorf("a pair of blocks took %v, more than the %v that samples are worth here", took.Round(10*time.Millisecond), longestRound)
+		}
+	}
+	e, _ := why.Explain(profiles, p.funcs[0].Name, p.funcs[1].Name, 1, p.config.Confidence)
+	var grown []why.Row
+	for _, row := range e.Rows {
+		if row.Value > 0 && len(grown) < mostRows {
+			grown = append(grown, row)
+		}
+	}
+	return grown, nil
+}
+
+// sample performs n operations while the kernel takes samples.
+func sample(s sampler, resolver *symbol.Resolver, do func(int), n int) (why.Profile, error) {
+	if err := s.Start(); err != nil {
+		return why.Profile{}, err
+	}
+	before, _ := cpu.Time()
+	do(n)
+	after, _ := cpu.Time()
+	samples, err := s.Stop()
+	if err != nil {
+		return why.Profile{}, err
+	}
+	return why.NewProfile(why.Resolve(samples, resolver), after-before, after-before, int64(n)), nil
+}
+
+// profileOwn performs n operations while the runtime takes samples, 100 a second of CPU time, which deal out what
+// the system says was used, if it does. The error says that somebody else has it do so.
+func profileOwn(do func(int), n int) (why.Profile, error) {
+	var body bytes.Buffer
+	if err := runtimepprof.StartCPUProfile(&body); err != nil {
+		return why.Profile{}, err
+	}
+	before, _ := cpu.Time()
+	do(n)
+	after, known := cpu.Time()
+	runtimepprof.StopCPUProfile()
+	its, err := pprof.ReadCPU(body.Bytes())
+	if err != nil {
+		return why.Profile{}, err
+	}
+	if known {
+		its.Time = after - before
+	}
+	return why.NewOwnProfile(its, int64(n)), nil
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/fleet"
+	"contend/internal/testenv"
+	"contend/report"
+)
+
+// machines are three namespaces: the servers' and those of two generators, all with workers. What they join is at
+// an address of the test's own namespace.
+type machines struct {
+	fleet   string
+	servers *exec.Cmd
+	at      string // the address of the servers
+}
+
+func startIn(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	var said bytes.Buffer
+	cmd.Stderr, cmd.Env = &said, withToken()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have been
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s", &said)
+		}
+	})
+}
+
+func withToken() []string {
+	return append(os.Environ(), fleet.TokenVariable+"=of a test of three machines")
+}
+
+// newMachines makes them, each with a boot ID of its own or all with that of the machine.
+func newMachines(t *testing.T, apart bool) machines {
+	host, all := testenv.Namespaces(t, 3)
+	offered := filepath.Join(t.TempDir(), "subjects.yaml")
+	text := "address: " + all[0].Address + `
+subjects:
+  mutex: {serve: "counter --http {{addr}} --guard mutex"}
+  inputq: {serve: "counter --http {{addr}} --guard inputq"}
+`
+	if err := os.WriteFile(offered, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := machines{fleet: host + ":4222", at: all[0].Address}
+	for i, name := range []string{"server", "generator 1", "generator 2"} {
+		if apart {
+			all[i].BootID = "of " + name
+		}
+		args := []string{"worker", "--fleet", "tls://" + m.fleet, "--name", name}
+		if i == 0 {
+			args = append(args, "--subjects", offered)
+		}
+		cmd := all[i].Command("contend", args...)
+		startIn(t, cmd)
+		if i == 0 {
+			m.servers = cmd
+		}
+	}
+	return m
+}
+
+// document runs a command of these machines and returns what it has found.
+func (m machines) document(t *testing.T, args ...string) *report.Document {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "found.json")
+	cmd := exec.Command("contend", append([]string{args[0], "--fleet", m.fleet, "--workers", "2", "-o", file}, args[1:]...)...)
+	cmd.Env = withToken()
+	said, err := cmd.CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); err != nil && !(ok && slices.Contains([]int{exitUnmet, exitUndecided}, exit.ExitCode())) {
+		t.Fatalf("%v: %s", err, said)
+	}
+	text, err := os.ReadFile(file)
+	doc := new(report.Document)
+	if err == nil {
+		err = json.Unmarshal(text, doc)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, r := range doc.Results {
+		if len(r.Generators) != min(2, r.Concurrency) || r.Generators[0].Name != "generator 1" || r.Generators[len(r.Generators)-1].Name == "server" || r.Server == nil || r.Server.CPUSec <= 0 || r.ServerApart != (r.Generators[0].Machine == "of generator 1") {
+			t.Errorf("%s: driven by %+v; the server used %+v; apart: %v", r.Arm, r.Generators, r.Server, r.ServerApart)
+		}
+	}
+	return doc
+}
+
+// Servers on one machine and generators on two others end with a verdict, with the CPU time of the servers, and with
+// what they spend it on.
+func TestServersOnAMachineOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t, false)
+	doc := m.document(t, "compare", "-c", "4", "--block", "50ms", "--rounds", "6", "--pairs", "2", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:inputq")
+	if len(doc.Results) < 2 || len(doc.Comparisons) == 0 || doc.Comparisons[0].Verdict == "" {
+		t.Fatalf("%d results, %d comparisons", len(doc.Results), len(doc.Comparisons))
+	}
+	for _, c := range doc.Comparisons {
+		if c.Metric == "server_cpu_ns_per_op" && (c.BaselineValue <= 0 || c.CandidateValue <= 0) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if d := doc.Trials[0].Why; d == nil || d.Failed != "" || len(d.Profiles) == 0 && len(d.Missing) == 0 {
+		t.Errorf("why: %+v", d)
+	}
+}
+
+// On machines of different boots nothing is shared. A worker that is killed takes its servers with it, and its
+// coordinator says that it is gone.
+func TestMachinesThatShareNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t, true)
+	doc := m.document(t, "sweep", "--levels", "1,8", "--visits", "1", "--block", "200ms", "--warmup", "100ms", "-d", "2m", "--command", "subject:mutex", "http://{{addr}}/status")
+	text, err := json.Marshal(doc)
+	if err != nil || bytes.Contains(text, []byte(`"cpu_shared"`)) {
+		t.Errorf("%v, or cores are shared: %s", err, text)
+	}
+	run := exec.Command("contend", "run", "--fleet", m.fleet, "--workers", "2", "-d", "10m", "--command", "subject:mutex", "http://{{addr}}/status")
+	var said bytes.Buffer
+	run.Stdout, run.Stderr, run.Env = &said, &said, withToken()
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.await(t, true)
+	if err := m.servers.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	m.await(t, false)
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	select {
+	case err := <-ended:
+		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitFailed || !strings.Contains(said.String(), "worker server: server mutex: gone") {
+			t.Errorf("%v: %s", err, &said)
+		}
+	case <-time.After(testenv.Patience):
+		_ = run.Process.Kill()
+		<-ended
+		t.Errorf("it did not end: %s", &said)
+	}
+}
+
+// await waits until a server runs, or none does.
+func (m machines) await(t *testing.T, runs bool) {
+	t.Helper()
+	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(50 * time.Millisecond) {
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		if runs == slices.ContainsFunc(lines, func(file string) bool {
+			line, _ := os.ReadFile(file)
+			return bytes.Contains(line, []byte("counter\x00--http\x00"+m.at+":"))
+		}) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a server runs: %v", !runs)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"contend/internal/testenv"
+	"contend/load"
+	"contend/protocol"
+)
+
+// A worker whose machine has been up for a day longer begins when the others do.
+func TestFaultsOfClocks(t *testing.T) {
+	t.Parallel()
+	testenv.Program(t, "unshare")
+	under := []string{"unshare", "--time", "--monotonic", "86400", "--boottime", "86400"}
+	if err := exec.Command(under[0], append(under[1:], "true")...).Run(); err != nil {
+		testenv.Hardware(t, err) // a kernel without time namespaces, or whoever may not make them
+	}
+	fault{under: append(under, "--fork", "--kill-child")}.test(t)
+}
+
+// A worker whose cable is pulled for 5 s, which is all that it has for its load, too, ends it a little later; of one whose
+// cable stays out for longer than silence the run is refused.
+func TestFaultsOfCables(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]fault{
+		"5 s":  {},
+		"60 s": {lost: "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, _ := time.ParseDuration(name[:len(name)-2] + "s")
+			f.pull(t, out)
+		})
+	}
+}
+
+// pull pulls the cable of b for a while.
+func (f fault) pull(t *testing.T, out time.Duration) {
+	host, machines := testenv.Namespaces(t, 1)
+	e, at, err := Serve(net.JoinHostPort(host, "0"), token, false) // with TLS
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	s := &scenario{at: at, server: &counter{rows: map[string]int{}}}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(s.server.answer)}}
+	s.server.Start()
+	t.Cleanup(s.server.Close)
+	work(t, at, Host{Name: "a"})
+	role{Play: "worker", Name: "b", At: at}.run(t, machines[0].Command(os.Args[0]))
+	var workers []Worker
+	s.fleet, workers = gather(t, at, 2)
+	session := open(t, s.fleet, workers, protocol.At(s.server.URL), 2)
+	pulled := make(chan struct{})
+	go func() {
+		defer close(pulled)
+		s.driven(t, iterations/10)
+		machines[0].Link(false)
+		select {
+		case <-time.After(out):
+		case <-t.Context().Done():
+		}
+		machines[0].Link(true)
+	}()
+	r, err := session.Run(t.Context(), load.Plan{VUs: 2, Iterations: iterations, Think: 10 * time.Millisecond, Grace: testenv.Patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.judge(t, s, r)
+	<-pulled
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	defer cancel()
+	if _, err := s.fleet.Wait(ctx, 2); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}

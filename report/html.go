@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"contend/finding"
+	"contend/report/chart"
+	"contend/report/page"
+)
+
+// HTML writes the document as one page that needs nothing else: the answer, pictures with
+// their tables, and everything that Text says. It loads nothing and runs no script but its own,
+// whatever the names and texts in the document are; it is complete without.
+func (d *Document) HTML(w io.Writer) error {
+	var answer, figures markupWriter
+	first, m := d.head(&answer)
+	d.sections(&figures)
+	p := page.Report{Title: html.EscapeString("contend " + clean(d.Command) + ": " + clip(first, 80)), Mood: moods[m], Answer: answer.String(), Figures: figures.String(),
+		Environment: html.EscapeString(clean(d.Environment.sentence(d.Version))), CSS: chart.CSS}
+	if strings.Contains(p.Figures, `<figure data-plot=`) {
+		p.CSS, p.Script = chart.CSS+page.UPlotCSS, page.ReportScript
+	}
+	if strings.Contains(p.Figures, `<svg class="flame"`) {
+		p.Script += page.FlameScript
+	}
+	_, err := io.WriteString(w, p.HTML())
+	return err
+}
+
+var moods = map[mood]string{plainly: "plain", good: "good", bad: "bad", doubted: "doubted"}
+
+// A markupWriter writes markup: a format of ours, and texts of anybody's, which are cleaned and
+// escaped.
+type markupWriter struct{ strings.Builder }
+
+func (b *markupWriter) add(format string, texts ...string) {
+	escaped := make([]any, len(texts))
+	for i, text := range texts {
+		escaped[i] = tied.ReplaceAllString(html.EscapeString(clean(text)), "$1&nbsp;$2$3")
+	}
+	fmt.Fprintf(b, format, escaped...)
+}
+
+// tied are numbers and their units, which stay on one line.
+var tied = regexp.MustCompile(`(\d) (` + strings.Join(units, "|") + `)(\W|$)`)
+
+// target is what the figures of a document without arms are of; "": of this process, or of several.
+func (d *Document) target() string {
+	if len(d.Results) == 0 || len(d.Arms) > 0 {
+		return ""
+	}
+	first := d.Results[0]
+	if first.Local && first.Uplink == nil || slices.ContainsFunc(d.Results, func(r Result) bool { return r.Target != first.Target }) {
+		return ""
+	}
+	return first.Target
+}
+
+// head writes what the first screen shows.
+func (d *Document) head(b *markupWriter) (first string, m mood) {
+	var trust, next string
+	care := new(findings)
+	if d.isLab() {
+		replies := d.replies()
+		first, trust, m = d.labSentence(replies), d.labTrust(replies), moodOfReplies(replies)
+	} else if s := d.screen(); s != nil {
+		first, trust, next, m, care = s.first, s.trust, s.next, s.mood, s.care
+	} else {
+		first, _, _ = strings.Cut(d.text(), "\n")
+	}
+	b.add("<h1>%s</h1>\n", first)
+	if trust != "" {
+		b.add("<p class=\"trust\">%s</p>\n", trust)
+	}
+	if target := d.target(); target != "" {
+		b.add("<p><code>%s</code></p>\n", target)
+	}
+	if len(d.Arms) > 0 {
+		b.add("<dl>")
+		for _, a := range d.Arms {
+			b.add("<dt>%s</dt><dd><code>%s</code></dd>", a.Name, a.Does)
+		}
+		b.add("</dl>\n")
+	}
+	list := (&screen{care: care}).marked()
+	slices.SortStableFunc(list, func(a, b located) int { return finding.Rank(a.Code) - finding.Rank(b.Code) })
+	if len(list) > 0 {
+		b.add("<ul class=\"warnings\">")
+		for _, w := range list {
+			b.add("<li><strong>! %s</strong> %s.", w.Code, strings.TrimSuffix(w.Text, "."))
+			if advice := finding.Advice(w.Code); advice != "" {
+				b.add(" %s.", upper(advice))
+			}
+			b.add("</li>\n")
+		}
+		b.add("</ul>\n")
+	}
+	switch {
+	case strings.HasPrefix(next, "contend "):
+		b.add("<p class=\"next\">Next: <code>%s</code></p>\n", next)
+	case next != "":
+		b.add("<p class=\"next\">Next: %s</p>\n", next)
+	}
+	return clean(first), m
+}
+
+// sections writes the experiments of the document, or all of it in one.
+func (d *Document) sections(b *markupWriter) {
+	if d.isLab() {
+		d.questions(b)
+	}
+	if len(d.Experiments) == 0 {
+		v := new(view)
+		d.place(v, Place{})
+		d.remainder(v)
+		b.section("figures", "", "", d.pictures(Place{}), v)
+		return
+	}
+	for i, e := range d.Experiments {
+		v := new(view)
+		d.experiment(v, e)
+		if i == len(d.Experiments)-1 {
+			d.remainder(v)
+		}
+		var pictures []picture
+		for _, part := range e.Parts {
+			for _, p := range d.pictures(Place{e.ID, part.Name}) {
+				if len(e.Parts) > 1 {
+					p.title = part.Name + ": " + p.title
+				}
+				pictures = append(pictures, p)
+			}
+		}
+		title, question := "", ""
+		if d.isLab() {
+			title, question = e.ID+": "+e.Title, e.Question
+		}
+		b.section(e.ID, title, question, pictures, v)
+	}
+}
+
+// questions says of each experiment what was asked, published, and came out.
+func (d *Document) questions(b *markupWriter) {
+	b.add(`<section><div class="scroll" tabindex="0"><table class="lab"><thead><tr><th>question</th><th>published</th><th>ours</th></tr></thead><tbody>` + "\n")
+	for i, r := range d.replies() {
+		e := d.Experiments[i]
+		b.add("<tr><td><a href=\"#%s\">%s</a><br>%s</td><td>%s</td><td>%s</td></tr>\n", e.ID, e.ID, e.Question, e.Answer.Published, r.said(e, 2))
+	}
+	b.add("</tbody></table></div></section>\n")
+}
+
+// section writes pictures, and behind a click everything.
+func (b *markupWriter) section(id, title, question string, pictures []picture, all *view) {
+	b.add("<section id=\"%s\">\n", id)
+	if title != "" {
+		b.add("<h2>%s</h2>\n", title)
+	}
+	if question != "" {
+		b.add("<p>%s</p>\n", question)
+	}
+	b.pictures(pictures)
+	b.add("<details class=\"all\"><summary>")
+	if title != "" {
+		b.add("All figures of %s", id)
+	} else {
+		b.add("<h2>All figures</h2>")
+	}
+	b.add("</summary>\n")
+	b.WriteString(all.html())
+	b.add("</details>\n</section>\n")
+}
+
+// pictures writes pictures with their tables.
+func (b *markupWriter) pictures(list []picture) {
+	b.add("<div class=\"pictures\">\n")
+	for _, p := range list {
+		b.add("<figure")
+		if p.plot != "" {
+			b.add(" data-plot=\"%s\"", p.plot)
+		}
+		if p.wide {
+			b.add(" class=\"wide\"")
+		}
+		b.add("><figcaption>%s</figcaption>\n", p.title)
+		b.WriteString(p.legend + p.svg)
+		b.add("\n<p>%s</p>\n<details><summary>Table</summary>\n", p.how)
+		p.table.writeHTML(&b.Builder)
+		b.add("</details></figure>\n")
+	}
+	b.add("</div>\n")
+}

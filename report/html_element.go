@@ -1,0 +1,62 @@
+package report
+
+import (
+	"html"
+	"strings"
+)
+
+// html writes the elements as HTML, below a heading of the second level.
+func (v *view) html() string {
+	var b strings.Builder
+	list := false
+	for _, e := range v.elements {
+		if list != (e.kind == bullet) {
+			b.WriteString(either(list, "</ul>\n", "<ul>\n"))
+			list = !list
+		}
+		writeHTML(&b, e)
+	}
+	if list {
+		b.WriteString("</ul>\n")
+	}
+	return b.String()
+}
+
+func writeHTML(b *strings.Builder, e element) {
+	switch e.kind {
+	case title, heading:
+		b.WriteString("<h3>" + html.EscapeString(e.text) + "</h3>\n")
+	case answer, paragraph:
+		b.WriteString("<p>" + html.EscapeString(e.text) + "</p>\n")
+	case bullet:
+		b.WriteString("<li>" + html.EscapeString(e.text) + "</li>\n")
+	case tabular:
+		e.table.writeHTML(b)
+	}
+}
+
+func (t table) writeHTML(b *strings.Builder) {
+	figures := t.figures()
+	b.WriteString(`<div class="scroll" tabindex="0"><table><thead><tr>`)
+	row := func(tag string, cells []string) {
+		for i, cell := range cells {
+			tag := tag
+			if cell == "" {
+				tag = "td" // a heading that says nothing is none
+			}
+			b.WriteString("<" + tag)
+			if figures[i] {
+				b.WriteString(` class="n"`)
+			}
+			b.WriteString(">" + html.EscapeString(cell) + "</" + tag + ">")
+		}
+	}
+	row("th", t.columns)
+	b.WriteString("</tr></thead><tbody>\n")
+	for _, cells := range t.rows {
+		b.WriteString("<tr>")
+		row("td", cells)
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table></div>\n")
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"contend/metric"
+	"contend/trial"
+	"contend/why"
+)
+
+// beside is a line on what else differs of threads but their CPU time, "" for nothing that matters.
+func beside(e why.Explanation) string {
+	var differ []string
+	for _, c := range e.Counts {
+		if c.Matters {
+			differ = append(differ, signedCount(c, c.Value)+" "+c.Name)
+		}
+	}
+	if len(differ) == 0 {
+		return ""
+	}
+	return "Besides, an operation: " + strings.Join(differ, "; ")
+}
+
+// countsTable has all that the kernel counted of threads, told apart or not.
+func countsTable(e why.Explanation) table {
+	t := table{columns: []string{"besides", clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
+	for _, c := range e.Counts {
+		value := metric.Duration
+		if c.Events {
+			value = metric.Digits
+		}
+		interval := "-"
+		if c.Bounded() {
+			interval = signedCount(c, c.Low) + " … " + signedCount(c, c.High)
+		}
+		t.rows = append(t.rows, []string{c.Name, value(c.BaselineValue), value(c.CandidateValue), signedCount(c, c.Value), interval})
+	}
+	return t
+}
+
+// signedCount formats a difference of events, or of times.
+func signedCount(c why.Count, value float64) string {
+	if c.Events {
+		return signedAs(value, metric.Digits)
+	}
+	return signed(value)
+}
+
+// collectingSentence says how much of the CPU time garbage collection takes, "" where it takes none.
+func collectingSentence(e why.Explanation) string {
+	if max(e.Collecting[0], e.Collecting[1]) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Garbage collection takes %.2g %% of the CPU time of %s and %.2g %% of that of %s.",
+		100*e.Collecting[0], clean(e.Baseline), 100*e.Collecting[1], clean(e.Candidate))
+}
+
+// leastPressure is the share of the time from which on pressure is mentioned. A convention.
+const leastPressure = 0.01
+
+// pressureSentence says how long threads waited for memory and disks while samples were taken.
+func pressureSentence(d *trial.Diagnosis) string {
+	var sum why.OffCPU
+	for _, p := range d.Profiles {
+		sum.Elapsed += p.Elapsed
+		sum.MemoryPressure += p.MemoryPressure
+		sum.DiskPressure += p.DiskPressure
+	}
+	var pressed []string
+	for _, one := range []struct {
+		name string
+		time time.Duration
+	}{{"memory", sum.MemoryPressure}, {"a disk", sum.DiskPressure}} {
+		if share := float64(one.time) / math.Max(1, float64(sum.Elapsed)); share >= leastPressure {
+			pressed = append(pressed, fmt.Sprintf("for %s in %.2g %%", one.name, 100*share))
+		}
+	}
+	if len(pressed) == 0 {
+		return ""
+	}
+	return " Threads of this machine waited " + strings.Join(pressed, " and ") + " of that time."
+}

@@ -1,0 +1,1 @@
+lookClosely(document);

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"contend/metric"
+	"contend/stat"
+	"contend/trial"
+)
+
+// besideMetrics are those shown of both arms, if they were compared.
+var besideMetrics = []metric.Name{metric.Throughput, metric.ResponseP50, metric.ResponseP99, metric.ServerCPUPerOp}
+
+// beside are the figures of both arms, and what is known of their difference: of the metrics
+// above, and of percentiles as far as there is room. The candidate's figure is the baseline's,
+// changed by the difference; where nothing was compared both are as measured.
+func (d *Document) beside(primary Comparison, room int) []string {
+	compared, rows := map[metric.Name][]string{}, map[metric.Name][]string{}
+	for _, c := range d.Comparisons {
+		if c.Place != primary.Place || c.Candidate != primary.Candidate || c.Concurrency != primary.Concurrency ||
+			(c.ChangedOver == nil) != (primary.ChangedOver == nil) {
+			continue
+		}
+		compared[c.Metric] = []string{c.Metric.Words(), orNone(measured(c.Comparison, c.BaselineValue)), orNone(measured(c.Comparison, c.CandidateValue)), besides(c.Comparison)}
+		if c.Primary || slices.Contains(besideMetrics, c.Metric) {
+			rows[c.Metric] = compared[c.Metric]
+		}
+	}
+	for _, p := range percentilesBeside {
+		row, known := compared[p]
+		if !known {
+			row, known = d.percentileOf(primary, p)
+		}
+		if known && primary.Verdict != stat.Invalid && len(rows)+1 < room {
+			rows[p] = row
+		}
+	}
+	t := table{columns: []string{"", primary.Baseline, primary.Candidate, "difference"}}
+	for _, m := range slices.Concat([]metric.Name{primary.Metric, metric.Throughput}, ladderMetrics, besideMetrics) {
+		if rows[m] != nil {
+			t.rows = append(t.rows, rows[m])
+			delete(rows, m)
+		}
+	}
+	return t.lines()
+}
+
+// orNone says in a word that there is no figure.
+func orNone(figure string) string {
+	if figure == "-" {
+		return "none"
+	}
+	return figure
+}
+
+// ladderMetrics are the percentiles in their order, percentilesBeside as they matter.
+var (
+	ladderMetrics     = []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ResponseP99, "response_p999_ns", "response_max_ns"}
+	percentilesBeside = []metric.Name{metric.ResponseP99, metric.ResponseP50, "response_p999_ns", "response_p90_ns", "response_max_ns"}
+)
+
+// percentileOf has a percentile of both arms that was not compared; false: it is not known of both.
+func (d *Document) percentileOf(primary Comparison, m metric.Name) (row []string, known bool) {
+	if primary.ChangedOver != nil {
+		return nil, false // the results are those from before
+	}
+	row = []string{m.Words()}
+	for _, arm := range []string{primary.Baseline, primary.Candidate} {
+		i := slices.IndexFunc(d.Results, func(r Result) bool {
+			return r.Place == primary.Place && r.Arm == arm && r.Concurrency == primary.Concurrency
+		})
+		if i < 0 {
+			return nil, false
+		}
+		value, ok := m.Beside(d.Results[i].Result)
+		n, _ := m.Recorded(d.Results[i].Result)
+		if q, is := m.Percentile(); !ok || is && !reaches(n, q) {
+			return nil, false
+		}
+		row = append(row, m.Format(value))
+	}
+	return append(row, "not judged"), true
+}
+
+func besides(c trial.Comparison) string {
+	switch {
+	case c.Verdict == stat.Invalid:
+		return "not to be believed"
+	case c.Verdict == stat.Inconclusive:
+		return fmt.Sprintf("not told apart (%s)", interval(c.Metric, c.Effect))
+	case c.Verdict == stat.Equivalent:
+		return fmt.Sprintf("the same within ±%.3g %%", 100*c.Margin)
+	}
+	return fmt.Sprintf("%s (%s)", change(c.Metric, c.Effect), interval(c.Metric, c.Effect))
+}

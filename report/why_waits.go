@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"contend/internal/gotrace"
+	"contend/metric"
+	"contend/trial"
+	"contend/why"
+)
+
+// mostWaits are the places at which goroutines wait on a page.
+const mostWaits = 5
+
+// waitLines are what a page says of where goroutines wait, where an explanation says that they do.
+func waitLines(d *trial.Diagnosis, e why.Explanation) []string {
+	var lines []string
+	shown := e.Waits[:min(len(e.Waits), mostWaits)]
+	for _, w := range shown {
+		lines = append(lines, clip(fmt.Sprintf("  %9s  of goroutines waiting: %s", signed(w.Value), waitName(e, w, shortName)), textWidth))
+	}
+	if more := len(e.Waits) - len(shown); more > 0 {
+		lines = append(lines, fmt.Sprintf("  %9s  and at %d more places: --full", "", more))
+	}
+	for _, words := range []string{unnamedWaits(d, e), unlikeProcessors(e)} {
+		if words != "" && waitSentence(e) != words {
+			lines = append(lines, wrapped(words)...)
+		}
+	}
+	return lines
+}
+
+// unlikeProcessors says that one of the two may run fewer goroutines at once; "" where neither may, nobody
+// knows, or a row says it.
+func unlikeProcessors(e why.Explanation) string {
+	if e.Processors[0] == e.Processors[1] || slices.ContainsFunc(e.Waits, func(w why.Waiting) bool { return w.For == gotrace.Processor }) {
+		return ""
+	}
+	return strings.Trim(processors(e), " ()")
+}
+
+// waitName says what goroutines wait for, and where, with the names of functions as short makes them.
+func waitName(e why.Explanation, w why.Waiting, short func(string) string) string {
+	if w.For == gotrace.Processor {
+		return string(w.For) + processors(e)
+	}
+	name := clean(string(w.For)) + " in " + short(w.Name)
+	if in := mostlyIn(w.Row); in != "" {
+		name += " (" + in + ")"
+	}
+	return name
+}
+
+// processors says how many goroutines can run at once, where that is known.
+func processors(e why.Explanation) string {
+	a, b := e.Processors[0], e.Processors[1]
+	switch {
+	case a == 0 || b == 0:
+		return ""
+	case a == b:
+		return fmt.Sprintf(" (GOMAXPROCS is %d)", a)
+	}
+	return fmt.Sprintf(" (GOMAXPROCS is %d in %s, %d in %s)", b, clean(e.Candidate), a, clean(e.Baseline))
+}
+
+// unnamedWaits says why goroutines wait at no place that is named, and what would name it; "" where one is
+// named, or a program is not known to be Go's.
+func unnamedWaits(d *trial.Diagnosis, e why.Explanation) string {
+	switch {
+	case !e.Wait.Excludes0() || len(e.Waits) > 0:
+		return ""
+	case e.Places > 0:
+		return fmt.Sprintf("Of %d places at which goroutines wait none is told apart", e.Places)
+	}
+	for _, arm := range []string{e.Candidate, e.Baseline} {
+		for _, u := range d.Untraced {
+			if u.Arm == arm && isGo(d, arm) {
+				return fmt.Sprintf("What goroutines of %s wait for has no name: %s", clean(arm), clean(u.Reason))
+			}
+		}
+	}
+	return ""
+}
+
+// isGo says whether samples of an arm show the runtime of Go.
+func isGo(d *trial.Diagnosis, arm string) bool {
+	return slices.ContainsFunc(d.Profiles, func(p why.Profile) bool {
+		return p.Arm == arm && slices.ContainsFunc(p.Functions, func(f why.Function) bool {
+			return f.Name == "runtime.mcall" || f.Name == "runtime.schedule" || f.Name == "runtime.systemstack"
+		})
+	})
+}
+
+// sayWaits writes where goroutines wait.
+func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation) {
+	for _, words := range []string{unnamedWaits(d, e), unlikeProcessors(e)} {
+		if words != "" && waitSentence(e) != words {
+			v.say("%s.", words)
+		}
+	}
+	if len(e.Waits) == 0 {
+		return
+	}
+	v.say("Where more goroutines wait at the same time, of %d places that were looked at, in time per operation added up over goroutines:", e.Places)
+	v.table(waitsTable(e, e.Waits))
+}
+
+func waitsTable(e why.Explanation, waits []why.Waiting) table {
+	t := table{columns: []string{"waiting", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "goroutines at once"}}
+	for _, w := range waits {
+		at := w.Goroutines
+		t.rows = append(t.rows, []string{waitName(e, w, clean), metric.Duration(w.BaselineValue), metric.Duration(w.CandidateValue), signed(w.Value),
+			signed(w.Low) + " … " + signed(w.High), fmt.Sprintf("%.2g → %.2g", at.BaselineValue, at.CandidateValue)})
+	}
+	return t
+}
+
+// tracedSentence says what execution traces cost, and of what there are none; "": none were asked for.
+func tracedSentence(d *trial.Diagnosis) string {
+	var words []string
+	if slices.ContainsFunc(d.Profiles, func(p why.Profile) bool { return p.Traced != nil }) {
+		words = append(words, fmt.Sprintf("Execution traces were taken of other blocks; that cost %.2g %% of the throughput.", 100*d.TraceOverhead))
+	}
+	for _, u := range d.Untraced {
+		words = append(words, fmt.Sprintf("No execution traces were taken of %s: %s.", clean(u.Arm), clean(u.Reason)))
+	}
+	return strings.Join(append(words, uncounted(d)...), " ")
+}

@@ -1,0 +1,62 @@
+package subject
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/procfs"
+)
+
+// What is read is what procfs reads, of a program whose name is hard to read, too.
+func TestStatOf(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "a) R 1 (b")
+	if err := os.Symlink(must(exec.LookPath("sleep")), program); err != nil {
+		t.Fatal(err)
+	}
+	sleeping := exec.Command(program, "3600")
+	if err := sleeping.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = sleeping.Process.Kill()
+		_ = sleeping.Wait()
+	})
+	pid := sleeping.Process.Pid
+	holds(t, "it sleeps, and both read the same", func() bool {
+		got, err := statOf(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := must(must(procfs.NewProc(pid)).Stat())
+		want := procfs.ProcStat{PID: all.PID, Comm: all.Comm, State: all.State, PPID: all.PPID, PGRP: all.PGRP, Session: all.Session,
+			MinFlt: all.MinFlt, CMinFlt: all.CMinFlt, MajFlt: all.MajFlt, CMajFlt: all.CMajFlt, CUTime: all.CUTime, CSTime: all.CSTime,
+			NumThreads: all.NumThreads, Starttime: all.Starttime, RSS: all.RSS}
+		return got == want && got.State == "S" && got.Comm == filepath.Base(program)
+	})
+	if _, err := statOf(1 << 22); err == nil { // pid_max is at most 2^22
+		t.Error("the stat of nobody")
+	}
+}
+
+func FuzzStat(f *testing.F) {
+	f.Add("7 (a b) S 1 2 3 0 -1 4194560 10 11 12 13 14 15 16 17 20 0 1 0 22 23 24 25")
+	f.Add("7 (a) b) Z 1")
+	f.Add(")(")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseStat(7, text)
+		if err == nil && (s.State == "" || !strings.Contains(text, "("+s.Comm+")")) {
+			t.Errorf("%q is read as %+v", text, s)
+		}
+	})
+}
+
+func BenchmarkProcesses(b *testing.B) {
+	for b.Loop() {
+		if _, err := processes(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

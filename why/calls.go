@@ -1,0 +1,134 @@
+package why
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"contend/internal/symbol"
+)
+
+// A Call is a function where it was called from. In a list it stands before what it called,
+// which is one deeper.
+type Call struct {
+	Function string `json:"function"`
+	// Depth is 0 for the first of a list alone, which is all of it.
+	Depth int `json:"depth,omitempty"`
+	// PerOp is the CPU time of an operation in it and in all that it called, in ns, of each arm:
+	// the mean of the levels.
+	PerOp []float64 `json:"cpu_ns_per_op"`
+}
+
+// LeastCall is the share of an operation's CPU time below which a call is not shown: on 1200
+// pixels it has about one.
+const LeastCall = 0.001
+
+// CallsOf returns the calls of arms, each of which is given by its stacks at each level, but for
+// those below LeastCall of each; where there are more than most, the largest and those that they
+// were called from. A function is called before another by its name.
+func CallsOf(arms [][]Stacks, most int) []Call {
+	root := &callee{perOp: make([]float64, len(arms))}
+	for arm, levels := range arms {
+		for i := range levels {
+			for _, stack := range levels[i].List {
+				root.add(stack, arm, levels[i].PerOp(stack)/float64(len(levels)))
+			}
+		}
+	}
+	least := root.least(most)
+	var list []Call
+	var walk func(name string, c *callee, depth int)
+	walk = func(name string, c *callee, depth int) {
+		if depth > 0 && root.sizeOf(c) < least {
+			return
+		}
+		list = append(list, Call{Function: name, Depth: depth, PerOp: rounded(c.perOp)})
+		for _, name := range slices.Sorted(maps.Keys(c.calls)) {
+			walk(name, c.calls[name], depth+1)
+		}
+	}
+	walk("all", root, 0)
+	return list
+}
+
+// rounded are times to a hundredth of a nanosecond.
+func rounded(times []float64) []float64 {
+	list := make([]float64, len(times))
+	for i, t := range times {
+		list[i] = math.Round(100*t) / 100
+	}
+	return list
+}
+
+// A callee is a function with all that it called from where it was called.
+type callee struct {
+	perOp []float64
+	calls map[string]*callee
+}
+
+func (c *callee) add(stack Stack, arm int, time float64) {
+	c.perOp[arm] += time
+	names := []string{symbol.Frame{}.String()}
+	if len(stack.Frames) > 0 {
+		names = names[:0]
+		for _, frame := range slices.Backward(stack.Frames) {
+			names = append(names, frame.String())
+		}
+	}
+	for _, name := range names {
+		next := c.calls[name]
+		if next == nil {
+			if c.calls == nil {
+				c.calls = map[string]*callee{}
+			}
+			next = &callee{perOp: make([]float64, len(c.perOp))}
+			c.calls[name] = next
+		}
+		next.perOp[arm] += time
+		c = next
+	}
+}
+
+// sizeOf is the largest share that a call has of the operation of an arm.
+func (c *callee) sizeOf(call *callee) float64 {
+	size := 0.0
+	for arm, all := range c.perOp {
+		if all > 0 {
+			size = max(size, call.perOp[arm]/all)
+		}
+	}
+	return size
+}
+
+// least is the share from which on there are no more than most calls.
+func (c *callee) least(most int) float64 {
+	var sizes []float64
+	var look func(call *callee)
+	look = func(call *callee) {
+		for _, next := range call.calls {
+			if size := c.sizeOf(next); size >= LeastCall {
+				sizes = append(sizes, size)
+				look(next)
+			}
+		}
+	}
+	look(c)
+	if len(sizes) < most {
+		return LeastCall
+	}
+	slices.SortFunc(sizes, func(a, b float64) int { return cmp.Compare(b, a) })
+	return math.Nextafter(sizes[most-1], 2) // of the same size none has a place
+}
+
+// Begins returns where each of the calls begins in the operation of an arm, in ns, if those that
+// are called from one follow each other from where it begins.
+func Begins(calls []Call, arm int) []float64 {
+	begins, next := make([]float64, len(calls)), []float64{0} // by depth
+	for i, c := range calls {
+		begins[i] = next[c.Depth]
+		next[c.Depth] += c.PerOp[arm]
+		next = append(next[:c.Depth+1], begins[i])
+	}
+	return begins
+}

@@ -1,0 +1,65 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"contend/internal/symbol"
+)
+
+// calling is a stack, from its outermost caller.
+func calling(spent time.Duration, names ...string) Stack {
+	s := Stack{Samples: 1, Time: spent}
+	for _, name := range slices.Backward(names) {
+		s.Frames = append(s.Frames, symbol.Frame{Function: name})
+	}
+	return s
+}
+
+func stacksOf(operations int64, list ...Stack) []Stacks {
+	var s Stacks
+	s.Add(list, operations)
+	return []Stacks{s}
+}
+
+func shown(calls []Call) (lines []string) {
+	for _, c := range calls {
+		lines = append(lines, fmt.Sprint(c.Depth, " ", c.Function, " ", c.PerOp))
+	}
+	return lines
+}
+
+// Calls have what they called, per operation of each arm; what is less than 0.1 % of both is left
+// out, and of more than are wanted the smallest.
+func TestCalls(t *testing.T) {
+	arms := [][]Stacks{
+		stacksOf(2, calling(2000, "main"), calling(8000, "main", "write"), calling(9, "main", "none")),
+		stacksOf(1, calling(3000, "main", "read"), calling(1000, "main", "write"), calling(40, "main", "write", "flush"), calling(5, "main", "read", "none"), calling(960)),
+	}
+	want := []string{"0 all [5004.5 5005]", "1 [unknown] [0 960]", "1 main [5004.5 4045]", "2 read [0 3005]", "2 write [4000 1040]", "3 flush [0 40]"}
+	got := CallsOf(arms, 100)
+	if !slices.Equal(shown(got), want) {
+		t.Errorf("got %q, want %q", shown(got), want)
+	}
+	if got, want := Begins(got, 1), []float64{0, 0, 960, 960, 3965, 3965}; !slices.Equal(got, want) {
+		t.Errorf("they begin at %v, want %v", got, want)
+	}
+	for most, want := range map[int][]string{1: want[:1], 2: {want[0], want[2]}, 4: {want[0], want[2], want[3], want[4]}, 6: want} {
+		if got := shown(CallsOf(arms, most)); !slices.Equal(got, want) {
+			t.Errorf("of %d: %q, want %q", most, got, want)
+		}
+	}
+	if got := shown(CallsOf([][]Stacks{stacksOf(0), stacksOf(0, calling(1, "f"))}, 9)); !slices.Equal(got, []string{"0 all [0 0]"}) {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+// Of several levels it is the mean.
+func TestCallsOfLevels(t *testing.T) {
+	levels := append(stacksOf(1, calling(100, "f")), stacksOf(1, calling(300, "f"))...)
+	if got := shown(CallsOf([][]Stacks{levels}, 9)); !slices.Equal(got, []string{"0 all [200]", "1 f [200]"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,127 @@
+package why
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/perf"
+	"contend/internal/symbol"
+	"contend/internal/testenv"
+)
+
+// A program in C says as much as it was compiled to: its functions and their callers, its functions,
+// nothing; never a wrong name, nor one that does more than to be printed.
+func TestNativePrograms(t *testing.T) {
+	const (
+		red     = "\x1b[31m"
+		pointer = "-fno-omit-frame-pointer "
+	)
+	cc, objcopy := testenv.Program(t, "cc"), testenv.Program(t, "objcopy")
+	callers := []string{"outer", "main"}
+	for _, tt := range []struct {
+		flags    string // of the compiler
+		change   string // of the symbols
+		file     string
+		function string   // in which it spends its CPU time
+		callers  []string // of that function
+	}{
+		{pointer, "", "spin", "burn", callers},
+		{pointer + "-no-pie", "", "spin", "burn", callers},
+		{pointer + "-static", "", "spin", "burn", callers},
+		{pointer + "-static-pie", "", "spin", "burn", callers},
+		{"-fomit-frame-pointer", "", "spin", "burn", nil},
+		{"-s", "", "spin", "[unknown] in spin", nil},
+		{"-s -static", "", "spin", "[unknown] in spin", nil},
+		{pointer, "--redefine-sym=burn=" + red + "burn", "spin", "�[31mburn", callers},
+		{"-s", "", red + "spin", "[unknown] in �[31mspin", nil},
+	} {
+		t.Run(tt.flags+" "+strings.TrimPrefix(tt.change, "--"), func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), tt.file)
+			run(t, cc, append(strings.Fields("-O2 "+tt.flags), "-o", program, "testdata/spin.c")...)
+			if tt.change != "" {
+				run(t, objcopy, tt.change, program)
+			}
+			p := spun(t, program)
+			ran, called, own := map[string]time.Duration{}, map[string]time.Duration{}, time.Duration(0)
+			for _, s := range p.Stacks {
+				frames := slices.DeleteFunc(slices.Clone(s.Frames), symbol.Frame.InKernel) // interrupts
+				if len(frames) == 0 {
+					continue
+				}
+				own += s.Time
+				ran[frames[0].String()] += s.Time
+				for name := range named(frames) {
+					called[name] += s.Time
+				}
+			}
+			most := own * 9 / 10 // writing takes the rest
+			if ran[tt.function] < most {
+				t.Errorf("%s ran for %v of %v: %v", tt.function, ran[tt.function], own, ran)
+			}
+			for _, caller := range tt.callers {
+				if called[caller] < most {
+					t.Errorf("%s had called for %v of %v: %v", caller, called[caller], own, called)
+				}
+			}
+			for name, spent := range called {
+				if name != tt.function && name != "relay" && !slices.Contains(callers, name) && !strings.HasPrefix(name, "[unknown]") && !strings.HasPrefix(name, "__libc_start") && spent > own-most {
+					t.Errorf("%s had %v of %v, which it did not", name, spent, own)
+				}
+			}
+		})
+	}
+}
+
+func run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+	}
+}
+
+// spun is the profile of testdata/spin.c, compiled, at its work.
+func spun(t *testing.T, program string) Profile {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = input.Close()
+		_ = cmd.Wait()
+	}()
+	lines := bufio.NewScanner(output)
+	if !lines.Scan() {
+		t.Fatalf("%q says nothing", program)
+	}
+	s, err := perf.Sample(func() ([]int, error) { return []int{cmd.Process.Pid}, nil })
+	if err != nil {
+		testenv.Missing(t, err)
+	}
+	defer s.Close()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := input.Write([]byte("\n")); err != nil || !lines.Scan() {
+		t.Fatalf("%q does nothing: %v", program, err)
+	}
+	samples, err := s.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cpu = time.Second // whatever it was: shares are looked at
+	return NewProfile(Resolve(samples, new(symbol.Resolver)), time.Duration(samples.Count())*samples.Period, cpu, 1)
+}

@@ -1,0 +1,84 @@
+package why
+
+import (
+	"math"
+	"time"
+)
+
+// OffCPU is what the kernel counted of an arm's threads beside their CPU time.
+type OffCPU struct {
+	// Ready is how long they could run and had no core, added up over them.
+	Ready time.Duration `json:"ready_ns,omitempty"`
+	// VoluntarySwitches are how often one gave up its core to wait, InvoluntarySwitches how
+	// often one had to.
+	VoluntarySwitches   int64 `json:"voluntary_switches,omitempty"`
+	InvoluntarySwitches int64 `json:"involuntary_switches,omitempty"`
+	// MinorFaults are accesses to memory that the kernel had to map first, MajorFaults
+	// those for which it had to read a disk.
+	MinorFaults int64 `json:"minor_faults,omitempty"`
+	MajorFaults int64 `json:"major_faults,omitempty"`
+	// MemoryPressure and DiskPressure are how long some thread of the machine, not of
+	// the arm alone, waited for memory or a disk, of the Elapsed time.
+	MemoryPressure time.Duration `json:"memory_pressure_ns,omitempty"`
+	DiskPressure   time.Duration `json:"disk_pressure_ns,omitempty"`
+	Elapsed        time.Duration `json:"elapsed_ns,omitempty"`
+}
+
+func (o *OffCPU) add(p OffCPU) {
+	o.Ready += p.Ready
+	o.VoluntarySwitches += p.VoluntarySwitches
+	o.InvoluntarySwitches += p.InvoluntarySwitches
+	o.MinorFaults += p.MinorFaults
+	o.MajorFaults += p.MajorFaults
+	o.MemoryPressure += p.MemoryPressure
+	o.DiskPressure += p.DiskPressure
+	o.Elapsed += p.Elapsed
+}
+
+// A Count is a figure of OffCPU, per operation.
+type Count struct {
+	Row
+	// Events says that it is a number of them, and else nanoseconds.
+	Events bool
+	// Matters says that it is told apart and worth mentioning: that rows of work or waiting
+	// are told apart, too, and that as many events take 1 % of the CPU time.
+	Matters bool
+}
+
+// mattersShare is the share of the greater CPU time. A convention, as what events take is.
+const mattersShare = 0.01
+
+// counts are the figures of OffCPU. What an event takes, in ns, is the order of magnitude on
+// present machines, and decides what is worth mentioning only.
+var counts = []struct {
+	name  string
+	takes float64
+	of    func(OffCPU) int64
+}{
+	{"ready without a core", 1, func(o OffCPU) int64 { return int64(o.Ready) }},
+	{"context switches to wait", 1000, func(o OffCPU) int64 { return o.VoluntarySwitches }},
+	{"preemptions", 1000, func(o OffCPU) int64 { return o.InvoluntarySwitches }},
+	{"page faults", 500, func(o OffCPU) int64 { return o.MinorFaults }},
+	{"page faults from a disk", 100_000, func(o OffCPU) int64 { return o.MajorFaults }},
+}
+
+// compareCounts compares those figures that are not 0 in all rounds; their intervals hold together.
+// Without any other difference none matters, so that equal arms are named as seldom as without them.
+func (e *Explanation) compareCounts(pairs []pair, confidence float64) {
+	least := mattersShare * max(e.CPU.BaselineValue, e.CPU.CandidateValue)
+	differ := len(e.Rows) > 0 || e.Wait.Excludes0()
+	for _, c := range counts {
+		before, differences := make([]float64, len(pairs)), make([]float64, len(pairs))
+		seen := false
+		for i, p := range pairs {
+			perOp := func(p Profile) float64 { return ratio(float64(c.of(p.OffCPU)), float64(p.Operations)) }
+			before[i], differences[i] = perOp(p[0]), perOp(p[1])-perOp(p[0])
+			seen = seen || before[i] != 0 || differences[i] != 0
+		}
+		if !seen {
+			continue
+		}
+		row := rowOf(c.name, before, differences, 1-(1-confidence)/float64(len(counts)))
+		e.Counts = append(e.Counts, Count{Row: row, Events: c.takes > 1, Matters: differ && row.Excludes0() && math.Abs(row.Value)*c.takes >= least})
+	}
+}

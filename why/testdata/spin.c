@@ -1,0 +1,30 @@
+// Burns CPU time for each byte of its input, and says so.
+#include <stdio.h>
+
+static volatile unsigned long sink;
+
+__attribute__((noinline, noclone)) void burn(long n) {
+	while (n--)
+		sink += n;
+}
+
+// GCC gives functions that call none no frame, so that those that call these are not seen.
+__attribute__((noinline, noclone)) void relay(long n) {
+	burn(n);
+	sink++; // the call is not the last thing
+}
+
+__attribute__((noinline, noclone)) void outer(long n) {
+	relay(n);
+	sink++;
+}
+
+int main(void) {
+	setbuf(stdout, NULL);
+	do {
+		puts("done");
+		if (getchar() == EOF)
+			return 0;
+		outer(100000000);
+	} while (1);
+}
