@@ -3,11 +3,13 @@
 //
 //	go run ./bench/fleet
 //	go run ./bench/fleet -workers 1000,3000 -blocks 20
-//	go run ./bench/fleet -apart
+//	go run ./bench/fleet -apart -callers 2
+//	go run ./bench/fleet -apart -block 30s -blocks 1
 //
 // The workers are those of contend worker, all in one process beside this one; of the load alone each sleeps instead of
-// it, and sends a result of some 60,000 answers that it got before. This process is the coordinator and, without
-// -apart, the NATS server. Blocks of a second follow each other at once. It takes a minute.
+// it, and sends a result that it got before: of some 56,000 answers, or 300 for each of -callers. This process is the coordinator and, without
+// -apart, the NATS server. Blocks follow each other at once, and within one each worker sends its counts once a
+// second. It takes a minute.
 package main
 
 import (
@@ -19,7 +21,6 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -48,8 +49,10 @@ const version = "bench"
 
 func main() {
 	workers := flag.String("workers", "100,300,1000", "how many `workers` there are, one row each")
-	blocks := flag.Int("blocks", 10, "how many `blocks` of a second a row has")
+	blocks := flag.Int("blocks", 10, "how many `blocks` a row has")
+	block := flag.Duration("block", time.Second, "how long a block takes")
 	apart := flag.Bool("apart", false, "the NATS server is a process of its own")
+	callers := flag.Int("callers", 200, "the `callers` whose answers a result has, some 300 a second each")
 	if role := os.Getenv("BENCH_FLEET_ROLE"); role != "" {
 		if err := play(role); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -66,7 +69,7 @@ func main() {
 			if err != nil || n < 1 {
 				return fmt.Errorf("-workers is %q; allowed: numbers from 1, as in 100,1000", *workers)
 			}
-			if err := row(ctx, w, n, *blocks, *apart); err != nil {
+			if err := row(ctx, w, n, *blocks, *block, *apart, *callers); err != nil {
 				return err
 			}
 		}
@@ -75,7 +78,7 @@ func main() {
 }
 
 // row measures one coordinator of n workers.
-func row(ctx context.Context, w io.Writer, n, blocks int, apart bool) error {
+func row(ctx context.Context, w io.Writer, n, blocks int, block time.Duration, apart bool, callers int) error {
 	at, end, err := serve(ctx, apart)
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func row(ctx context.Context, w io.Writer, n, blocks int, apart bool) error {
 	}
 	defer f.Close()
 	before := memory()
-	_, stop, err := start(ctx, "workers", at, n)
+	_, stop, err := start(ctx, "workers", at, n, callers)
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func row(ctx context.Context, w io.Writer, n, blocks int, apart bool) error {
 		return err
 	}
 	defer session.Close()
-	got, err := drive(ctx, session, n, blocks)
+	got, err := drive(ctx, session, n, blocks, block)
 	if err != nil {
 		return err
 	}
@@ -124,13 +127,13 @@ type figures struct {
 	barriers, results, late []time.Duration
 }
 
-// drive drives blocks of a second by n workers, one after another.
-func drive(ctx context.Context, session *load.Session, n, blocks int) (got figures, err error) {
+// drive drives blocks by n workers, one after another.
+func drive(ctx context.Context, session *load.Session, n, blocks int, block time.Duration) (got figures, err error) {
 	spent, _ := cpu.Time()
 	began := time.Now()
 	for range blocks {
 		start, end := time.Now(), time.Time{}
-		r, err := session.Run(ctx, load.Plan{VUs: n, Duration: time.Second, Grace: time.Second, AtEdge: func(e load.Edge) {
+		r, err := session.Run(ctx, load.Plan{VUs: n, Duration: block, Grace: time.Second, Progress: func(load.Progress) {}, AtEdge: func(e load.Edge) {
 			if e == load.WindowOpens {
 				got.barriers = append(got.barriers, time.Since(start))
 			} else {
@@ -163,7 +166,7 @@ func serve(ctx context.Context, apart bool) (at fleet.Address, end func(), err e
 	token := rand.Text()
 	if apart {
 		at.Token = token
-		at.URL, end, err = start(ctx, "engine", at, 0)
+		at.URL, end, err = start(ctx, "engine", at, 0, 0)
 		return at, end, err
 	}
 	engine, at, err := fleet.Serve("127.0.0.1:0", token, false)
@@ -183,13 +186,13 @@ func memory() int64 {
 }
 
 // start starts this program in another role, and returns what it prints first and what ends it.
-func start(ctx context.Context, role string, at fleet.Address, n int) (line string, stop func(), err error) {
+func start(ctx context.Context, role string, at fleet.Address, n, callers int) (line string, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), "BENCH_FLEET_ROLE="+role, "BENCH_FLEET_URL="+at.URL, fleet.TokenVariable+"="+at.Token, "BENCH_FLEET_WORKERS="+strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), "BENCH_FLEET_ROLE="+role, "BENCH_FLEET_URL="+at.URL, fleet.TokenVariable+"="+at.Token, "BENCH_FLEET_WORKERS="+strconv.Itoa(n), "BENCH_FLEET_CALLERS="+strconv.Itoa(callers))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -224,7 +227,11 @@ func play(role string) error {
 	if err != nil {
 		return err
 	}
-	sample, err := sampled(ctx)
+	callers, err := strconv.Atoi(os.Getenv("BENCH_FLEET_CALLERS"))
+	if err != nil {
+		return err
+	}
+	sample, err := sampled(ctx, callers)
 	if err != nil {
 		return err
 	}
@@ -245,13 +252,13 @@ func play(role string) error {
 }
 
 // sampled is the result of a second of callers whose answers take 10 µs to 10 ms.
-func sampled(ctx context.Context) (*load.Result, error) {
-	session, err := load.Open(ctx, "sampled", spread{}, 100*runtime.GOMAXPROCS(0))
+func sampled(ctx context.Context, callers int) (*load.Result, error) {
+	session, err := load.Open(ctx, "sampled", spread{}, callers)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	return session.Run(ctx, load.Plan{VUs: 100 * runtime.GOMAXPROCS(0), Duration: time.Second, Grace: time.Second, Share: pace.Shares([]int{1})[0]})
+	return session.Run(ctx, load.Plan{VUs: callers, Duration: time.Second, Grace: time.Second, Share: pace.Shares([]int{1})[0]})
 }
 
 // spread answers after some time.
@@ -276,9 +283,18 @@ func (a asleep) Close() error                                         { return n
 func (a asleep) Run(ctx context.Context, plan load.Plan) (*load.Result, error) {
 	time.Sleep(time.Until(plan.Begin))
 	late := time.Since(plan.Begin)
-	select {
-	case <-time.After(plan.Duration):
-	case <-ctx.Done():
+	end, tick := time.After(plan.Duration), time.NewTicker(time.Second)
+	defer tick.Stop()
+	for over := false; !over; {
+		select {
+		case <-tick.C:
+			elapsed := time.Since(plan.Begin)
+			plan.Progress(load.Progress{Elapsed: elapsed, Measured: elapsed, Completed: a.result.Completed})
+		case <-end:
+			over = true
+		case <-ctx.Done():
+			over = true
+		}
 	}
 	r := *a.result
 	r.Plan, r.Concurrency, r.BeganLate = plan, plan.VUs, late

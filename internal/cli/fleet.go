@@ -111,24 +111,22 @@ func (a *app) gather(ctx context.Context, f *fleetOptions, subjects []string) (*
 		fmt.Fprintf(a.Err, "fleet: waiting up to %v: %v\n", joining, err)
 		servers, err = c.fleet.Offering(ctx, subjects)
 	}
-	if err == nil {
-		c.workers, err = c.fleet.Wait(ctx, max(1, f.Workers+len(servers)))
-	}
-	if err == nil && f.Workers == 0 {
-		_, err = c.fleet.All(ctx, 1, settling)
-		c.workers = c.fleet.Free()
+	switch {
+	case err != nil:
+	case f.Workers > 0:
+		c.workers, err = c.fleet.Wait(ctx, f.Workers, servers...)
+	default:
+		if _, err = c.fleet.Wait(ctx, 1); err == nil {
+			_, err = c.fleet.All(ctx, 1, settling)
+		}
+		if c.workers = c.fleet.Free(servers...); len(c.workers) == 0 && err == nil {
+			fmt.Fprintln(a.Err, "fleet: the workers that start the servers drive the load, too, as no other has joined")
+			c.workers = servers
+		}
 	}
 	if err != nil {
 		c.close()
 		return nil, err
-	}
-	others := slices.DeleteFunc(slices.Clone(c.workers), func(w fleet.Worker) bool {
-		return slices.ContainsFunc(servers, func(s fleet.Worker) bool { return s.ID == w.ID })
-	})
-	if len(others) > 0 {
-		c.workers = others
-	} else {
-		fmt.Fprintln(a.Err, "fleet: the workers that start the servers drive the load, too, as no other has joined")
 	}
 	c.workers = c.fleet.Measured(ctx, c.workers)
 	return c, nil

@@ -210,19 +210,19 @@ func (f *Fleet) next() <-chan struct{} {
 // taken says whether another coordinator uses a worker.
 func (f *Fleet) taken(w Worker) bool { return w.Busy != "" && w.Busy != f.id }
 
-// Wait returns n workers, by their names, as soon as there are as many, of the coordinator's version
-// and not used by another. The error says who was there when ctx was done.
-func (f *Fleet) Wait(ctx context.Context, n int) ([]Worker, error) {
+// Wait returns n workers, by their names, as soon as there are as many besides the ones excepted, of the
+// coordinator's version and not used by another. The error says who was there when ctx was done.
+func (f *Fleet) Wait(ctx context.Context, n int, except ...Worker) ([]Worker, error) {
 	for {
 		changed := f.next()
-		if free := f.Free(); len(free) >= n {
+		if free := f.Free(except...); len(free) >= n {
 			return free[:n], nil
 		}
 		select {
 		case <-changed:
 		case <-time.After(beat): // one may have become free
 		case <-ctx.Done():
-			return nil, f.missing(n)
+			return nil, f.missing(n + len(except))
 		}
 	}
 }
@@ -249,9 +249,11 @@ func (f *Fleet) Unusable(w Worker) string {
 	return ""
 }
 
-// Free returns the workers that can be used.
-func (f *Fleet) Free() []Worker {
-	return slices.DeleteFunc(f.Workers(), func(w Worker) bool { return f.Unusable(w) != "" })
+// Free returns the workers that can be used, besides the ones excepted.
+func (f *Fleet) Free(except ...Worker) []Worker {
+	return slices.DeleteFunc(f.Workers(), func(w Worker) bool {
+		return f.Unusable(w) != "" || slices.ContainsFunc(except, func(e Worker) bool { return e.ID == w.ID })
+	})
 }
 
 // All returns the workers that are there, also those that cannot be used, once there are n and none

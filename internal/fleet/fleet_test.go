@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -422,5 +423,25 @@ func TestWorkerThatCannotBeBelieved(t *testing.T) {
 				t.Errorf("planned %d, %+v, %v; want the 5 of the other, and why", r.Planned, r.Generators, w)
 			}
 		})
+	}
+}
+
+// Who starts the servers is not one of the workers that are waited for.
+func TestWaitExcepts(t *testing.T) {
+	t.Parallel()
+	at := engine(t)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		work(t, at, Host{Name: name})
+	}
+	f, all := gather(t, at, 4)
+	for _, n := range []int{2, 3} {
+		got, err := f.Wait(t.Context(), n, all[0])
+		var names []string
+		for _, w := range got {
+			names = append(names, w.Name)
+		}
+		if want := []string{"b", "c", "d"}[:n]; err != nil || !slices.Equal(names, want) {
+			t.Errorf("%d besides a: %v, %v; want %v", n, names, err, want)
+		}
 	}
 }
