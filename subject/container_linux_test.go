@@ -281,7 +281,7 @@ func TestContainerOfKilledClient(t *testing.T) {
 			t.Errorf("process %v outlived Stop", inside)
 		}
 		cfg = with(contained(folder, "stubborn"), Ready{Log: "never"})
-		cfg.StartTimeout = 500 * time.Millisecond
+		cfg.StartTimeout = 3 * time.Second // for a client on a busy machine to name its container
 		id := filepath.Join(t.TempDir(), "id")
 		cfg.Command = slices.Insert(cfg.Command, 2, "--cidfile", id)
 		_, err := Start(t.Context(), cfg)
