@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +18,13 @@ import (
 	"contend/report"
 )
 
-// machines are three namespaces: the servers' and those of two generators, all with workers. What they join is at
+// machines are namespaces: the servers' and one for each generator, all with workers. What they join is at
 // an address of the test's own namespace.
 type machines struct {
-	fleet   string
-	servers *exec.Cmd
-	at      string // the address of the servers
+	fleet      string
+	servers    *exec.Cmd
+	at         string // the address of the servers
+	generators int
 }
 
 func startIn(t *testing.T, cmd *exec.Cmd) {
@@ -45,8 +48,8 @@ func withToken() []string {
 }
 
 // newMachines makes them, each with a boot ID of its own or all with that of the machine.
-func newMachines(t *testing.T, apart bool) machines {
-	host, all := testenv.Namespaces(t, 3)
+func newMachines(t *testing.T, generators int, apart bool) machines {
+	host, all := testenv.Namespaces(t, 1+generators)
 	offered := filepath.Join(t.TempDir(), "subjects.yaml")
 	text := "address: " + all[0].Address + `
 subjects:
@@ -56,8 +59,12 @@ subjects:
 	if err := os.WriteFile(offered, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := machines{fleet: host + ":4222", at: all[0].Address}
-	for i, name := range []string{"server", "generator 1", "generator 2"} {
+	m := machines{fleet: host + ":4222", at: all[0].Address, generators: generators}
+	for i := range all {
+		name := "server"
+		if i > 0 {
+			name = fmt.Sprintf("generator %d", i)
+		}
 		if apart {
 			all[i].BootID = "of " + name
 		}
@@ -78,7 +85,7 @@ subjects:
 func (m machines) document(t *testing.T, args ...string) *report.Document {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "found.json")
-	cmd := exec.Command("contend", append([]string{args[0], "--fleet", m.fleet, "--workers", "2", "-o", file}, args[1:]...)...)
+	cmd := exec.Command("contend", append([]string{args[0], "--fleet", m.fleet, "--workers", strconv.Itoa(m.generators), "-o", file}, args[1:]...)...)
 	cmd.Env = withToken()
 	said, err := cmd.CombinedOutput()
 	if exit, ok := err.(*exec.ExitError); err != nil && !(ok && slices.Contains([]int{exitUnmet, exitUndecided}, exit.ExitCode())) {
@@ -93,7 +100,7 @@ func (m machines) document(t *testing.T, args ...string) *report.Document {
 		t.Fatalf("%v: %s", err, said)
 	}
 	for _, r := range doc.Results {
-		if len(r.Generators) != min(2, r.Concurrency) || r.Generators[0].Name != "generator 1" || r.Generators[len(r.Generators)-1].Name == "server" || r.Server == nil || r.Server.CPUSec <= 0 || r.ServerApart != (r.Generators[0].Machine == "of generator 1") {
+		if len(r.Generators) != min(m.generators, r.Concurrency) || r.Generators[0].Name != "generator 1" || r.Generators[len(r.Generators)-1].Name == "server" || r.Server == nil || r.Server.CPUSec <= 0 || r.ServerApart != (r.Generators[0].Machine == "of generator 1") {
 			t.Errorf("%s: driven by %+v; the server used %+v; apart: %v", r.Arm, r.Generators, r.Server, r.ServerApart)
 		}
 	}
@@ -104,7 +111,7 @@ func (m machines) document(t *testing.T, args ...string) *report.Document {
 // what they spend it on.
 func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	m := newMachines(t, false)
+	m := newMachines(t, 2, false)
 	doc := m.document(t, "compare", "-c", "4", "--block", "50ms", "--rounds", "6", "--pairs", "2", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:inputq")
 	if len(doc.Results) < 2 || len(doc.Comparisons) == 0 || doc.Comparisons[0].Verdict == "" {
 		t.Fatalf("%d results, %d comparisons", len(doc.Results), len(doc.Comparisons))
@@ -119,11 +126,29 @@ func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Workers do together what is asked for, no more and no less, and begin at about one moment. How late each began,
+// and how well its clock was known, stands in docs/fleet.md as -v shows it.
+func TestTwoToEightMachines(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 4, 8} {
+		m := newMachines(t, n, false)
+		r := m.document(t, "run", "-c", "8", "-n", "4000", "-d", "1m", "--command", "subject:mutex", "http://{{addr}}/status").Results[0]
+		var completed int64
+		for _, g := range r.Generators {
+			completed += g.Completed
+			t.Logf("%d workers: %s began %v late, its clock is known to ±%v", n, g.Name, g.BeganLate, g.ClockBound)
+		}
+		if r.Completed != 4000 || completed != 4000 {
+			t.Errorf("%d workers: %d right answers, and %d of them together; want 4000", n, r.Completed, completed)
+		}
+	}
+}
+
 // On machines of different boots nothing is shared. A worker that is killed takes its servers with it, and its
 // coordinator says that it is gone.
 func TestMachinesThatShareNothing(t *testing.T) {
 	t.Parallel()
-	m := newMachines(t, true)
+	m := newMachines(t, 2, true)
 	doc := m.document(t, "sweep", "--levels", "1,8", "--visits", "1", "--block", "200ms", "--warmup", "100ms", "-d", "2m", "--command", "subject:mutex", "http://{{addr}}/status")
 	text, err := json.Marshal(doc)
 	if err != nil || bytes.Contains(text, []byte(`"cpu_shared"`)) {
