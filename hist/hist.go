@@ -102,18 +102,7 @@ func (h *Histogram) RecordN(d time.Duration, n int64) {
 
 // cover makes room for the buckets from one to another.
 func (h *Histogram) cover(from, to int) {
-	low, high := from&^(doubling-1), to&^(doubling-1)+doubling
-	if len(h.counts) > 0 {
-		low, high = min(low, h.first), max(high, h.first+len(h.counts))
-	}
-	if high-low == len(h.counts) {
-		return
-	}
-	counts := make([]int64, high-low)
-	if len(h.counts) > 0 {
-		copy(counts[h.first-low:], h.counts)
-	}
-	h.first, h.counts = low, counts
+	h.first, h.counts = Cover(h.first, h.counts, from, to, doubling)
 }
 
 // Merge adds everything that o has counted to h and leaves o as it is. It takes time

@@ -42,28 +42,37 @@ func (h *Histogram) MergeBinary(b []byte) (rest []byte, err error) {
 	if in.short {
 		return nil, in.err()
 	}
-	rest, err = o.check(in.rest(), count)
+	rest, err = o.read(in.rest(), count)
 	if err == nil && count > uint64(math.MaxInt64-h.count) {
 		err = errors.New("hist: together they are more than can be counted")
 	}
 	if err != nil {
 		return nil, err
 	}
-	h.cover(bucketOf(o.min), bucketOf(o.max))
-	_, _ = ReadSparse(in.rest(), buckets, count, func(bucket int, n int64) { h.counts[bucket-h.first] += n }) // as it was checked
-	h.take(&o, int64(count))
+	if o.count = int64(count); h.counts == nil {
+		*h = o
+	} else {
+		h.Merge(&o)
+	}
 	return rest, nil
 }
 
-// check returns what follows the buckets of so many durations, or what of them contradicts the rest.
-func (h *Histogram) check(b []byte, count uint64) (rest []byte, err error) {
+// read reads the buckets of so many durations into h, which has the rest, and returns what follows
+// them, or what of them contradicts that.
+func (h *Histogram) read(b []byte, count uint64) (rest []byte, err error) {
 	var least, most sum128
 	first, last := -1, 0
+	if h.min <= h.max {
+		h.cover(bucketOf(h.min), bucketOf(h.max))
+	}
 	rest, err = ReadSparse(b, bucketOf(int64(Highest))+1, count, func(bucket int, n int64) {
 		if first < 0 {
 			first = bucket
 		}
 		last = bucket
+		if i := bucket - h.first; i >= 0 && i < len(h.counts) { // another is an error below
+			h.counts[i] += n
+		}
 		lowest := lowestOf(bucket)
 		least.add(mul(lowest, n))
 		most.add(mul(min(lowest+1<<widthOf(lowest)-1, int64(Highest)), n))
@@ -110,6 +119,24 @@ func (v *varints) err() error {
 		return errors.New("hist: truncated, or beyond a bound")
 	}
 	return nil
+}
+
+// Cover returns counts by bucket, the first of which is first, with room for the buckets from one to
+// another: as they are where they have it, else a copy that begins and ends with a multiple of
+// step, which is a power of two.
+func Cover(first int, counts []int64, from, to, step int) (int, []int64) {
+	low, high := from&^(step-1), to&^(step-1)+step
+	if len(counts) > 0 {
+		low, high = min(low, first), max(high, first+len(counts))
+	}
+	if high-low == len(counts) {
+		return first, counts
+	}
+	all := make([]int64, high-low)
+	if len(counts) > 0 {
+		copy(all[first-low:], counts)
+	}
+	return low, all
 }
 
 // AppendSparse appends buckets with their counts, none of them 0, in ascending order: how many there

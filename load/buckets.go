@@ -63,18 +63,7 @@ func (h *coarse) cover(low, high int) {
 	if low >= high {
 		return
 	}
-	low, high = low&^(parts-1), (high+parts-1)&^(parts-1)
-	if len(h.counts) > 0 {
-		low, high = min(low, h.first), max(high, h.first+len(h.counts))
-	}
-	if high-low == len(h.counts) {
-		return
-	}
-	counts := make([]int64, high-low)
-	if len(h.counts) > 0 {
-		copy(counts[h.first-low:], h.counts)
-	}
-	h.first, h.counts = low, counts
+	h.first, h.counts = hist.Cover(h.first, h.counts, low, high-1, parts)
 }
 
 func (h *coarse) add(o *coarse) {
