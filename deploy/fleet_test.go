@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -137,18 +136,8 @@ func TestFleetCommands(t *testing.T) {
 		n, _ := flagValue(args, "workers")
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Env = env
-		said := new(lines)
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stdout, cmd.Stderr = write, write
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		_ = write.Close()
-		go said.read(read)
-		port := waitForLine(t, said, regexp.MustCompile(`contend worker --fleet tls://\S*:(\d+)`))
+		said := launch(t, cmd)
+		port := said.await(t, regexp.MustCompile(`contend worker --fleet tls://\S*:(\d+)`))
 		count, _ := strconv.Atoi(n)
 		var workers sync.WaitGroup
 		own, stop := context.WithCancel(ctx)
@@ -167,20 +156,6 @@ func TestFleetCommands(t *testing.T) {
 		workers.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != 0 && code != 4 || !strings.Contains(said.String(), "driven by "+n+" workers on 1 machine") {
 			t.Errorf("%s: %v\n%s", name, err, said)
-		}
-	}
-}
-
-// waitForLine returns the first group of a line that is said.
-func waitForLine(t *testing.T, said *lines, pattern *regexp.Regexp) string {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		match, done := said.find(pattern)
-		if match != "" {
-			return match
-		}
-		if done || time.Now().After(deadline) {
-			t.Fatalf("no %v in\n%s", pattern, said)
 		}
 	}
 }

@@ -81,6 +81,25 @@ var field = regexp.MustCompile(`(\w+)=("[^"]*"|\S+)`)
 // "serving": addresses by protocol, and whatever else it says.
 func start(t *testing.T, cmd *exec.Cmd) map[string]string {
 	t.Helper()
+	output := launch(t, cmd)
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); err != nil && !t.Failed() {
+			t.Errorf("%v: %v\n%s", cmd.Args, err, output)
+		}
+	})
+	fields := make(map[string]string)
+	for _, m := range field.FindAllStringSubmatch(output.await(t, serving), -1) {
+		fields[m[1]] = m[2]
+	}
+	return fields
+}
+
+// launch starts a command and returns what it prints.
+func launch(t *testing.T, cmd *exec.Cmd) *lines {
+	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -90,35 +109,14 @@ func start(t *testing.T, cmd *exec.Cmd) map[string]string {
 		t.Fatal(err)
 	}
 	_ = write.Close()
-	output := new(lines)
+	output := &lines{of: cmd.Args}
 	go output.read(read)
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-		defer late.Stop()
-		if err := cmd.Wait(); err != nil && !t.Failed() {
-			t.Errorf("%v: %v\n%s", cmd.Args, err, output)
-		}
-	})
-	deadline := time.Now().Add(patience)
-	for {
-		line, done := output.find(serving)
-		if line != "" {
-			fields := make(map[string]string)
-			for _, m := range field.FindAllStringSubmatch(line, -1) {
-				fields[m[1]] = m[2]
-			}
-			return fields
-		}
-		if done || time.Now().After(deadline) {
-			t.Fatalf("%v does not serve:\n%s", cmd.Args, output)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	return output
 }
 
 // lines are what a process prints.
 type lines struct {
+	of   []string // its arguments
 	mu   sync.Mutex
 	text []byte
 	done bool
@@ -144,6 +142,20 @@ func (l *lines) find(pattern *regexp.Regexp) (match string, done bool) {
 		return string(m[1]), l.done
 	}
 	return "", l.done
+}
+
+// await returns the first group of the first match, as soon as there is one.
+func (l *lines) await(t *testing.T, pattern *regexp.Regexp) string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		match, done := l.find(pattern)
+		if match != "" {
+			return match
+		}
+		if done || time.Now().After(deadline) {
+			t.Fatalf("%v does not say %v:\n%s", l.of, pattern, l)
+		}
+	}
 }
 
 func (l *lines) String() string {

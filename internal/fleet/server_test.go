@@ -181,6 +181,16 @@ func TestServerElsewhere(t *testing.T) {
 	<-fake.ended
 }
 
+// awaitEnd waits until a server is said to have ended.
+func awaitEnd(t *testing.T, server trial.Server) {
+	t.Helper()
+	select {
+	case <-server.Done():
+	case <-time.After(testenv.Patience):
+		t.Fatal("nobody heard of its end")
+	}
+}
+
 // A server that dies says so at once, with how; the error of one that cannot be asked any more is that of a
 // process that has ended.
 func TestServerElsewhereDies(t *testing.T) {
@@ -191,11 +201,7 @@ func TestServerElsewhereDies(t *testing.T) {
 	server := begin(t, f, "counter", workers)
 	fake := <-started
 	time.AfterFunc(2*beat, func() { fake.end(errors.New("server counter: ended unasked: exit status 7")) })
-	select {
-	case <-server.Done():
-	case <-time.After(testenv.Patience):
-		t.Fatal("nobody heard of its end")
-	}
+	awaitEnd(t, server)
 	if err := server.Err(); err == nil || err.Error() != "worker a: server counter: ended unasked: exit status 7" {
 		t.Error(err)
 	}
@@ -225,11 +231,7 @@ func TestServerElsewhereIsLeftAlone(t *testing.T) {
 	server := begin(t, f, "counter", workers)
 	leave()
 	ends(<-started)
-	select {
-	case <-server.Done():
-	case <-time.After(testenv.Patience):
-		t.Fatal("nobody heard of its end")
-	}
+	awaitEnd(t, server)
 	if err := server.Err(); !errors.Is(err, errGone) {
 		t.Error(err)
 	}
