@@ -4,9 +4,14 @@
 // TLS is crypto/tls on memory: the loop reads and writes the socket, and no
 // call waits. Handshakes, which wait, have goroutines of their own; their time
 // is part of Phases.Connect, and timeouts and the end of a run cut them off.
+// What iterations do away from their connections has goroutines of its own, too.
 package loop
 
-import "contend/load"
+import (
+	"context"
+
+	"contend/load"
+)
 
 // maxRepeats is how often an iteration is repeated that the peer did not
 // process.
@@ -35,7 +40,7 @@ func (e *Unprocessed) Unwrap() error { return e.Err }
 type Conversation interface {
 	// Open begins a new connection and forgets the previous one. Its bytes go
 	// before those of the first iteration (HTTP/2: the preface). It is not
-	// called again while an iteration is in flight.
+	// called again while an iteration is in flight on the connection.
 	Open(out []byte) []byte
 	// Start begins the next iteration of a slot.
 	Start(out []byte, slot int) []byte
@@ -77,6 +82,47 @@ type Repeater interface {
 	Conversation
 	// Repeat sends the request of the slot's latest iteration once more.
 	Repeat(out []byte, slot int) []byte
+}
+
+// A Roamer is a Conversation whose iterations may leave their connection and
+// come back, to it or to a new one: several requests with other things between
+// them. Of the phases of their outcomes the loop fills in Connect alone, the time
+// that the connections took which were opened within the iteration.
+//
+// Start and Resume may end an iteration, or have it leave, at once. A connection
+// that is closed is opened only for bytes: where they append none Open was called
+// for nothing, and will be called again.
+type Roamer interface {
+	Conversation
+	// Bind tells the slots, once, before anything else.
+	Bind(slots RoamerSlots)
+	// Resume goes on with the iteration of a slot that has left, or was lost. Its
+	// bytes go to the connection, a new one if the former is closed.
+	Resume(out []byte, slot int) []byte
+	// Lost says that the connection of a slot's iteration failed with err, or
+	// could not be opened. false ends the iteration with err; true has it go on
+	// with Resume.
+	Lost(slot int, err error) bool
+	// Abandon says that a slot's iteration has ended otherwise than by End or
+	// Lost: it ran into its timeout, or Drive ends. It is called by the goroutine
+	// of Drive, when the iteration's work has returned.
+	Abandon(slot int)
+}
+
+// RoamerSlots are the Slots of a Roamer, which may tell them things within Start,
+// Resume, Receive and Skipped.
+type RoamerSlots interface {
+	Slots
+	// Leave takes the slot's iteration from its connection, which stays open.
+	// work runs in a goroutine of its own, at once; Resume follows when it has
+	// returned. ctx ends when nothing will come of the iteration any more: work
+	// then has to return soon, since the slot's next iteration and the end of
+	// Drive wait for it. Meanwhile no method is called for the slot, but Receive
+	// is if the peer closes.
+	//
+	// Without work (nil) Resume follows as soon as the connection can be written
+	// to, or another be opened: after Drain, or in Skipped.
+	Leave(slot int, work func(ctx context.Context))
 }
 
 // A Skipper is a Conversation that need not see all bytes. Before each read

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"runtime"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +22,12 @@ type drive struct {
 	inflight int           // how many
 	done     []finished    // by what was read last
 	crowded  []*connection // have more to read
-	repeats  []*slot       // to be begun again when their connections allow it
+	entering []*slot       // to go to their connections when these allow it
+	entered  []*slot       // the former list, for its room
+
+	ctx     context.Context // of work,
+	end     context.CancelFunc
+	working int // how much of it goes on
 
 	arrival load.Iteration // the next one of the open model,
 	pending bool           // if it has been asked for
@@ -50,6 +54,7 @@ func (l *Loop) Drive(ctx context.Context, s *load.Shard) error {
 	}
 	defer l.endNaps()
 	defer l.watch(ctx)()
+	l.ctx, l.end = context.WithCancel(context.WithoutCancel(ctx)) // abandon ends it
 	defer l.abandon()
 	if err := l.settle(); err != nil {
 		return err
@@ -115,7 +120,7 @@ func (l *Loop) settle() error {
 
 func (l *Loop) run() error {
 	for !l.cancelled {
-		l.repeatAll()
+		l.enterAll()
 		l.startDue()
 		if l.inflight == 0 && !l.more() {
 			return nil
@@ -137,22 +142,7 @@ func (l *Loop) more() bool {
 	if l.open {
 		return !l.over
 	}
-	return l.queue.len > 0
-}
-
-// abandon closes the connections whose state is unknown, because an iteration
-// is in flight on them.
-func (l *Loop) abandon() {
-	for i := range l.links {
-		if k := &l.links[i]; k.inflight > 0 {
-			k.close()
-			k.inflight = 0
-		}
-	}
-	for i := range l.slots {
-		l.slots[i].busy, l.slots[i].again = false, false
-	}
-	l.dismiss()
+	return l.queue.len > 0 || l.working > 0
 }
 
 // startDue starts what was due at the last look at the sockets and has a free VU, so
@@ -206,8 +196,12 @@ func (l *Loop) send(s *slot, start func(out []byte, slot int) []byte) {
 		l.out = start(l.out[:0], s.index)
 		err = k.write(l.out)
 	} else {
-		k.pending = start(k.conversation.Open(k.pending[:0]), s.index)
-		if err = k.dial(); err == nil {
+		k.pending = k.conversation.Open(k.pending[:0])
+		opening := len(k.pending)
+		k.pending = start(k.pending, s.index)
+		if k.roamer != nil && len(k.pending) == opening {
+			k.pending = k.pending[:0]
+		} else if err = k.dial(); err == nil {
 			err = k.greet()
 		}
 	}
@@ -216,24 +210,9 @@ func (l *Loop) send(s *slot, start func(out []byte, slot int) []byte) {
 	} else if k.state != open || len(k.pending) > 0 {
 		l.naps.awake = l.now + stayAwake
 	}
-}
-
-// repeatAll begins again what the peer did not process.
-func (l *Loop) repeatAll() {
-	if len(l.repeats) == 0 {
-		return
+	if k.roamer != nil {
+		l.sweep(k)
 	}
-	l.now = l.shard.Elapsed()
-	l.repeats = slices.DeleteFunc(l.repeats, func(s *slot) bool {
-		if s.again && s.link.draining {
-			return false
-		}
-		if s.again {
-			s.enter(l.now)
-			l.send(s, s.link.repeater.Repeat)
-		}
-		return true
-	})
 }
 
 // wait returns how many events there are. It waits for one if nothing else is
@@ -244,7 +223,7 @@ func (l *Loop) wait() (int, error) {
 		l.now = l.shard.Elapsed()
 		l.looked = l.now
 	}
-	idle := len(l.crowded) == 0 && due > l.now
+	idle := len(l.crowded) == 0 && due > l.now && !l.canEnter()
 	switch {
 	case !idle:
 		due = never
@@ -260,7 +239,7 @@ func (l *Loop) wait() (int, error) {
 	if !idle {
 		return l.poller.Poll(0)
 	}
-	if l.shaking == 0 { // else goroutines need the processor
+	if l.shaking+l.working == 0 { // else goroutines need the processor
 		if n, err := l.poller.Poll(l.shortly); n != 0 || err != nil {
 			return n, err
 		}
@@ -313,30 +292,6 @@ func (l *Loop) expire() {
 		}
 		l.cancel(s)
 	}
-}
-
-// cancel ends an iteration that has taken too long, and its connection with it
-// unless the conversation can spare that.
-func (l *Loop) cancel(s *slot) {
-	if s.again {
-		l.lose(s, l.now, l.shard.TimedOut())
-		return
-	}
-	k := s.link
-	if k.canceler == nil || k.state != open {
-		l.fail(k, l.shard.TimedOut())
-		return
-	}
-	l.out = k.canceler.Cancel(l.out[:0], s.index)
-	l.lose(s, l.now, l.shard.TimedOut())
-	err := errDeaf
-	if len(k.pending) <= maxPending {
-		err = k.write(l.out)
-	}
-	if err != nil {
-		l.fail(k, err)
-	}
-	l.retire(k)
 }
 
 // handle handles the first n of the poller's events, and the connections that

@@ -25,22 +25,18 @@ type handshake struct {
 	err    error
 }
 
-// shake begins a handshake. The loop learns its end by collect. The end of its
-// iterations cuts it off, and so does the limit.
+// shake begins a handshake. The end of its iterations cuts it off, and so does
+// the limit.
 func (k *connection) shake(limit time.Duration) {
 	l := k.loop
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	h := &handshake{link: k, address: k.address, cancel: cancel, done: make(chan struct{}), fd: -1}
 	k.handshake, k.fd, k.state = h, -1, connecting
 	l.shaking++
-	l.handshakes.Go(func() {
+	l.do(h, func() {
 		defer cancel()
 		h.run(ctx, l)
 		close(h.done)
-		l.mu.Lock()
-		l.shaken = append(l.shaken, h)
-		l.mu.Unlock()
-		l.poller.Wake()
 	})
 }
 
@@ -105,29 +101,17 @@ func detach(conn net.Conn) (fd int, err error) {
 	return fd, nil
 }
 
-// collect takes over the connections whose handshakes have ended.
-func (l *Loop) collect() {
-	l.mu.Lock()
-	shaken := l.shaken
-	l.shaken = nil
-	l.mu.Unlock()
-	for _, h := range shaken {
-		k := h.link
-		switch {
-		case k.handshake == h:
-			if err := k.take(h, l.shard.Elapsed()); err != nil {
-				l.fail(k, err)
-			}
-		case h.fd >= 0: // it was given up meanwhile
-			shut(h.fd)
+// ended takes over the connection.
+func (h *handshake) ended() {
+	k := h.link
+	switch {
+	case k.handshake == h:
+		if err := k.take(h, k.loop.shard.Elapsed()); err != nil {
+			k.loop.fail(k, err)
 		}
+	case h.fd >= 0: // it was given up meanwhile
+		shut(h.fd)
 	}
-}
-
-// dismiss waits for handshakes that were given up.
-func (l *Loop) dismiss() {
-	l.handshakes.Wait()
-	l.collect()
 }
 
 // take takes over a connection, or says why there is none. What was to be sent

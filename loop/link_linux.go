@@ -29,6 +29,7 @@ type connection struct {
 	namer        Namer    // nil: its requests have no names
 	repeater     Repeater // nil: it cannot repeat
 	secured      Secured  // nil: it takes any connection
+	roamer       Roamer   // nil: its iterations do not leave it
 	slots        []*slot
 	inflight     int
 

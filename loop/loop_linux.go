@@ -28,11 +28,12 @@ type Loop struct {
 	clear     []byte // what came by TLS,
 	sealed    []byte // what is to be sent by it
 
-	handshakes sync.WaitGroup
-	shaking    int // handshakes that the loop waits for
-	mu         sync.Mutex
-	shaken     []*handshake // that have ended
-	stopped    atomic.Bool  // the run is over
+	roams   bool           // the conversations are Roamers
+	tasks   sync.WaitGroup // handshakes and work
+	shaking int            // handshakes that the loop waits for
+	mu      sync.Mutex
+	news    []task      // that have ended
+	stopped atomic.Bool // the run is over
 	drive
 }
 
@@ -90,6 +91,10 @@ func (l *Loop) arrange() {
 		k.namer, _ = k.conversation.(Namer)
 		k.repeater, _ = k.conversation.(Repeater)
 		k.secured, _ = k.conversation.(Secured)
+		if k.roamer, _ = k.conversation.(Roamer); k.roamer != nil {
+			l.roams = true
+			k.roamer.Bind(k)
+		}
 		if l.config.Network == "tcp" && l.config.TLS == nil {
 			k.skipper, _ = k.conversation.(Skipper)
 		}

@@ -14,7 +14,8 @@ import (
 //
 // They are for connections with one iteration at a time, whose answers come as a
 // whole: of several the kernel would say only when the last came, and bytes that
-// nobody reads would in the end hold up the sender.
+// nobody reads would in the end hold up the sender. A Roamer has more to do than
+// to wait for an answer.
 type naps struct {
 	possible bool // stamps are asked for
 	stamper  epoll.Stamper
@@ -42,7 +43,7 @@ const (
 // startNaps sees whether a run may nap, and has sockets stamped if so.
 func (l *Loop) startNaps() error {
 	l.naps.possible = l.open && l.config.Network == "tcp" && l.config.TLS == nil && !l.config.CloseEach &&
-		len(l.links) == len(l.slots) && l.shortly > 0
+		len(l.links) == len(l.slots) && !l.roams && l.shortly > 0
 	if !l.naps.possible {
 		return nil
 	}

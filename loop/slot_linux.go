@@ -21,6 +21,7 @@ type slot struct {
 	tried   time.Duration
 	sent    time.Duration
 	first   time.Duration // byte of the answer; 0: has not come
+	errand                // of a Roamer
 
 	prev, next *slot // in the list of those in flight
 }
@@ -48,11 +49,14 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		return
 	}
 	l := k.loop
+	if k.roamer != nil { // it did more than read
+		l.stamped = false
+	}
 	end := max(l.stamp(), s.sent)
 	if err != nil && k.repeat(s, err) {
 		return
 	}
-	l.leave(s)
+	l.conclude(s)
 	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
 	d := &l.done[len(l.done)-1]
 	if err != nil {
@@ -60,12 +64,16 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		return
 	}
 	d.out = *out
+	if k.roamer != nil {
+		d.out.Phases.Connect = s.connect
+		return
+	}
 	d.out.Phases = s.phases(end)
 }
 
 // nameOf returns the name of the request of a slot.
 func (k *connection) nameOf(s *slot) string {
-	if k.namer == nil {
+	if k.namer == nil || s.recall != nil {
 		return ""
 	}
 	return k.namer.Name(s.index)
@@ -78,14 +86,14 @@ func (k *connection) repeat(s *slot, err error) bool {
 	if k.repeater == nil || s.repeats == maxRepeats || !errors.As(err, &unprocessed) {
 		return false
 	}
-	s.busy, s.again = false, true
+	s.depart()
+	s.again = true
 	s.repeats++
-	k.inflight--
-	k.loop.repeats = append(k.loop.repeats, s)
+	k.loop.entering = append(k.loop.entering, s)
 	return true
 }
 
-func (k *connection) Drain() { k.draining = true }
+func (k *connection) Drain() { k.draining = k.state != closed }
 
 func (s *slot) phases(end time.Duration) load.Phases {
 	if s.first == 0 {
@@ -115,7 +123,7 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 		l.over = true
 		return false
 	}
-	s.repeats = 0
+	s.repeats, s.connect = 0, 0
 	s.enter(now)
 	l.inflight++
 	if l.timeout > 0 {
@@ -126,24 +134,34 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 
 // enter puts an iteration on its connection.
 func (s *slot) enter(now time.Duration) {
-	s.busy, s.again, s.dialled = true, false, false
+	s.busy, s.again, s.away, s.dialled = true, false, false, false
 	s.first, s.tried, s.sent = 0, now, now
 	s.link.inflight++
 }
 
-// leave ends an iteration for the loop.
-func (l *Loop) leave(s *slot) {
-	if s.busy {
-		s.link.inflight--
+// depart takes an iteration from its connection.
+func (s *slot) depart() {
+	s.busy = false
+	s.link.inflight--
+	if s.dialled {
+		s.connect += s.sent - s.tried
 	}
-	s.busy, s.again = false, false
+}
+
+// conclude ends an iteration for the loop.
+func (l *Loop) conclude(s *slot) {
+	if s.busy {
+		s.depart()
+	}
+	s.again, s.away = false, false
 	l.inflight--
 	if l.timeout > 0 {
 		l.flying.remove(s)
 	}
 }
 
-// fail closes a connection and ends what was in flight on it.
+// fail closes a connection and ends what was in flight on it, unless it can do
+// without.
 func (l *Loop) fail(k *connection, err error) {
 	k.close()
 	if k.inflight == 0 {
@@ -154,7 +172,7 @@ func (l *Loop) fail(k *connection, err error) {
 	}
 	end := l.shard.Elapsed()
 	for _, s := range k.slots {
-		if s.busy {
+		if s.busy && !s.outlives(err) {
 			l.lose(s, end, err)
 		}
 	}
@@ -162,16 +180,20 @@ func (l *Loop) fail(k *connection, err error) {
 
 // lose ends an iteration without an answer.
 func (l *Loop) lose(s *slot, end time.Duration, err error) {
-	l.leave(s)
+	l.conclude(s)
 	none := load.Outcome{Request: s.link.nameOf(s)}
 	l.shard.Finish(&s.it, end, &none, err)
 	l.release(s, end)
 }
 
-// release queues a VU that is free: in the closed model with its next
-// iteration.
+// release queues a VU that is free, in the closed model with its next
+// iteration, as soon as its work has returned.
 func (l *Loop) release(s *slot, free time.Duration) {
-	if l.open || l.another(s, free) {
+	switch {
+	case !l.open && !l.another(s, free):
+	case s.recall != nil:
+		s.held = true
+	default:
 		l.queue.push(s)
 	}
 }

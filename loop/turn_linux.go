@@ -18,10 +18,7 @@ func (l *Loop) turn(k *connection, ended bool) {
 	l.out = l.out[:0]
 	err := l.receive(k, ended)
 	l.naps.sift(k)
-	for i := range l.done {
-		d := &l.done[i]
-		l.shard.Finish(&d.it, d.end, &d.out, d.err)
-	}
+	l.record()
 	if err == nil && len(l.out) > 0 && len(k.pending) > maxPending {
 		err = errDeaf
 	}
@@ -31,6 +28,14 @@ func (l *Loop) turn(k *connection, ended bool) {
 		l.retire(k)
 	}
 	l.proceed(k)
+}
+
+// record tells the shard what has ended.
+func (l *Loop) record() {
+	for i := range l.done {
+		d := &l.done[i]
+		l.shard.Finish(&d.it, d.end, &d.out, d.err)
+	}
 }
 
 // receive reads until nothing is left. A read that did not fill its buffer
@@ -136,7 +141,7 @@ func (k *connection) unread(errno unix.Errno) error {
 
 // retires reports whether a connection is to be closed now.
 func (l *Loop) retires(k *connection) bool {
-	return k.inflight == 0 && (k.draining || l.config.CloseEach)
+	return k.inflight == 0 && (k.draining || l.config.CloseEach && !k.slots[0].away)
 }
 
 func (l *Loop) retire(k *connection) {
@@ -146,7 +151,8 @@ func (l *Loop) retire(k *connection) {
 }
 
 // proceed starts the next iterations of the VUs that became free by a turn,
-// all with one write.
+// all with one write. Those of a Roamer, which may end at once, wait for another
+// look at the sockets.
 func (l *Loop) proceed(k *connection) {
 	together := k.state == open
 	if len(l.done) > 0 && !l.open {
@@ -158,7 +164,7 @@ func (l *Loop) proceed(k *connection) {
 		case l.open:
 			l.queue.push(s)
 		case !l.another(s, l.done[i].end) || k.park(s):
-		case s.it.Due > l.now:
+		case s.it.Due > l.now || k.roamer != nil:
 			l.queue.push(s)
 		case !together:
 			l.start(s)
