@@ -56,6 +56,8 @@ type Counts struct {
 	Faults []Fault `json:"faults,omitempty"`
 	// Requests holds the shares of the named requests, if the target has several.
 	Requests map[string]*RequestResult `json:"requests,omitempty"`
+	// Checks is how often the checks of flows held, in the order of their first.
+	Checks []CheckResult `json:"checks,omitempty"`
 	// Examples holds the first error text of each kind.
 	Examples map[errkind.Kind]string `json:"examples,omitempty"`
 	// Course is how a single run went over time; nil: it is a sum of runs, or an older
@@ -129,6 +131,9 @@ func (c *Counts) Accounted() int64 {
 // opening of the measured window, none before it. Planned, Dropped and Unfinished
 // are the caller's to count.
 func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error) {
+	if len(out.Requests) > 0 || len(out.Checks) > 0 {
+		c.flow(out)
+	}
 	switch {
 	case err != nil:
 		kind := errkind.Of(err)
@@ -323,13 +328,7 @@ func (c *Counts) Add(o *Counts) {
 			c.Faults = append(c.Faults, f)
 		}
 	}
-	for name, r := range o.Requests {
-		mine := c.request(name)
-		mine.Completed += r.Completed
-		mine.Failed += r.Failed
-		mine.Errored += r.Errored
-		mine.Service.Merge(r.Service)
-	}
+	c.addFlows(o)
 	for kind, text := range o.Examples {
 		if _, known := c.Examples[kind]; !known {
 			c.Examples[kind] = text

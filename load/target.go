@@ -143,6 +143,10 @@ type Outcome struct {
 	// Messages are the latencies of the single messages of a stream. They are
 	// valid until the VU's next iteration.
 	Messages []time.Duration
+	// Requests and Checks are those of an iteration that is a flow of several, also of one
+	// that ended with an error. They are valid until the VU's next iteration.
+	Requests []Request
+	Checks   []Check
 }
 
 // Phases are parts of one iteration's service time; zero means not measured.

@@ -16,6 +16,7 @@ import (
 	"contend/protocol/guard"
 	"contend/protocol/pipe"
 	"contend/protocol/roundtrip"
+	"contend/protocol/script"
 	"contend/protocol/tcp"
 	"contend/protocol/wire"
 	"contend/protocol/ws"
@@ -35,7 +36,11 @@ var families = []family{
 		return pipe.New(c)
 	}, "pipe:DESIGN", "pipe"),
 	{schemes: []string{"func"}, config: func() any { return new(address) }},
+	of(script.Open, scripted, "FILE.js, FILE.mjs or FILE.ts, a script in the form of k6's"),
 }
+
+// scripted is the family of targets with a script, whatever their scheme.
+const scripted = "scripts"
 
 // A family is one package's schemes.
 type family struct {

@@ -71,7 +71,7 @@ func TestManualSaysWhatAFieldIsFor(t *testing.T) {
 		var knowing []string
 		for _, f := range families {
 			if slices.ContainsFunc(setting.Of(f.config()), func(own setting.Setting) bool { return own.Path == s.Path }) {
-				knowing = append(knowing, cmp.Or(called[f.schemes[0]], f.schemes[0]))
+				knowing = append(knowing, cmp.Or(called[f.words()[0]], f.words()[0]))
 			}
 		}
 		want := strings.Join(knowing, ", ")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -178,6 +179,10 @@ func (f *family) fills() bool { return slices.Contains(f.schemes, "http") }
 
 // family returns that of the URL's scheme.
 func (t Target) family() (*family, error) {
+	if t.Get("script") != "" {
+		i := slices.IndexFunc(families, func(f family) bool { return f.name == scripted })
+		return &families[i], nil
+	}
 	asked := setting.Pick(Settings(), "target")[0]
 	scheme, rest, found := strings.Cut(t.URL(), ":")
 	for i := range families {
@@ -205,16 +210,29 @@ func (f *family) foreign(name string) error {
 	var schemes []string
 	for _, other := range families {
 		if slices.ContainsFunc(setting.Of(other.config()), func(s setting.Setting) bool { return s.Path == name }) {
-			schemes = append(schemes, other.schemes...)
+			schemes = append(schemes, other.words()...)
 		}
 	}
 	if schemes == nil {
 		return setting.Unknown(name, setting.Of(f.config()), nil, setting.InFile)
 	}
 	i := slices.IndexFunc(Settings(), func(s setting.Setting) bool { return s.Path == name })
-	m := Settings()[i].Wrong("does not apply to %s", strings.Join(f.schemes, ", "))
+	m := Settings()[i].Wrong("does not apply to %s", strings.Join(f.words(), ", "))
 	m.Allowed = fmt.Sprintf("with %s", strings.Join(schemes, ", "))
 	return m
+}
+
+// words are the family's schemes, or its name.
+func (f *family) words() []string {
+	if len(f.schemes) == 0 {
+		return []string{f.name}
+	}
+	return f.schemes
+}
+
+// IsScript says whether a word names a file with a script.
+func IsScript(word string) bool {
+	return slices.Contains([]string{".js", ".mjs", ".ts"}, path.Ext(word)) && !strings.Contains(word, "://")
 }
 
 // located says of every mistake in an error where its value was given.

@@ -46,6 +46,10 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
+			args = c.withoutScript(args)
+			if err := a.scriptLoad(cmd.Context(), c.spec.target(), c.given, "concurrency", "rate"); err != nil {
+				return usage(errors.Join(mistakes, setting.FlagErrors(err)))
+			}
 			if err := cmp.Or(c.lacking(args), c.needsURL(args)); err != nil {
 				return usage(errors.Join(mistakes, err))
 			}
@@ -92,6 +96,7 @@ const mostArms = 26
 
 // arguments allows arms to compare, none of which begins like a flag; of revisions one command can be that of all.
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
+	args = c.withoutScript(args)
 	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
 		return fmt.Errorf("compare: %s looks like a flag: put it before --", args[i])
 	}

@@ -27,6 +27,7 @@ import (
 //     a small experiment;
 //   - report and compare are given the document of a small run;
 //   - commands that insist on one port of localhost are given a free one;
+//   - flow.js is a script that asks for its URL;
 //   - subjects of workers (subject:NAME) are that server, too;
 //   - workers of a fleet are started here, and contend worker, which waits for one,
 //     only shows its help;
@@ -205,6 +206,9 @@ func (s standIns) run(t *testing.T, line string) {
 	if slices.Contains(args, "managed") {
 		testenv.Program(t, "redis-server")
 	}
+	if err := os.WriteFile(filepath.Join(dir, "flow.js"), []byte(smallScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Patience)
 	defer cancel()
 	p := &server{Cmd: exec.CommandContext(ctx, "contend", args...)}
@@ -320,6 +324,11 @@ func (s standIns) address(documented string) string {
 	}
 	return s.other
 }
+
+const smallScript = `
+import http from 'k6/http';
+export default function () { http.get(__ENV.BASE_URL + '/status') }
+`
 
 const smallExperiment = `
 id: small

@@ -20,7 +20,6 @@ var elsewhere = map[string][]meaning{
 	"i":                 {{"k6", "the number of iterations", "-n N"}, {"ghz", "a folder of .proto files", "--import-path FOLDER"}, {"h2load", "a file of URLs", "--requests FILE"}, {"ab", "HEAD in the place of GET", "-X HEAD"}},
 	"s":                 {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}, {"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}, {"ab", "the time limit of an answer", "--timeout 30s"}},
 	"stage":             {{"k6", "a number of callers and for how long", "--stages 100/10s,500/30s in arrivals per second"}},
-	"script":            {{"wrk", "a Lua script", "--requests FILE, --rows FILE and --check"}},
 	"rps":               {{"k6 and ghz", "requests per second", "--rate N"}, {"h2load", "requests per second of each client", "--rate N for all together"}},
 	"r":                 {{"ghz", "requests per second", "--rate N"}, {"ab", "go on after errors", "leave it out: errors are counted"}},
 	"qps":               {{"fortio", "requests per second", "--rate N"}},

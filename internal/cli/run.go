@@ -46,7 +46,11 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
+			unread := setting.FlagErrors(a.scriptLoad(cmd.Context(), spec.target(), o.given, "concurrency", "rate", "duration", "iterations", "grace"))
 			plan, err := r.plan(o)
+			if unread != nil {
+				return usage(errors.Join(unread, err))
+			}
 			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(a.pins.generatorPin)), setting.InFlags))
 			err = errors.Join(err, a.pins.check("", false), a.checkSubjects(&r.fleetOptions, subjectsOf(r.Command)), setting.FlagErrors(r.fleetOptions.check()))
 			if err == nil {
@@ -200,6 +204,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 		return nil, failed(err)
 	}
 	opener.VUs, opener.Seed, opener.OwnCores, opener.Remote = plan.VUs, plan.Seed, a.pins.ownCores(), a.crew.remote()
+	opener.Console = a.Err
 	opened, err := opener.Open(ctx, target)
 	var unreachable *errkind.Error
 	switch {

@@ -18,6 +18,9 @@ func (t *targetFlags) flags(cmd *cobra.Command) { t.given = settingFlags(cmd, pr
 // target is what the flags ask for, without a URL if there is none.
 func (t *targetFlags) target() protocol.Target {
 	target := protocol.FromFlags(t.given)
+	if protocol.IsScript(t.url) {
+		return target.With("script", t.url)
+	}
 	if t.url != "" {
 		target = target.With("url", t.url)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -28,6 +29,8 @@ type Surroundings struct {
 	// Discard is a command that reads its standard input to the end; printing
 	// pipelines write to it.
 	Discard []string
+	// Console is where scripts print; nil: nowhere.
+	Console io.Writer
 }
 
 // Engines is the choice among the engines that can drive a target. protocol.Opener

@@ -1,0 +1,163 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"github.com/grafana/sobek"
+
+	"contend/setting"
+)
+
+// A bundle is a script with all that it imports, as one program: a function of
+// (exports, module, modules).
+type bundle struct {
+	program *sobek.Program
+	hash    string // of its text, SHA-256 in hexadecimal
+	root    string // the folder whose files it may read, without symbolic links
+	dir     string // of the script itself
+}
+
+// The wrapping turns the bundle into a function, so that each virtual user has its own
+// modules and nothing is global.
+const (
+	wrapBegin = "(function(exports, module, " + nativeModules + "){"
+	wrapEnd   = "})"
+	// nativeModules is what bundled code finds the modules of this package in.
+	nativeModules = "__native"
+	native        = "native" // the namespace of those in esbuild
+)
+
+// readBundle bundles the script at path; root is the folder whose files it may read, "" for its own.
+func readBundle(path, root string) (*bundle, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		return nil, setting.CannotRead(path, err)
+	}
+	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
+		return nil, setting.CannotRead(path, err)
+	}
+	b := &bundle{root: filepath.Dir(absolute), dir: filepath.Dir(absolute)}
+	if root != "" {
+		if b.root, err = filepath.Abs(root); err == nil {
+			b.root, err = filepath.EvalSymlinks(b.root)
+		}
+		if err != nil {
+			return nil, setting.CannotRead(root, err)
+		}
+	}
+	built := api.Build(api.BuildOptions{
+		EntryPoints:   []string{absolute},
+		AbsWorkingDir: b.dir,
+		Bundle:        true,
+		Format:        api.FormatCommonJS,
+		Platform:      api.PlatformNeutral,
+		MainFields:    []string{"module", "main"},
+		Target:        api.ES2022,
+		Supported:     map[string]bool{"async-generator": false, "for-await": false, "top-level-await": false},
+		Sourcemap:     api.SourceMapInline,
+		Charset:       api.CharsetUTF8,
+		Banner:        map[string]string{"js": wrapBegin},
+		Footer:        map[string]string{"js": wrapEnd},
+		TsconfigRaw:   "{}",
+		LogLevel:      api.LogLevelSilent,
+		LogLimit:      20,
+		Plugins:       []api.Plugin{{Name: "contend", Setup: b.plug}},
+	})
+	if len(built.Errors) > 0 {
+		return nil, messages(built.Errors)
+	}
+	text := built.OutputFiles[0].Contents
+	sum := sha256.Sum256(text)
+	b.hash = hex.EncodeToString(sum[:])
+	if b.program, err = sobek.Compile(filepath.Base(path), string(text), true); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// messages are the mistakes that the bundler found, each with its line.
+func messages(all []api.Message) error {
+	var errs []error
+	for _, m := range all {
+		where := ""
+		if m.Location != nil {
+			where = fmt.Sprintf("%s:%d:%d: ", m.Location.File, m.Location.Line, m.Location.Column+1)
+		}
+		errs = append(errs, errors.New(where+m.Text))
+	}
+	return errors.Join(errs...)
+}
+
+// plug decides what imports mean: modules of this package, files within the root, or a mistake.
+func (b *bundle) plug(build api.PluginBuild) {
+	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+		if args.Kind == api.ResolveEntryPoint {
+			return api.OnResolveResult{}, nil
+		}
+		return b.resolve(args.Path, args.ResolveDir)
+	})
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: native}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+		text := moduleText(args.Path)
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+	})
+}
+
+func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
+	if _, ok := modules[name]; ok {
+		return api.OnResolveResult{Path: name, Namespace: native}, nil
+	}
+	switch {
+	case strings.Contains(name, "://"):
+		return api.OnResolveResult{}, fmt.Errorf("%q is elsewhere, and nothing is fetched: save it beside the script and import that file", name)
+	case name == "k6" || strings.HasPrefix(name, "k6/"):
+		return api.OnResolveResult{}, fmt.Errorf("module %q is not there; those that are: %s", name, strings.Join(moduleNames(), ", "))
+	case !strings.HasPrefix(name, ".") && !filepath.IsAbs(name):
+		return api.OnResolveResult{}, fmt.Errorf("module %q is not there: packages are not looked up; bundle it into a file and import that", name)
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(from, path)
+	}
+	if err := b.within(path); err != nil {
+		return api.OnResolveResult{}, err
+	}
+	return api.OnResolveResult{}, nil // as esbuild would
+}
+
+// within refuses a file outside of the root.
+func (b *bundle) within(path string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	inside, err := filepath.Rel(b.root, path)
+	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
+		return fmt.Errorf("%s is outside of %s: --script-root DIR allows a folder above", path, b.root)
+	}
+	return nil
+}
+
+// read reads a file that the script opens.
+func (b *bundle) read(path string) ([]byte, error) {
+	path = strings.TrimPrefix(path, "file://")
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.dir, path)
+	}
+	if err := b.within(path); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, setting.CannotRead(path, err)
+	}
+	return content, nil
+}

@@ -1,0 +1,95 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/setting"
+)
+
+// A Config says which script a virtual user runs, and against what. Script must be set.
+type Config struct {
+	// URL is what the script finds in __ENV.BASE_URL; "": nothing.
+	URL string `json:"target" file:"url" flag:"-"`
+	// Script is the file, in JavaScript or TypeScript.
+	Script string `file:"script" words:"every iteration runs this *file* of JavaScript or TypeScript, as k6 does; the URL is __ENV.BASE_URL in it"`
+	// Root is the folder whose files the script may import and open; "" is its own.
+	Root string `file:"script_root" words:"*folder* whose files the script may import and open, where that is not its own"`
+	// Env is what else it finds in __ENV: "NAME=value".
+	Env []string `file:"script_env" flag:"script-env" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
+	// Origin is the origin in the script's URLs in whose place URL's is asked.
+	Origin string `file:"script_origin" flag:"origin" words:"*origin* in the script's URLs, such as http://localhost:8080, in whose place that of the URL is asked"`
+	// CAFile and the rest are about TLS.
+	CAFile   string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
+	Insecure bool   `file:"insecure" words:"accept any certificate"`
+	CertFile string `file:"cert_file" words:"*file* with our certificate in PEM form"`
+	KeyFile  string `file:"key_file" words:"*file* with its key in PEM form"`
+	wire.Engines
+}
+
+// Validate returns every mistake that can be seen without opening a file.
+func (c *Config) Validate() error {
+	var errs []error
+	for i, text := range c.Env {
+		if name, _, found := strings.Cut(text, "="); !found || name == "" {
+			m := setting.At(c, &c.Env).OutOf(text, "NAME=value")
+			m.Index = i
+			errs = append(errs, m)
+		}
+	}
+	if c.Origin != "" {
+		switch _, err := originOf(c.Origin); {
+		case err != nil:
+			errs = append(errs, setting.At(c, &c.Origin).OutOf(c.Origin, "an origin, as in http://localhost:8080"))
+		case c.URL == "":
+			errs = append(errs, setting.At(c, &c.Origin).Wrong("is %q, but there is no URL that is asked in its place", c.Origin))
+		}
+	}
+	common := c.common()
+	return errors.Join(append(errs, common.Check(nil))...)
+}
+
+// common are the settings that other protocols have too.
+func (c *Config) common() wire.Common {
+	return wire.Common{CAFile: c.CAFile, Insecure: c.Insecure, CertFile: c.CertFile, KeyFile: c.KeyFile}
+}
+
+// originOf returns scheme://host of a URL of HTTP.
+func originOf(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is no URL of HTTP", text)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// env returns __ENV.
+func (c *Config) env() map[string]string {
+	all := map[string]string{}
+	if c.URL != "" {
+		all["BASE_URL"] = strings.TrimSuffix(c.URL, "/")
+	}
+	for _, text := range c.Env {
+		name, value, _ := strings.Cut(text, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// Open reads the script, runs its outermost part once, and returns what drives it. It connects to
+// nothing. The error has every mistake that was found.
+func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
+	t, err := New(c, around)
+	if err != nil {
+		return nil, err // and no pointer that looks like a target
+	}
+	return t, nil
+}

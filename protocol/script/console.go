@@ -1,0 +1,70 @@
+package script
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/grafana/sobek"
+)
+
+// maxLines is how many lines scripts print during a run; writing more would be what is measured.
+const maxLines = 10
+
+// A console prints what scripts log, the first lines of it. The zero value prints nothing.
+type console struct {
+	mu    sync.Mutex
+	out   io.Writer // nil: nowhere
+	lines int
+}
+
+func (c *console) methods(v *vu) exports {
+	all := exports{}
+	for _, name := range []string{"log", "info", "debug", "warn", "error"} {
+		all[name] = func(call sobek.FunctionCall) sobek.Value {
+			c.print(v, call.Arguments)
+			return sobek.Undefined()
+		}
+	}
+	return all
+}
+
+func (c *console) print(v *vu, values []sobek.Value) {
+	if c.out == nil || v.id == 0 && !v.started { // the outermost part runs again for each virtual user
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lines++; c.lines > maxLines {
+		return
+	}
+	words := make([]string, len(values))
+	for i, value := range values {
+		if o, ok := value.(*sobek.Object); ok && o.ClassName() != "Error" {
+			if text, err := v.stringify(sobek.Undefined(), value); err == nil && !sobek.IsUndefined(text) {
+				value = text
+			}
+		}
+		words[i] = harmless(value)
+	}
+	fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, strings.Join(words, " ")))
+}
+
+// close says how many lines were not printed.
+func (c *console) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lines > maxLines && c.out != nil {
+		fmt.Fprintf(c.out, "script: %d lines more, which are not printed\n", c.lines-maxLines)
+	}
+	c.lines = 0
+}
+
+// printable keeps a terminal as it is.
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return ' '
+	}
+	return r
+}

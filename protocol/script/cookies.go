@@ -1,0 +1,149 @@
+package script
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+)
+
+// cookies returns the jar of this iteration.
+func (v *vu) cookies() *cookiejar.Jar {
+	if v.jar == nil {
+		v.jar, _ = cookiejar.New(nil) // which fails never
+	}
+	return v.jar
+}
+
+// addCookies puts into a request's header what the jar has for its URL, and its own.
+func (v *vu) addCookies(a *ask) {
+	if a.jar == nil && !a.noJar && v.jar != nil {
+		a.jar = v.jar
+	}
+	if a.jar == nil && len(a.cookies) == 0 {
+		return
+	}
+	var pairs []string
+	own := map[string]bool{}
+	for _, c := range a.cookies {
+		own[c.Name] = true
+	}
+	if a.jar != nil {
+		for _, c := range a.jar.Cookies(a.url) {
+			if !own[c.Name] || !a.replaced[c.Name] {
+				pairs = append(pairs, c.Name+"="+c.Value)
+			}
+		}
+	}
+	for _, c := range a.cookies {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	if len(pairs) > 0 {
+		a.header.Set("Cookie", strings.Join(pairs, "; "))
+	} else {
+		a.header.Del("Cookie")
+	}
+}
+
+// keepCookies keeps what an answer sets.
+func (v *vu) keepCookies(a *ask, r *reply) {
+	if set := (&http.Response{Header: r.header}).Cookies(); len(set) > 0 && !a.noJar {
+		if a.jar == nil {
+			a.jar = v.cookies()
+		}
+		a.jar.SetCookies(a.url, set)
+	}
+}
+
+// a jar is a script's view of one.
+type jar struct{ http.CookieJar }
+
+const ofJar = "__jar"
+
+// jarObject is the object that http.cookieJar() returns.
+func (v *vu) jarObject(of http.CookieJar) *sobek.Object {
+	o := v.rt.NewObject()
+	v.fillJar(o, of)
+	return o
+}
+
+// newJar is new http.CookieJar().
+func (v *vu) newJar(call sobek.ConstructorCall) *sobek.Object {
+	of, _ := cookiejar.New(nil)
+	v.fillJar(call.This, of)
+	return nil
+}
+
+func (v *vu) fillJar(o *sobek.Object, of http.CookieJar) {
+	_ = o.DefineDataProperty(ofJar, v.rt.ToValue(&jar{of}), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	parse := func(text string) *url.URL {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			v.throw("%q is no URL", text)
+		}
+		return v.target.redirected(u)
+	}
+	_ = o.Set("cookiesForURL", func(text string) map[string][]string {
+		all := map[string][]string{}
+		for _, c := range of.Cookies(parse(text)) {
+			all[c.Name] = append(all[c.Name], c.Value)
+		}
+		return all
+	})
+	_ = o.Set("set", func(text, name, value string, options map[string]any) bool {
+		c := &http.Cookie{Name: name, Value: value}
+		for key, value := range options {
+			setCookie(c, key, value)
+		}
+		of.SetCookies(parse(text), []*http.Cookie{c})
+		return true
+	})
+	expire := func(u *url.URL, name string) {
+		of.SetCookies(u, []*http.Cookie{{Name: name, MaxAge: -1, Path: "/"}, {Name: name, MaxAge: -1}})
+	}
+	_ = o.Set("delete", func(text, name string) { expire(parse(text), name) })
+	_ = o.Set("clear", func(text string) {
+		u := parse(text)
+		for _, c := range of.Cookies(u) {
+			expire(u, c.Name)
+		}
+	})
+}
+
+// setCookie sets an attribute by its name.
+func setCookie(c *http.Cookie, key string, value any) {
+	switch key {
+	case "domain":
+		c.Domain, _ = value.(string)
+	case "path":
+		c.Path, _ = value.(string)
+	case "secure":
+		c.Secure, _ = value.(bool)
+	case "http_only":
+		c.HttpOnly, _ = value.(bool)
+	case "max_age":
+		if n, ok := value.(int64); ok {
+			c.MaxAge = int(n)
+		}
+	case "expires":
+		if text, ok := value.(string); ok {
+			c.Expires, _ = time.Parse(time.RFC1123, text)
+		}
+	}
+}
+
+// jarOf returns the jar behind an object.
+func (v *vu) jarOf(value sobek.Value) (http.CookieJar, bool) {
+	o, ok := value.(*sobek.Object)
+	if !ok || o.Get(ofJar) == nil {
+		return nil, false
+	}
+	j, ok := o.Get(ofJar).Export().(*jar)
+	if !ok {
+		return nil, false
+	}
+	return j.CookieJar, true
+}

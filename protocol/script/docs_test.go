@@ -1,0 +1,56 @@
+package script
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/scripts.md")
+
+// supported is the table of docs/scripts.md.
+func supported() string {
+	var b strings.Builder
+	row := func(what string, names []string) {
+		fmt.Fprintf(&b, "| %s | `%s` |\n", what, strings.Join(names, "` `"))
+	}
+	b.WriteString("| what | names |\n| --- | --- |\n")
+	all := Exports()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		row("`"+name+"`", all[name])
+	}
+	read, ignored := OptionNames()
+	row("options", read)
+	row("options that change nothing here", ignored)
+	row("executors, of one scenario", Executors())
+	row("parameters of a request", Params())
+	row("of an answer", slices.Sorted(maps.Keys(properties)))
+	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "open", "setInterval", "setTimeout"})
+	return b.String()
+}
+
+func TestDocumentedTable(t *testing.T) {
+	const path, begin, end = "../../docs/scripts.md", "<!-- table -->\n", "<!-- end of table -->"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(page), begin)
+	table, after, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatal("docs/scripts.md has no table")
+	}
+	if table == supported() {
+		return
+	}
+	if !*update {
+		t.Fatalf("docs/scripts.md lists other names than there are (-update writes them):\n%s", supported())
+	}
+	if err := os.WriteFile(path, []byte(before+begin+supported()+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

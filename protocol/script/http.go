@@ -1,0 +1,381 @@
+package script
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/load"
+)
+
+// httpState is what the module k6/http keeps for a virtual user.
+type httpState struct {
+	expected func(status int) bool // nil: nothing is asked of answers
+	words    string                // what is expected, as in "200 or 204"; "" for the default
+	last     *response             // the latest answer, for an example of what a check refused
+}
+
+// detail is the beginning of the latest answer.
+func (s *httpState) detail() []byte {
+	if s.last == nil {
+		return nil
+	}
+	return s.last.detail()
+}
+
+// httpModule is "k6/http".
+func (v *vu) httpModule() exports {
+	v.http = httpState{expected: expectedByDefault}
+	all := exports{
+		"request": func(call sobek.FunctionCall) sobek.Value {
+			return v.request(call.Argument(0).String(), call.Arguments, 1, true)
+		},
+		"batch":               v.batch,
+		"url":                 v.urlTag,
+		"file":                v.file,
+		"expectedStatuses":    v.expectedStatuses,
+		"setResponseCallback": v.setResponseCallback,
+		"cookieJar":           func() sobek.Value { return v.jarObject(v.cookies()) },
+		"CookieJar":           v.newJar,
+	}
+	for name, method := range map[string]string{"get": "GET", "head": "HEAD"} {
+		all[name] = func(call sobek.FunctionCall) sobek.Value { return v.request(method, call.Arguments, 0, false) }
+	}
+	for name, method := range map[string]string{"post": "POST", "put": "PUT", "patch": "PATCH", "del": "DELETE", "options": "OPTIONS"} {
+		all[name] = func(call sobek.FunctionCall) sobek.Value { return v.request(method, call.Arguments, 0, true) }
+	}
+	for name, value := range tlsVersions {
+		all[value] = name
+	}
+	return all
+}
+
+// An ask is a request with what is asked of its answer.
+type ask struct {
+	call
+	name      string // of the request in results
+	named     bool   // by the script
+	first     *call  // before redirects
+	redirects int
+	expected  func(status int) bool
+	words     string
+	binary    bool           // the body is wanted as an ArrayBuffer
+	jar       http.CookieJar // nil: the iteration's
+	noJar     bool
+	cookies   []*http.Cookie // for this request alone
+	replaced  map[string]bool
+	sent      string // the body as text
+}
+
+// request sends what a script asks: method, then from arguments[at] URL, body (if the method
+// takes one) and params. Redirects are followed. The answer is that of the last.
+func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody bool) sobek.Value {
+	a := v.ask(method, arguments, at, hasBody)
+	v.ready()
+	r := v.follows(a, v.carry)
+	return v.rt.NewDynamicObject(r)
+}
+
+// ready refuses requests in the outermost part of the script, and makes what they need.
+func (v *vu) ready() {
+	if !v.started {
+		v.throw("requests can be sent within an iteration, setup and teardown, not in the outermost part of the script")
+	}
+	if v.slow == nil {
+		v.slow = v.transport()
+	}
+}
+
+// ask reads the arguments of a request.
+func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *ask {
+	argument := func(i int) sobek.Value {
+		if i < len(arguments) {
+			return arguments[i]
+		}
+		return sobek.Undefined()
+	}
+	a := &ask{redirects: v.target.Options.Redirects, expected: v.http.expected, words: v.http.words}
+	a.method, a.timeout, a.discard = method, defaultTimeout, v.target.Options.DiscardBodies
+	v.readURL(a, argument(at))
+	params := argument(at + 1)
+	if hasBody {
+		v.readBody(a, argument(at+1))
+		params = argument(at + 2)
+	}
+	if isObject(params) {
+		v.readParams(a, params.ToObject(v.rt))
+	}
+	if agent := "User-Agent"; len(a.header[agent]) == 0 {
+		a.header.Set(agent, orContend(v.target.Options.UserAgent))
+	}
+	first := a.call
+	a.first = &first
+	if v.target.Options.NoIterationReuse && len(v.requests) == 0 && v.slow != nil {
+		v.slow.CloseIdleConnections()
+	}
+	return a
+}
+
+func orContend(agent string) string {
+	if agent == "" {
+		return "contend"
+	}
+	return agent
+}
+
+func isObject(value sobek.Value) bool {
+	return value != nil && !sobek.IsUndefined(value) && !sobek.IsNull(value)
+}
+
+// readURL takes text, or what http.url made.
+func (v *vu) readURL(a *ask, value sobek.Value) {
+	text := value.String()
+	if tagged, ok := value.Export().(*taggedURL); ok {
+		text, a.name, a.named = tagged.url, tagged.name, true
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		v.throw("URL %q is none of HTTP, as in http://localhost:8080/; __ENV.BASE_URL is the target's, where one is given", text)
+	}
+	a.header = http.Header{}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		a.header.Set("Authorization", basic(u.User.Username(), password))
+		bare := *u
+		bare.User = nil
+		u = &bare
+	}
+	a.url = v.target.redirected(u)
+	if !a.named {
+		a.name = nameOf(a.method, a.url)
+	}
+}
+
+// nameOf is what a request is called that the script gives no name.
+func nameOf(method string, u *url.URL) string {
+	path := u.Path
+	if path == "" {
+		path = "/"
+	}
+	return method + " " + path
+}
+
+// follows sends a request, and then where its answers lead to.
+func (v *vu) follows(a *ask, carry func(*call) *reply) *response {
+	for hop := 0; ; hop++ {
+		v.addCookies(a)
+		r := carry(&a.call)
+		answer := &response{v: v, reply: r, ask: a, url: a.url.String()}
+		v.http.last = answer
+		if r.err == nil {
+			v.keepCookies(a, r)
+		}
+		next := a.next(r, hop)
+		v.count(a, r)
+		if next == nil || v.ctx.Err() != nil {
+			return answer
+		}
+		a.call = *next
+		if !a.named {
+			a.name = nameOf(a.method, a.url)
+		}
+	}
+}
+
+// next is the request that an answer asks for, or nil (RFC 9110, section 15.4).
+func (a *ask) next(r *reply, hop int) *call {
+	switch r.status {
+	case 301, 302, 303, 307, 308:
+	default:
+		return nil
+	}
+	location := ""
+	if r.header != nil {
+		location = r.header.Get("Location")
+	}
+	to, err := a.url.Parse(location)
+	if r.err != nil || location == "" || err != nil || hop >= a.redirects || to.Scheme != "http" && to.Scheme != "https" {
+		return nil
+	}
+	next := a.call
+	next.url = to
+	next.header = a.header.Clone()
+	next.header.Set("Referer", a.url.String())
+	if r.status != 307 && r.status != 308 && a.method != "GET" && a.method != "HEAD" {
+		next.method, next.body = "GET", nil
+		next.header.Del("Content-Type")
+	}
+	if to.Host != a.url.Host {
+		next.header.Del("Authorization")
+		next.header.Del("Host")
+	}
+	return &next
+}
+
+// count notes a request and its answer.
+func (v *vu) count(a *ask, r *reply) {
+	one := load.Request{Name: a.name, Status: r.status, Service: r.total, BytesIn: r.in, BytesOut: r.out, BodyIn: r.length}
+	if r.err != nil {
+		if v.ctx.Err() != nil {
+			return // the run ended, which is nobody's fault
+		}
+		v.note(one, r.err, nil, "")
+		return
+	}
+	one.Failed = a.expected != nil && !a.expected(r.status)
+	v.note(one, nil, v.http.detail(), a.words)
+}
+
+func expectedByDefault(status int) bool { return status >= 200 && status < 400 }
+
+// expectedStatuses makes what setResponseCallback and params.responseCallback take, of numbers and
+// objects with min and max.
+func (v *vu) expectedStatuses(call sobek.FunctionCall) sobek.Value {
+	var e expectation
+	for _, value := range call.Arguments {
+		if n, ok := value.Export().(int64); ok {
+			e.ranges = append(e.ranges, [2]int64{n, n})
+			e.words = append(e.words, strconv.FormatInt(n, 10))
+			continue
+		}
+		if !isObject(value) || value.ToObject(v.rt).Get("min") == nil || value.ToObject(v.rt).Get("max") == nil {
+			v.throw("expectedStatuses takes numbers and objects with min and max")
+		}
+		o := value.ToObject(v.rt)
+		from, to := o.Get("min").ToInteger(), o.Get("max").ToInteger()
+		e.ranges = append(e.ranges, [2]int64{from, to})
+		e.words = append(e.words, fmt.Sprintf("%d to %d", from, to))
+	}
+	return v.rt.ToValue(&e)
+}
+
+// an expectation are the statuses that are expected.
+type expectation struct {
+	ranges [][2]int64
+	words  []string
+}
+
+func (e *expectation) right(status int) bool {
+	return slices.ContainsFunc(e.ranges, func(r [2]int64) bool { return r[0] <= int64(status) && int64(status) <= r[1] })
+}
+
+func (e *expectation) text() string { return strings.Join(e.words, " or ") }
+
+func (v *vu) setResponseCallback(value sobek.Value) {
+	v.http.expected, v.http.words = v.callback(value)
+}
+
+// callback reads what expectedStatuses made; null asks nothing of answers.
+func (v *vu) callback(value sobek.Value) (func(int) bool, string) {
+	if sobek.IsNull(value) {
+		return nil, ""
+	}
+	e, ok := value.Export().(*expectation)
+	if !ok {
+		v.throw("a response callback is what http.expectedStatuses(…) returns, or null")
+	}
+	return e.right, e.text()
+}
+
+// a taggedURL is a URL with placeholders filled in, and the name that stands for all of them.
+type taggedURL struct{ url, name string }
+
+// urlTag is http.url`…`: the template itself is the name.
+func (v *vu) urlTag(call sobek.FunctionCall) sobek.Value {
+	var parts []string
+	if err := v.rt.ExportTo(call.Argument(0), &parts); err != nil || len(parts) == 0 {
+		v.throw("http.url is written before a template: http.url`http://host/${id}`")
+	}
+	text, name := parts[0], parts[0]
+	for i, part := range parts[1:] {
+		text += call.Argument(1+i).String() + part
+		name += "${}" + part
+	}
+	return v.rt.ToValue(&taggedURL{text, name})
+}
+
+// batch sends several requests side by side, and returns the answers in the form of what it was given:
+// an array or an object.
+func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
+	v.ready()
+	if !isObject(args.Argument(0)) {
+		v.throw("batch takes an array or an object of requests")
+	}
+	of := args.Argument(0).ToObject(v.rt)
+	keys := of.Keys()
+	asks := make([]*ask, len(keys))
+	for i, key := range keys {
+		asks[i] = v.batched(of.Get(key))
+	}
+	replies := v.together(asks)
+	into := v.rt.NewObject()
+	if of.ClassName() == "Array" {
+		into = v.rt.NewArray()
+	}
+	for i, key := range keys {
+		// A redirect goes on by itself: what was sent together has been answered.
+		first := replies[i]
+		answer := v.follows(asks[i], func(c *call) *reply {
+			if r := first; r != nil {
+				first = nil
+				return r
+			}
+			return v.carry(c)
+		})
+		_ = into.Set(key, v.rt.NewDynamicObject(answer))
+	}
+	return into
+}
+
+// batched reads one request of a batch: a URL, an array, or an object.
+func (v *vu) batched(value sobek.Value) *ask {
+	if !isObject(value) {
+		v.throw("a request of a batch is a URL, an array or an object")
+	}
+	if _, tagged := value.Export().(*taggedURL); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
+		return v.ask("GET", []sobek.Value{value}, 0, true)
+	}
+	o := value.ToObject(v.rt)
+	if o.ClassName() == "Array" {
+		var parts []sobek.Value
+		for _, key := range o.Keys() {
+			parts = append(parts, o.Get(key))
+		}
+		if len(parts) < 2 {
+			v.throw("a request of a batch that is an array has a method and a URL")
+		}
+		return v.ask(parts[0].String(), parts, 1, true)
+	}
+	get := func(name string) sobek.Value {
+		if value := o.Get(name); value != nil {
+			return value
+		}
+		return sobek.Undefined()
+	}
+	method := "GET"
+	if m := get("method"); !sobek.IsUndefined(m) {
+		method = m.String()
+	}
+	return v.ask(method, []sobek.Value{get("url"), get("body"), get("params")}, 0, true)
+}
+
+// timeoutOf reads params.timeout: milliseconds, or "30s".
+func timeoutOf(value sobek.Value) (time.Duration, error) {
+	raw := value.String()
+	if _, ok := value.Export().(string); ok {
+		raw = strconv.Quote(raw)
+	}
+	d, err := readDuration([]byte(raw))
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("timeout is %s; allowed: milliseconds, or a duration as in \"30s\"", raw)
+	}
+	return d, nil
+}
+
+var tlsVersions = map[string]string{"tls1.0": "TLS_1_0", "tls1.1": "TLS_1_1", "tls1.2": "TLS_1_2", "tls1.3": "TLS_1_3"}

@@ -1,0 +1,97 @@
+package script
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/load"
+)
+
+// k6Module is "k6": what every script needs.
+func (v *vu) k6Module() exports {
+	return exports{
+		"check":      v.check,
+		"group":      v.inGroup,
+		"sleep":      v.sleep,
+		"fail":       func(text string) { v.throw("%s", text) },
+		"randomSeed": func(seed int64) { v.rt.SetRandSource(rand.New(rand.NewPCG(uint64(seed), 0)).Float64) },
+	}
+}
+
+// check asks functions about a value, and returns whether all said yes. An exception in one of them is
+// the script's.
+func (v *vu) check(call sobek.FunctionCall) sobek.Value {
+	if !v.started {
+		v.throw("check works within an iteration, not in the outermost part of the script")
+	}
+	all := true
+	of := call.Argument(0)
+	set := call.Argument(1)
+	if sobek.IsUndefined(set) || sobek.IsNull(set) {
+		v.throw("check needs a value and an object of functions")
+	}
+	sets := set.ToObject(v.rt)
+	for _, name := range sets.Keys() {
+		value := sets.Get(name)
+		if f, ok := sobek.AssertFunction(value); ok {
+			var err error
+			if value, err = f(sobek.Undefined(), of); err != nil {
+				v.checked(name, false)
+				panic(err)
+			}
+		}
+		passed := value.ToBoolean()
+		all = all && passed
+		v.checked(name, passed)
+	}
+	return v.rt.ToValue(all)
+}
+
+func (v *vu) checked(name string, passed bool) {
+	if v.group != "" {
+		name = v.group + groupSeparator + name
+	}
+	v.checks = append(v.checks, load.Check{Name: name, Passed: passed})
+	if !passed {
+		v.wrong(load.Outcome{Check: name, Detail: v.http.detail()})
+	}
+}
+
+// groupSeparator stands between the names of groups.
+const groupSeparator = "::"
+
+// inGroup calls a function; what is checked in it has the group's name before its own.
+func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
+	f, ok := sobek.AssertFunction(call.Argument(1))
+	if !ok {
+		v.throw("group needs a name and a function")
+	}
+	outer := v.group
+	defer func() { v.group = outer }()
+	if v.group += call.Argument(0).String(); outer != "" {
+		v.group = outer + groupSeparator + call.Argument(0).String()
+	}
+	value, err := f(sobek.Undefined())
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// sleep waits that many seconds, at the most until the run ends.
+func (v *vu) sleep(seconds float64) {
+	if !v.started {
+		v.throw("sleep works within an iteration, not in the outermost part of the script")
+	}
+	if seconds > 0 && !math.IsNaN(seconds) {
+		d := time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
+		v.away(func(ctx context.Context) { wait(ctx, d) })
+	}
+}
+
+// longest is a sleep that no run outlasts.
+const longest = 1000 * time.Hour

@@ -1,0 +1,241 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/setting"
+)
+
+// Options are what a script's options say. What is zero is not said, but where defaults are named.
+type Options struct {
+	Load
+	// UserAgent is sent unless a request says otherwise; "": contend.
+	UserAgent string
+	// Insecure accepts any certificate.
+	Insecure bool
+	// Redirects is how many are followed; the default is 10.
+	Redirects int
+	// NoReuse opens a connection for each request; NoIterationReuse for each iteration.
+	NoReuse, NoIterationReuse bool
+	// DiscardBodies leaves bodies out of answers unless a request says otherwise.
+	DiscardBodies bool
+	// KeepCookies keeps them from one iteration to the next.
+	KeepCookies bool
+	// Batch is how many requests of a batch are sent at a time, 20 by default, and BatchPerHost
+	// to one host, 6 by default.
+	Batch, BatchPerHost int
+	// Hosts are addresses by the names that the script asks.
+	Hosts map[string]string
+	// SetupTimeout and TeardownTimeout bound these functions, 60 s by default.
+	SetupTimeout, TeardownTimeout time.Duration
+}
+
+// Defaults, as the form of these scripts has them.
+const (
+	defaultRedirects = 10
+	defaultBatch     = 20
+	defaultPerHost   = 6
+	defaultLimit     = time.Minute
+)
+
+// A reader reads one option.
+type reader func(o *Options, raw json.RawMessage) error
+
+// into reads an option into a field.
+func into[T any](field func(*Options) *T) reader {
+	return func(o *Options, raw json.RawMessage) error { return decode(raw, field(o)) }
+}
+
+// optionReaders are the options that there are.
+var optionReaders = map[string]reader{
+	"vus":                   into(func(o *Options) *int { return &o.VUs }),
+	"iterations":            into(func(o *Options) *int64 { return &o.Iterations }),
+	"duration":              duration(func(o *Options) *time.Duration { return &o.Duration }),
+	"stages":                (*Options).readStages,
+	"scenarios":             (*Options).readScenarios,
+	"userAgent":             into(func(o *Options) *string { return &o.UserAgent }),
+	"insecureSkipTLSVerify": into(func(o *Options) *bool { return &o.Insecure }),
+	"maxRedirects":          into(func(o *Options) *int { return &o.Redirects }),
+	"noConnectionReuse":     into(func(o *Options) *bool { return &o.NoReuse }),
+	"noVUConnectionReuse":   into(func(o *Options) *bool { return &o.NoIterationReuse }),
+	"discardResponseBodies": into(func(o *Options) *bool { return &o.DiscardBodies }),
+	"noCookiesReset":        into(func(o *Options) *bool { return &o.KeepCookies }),
+	"batch":                 into(func(o *Options) *int { return &o.Batch }),
+	"batchPerHost":          into(func(o *Options) *int { return &o.BatchPerHost }),
+	"hosts":                 (*Options).readHosts,
+	"setupTimeout":          duration(func(o *Options) *time.Duration { return &o.SetupTimeout }),
+	"teardownTimeout":       duration(func(o *Options) *time.Duration { return &o.TeardownTimeout }),
+}
+
+// idle are options about the form of another tool's own summary: they change nothing here.
+var idle = []string{"summaryTrendStats", "summaryTimeUnit", "systemTags", "tags", "noUsageReport", "cloud", "ext"}
+
+// OptionNames returns the options that are read, and those that change nothing here.
+func OptionNames() (read, ignored []string) {
+	return slices.Sorted(maps.Keys(optionReaders)), slices.Sorted(slices.Values(idle))
+}
+
+func duration(field func(*Options) *time.Duration) reader {
+	return func(o *Options, raw json.RawMessage) (err error) {
+		*field(o), err = readDuration(raw)
+		return err
+	}
+}
+
+// readDuration reads "1m30s", or a number of milliseconds.
+func readDuration(raw json.RawMessage) (time.Duration, error) {
+	var text string
+	if ms, err := strconv.ParseFloat(string(raw), 64); err == nil {
+		return time.Duration(ms * float64(time.Millisecond)), nil
+	}
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return 0, fmt.Errorf("is %s; allowed: a duration, as in \"30s\"", raw)
+	}
+	if ms, err := strconv.ParseFloat(text, 64); err == nil {
+		return time.Duration(ms * float64(time.Millisecond)), nil
+	}
+	days, rest := 0, text
+	if before, after, found := strings.Cut(text, "d"); found {
+		n, err := strconv.Atoi(before)
+		if days, rest = n, after; err != nil {
+			return 0, fmt.Errorf("is %q; allowed: a duration, as in \"30s\"", text)
+		}
+	}
+	d := time.Duration(0)
+	if rest != "" {
+		var err error
+		if d, err = time.ParseDuration(rest); err != nil {
+			return 0, fmt.Errorf("is %q; allowed: a duration, as in \"30s\"", text)
+		}
+	}
+	return d + time.Duration(days)*24*time.Hour, nil
+}
+
+// decode reads a value of JSON; the error says what is allowed instead.
+func decode[T any](raw json.RawMessage, into *T) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("is %s; allowed: a value of type %v", raw, wrong.Type)
+	case err != nil:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// readOptions reads the script's options, and reports every mistake in them.
+func (v *vu) readOptions() (Options, error) {
+	o := Options{Redirects: defaultRedirects, Batch: defaultBatch, BatchPerHost: defaultPerHost, SetupTimeout: defaultLimit, TeardownTimeout: defaultLimit}
+	value := v.exports.Get("options")
+	if value == nil || sobek.IsUndefined(value) || sobek.IsNull(value) {
+		return o, nil
+	}
+	text, err := v.stringify(sobek.Undefined(), value)
+	if err != nil {
+		return o, v.explain(err)
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text.String()), &given); err != nil {
+		return o, fmt.Errorf("options is no object: %s", text)
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if string(given[name]) == "null" || slices.Contains(idle, name) {
+			continue
+		}
+		read, known := optionReaders[name]
+		if !known {
+			errs = append(errs, fmt.Errorf("options.%s is not known%s", name, meant(name, slices.Collect(maps.Keys(optionReaders)))))
+		} else if err := read(&o, given[name]); err != nil {
+			errs = append(errs, fmt.Errorf("options.%s %w", name, err))
+		}
+	}
+	errs = append(errs, o.validate())
+	if o.Exec != "" {
+		if _, ok := sobek.AssertFunction(v.exports.Get(o.Exec)); !ok {
+			errs = append(errs, fmt.Errorf("options.scenarios: exec is %q, which the script does not export as a function", o.Exec))
+		}
+	}
+	return o, errors.Join(errs...)
+}
+
+// meant suggests a name that is near.
+func meant(name string, names []string) string {
+	if near := setting.Nearest(name, names); near != "" {
+		return fmt.Sprintf(": did you mean %s?", near)
+	}
+	return "; docs/scripts.md lists those that are"
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	for _, field := range []struct {
+		name  string
+		value int
+	}{{"vus", o.VUs}, {"iterations", int(o.Iterations)}, {"maxRedirects", o.Redirects}, {"batch", o.Batch}, {"batchPerHost", o.BatchPerHost}} {
+		if field.value < 0 {
+			errs = append(errs, fmt.Errorf("options.%s is %d; allowed: 0 and more", field.name, field.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) readHosts(raw json.RawMessage) error {
+	if err := decode(raw, &o.Hosts); err != nil {
+		return err
+	}
+	for name, address := range o.Hosts {
+		host := address
+		if h, _, err := net.SplitHostPort(address); err == nil {
+			host = h
+		}
+		if net.ParseIP(host) == nil {
+			return fmt.Errorf("has %q for %s; allowed: an IP address, perhaps with a port", address, name)
+		}
+		if strings.Contains(name, "*") {
+			return fmt.Errorf("has %q; allowed: names without a *", name)
+		}
+	}
+	return nil
+}
+
+// address returns what is dialled for host:port.
+func (o *Options) address(hostPort string) string {
+	to, ok := o.Hosts[hostPort]
+	host, port, err := net.SplitHostPort(hostPort)
+	if !ok && err == nil {
+		to, ok = o.Hosts[host]
+	}
+	if !ok {
+		return hostPort
+	}
+	if _, _, err := net.SplitHostPort(to); err == nil {
+		return to
+	}
+	return net.JoinHostPort(to, port)
+}
+
+// redirected moves a URL from the script's origin to the one that is asked in its place.
+func (t *Target) redirected(u *url.URL) *url.URL {
+	if t.from == "" || u.Scheme+"://"+u.Host != t.from {
+		return u
+	}
+	moved := *u
+	moved.Scheme, moved.Host, _ = strings.Cut(t.to, "://")
+	return &moved
+}

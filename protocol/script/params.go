@@ -1,0 +1,253 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/grafana/sobek"
+)
+
+// paramReaders read what a request is given beside its URL and body.
+var paramReaders = map[string]func(v *vu, a *ask, value sobek.Value) error{
+	"headers":          readHeaders,
+	"tags":             readTags,
+	"timeout":          func(_ *vu, a *ask, value sobek.Value) (err error) { a.timeout, err = timeoutOf(value); return err },
+	"redirects":        func(_ *vu, a *ask, value sobek.Value) error { a.redirects = int(value.ToInteger()); return nil },
+	"cookies":          readCookies,
+	"jar":              readJar,
+	"auth":             func(_ *vu, _ *ask, value sobek.Value) error { return checkAuth(value.String()) },
+	"responseType":     readResponseType,
+	"responseCallback": func(v *vu, a *ask, value sobek.Value) error { a.expected, a.words = v.callback(value); return nil },
+}
+
+// Params returns the names of what a request can be given.
+func Params() []string { return slices.Sorted(maps.Keys(paramReaders)) }
+
+// readParams reads them all; what is not known is an exception, never ignored.
+func (v *vu) readParams(a *ask, params *sobek.Object) {
+	for _, name := range params.Keys() {
+		value := params.Get(name)
+		read, known := paramReaders[name]
+		if !known {
+			v.throw("params.%s is not known%s", name, meant(name, Params()))
+		}
+		if sobek.IsUndefined(value) || sobek.IsNull(value) && name != "responseCallback" && name != "jar" {
+			continue
+		}
+		if err := read(v, a, value); err != nil {
+			v.throw("params.%s: %v", name, err)
+		}
+	}
+}
+
+func readHeaders(v *vu, a *ask, value sobek.Value) error {
+	o := value.ToObject(v.rt)
+	for _, name := range o.Keys() {
+		text := o.Get(name).String()
+		if strings.ContainsAny(name+text, "\r\n\x00") {
+			return fmt.Errorf("%q has a line end", name)
+		}
+		a.header.Set(name, text)
+	}
+	return nil
+}
+
+// readTags reads the name, which is that of the request in results; others have no effect.
+func readTags(v *vu, a *ask, value sobek.Value) error {
+	if name := value.ToObject(v.rt).Get("name"); name != nil && !sobek.IsUndefined(name) {
+		a.name, a.named = name.String(), true
+	}
+	return nil
+}
+
+func checkAuth(kind string) error {
+	if kind != "basic" {
+		return fmt.Errorf("is %q; allowed: basic, with user:password in the URL", kind)
+	}
+	return nil
+}
+
+func basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+func readResponseType(_ *vu, a *ask, value sobek.Value) error {
+	switch kind := value.String(); kind {
+	case "text":
+		a.discard = false
+	case "binary":
+		a.discard, a.binary = false, true
+	case "none":
+		a.discard = true
+	default:
+		return fmt.Errorf("is %q; allowed: text, binary, none", kind)
+	}
+	return nil
+}
+
+// readBody takes text, bytes, or an object: a form, of several parts if a file is among its values.
+func (v *vu) readBody(a *ask, value sobek.Value) {
+	if !isObject(value) {
+		return
+	}
+	switch body := value.Export().(type) {
+	case string:
+		a.body = []byte(body)
+	case sobek.ArrayBuffer:
+		a.body = bytes.Clone(body.Bytes())
+	case []byte:
+		a.body = bytes.Clone(body)
+	default:
+		o, ok := value.(*sobek.Object)
+		if !ok {
+			a.body = []byte(value.String())
+			break
+		}
+		v.readForm(a, o)
+	}
+	a.sent = string(a.body)
+}
+
+func (v *vu) readForm(a *ask, o *sobek.Object) {
+	form := url.Values{}
+	files := map[string]*file{}
+	for _, name := range o.Keys() {
+		value := o.Get(name)
+		if f, ok := value.Export().(*file); ok {
+			files[name] = f
+		} else if list, ok := value.Export().([]any); ok {
+			for _, one := range list {
+				form.Add(name, fmt.Sprint(one))
+			}
+		} else {
+			form.Add(name, value.String())
+		}
+	}
+	if len(files) == 0 {
+		a.body = []byte(form.Encode())
+		a.header.Set("Content-Type", "application/x-www-form-urlencoded") // unless params say otherwise
+		return
+	}
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, name := range o.Keys() {
+		f := files[name]
+		if f == nil {
+			for _, one := range form[name] {
+				_ = w.WriteField(name, one) // a buffer takes everything
+			}
+			continue
+		}
+		part, _ := w.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {fmt.Sprintf(`form-data; name=%q; filename=%q`, name, f.name)},
+			"Content-Type":        {f.kind},
+		})
+		_, _ = part.Write(f.content)
+	}
+	_ = w.Close()
+	a.body = b.Bytes()
+	a.header.Set("Content-Type", w.FormDataContentType())
+}
+
+// a file is a part of a form.
+type file struct {
+	content    []byte
+	name, kind string
+}
+
+// file makes one of text or bytes.
+func (v *vu) file(call sobek.FunctionCall) sobek.Value {
+	f := &file{name: rand.Text(), kind: "application/octet-stream"}
+	switch content := call.Argument(0).Export().(type) {
+	case sobek.ArrayBuffer:
+		f.content = bytes.Clone(content.Bytes())
+	default:
+		f.content = []byte(call.Argument(0).String())
+	}
+	if name := call.Argument(1); isObject(name) {
+		f.name = name.String()
+	}
+	if kind := call.Argument(2); isObject(kind) {
+		f.kind = kind.String()
+	}
+	return v.rt.ToValue(f)
+}
+
+// together sends requests side by side, as many at a time as the options allow, and returns the
+// replies in their order.
+func (v *vu) together(asks []*ask) []*reply {
+	for _, a := range asks {
+		v.addCookies(a)
+	}
+	replies := make([]*reply, len(asks))
+	all := make(chan struct{}, max(1, v.target.Options.Batch))
+	hosts := map[string]chan struct{}{}
+	for _, a := range asks {
+		hosts[a.url.Host] = make(chan struct{}, max(1, v.target.Options.BatchPerHost))
+	}
+	v.away(func(ctx context.Context) {
+		var sent sync.WaitGroup
+		for i, a := range asks {
+			sent.Go(func() {
+				all <- struct{}{}
+				defer func() { <-all }()
+				host := hosts[a.url.Host]
+				host <- struct{}{}
+				defer func() { <-host }()
+				r := new(reply)
+				v.exchange(ctx, &a.call, r)
+				replies[i] = r
+			})
+		}
+		sent.Wait()
+	})
+	return replies
+}
+
+// readCookies takes values, or objects with value and replace.
+func readCookies(v *vu, a *ask, value sobek.Value) error {
+	o := value.ToObject(v.rt)
+	for _, name := range o.Keys() {
+		value := o.Get(name)
+		replace := false
+		if object, ok := value.(*sobek.Object); ok {
+			if object.Get("value") == nil {
+				return fmt.Errorf("%s has no value", name)
+			}
+			replace = object.Get("replace") != nil && object.Get("replace").ToBoolean()
+			value = object.Get("value")
+		}
+		a.cookies = append(a.cookies, &http.Cookie{Name: name, Value: value.String()})
+		if replace {
+			if a.replaced == nil {
+				a.replaced = map[string]bool{}
+			}
+			a.replaced[name] = true
+		}
+	}
+	return nil
+}
+
+func readJar(v *vu, a *ask, value sobek.Value) error {
+	if sobek.IsNull(value) {
+		a.jar, a.noJar = nil, true
+		return nil
+	}
+	jar, ok := v.jarOf(value)
+	if !ok {
+		return fmt.Errorf("is no cookie jar: http.cookieJar() and new http.CookieJar() are")
+	}
+	a.jar = jar
+	return nil
+}

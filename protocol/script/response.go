@@ -1,0 +1,248 @@
+package script
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+	"github.com/tidwall/gjson"
+)
+
+// A response is an answer as scripts see it. What is not asked for is not made.
+type response struct {
+	*reply
+	v    *vu
+	ask  *ask
+	url  string
+	made map[string]sobek.Value
+}
+
+// a property makes a value of a response.
+type property func(r *response) sobek.Value
+
+// properties are those of a response, in the order of their names.
+var properties map[string]property
+
+var propertyNames = []string{"body", "cookies", "error", "error_code", "headers", "proto", "remote_ip", "remote_port",
+	"request", "status", "status_text", "timings", "tls_cipher_suite", "tls_version", "url"}
+
+func init() { // it refers to functions that refer to it
+	properties = map[string]property{
+		"status":           func(r *response) sobek.Value { return r.v.rt.ToValue(r.status) },
+		"status_text":      func(r *response) sobek.Value { return r.text(r.statusText()) },
+		"body":             (*response).bodyValue,
+		"headers":          func(r *response) sobek.Value { return r.v.headersObject(r.header) },
+		"cookies":          (*response).cookiesValue,
+		"timings":          (*response).timings,
+		"request":          (*response).requestValue,
+		"error":            func(r *response) sobek.Value { return r.text(r.errorText()) },
+		"error_code":       (*response).errorCodeValue,
+		"url":              func(r *response) sobek.Value { return r.text(r.url) },
+		"proto":            func(r *response) sobek.Value { return r.text(r.proto) },
+		"remote_ip":        func(r *response) sobek.Value { return r.text(r.remotePart(0)) },
+		"remote_port":      (*response).remotePort,
+		"tls_version":      func(r *response) sobek.Value { return r.text(r.tlsVersion()) },
+		"tls_cipher_suite": func(r *response) sobek.Value { return r.text(r.cipher()) },
+		"json":             func(r *response) sobek.Value { return r.v.rt.ToValue(r.json) },
+		"html":             refused("html", "parse the body with a regular expression, or let the server answer in JSON"),
+		"submitForm":       refused("submitForm", "send the form with http.post"),
+		"clickLink":        refused("clickLink", "send the request with http.get"),
+	}
+}
+
+// refused is a method that is not there.
+func refused(name, instead string) property {
+	return func(r *response) sobek.Value {
+		return r.v.rt.ToValue(func() { r.v.throw("%s is not possible: %s", name, instead) })
+	}
+}
+
+var _ sobek.DynamicObject = (*response)(nil)
+
+// Get returns a property, the same value each time.
+func (r *response) Get(name string) sobek.Value {
+	if value, ok := r.made[name]; ok {
+		return value
+	}
+	make, ok := properties[name]
+	if !ok {
+		return nil
+	}
+	value := make(r)
+	r.Set(name, value)
+	return value
+}
+
+// Set lets a script keep what it likes in an answer.
+func (r *response) Set(name string, value sobek.Value) bool {
+	if r.made == nil {
+		r.made = map[string]sobek.Value{}
+	}
+	r.made[name] = value
+	return true
+}
+
+// Has reports whether there is such a property.
+func (r *response) Has(name string) bool {
+	_, made := r.made[name]
+	return made || properties[name] != nil
+}
+
+// Delete is not possible.
+func (r *response) Delete(string) bool { return false }
+
+// Keys returns the names of what an answer holds.
+func (r *response) Keys() []string { return propertyNames }
+
+func (r *response) text(s string) sobek.Value { return r.v.rt.ToValue(s) }
+
+func (r *response) statusText() string {
+	if r.status == 0 {
+		return ""
+	}
+	return strings.TrimSpace(strconv.Itoa(r.status) + " " + http.StatusText(r.status))
+}
+
+// bodyValue is null where the body was not kept.
+func (r *response) bodyValue() sobek.Value {
+	switch {
+	case r.ask.discard || r.err != nil || r.status == 204 || r.status == 304:
+		return sobek.Null()
+	case r.ask.binary:
+		return r.v.rt.ToValue(r.v.rt.NewArrayBuffer(r.body))
+	}
+	return r.text(string(r.body))
+}
+
+// headersObject has each field once, by its canonical name.
+func (v *vu) headersObject(header http.Header) sobek.Value {
+	o := v.rt.NewObject()
+	for name, values := range header {
+		_ = o.Set(name, strings.Join(values, ", "))
+	}
+	return o
+}
+
+func (r *response) cookiesValue() sobek.Value {
+	all := map[string][]map[string]any{}
+	for _, c := range (&http.Response{Header: r.header}).Cookies() {
+		expires := int64(0)
+		if !c.Expires.IsZero() {
+			expires = c.Expires.UnixMilli()
+		}
+		all[c.Name] = append(all[c.Name], map[string]any{"name": c.Name, "value": c.Value, "domain": c.Domain, "path": c.Path,
+			"http_only": c.HttpOnly, "secure": c.Secure, "max_age": c.MaxAge, "expires": expires})
+	}
+	o := r.v.rt.NewObject()
+	for name, list := range all {
+		items := make([]any, len(list))
+		for i, one := range list {
+			items[i] = r.v.object(one)
+		}
+		_ = o.Set(name, r.v.rt.NewArray(items...))
+	}
+	return o
+}
+
+// timings are in milliseconds.
+func (r *response) timings() sobek.Value {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return r.v.object(exports{
+		"blocked": ms(r.blocked), "looking_up": ms(r.lookup), "connecting": ms(r.connect), "tls_handshaking": ms(r.handshake),
+		"sending": ms(r.send), "waiting": ms(r.wait), "receiving": ms(r.receive), "duration": ms(r.send + r.wait + r.receive),
+	})
+}
+
+func (r *response) requestValue() sobek.Value {
+	headers := r.v.rt.NewObject()
+	for name, values := range r.ask.first.header {
+		_ = headers.Set(name, r.v.rt.ToValue(values))
+	}
+	return r.v.object(exports{"method": r.ask.first.method, "url": r.ask.first.url.String(), "body": r.ask.sent, "headers": headers, "cookies": r.v.rt.NewObject()})
+}
+
+func (r *response) errorText() string {
+	if r.err == nil {
+		return ""
+	}
+	return r.err.Error()
+}
+
+// errorCodeValue is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.
+func (r *response) errorCodeValue() sobek.Value {
+	code := 0
+	switch {
+	case r.err != nil:
+		code = errorCode(r.err)
+	case r.status >= 400:
+		code = 1000 + r.status
+	}
+	return r.v.rt.ToValue(code)
+}
+
+// remotePart is the address (0) or the port (1) of the server.
+func (r *response) remotePart(i int) string {
+	if r.remote == nil {
+		return ""
+	}
+	host, port, _ := net.SplitHostPort(r.remote.String())
+	return [...]string{host, port}[i]
+}
+
+func (r *response) remotePort() sobek.Value {
+	n, _ := strconv.Atoi(r.remotePart(1))
+	return r.v.rt.ToValue(n)
+}
+
+func (r *response) tlsVersion() string {
+	if r.tls == nil {
+		return ""
+	}
+	return "tls" + strings.TrimPrefix(tls.VersionName(r.tls.Version), "TLS ")
+}
+
+func (r *response) cipher() string {
+	if r.tls == nil {
+		return ""
+	}
+	return tls.CipherSuiteName(r.tls.CipherSuite)
+}
+
+// json reads the body: all of it, or what stands at a path of package gjson.
+func (r *response) json(call sobek.FunctionCall) sobek.Value {
+	if r.ask.discard || r.err != nil {
+		r.v.throw("the answer to %s has no body to read as JSON", r.ask.name)
+	}
+	if path := call.Argument(0); isObject(path) {
+		if !gjson.ValidBytes(r.body) {
+			r.v.throw("the body is no JSON: %.60q", r.body)
+		}
+		found := gjson.GetBytes(r.body, path.String())
+		if !found.Exists() {
+			return sobek.Undefined()
+		}
+		return r.parsed(found.Raw)
+	}
+	return r.parsed(string(r.body))
+}
+
+func (r *response) parsed(text string) sobek.Value {
+	value, err := r.v.functions.parse(sobek.Undefined(), r.v.rt.ToValue(text))
+	if err != nil {
+		r.v.throw("the body is no JSON: %.60q", text)
+	}
+	return value
+}
+
+// detail is the beginning of an answer.
+func (r *response) detail() []byte {
+	if r.err != nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "%s %s\r\n\r\n%.200s", r.proto, r.statusText(), r.body)
+}

@@ -1,0 +1,280 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// write writes files into a folder of their own and returns the path of the first.
+func write(t testing.TB, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, files[0])
+}
+
+// shop is a server with a login, whose token the other paths want.
+func shop(t testing.TB) *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		var who struct{ User string }
+		if json.NewDecoder(r.Body).Decode(&who) != nil || who.User == "" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "s-" + who.User, Path: "/"})
+		fmt.Fprintf(w, `{"token": "t-%s", "roles": [{"name": "buyer"}]}`, who.User)
+	})
+	mux.HandleFunc("/basket", func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer t-") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		session, err := r.Cookie("session")
+		if err != nil {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, session.Value)
+	})
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/echo?moved", http.StatusFound) })
+	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Method", r.Method)
+		fmt.Fprintf(w, "%s %s %s %q", r.Method, r.URL, r.Header.Get("Content-Type"), body)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// drive runs a script so often by one virtual user.
+func drive(t testing.TB, c Config, iterations int64) *load.Result {
+	t.Helper()
+	target, err := New(c, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: iterations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestFlow(t *testing.T) {
+	server := shop(t)
+	path := write(t, "flow.js", `
+		import http from 'k6/http';
+		import { check, group, sleep } from 'k6';
+		import { base } from './lib/base.ts';
+		export const options = { vus: 3, duration: '7s', userAgent: 'me' };
+		export function setup() { return { user: 'ann' }; }
+		export default function (data) {
+			const login = http.post(base() + '/login', JSON.stringify({ User: data.user }), { headers: { 'Content-Type': 'application/json' } });
+			check(login, { 'logged in': (r) => r.status === 200 && r.json('roles.0.name') === 'buyer' });
+			const token = login.json().token;
+			group('shopping', () => {
+				const basket = http.get(base() + '/basket?id=' + __ITER, { headers: { Authorization: 'Bearer ' + token }, tags: { name: 'basket' } });
+				check(basket, { 'is mine': (r) => r.body === 's-ann' });
+			});
+			const moved = http.get(base() + '/moved');
+			check(moved, { 'was moved': (r) => r.url.endsWith('/echo?moved') && r.headers['X-Method'] === 'GET' });
+			sleep(0.001);
+		}`,
+		"lib/base.ts", `export const base = (): string => __ENV.BASE_URL as string;`)
+	r := drive(t, Config{Script: path, URL: server.URL + "/"}, 5)
+	if r.Completed != 5 {
+		t.Errorf("%d of 5 completed: %v %v %v", r.Completed, r.Faults, r.Examples, r.Errored)
+	}
+	for _, check := range r.Checks {
+		if check.Passed != 5 || check.Failed != 0 {
+			t.Errorf("check %+v, want 5 passed", check)
+		}
+	}
+	if len(r.Checks) != 3 || r.Checks[1].Name != "shopping::is mine" {
+		t.Errorf("checks are %v", r.Checks)
+	}
+	for name, want := range map[string]int64{"POST /login": 5, "basket": 5, "GET /moved": 5, "GET /echo": 5} {
+		if got := r.Requests[name]; got == nil || got.Completed != want {
+			t.Errorf("request %s: %+v, want %d", name, got, want)
+		}
+	}
+	if r.Statuses[200] != 15 || r.Statuses[302] != 5 {
+		t.Errorf("statuses %v, want 15 of 200 and 5 of 302", r.Statuses)
+	}
+}
+
+// What goes wrong in an iteration, and how it is counted.
+func TestWrong(t *testing.T) {
+	server := shop(t)
+	for _, c := range []struct{ name, body, cause, detail string }{
+		{"check", `check(http.get(u + '/echo'), { 'is a tea pot': (r) => r.status === 418 })`, "check failed: is a tea pot", "GET /echo"},
+		{"status", `http.get(u + '/none')`, "status 404", "404 Not Found"},
+		{"status expected", `http.get(u + '/none', { responseCallback: http.expectedStatuses(404) })`, "", ""},
+		{"nothing expected", `http.setResponseCallback(null); http.get(u + '/none')`, "", ""},
+		{"exception", `const a = undefined; a.b()`, "check failed: exception", "flow.js:5"},
+		{"exception in a module", `boom()`, "check failed: exception", "lib.js:2"},
+		{"thrown text", `throw 'oh'`, "check failed: exception", "oh"},
+		{"thrown nothing", `throw undefined`, "check failed: exception", "undefined"},
+		{"fail", `fail('no way')`, "check failed: exception", "no way"},
+		{"recursion", `const f = () => f() + 1; f()`, "check failed: exception", ""},
+		{"promise that is rejected", `return Promise.reject(new Error('late'))`, "check failed: exception", "late"},
+		{"promise that never settles", `return new Promise(() => {})`, "check failed: exception", "never settles"},
+		{"timer that throws", `setTimeout(() => { throw new Error('tick') }, 1)`, "check failed: exception", "tick"},
+		{"unknown param", `http.get(u + '/echo', { header: {} })`, "check failed: exception", "params.header is not known: did you mean headers?"},
+		{"URL of nothing", `http.get('/echo')`, "check failed: exception", "__ENV.BASE_URL"},
+		{"no JSON", `http.get(u + '/echo').json()`, "check failed: exception", "no JSON"},
+		{"open late", `open('lib.js')`, "check failed: exception", "outermost"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, "flow.js", `import http from 'k6/http'; import { check, fail } from 'k6'; import { boom } from './lib.js';
+				const u = __ENV.BASE_URL;
+				let keep = [boom, check, fail, http];
+				export default function () {
+`+c.body+` }`, "lib.js", "export function boom() {\nthrow new Error('boom');\n}")
+			r := drive(t, Config{Script: path, URL: server.URL}, 2)
+			if c.cause == "" {
+				if r.Completed != 2 {
+					t.Errorf("%d of 2 completed: %v", r.Completed, r.Faults)
+				}
+				return
+			}
+			if r.Failed != 2 || len(r.Faults) != 1 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail) {
+				t.Errorf("failed %d by %+v, want 2 by %q with %q", r.Failed, r.Faults, c.cause, c.detail)
+			}
+		})
+	}
+}
+
+// A server that is gone: the request errs, the script goes on, and the iteration has no valid answer.
+func TestNoServer(t *testing.T) {
+	server := shop(t)
+	url := server.URL
+	server.Close()
+	path := write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6';
+		export default function () {
+			const r = http.get(__ENV.BASE_URL + '/echo');
+			check(r, { 'is nothing': (r) => r.status === 0 && r.error_code === 1212 && r.body === null });
+		}`)
+	r := drive(t, Config{Script: path, URL: url}, 3)
+	if r.Errored["refused"] != 3 || r.Checks[0].Passed != 3 || r.Requests["GET /echo"].Errored != 3 {
+		t.Errorf("errored %v, checks %v, want 3 refused after 3 checks", r.Errored, r.Checks)
+	}
+}
+
+// What is refused before anything runs, with its place.
+func TestRefused(t *testing.T) {
+	ok := "export default function () {}\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"syntax", "export default function () {\n  let = ;\n}", "flow.js:2"},
+		{"no default", "export function other() {}", `no function "default"`},
+		{"unknown module", "import b from 'k6/browser';\n" + ok, `flow.js:1:15: module "k6/browser" is not there; those that are: k6`},
+		{"unknown name", "import { chek } from 'k6';\nchek();\n" + ok, "flow.js:1:10"},
+		{"remote", "import x from 'https://jslib.k6.io/x.js';\n" + ok, "nothing is fetched"},
+		{"package", "import x from 'lodash';\n" + ok, "packages are not looked up"},
+		{"outside", "import x from '../x.js';\n" + ok, "is outside of"},
+		{"missing", "import x from './x.js';\n" + ok, "flow.js:1"},
+		{"throws in init", "throw new Error('early');\n" + ok, "flow.js:1:6: Error: early"},
+		{"request in init", "import http from 'k6/http';\nhttp.get('http://localhost/');\n" + ok, "flow.js:2:9: Error: requests can be sent within an iteration, setup and teardown, not in the outermost part"},
+		{"open outside", "open('/etc/passwd');\n" + ok, "is outside of"},
+		{"unknown option", "export const options = { vuss: 1 };\n" + ok, "options.vuss is not known: did you mean vus?"},
+		{"option of another type", "export const options = { vus: 'many' };\n" + ok, `options.vus is "many"`},
+		{"duration", "export const options = { duration: 'long' };\n" + ok, `options.duration is "long"`},
+		{"two mistakes", "export const options = { vus: 'many', duratio: 1 };\n" + ok, "options.duratio is not known: did you mean duration?\nscript: options.vus is"},
+		{"stages", "export const options = { stages: [{ duration: '1s', target: 3 }] };\n" + ok, "contend sweep"},
+		{"executor", "export const options = { scenarios: { a: { executor: 'ramping-vus' } } };\n" + ok, "a: executor is \"ramping-vus\", which is not possible"},
+		{"two scenarios", "export const options = { scenarios: { a: {}, b: {} } };\n" + ok, "has a, b; one can be driven at a time"},
+		{"exec", "export const options = { scenarios: { a: { executor: 'shared-iterations', exec: 'no' } } };\n" + ok, `exec is "no"`},
+		{"hosts", "export const options = { hosts: { a: 'b' } };\n" + ok, `options.hosts has "b" for a`},
+		{"no UTF-8", "export default function () {}\n// \xff\xfe", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := New(Config{Script: write(t, "flow.js", c.text)}, wire.Surroundings{})
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLoadOfOptions(t *testing.T) {
+	for _, c := range []struct {
+		options string
+		want    Load
+	}{
+		{`{ vus: 5, iterations: 20 }`, Load{VUs: 5, Iterations: 20}},
+		{`{ vus: 5, duration: '1m30s' }`, Load{VUs: 5, Duration: 90e9}},
+		{`{ duration: 500 }`, Load{Duration: 5e8}},
+		{`{ scenarios: { s: { executor: 'shared-iterations', vus: 2, iterations: 9, gracefulStop: '1s' } } }`,
+			Load{VUs: 2, Iterations: 9, Duration: 600e9, Grace: 1e9, Scenario: "s", Executor: "shared-iterations"}},
+		{`{ scenarios: { s: { executor: 'constant-vus', vus: 2, duration: '3s', exec: 'other', env: { A: 'b' } } } }`,
+			Load{VUs: 2, Duration: 3e9, Grace: 30e9, Exec: "other", Env: map[string]string{"A": "b"}, Scenario: "s", Executor: "constant-vus"}},
+		{`{ scenarios: { s: { executor: 'constant-arrival-rate', rate: 30, timeUnit: '1m', duration: '3s', preAllocatedVUs: 2, maxVUs: 9 } } }`,
+			Load{VUs: 9, Duration: 3e9, Rate: "constant:0.5", Grace: 30e9, Scenario: "s", Executor: "constant-arrival-rate"}},
+		{`{ scenarios: { s: { executor: 'ramping-arrival-rate', startRate: 10, stages: [{ duration: '2s', target: 20 }, { duration: 0, target: 50 }, { duration: '1s', target: 50 }], preAllocatedVUs: 2 } } }`,
+			Load{VUs: 2, Duration: 3e9, Rate: "steps:10-20/2s,50-50/1s", Grace: 30e9, Scenario: "s", Executor: "ramping-arrival-rate"}},
+	} {
+		target, err := New(Config{Script: write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")}, wire.Surroundings{})
+		if err != nil {
+			t.Errorf("%s: %v", c.options, err)
+		} else if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %+v, want %+v", c.options, got, c.want)
+		}
+	}
+}
+
+// The end of a run ends whatever a script is at, and what it did until then adds up.
+func TestEndless(t *testing.T) {
+	for _, body := range []string{`while (true) {}`, `sleep(1e9)`, `new Promise(() => { while (true) {} })`, `setInterval(() => {}, 1)`, `'x'.repeat(1e6).split('').sort(() => { while (true) {} })`} {
+		target, err := New(Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")}, wire.Surroundings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: 5e7, Grace: 1e7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Planned != 2 || r.Accounted() != 2 || r.Unfinished != 2 {
+			t.Errorf("%s: %d planned, %d unfinished, want 2: %v %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults)
+		}
+	}
+}
+
+// Every module can be imported as a whole and by name.
+func TestModules(t *testing.T) {
+	for name, exports := range Exports() {
+		exports = slices.DeleteFunc(exports, func(e string) bool { return e == "default" })
+		text := fmt.Sprintf("import all from %q; import * as each from %[1]q; import { %s } from %[1]q;\nlet keep = [all, each, %[2]s];\nexport default function () {}", name, strings.Join(exports, ", "))
+		if _, err := New(Config{Script: write(t, "flow.js", text)}, wire.Surroundings{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+// Package script drives a server by a script in the form that k6 gave to scripts of load: modules of
+// JavaScript whose default function is an iteration. What it offers is built from k6's public
+// documentation and its observed behaviour.
+//
+// # Life cycle
+//
+// The outermost part of the script (init) runs once when the target is opened, for the options, and once
+// for each virtual user. setup runs before the first virtual user is made and teardown when the target is
+// closed, so once for each server of a comparison. Each virtual user has a runtime of its own: nothing is
+// shared but what setup returned.
+//
+// # What an iteration comes to
+//
+// An iteration is wrong if a check failed, an answer was not expected (its status, 200 to 399 unless the
+// script says otherwise), or an exception ended it; it errs if a request got no answer. The first of these
+// is its cause. Requests and checks are counted apart, by their names.
+package script
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/grafana/sobek"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/setting"
+)
+
+// A Target runs a script. Its methods may be called concurrently.
+type Target struct {
+	config  Config
+	around  wire.Surroundings
+	bundle  *bundle
+	env     map[string]string
+	Options Options // of the script
+	tls     *tls.Config
+	// from is the origin in whose place the URL's is asked; "": none.
+	from, to string
+	console  console
+
+	once     sync.Once // around setup
+	setupErr error
+	data     string // what setup returned, as JSON; "": nothing
+	begun    bool   // setup has run: teardown is due
+}
+
+var (
+	_ load.Reacher = (*Target)(nil)
+	_ io.Closer    = (*Target)(nil)
+)
+
+// New reads the script and runs its outermost part once.
+func New(c Config, around wire.Surroundings) (*Target, error) {
+	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}}
+	common := c.common()
+	material, err := common.Read(around.Env)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(c.URL, "http") {
+		if _, err := wire.ParseURL(c.URL, "http", "https"); err != nil {
+			return nil, err
+		}
+	}
+	if c.Origin != "" {
+		t.from, _ = originOf(c.Origin)
+		if t.to, err = originOf(c.URL); err != nil {
+			return nil, setting.At(&c, &c.Origin).Wrong("is given, but the URL is not of HTTP: %q", c.URL)
+		}
+	}
+	asked := setting.At(&c, &c.Script)
+	if t.bundle, err = readBundle(c.Script, c.Root); err != nil {
+		return nil, asked.About(err)
+	}
+	v, err := t.newVU(0)
+	if err != nil {
+		return nil, asked.About(err)
+	}
+	if t.Options, err = v.readOptions(); err != nil {
+		return nil, asked.About(err)
+	}
+	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
+	if t.tls, err = material.TLS.Config("", "h2", "http/1.1"); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Hash returns the SHA-256 of the script with all that it imports, in hexadecimal.
+func (t *Target) Hash() string { return t.bundle.hash }
+
+// Reach opens a connection to the URL's server, where there is one, and closes it.
+func (t *Target) Reach(ctx context.Context) error {
+	u, err := url.Parse(t.config.URL)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	port := u.Port()
+	if port == "" {
+		port = u.Scheme
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// NewVU makes a virtual user; the first one waits for setup.
+func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
+	if err := t.setup(ctx); err != nil {
+		return nil, err
+	}
+	return t.newVU(1 + id)
+}
+
+// setup runs the function of that name once.
+func (t *Target) setup(ctx context.Context) error {
+	t.once.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, t.Options.SetupTimeout)
+		defer cancel()
+		t.begun = true
+		value, err := t.runOnce(ctx, "setup")
+		if err == nil && value != nil {
+			t.data, err = value.text()
+		}
+		t.setupErr = err
+	})
+	return t.setupErr
+}
+
+// Close runs teardown, if anything ran.
+func (t *Target) Close() error {
+	defer t.console.close()
+	if !t.begun || t.setupErr != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), t.Options.TeardownTimeout)
+	defer cancel()
+	_, err := t.runOnce(ctx, "teardown")
+	return err
+}
+
+// a result is what a function returned, and the runtime that it is of.
+type result struct {
+	v     *vu
+	value sobek.Value
+}
+
+// text returns the value as JSON, "" where there is none.
+func (r *result) text() (string, error) {
+	if sobek.IsUndefined(r.value) {
+		return "", nil
+	}
+	value, err := r.v.stringify(sobek.Undefined(), r.value)
+	if err != nil || sobek.IsUndefined(value) {
+		return "", err
+	}
+	return value.String(), nil
+}
+
+// runOnce runs setup or teardown in a runtime of its own; nil: there is no such function.
+func (t *Target) runOnce(ctx context.Context, name string) (*result, error) {
+	v, err := t.newVU(0)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	f, ok := sobek.AssertFunction(v.exports.Get(name))
+	if !ok {
+		return nil, nil
+	}
+	v.follow(ctx)
+	v.begin()
+	value, err := v.settle(f(sobek.Undefined(), v.data))
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", name, t.config.Script, v.explain(err))
+	}
+	return &result{v, value}, nil
+}
+
+// errEnded is what a script is interrupted with.
+var errEnded = errors.New("the run ended")

@@ -1,0 +1,98 @@
+package script
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/grafana/sobek"
+)
+
+// timers are the functions that a script has left for later in this iteration, by their times.
+type timers struct {
+	last    int64
+	pending []timer
+}
+
+type timer struct {
+	id    int64
+	at    time.Time
+	every time.Duration // 0: once
+	call  sobek.Callable
+	args  []sobek.Value
+}
+
+func (t *timers) define(v *vu) {
+	set := func(again bool) func(sobek.FunctionCall) sobek.Value {
+		return func(call sobek.FunctionCall) sobek.Value {
+			f, ok := sobek.AssertFunction(call.Argument(0))
+			if !ok {
+				v.throw("a timer needs a function")
+			}
+			after := max(0, time.Duration(call.Argument(1).ToFloat()*float64(time.Millisecond)))
+			t.last++
+			one := timer{id: t.last, at: time.Now().Add(after), call: f}
+			if again {
+				one.every = max(after, time.Millisecond)
+			}
+			if len(call.Arguments) > 2 {
+				one.args = call.Arguments[2:]
+			}
+			t.add(one)
+			return v.rt.ToValue(t.last)
+		}
+	}
+	clear := func(id int64) {
+		t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
+	}
+	_ = v.rt.Set("setTimeout", set(false))
+	_ = v.rt.Set("setInterval", set(true))
+	_ = v.rt.Set("clearTimeout", clear)
+	_ = v.rt.Set("clearInterval", clear)
+}
+
+func (t *timers) clear() { t.pending = t.pending[:0] }
+
+func (t *timers) add(one timer) {
+	i, _ := slices.BinarySearchFunc(t.pending, one, func(a, b timer) int {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return int(a.id - b.id)
+	})
+	t.pending = slices.Insert(t.pending, i, one)
+}
+
+// run calls what is pending, each at its time.
+func (t *timers) run(v *vu) error {
+	for len(t.pending) > 0 {
+		next := t.pending[0]
+		t.pending = slices.Delete(t.pending, 0, 1)
+		v.away(func(ctx context.Context) { wait(ctx, time.Until(next.at)) })
+		if v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
+		if next.every > 0 {
+			again := next
+			again.at = next.at.Add(next.every)
+			t.add(again)
+		}
+		if _, err := next.call(sobek.Undefined(), next.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits that long, or until ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,217 @@
+package script
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"time"
+
+	"contend/errkind"
+)
+
+// A call is one request of a script, without redirects.
+type call struct {
+	method  string
+	url     *url.URL
+	header  http.Header
+	body    []byte
+	timeout time.Duration
+	discard bool // the answer's body is not looked at
+}
+
+// A reply is what came of a call: an answer, or the error in its place. Times are lengths.
+type reply struct {
+	err     error
+	status  int
+	proto   string
+	header  http.Header
+	body    []byte
+	length  int64 // of the body as received
+	remote  net.Addr
+	tls     *tls.ConnectionState
+	in, out int64 // bytes, as far as they are known
+
+	blocked, lookup, connect, handshake, send, wait, receive, total time.Duration
+}
+
+// maxBody bounds the bodies that a script gets.
+const maxBody = 64 << 20
+
+// defaultTimeout is that of a request.
+const defaultTimeout = time.Minute
+
+// roundTrip sends a call by net/http, and waits.
+func (v *vu) roundTrip(c *call) *reply {
+	r := &reply{}
+	v.away(func(ctx context.Context) { v.exchange(ctx, c, r) })
+	return r
+}
+
+// exchange sends a call by net/http. It touches nothing of the script.
+func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no complete answer within %v", c.timeout)})
+	defer cancel()
+	clock := stopwatch{began: time.Now()}
+	request := &http.Request{Method: c.method, URL: c.url, Header: c.header, ContentLength: int64(len(c.body)), Host: c.header.Get("Host"), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if len(c.body) > 0 {
+		request.Body = io.NopCloser(bytes.NewReader(c.body))
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+	}
+	answer, err := v.slow.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, clock.trace())))
+	if err == nil {
+		err = r.read(answer, c.discard)
+	}
+	clock.tell(r)
+	r.out = int64(len(c.body))
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	r.err = err
+}
+
+// read reads the answer to its end.
+func (r *reply) read(answer *http.Response, discard bool) error {
+	defer answer.Body.Close()
+	r.status, r.proto, r.header, r.tls = answer.StatusCode, answer.Proto, answer.Header, answer.TLS
+	if discard {
+		n, err := io.Copy(io.Discard, answer.Body)
+		r.length, r.in = n, n
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	r.length, r.in = int64(len(body)), int64(len(body))
+	switch {
+	case err != nil:
+		return err
+	case len(body) > maxBody:
+		return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
+	}
+	r.body, err = decompress(answer.Header.Get("Content-Encoding"), body)
+	return err
+}
+
+// decompress undoes the encodings that a script can ask for.
+func decompress(encoding string, body []byte) ([]byte, error) {
+	var from io.ReadCloser
+	var err error
+	switch encoding {
+	case "gzip":
+		from, err = gzip.NewReader(bytes.NewReader(body))
+	case "deflate":
+		from = flate.NewReader(bytes.NewReader(body))
+	default:
+		return body, nil
+	}
+	if err == nil {
+		defer from.Close()
+		body, err = io.ReadAll(io.LimitReader(from, maxBody+1))
+	}
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("more than %d bytes", maxBody)
+	}
+	if err != nil {
+		return nil, &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("content encoding %s: %w", encoding, err)}
+	}
+	return body, nil
+}
+
+// A stopwatch takes the times of one round trip. A connection may still be on its way when the answer
+// has come by another, or was given up.
+type stopwatch struct {
+	mu                         sync.Mutex
+	began                      time.Time
+	remote                     net.Addr
+	looking, dialling, shook   time.Duration // began
+	lookup, connect, handshake time.Duration // took
+	got, wrote, first          time.Duration
+}
+
+// set notes what has happened.
+func (s *stopwatch) set(note func(now time.Duration)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note(time.Since(s.began))
+}
+
+func (s *stopwatch) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		DNSStart:          func(httptrace.DNSStartInfo) { s.set(func(now time.Duration) { s.looking = now }) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { s.set(func(now time.Duration) { s.lookup = now - s.looking }) },
+		ConnectStart:      func(string, string) { s.set(func(now time.Duration) { s.dialling = now }) },
+		ConnectDone:       func(string, string, error) { s.set(func(now time.Duration) { s.connect = now - s.dialling }) },
+		TLSHandshakeStart: func() { s.set(func(now time.Duration) { s.shook = now }) },
+		TLSHandshakeDone: func(tls.ConnectionState, error) {
+			s.set(func(now time.Duration) { s.handshake = now - s.shook })
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			s.set(func(now time.Duration) { s.got, s.remote = now, info.Conn.RemoteAddr() })
+		},
+		WroteRequest:         func(httptrace.WroteRequestInfo) { s.set(func(now time.Duration) { s.wrote = now }) },
+		GotFirstResponseByte: func() { s.set(func(now time.Duration) { s.first = now }) },
+	}
+}
+
+// tell gives a reply its times. Its total is without what was waited for a connection.
+func (s *stopwatch) tell(r *reply) {
+	s.set(func(now time.Duration) {
+		r.lookup, r.connect, r.handshake, r.remote = s.lookup, s.connect, s.handshake, s.remote
+		r.blocked = max(0, s.got-r.lookup-r.connect-r.handshake)
+		r.send = max(0, s.wrote-s.got)
+		r.total = now - s.got
+		if s.first > 0 {
+			r.wait = max(0, s.first-max(s.wrote, s.got))
+			r.receive = now - s.first
+		}
+	})
+}
+
+// transport makes the connections of a virtual user.
+func (v *vu) transport() *http.Transport {
+	o := &v.target.Options
+	dialer := &net.Dialer{KeepAlive: -1}
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, o.address(address))
+		},
+		TLSClientConfig:        v.target.tls,
+		DisableCompression:     true,
+		DisableKeepAlives:      o.NoReuse,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    o.BatchPerHost,
+		MaxConnsPerHost:        0,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// errorCode is the number that k6's documentation gives to a kind of failure (its page of error codes).
+func errorCode(err error) int {
+	switch errkind.Of(err) {
+	case errkind.DNS:
+		return 1100
+	case errkind.Timeout:
+		return 1050
+	case errkind.Refused:
+		return 1212
+	case errkind.Reset:
+		return 1220
+	case errkind.Dial, errkind.PortsExhausted:
+		return 1210
+	case errkind.TLS:
+		var unknown *tls.CertificateVerificationError
+		if errors.As(err, &unknown) {
+			return 1310
+		}
+		return 1300
+	}
+	return 1000
+}

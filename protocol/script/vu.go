@@ -1,0 +1,328 @@
+package script
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/errkind"
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// maxDepth bounds recursion. Its end is an exception in the script.
+const maxDepth = 4096
+
+// A vu is a virtual user: a runtime with the script in it.
+type vu struct {
+	target  *Target
+	id      int // 1 and up; 0 for init, setup and teardown
+	rt      *sobek.Runtime
+	env     *sobek.Object
+	exports *sobek.Object
+	main    sobek.Callable // the function that is an iteration
+	data    sobek.Value    // what setup returned
+	modules map[string]*sobek.Object
+	started bool // init is over
+
+	ctx   context.Context
+	watch wire.Watch
+	done  <-chan struct{} // of the context that the script follows
+	// carry sends a request and reads its answer.
+	carry func(*call) *reply
+	// away does what waits for something else than an answer.
+	away func(work func(ctx context.Context))
+	slow *http.Transport
+
+	iteration int64
+	timers    timers
+	group     string
+	functions struct{ parse, stringify sobek.Callable }
+	http      httpState
+	jar       *cookiejar.Jar // of this iteration; nil: nothing is in it
+	requests  []load.Request // of this iteration
+	checks    []load.Check
+	cause     load.Outcome // of the first thing that went wrong
+	lost      error        // the first request without an answer
+}
+
+var _ interface {
+	load.VU
+	io.Closer
+} = (*vu)(nil)
+
+// newVU makes a runtime and runs the outermost part of the script in it.
+func (t *Target) newVU(id int) (*vu, error) {
+	v := &vu{target: t, id: id, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
+	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
+	v.away = func(work func(context.Context)) { work(v.ctx) }
+	v.carry = v.roundTrip
+	v.rt.SetMaxCallStackSize(maxDepth)
+	random := rand.New(rand.NewPCG(t.around.Seed, uint64(id)))
+	v.rt.SetRandSource(random.Float64)
+	v.rt.SetParserOptions()
+	v.globals()
+	if err := v.init(); err != nil {
+		return nil, v.explain(err)
+	}
+	v.started = true
+	return v, nil
+}
+
+// init runs the outermost part of the script and finds its functions.
+func (v *vu) init() error {
+	stop := time.AfterFunc(initTimeout, func() {
+		v.rt.Interrupt(fmt.Errorf("init takes longer than %v", initTimeout))
+	})
+	defer stop.Stop()
+	json := v.rt.Get("JSON").ToObject(v.rt)
+	v.functions.parse, _ = sobek.AssertFunction(json.Get("parse"))
+	v.functions.stringify, _ = sobek.AssertFunction(json.Get("stringify"))
+	wrapped, err := v.rt.RunProgram(v.target.bundle.program)
+	if err != nil {
+		return err
+	}
+	run, _ := sobek.AssertFunction(wrapped)
+	module := v.rt.NewObject()
+	v.exports = v.rt.NewObject()
+	_ = module.Set("exports", v.exports)
+	if _, err := run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native)); err != nil {
+		return err
+	}
+	v.exports = module.Get("exports").ToObject(v.rt)
+	exec := cmp.Or(v.target.Options.Exec, "default")
+	var ok bool
+	if v.main, ok = sobek.AssertFunction(v.exports.Get(exec)); !ok {
+		return fmt.Errorf("%s exports no function %q, which would be an iteration", v.target.config.Script, exec)
+	}
+	if v.target.data != "" {
+		v.data, err = v.functions.parse(sobek.Undefined(), v.rt.ToValue(v.target.data))
+	}
+	return err
+}
+
+// initTimeout bounds the outermost part of a script.
+const initTimeout = 30 * time.Second
+
+// globals are what a script finds without importing it.
+func (v *vu) globals() {
+	v.env = v.rt.NewObject()
+	for name, value := range v.target.env {
+		_ = v.env.Set(name, value)
+	}
+	for name, value := range v.target.Options.Env {
+		_ = v.env.Set(name, value)
+	}
+	_ = v.rt.Set("__ENV", v.env)
+	_ = v.rt.Set("__VU", v.id)
+	_ = v.rt.Set("__ITER", 0)
+	_ = v.rt.Set("open", v.open)
+	_ = v.rt.Set("console", v.object(v.target.console.methods(v)))
+	v.timers.define(v)
+}
+
+// open reads a file as text, or with the mode "b" as an ArrayBuffer.
+func (v *vu) open(call sobek.FunctionCall) sobek.Value {
+	if v.started {
+		v.throw("open works in the outermost part of the script only: what it reads can be kept in a variable there")
+	}
+	content, err := v.target.bundle.read(call.Argument(0).String())
+	if err != nil {
+		v.throw("open: %v", err)
+	}
+	if call.Argument(1).String() == "b" {
+		return v.rt.ToValue(v.rt.NewArrayBuffer(content))
+	}
+	return v.rt.ToValue(string(content))
+}
+
+// throw ends the script's call with an exception.
+func (v *vu) throw(format string, args ...any) {
+	panic(v.exception(format, args...))
+}
+
+// exception is an Error of the script.
+func (v *vu) exception(format string, args ...any) *sobek.Object {
+	e, err := v.rt.New(v.rt.Get("Error"), v.rt.ToValue(fmt.Sprintf(format, args...)))
+	if err != nil { // the script has replaced it
+		return v.rt.NewGoError(fmt.Errorf(format, args...))
+	}
+	return e
+}
+
+// explain says what went wrong in a script, and where.
+func (v *vu) explain(err error) error {
+	var thrown *sobek.Exception
+	var interrupted *sobek.InterruptedError
+	switch {
+	case errors.As(err, &interrupted):
+		if cause, ok := interrupted.Value().(error); ok {
+			return fmt.Errorf("%s%w", place(interrupted.Stack()), cause)
+		}
+	case errors.As(err, &thrown):
+		text := "undefined"
+		if value := thrown.Value(); value != nil {
+			text = harmless(value)
+		}
+		return errors.New(place(thrown.Stack()) + text)
+	}
+	return err
+}
+
+// harmless is a thrown value as text; a getter of the script may throw in turn.
+func harmless(value sobek.Value) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "an exception that has no text"
+		}
+	}()
+	if text = value.String(); len(text) > maxText {
+		text = text[:maxText] + "…"
+	}
+	return text
+}
+
+// maxText bounds what is shown of an exception.
+const maxText = 300
+
+// place is the innermost position in a file of the user's.
+func place(stack []sobek.StackFrame) string {
+	for _, frame := range stack {
+		at := frame.Position()
+		if at.Filename != "" && at.Line > 0 && !strings.Contains(at.Filename, native+":") {
+			return fmt.Sprintf("%s:%d:%d: ", strings.TrimPrefix(at.Filename, "./"), at.Line, at.Column)
+		}
+	}
+	return ""
+}
+
+// follow has the end of ctx interrupt the script.
+func (v *vu) follow(ctx context.Context) {
+	v.ctx = ctx
+	if ctx.Done() == v.done && v.done != nil {
+		return
+	}
+	v.watch.Off()
+	v.rt.ClearInterrupt()
+	v.done = ctx.Done()
+	v.watch.On(ctx)
+}
+
+// begin forgets the iteration before.
+func (v *vu) begin() {
+	_ = v.rt.Set("__ITER", v.iteration)
+	v.requests, v.checks = v.requests[:0], v.checks[:0]
+	v.cause, v.lost, v.group = load.Outcome{}, nil, ""
+	v.timers.clear()
+	if !v.target.Options.KeepCookies {
+		v.jar = nil
+	}
+}
+
+// Do runs the script's function once.
+func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
+	v.follow(ctx)
+	v.begin()
+	err := v.run()
+	out := v.outcome(err)
+	if err := v.failure(err); err != nil {
+		return out, err
+	}
+	return out, nil
+}
+
+// run runs the function to its end, what it has left for later included.
+func (v *vu) run() error {
+	_, err := v.settle(v.main(sobek.Undefined(), v.data))
+	v.iteration++
+	return err
+}
+
+// settle runs what is left for later, and returns what a promise came to.
+func (v *vu) settle(value sobek.Value, err error) (sobek.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := v.timers.run(v); err != nil {
+		return nil, err
+	}
+	promise, ok := value.Export().(*sobek.Promise)
+	if !ok {
+		return value, nil
+	}
+	switch promise.State() {
+	case sobek.PromiseStateRejected:
+		return nil, errors.New(harmless(promise.Result()))
+	case sobek.PromiseStatePending:
+		return nil, errors.New("the promise that the function returned never settles")
+	}
+	return promise.Result(), nil
+}
+
+// outcome is what an iteration came to that ended with err.
+func (v *vu) outcome(err error) load.Outcome {
+	out := v.cause
+	if err != nil && !out.Failed {
+		out.Failed, out.Check = true, "exception"
+		out.Detail = []byte(v.explain(err).Error())
+	}
+	for i := range v.requests {
+		out.BytesIn += v.requests[i].BytesIn
+		out.BytesOut += v.requests[i].BytesOut
+		out.BodyIn += v.requests[i].BodyIn
+	}
+	out.Requests, out.Checks = v.requests, v.checks
+	return out
+}
+
+// failure is why an iteration got no valid answer, or nil: a request had none, or the run ended.
+func (v *vu) failure(err error) error {
+	if ended := v.ctx.Err(); ended != nil && err != nil {
+		return fmt.Errorf("script: %w", ended)
+	}
+	return v.lost
+}
+
+// wrong notes the first thing that went wrong.
+func (v *vu) wrong(cause load.Outcome) {
+	if !v.cause.Failed {
+		v.cause = cause
+		v.cause.Failed = true
+	}
+}
+
+// note counts a request and what came of it.
+func (v *vu) note(r load.Request, err error, detail []byte, expected string) {
+	if err != nil {
+		r.Err = errkind.Of(err)
+		if v.lost == nil {
+			v.lost = err
+		}
+	}
+	if r.Failed {
+		v.wrong(load.Outcome{Status: r.Status, Detail: detail, Expected: expected})
+	}
+	v.requests = append(v.requests, r)
+}
+
+// Close ends what the virtual user has open. It must not be called during Do.
+func (v *vu) Close() error {
+	v.watch.Off()
+	if v.slow != nil {
+		v.slow.CloseIdleConnections()
+	}
+	return nil
+}
+
+func (v *vu) stringify(this, value sobek.Value) (sobek.Value, error) {
+	return v.functions.stringify(this, value)
+}
