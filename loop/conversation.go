@@ -59,7 +59,8 @@ type Slots interface {
 	// FirstByte says that the answer to the slot's iteration begins here.
 	FirstByte(slot int)
 	// End ends the slot's iteration: an answer arrived whole, or err says why
-	// none will come on a connection that itself remains usable. The outcome's
+	// none will come on a connection that itself remains usable, beside which out
+	// is nil or has what came before. The outcome's
 	// phases are the loop's to fill in. Another iteration of the slot may be
 	// started before End returns to the loop, but not before Receive does.
 	End(slot int, out *load.Outcome, err error)

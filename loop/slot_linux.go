@@ -60,6 +60,9 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 	l.done = append(l.done, finished{slot: s, it: s.it, end: end, err: err})
 	d := &l.done[len(l.done)-1]
 	if err != nil {
+		if out != nil {
+			d.out = *out
+		}
 		d.out.Request = k.nameOf(s)
 		return
 	}

@@ -47,6 +47,10 @@ func (p *parser) field(line []byte) error {
 
 // keepField keeps the line of a field that is wanted.
 func (p *parser) keepField(name, line []byte) {
+	if p.all {
+		p.fields = append(append(p.fields, line...), '\n')
+		return
+	}
 	for _, wanted := range p.wanted {
 		if equalFold(name, wanted) {
 			p.fields = append(append(p.fields, line...), '\n')

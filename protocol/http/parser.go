@@ -55,6 +55,7 @@ type parser struct {
 	expect statuses // of the others, the beginning of the body is kept
 	keep   int      // bytes of every body that are kept
 	wanted []string // names of the fields that are kept, in lower case
+	all    bool     // are kept
 	http10 bool     // the request was of HTTP/1.0: a kept connection is said to be so
 
 	state  parserState

@@ -20,6 +20,7 @@ import (
 type bundle struct {
 	program *sobek.Program
 	hash    string // of its text, SHA-256 in hexadecimal
+	text    string // without the source map
 	root    string // the folder whose files it may read, without symbolic links
 	dir     string // of the script itself
 }
@@ -79,6 +80,7 @@ func readBundle(path, root string) (*bundle, error) {
 	text := built.OutputFiles[0].Contents
 	sum := sha256.Sum256(text)
 	b.hash = hex.EncodeToString(sum[:])
+	b.text, _, _ = strings.Cut(string(text), "//# sourceMappingURL=")
 	if b.program, err = sobek.Compile(filepath.Base(path), string(text), true); err != nil {
 		return nil, err
 	}

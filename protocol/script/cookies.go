@@ -50,7 +50,10 @@ func (v *vu) addCookies(a *ask) {
 
 // keepCookies keeps what an answer sets.
 func (v *vu) keepCookies(a *ask, r *reply) {
-	if set := (&http.Response{Header: r.header}).Cookies(); len(set) > 0 && !a.noJar {
+	if a.noJar || !r.has("set-cookie") {
+		return
+	}
+	if set := (&http.Response{Header: r.answerHeader()}).Cookies(); len(set) > 0 {
 		if a.jar == nil {
 			a.jar = v.cookies()
 		}

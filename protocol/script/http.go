@@ -195,10 +195,7 @@ func (a *ask) next(r *reply, hop int) *call {
 	default:
 		return nil
 	}
-	location := ""
-	if r.header != nil {
-		location = r.header.Get("Location")
-	}
+	location := r.answerHeader().Get("Location")
 	to, err := a.url.Parse(location)
 	if r.err != nil || location == "" || err != nil || hop >= a.redirects || to.Scheme != "http" && to.Scheme != "https" {
 		return nil

@@ -36,7 +36,7 @@ func init() { // it refers to functions that refer to it
 		"status":           func(r *response) sobek.Value { return r.v.rt.ToValue(r.status) },
 		"status_text":      func(r *response) sobek.Value { return r.text(r.statusText()) },
 		"body":             (*response).bodyValue,
-		"headers":          func(r *response) sobek.Value { return r.v.headersObject(r.header) },
+		"headers":          func(r *response) sobek.Value { return r.v.headersObject(r.answerHeader()) },
 		"cookies":          (*response).cookiesValue,
 		"timings":          (*response).timings,
 		"request":          (*response).requestValue,
@@ -130,7 +130,7 @@ func (v *vu) headersObject(header http.Header) sobek.Value {
 
 func (r *response) cookiesValue() sobek.Value {
 	all := map[string][]map[string]any{}
-	for _, c := range (&http.Response{Header: r.header}).Cookies() {
+	for _, c := range (&http.Response{Header: r.answerHeader()}).Cookies() {
 		expires := int64(0)
 		if !c.Expires.IsZero() {
 			expires = c.Expires.UnixMilli()

@@ -24,6 +24,8 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,6 +46,7 @@ type Target struct {
 	tls     *tls.Config
 	// from is the origin in whose place the URL's is asked; "": none.
 	from, to string
+	near     near // what event loops connect to; zero: nothing
 	console  console
 
 	once     sync.Once // around setup
@@ -87,11 +90,37 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 	if t.Options, err = v.readOptions(); err != nil {
 		return nil, asked.About(err)
 	}
+	t.near = t.nearest()
 	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
 	if t.tls, err = material.TLS.Config("", "h2", "http/1.1"); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// origins finds those that a script names.
+var origins = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]+)?`)
+
+// nearest is the server that the script asks: the URL's, or the only one that it names.
+func (t *Target) nearest() near {
+	named := t.config.URL
+	if named == "" {
+		all := origins.FindAllString(t.bundle.text, -1)
+		slices.Sort(all)
+		if all = slices.Compact(all); len(all) != 1 {
+			return near{}
+		}
+		named = all[0]
+	}
+	u, err := url.Parse(named)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return near{}
+	}
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), "80")
+	}
+	return near{u.Scheme, u.Host, t.Options.address(address)}
 }
 
 // Hash returns the SHA-256 of the script with all that it imports, in hexadecimal.

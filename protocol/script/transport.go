@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"contend/errkind"
+	own "contend/protocol/http"
 )
 
 // A call is one request of a script, without redirects.
@@ -34,7 +35,8 @@ type reply struct {
 	err     error
 	status  int
 	proto   string
-	header  http.Header
+	fields  []byte      // lines of the header,
+	header  http.Header // or what they say: see answerHeader
 	body    []byte
 	length  int64 // of the body as received
 	remote  net.Addr
@@ -96,12 +98,29 @@ func (r *reply) read(answer *http.Response, discard bool) error {
 	case len(body) > maxBody:
 		return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
 	}
-	r.body, err = decompress(answer.Header.Get("Content-Encoding"), body)
+	r.body, err = r.decompress(body)
 	return err
 }
 
+// answerHeader is the header of the answer. Most scripts do not look at it.
+func (r *reply) answerHeader() http.Header {
+	if r.header == nil {
+		r.header = own.ParseFields(r.fields)
+	}
+	return r.header
+}
+
+// has reports whether the answer may have a field, whose name is given in lower case.
+func (r *reply) has(name string) bool {
+	return r.header != nil || bytes.Contains(bytes.ToLower(r.fields), []byte(name+":"))
+}
+
 // decompress undoes the encodings that a script can ask for.
-func decompress(encoding string, body []byte) ([]byte, error) {
+func (r *reply) decompress(body []byte) ([]byte, error) {
+	if !r.has("content-encoding") {
+		return body, nil
+	}
+	encoding := r.answerHeader().Get("Content-Encoding")
 	var from io.ReadCloser
 	var err error
 	switch encoding {

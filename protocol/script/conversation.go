@@ -1,0 +1,310 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"runtime"
+	"time"
+
+	"contend/errkind"
+	"contend/load"
+	"contend/loop"
+	own "contend/protocol/http"
+	"contend/protocol/wire"
+)
+
+// A conversation is a virtual user on an event loop. Its iterations run on a strand: that hands over
+// a request, or what else it waits for, and goes on when that is there. So no goroutine waits for an
+// answer.
+type conversation struct {
+	v      *vu
+	slots  loop.RoamerSlots
+	loop   *scriptLoop
+	strand *strand // of the iteration in flight
+
+	exchange own.Exchange
+	asked    *call // in flight; nil: none is
+	began    time.Time
+	reply    *reply
+	gone     bool  // the iteration's work is elsewhere: nothing of it may be touched
+	unsent   *call // waits for another connection
+	failure  error
+	outcome  load.Outcome // here to spare an allocation per iteration
+}
+
+// A step is what a script waits for: a call to the loop's origin, or else work; neither at its end.
+type step struct {
+	call *call
+	work func(ctx context.Context)
+}
+
+// A strand is a coroutine that runs iterations, one after another, of whichever virtual user: its
+// stack has grown by then, and an idle virtual user has none. It lives within a drive, on the thread
+// of which it was made.
+type strand struct {
+	next  func() (step, bool)
+	stop  func()
+	yield func(step) bool
+	of    *conversation // whose iteration is next
+}
+
+func newStrand() *strand {
+	s := new(strand)
+	s.next, s.stop = iter.Pull(func(yield func(step) bool) {
+		s.yield = yield
+		for more := true; more; more = yield(step{}) {
+			s.of.iterate()
+		}
+	})
+	return s
+}
+
+var _ loop.Roamer = (*conversation)(nil)
+
+// converse has the script's calls and waits become steps.
+func (c *conversation) converse() {
+	near := c.v.target.near
+	c.v.carry = func(asked *call) *reply {
+		if asked.url.Scheme != near.scheme || asked.url.Host != near.host || asked.timeout != defaultTimeout {
+			return c.v.roundTrip(asked)
+		}
+		c.reply = nil
+		if !c.strand.yield(step{call: asked}) {
+			return &reply{err: errEnded}
+		}
+		return c.reply
+	}
+	c.v.away = func(work func(context.Context)) {
+		c.strand.yield(step{work: work})
+	}
+}
+
+// Bind keeps the slots.
+func (c *conversation) Bind(slots loop.RoamerSlots) { c.slots = slots }
+
+// Open has nothing to say before the first request.
+func (c *conversation) Open(out []byte) []byte { return out }
+
+// Start begins an iteration.
+func (c *conversation) Start(out []byte, _ int) []byte {
+	if n := len(c.loop.idle); n > 0 {
+		c.strand, c.loop.idle = c.loop.idle[n-1], c.loop.idle[:n-1]
+	} else {
+		c.strand = newStrand()
+	}
+	c.strand.of = c
+	return c.goOn(out, false)
+}
+
+// iterate runs the script once.
+func (c *conversation) iterate() {
+	c.v.begin()
+	err := c.v.run()
+	c.outcome = c.v.outcome(err)
+	c.failure = c.v.failure(err)
+}
+
+// goOn runs the script up to the next thing that it waits for. What it sends over a connection that
+// ends has to wait for another one.
+func (c *conversation) goOn(out []byte, ends bool) []byte {
+	next, _ := c.strand.next()
+	switch {
+	case next.work != nil:
+		c.gone = true
+		c.slots.Leave(0, next.work)
+	case next.call == nil:
+		c.loop.idle = append(c.loop.idle, c.strand)
+		c.strand = nil
+		c.slots.End(0, &c.outcome, c.failure)
+	case ends:
+		c.unsent = next.call
+		c.slots.Leave(0, nil)
+	default:
+		return c.send(out, next.call)
+	}
+	return out
+}
+
+// send sends a call.
+func (c *conversation) send(out []byte, asked *call) []byte {
+	c.asked = asked
+	c.began = time.Now()
+	keep := maxBody
+	if asked.discard {
+		keep = 0
+	}
+	return c.exchange.AppendTo(out, &own.Sent{Method: asked.method, Host: asked.url.Host, Target: asked.url.RequestURI(), Header: asked.header, Body: asked.body, Keep: keep})
+}
+
+// Resume goes on after work elsewhere, a lost connection, or one that had to end.
+func (c *conversation) Resume(out []byte, _ int) []byte {
+	c.gone = false
+	if asked := c.unsent; asked != nil {
+		c.unsent = nil
+		return c.send(out, asked)
+	}
+	return c.goOn(out, false)
+}
+
+// Receive reads a piece of an answer.
+func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
+	switch {
+	case c.gone || c.asked == nil:
+		if len(in) == 0 {
+			return out, nil
+		}
+		return out, unasked(in)
+	}
+	done, err := c.exchange.Receive(in)
+	if err != nil || !done {
+		return out, err
+	}
+	c.answered()
+	if !c.exchange.Reusable() {
+		slots.Drain()
+		return c.goOn(out, true), nil
+	}
+	return c.goOn(out, false), nil
+}
+
+func unasked(in []byte) error {
+	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("HTTP: %d bytes that nobody asked for: %.40q", len(in), in)}
+}
+
+// answered makes the reply to what was asked.
+func (c *conversation) answered() {
+	e, r := &c.exchange, &reply{status: c.exchange.Status(), proto: "HTTP/1.1", remote: c.loop.remote}
+	r.total = time.Since(c.began)
+	r.wait = r.total
+	r.fields = e.Fields()
+	r.in, r.length = e.Received()
+	if r.length > maxBody {
+		r.err = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
+	} else if !c.asked.discard {
+		r.body, r.err = r.decompress(e.Body())
+	}
+	c.asked, c.reply = nil, r
+}
+
+// Lost tells the script that there is no answer.
+func (c *conversation) Lost(_ int, err error) bool {
+	if c.asked != nil {
+		c.asked, c.unsent = nil, nil
+		c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err), total: time.Since(c.began)}
+	}
+	return true
+}
+
+// Abandon ends the script.
+func (c *conversation) Abandon(int) {
+	c.asked, c.unsent, c.gone = nil, nil, false
+	c.v.rt.Interrupt(errEnded)
+	c.strand.stop()
+	c.strand = nil
+	c.v.rt.ClearInterrupt()
+}
+
+// near is what a loop connects to.
+type near struct{ scheme, host, address string }
+
+var _ load.LoopTarget = (*Target)(nil)
+
+// Loops returns how many event loops would drive the virtual users: those of scripts that ask one
+// server over HTTP/1.1. What else they do is done beside the loops.
+func (t *Target) Loops(vus int) (int, string) {
+	if ok, why := loop.Supported(); !ok {
+		return 0, why
+	}
+	switch {
+	case t.near.host == "":
+		return 0, "a script that names no single server of plain HTTP"
+	case t.Options.NoReuse || t.Options.NoIterationReuse:
+		return 0, "connections that are not used again"
+	}
+	return wire.Loops(!t.around.OwnCores && wire.IsNear("tcp", t.near.address), vus, 0), ""
+}
+
+// NewLoop makes an event loop; the first one waits for setup.
+func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
+	if err := t.setup(ctx); err != nil {
+		return nil, err
+	}
+	s := &scriptLoop{}
+	if address, err := net.ResolveTCPAddr("tcp", t.near.address); err == nil {
+		s.remote = address
+	}
+	byID := map[int]*conversation{}
+	for id := part.Index; id < part.VUs; id += part.Of {
+		v, err := t.newVU(1 + id)
+		if err != nil {
+			return nil, err
+		}
+		c := &conversation{v: v, loop: s}
+		c.converse()
+		s.ids = append(s.ids, id)
+		s.vus = append(s.vus, v)
+		byID[id] = c
+	}
+	var err error
+	s.Loop, err = loop.New(ctx, loop.Config{Network: "tcp", Address: t.near.address, VUs: s.ids,
+		New: func(vus []int) loop.Conversation { return byID[vus[0]] }})
+	return s, err
+}
+
+// A scriptLoop has the end of a drive interrupt scripts that compute.
+type scriptLoop struct {
+	load.Loop
+	ids  []int
+	vus  []*vu
+	idle []*strand
+	// remote is the server's address; nil: it does not resolve.
+	remote net.Addr
+}
+
+// Drive drives the virtual users.
+func (s *scriptLoop) Drive(ctx context.Context, shard *load.Shard) error {
+	for _, v := range s.vus {
+		v.ctx = ctx
+	}
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		for _, v := range s.vus {
+			v.rt.Interrupt(errEnded)
+		}
+		close(interrupted)
+	})
+	defer func() {
+		if !stop() {
+			<-interrupted
+			for _, v := range s.vus {
+				v.rt.ClearInterrupt()
+			}
+		}
+	}()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer s.endStrands()
+	return s.Loop.Drive(ctx, shard)
+}
+
+// endStrands ends them on the thread that they were made on, and within as many locks to it: that of
+// the loop's Drive was one.
+func (s *scriptLoop) endStrands() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, one := range s.idle {
+		one.stop()
+	}
+	s.idle = s.idle[:0]
+}
+
+// Close closes the connections, and the virtual users.
+func (s *scriptLoop) Close() error {
+	err := s.Loop.Close()
+	for _, v := range s.vus {
+		_ = v.Close() // has nothing to say
+	}
+	return err
+}
