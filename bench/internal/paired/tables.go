@@ -16,6 +16,8 @@ import (
 type Table struct {
 	Title string
 	Rows  []Row
+	// Own measures and prints what is not a rate of iterations; nil: nothing more.
+	Own func(ctx context.Context, w io.Writer, rounds int) error
 }
 
 // A Row compares contend, the first of the tools, with peers at the same work.
@@ -55,8 +57,8 @@ func (r Row) print(ctx context.Context, w io.Writer, rounds int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %s %s: iterations per generator-CPU-s: contend %.0f, %s %.0f; %s\n", t.Name, t.version(),
-			Median(ratio.Ours), t.Name, Median(ratio.Theirs), ratio.Report(ratio.Against(t.Bar)))
+		fmt.Fprintf(w, "  %s %s: iterations per generator-CPU-s: %s %.0f, %s %.0f; %s\n", t.Name, t.Version(),
+			tools[0].Name, Median(ratio.Ours), t.Name, Median(ratio.Theirs), ratio.Report(ratio.Against(t.Bar)))
 	}
 	return nil
 }
@@ -91,6 +93,11 @@ func (c *Comparison) Print(ctx context.Context, w io.Writer, tables map[string]T
 				continue
 			}
 			if err := row.print(ctx, w, c.Rounds); err != nil {
+				return err
+			}
+		}
+		if table.Own != nil {
+			if err := table.Own(ctx, w, c.Rounds); err != nil {
 				return err
 			}
 		}

@@ -77,10 +77,10 @@ func Output(cmd *exec.Cmd, others ...int) ([]byte, error) {
 	return report, err
 }
 
-// version returns the module version that a Go program was built from, or the
+// Version returns the module version that a Go program was built from, or the
 // first number that a program prints when asked. Some exit with an error after
 // that.
-func (t Tool) version() string {
+func (t Tool) Version() string {
 	if info, err := buildinfo.ReadFile(t.Path); err == nil {
 		return info.Main.Version
 	}

@@ -1,0 +1,8 @@
+import http from 'k6/http';
+import { check } from 'k6';
+
+export const options = { vus: 50, duration: __ENV.DURATION };
+
+export default function () {
+	check(http.get(`${__ENV.BASE}/`), { right: (r) => r.status === 200 });
+}

@@ -1,0 +1,79 @@
+// Script runs load tests that are written for k6, with k6 and with contend.
+//
+//	go run ./bench/script -same                       does contend do what k6 does?
+//	go run ./bench/script -same -only login,cookies
+//	go run ./bench/script -same -self                 does k6 do the same twice?
+//	go run ./bench/script                             iterations per second of the generator's CPU
+//	go run ./bench/script -table get -rounds 20
+//	go run ./bench/script -serve 127.0.0.1:8080       the service that the scripts ask, to try them
+//
+// With -same each script of testdata runs once with either tool, against a server
+// that records what it is asked: requests in the order of each virtual user,
+// iterations, checks, thresholds and how it ended are compared. What k6 does is
+// observed, not written down. The tables are measured as bench/internal/paired says;
+// idle is memory per virtual user. k6 comes from go install go.k6.io/k6@v1.8.1.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"contend/bench/internal/paired"
+)
+
+func main() {
+	var c paired.Comparison
+	c.Flags()
+	alike := flag.Bool("same", false, "compare what the tools do, not what it costs")
+	only := flag.String("only", "", "with -same: the scripts to run, as in login,cookies; empty: all")
+	self := flag.Bool("self", false, "put k6 in the place of contend, too: what differs then, differs by chance")
+	serve := flag.String("serve", "", "only serve what the scripts ask, at this address, and print what is asked")
+	paired.Main("script", func(ctx context.Context, w io.Writer, s paired.Setup) error {
+		if *serve != "" {
+			return show(ctx, w, *serve)
+		}
+		t, err := find(s.Contend, *self)
+		switch {
+		case err != nil:
+			return err
+		case *alike && *only == "":
+			return same(ctx, w, t, nil)
+		case *alike:
+			return same(ctx, w, t, strings.Split(*only, ","))
+		}
+		return speed(ctx, w, t, &c)
+	})
+}
+
+// find returns both tools, k6 twice if self is set.
+func find(binary string, self bool) (tools, error) {
+	peer := paired.Tool{Name: "k6"}
+	path, err := paired.Find(peer.Name)
+	if err != nil {
+		return tools{}, fmt.Errorf("k6: %w; go install go.k6.io/k6@v1.8.1 has it", err)
+	}
+	peer.Path = path
+	t := tools{contend(binary), k6(path), peer.Version(), binary}
+	if self {
+		t.ours = t.theirs
+	}
+	return t, nil
+}
+
+// show serves until ctx is done and prints each request.
+func show(ctx context.Context, w io.Writer, address string) error {
+	rec := &recorder{each: func(r request) { fmt.Fprintln(w, r) }}
+	server := &http.Server{Addr: address, Handler: rec.record(service())}
+	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stopped()
+	fmt.Fprintf(w, "BASE=http://%s\n", address)
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

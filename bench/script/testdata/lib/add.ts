@@ -1,0 +1,5 @@
+export type Pair = [number, number];
+
+export function add([a, b]: Pair): number {
+	return a + b;
+}

@@ -1,0 +1,2 @@
+// about: a script without the function that is asked for
+export function other() {}
