@@ -127,6 +127,7 @@ var heavy = map[string][]string{
 	"github.com/goccy/go-yaml":                {"experiment"},
 	"github.com/spf13/cobra":                  {"internal/cli"},
 	"github.com/spf13/pflag":                  {"internal/cli"},
+	"golang.org/x/crypto":                     {"protocol/script"},
 	"golang.org/x/exp":                        {"internal/gotrace"},
 	"golang.org/x/sys":                        {"internal/cpu", "internal/epoll", "internal/perf", "internal/rebind", "pace", "loop", "probe", "subject", "protocol/http", "internal/service/static", "internal/replicas", "internal/cli"},
 	"golang.org/x/term":                       {"internal/cli"},

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,15 @@ type outage struct {
 	once  sync.Once
 	over  chan struct{} // closed when the run is to end; cause is set by then
 	cause string
+	// aborted ends it without a result; nil: nobody did. Set by then, too.
+	aborted error
 }
+
+// An Abort is what a VU's Do returns to end the run, which then has no result: Run returns this error.
+type Abort struct{ Reason string }
+
+// Error returns the reason.
+func (a *Abort) Error() string { return a.Reason }
 
 // noOutage says that the last iteration that ended was right.
 const noOutage = -1
@@ -39,6 +48,13 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 		}
 		return
 	}
+	if abort := (*Abort)(nil); errors.As(err, &abort) {
+		o.once.Do(func() {
+			o.aborted = abort
+			close(o.over)
+		})
+		return
+	}
 	if o.limit == 0 || o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
 		return
 	}
@@ -47,6 +63,16 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 			o.cause = cause(out, err)
 			close(o.over)
 		})
+	}
+}
+
+// abort returns what ended the run without a result, or nil.
+func (o *outage) abort() error {
+	select {
+	case <-o.over:
+		return o.aborted
+	default:
+		return nil
 	}
 }
 

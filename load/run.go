@@ -102,6 +102,9 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	} else if r.loopErr != nil {
 		return nil, r.loopErr
 	}
+	if err := r.outage.abort(); err != nil {
+		return nil, err
+	}
 	result := r.result(watch)
 	result.Target, result.Local = s.name, s.local
 	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)

@@ -29,7 +29,7 @@ func supported() string {
 	row("executors, of one scenario", Executors())
 	row("parameters of a request", Params())
 	row("of an answer", slices.Sorted(maps.Keys(properties)))
-	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "open", "setInterval", "setTimeout"})
+	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "open", "setInterval", "setTimeout"})
 	return b.String()
 }
 

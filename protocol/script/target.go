@@ -48,6 +48,8 @@ type Target struct {
 	from, to string
 	near     near // what event loops connect to; zero: nothing
 	console  console
+	shared   shared
+	tally    tally
 
 	once     sync.Once // around setup
 	setupErr error
@@ -210,6 +212,9 @@ func (t *Target) runOnce(ctx context.Context, name string) (*result, error) {
 	v.follow(ctx)
 	v.begin()
 	value, err := v.settle(f(sobek.Undefined(), v.data))
+	if v.aborted != nil {
+		err = v.aborted
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", name, t.config.Script, v.explain(err))
 	}

@@ -22,7 +22,9 @@ type timer struct {
 	args  []sobek.Value
 }
 
-func (t *timers) define(v *vu) {
+// timersModule is "k6/timers", whose functions are global, too.
+func (v *vu) timersModule() exports {
+	t := &v.timers
 	set := func(again bool) func(sobek.FunctionCall) sobek.Value {
 		return func(call sobek.FunctionCall) sobek.Value {
 			f, ok := sobek.AssertFunction(call.Argument(0))
@@ -45,10 +47,7 @@ func (t *timers) define(v *vu) {
 	clear := func(id int64) {
 		t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
 	}
-	_ = v.rt.Set("setTimeout", set(false))
-	_ = v.rt.Set("setInterval", set(true))
-	_ = v.rt.Set("clearTimeout", clear)
-	_ = v.rt.Set("clearInterval", clear)
+	return exports{"setTimeout": set(false), "setInterval": set(true), "clearTimeout": clear, "clearInterval": clear}
 }
 
 func (t *timers) clear() { t.pending = t.pending[:0] }

@@ -25,7 +25,8 @@ const maxDepth = 4096
 // A vu is a virtual user: a runtime with the script in it.
 type vu struct {
 	target  *Target
-	id      int // 1 and up; 0 for init, setup and teardown
+	id      int // 1 and up, of all generators; 0 for init, setup and teardown
+	own     int // the same of this one's
 	rt      *sobek.Runtime
 	env     *sobek.Object
 	exports *sobek.Object
@@ -44,15 +45,17 @@ type vu struct {
 	slow *http.Transport
 
 	iteration int64
+	turn      int64 // the iteration's number among those of all virtual users here
 	timers    timers
 	group     string
-	functions struct{ parse, stringify sobek.Callable }
+	functions struct{ parse, stringify, freeze sobek.Callable }
 	http      httpState
 	jar       *cookiejar.Jar // of this iteration; nil: nothing is in it
 	requests  []load.Request // of this iteration
 	checks    []load.Check
 	cause     load.Outcome // of the first thing that went wrong
 	lost      error        // the first request without an answer
+	aborted   error        // the script has ended the run
 }
 
 var _ interface {
@@ -61,13 +64,16 @@ var _ interface {
 } = (*vu)(nil)
 
 // newVU makes a runtime and runs the outermost part of the script in it.
-func (t *Target) newVU(id int) (*vu, error) {
-	v := &vu{target: t, id: id, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
+func (t *Target) newVU(own int) (*vu, error) {
+	v := &vu{target: t, own: own, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
+	if own > 0 {
+		v.id = 1 + int(t.around.Share.Number(int64(own-1)))
+	}
 	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
 	v.away = func(work func(context.Context)) { work(v.ctx) }
 	v.carry = v.roundTrip
 	v.rt.SetMaxCallStackSize(maxDepth)
-	random := rand.New(rand.NewPCG(t.around.Seed, uint64(id)))
+	random := rand.New(rand.NewPCG(t.around.Seed, uint64(v.id)))
 	v.rt.SetRandSource(random.Float64)
 	v.rt.SetParserOptions()
 	v.globals()
@@ -75,6 +81,9 @@ func (t *Target) newVU(id int) (*vu, error) {
 		return nil, v.explain(err)
 	}
 	v.started = true
+	if own > 0 {
+		t.tally.users.Add(1)
+	}
 	return v, nil
 }
 
@@ -87,6 +96,7 @@ func (v *vu) init() error {
 	json := v.rt.Get("JSON").ToObject(v.rt)
 	v.functions.parse, _ = sobek.AssertFunction(json.Get("parse"))
 	v.functions.stringify, _ = sobek.AssertFunction(json.Get("stringify"))
+	v.functions.freeze, _ = sobek.AssertFunction(v.rt.Get("Object").ToObject(v.rt).Get("freeze"))
 	wrapped, err := v.rt.RunProgram(v.target.bundle.program)
 	if err != nil {
 		return err
@@ -127,7 +137,10 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__ITER", 0)
 	_ = v.rt.Set("open", v.open)
 	_ = v.rt.Set("console", v.object(v.target.console.methods(v)))
-	v.timers.define(v)
+	_ = v.rt.Set("crypto", v.webCrypto())
+	for name, function := range v.timersModule() {
+		_ = v.rt.Set(name, function)
+	}
 }
 
 // open reads a file as text, or with the mode "b" as an ArrayBuffer.
@@ -242,7 +255,9 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 
 // run runs the function to its end, what it has left for later included.
 func (v *vu) run() error {
+	v.turn = v.target.tally.begin()
 	_, err := v.settle(v.main(sobek.Undefined(), v.data))
+	v.target.tally.end(err != nil && v.ctx.Err() != nil)
 	v.iteration++
 	return err
 }
@@ -286,6 +301,9 @@ func (v *vu) outcome(err error) load.Outcome {
 
 // failure is why an iteration got no valid answer, or nil: a request had none, or the run ended.
 func (v *vu) failure(err error) error {
+	if v.aborted != nil {
+		return v.aborted
+	}
 	if ended := v.ctx.Err(); ended != nil && err != nil {
 		return fmt.Errorf("script: %w", ended)
 	}
@@ -317,6 +335,9 @@ func (v *vu) note(r load.Request, err error, detail []byte, expected string) {
 // Close ends what the virtual user has open. It must not be called during Do.
 func (v *vu) Close() error {
 	v.watch.Off()
+	if v.own > 0 {
+		v.target.tally.users.Add(-1)
+	}
 	if v.slow != nil {
 		v.slow.CloseIdleConnections()
 	}

@@ -1,0 +1,199 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/pace"
+	"contend/protocol/wire"
+)
+
+const imports = `import encoding from 'k6/encoding'; import crypto6 from 'k6/crypto'; import exec from 'k6/execution';
+import { SharedArray } from 'k6/data'; import { setTimeout as later } from 'k6/timers'; import { check } from 'k6';
+const hex = (b) => Array.from(new Uint8Array(b), (x) => x.toString(16).padStart(2, '0')).join('');
+const text = (s) => new Uint8Array([...s].map((c) => c.charCodeAt(0)));
+`
+
+// Expressions and what they come to. Digests are those of RFC 1321, RFC 2202, RFC 4231 and FIPS 180-4, of
+// base64 those of RFC 4648, section 10.
+func TestExpressions(t *testing.T) { engines(t, testExpressions) }
+
+func testExpressions(t *testing.T, drive func(Config, int64) *load.Result) {
+	server := shop(t)
+	for _, c := range []struct{ expression, want string }{
+		{`encoding.b64encode('foobar')`, "Zm9vYmFy"},
+		{`encoding.b64encode('fooba')`, "Zm9vYmE="},
+		{`encoding.b64encode('fooba', 'rawstd')`, "Zm9vYmE"},
+		{`encoding.b64encode('\xfb', 'std')`, "w7s="},
+		{`encoding.b64encode(new Uint8Array([251, 255]).buffer, 'url')`, "-_8="},
+		{`encoding.b64encode(new Uint8Array([0, 251, 255]).subarray(1), 'rawurl')`, "-_8"},
+		{`encoding.b64decode('Zm9vYmE=', 'std', 's')`, "fooba"},
+		{`encoding.b64decode('Zm9vYmE', 'rawurl', 's')`, "fooba"},
+		{`hex(encoding.b64decode('-_8=', 'url'))`, "fbff"},
+		{`encoding.b64decode('?')`, "!illegal base64 data at input byte 0"},
+		{`encoding.b64encode('a', 'hex')`, `!the encoding is "hex"; allowed: rawstd, rawurl, std, url`},
+		{`encoding.b64encode(5)`, "!text or an ArrayBuffer is needed, not 5"},
+		{`encoding.b64decode('Zm9v', 'std', 'x')`, `!the format is "x"; allowed: s`},
+
+		{`crypto6.md5('abc')`, "900150983cd24fb0d6963f7d28e17f72"},
+		{`crypto6.md4('abc', 'hex')`, "a448017aaf21d8525fc10ae87aa6729d"},
+		{`crypto6.sha1('abc', 'base64')`, "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="},
+		{`crypto6.sha1('abc', 'base64url')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0="},
+		{`crypto6.sha1('abc', 'base64rawurl')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0"},
+		{`hex(crypto6.sha256('abc', 'binary'))`, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+		{`crypto6.sha512_256('abc', 'hex').slice(0, 16)`, "53048e2681941ef9"},
+		{`crypto6.ripemd160('abc', 'hex')`, "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc"},
+		{`crypto6.hmac('sha256', 'Jefe', 'what do ya want for nothing?', 'hex').slice(0, 16)`, "5bdcc146bf60754e"},
+		{`(() => { const h = crypto6.createHash('sha256'); h.update('a'); h.update('bc'); return h.digest('hex').slice(0, 8); })()`, "ba7816bf"},
+		{`(() => { const h = crypto6.createHMAC('md5', 'Jefe'); h.update('what do ya want for nothing?'); return h.digest('hex'); })()`, "750c783e6ab0b503eaa86e310a5db738"},
+		{`crypto6.hexEncode('abc')`, "616263"},
+		{`crypto6.randomBytes(7).byteLength`, "7"},
+		{`crypto6.randomBytes(0)`, "!allowed: 1 to"},
+		{`crypto6.sha1('abc', 'zz')`, `!the encoding is "zz"; allowed: binary, base64,`},
+		{`crypto6.createHash('zz')`, `!the algorithm is "zz"; allowed: md4, md5,`},
+
+		{`await crypto.subtle.digest('SHA-256', text('abc')).then(hex).then((s) => s.slice(0, 8))`, "ba7816bf"},
+		{`await crypto.subtle.digest({ name: 'sha-1' }, text('abc').buffer).then(hex)`, "a9993e364706816aba3e25717850c26c9cd0d89d"},
+		{`await crypto.subtle.digest('MD5', text('abc'))`, `!the algorithm is "MD5"; allowed: SHA-1,`},
+		{`await crypto.subtle.digest('SHA-1', 'abc').catch((e) => 'caught ' + e.message)`, "caught an ArrayBuffer is needed, not text"},
+		{`await (async () => { const k = await crypto.subtle.importKey('raw', text('Jefe'), { name: 'HMAC', hash: { name: 'SHA-256' } }, false, ['sign', 'verify']);
+			const m = await crypto.subtle.sign('HMAC', k, text('what do ya want for nothing?'));
+			return hex(m).slice(0, 8) + await crypto.subtle.verify({ name: 'HMAC' }, k, m, text('what do ya want for nothing?')) + await crypto.subtle.verify('HMAC', k, m, text('other')); })()`, "5bdcc146truefalse"},
+		{`await crypto.subtle.importKey('jwk', {}, { name: 'HMAC', hash: 'SHA-1' }, false, ['sign'])`, `!the format is "jwk"; allowed: raw`},
+		{`await crypto.subtle.importKey('raw', text('a'), 'AES-CBC', false, ['sign'])`, `!the algorithm is "AES-CBC"; allowed:`},
+		{`await crypto.subtle.importKey('raw', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['encrypt'])`, `!a usage is "encrypt"; allowed: sign, verify`},
+		{`await crypto.subtle.importKey('raw', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['sign']).then((k) => crypto.subtle.verify('HMAC', k, text('a'), text('a')))`, "!the key was imported for sign"},
+		{`await crypto.subtle.sign('HMAC', {}, text('a'))`, "!the key is none that importKey made"},
+		{`crypto.subtle.encrypt({}, {}, text('a'))`, "!crypto.subtle.encrypt is not there; those that are: digest, importKey, sign, verify"},
+		{`/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())`, "true"},
+		{`(() => { const a = new Uint32Array(8); return crypto.getRandomValues(a) === a && a.some((x) => x > 0); })()`, "true"},
+		{`crypto.getRandomValues(new Float64Array(1))`, "!fills an array of integers"},
+		{`crypto.getRandomValues(5)`, "!fills an array of integers"},
+		{`crypto.getRandomValues(new Uint8Array(65537))`, "!fills 65536 bytes at the most, not 65537"},
+
+		{`new SharedArray('late', () => [])`, "!outermost part"},
+		{`await new Promise((done) => later(() => done('later'), 1))`, "later"},
+
+		{`[exec.vu.idInTest, exec.vu.idInInstance, exec.vu.iterationInInstance, exec.vu.iterationInScenario]`, "1,1,0,0"},
+		{`[exec.scenario.name, exec.scenario.executor, exec.scenario.iterationInInstance, exec.scenario.iterationInTest]`, "default,shared-iterations,0,0"},
+		{`Math.abs(exec.scenario.startTime - Date.now()) < 60000`, "true"},
+		{`[exec.instance.vusActive, exec.instance.vusInitialized, exec.instance.iterationsCompleted, exec.instance.iterationsInterrupted]`, "1,1,0,0"},
+		{`exec.instance.currentTestRunDuration < 60000`, "true"},
+		{`exec.test.options.iterations`, "1"},
+		{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0}`},
+		{`exec.scenario.progress`, "!exec.scenario.progress is not there; those that are: [executor"},
+		{`exec.vu.tags.a = 'b'`, "!exec.vu.tags is not there"},
+		{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},
+	} {
+		path := write(t, "flow.js", imports+`let keep = [encoding, crypto6, exec, SharedArray, later];
+			export const options = { iterations: 1, vus: 1 };
+			export default async function () { const got = String(`+c.expression+`);
+				check(0, { [got]: () => true });
+			}`)
+		r := drive(Config{Script: path, URL: server.URL}, 1)
+		if want, refused := strings.CutPrefix(c.want, "!"); refused {
+			if len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, want) {
+				t.Errorf("%s: %+v, want %q", c.expression, r.Faults, want)
+			}
+		} else if len(r.Checks) != 1 || r.Checks[0].Name != c.want {
+			t.Errorf("%s: %+v %+v, want %q", c.expression, r.Checks, r.Faults, c.want)
+		}
+	}
+}
+
+// The elements of a SharedArray are read once for all virtual users, and cannot be changed.
+func TestSharedArray(t *testing.T) {
+	path := write(t, "flow.js", imports+`
+		const rows = new SharedArray('rows', () => {
+			if (__VU > 0) throw new Error('again');
+			return JSON.parse(open('./rows.json'));
+		});
+		export default function () {
+			const throws = (f) => { try { f(); } catch (e) { return e instanceof TypeError; } return false; };
+			check(rows, {
+				'is an array': () => Array.isArray(rows) && rows.length === 3 && rows[3] === undefined && rows[-1] === undefined,
+				'has values': () => rows[0].name === 'ann' && rows[1] === 7 && rows[2].of[1].x === null,
+				'iterates': () => { let n = 0; for (const one of rows) n++; return n === 3 && rows.map((r) => typeof r).join() === 'object,number,object'; },
+				'is JSON': () => JSON.stringify(rows) === open_,
+				'stays': () => throws(() => { rows[0] = 1; }) && throws(() => rows.push(1)) && throws(() => { rows[0].name = 'bob'; }) && throws(() => { rows[2].of[1].x = 1; }) && throws(() => { rows[2].of.push(1); }),
+			});
+		}
+		const open_ = open('./rows.json');`, "rows.json", `[{"name":"ann"},7,{"of":[1,{"x":null}]}]`)
+	target, err := New(Config{Script: path}, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 4, Iterations: 40})
+	if err != nil || r.Completed != 40 {
+		t.Errorf("%d of 40 completed: %v %v %v", r.Completed, r.Checks, r.Faults, err)
+	}
+	for _, c := range []struct{ make, want string }{
+		{`new SharedArray('', () => [])`, "needs a name"},
+		{`new SharedArray('a')`, `SharedArray "a" needs a function`},
+		{`new SharedArray('a', () => 5)`, `function of SharedArray "a" returned no array`},
+		{`new SharedArray('a', () => { throw new Error('no rows') })`, "no rows"},
+	} {
+		_, err := New(Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, wire.Surroundings{})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "flow.js:5") {
+			t.Errorf("%s: %v, want %q with its line", c.make, err, c.want)
+		}
+	}
+}
+
+func TestAbort(t *testing.T) {
+	server := shop(t)
+	t.Run("event loop", func(t *testing.T) { testAbort(t, server.URL) })
+	t.Run("goroutines", func(t *testing.T) { testAbort(t, "") })
+}
+
+// abort ends the run without a result, whatever else is under way; the script cannot catch it.
+func testAbort(t *testing.T, url string) {
+	for name, body := range map[string]string{
+		"at once":    `exec.test.abort('enough')`,
+		"caught":     `try { exec.test.abort('enough') } catch (e) {} finally { while (true) {} }`,
+		"later":      `return new Promise((done) => later(() => { exec.test.abort('enough') }, 5))`,
+		"in a check": `check(0, { a: () => exec.test.abort('enough') })`,
+		"awaited":    `return (async () => { await 0; exec.test.abort('enough') })()`,
+	} {
+		path := write(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
+		target, err := New(Config{Script: path, URL: url}, wire.Surroundings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: time.Minute})
+		var abort *load.Abort
+		if !errors.As(err, &abort) || abort.Reason != "the script ended the run: enough" || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %v, %v, after %v", name, r, err, time.Since(began))
+		}
+	}
+	target, err := New(Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")}, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err == nil || !strings.Contains(err.Error(), "the script ended the run") {
+		t.Errorf("setup: %v", err)
+	}
+}
+
+// Of several generators each virtual user and each iteration has a number of its own.
+func TestNumbersOfShares(t *testing.T) {
+	path := write(t, "flow.js", imports+`export default function () {
+		check(0, { [[__VU, exec.vu.idInTest, exec.vu.idInInstance, exec.scenario.iterationInTest, exec.scenario.iterationInInstance].join()]: () => true });
+	}`)
+	for turn, want := range []string{"1,1,1,0,0", "2,2,1,1,0"} {
+		target, err := New(Config{Script: path}, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
+		if err != nil || fmt.Sprint(r.Checks) != "[{"+want+" 1 0}]" {
+			t.Errorf("%v, %v, want %s", r.Checks, err, want)
+		}
+	}
+}

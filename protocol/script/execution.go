@@ -1,0 +1,155 @@
+package script
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/load"
+)
+
+// A tally counts what the virtual users of a target are at, for those that ask.
+type tally struct {
+	began                                  atomic.Int64 // the first iteration, in ns since 1970; 0: not yet
+	begun, completed, interrupted, current atomic.Int64 // iterations
+	users                                  atomic.Int64
+}
+
+// begin returns the number of an iteration among all those of the target, from 0.
+func (t *tally) begin() int64 {
+	number := t.begun.Add(1) - 1
+	if number == 0 {
+		t.began.Store(time.Now().UnixNano())
+	}
+	t.current.Add(1)
+	return number
+}
+
+func (t *tally) end(interrupted bool) {
+	t.current.Add(-1)
+	if interrupted {
+		t.interrupted.Add(1)
+	} else {
+		t.completed.Add(1)
+	}
+}
+
+func (t *tally) elapsed() time.Duration {
+	if began := t.began.Load(); began != 0 {
+		return time.Since(time.Unix(0, began))
+	}
+	return 0
+}
+
+// executionModule is "k6/execution": what a script can learn of the run that it is in.
+func (v *vu) executionModule() exports {
+	t := v.target
+	number := func(of func() int64) func() any { return func() any { return of() } }
+	milliseconds := func(d time.Duration) any { return float64(d) / float64(time.Millisecond) }
+	return exports{
+		"vu": v.facts("vu", facts{
+			"idInTest":            func() any { return v.id },
+			"idInInstance":        func() any { return v.own },
+			"iterationInInstance": func() any { return v.iteration },
+			"iterationInScenario": func() any { return v.iteration },
+		}, "metrics", "tags"),
+		"scenario": v.facts("scenario", facts{
+			"name":                func() any { return cmp.Or(t.Options.Scenario, "default") },
+			"executor":            func() any { return v.executor() },
+			"startTime":           func() any { return t.tally.began.Load() / int64(time.Millisecond) },
+			"iterationInInstance": func() any { return v.turn },
+			"iterationInTest":     func() any { return t.around.Share.Number(v.turn) },
+		}, "progress"),
+		"instance": v.facts("instance", facts{
+			"iterationsCompleted":    number(t.tally.completed.Load),
+			"iterationsInterrupted":  number(t.tally.interrupted.Load),
+			"vusActive":              number(t.tally.current.Load),
+			"vusInitialized":         number(t.tally.users.Load),
+			"currentTestRunDuration": func() any { return milliseconds(t.tally.elapsed()) },
+		}),
+		"test": v.facts("test", facts{
+			"abort":   func() any { return v.abort },
+			"options": func() any { return v.options() },
+		}, "fail"),
+	}
+}
+
+// executor is the one that the script names, or else what its options come to.
+func (v *vu) executor() string {
+	switch o := &v.target.Options; {
+	case o.Executor != "":
+		return o.Executor
+	case o.Iterations > 0:
+		return "shared-iterations"
+	}
+	return "constant-vus"
+}
+
+// options are those that the script exports.
+func (v *vu) options() sobek.Value {
+	if options := v.exports.Get("options"); options != nil {
+		return options
+	}
+	return v.rt.NewObject()
+}
+
+// abort ends the run. It is no exception: the script cannot catch it.
+func (v *vu) abort(call sobek.FunctionCall) sobek.Value {
+	if !v.started {
+		v.throw("abort works within an iteration, setup and teardown: to end the run here, throw an exception")
+	}
+	reason := "the script ended the run"
+	if isObject(call.Argument(0)) {
+		reason += ": " + harmless(call.Argument(0))
+	}
+	v.aborted = &load.Abort{Reason: reason} // a promise may swallow the interrupt
+	v.rt.Interrupt(v.aborted)
+	return sobek.Undefined()
+}
+
+// facts are values by their names, as they are when they are asked for.
+type facts map[string]func() any
+
+// facts makes an object of them. Those that k6 has beside them and that are missing here are an
+// exception, as is each one before the run.
+func (v *vu) facts(name string, of facts, missing ...string) *sobek.Object {
+	return v.rt.NewDynamicObject(&liveFacts{v, name, of, missing})
+}
+
+type liveFacts struct {
+	v       *vu
+	name    string
+	of      facts
+	missing []string
+}
+
+var _ sobek.DynamicObject = (*liveFacts)(nil)
+
+func (l *liveFacts) Get(name string) sobek.Value {
+	of, ok := l.of[name]
+	switch {
+	case slices.Contains(l.missing, name):
+		l.v.throw("exec.%s.%s is not there; those that are: %v", l.name, name, l.Keys())
+	case !ok:
+		return nil
+	case l.name == "scenario" && (!l.v.started || l.v.id == 0):
+		l.v.throw("exec.scenario.%s is known within an iteration only", name)
+	}
+	return l.v.rt.ToValue(of())
+}
+
+func (l *liveFacts) Set(name string, _ sobek.Value) bool {
+	l.v.throw("exec.%s.%s cannot be set", l.name, name)
+	return false
+}
+
+func (l *liveFacts) Has(name string) bool { return l.of[name] != nil }
+
+// Delete is not possible.
+func (l *liveFacts) Delete(string) bool { return false }
+
+func (l *liveFacts) Keys() []string { return slices.Sorted(maps.Keys(l.of)) }
