@@ -95,41 +95,15 @@ func (c *caller) open(ctx context.Context, l *channel) (stream grpc.ClientStream
 		c.patient = append(slices.Clone(c.options), grpc.WaitForReady(true))
 	}
 	c.trailer = nil
-	wait := l.down.Load()
-	if !wait {
-		stream, err = c.attempt(ctx, l, c.options)
-		// grpc-go repeats the last refusal until it has taken note that the
-		// connection is back. Nothing was sent then.
-		wait = isRefusal(err) && !l.down.Load()
-	}
-	if wait {
-		return c.awaitConnection(ctx, l)
-	}
-	return stream, err
-}
-
-// awaitConnection does as attempt when l is connected and gives up when the
-// next attempt to connect fails.
-func (c *caller) awaitConnection(ctx context.Context, l *channel) (grpc.ClientStream, error) {
-	next := l.nextFailure()
-	waiting, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(next.ctx, cancel)
-	stream, err := c.attempt(waiting, l, c.patient)
-	if stop() && stream != nil {
-		return stream, nil
-	}
-	cancel()
-	if stream == nil && err == nil {
-		return nil, nil
-	}
-	if ctx.Err() == nil && next.ctx.Err() != nil {
-		return nil, l.refused(err)
-	}
-	return nil, err
+	return l.open(ctx, c)
 }
 
 // attempt makes a unary call and returns no stream, or opens one.
-func (c *caller) attempt(ctx context.Context, l *channel, options []grpc.CallOption) (grpc.ClientStream, error) {
+func (c *caller) attempt(ctx context.Context, l *channel, patient bool) (grpc.ClientStream, error) {
+	options := c.options
+	if patient {
+		options = c.patient
+	}
 	if c.kind != unary {
 		return l.conn.NewStream(ctx, c.desc, c.method, options...)
 	}

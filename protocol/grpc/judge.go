@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"contend/errkind"
@@ -18,27 +19,37 @@ import (
 // judge tells a status that the server sent (an answer) from one that grpc-go
 // made up because there was none (an error).
 func (c *caller) judge(ctx context.Context, l *channel, err error) (load.Outcome, error) {
+	if lost := lost(ctx, l, c.trailer, c.apart, err); lost != nil {
+		return load.Outcome{}, lost
+	}
+	st := status.Convert(err)
+	return c.answer(st.Code(), st.Message()), nil
+}
+
+// lost is why a call that ended with err got no answer; nil: err is the server's status. Apart
+// is as in caller.
+func lost(ctx context.Context, l *channel, trailer metadata.MD, apart bool, err error) error {
 	var known *errkind.Error
 	if errors.As(err, &known) {
-		return load.Outcome{}, err
+		return err
 	}
 	if ctx.Err() != nil {
-		return load.Outcome{}, ended(ctx, err)
+		return ended(ctx, err)
 	}
 	st := status.Convert(err)
 	if _, timed := ctx.Deadline(); timed && st.Code() == codes.DeadlineExceeded {
-		if c.apart { // the server's status, or its reset of the stream, which stands for it
-			return c.answer(st.Code(), st.Message()), nil
+		if apart { // the server's status, or its reset of the stream, which stands for it
+			return nil
 		}
-		return load.Outcome{}, &errkind.Error{Kind: errkind.Timeout, Err: err}
+		return &errkind.Error{Kind: errkind.Timeout, Err: err}
 	}
-	if c.trailersOnly() {
-		return c.answer(st.Code(), st.Message()), nil
+	if trailersOnly(trailer) {
+		return nil
 	}
 	if kind, local := madeUp(st, l); local {
-		return load.Outcome{}, &errkind.Error{Kind: kind, Err: err}
+		return &errkind.Error{Kind: kind, Err: err}
 	}
-	return c.answer(st.Code(), st.Message()), nil
+	return nil
 }
 
 // ended is the error of an iteration whose context is done.
@@ -50,7 +61,7 @@ func ended(ctx context.Context, err error) error {
 // answer repeats the content type beside the status (Trailers-Only in the gRPC
 // over HTTP/2 specification), and grpc-go keeps it; a status that grpc-go made
 // up has no trailer.
-func (c *caller) trailersOnly() bool { return len(c.trailer.Get("content-type")) > 0 }
+func trailersOnly(trailer metadata.MD) bool { return len(trailer.Get("content-type")) > 0 }
 
 // madeUp reports that grpc-go made the status up, and its kind. It goes by the
 // texts of grpc-go 1.85, which has no other way to say it; the tests provoke

@@ -40,6 +40,7 @@ const (
 // A dialer opens channels to one server.
 type dialer struct {
 	hostPort string
+	at       string // what is dialled in its place; "": nothing else
 	security credentials.TransportCredentials
 	tcp      net.Dialer
 	// maxMessage is the largest message of the server that is taken, in bytes.
@@ -76,7 +77,7 @@ func (d dialer) new() (*channel, error) {
 	l := &channel{}
 	conn, err := grpc.NewClient("passthrough:///"+d.hostPort,
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			conn, err := d.tcp.DialContext(ctx, "tcp", address)
+			conn, err := d.tcp.DialContext(ctx, "tcp", cmp.Or(d.at, address))
 			if err != nil {
 				l.failed(err)
 			}

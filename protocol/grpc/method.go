@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
@@ -90,24 +89,14 @@ func serviceFromFiles(ctx context.Context, name protoreflect.FullName, cfg Confi
 			paths, names[i] = append(paths, filepath.Dir(file)), filepath.Base(file)
 		}
 	}
-	compiler := protocompile.Compiler{
-		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: paths}),
-	}
-	files, err := compiler.Compile(ctx, names...)
+	schema, err := NewSchema(ctx, paths, names, nil)
 	if err != nil {
 		return nil, nil, protoFiles.About(err)
 	}
-	var services []string
-	for _, file := range files {
-		for i := range file.Services().Len() {
-			service := file.Services().Get(i)
-			if service.FullName() == name {
-				return service, files.AsResolver(), nil
-			}
-			services = append(services, string(service.FullName()))
-		}
+	if service := schema.services[name]; service != nil {
+		return service, schema.types, nil
 	}
-	return nil, nil, unknownService(name, "the proto files describe", services)
+	return nil, nil, unknownService(name, schema.source, schema.names())
 }
 
 func unknownService(name protoreflect.FullName, who string, services []string) error {

@@ -38,16 +38,35 @@ func serviceFromServer(ctx context.Context, d dialer, name protoreflect.FullName
 		return nil, nil, fmt.Errorf("look up %s by reflection (with a .proto file no server is needed for it): %w", name, err)
 	}
 	defer l.close()
-	for _, version := range []string{reflectionV1, reflectionV1alpha} {
-		service, types, err = askService(ctx, l, version, name)
-		if status.Code(err) != codes.Unimplemented {
-			break
-		}
-	}
+	err = l.reflect(ctx, func(r *reflector) error {
+		service, types, err = r.askService(name)
+		return err
+	})
 	if status.Code(err) == codes.Unimplemented {
 		return nil, nil, protoFiles.Wrong("is missing, and the server has no reflection service to ask")
 	}
 	return service, types, err
+}
+
+// reflect has ask ask the server in the newest version of reflection that it has; the error's code is
+// Unimplemented if it has none.
+func (l *channel) reflect(ctx context.Context, ask func(*reflector) error) (err error) {
+	for _, version := range []string{reflectionV1, reflectionV1alpha} {
+		if err = l.reflectBy(ctx, version, ask); status.Code(err) != codes.Unimplemented {
+			break
+		}
+	}
+	return err
+}
+
+func (l *channel) reflectBy(ctx context.Context, version string, ask func(*reflector) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := l.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, version)
+	if err != nil {
+		return reflectionError(ctx, l, err)
+	}
+	return ask(&reflector{ctx: ctx, link: l, stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}})
 }
 
 // A reflector asks one server over one stream.
@@ -59,16 +78,11 @@ type reflector struct {
 	files map[string]*descriptorpb.FileDescriptorProto
 }
 
-func askService(ctx context.Context, l *channel, version string, name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := l.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, version)
-	if err != nil {
-		return nil, nil, reflectionError(ctx, l, err)
-	}
-	r := &reflector{ctx: ctx, link: l, stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}
-	if err := r.fetchSymbol(name); err != nil {
+func (r *reflector) askService(name protoreflect.FullName) (protoreflect.ServiceDescriptor, typeResolver, error) {
+	if found, err := r.fetchSymbol(name); err != nil {
 		return nil, nil, err
+	} else if !found {
+		return nil, nil, r.unknown(name)
 	}
 	registry, err := protodesc.NewFiles(r.fileSet())
 	if err != nil {
@@ -85,26 +99,47 @@ func askService(ctx context.Context, l *channel, version string, name protorefle
 	return service, dynamicpb.NewTypes(registry), nil
 }
 
-func (r *reflector) fetchSymbol(name protoreflect.FullName) error {
+// askAll asks for all services that the server describes.
+func (r *reflector) askAll() (*Schema, error) {
+	names, err := r.listed()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := r.fetchSymbol(protoreflect.FullName(name)); err != nil {
+			return nil, err
+		}
+	}
+	registry, err := protodesc.NewFiles(r.fileSet())
+	if err != nil {
+		return nil, fmt.Errorf("reflection: %w", err)
+	}
+	s := &Schema{types: dynamicpb.NewTypes(registry), source: "the server has"}
+	registry.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		s.add(file)
+		return true
+	})
+	return s, nil
+}
+
+// fetchSymbol fetches the file of a service with all that it imports, if the server knows it.
+func (r *reflector) fetchSymbol(name protoreflect.FullName) (found bool, err error) {
 	answer, err := r.ask(&reflection.ServerReflectionRequest{
 		MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
 	})
-	if err != nil {
-		return err
-	}
-	if answer.GetErrorResponse() != nil {
-		return r.unknown(name)
+	if err != nil || answer.GetErrorResponse() != nil {
+		return false, err
 	}
 	if err := r.add(answer); err != nil {
-		return err
+		return false, err
 	}
 	for {
 		missing, found := r.missing()
 		if !found {
-			return nil
+			return true, nil
 		}
 		if err := r.fetchFile(missing); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
@@ -153,17 +188,26 @@ func (r *reflector) fetchFile(name string) error {
 }
 
 func (r *reflector) unknown(name protoreflect.FullName) error {
+	services, err := r.listed()
+	if err != nil {
+		return err
+	}
+	return unknownService(name, "the server has", services)
+}
+
+// listed are the names of the server's services.
+func (r *reflector) listed() ([]string, error) {
 	answer, err := r.ask(&reflection.ServerReflectionRequest{
 		MessageRequest: &reflection.ServerReflectionRequest_ListServices{},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var services []string
 	for _, service := range answer.GetListServicesResponse().GetService() {
 		services = append(services, service.GetName())
 	}
-	return unknownService(name, "the server has", services)
+	return services, nil
 }
 
 func (r *reflector) ask(question *reflection.ServerReflectionRequest) (*reflection.ServerReflectionResponse, error) {
