@@ -27,7 +27,7 @@ import (
 //     a small experiment;
 //   - report and compare are given the document of a small run;
 //   - commands that insist on one port of localhost are given a free one;
-//   - flow.js is a script that asks for its URL;
+//   - flow.js is a script that asks for its URL, and testingscript.js is that of examples/scripts;
 //   - subjects of workers (subject:NAME) are that server, too;
 //   - workers of a fleet are started here, and contend worker, which waits for one,
 //     only shows its help;
@@ -206,9 +206,7 @@ func (s standIns) run(t *testing.T, line string) {
 	if slices.Contains(args, "managed") {
 		testenv.Program(t, "redis-server")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "flow.js"), []byte(smallScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.scripts(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testenv.Patience)
 	defer cancel()
 	p := &server{Cmd: exec.CommandContext(ctx, "contend", args...)}
@@ -222,6 +220,23 @@ func (s standIns) run(t *testing.T, line string) {
 	out, code := p.output(), p.ProcessState.ExitCode()
 	if !slices.Contains(codes, code) && !starved(code, out) {
 		t.Errorf("%q: %v, want exit code %d:\n%s", p.Args, p.ProcessState, codes, out)
+	}
+}
+
+// scripts writes those that commands name.
+func (s standIns) scripts(t *testing.T, dir string) {
+	all := map[string]string{"flow.js": smallScript}
+	for _, name := range []string{"testingscript.js", "counter.proto"} {
+		text, err := os.ReadFile(filepath.Join("../../examples/scripts", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = localhost.ReplaceAllStringFunc(string(text), s.address)
+	}
+	for name, text := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package script
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 	"strings"
 
 	"contend/load"
@@ -14,7 +12,7 @@ import (
 
 // A Config says which script a virtual user runs, and against what. Script must be set.
 type Config struct {
-	// URL is what the script finds in __ENV.BASE_URL; "": nothing.
+	// URL is what the script finds in __ENV.BASE_URL, of grpc://host:port without the scheme; "": nothing.
 	URL string `json:"target" file:"url" flag:"-"`
 	// Script is the file, in JavaScript or TypeScript.
 	Script string `file:"script" words:"every iteration runs this *file* of JavaScript or TypeScript, as k6 does; the URL is __ENV.BASE_URL in it"`
@@ -23,7 +21,7 @@ type Config struct {
 	// Env is what else it finds in __ENV: "NAME=value".
 	Env []string `file:"script_env" flag:"script-env" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
 	// Origin is the origin in the script's URLs in whose place URL's is asked.
-	Origin string `file:"script_origin" flag:"origin" words:"*origin* in the script's URLs, such as http://localhost:8080, in whose place that of the URL is asked"`
+	Origin string `file:"script_origin" flag:"origin" words:"*origin* in the script's URLs, such as http://localhost:8080, or of gRPC localhost:50055, in whose place that of the URL is asked"`
 	// CAFile and the rest are about TLS.
 	CAFile   string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
 	Insecure bool   `file:"insecure" words:"accept any certificate"`
@@ -45,7 +43,7 @@ func (c *Config) Validate() error {
 	if c.Origin != "" {
 		switch _, err := originOf(c.Origin); {
 		case err != nil:
-			errs = append(errs, setting.At(c, &c.Origin).OutOf(c.Origin, "an origin, as in http://localhost:8080"))
+			errs = append(errs, setting.At(c, &c.Origin).OutOf(c.Origin, "an origin, as in http://localhost:8080, or host:port of gRPC"))
 		case c.URL == "":
 			errs = append(errs, setting.At(c, &c.Origin).Wrong("is %q, but there is no URL that is asked in its place", c.Origin))
 		}
@@ -59,23 +57,11 @@ func (c *Config) common() wire.Common {
 	return wire.Common{CAFile: c.CAFile, Insecure: c.Insecure, CertFile: c.CertFile, KeyFile: c.KeyFile}
 }
 
-// originOf returns scheme://host of a URL of HTTP.
-func originOf(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("%q is no URL of HTTP", text)
-	}
-	return u.Scheme + "://" + u.Host, nil
-}
-
 // env returns __ENV.
 func (c *Config) env() map[string]string {
 	all := map[string]string{}
 	if c.URL != "" {
-		all["BASE_URL"] = strings.TrimSuffix(c.URL, "/")
+		all["BASE_URL"] = baseURL(c.URL)
 	}
 	for _, text := range c.Env {
 		name, value, _ := strings.Cut(text, "=")

@@ -16,9 +16,9 @@ import (
 
 // httpState is what the module k6/http keeps for a virtual user.
 type httpState struct {
-	expected func(status int) bool // nil: nothing is asked of answers
-	words    string                // what is expected, as in "200 or 204"; "" for the default
-	last     *response             // the latest answer, for an example of what a check refused
+	expected func(status int) bool        // nil: nothing is asked of answers
+	words    string                       // what is expected, as in "200 or 204"; "" for the default
+	last     interface{ detail() []byte } // the latest answer, of gRPC too, for an example of what a check refused
 }
 
 // detail is the beginning of the latest answer.

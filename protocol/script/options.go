@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,14 +227,4 @@ func (o *Options) address(hostPort string) string {
 		return to
 	}
 	return net.JoinHostPort(to, port)
-}
-
-// redirected moves a URL from the script's origin to the one that is asked in its place.
-func (t *Target) redirected(u *url.URL) *url.URL {
-	if t.from == "" || u.Scheme+"://"+u.Host != t.from {
-		return u
-	}
-	moved := *u
-	moved.Scheme, moved.Host, _ = strings.Cut(t.to, "://")
-	return &moved
 }

@@ -50,6 +50,7 @@ type Target struct {
 	console  console
 	shared   shared
 	tally    tally
+	schemas  schemas
 
 	once     sync.Once // around setup
 	setupErr error
@@ -75,10 +76,15 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 			return nil, err
 		}
 	}
+	if u, err := url.Parse(c.URL); err == nil && isGRPC(u.Scheme) && !isServer(u) {
+		m := wire.URL.Wrong("is %q", wire.HideUser(c.URL))
+		m.Allowed = "grpc://host:port; the script says which methods are called"
+		return nil, m
+	}
 	if c.Origin != "" {
 		t.from, _ = originOf(c.Origin)
-		if t.to, err = originOf(c.URL); err != nil {
-			return nil, setting.At(&c, &c.Origin).Wrong("is given, but the URL is not of HTTP: %q", c.URL)
+		if t.to, err = originOf(c.URL); err != nil || ofHTTP(t.to) != ofHTTP(t.from) {
+			return nil, setting.At(&c, &c.Origin).Wrong("is %q, but in the place of a URL of HTTP one of HTTP is asked, and of host:port one of grpc: the URL is %q", c.Origin, c.URL)
 		}
 	}
 	asked := setting.At(&c, &c.Script)

@@ -12,6 +12,7 @@ import (
 type timers struct {
 	last    int64
 	pending []timer
+	events
 }
 
 type timer struct {
@@ -50,7 +51,11 @@ func (v *vu) timersModule() exports {
 	return exports{"setTimeout": set(false), "setInterval": set(true), "clearTimeout": clear, "clearInterval": clear}
 }
 
-func (t *timers) clear() { t.pending = t.pending[:0] }
+// clear forgets what is pending, and ends what events come from.
+func (t *timers) clear() {
+	t.pending = t.pending[:0]
+	t.events.end()
+}
 
 func (t *timers) add(one timer) {
 	i, _ := slices.BinarySearchFunc(t.pending, one, func(a, b timer) int {
@@ -62,25 +67,45 @@ func (t *timers) add(one timer) {
 	t.pending = slices.Insert(t.pending, i, one)
 }
 
-// run calls what is pending, each at its time.
+// run calls what is pending, each at its time, and hands out events until nothing is left that they
+// could come from.
 func (t *timers) run(v *vu) error {
-	for len(t.pending) > 0 {
-		next := t.pending[0]
-		t.pending = slices.Delete(t.pending, 0, 1)
-		v.away(func(ctx context.Context) { wait(ctx, time.Until(next.at)) })
+	for len(t.pending) > 0 || t.live > 0 {
+		task := t.next(v)
 		if v.ctx.Err() != nil {
 			return v.ctx.Err()
 		}
-		if next.every > 0 {
-			again := next
-			again.at = next.at.Add(next.every)
-			t.add(again)
-		}
-		if _, err := next.call(sobek.Undefined(), next.args...); err != nil {
+		if err := task(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// next waits for the next event, or for the first timer.
+func (t *timers) next(v *vu) (task func() error) {
+	due := time.Duration(-1)
+	if len(t.pending) > 0 {
+		due = max(0, time.Until(t.pending[0].at))
+	}
+	v.away(func(ctx context.Context) { task = t.await(ctx, due) })
+	if task == nil {
+		return func() error { return t.fire() }
+	}
+	return task
+}
+
+// fire calls the first timer's function.
+func (t *timers) fire() error {
+	next := t.pending[0]
+	t.pending = slices.Delete(t.pending, 0, 1)
+	if next.every > 0 {
+		again := next
+		again.at = next.at.Add(next.every)
+		t.add(again)
+	}
+	_, err := next.call(sobek.Undefined(), next.args...)
+	return err
 }
 
 // wait waits that long, or until ctx is done.

@@ -56,6 +56,8 @@ type vu struct {
 	cause     load.Outcome // of the first thing that went wrong
 	lost      error        // the first request without an answer
 	aborted   error        // the script has ended the run
+
+	connections map[io.Closer]bool // that the script has open, of other protocols than HTTP
 }
 
 var _ interface {
@@ -340,6 +342,10 @@ func (v *vu) Close() error {
 	}
 	if v.slow != nil {
 		v.slow.CloseIdleConnections()
+	}
+	v.timers.clear()
+	for c := range v.connections {
+		c.Close()
 	}
 	return nil
 }

@@ -1,0 +1,329 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/grafana/sobek"
+
+	"contend/errkind"
+	"contend/load"
+	"contend/protocol/grpc"
+)
+
+// grpcModule is "k6/net/grpc".
+func (v *vu) grpcModule() exports {
+	all := exports{"Client": v.newGRPC, "Stream": v.newStream}
+	for code, name := range grpc.Codes() {
+		all["Status"+name] = code
+	}
+	return all
+}
+
+// schemas are what .proto files describe, by their names: compiled once for all virtual users.
+type schemas struct {
+	mu  sync.Mutex
+	all map[string]*grpc.Schema
+}
+
+// get returns a schema that is there, or makes it.
+func (s *schemas) get(name string, make func() (*grpc.Schema, error)) (*grpc.Schema, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.all[name]; known != nil {
+		return known, nil
+	}
+	made, err := make()
+	if err != nil {
+		return nil, err
+	}
+	if s.all == nil {
+		s.all = map[string]*grpc.Schema{}
+	}
+	s.all[name] = made
+	return made, nil
+}
+
+// A grpcClient is what new grpc.Client() makes: methods that are known, and a connection.
+type grpcClient struct {
+	v       *vu
+	loaded  []*grpc.Schema // of .proto files
+	asked   *grpc.Schema   // of the server, by reflection
+	methods map[string]*grpc.Method
+	conn    *grpc.Client // nil: there is none
+}
+
+const ofGRPC = "__grpc"
+
+func (v *vu) newGRPC(call sobek.ConstructorCall) *sobek.Object {
+	c := &grpcClient{v: v, methods: map[string]*grpc.Method{}}
+	_ = call.This.DefineDataProperty(ofGRPC, v.rt.ToValue(c), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	for name, method := range map[string]any{
+		"load": c.load, "connect": c.connect, "invoke": c.invoke, "close": c.close,
+		"loadProtoset": func() {
+			v.throw("loadProtoset is not possible: load takes .proto files, and connect asks the server with reflect: true")
+		},
+		"asyncInvoke": func() { v.throw("asyncInvoke is not possible: invoke waits for its answer, and grpc.Stream does not") },
+		"healthCheck": func() {
+			v.throw("healthCheck is not possible: load the health service's .proto file and invoke grpc.health.v1.Health/Check")
+		},
+	} {
+		_ = call.This.Set(name, method)
+	}
+	return nil
+}
+
+// load is client.load(paths, ...files): it compiles .proto files, which are looked up from the script's folder on.
+func (c *grpcClient) load(call sobek.FunctionCall) sobek.Value {
+	v, b := c.v, c.v.target.bundle
+	if v.started {
+		v.throw("load works in the outermost part of the script only")
+	}
+	var paths, files []string
+	if isObject(call.Argument(0)) {
+		if err := v.rt.ExportTo(call.Argument(0), &paths); err != nil {
+			v.throw("load takes a list of folders first, or null")
+		}
+	}
+	for i := 1; i < len(call.Arguments); i++ {
+		file := filepath.Clean(strings.TrimPrefix(call.Argument(i).String(), "file://"))
+		if filepath.IsAbs(file) {
+			paths, file = append(paths, filepath.Dir(file)), filepath.Base(file)
+		}
+		files = append(files, filepath.ToSlash(file))
+	}
+	if len(files) == 0 {
+		v.throw("load needs a .proto file after the list of folders")
+	}
+	if len(paths) == 0 {
+		paths = []string{b.dir}
+	}
+	for i, path := range paths {
+		if !filepath.IsAbs(path) {
+			paths[i] = filepath.Join(b.dir, path)
+		}
+	}
+	schema, err := v.target.schemas.get(fmt.Sprintf("files %q %q", paths, files), func() (*grpc.Schema, error) {
+		return grpc.NewSchema(context.Background(), paths, files, func(path string) (io.ReadCloser, error) {
+			content, err := b.read(path)
+			return io.NopCloser(bytes.NewReader(content)), err
+		})
+	})
+	if err != nil {
+		v.throw("load: %v", err)
+	}
+	c.loaded = append(c.loaded, schema)
+	return v.methodsOf(schema)
+}
+
+// methodsOf lists methods.
+func (v *vu) methodsOf(s *grpc.Schema) sobek.Value {
+	var all []any
+	for _, m := range s.Methods() {
+		all = append(all, v.object(exports{"package": m.Package(), "service": m.Service(), "method": m.Name(),
+			"fullMethod": m.Path(), "isClientStream": m.ClientStreams(), "isServerStream": m.ServerStreams()}))
+	}
+	return v.rt.NewArray(all...)
+}
+
+// method finds one by its path.
+func (c *grpcClient) method(path string) *grpc.Method {
+	if m := c.methods[path]; m != nil {
+		return m
+	}
+	from := c.loaded
+	if c.asked != nil {
+		from = append(from[:len(from):len(from)], c.asked)
+	}
+	if len(from) == 0 {
+		c.v.throw("no method is known: client.load(null, 'file.proto') in the outermost part of the script, or connect with reflect: true")
+	}
+	var reason error
+	for _, schema := range from {
+		m, err := schema.Method(path)
+		if err == nil {
+			c.methods[path] = m
+			return m
+		}
+		reason = err
+	}
+	c.v.throw("%v", reason)
+	return nil
+}
+
+// connect is client.connect(address, params). It returns when there is a connection.
+func (c *grpcClient) connect(address string, params sobek.Value) bool {
+	v := c.v
+	v.usable("connect")
+	p := v.connectParams(params)
+	c.close()
+	server, plain := v.target.server(address, p.plain)
+	if plain {
+		p.TLS = nil
+	}
+	if p.At = v.target.Options.address(server); p.At == server {
+		p.At = ""
+	}
+	var err error
+	v.away(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, p.timeout)
+		defer cancel()
+		if c.conn, err = grpc.Dial(ctx, server, p.Options); err == nil && p.reflect {
+			c.asked, err = v.target.schemas.get("reflection of "+server, func() (*grpc.Schema, error) { return c.conn.Schema(ctx, p.reflectMetadata) })
+		}
+		if err != nil && c.conn != nil {
+			c.conn.Close()
+			c.conn = nil
+		}
+	})
+	if err != nil {
+		v.disconnected(err)
+	}
+	if v.connections == nil {
+		v.connections = map[io.Closer]bool{}
+	}
+	v.connections[c.conn] = true
+	return true
+}
+
+// usable refuses what waits in the outermost part of the script.
+func (v *vu) usable(what string) {
+	if !v.started {
+		v.throw("%s works within an iteration, setup and teardown, not in the outermost part of the script", what)
+	}
+}
+
+// disconnected ends the call with an exception; without a connection the iteration has no answer.
+func (v *vu) disconnected(err error) {
+	if v.lost == nil && v.ctx.Err() == nil && errkind.Of(err) != errkind.Other {
+		v.lost = err
+	}
+	v.throw("%v", err)
+}
+
+// close is client.close().
+func (c *grpcClient) close() {
+	if c.conn == nil {
+		return
+	}
+	c.v.away(func(context.Context) { c.conn.Close() })
+	delete(c.v.connections, c.conn)
+	c.conn = nil
+}
+
+// open returns the connection, or refuses to go on.
+func (c *grpcClient) open(what string) *grpc.Client {
+	c.v.usable(what)
+	if c.conn == nil {
+		c.v.throw("%s needs a connection: client.connect('host:port', { plaintext: true }) comes first", what)
+	}
+	return c.conn
+}
+
+// invoke is client.invoke(method, message, params).
+func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Value {
+	v, conn := c.v, c.open("invoke")
+	m := c.method(path)
+	if m.ClientStreams() || m.ServerStreams() {
+		v.throw("method is %q, which is %s: new grpc.Stream(client, %[1]q) opens it", path, m.Kind())
+	}
+	p := v.callParams(m, params)
+	encoded := v.encode(m, message)
+	var r *grpc.Reply
+	v.away(func(ctx context.Context) {
+		if p.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, p.timeout)
+			defer cancel()
+		}
+		r = conn.Invoke(ctx, m, encoded, p.metadata)
+	})
+	v.countCall(p.name, r, int64(len(r.Message)), int64(len(encoded)))
+	return v.reply(m, r)
+}
+
+// encode turns a message of the script into bytes.
+func (v *vu) encode(m *grpc.Method, message sobek.Value) []byte {
+	if !isObject(message) {
+		v.throw("%s needs a message, {} if it is to be empty", m.Path())
+	}
+	text, err := v.stringify(sobek.Undefined(), message)
+	if err != nil {
+		panic(err)
+	}
+	encoded, err := m.Encode([]byte(text.String()))
+	if err != nil {
+		v.throw("message %v", err)
+	}
+	return encoded
+}
+
+// countCall notes a call and how it ended.
+func (v *vu) countCall(name string, r *grpc.Reply, in, out int64) {
+	last := &called{name, r}
+	v.http.last = last
+	one := load.Request{Name: name, Status: r.Code, Service: r.Service, BytesIn: in, BodyIn: in, BytesOut: out}
+	switch {
+	case r.Err == nil:
+		one.Failed = r.Code != 0
+		v.note(one, nil, last.detail(), "")
+	case v.ctx.Err() == nil: // else the run ended, which is nobody's fault
+		v.note(one, r.Err, nil, "")
+	}
+}
+
+// A called is what came of a call, for examples.
+type called struct {
+	name string
+	*grpc.Reply
+}
+
+func (c *called) detail() []byte {
+	return fmt.Appendf(nil, "%s: %s %.200s", c.name, grpc.Codes()[min(c.Code, len(grpc.Codes())-1)], c.Status)
+}
+
+// reply is an answer as scripts see it.
+func (v *vu) reply(m *grpc.Method, r *grpc.Reply) sobek.Value {
+	all := exports{"status": r.Code, "message": sobek.Null(), "error": sobek.Null(),
+		"headers": v.metadataObject(r.Header), "trailers": v.metadataObject(r.Trailer)}
+	if r.Code == 0 {
+		all["message"] = v.decode(m, r.Message)
+	} else {
+		all["error"] = v.statusObject(r)
+	}
+	return v.object(all)
+}
+
+func (v *vu) statusObject(r *grpc.Reply) *sobek.Object {
+	return v.object(exports{"code": r.Code, "message": r.Status, "details": v.rt.NewArray()})
+}
+
+// decode makes a message of the script out of bytes.
+func (v *vu) decode(m *grpc.Method, encoded []byte) sobek.Value {
+	text, err := m.Decode(encoded)
+	if err != nil {
+		v.throw("%v", err)
+	}
+	value, err := v.functions.parse(sobek.Undefined(), v.rt.ToValue(string(text)))
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func (v *vu) metadataObject(values map[string][]string) *sobek.Object {
+	o := v.rt.NewObject()
+	for name, list := range values {
+		items := make([]any, len(list))
+		for i, one := range list {
+			items[i] = one
+		}
+		_ = o.Set(name, v.rt.NewArray(items...))
+	}
+	return o
+}

@@ -1,0 +1,168 @@
+package script
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/protocol/grpc"
+)
+
+// grpcConnect is what client.connect is given beside the address.
+type grpcConnect struct {
+	grpc.Options
+	plain, reflect  bool
+	timeout         time.Duration
+	reflectMetadata grpc.Metadata
+}
+
+var grpcConnectReaders = map[string]func(v *vu, p *grpcConnect, value sobek.Value) error{
+	"plaintext":       func(_ *vu, p *grpcConnect, value sobek.Value) error { p.plain = value.ToBoolean(); return nil },
+	"reflect":         func(_ *vu, p *grpcConnect, value sobek.Value) error { p.reflect = value.ToBoolean(); return nil },
+	"reflectMetadata": func(v *vu, p *grpcConnect, value sobek.Value) error { return v.readMetadata(p.reflectMetadata, value) },
+	"timeout": func(_ *vu, p *grpcConnect, value sobek.Value) (err error) {
+		p.timeout, err = timeoutOf(value)
+		return err
+	},
+	"maxReceiveSize": func(_ *vu, p *grpcConnect, value sobek.Value) error { return readSize(&p.MaxReceive, value) },
+	"maxSendSize":    func(_ *vu, p *grpcConnect, value sobek.Value) error { return readSize(&p.MaxSend, value) },
+	"tls":            func(v *vu, p *grpcConnect, value sobek.Value) error { return v.readTLS(p.TLS, value.ToObject(v.rt)) },
+}
+
+// grpcCall is what a call is given beside its message.
+type grpcCall struct {
+	name     string // in results
+	metadata grpc.Metadata
+	timeout  time.Duration // 0: none
+}
+
+var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) error{
+	"metadata": func(v *vu, p *grpcCall, value sobek.Value) error { return v.readMetadata(p.metadata, value) },
+	"timeout":  func(_ *vu, p *grpcCall, value sobek.Value) (err error) { p.timeout, err = timeoutOf(value); return err },
+	"tags": func(v *vu, p *grpcCall, value sobek.Value) error {
+		if name := value.ToObject(v.rt).Get("name"); name != nil && !sobek.IsUndefined(name) {
+			p.name = name.String()
+		}
+		return nil
+	},
+}
+
+// GRPCParams returns the names of what a connection and a call of gRPC can be given.
+func GRPCParams() (connect, call []string) {
+	return slices.Sorted(maps.Keys(grpcConnectReaders)), slices.Sorted(maps.Keys(grpcCallReaders))
+}
+
+// readObject reads each name of an object by its reader; one that has none is an exception.
+func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]func(*vu, *T, sobek.Value) error) {
+	if !isObject(params) {
+		return
+	}
+	o := params.ToObject(v.rt)
+	for _, name := range o.Keys() {
+		read, known := readers[name]
+		if !known {
+			v.throw("params.%s is not known%s", name, meant(name, slices.Sorted(maps.Keys(readers))))
+		}
+		if value := o.Get(name); isObject(value) {
+			if err := read(v, into, value); err != nil {
+				v.throw("params.%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func (v *vu) connectParams(params sobek.Value) *grpcConnect {
+	p := &grpcConnect{timeout: defaultTimeout, reflectMetadata: grpc.Metadata{}}
+	p.TLS = v.target.tls.Clone()
+	p.TLS.NextProtos = nil // gRPC has its own
+	readObject(v, p, params, grpcConnectReaders)
+	return p
+}
+
+func (v *vu) callParams(m *grpc.Method, params sobek.Value) *grpcCall {
+	p := &grpcCall{name: m.Path(), metadata: grpc.Metadata{}}
+	if !m.ClientStreams() && !m.ServerStreams() {
+		p.timeout = defaultTimeout
+	}
+	readObject(v, p, params, grpcCallReaders)
+	return p
+}
+
+// readMetadata takes text, bytes, or lists of them.
+func (v *vu) readMetadata(into grpc.Metadata, value sobek.Value) error {
+	o := value.ToObject(v.rt)
+	for _, name := range o.Keys() {
+		values := []any{o.Get(name).Export()}
+		if list, ok := values[0].([]any); ok {
+			values = list
+		}
+		for _, one := range values {
+			text := fmt.Sprint(one)
+			if b, ok := one.(sobek.ArrayBuffer); ok {
+				text = string(b.Bytes())
+			}
+			if err := into.Add(name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func readSize(into *int, value sobek.Value) error {
+	n := value.ToInteger()
+	if n <= 0 || n > 1<<31-1 {
+		return fmt.Errorf("is %v; allowed: 1 to 2147483647 bytes", value)
+	}
+	*into = int(n)
+	return nil
+}
+
+// readTLS takes our certificate with its key, and authorities, as text in PEM form.
+func (v *vu) readTLS(c *tls.Config, o *sobek.Object) error {
+	text := func(name string) []byte {
+		if value := o.Get(name); isObject(value) {
+			return []byte(value.String())
+		}
+		return nil
+	}
+	for _, name := range o.Keys() {
+		switch name {
+		case "cert", "key", "cacerts":
+		case "password":
+			return errors.New("password is not possible: decrypt the key first")
+		default:
+			return fmt.Errorf("%s is not known; allowed: cert, key, cacerts", name)
+		}
+	}
+	if cert, key := text("cert"), text("key"); cert != nil || key != nil {
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return err
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	value := o.Get("cacerts")
+	if !isObject(value) {
+		return nil
+	}
+	c.RootCAs = x509.NewCertPool()
+	var all []string
+	if value.ToObject(v.rt).ClassName() != "Array" {
+		all = []string{value.String()}
+	} else if err := v.rt.ExportTo(value, &all); err != nil {
+		return err
+	}
+	for _, one := range all {
+		if !c.RootCAs.AppendCertsFromPEM([]byte(one)) {
+			return errors.New("cacerts has no certificate in PEM form")
+		}
+	}
+	return nil
+}

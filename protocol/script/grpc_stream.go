@@ -1,0 +1,146 @@
+package script
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"contend/protocol/grpc"
+)
+
+// A grpcStream is what new grpc.Stream(client, method, params) makes: a call whose messages are events.
+// It is counted as one request when it has ended.
+type grpcStream struct {
+	v        *vu
+	method   *grpc.Method
+	params   *grpcCall
+	stream   *grpc.OpenStream
+	handlers map[string][]sobek.Callable
+	in, out  int64 // bytes
+	closed   bool  // for sending
+}
+
+var streamEvents = []string{"data", "end", "error", "metadata"}
+
+func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
+	o, ok := call.Argument(0).(*sobek.Object)
+	var c *grpcClient
+	if ok && o.Get(ofGRPC) != nil {
+		c, _ = o.Get(ofGRPC).Export().(*grpcClient)
+	}
+	if c == nil {
+		v.throw("grpc.Stream needs a grpc.Client first")
+	}
+	conn := c.open("grpc.Stream")
+	m := c.method(call.Argument(1).String())
+	if !m.ClientStreams() && !m.ServerStreams() {
+		v.throw("method is %q, which is unary: client.invoke calls it", m.Path())
+	}
+	s := &grpcStream{v: v, method: m, params: v.callParams(m, call.Argument(2)), handlers: map[string][]sobek.Callable{}}
+	_ = call.This.Set("on", s.on)
+	_ = call.This.Set("write", s.write)
+	_ = call.This.Set("end", s.end)
+	s.start(conn)
+	return nil
+}
+
+// start opens the stream and has its messages become events.
+func (s *grpcStream) start(conn *grpc.Client) {
+	v := s.v
+	ctx, cancel := v.within(s.params.timeout)
+	var failed *grpc.Reply
+	v.away(func(context.Context) { s.stream, failed = conn.Stream(ctx, s.method, s.params.metadata) })
+	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
+		stop := context.AfterFunc(live, cancel)
+		defer func() { stop(); cancel() }()
+		if failed != nil {
+			post(func() error { return s.ended(failed) })
+			return
+		}
+		if header := s.stream.Header(); len(header) > 0 && !post(func() error { return s.emit("metadata", v.metadataObject(header)) }) {
+			return
+		}
+		for {
+			message, end := s.stream.Receive()
+			if end != nil {
+				post(func() error { return s.ended(end) })
+				return
+			}
+			if !post(func() error { s.in += int64(len(message)); return s.emitMessage(message) }) {
+				return
+			}
+		}
+	})
+}
+
+// within returns a context of this iteration that is done after d; 0: when it is cancelled.
+func (v *vu) within(d time.Duration) (context.Context, context.CancelFunc) {
+	if d > 0 {
+		return context.WithTimeout(v.ctx, d)
+	}
+	return context.WithCancel(v.ctx)
+}
+
+func (s *grpcStream) emitMessage(encoded []byte) error {
+	var value sobek.Value
+	if thrown := s.v.rt.Try(func() { value = s.v.decode(s.method, encoded) }); thrown != nil {
+		return thrown
+	}
+	return s.emit("data", value)
+}
+
+// ended counts the call, and tells the script.
+func (s *grpcStream) ended(r *grpc.Reply) error {
+	v := s.v
+	v.timers.ended()
+	s.closed = true
+	v.countCall(s.params.name, r, s.in, s.out)
+	if r.Code != 0 {
+		if err := s.emit("error", v.statusObject(r)); err != nil {
+			return err
+		}
+	}
+	return s.emit("end")
+}
+
+func (s *grpcStream) emit(event string, values ...sobek.Value) error {
+	for _, handler := range s.handlers[event] {
+		if _, err := handler(sobek.Undefined(), values...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// on is stream.on(event, function).
+func (s *grpcStream) on(event string, handler sobek.Value) {
+	f, ok := sobek.AssertFunction(handler)
+	if !ok {
+		s.v.throw("on(%q) needs a function", event)
+	}
+	if !slices.Contains(streamEvents, event) {
+		s.v.throw("event is %q; allowed: data, end, error, metadata", event)
+	}
+	s.handlers[event] = append(s.handlers[event], f)
+}
+
+// write is stream.write(message). What is sent after the end is not sent, and not missed.
+func (s *grpcStream) write(message sobek.Value) {
+	encoded := s.v.encode(s.method, message)
+	if s.closed || s.stream == nil {
+		return
+	}
+	s.out += int64(len(encoded))
+	s.v.away(func(context.Context) { _ = s.stream.Send(encoded) }) // its error is Receive's, too
+}
+
+// end is stream.end(): no more messages will be sent.
+func (s *grpcStream) end() {
+	if s.closed || s.stream == nil {
+		return
+	}
+	s.closed = true
+	s.v.away(func(context.Context) { _ = s.stream.CloseSend() })
+}

@@ -1,0 +1,62 @@
+package script
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// originOf returns what the origin of a URL is compared by: scheme://host of HTTP, host:port of gRPC,
+// which may stand alone.
+func originOf(text string) (string, error) {
+	if !strings.Contains(text, "://") {
+		text = "grpc://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		return u.Scheme + "://" + u.Host, nil
+	case isGRPC(u.Scheme) && u.Hostname() != "" && u.Port() != "":
+		return u.Host, nil
+	}
+	return "", fmt.Errorf("%q is no origin", text)
+}
+
+func isGRPC(scheme string) bool { return scheme == "grpc" || scheme == "grpcs" }
+
+// ofHTTP says of an origin whether it is one of HTTP.
+func ofHTTP(origin string) bool { return strings.Contains(origin, "://") }
+
+// isServer says whether a URL of gRPC is an address and nothing else.
+func isServer(u *url.URL) bool {
+	return u.Hostname() != "" && u.Port() != "" && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+}
+
+// baseURL is __ENV.BASE_URL: of gRPC host:port, which is what scripts connect to.
+func baseURL(text string) string {
+	if u, err := url.Parse(text); err == nil && isGRPC(u.Scheme) {
+		return u.Host
+	}
+	return strings.TrimSuffix(text, "/")
+}
+
+// redirected moves a URL from the script's origin to the one that is asked in its place.
+func (t *Target) redirected(u *url.URL) *url.URL {
+	if t.from == "" || u.Scheme+"://"+u.Host != t.from {
+		return u
+	}
+	moved := *u
+	moved.Scheme, moved.Host, _ = strings.Cut(t.to, "://")
+	return &moved
+}
+
+// server is what is connected to by gRPC where a script says hostPort, and whether in plain text.
+func (t *Target) server(hostPort string, plain bool) (string, bool) {
+	if t.from == "" || hostPort != t.from {
+		return hostPort, plain
+	}
+	return t.to, strings.HasPrefix(t.config.URL, "grpc:")
+}
