@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -169,7 +170,7 @@ func (c *grpcClient) connect(address string, params sobek.Value) bool {
 	if p.At = v.target.Options.address(server); p.At == server {
 		p.At = ""
 	}
-	var err error
+	err := errEnded // unless the script is let go on
 	v.away(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, p.timeout)
 		defer cancel()
@@ -234,7 +235,7 @@ func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Valu
 	}
 	p := v.callParams(m, params)
 	encoded := v.encode(m, message)
-	var r *grpc.Reply
+	r := unanswered
 	v.away(func(ctx context.Context) {
 		if p.timeout > 0 {
 			var cancel context.CancelFunc
@@ -246,6 +247,9 @@ func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Valu
 	v.countCall(p.name, r, int64(len(r.Message)), int64(len(encoded)))
 	return v.reply(m, r)
 }
+
+// unanswered is what came of a call of a script that is abandoned.
+var unanswered = &grpc.Reply{Code: slices.Index(grpc.Codes(), "Canceled"), Err: errEnded}
 
 // encode turns a message of the script into bytes.
 func (v *vu) encode(m *grpc.Method, message sobek.Value) []byte {

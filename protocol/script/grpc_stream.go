@@ -50,7 +50,7 @@ func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
 func (s *grpcStream) start(conn *grpc.Client) {
 	v := s.v
 	ctx, cancel := v.within(s.params.timeout)
-	var failed *grpc.Reply
+	failed := unanswered
 	v.away(func(context.Context) { s.stream, failed = conn.Stream(ctx, s.method, s.params.metadata) })
 	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
 		stop := context.AfterFunc(live, cancel)

@@ -147,7 +147,7 @@ func TestGRPC(t *testing.T) {
 		{"reflection not offered", `client.connect(__ENV.BASE_URL, { plaintext: true, reflect: true })`, "check failed: exception", "has no reflection service"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2)
+			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2, true)
 			if c.cause == "" {
 				if r.Completed != 2 {
 					t.Errorf("%d of 2 completed: %+v %v", r.Completed, r.Faults, r.Errored)
@@ -180,7 +180,7 @@ func TestGRPCStreams(t *testing.T) {
 			s.on('end', () => { assert(seen === 'application/grpc', seen); client.close(); }); s.write({ value: 1 }); s.end(); return;`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 3)
+			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 3, true)
 			if c.cause == "" {
 				if r.Completed != 3 {
 					t.Errorf("%d of 3 completed: %+v %v", r.Completed, r.Faults, r.Errored)
@@ -194,6 +194,30 @@ func TestGRPCStreams(t *testing.T) {
 	}
 }
 
+// HTTP and gRPC in one script, on event loops too.
+func TestGRPCBesideHTTP(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		address, _ := serveTill(t)
+		path := write(t, "flow.js", `import http from 'k6/http'; import grpc from 'k6/net/grpc';
+			const client = new grpc.Client();
+			client.load(null, 'till.proto');
+			export default function () {
+				client.connect(__ENV.TILL, { plaintext: true });
+				const n = http.get(__ENV.BASE_URL + '/echo').status;
+				const r = client.invoke('shop.Till/Ring', { value: n });
+				if (r.message.message !== '200 of 1') throw new Error(JSON.stringify(r));
+				const s = new grpc.Stream(client, 'shop.Till/Talk');
+				s.write({ value: http.get(__ENV.BASE_URL + '/echo').status });
+				s.on('data', () => s.end());
+				s.on('end', () => { http.get(__ENV.BASE_URL + '/echo'); client.close(); });
+			}`, "till.proto", tillProto)
+		r := drive(Config{Script: path, URL: shop(t).URL, Env: []string{"TILL=" + address}}, 5)
+		if r.Completed != 5 || r.Requests["GET /echo"].Completed != 15 || r.Requests["/shop.Till/Talk"].Completed != 5 {
+			t.Errorf("%d of 5 completed: %+v %v", r.Completed, r.Faults, r.Errored)
+		}
+	})
+}
+
 // What comes of a call without an answer.
 func TestGRPCUnanswered(t *testing.T) {
 	address, server := serveTill(t)
@@ -204,11 +228,11 @@ func TestGRPCUnanswered(t *testing.T) {
 	defer silent.Close()
 	r := drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `
 		const r = client.invoke('shop.Till/Slow', {}, { timeout: 20 });
-		assert(r.status === grpc.StatusDeadlineExceeded && r.error.code === 4, JSON.stringify(r));`)}, 2)
+		assert(r.status === grpc.StatusDeadlineExceeded && r.error.code === 4, JSON.stringify(r));`)}, 2, true)
 	if r.Errored["timeout"] != 2 || r.Requests["/shop.Till/Slow"].Errored != 2 {
 		t.Errorf("deadline: errored %v, faults %+v", r.Errored, r.Faults)
 	}
-	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `client.connect('`+silent.Addr().String()+`', { plaintext: true, timeout: 20 });`)}, 2)
+	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `client.connect('`+silent.Addr().String()+`', { plaintext: true, timeout: 20 });`)}, 2, true)
 	if r.Errored["timeout"] != 2 {
 		t.Errorf("silent server: errored %v, faults %+v", r.Errored, r.Faults)
 	}
@@ -219,11 +243,11 @@ func TestGRPCUnanswered(t *testing.T) {
 		assert(r.status === grpc.StatusUnavailable && r.message === null, JSON.stringify(r));`)
 	stop := time.AfterFunc(100*time.Millisecond, server.Stop)
 	defer stop.Stop()
-	r = drive(t, Config{URL: "grpc://" + address, Script: dying}, 1)
+	r = drive(t, Config{URL: "grpc://" + address, Script: dying}, 1, true)
 	if r.Errored["refused"]+r.Errored["closed"]+r.Errored["reset"] != 1 || r.Requests["/shop.Till/Ring"].Errored != 1 {
 		t.Errorf("dying server: errored %v, faults %+v", r.Errored, r.Faults)
 	}
-	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `assert(false, 'it goes on');`)}, 2)
+	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `assert(false, 'it goes on');`)}, 2, true)
 	if r.Errored["refused"] != 2 {
 		t.Errorf("no server: errored %v, faults %+v", r.Errored, r.Faults)
 	}
@@ -237,16 +261,18 @@ func TestGRPCEndless(t *testing.T) {
 		`const s = new grpc.Stream(client, 'shop.Till/Talk'); s.write({ value: 1 }); return;`,
 		`const s = new grpc.Stream(client, 'shop.Till/Watch'); s.on('data', () => {}); s.write({ value: 1000000000 }); return;`,
 	} {
-		target, err := New(Config{Script: tillScript(t, body), URL: "grpc://" + address}, wire.Surroundings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: 1e8, Grace: 1e7})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Planned != 2 || r.Accounted() != 2 || r.Unfinished != 2 {
-			t.Errorf("%s: %d planned, %d unfinished, want 2: %v %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults)
+		for _, url := range []string{"grpc://" + address, shop(t).URL} {
+			target, err := New(Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}}, wire.Surroundings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: 1e8, Grace: 1e7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Planned != 2 || r.Accounted() != 2 || r.Unfinished != 2 {
+				t.Errorf("%s: %d planned, %d unfinished, want 2: %v %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults)
+			}
 		}
 	}
 }
@@ -277,7 +303,7 @@ func TestGRPCReflection(t *testing.T) {
 			check(client.invoke('counter.incrementCounter/increment', { value: 1 }), { 'OK': (r) => r.status === StatusOK && r.message.message.startsWith('Incremented') });
 		};`)
 	for _, origin := range []string{"localhost:50055", "grpc://localhost:50055"} {
-		if r := drive(t, Config{Script: path, URL: "grpc://" + address, Origin: origin}, 3); r.Completed != 3 {
+		if r := drive(t, Config{Script: path, URL: "grpc://" + address, Origin: origin}, 3, true); r.Completed != 3 {
 			t.Errorf("%d of 3 completed: %+v %v", r.Completed, r.Faults, r.Errored)
 		}
 	}

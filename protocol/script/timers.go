@@ -95,8 +95,11 @@ func (t *timers) next(v *vu) (task func() error) {
 	return task
 }
 
-// fire calls the first timer's function.
+// fire calls the first timer's function; without one the script is abandoned.
 func (t *timers) fire() error {
+	if len(t.pending) == 0 {
+		return errEnded
+	}
 	next := t.pending[0]
 	t.pending = slices.Delete(t.pending, 0, 1)
 	if next.every > 0 {
