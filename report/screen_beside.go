@@ -43,7 +43,26 @@ func (d *Document) beside(primary Comparison, room int) []string {
 			delete(rows, m)
 		}
 	}
+	for _, r := range primary.differing(room - len(t.rows)) {
+		t.rows = append(t.rows, []string{clean(r.Name), metric.Duration(r.BaselineMean), metric.Duration(r.BaselineMean * r.Ratio),
+			fmt.Sprintf("%s (%s)", change(ofRequests, r.Effect), interval(ofRequests, r.Effect))})
+	}
 	return t.lines()
+}
+
+// ofRequests is a metric in whose words a difference of the service times of a request is told.
+const ofRequests = metric.ResponseP50
+
+// mostRequests are the named requests that are shown.
+const mostRequests = 3
+
+// differing are the named requests that plainly differ, as many as there is room for.
+func (c Comparison) differing(room int) []trial.RequestEffect {
+	list := slices.DeleteFunc(slices.Clone(c.Requests), func(r trial.RequestEffect) bool { return !r.Differs() })
+	if c.Verdict == stat.Invalid {
+		return nil
+	}
+	return list[:max(0, min(len(list), mostRequests, room))]
 }
 
 // orNone says in a word that there is no figure.

@@ -38,6 +38,8 @@ type Comparison struct {
 	// average out, and how much that of blocks; primary metric only, where blocks
 	// have it.
 	Spread *stat.Variance `json:"spread,omitempty"`
+	// Requests compares the named requests, if the target has several; primary metric only.
+	Requests []RequestEffect `json:"requests,omitempty"`
 	// Factors are what CPU time per operation is made of; nil: not known, or another
 	// metric.
 	Factors *Factors `json:"factors,omitempty"`
@@ -139,6 +141,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		}
 		if c.Primary {
 			c.Spread = spread(pairs)
+			c.Requests = t.requests(base, cand, candidate, level)
 			c.MachineShare = t.machine.share(t.blocks(candidate, level))
 			found = append(found, t.aloneFindings(&c)...)
 		}

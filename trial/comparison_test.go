@@ -184,3 +184,30 @@ func TestRowsOfStoredDocumentsAgree(t *testing.T) {
 		}
 	})
 }
+
+// One of two requests takes a tenth longer: it is named, and first.
+func TestRequestEffects(t *testing.T) {
+	trials := &Trials{Arms: []string{"A", "B"}, Design: Design{Levels: []int{1}, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}}
+	for round := 1; round <= 8; round++ {
+		for i, arm := range trials.Arms {
+			c := load.NewCounts()
+			read, write := 100*time.Microsecond, time.Duration(300+30*i)*time.Microsecond
+			read += time.Duration(round%3*i) * time.Microsecond / 2 // no tendency to speak of
+			out := load.Outcome{Requests: []load.Request{{Name: "read", Status: 200, Service: read}, {Name: "write", Status: 200, Service: write}}}
+			for range 100 {
+				c.Record(load.Iteration{}, read+write, &out, nil)
+			}
+			cell := Cell{Arm: arm, Round: round, Pair: 1, Result: &load.Result{Concurrency: 1, Counts: c, Duration: time.Second}}
+			cell.Derive()
+			trials.Blocks, trials.Rounds = append(trials.Blocks, cell), append(trials.Rounds, cell)
+		}
+	}
+	trials.Derive()
+	effects := trials.Comparisons[0].Requests
+	if len(effects) != 2 || effects[0].Name != "write" || !effects[0].Differs() || math.Abs(effects[0].Ratio-1.1) > 0.002 {
+		t.Errorf("%+v, want write first, 1.1 times as long", effects)
+	}
+	if e := effects[1]; e.Ratio > 1.01 {
+		t.Errorf("read has the ratio %v, want nearly 1", e.Ratio)
+	}
+}

@@ -16,16 +16,21 @@ import (
 // stretches in which the machine changed are left out, unless these are more than half
 // of the round.
 func (t *Trials) PairLogRatios(m metric.Name, candidate string, level int) map[int][]float64 {
+	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost && kind != metric.Events {
+		return nil
+	}
+	return t.pairLogs(candidate, level, m.Of)
+}
+
+// pairLogs returns the same of what is read from the result of a block.
+func (t *Trials) pairLogs(candidate string, level int, read func(*load.Result) (float64, bool)) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool
 	}
-	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost && kind != metric.Events {
-		return nil
-	}
 	rounds := map[int]map[int]pair{}
 	for _, b := range t.blocks(candidate, level) {
-		value, ok := m.Of(b.Result)
+		value, ok := read(b.Result)
 		if !ok {
 			continue
 		}

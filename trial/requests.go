@@ -1,0 +1,65 @@
+package trial
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"contend/load"
+	"contend/stat"
+)
+
+// A RequestEffect is one named request of the candidate beside that of the baseline: the ratio of
+// their mean service times in pairs of blocks, round by round. It says where a difference is, and decides nothing.
+type RequestEffect struct {
+	Name string `json:"name"`
+	// BaselineMean is the mean service time over all rounds; the candidate's is that times the Ratio.
+	BaselineMean float64 `json:"baseline_service_mean_ns"`
+	stat.Effect
+}
+
+// Differs says whether the interval excludes that they are alike.
+func (e RequestEffect) Differs() bool { return e.Bounded() && (e.Low > 1 || e.High < 1) }
+
+// Difference is how much longer the candidate's takes, in nanoseconds; below 0: shorter.
+func (e RequestEffect) Difference() float64 { return e.BaselineMean * (e.Ratio - 1) }
+
+// requests compares the named requests that both arms have, at a confidence that holds for all of them
+// together: first the one that takes most of the difference.
+func (t *Trials) requests(base, cand Cell, candidate string, level int) []RequestEffect {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(base.Requests)) {
+		if base.Requests[name].Completed > 0 && cand.Requests[name] != nil && cand.Requests[name].Completed > 0 {
+			names = append(names, name)
+		}
+	}
+	var list []RequestEffect
+	for _, name := range names {
+		var logs []float64
+		pairs := t.pairLogs(candidate, level, meanOf(name))
+		for _, round := range slices.Sorted(maps.Keys(pairs)) {
+			logs = append(logs, stat.Center(pairs[round]))
+		}
+		effect, err := stat.Paired(logs, t.confidenceAmong(len(names)))
+		if err != nil {
+			continue // too few rounds have it
+		}
+		effect.Warnings = nil // those of the verdict stand beside that
+		list = append(list, RequestEffect{name, float64(base.Requests[name].Service.Mean()), effect.Among(len(names))})
+	}
+	slices.SortStableFunc(list, func(a, b RequestEffect) int {
+		return int(math.Abs(b.Difference()) - math.Abs(a.Difference()))
+	})
+	return list
+}
+
+// meanOf reads the mean service time of a named request.
+func meanOf(name string) func(*load.Result) (float64, bool) {
+	return func(r *load.Result) (float64, bool) {
+		one := r.Requests[name]
+		if one == nil || one.Completed == 0 {
+			return 0, false
+		}
+		return float64(one.Service.Mean()), true
+	}
+}
