@@ -66,21 +66,35 @@ func newRun(a *app) *cobra.Command {
 			if err != nil {
 				return a.unmeasured(cmd.Context(), newDocument("run"), &r.views, err)
 			}
-			defer closeTarget(opened)
-			free, err := a.pins.apply(a.Err)
-			if err != nil {
-				return failed(err)
-			}
-			defer free()
-			return a.run(cmd.Context(), spec.url, plan, &r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
-				return driveOnce(ctx, opened, spec.url, plan)
-			})
+			return a.runOpened(cmd.Context(), opened, spec.url, plan, &r)
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
 	spec.flags(cmd)
 	o = optionsOf(cmd, &r, &a.pins.generatorPin)
 	return cmd
+}
+
+// runOpened drives a target that is open, and closes it: that may be a script's teardown, which can fail.
+func (a *app) runOpened(ctx context.Context, opened load.Target, name string, plan load.Plan, r *runSettings) error {
+	free, err := a.pins.apply(a.Err)
+	if err != nil {
+		closeTarget(opened)
+		return failed(err)
+	}
+	defer free()
+	err = a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
+		return driveOnce(ctx, opened, name, plan)
+	})
+	ended := closeTarget(opened)
+	if ended == nil {
+		return err
+	}
+	if err != nil { // which decides the exit code
+		fmt.Fprintf(a.Err, "contend: %v\n", ended)
+		return err
+	}
+	return failed(ended)
 }
 
 // runServer starts a server for a run of it.
@@ -243,10 +257,11 @@ func reach(ctx context.Context, url string, opened load.Target, timeout time.Dur
 	return failed(hinted(err, hint(ctx, url, trouble{err: err})))
 }
 
-func closeTarget(t load.Target) {
+func closeTarget(t load.Target) error {
 	if c, ok := t.(io.Closer); ok {
-		c.Close()
+		return c.Close()
 	}
+	return nil
 }
 
 // generatorGC is how much the heap may grow between collections, in per cent:

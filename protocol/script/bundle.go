@@ -1,12 +1,14 @@
 package script
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -23,6 +25,7 @@ type bundle struct {
 	text    string // without the source map
 	root    string // the folder whose files it may read, without symbolic links
 	dir     string // of the script itself
+	name    string // its own
 }
 
 // The wrapping turns the bundle into a function, so that each virtual user has its own
@@ -47,7 +50,7 @@ func readBundle(path, root string) (*bundle, error) {
 	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
 		return nil, setting.CannotRead(path, err)
 	}
-	b := &bundle{root: filepath.Dir(absolute), dir: filepath.Dir(absolute)}
+	b := &bundle{root: filepath.Dir(absolute), dir: filepath.Dir(absolute), name: filepath.Base(absolute)}
 	if root != "" {
 		if b.root, err = filepath.Abs(root); err == nil {
 			b.root, err = filepath.EvalSymlinks(b.root)
@@ -148,11 +151,23 @@ func (b *bundle) within(path string) error {
 	return nil
 }
 
-// read reads a file that the script opens.
-func (b *bundle) read(path string) ([]byte, error) {
+// lineOf says where a word stands in the script after its options begin, as in "flow.js:3: "; "" where
+// it does not.
+func (b *bundle) lineOf(word string) string {
+	content, err := os.ReadFile(filepath.Join(b.dir, b.name))
+	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(word) + `\b`).FindIndex(content[max(0, bytes.Index(content, []byte("options"))):])
+	if err != nil || at == nil {
+		return ""
+	}
+	before := content[:max(0, bytes.Index(content, []byte("options")))+at[0]]
+	return fmt.Sprintf("%s:%d: ", b.name, 1+bytes.Count(before, []byte{'\n'}))
+}
+
+// read reads a file that the script opens in a file of its folder.
+func (b *bundle) read(path, from string) ([]byte, error) {
 	path = strings.TrimPrefix(path, "file://")
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(b.dir, path)
+		path = filepath.Join(b.dir, filepath.Dir(from), path)
 	}
 	if err := b.within(path); err != nil {
 		return nil, err

@@ -41,6 +41,13 @@ func (v *vu) addCookies(a *ask) {
 	for _, c := range a.cookies {
 		pairs = append(pairs, c.Name+"="+c.Value)
 	}
+	if a.given == nil {
+		own := a.header.Get("Cookie")
+		a.given = &own
+	}
+	if *a.given != "" {
+		pairs = append([]string{*a.given}, pairs...)
+	}
 	if len(pairs) > 0 {
 		a.header.Set("Cookie", strings.Join(pairs, "; "))
 	} else {

@@ -111,7 +111,7 @@ func (c *grpcClient) load(call sobek.FunctionCall) sobek.Value {
 	}
 	schema, err := v.target.schemas.get(fmt.Sprintf("files %q %q", paths, files), func() (*grpc.Schema, error) {
 		return grpc.NewSchema(context.Background(), paths, files, func(path string) (io.ReadCloser, error) {
-			content, err := b.read(path)
+			content, err := b.read(path, "")
 			return io.NopCloser(bytes.NewReader(content)), err
 		})
 	})

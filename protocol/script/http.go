@@ -36,6 +36,7 @@ func (v *vu) httpModule() exports {
 		"request": func(call sobek.FunctionCall) sobek.Value {
 			return v.request(call.Argument(0).String(), call.Arguments, 1, true)
 		},
+		"asyncRequest":        v.asyncRequest,
 		"batch":               v.batch,
 		"url":                 v.urlTag,
 		"file":                v.file,
@@ -68,6 +69,7 @@ type ask struct {
 	binary    bool           // the body is wanted as an ArrayBuffer
 	jar       http.CookieJar // nil: the iteration's
 	noJar     bool
+	given     *string        // the Cookie field among the headers; nil: not looked for yet
 	cookies   []*http.Cookie // for this request alone
 	replaced  map[string]bool
 	sent      string // the body as text
@@ -80,6 +82,13 @@ func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody boo
 	v.ready()
 	r := v.follows(a, v.carry)
 	return v.rt.NewDynamicObject(r)
+}
+
+// asyncRequest sends a request at once; its promise has the answer when it returns.
+func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
+	promise, resolve, _ := v.rt.NewPromise()
+	_ = resolve(v.request(args.Argument(0).String(), args.Arguments, 1, true)) // fails never
+	return v.rt.ToValue(promise)
 }
 
 // ready refuses requests in the outermost part of the script, and makes what they need.

@@ -159,9 +159,9 @@ func (v *vu) readOptions() (Options, error) {
 		}
 		read, known := optionReaders[name]
 		if !known {
-			errs = append(errs, fmt.Errorf("options.%s is not known%s", name, meant(name, slices.Collect(maps.Keys(optionReaders)))))
+			errs = append(errs, fmt.Errorf("%soptions.%s is not known%s", v.target.bundle.lineOf(name), name, meant(name, slices.Collect(maps.Keys(optionReaders)))))
 		} else if err := read(&o, given[name]); err != nil {
-			errs = append(errs, fmt.Errorf("options.%s %w", name, err))
+			errs = append(errs, fmt.Errorf("%soptions.%s %w", v.target.bundle.lineOf(name), name, err))
 		}
 	}
 	errs = append(errs, o.validate())

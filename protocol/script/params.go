@@ -110,9 +110,8 @@ func (v *vu) readBody(a *ask, value sobek.Value) {
 		a.body = bytes.Clone(body)
 	default:
 		o, ok := value.(*sobek.Object)
-		if !ok {
-			a.body = []byte(value.String())
-			break
+		if !ok || o.ClassName() == "Array" {
+			v.throw("a body is text, bytes or an object, and not %.40q: JSON.stringify makes text of anything", value.String())
 		}
 		v.readForm(a, o)
 	}

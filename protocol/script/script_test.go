@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 		{"unknown option", "export const options = { vuss: 1 };\n" + ok, "options.vuss is not known: did you mean vus?"},
 		{"option of another type", "export const options = { vus: 'many' };\n" + ok, `options.vus is "many"`},
 		{"duration", "export const options = { duration: 'long' };\n" + ok, `options.duration is "long"`},
-		{"two mistakes", "export const options = { vus: 'many', duratio: 1 };\n" + ok, "options.duratio is not known: did you mean duration?\nscript: options.vus is"},
+		{"two mistakes", "export const options = { vus: 'many', duratio: 1 };\n" + ok, "flow.js:1: options.duratio is not known: did you mean duration?\nscript: flow.js:1: options.vus is"},
 		{"stages", "export const options = { stages: [{ duration: '1s', target: 3 }] };\n" + ok, "contend sweep"},
 		{"executor", "export const options = { scenarios: { a: { executor: 'ramping-vus' } } };\n" + ok, "a: executor is \"ramping-vus\", which is not possible"},
 		{"two scenarios", "export const options = { scenarios: { a: {}, b: {} } };\n" + ok, "has a, b; one can be driven at a time"},

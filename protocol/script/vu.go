@@ -150,7 +150,14 @@ func (v *vu) open(call sobek.FunctionCall) sobek.Value {
 	if v.started {
 		v.throw("open works in the outermost part of the script only: what it reads can be kept in a variable there")
 	}
-	content, err := v.target.bundle.read(call.Argument(0).String())
+	from := "" // the file that calls
+	for _, frame := range v.rt.CaptureCallStack(0, nil) {
+		if at := frame.Position(); at.Line > 0 {
+			from = at.Filename
+			break
+		}
+	}
+	content, err := v.target.bundle.read(call.Argument(0).String(), from)
 	if err != nil {
 		v.throw("open: %v", err)
 	}
