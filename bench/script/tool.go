@@ -48,7 +48,7 @@ func newScript(path, text string) (s script, err error) {
 		}
 	}
 	if s.About == "" {
-		err = fmt.Errorf("%s does not begin with // about:", path)
+		err = fmt.Errorf("%s does not begin with a line // about: …", path)
 	}
 	return s, err
 }
