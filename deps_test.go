@@ -74,7 +74,7 @@ var layers = map[string][]string{
 	"protocol":                           {"load", "setting", "protocol/..."},
 	"trial":                              {"errkind", "finding", "internal/cpu", "internal/gotrace", "internal/perf", "internal/pprof", "internal/symbol", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
 	"trial/trialtest":                    {"load", "trial"},
-	"expect":                             {"metric", "trial"},
+	"expect":                             {"load", "metric", "trial"},
 	"sweep":                              {"finding", "setting", "load", "stat", "usl", "trial"},
 	"search":                             {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect"},
 	"calibrate":                          {"metric", "setting", "probe", "load", "stat", "trial"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/load"
 	"contend/metric"
 	"contend/trial"
 )
@@ -25,7 +26,8 @@ import (
 //
 // Left of the comparison stands [ARM.]METRIC, right of it a number, a duration, a
 // percentage of the iterations that were planned, or [FACTOR *] [ARM.]METRIC. Metrics are
-// written as metric.Parse reads them. Without an arm it holds for every arm; with several
+// written as metric.Parse reads them. What a script measures has the form of its thresholds,
+// as in http_req_duration p(95) < 500: see load.Threshold. Without an arm it holds for every arm; with several
 // levels it holds at each.
 type Expectation struct {
 	Part string `json:"part,omitempty"`
@@ -113,6 +115,9 @@ var claimForm = regexp.MustCompile(`^(.+?)\s*(>=|<=|==|!=|>|<)\s*(.+)$`)
 // Parse returns an error when the text is no claim or names an
 // unknown metric.
 func Parse(text string) (Expectation, error) {
+	if _, ok := load.ParseThreshold(text); ok {
+		return Expectation{Text: text}, nil
+	}
 	_, err := parseExpectation(text)
 	return Expectation{Text: text}, err
 }
@@ -202,7 +207,7 @@ func split(text string) (arm string, name metric.Name) {
 // a result that is incomplete, break it: what was not measured was not met.
 func (e *Expectation) Check(cells []trial.Cell) {
 	e.Held, e.Detail = false, ""
-	c, err := parseExpectation(e.Text)
+	about, check, err := e.checker()
 	if err != nil {
 		e.Detail = err.Error()
 		return
@@ -210,11 +215,11 @@ func (e *Expectation) Check(cells []trial.Cell) {
 	var broken []string
 	measured := false
 	for _, left := range cells {
-		if c.left.arm != "" && left.Arm != c.left.arm {
+		if about != "" && left.Arm != about {
 			continue
 		}
 		measured = true
-		if held, detail := c.check(left, cells); !held {
+		if held, detail := check(left, cells); !held {
 			broken = append(broken, detail)
 		}
 	}
@@ -224,15 +229,30 @@ func (e *Expectation) Check(cells []trial.Cell) {
 	}
 }
 
+// checker returns the arm that the claim is about, "" for every one, and what decides it for a cell.
+func (e *Expectation) checker() (arm string, check func(left trial.Cell, cells []trial.Cell) (bool, string), err error) {
+	if t, ok := load.ParseThreshold(e.Text); ok {
+		return "", func(cell trial.Cell, cells []trial.Cell) (bool, string) {
+			held, detail := t.Check(cell.Result)
+			if at := named(cell, cells); at != "" {
+				detail = at + ": " + detail
+			}
+			return held, detail
+		}, nil
+	}
+	c, err := parseExpectation(e.Text)
+	return c.left.arm, c.check, err
+}
+
 // Broken returns the cells for which the claim does not hold, or whose figures are missing.
 func (e Expectation) Broken(cells []trial.Cell) []trial.Cell {
-	c, err := parseExpectation(e.Text)
+	about, check, err := e.checker()
 	if err != nil {
 		return nil
 	}
 	var broken []trial.Cell
 	for _, left := range cells {
-		if held, _ := c.check(left, cells); !held && (c.left.arm == "" || left.Arm == c.left.arm) {
+		if held, _ := check(left, cells); !held && (about == "" || left.Arm == about) {
 			broken = append(broken, left)
 		}
 	}

@@ -58,6 +58,8 @@ type Counts struct {
 	Requests map[string]*RequestResult `json:"requests,omitempty"`
 	// Checks is how often the checks of flows held, in the order of their first.
 	Checks []CheckResult `json:"checks,omitempty"`
+	// Meters is what flows measured of themselves, in the order of the names.
+	Meters []*MeterResult `json:"meters,omitempty"`
 	// Examples holds the first error text of each kind.
 	Examples map[errkind.Kind]string `json:"examples,omitempty"`
 	// Course is how a single run went over time; nil: it is a sum of runs, or an older
@@ -134,6 +136,7 @@ func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error
 	if len(out.Requests) > 0 || len(out.Checks) > 0 {
 		c.flow(out)
 	}
+	c.read(out.Readings, end)
 	switch {
 	case err != nil:
 		kind := errkind.Of(err)
@@ -329,6 +332,7 @@ func (c *Counts) Add(o *Counts) {
 		}
 	}
 	c.addFlows(o)
+	c.addMeters(o)
 	for kind, text := range o.Examples {
 		if _, known := c.Examples[kind]; !known {
 			c.Examples[kind] = text

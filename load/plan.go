@@ -58,6 +58,9 @@ type Plan struct {
 	// Progress, if set, is called about once a second from one goroutine, and once more at the
 	// end with the figures of the result.
 	Progress func(Progress) `json:"-"`
+	// Until, if set, is called about once a second, by the same goroutine, with a Progress whose Counts have
+	// meters, too, and ends the run where it returns true. A Remote does not call it.
+	Until func(Progress) bool `json:"-"`
 	// Sample, if set, is called for each iteration that counts and has ended, by
 	// one goroutine at a time. It should return quickly.
 	Sample func(Sample) `json:"-"`

@@ -74,8 +74,7 @@ func (r *run) report() {
 	if r.plan.Progress == nil {
 		return
 	}
-	p := Progress{Elapsed: r.elapsed(), counts: sync.OnceValue(r.soFar), course: r.course}
-	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
+	p := r.glance()
 	var seen glance
 	for _, s := range r.shards {
 		s.progress(&p, &seen)
@@ -83,6 +82,13 @@ func (r *run) report() {
 	p.P99 = seen.quantile(0.99)
 	p.GeneratorCPU, p.ServerCPU = r.used.cpu()
 	r.plan.Progress(p)
+}
+
+// glance is a Progress without its figures.
+func (r *run) glance() Progress {
+	p := Progress{Elapsed: r.elapsed(), counts: sync.OnceValue(r.soFar), course: r.course}
+	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
+	return p
 }
 
 // reportLast calls Plan.Progress with the figures of the result.
@@ -149,6 +155,10 @@ func (s *Shard) soFar(sum *Counts) {
 	s.mu.Lock()
 	seen := s.counts
 	seen.Errored = maps.Clone(seen.Errored)
+	var meters Counts // a copy
+	if s.run.plan.Until != nil {
+		meters.addMeters(&seen)
+	}
 	s.counts.Response, s.counts.StartLag = response, startLag
 	planned := s.begun.Load()
 	s.mu.Unlock()
@@ -156,6 +166,7 @@ func (s *Shard) soFar(sum *Counts) {
 	s.early = &earlyTimes{seen.Response, seen.StartLag}
 	sum.Add(&Counts{Planned: planned, Completed: seen.Completed, Failed: seen.Failed, Errored: seen.Errored, Ops: seen.Ops,
 		BytesIn: seen.BytesIn, BytesOut: seen.BytesOut, BodyIn: seen.BodyIn, Response: seen.Response, StartLag: seen.StartLag})
+	sum.addMeters(&meters)
 }
 
 // cpu returns what generator and server used in the measured window.

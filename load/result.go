@@ -78,6 +78,7 @@ const (
 	StoppedByIterations StopReason = "iterations"
 	StoppedByArrivals   StopReason = "arrivals" // the pacer planned no more
 	StoppedByOutage     StopReason = "outage"   // nothing succeeded for Plan.Patience
+	StoppedEarly        StopReason = "early"    // Plan.Until said so
 	Interrupted         StopReason = "interrupted"
 )
 
@@ -148,6 +149,7 @@ func Merge(results ...*Result) *Result {
 		sum.Counts.Add(&r.Counts)
 		sum.Cost.Add(&r.Cost)
 	}
+	sum.sortMeters()
 	sum.Derive()
 	return sum
 }

@@ -106,8 +106,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 		return nil, err
 	}
 	result := r.result(watch)
-	result.Target, result.Local = s.name, s.local
-	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)
+	s.sign(result)
 	if !plan.Begin.IsZero() {
 		result.BeganLate = r.base.Sub(plan.Begin)
 	}
@@ -117,6 +116,16 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	result.Derive()
 	r.reportLast(result)
 	return result, nil
+}
+
+// sign adds to a result what the session knows of it.
+func (s *Session) sign(result *Result) {
+	result.Target, result.Local = s.name, s.local
+	if s.metered != nil {
+		s.metered.Settle(&result.Counts)
+	}
+	result.sortMeters()
+	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)
 }
 
 // schedule returns the due times of the plan's share.
@@ -330,6 +339,8 @@ func (r *run) stopReason(w watched) StopReason {
 		return Interrupted
 	case w.outage:
 		return StoppedByOutage
+	case w.enough:
+		return StoppedEarly
 	case r.plan.Duration > 0 && w.closedAt >= r.plan.windowEnd():
 		return StoppedByDuration
 	case r.plan.Iterations > 0 && r.left.Load() <= 0:

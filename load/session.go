@@ -17,8 +17,10 @@ type Session struct {
 	name  string
 	local bool
 	size  int // VUs, of goroutines or of loops
-	vus   []VU
-	loops []Loop
+	// metered has something to add to results; nil: nothing.
+	metered Metered
+	vus     []VU
+	loops   []Loop
 	// remote drives in their place; nil: it does not.
 	remote Remote
 	// engine drives the VUs; reason says why it is not event loops.
@@ -48,6 +50,7 @@ func Open(ctx context.Context, name string, target Target, vus int) (*Session, e
 		}
 		return s, nil
 	}
+	s.metered, _ = target.(Metered)
 	var loops int
 	looping, ok := target.(LoopTarget)
 	if ok {

@@ -147,6 +147,8 @@ type Outcome struct {
 	// that ended with an error. They are valid until the VU's next iteration.
 	Requests []Request
 	Checks   []Check
+	// Readings are values of meters, likewise.
+	Readings []Reading
 }
 
 // Phases are parts of one iteration's service time; zero means not measured.

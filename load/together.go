@@ -114,6 +114,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 		sum.Cost.alongside(&cost, false)
 	}
 	sum.ServerApart = !slices.ContainsFunc(parts, func(p Part) bool { return p.Machine == here })
+	sum.sortMeters()
 	sum.Course.Close()
 	sum.Course.Forget()
 	sum.Derive()

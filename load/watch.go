@@ -15,6 +15,7 @@ type watched struct {
 	closedAt  time.Duration // when the measured window closed
 	interrupt bool
 	outage    bool
+	enough    bool
 }
 
 // watch keeps the times of the run: it observes the edges of the measured
@@ -29,7 +30,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd())
 	}
-	if opened == contextDone || opened == inOutage {
+	if opened == contextDone || opened == inOutage || opened == enough {
 		r.close() // nothing begins after the end
 	}
 	w.stalled = meter.Stop()
@@ -38,7 +39,7 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	if opened == timeIsUp {
 		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.Grace)
 	}
-	w.finished, w.interrupt, w.outage = opened == allEnded, opened == contextDone, opened == inOutage
+	w.finished, w.interrupt, w.outage, w.enough = opened == allEnded, opened == contextDone, opened == inOutage, opened == enough
 	return w
 }
 
@@ -49,6 +50,7 @@ const (
 	allEnded
 	contextDone
 	inOutage
+	enough // Plan.Until says so
 )
 
 // until waits for the offset to pass, looking at the CPU time and reporting progress each second.
@@ -76,7 +78,9 @@ func (r *run) until(ctx context.Context, done <-chan struct{}, offset time.Durat
 			}
 			if now >= offset || now-r.reported >= time.Second {
 				r.reported = now
-				r.report()
+				if r.report(); r.plan.Until != nil && now < r.plan.windowEnd() && r.plan.Until(r.glance()) {
+					return enough
+				}
 			}
 		}
 	}

@@ -190,23 +190,37 @@ func (g k6Group) addTo(checks map[string]tally) {
 	}
 }
 
-// readContend adds what contend's document says. Checks and thresholds by name
-// are compared once the document has them: here is the place.
+// readContend adds what contend's document says.
 func (o *outcome) readContend(document []byte) error {
 	var d struct {
 		Results []struct {
 			Completed, Failed int64
 			Errored           map[string]int64
+			Checks            []struct {
+				Name           string
+				Passed, Failed int64
+			}
+		}
+		Expectations []struct {
+			Text string
+			Held bool
 		}
 	}
 	if err := json.Unmarshal(document, &d); err != nil {
 		return err
 	}
+	o.Checks, o.Thresholds = map[string]tally{}, map[string]bool{}
 	for _, r := range d.Results {
 		o.Iterations += r.Completed + r.Failed
 		for _, n := range r.Errored {
 			o.Iterations += n
 		}
+		for _, c := range r.Checks {
+			o.Checks[c.Name] = tally{c.Passed, c.Failed}
+		}
+	}
+	for _, x := range d.Expectations {
+		o.Thresholds[x.Text] = x.Held
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"
+	"contend/protocol/script"
 	"contend/protocol/wire"
 	"contend/setting"
 	"contend/trial"
@@ -46,7 +47,12 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
-			unread := setting.FlagErrors(a.scriptLoad(cmd.Context(), spec.target(), o.given, "concurrency", "rate", "duration", "iterations", "grace"))
+			read, mistakes := a.scriptLoad(cmd.Context(), spec.target(), o.given, "concurrency", "rate", "duration", "iterations", "grace")
+			unread := setting.FlagErrors(mistakes)
+			if read != nil {
+				defer closeTarget(read)
+				r.script = read
+			}
 			plan, err := r.plan(o)
 			if unread != nil {
 				return usage(errors.Join(unread, err))
@@ -83,6 +89,9 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 		return failed(err)
 	}
 	defer free()
+	if own, ok := opened.(*script.Target); ok {
+		r.script = own
+	}
 	err = a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		return driveOnce(ctx, opened, name, plan)
 	})
@@ -129,6 +138,9 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		p.run(plan, now, name)
 		told.progress(now)
 	}
+	if r.script != nil {
+		plan.Until = r.script.Options.Until()
+	}
 	cell, err := drive(ctx, plan)
 	p.clear()
 	if err != nil {
@@ -140,11 +152,15 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		doc.Next = again(a.args, slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))
 	}
 	doc.Settle = a.waiting(cell.Result)
-	for _, text := range r.Expect {
+	for _, text := range r.claims() {
 		doc.Expectations = append(doc.Expectations, expect.Expectation{Text: text})
 	}
 	doc.Expect()
-	return a.finish(ctx, doc, &r.views, nil)
+	err = a.finish(ctx, doc, &r.views, nil)
+	if said := a.summaries(ctx, r, cell.Result); said != nil {
+		return failed(errors.Join(err, said))
+	}
+	return err
 }
 
 // next is the command line that goes on after a run: a sweep of what was driven with another
@@ -287,12 +303,14 @@ type runSettings struct {
 	load.Plan
 	Expect  []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
 	Command string   `flag:"command" words:"start this *command* for the run; {{addr}} in it and in TARGET is its address"`
+	Export  string   `flag:"summary-export" words:"write what a script measured, as JSON in the form that summaries of such scripts have, to this *file*"`
 	Stages  string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
 	watched
 	outlets
 	fleetOptions
 
-	alike setting.Values // what a sweep is given to drive the same
+	script *script.Target // nil: there is none
+	alike  setting.Values // what a sweep is given to drive the same
 }
 
 // plan returns the plan that is asked for, and every mistake in it.
@@ -300,6 +318,9 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 	unread := o.read()
 	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check()}
 	p := r.Plan
+	if r.Export != "" && r.script == nil {
+		errs = append(errs, setting.At(r, &r.Export).Wrong("is %q, but there is no script", r.Export))
+	}
 	if r.Stages != "" && o.has("rate") {
 		errs = append(errs, errors.New("--rate and --stages exclude each other"))
 	} else if r.Stages != "" {

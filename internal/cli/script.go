@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"contend/load"
 	"contend/protocol"
 	"contend/protocol/script"
 	"contend/protocol/wire"
@@ -14,18 +17,19 @@ import (
 )
 
 // scriptLoad puts what the options of a target's script say about the load under what a command line
-// gives, of which kinds of figures only allowed. Without a script it does nothing.
-func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given setting.Values, allowed ...string) error {
+// gives, of which kinds of figures only allowed. It returns the script, which is to be closed; nil: there is none.
+func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given setting.Values, allowed ...string) (*script.Target, error) {
 	if target.Get("script") == "" {
-		return nil
+		return nil, nil
 	}
 	if given["timeout"].Texts == nil {
 		given["timeout"] = setting.Value{Texts: []string{"0s"}} // requests have their own
 	}
-	options, err := scriptOptions(ctx, target)
+	read, err := readScript(ctx, target)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	options := &read.Options
 	has := func(flags ...string) bool {
 		return slices.ContainsFunc(flags, func(flag string) bool { return given[flag].Texts != nil })
 	}
@@ -43,11 +47,20 @@ func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given sett
 			given[flag] = setting.Value{Texts: []string{text}}
 		}
 	}
-	return nil
+	return read, nil
 }
 
-// scriptOptions reads the options of a target's script.
-func scriptOptions(ctx context.Context, target protocol.Target) (*script.Options, error) {
+// scriptOptions is scriptLoad for those that want nothing else of the script.
+func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given setting.Values, allowed ...string) error {
+	read, err := a.scriptLoad(ctx, target, given, allowed...)
+	if read != nil {
+		closeTarget(read)
+	}
+	return err
+}
+
+// readScript reads a target's script, with its options.
+func readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
 	bare := protocol.Target{}
 	for _, name := range []string{"script", "script_root", "script_env"} {
 		if value, ok := target[name]; ok {
@@ -62,8 +75,44 @@ func scriptOptions(ctx context.Context, target protocol.Target) (*script.Options
 	if err != nil {
 		return nil, err
 	}
-	defer closeTarget(opened)
-	return &opened.(*script.Target).Options, nil
+	return opened.(*script.Target), nil
+}
+
+// claims returns those of a run: what --expect gives, and the thresholds of its script.
+func (r *runSettings) claims() []string {
+	all := slices.Clone(r.Expect)
+	if r.script != nil {
+		for _, t := range r.script.Options.Thresholds {
+			all = append(all, t.Claim)
+		}
+	}
+	return all
+}
+
+// summaries writes what the script of a run says about its result, behind the page.
+func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result) error {
+	if r.script == nil {
+		return nil
+	}
+	var errs []error
+	if r.Export != "" {
+		content, err := r.script.Export(result)
+		errs = append(errs, err, os.WriteFile(r.Export, content, 0o644))
+	}
+	all, err := r.script.Summary(ctx, result)
+	errs = append(errs, err)
+	for _, destination := range slices.Sorted(maps.Keys(all)) {
+		switch destination {
+		case "stdout":
+			_, err = a.Out.Write(all[destination])
+		case "stderr":
+			_, err = a.Err.Write(all[destination])
+		default:
+			err = os.WriteFile(destination, all[destination], 0o644)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // withoutScript takes a script that stands before the servers for that of all of them.

@@ -51,6 +51,15 @@ func (c *console) print(v *vu, values []sobek.Value) {
 	fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, strings.Join(words, " ")))
 }
 
+// warn prints what is wrong with a script, the first lines of it.
+func (c *console) warn(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lines++; c.out != nil && c.lines <= maxLines {
+		fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, text))
+	}
+}
+
 // close says how many lines were not printed.
 func (c *console) close() {
 	c.mu.Lock()

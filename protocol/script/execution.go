@@ -56,9 +56,11 @@ func (v *vu) executionModule() exports {
 			"idInInstance":        func() any { return v.own },
 			"iterationInInstance": func() any { return v.iteration },
 			"iterationInScenario": func() any { return v.iteration },
-		}, "metrics", "tags"),
+			"tags":                func() any { return v.ownTags() },
+			"metrics":             func() any { return v.object(exports{"tags": v.ownTags(), "metadata": v.rt.NewObject()}) },
+		}),
 		"scenario": v.facts("scenario", facts{
-			"name":                func() any { return cmp.Or(t.Options.Scenario, "default") },
+			"name":                func() any { return t.scenario() },
 			"executor":            func() any { return v.executor() },
 			"startTime":           func() any { return t.tally.began.Load() / int64(time.Millisecond) },
 			"iterationInInstance": func() any { return v.turn },
@@ -77,6 +79,9 @@ func (v *vu) executionModule() exports {
 		}, "fail"),
 	}
 }
+
+// scenario is the name of the one that the script has.
+func (t *Target) scenario() string { return cmp.Or(t.Options.Scenario, "default") }
 
 // executor is the one that the script names, or else what its options come to.
 func (v *vu) executor() string {

@@ -73,6 +73,7 @@ type ask struct {
 	cookies   []*http.Cookie // for this request alone
 	replaced  map[string]bool
 	sent      string // the body as text
+	tags      tagMap
 }
 
 // request sends what a script asks: method, then from arguments[at] URL, body (if the method
@@ -81,6 +82,9 @@ func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody boo
 	a := v.ask(method, arguments, at, hasBody)
 	v.ready()
 	r := v.follows(a, v.carry)
+	if r.err != nil && v.target.Options.Throw {
+		v.throw("%s %s: %v", a.method, r.url, r.err)
+	}
 	return v.rt.NewDynamicObject(r)
 }
 
@@ -231,10 +235,12 @@ func (v *vu) count(a *ask, r *reply) {
 		if v.ctx.Err() != nil {
 			return // the run ended, which is nobody's fault
 		}
+		v.meterRequest(a, r)
 		v.note(one, r.err, nil, "")
 		return
 	}
 	one.Failed = a.expected != nil && !a.expected(r.status)
+	v.meterRequest(a, r)
 	v.note(one, nil, v.http.detail(), a.words)
 }
 

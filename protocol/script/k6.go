@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -34,35 +35,49 @@ func (v *vu) check(call sobek.FunctionCall) sobek.Value {
 	if sobek.IsUndefined(set) || sobek.IsNull(set) {
 		v.throw("check needs a value and an object of functions")
 	}
+	tags, err := v.readTagMap(call.Argument(2))
+	if err != nil {
+		v.throw("check: an argument that %v", err)
+	}
 	sets := set.ToObject(v.rt)
 	for _, name := range sets.Keys() {
+		v.simple("check", name)
 		value := sets.Get(name)
 		if f, ok := sobek.AssertFunction(value); ok {
 			var err error
 			if value, err = f(sobek.Undefined(), of); err != nil {
-				v.checked(name, false)
+				v.checked(name, false, tags)
 				panic(err)
 			}
 		}
 		passed := value.ToBoolean()
 		all = all && passed
-		v.checked(name, passed)
+		v.checked(name, passed, tags)
 	}
 	return v.rt.ToValue(all)
 }
 
-func (v *vu) checked(name string, passed bool) {
+func (v *vu) checked(name string, passed bool, of tagMap) {
+	path := name
 	if v.group != "" {
-		name = v.group + groupSeparator + name
+		path = v.group + groupSeparator + name
 	}
-	v.checks = append(v.checks, load.Check{Name: name, Passed: passed})
+	v.checks = append(v.checks, load.Check{Name: path, Passed: passed})
+	v.measure(mChecks, truth(passed), checkTags{name, of})
 	if !passed {
-		v.wrong(load.Outcome{Check: name, Detail: v.http.detail()})
+		v.wrong(load.Outcome{Check: path, Detail: v.http.detail()})
 	}
 }
 
 // groupSeparator stands between the names of groups.
 const groupSeparator = "::"
+
+// simple refuses a name that would be read as several.
+func (v *vu) simple(what, name string) {
+	if strings.Contains(name, groupSeparator) {
+		v.throw("a %s's name is %q, but %s stands between the names of groups", what, name, groupSeparator)
+	}
+}
 
 // inGroup calls a function; what is checked in it has the group's name before its own.
 func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
@@ -70,12 +85,17 @@ func (v *vu) inGroup(call sobek.FunctionCall) sobek.Value {
 	if !ok {
 		v.throw("group needs a name and a function")
 	}
-	outer := v.group
+	name, outer, began := call.Argument(0).String(), v.group, time.Now()
+	v.simple("group", name)
 	defer func() { v.group = outer }()
-	if v.group += call.Argument(0).String(); outer != "" {
-		v.group = outer + groupSeparator + call.Argument(0).String()
+	if v.group = name; outer != "" {
+		v.group = outer + groupSeparator + name
 	}
+	v.target.groups.note(v.group)
 	value, err := f(sobek.Undefined())
+	if v.ctx.Err() == nil {
+		v.measure(mGroup, milliseconds(time.Since(began)), nil)
+	}
 	if err != nil {
 		panic(err)
 	}

@@ -26,6 +26,7 @@ func init() { // it refers to functions that refer to it
 		"k6/encoding":  (*vu).encodingModule,
 		"k6/execution": (*vu).executionModule,
 		"k6/http":      (*vu).httpModule,
+		"k6/metrics":   (*vu).metricsModule,
 		"k6/timers":    (*vu).timersModule,
 		"k6/net/grpc":  (*vu).grpcModule,
 	}

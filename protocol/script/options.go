@@ -14,6 +14,7 @@ import (
 
 	"github.com/grafana/sobek"
 
+	"contend/load"
 	"contend/setting"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	NoReuse, NoIterationReuse bool
 	// DiscardBodies leaves bodies out of answers unless a request says otherwise.
 	DiscardBodies bool
+	// Throw has a request without an answer be an exception.
+	Throw bool
 	// KeepCookies keeps them from one iteration to the next.
 	KeepCookies bool
 	// Batch is how many requests of a batch are sent at a time, 20 by default, and BatchPerHost
@@ -37,6 +40,12 @@ type Options struct {
 	Batch, BatchPerHost int
 	// Hosts are addresses by the names that the script asks.
 	Hosts map[string]string
+	// Tags are those of all that is measured.
+	Tags map[string]string
+	// Thresholds are claims about what is measured.
+	Thresholds []Threshold
+	// TrendStats are the figures of trends in summaries.
+	TrendStats []string
 	// SetupTimeout and TeardownTimeout bound these functions, 60 s by default.
 	SetupTimeout, TeardownTimeout time.Duration
 }
@@ -70,20 +79,27 @@ var optionReaders = map[string]reader{
 	"noConnectionReuse":     into(func(o *Options) *bool { return &o.NoReuse }),
 	"noVUConnectionReuse":   into(func(o *Options) *bool { return &o.NoIterationReuse }),
 	"discardResponseBodies": into(func(o *Options) *bool { return &o.DiscardBodies }),
+	"throw":                 into(func(o *Options) *bool { return &o.Throw }),
 	"noCookiesReset":        into(func(o *Options) *bool { return &o.KeepCookies }),
 	"batch":                 into(func(o *Options) *int { return &o.Batch }),
 	"batchPerHost":          into(func(o *Options) *int { return &o.BatchPerHost }),
 	"hosts":                 (*Options).readHosts,
+	"tags":                  (*Options).readTags,
+	"summaryTrendStats":     (*Options).readTrendStats,
 	"setupTimeout":          duration(func(o *Options) *time.Duration { return &o.SetupTimeout }),
 	"teardownTimeout":       duration(func(o *Options) *time.Duration { return &o.TeardownTimeout }),
 }
 
 // idle are options about the form of another tool's own summary: they change nothing here.
-var idle = []string{"summaryTrendStats", "summaryTimeUnit", "systemTags", "tags", "noUsageReport", "cloud", "ext"}
+var idle = []string{"summaryTimeUnit", "systemTags", "noUsageReport", "cloud", "ext"}
+
+// ofThresholds is the option that is read with what the script measures.
+const ofThresholds = "thresholds"
 
 // OptionNames returns the options that are read, and those that change nothing here.
 func OptionNames() (read, ignored []string) {
-	return slices.Sorted(maps.Keys(optionReaders)), slices.Sorted(slices.Values(idle))
+	read = append(slices.Collect(maps.Keys(optionReaders)), ofThresholds)
+	return slices.Sorted(slices.Values(read)), slices.Sorted(slices.Values(idle))
 }
 
 func duration(field func(*Options) *time.Duration) reader {
@@ -158,10 +174,13 @@ func (v *vu) readOptions() (Options, error) {
 			continue
 		}
 		read, known := optionReaders[name]
-		if !known {
+		if name == ofThresholds {
+			o.Thresholds, err = v.target.readThresholds(given[name])
+			errs = append(errs, v.target.optionError(name, err))
+		} else if !known {
 			errs = append(errs, fmt.Errorf("%soptions.%s is not known%s", v.target.bundle.lineOf(name), name, meant(name, slices.Collect(maps.Keys(optionReaders)))))
 		} else if err := read(&o, given[name]); err != nil {
-			errs = append(errs, fmt.Errorf("%soptions.%s %w", v.target.bundle.lineOf(name), name, err))
+			errs = append(errs, v.target.optionError(name, err))
 		}
 	}
 	errs = append(errs, o.validate())
@@ -171,6 +190,44 @@ func (v *vu) readOptions() (Options, error) {
 		}
 	}
 	return o, errors.Join(errs...)
+}
+
+// optionError says where an option stands that is wrong; nil: none is.
+func (t *Target) optionError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%soptions.%s %w", t.bundle.lineOf(name), name, err)
+}
+
+// readTags takes text, numbers and truths.
+func (o *Options) readTags(raw json.RawMessage) error {
+	var given map[string]any
+	if err := decode(raw, &given); err != nil {
+		return err
+	}
+	o.Tags = map[string]string{}
+	for name, value := range given {
+		switch value.(type) {
+		case string, float64, bool:
+			o.Tags[name] = fmt.Sprint(value)
+		default:
+			return fmt.Errorf("has %s, which is neither text nor a number", name)
+		}
+	}
+	return nil
+}
+
+func (o *Options) readTrendStats(raw json.RawMessage) error {
+	if err := decode(raw, &o.TrendStats); err != nil {
+		return err
+	}
+	for _, stat := range o.TrendStats {
+		if !load.HasMeterStat(load.TrendMeter, stat) {
+			return fmt.Errorf("has %q; allowed: %s", stat, strings.Join(load.MeterStats(load.TrendMeter), ", "))
+		}
+	}
+	return nil
 }
 
 // meant suggests a name that is near.

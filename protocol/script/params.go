@@ -63,12 +63,13 @@ func readHeaders(v *vu, a *ask, value sobek.Value) error {
 	return nil
 }
 
-// readTags reads the name, which is that of the request in results; others have no effect.
-func readTags(v *vu, a *ask, value sobek.Value) error {
-	if name := value.ToObject(v.rt).Get("name"); name != nil && !sobek.IsUndefined(name) {
-		a.name, a.named = name.String(), true
+// readTags reads tags; that which is called name is the request's in results.
+func readTags(v *vu, a *ask, value sobek.Value) (err error) {
+	a.tags, err = v.readTagMap(value)
+	if name, ok := a.tags["name"]; ok {
+		a.name, a.named = name, true
 	}
-	return nil
+	return err
 }
 
 func checkAuth(kind string) error {

@@ -173,17 +173,7 @@ func (r *response) errorText() string {
 	return r.err.Error()
 }
 
-// errorCodeValue is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.
-func (r *response) errorCodeValue() sobek.Value {
-	code := 0
-	switch {
-	case r.err != nil:
-		code = errorCode(r.err)
-	case r.status >= 400:
-		code = 1000 + r.status
-	}
-	return r.v.rt.ToValue(code)
-}
+func (r *response) errorCodeValue() sobek.Value { return r.v.rt.ToValue(r.errorCode()) }
 
 // remotePart is the address (0) or the port (1) of the server.
 func (r *response) remotePart(i int) string {

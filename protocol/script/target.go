@@ -51,6 +51,8 @@ type Target struct {
 	shared   shared
 	tally    tally
 	schemas  schemas
+	meters   *meters
+	groups   groups
 
 	once     sync.Once // around setup
 	setupErr error
@@ -65,7 +67,7 @@ var (
 
 // New reads the script and runs its outermost part once.
 func New(c Config, around wire.Surroundings) (*Target, error) {
-	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}}
+	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}, meters: newMeters()}
 	common := c.common()
 	material, err := common.Read(around.Env)
 	if err != nil {
@@ -165,7 +167,7 @@ func (t *Target) setup(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, t.Options.SetupTimeout)
 		defer cancel()
 		t.begun = true
-		value, err := t.runOnce(ctx, "setup")
+		value, err := t.runOnce(ctx, "setup", ofSetup)
 		if err == nil && value != nil {
 			t.data, err = value.text()
 		}
@@ -182,7 +184,7 @@ func (t *Target) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.Options.TeardownTimeout)
 	defer cancel()
-	_, err := t.runOnce(ctx, "teardown")
+	_, err := t.runOnce(ctx, "teardown", ofSetup)
 	return err
 }
 
@@ -204,8 +206,8 @@ func (r *result) text() (string, error) {
 	return value.String(), nil
 }
 
-// runOnce runs setup or teardown in a runtime of its own; nil: there is no such function.
-func (t *Target) runOnce(ctx context.Context, name string) (*result, error) {
+// runOnce runs setup, teardown or handleSummary in a runtime of its own; nil: there is no such function.
+func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (sobek.Value, error)) (*result, error) {
 	v, err := t.newVU(0)
 	if err != nil {
 		return nil, err
@@ -217,7 +219,11 @@ func (t *Target) runOnce(ctx context.Context, name string) (*result, error) {
 	}
 	v.follow(ctx)
 	v.begin()
-	value, err := v.settle(f(sobek.Undefined(), v.data))
+	given, err := argument(v)
+	if err != nil {
+		return nil, err
+	}
+	value, err := v.settle(f(sobek.Undefined(), given))
 	if v.aborted != nil {
 		err = v.aborted
 	}
@@ -226,6 +232,9 @@ func (t *Target) runOnce(ctx context.Context, name string) (*result, error) {
 	}
 	return &result{v, value}, nil
 }
+
+// ofSetup is what setup returned.
+func ofSetup(v *vu) (sobek.Value, error) { return v.data, nil }
 
 // errEnded is what a script is interrupted with.
 var errEnded = errors.New("the run ended")

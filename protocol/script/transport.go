@@ -212,6 +212,17 @@ func (v *vu) transport() *http.Transport {
 	}
 }
 
+// errorCode is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.
+func (r *reply) errorCode() int {
+	switch {
+	case r.err != nil:
+		return errorCode(r.err)
+	case r.status >= 400:
+		return 1000 + r.status
+	}
+	return 0
+}
+
 // errorCode is the number that k6's documentation gives to a kind of failure (its page of error codes).
 func errorCode(err error) int {
 	switch errkind.Of(err) {

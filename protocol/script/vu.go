@@ -53,9 +53,12 @@ type vu struct {
 	jar       *cookiejar.Jar // of this iteration; nil: nothing is in it
 	requests  []load.Request // of this iteration
 	checks    []load.Check
-	cause     load.Outcome // of the first thing that went wrong
-	lost      error        // the first request without an answer
-	aborted   error        // the script has ended the run
+	readings  []load.Reading
+	tags      map[string]string // that the script gave the virtual user
+	began     time.Time         // of this iteration
+	cause     load.Outcome      // of the first thing that went wrong
+	lost      error             // the first request without an answer
+	aborted   error             // the script has ended the run
 
 	connections map[io.Closer]bool // that the script has open, of other protocols than HTTP
 }
@@ -242,7 +245,7 @@ func (v *vu) follow(ctx context.Context) {
 // begin forgets the iteration before.
 func (v *vu) begin() {
 	_ = v.rt.Set("__ITER", v.iteration)
-	v.requests, v.checks = v.requests[:0], v.checks[:0]
+	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
 	v.cause, v.lost, v.group = load.Outcome{}, nil, ""
 	v.timers.clear()
 	if !v.target.Options.KeepCookies {
@@ -264,7 +267,7 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 
 // run runs the function to its end, what it has left for later included.
 func (v *vu) run() error {
-	v.turn = v.target.tally.begin()
+	v.turn, v.began = v.target.tally.begin(), time.Now()
 	_, err := v.settle(v.main(sobek.Undefined(), v.data))
 	v.target.tally.end(err != nil && v.ctx.Err() != nil)
 	v.iteration++
@@ -304,7 +307,10 @@ func (v *vu) outcome(err error) load.Outcome {
 		out.BytesOut += v.requests[i].BytesOut
 		out.BodyIn += v.requests[i].BodyIn
 	}
-	out.Requests, out.Checks = v.requests, v.checks
+	if err == nil || v.ctx.Err() == nil {
+		v.meterIteration(&out)
+	}
+	out.Requests, out.Checks, out.Readings = v.requests, v.checks, v.readings
 	return out
 }
 

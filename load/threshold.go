@@ -1,0 +1,76 @@
+package load
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A Threshold is a claim about what flows measure of themselves, as scripts have them:
+//
+//	http_req_duration{name:login} p(95) < 500
+//
+// Left of the comparison stand a meter and one of its figures, right of it a number; a meter of
+// times has milliseconds.
+type Threshold struct {
+	Meter, Stat string
+	Operator    string // one of >= <= == != > <
+	Value       float64
+}
+
+var thresholdForm = regexp.MustCompile(`^([A-Za-z_]\w*(?:\{.*\})?)\s+([a-z]+(?:\([^)]*\))?)\s*(>=|<=|===?|!=|>|<)\s*([-+.\w]+)$`)
+
+// ParseThreshold returns false where the text has not this form.
+func ParseThreshold(text string) (t Threshold, ok bool) {
+	parts := thresholdForm.FindStringSubmatch(strings.TrimSpace(text))
+	if parts == nil || !isMeterStat(parts[2]) {
+		return t, false
+	}
+	value, err := strconv.ParseFloat(parts[4], 64)
+	return Threshold{parts[1], parts[2], strings.Replace(parts[3], "===", "==", 1), value}, err == nil
+}
+
+// isMeterStat says whether a meter of any kind has a figure of that name.
+func isMeterStat(stat string) bool {
+	for kind := range meterStats {
+		if HasMeterStat(kind, stat) {
+			return true
+		}
+	}
+	return false
+}
+
+// Check decides whether the claim holds for a result, and says in what way it does not.
+func (t *Threshold) Check(r *Result) (held bool, detail string) {
+	m := r.Meter(t.Meter)
+	if m == nil {
+		return false, fmt.Sprintf("nothing is measured that is called %s", t.Meter)
+	}
+	value, ok := m.Stat(t.Stat, r.Duration)
+	if !ok {
+		return false, fmt.Sprintf("%s has no %s", t.Meter, t.Stat)
+	}
+	unit := ""
+	if m.Time && t.Stat != "count" {
+		unit = " ms"
+	}
+	shown := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) + unit }
+	return t.holds(value), fmt.Sprintf("%s %s is %s, not %s %s", t.Meter, t.Stat, shown(value), t.Operator, shown(t.Value))
+}
+
+func (t *Threshold) holds(x float64) bool {
+	switch t.Operator {
+	case ">=":
+		return x >= t.Value
+	case "<=":
+		return x <= t.Value
+	case "==":
+		return x == t.Value
+	case "!=":
+		return x != t.Value
+	case ">":
+		return x > t.Value
+	}
+	return x < t.Value
+}

@@ -1,0 +1,280 @@
+package script
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/grafana/sobek"
+
+	"contend/load"
+)
+
+// meters are what virtual users measure: the metrics that every script has, those that this one makes,
+// and the parts of them, by tags, that thresholds are about. Its methods may be called concurrently;
+// parts are added before there are virtual users.
+type meters struct {
+	mu     sync.Mutex
+	byName map[string]*meter
+	last   int // how many there are
+	// known are those that every script has. They and what they point at do not change once there are virtual users.
+	known [len(builtIn)]*meter
+	// asked are those that thresholds are about, which have a result in any case.
+	asked []*load.Meter
+}
+
+// A meter is one of them, with its parts.
+type meter struct {
+	load.Meter
+	parts []*part
+	own   bool // the script made it
+}
+
+// A part is what of a meter's values has some tags.
+type part struct {
+	load.Meter
+	tags []tag
+}
+
+// A tag is a name and its value.
+type tag struct{ name, value string }
+
+// A tagged knows the tags of a value, by their names.
+type tagged interface {
+	tag(name string) (value string, ok bool)
+}
+
+// A known is a metric that every script has, by its place among them.
+type known int
+
+// What every script measures.
+const (
+	mChecks known = iota
+	mReceived
+	mSent
+	mDropped
+	mGroup
+	mGRPC
+	mGRPCStreams
+	mGRPCReceived
+	mGRPCSent
+	mBlocked
+	mConnecting
+	mDuration
+	mFailed
+	mReceiving
+	mSending
+	mHandshaking
+	mWaiting
+	mRequests
+	mIteration
+	mIterations
+	mVUs
+	mVUsMax
+	mWSConnecting
+	mWSReceived
+	mWSSent
+	mWSPing
+	mWSSession
+	mWSSessions
+)
+
+// builtIn are the names and kinds of these; their trends are milliseconds.
+var builtIn = [...]struct {
+	name string
+	kind load.MeterKind
+}{
+	mChecks:       {"checks", load.RateMeter},
+	mReceived:     {"data_received", load.CounterMeter},
+	mSent:         {"data_sent", load.CounterMeter},
+	mDropped:      {"dropped_iterations", load.CounterMeter},
+	mGroup:        {"group_duration", load.TrendMeter},
+	mGRPC:         {"grpc_req_duration", load.TrendMeter},
+	mGRPCStreams:  {"grpc_streams", load.CounterMeter},
+	mGRPCReceived: {"grpc_streams_msgs_received", load.CounterMeter},
+	mGRPCSent:     {"grpc_streams_msgs_sent", load.CounterMeter},
+	mBlocked:      {"http_req_blocked", load.TrendMeter},
+	mConnecting:   {"http_req_connecting", load.TrendMeter},
+	mDuration:     {"http_req_duration", load.TrendMeter},
+	mFailed:       {"http_req_failed", load.RateMeter},
+	mReceiving:    {"http_req_receiving", load.TrendMeter},
+	mSending:      {"http_req_sending", load.TrendMeter},
+	mHandshaking:  {"http_req_tls_handshaking", load.TrendMeter},
+	mWaiting:      {"http_req_waiting", load.TrendMeter},
+	mRequests:     {"http_reqs", load.CounterMeter},
+	mIteration:    {"iteration_duration", load.TrendMeter},
+	mIterations:   {"iterations", load.CounterMeter},
+	mVUs:          {"vus", load.GaugeMeter},
+	mVUsMax:       {"vus_max", load.GaugeMeter},
+	mWSConnecting: {"ws_connecting", load.TrendMeter},
+	mWSReceived:   {"ws_msgs_received", load.CounterMeter},
+	mWSSent:       {"ws_msgs_sent", load.CounterMeter},
+	mWSPing:       {"ws_ping", load.TrendMeter},
+	mWSSession:    {"ws_session_duration", load.TrendMeter},
+	mWSSessions:   {"ws_sessions", load.CounterMeter},
+}
+
+// expectedPart is the part of requests that every summary has.
+const expectedPart = "http_req_duration{expected_response:true}"
+
+// newMeters makes those that every script has.
+func newMeters() *meters {
+	m := &meters{byName: map[string]*meter{}}
+	for i, b := range builtIn {
+		m.known[i], _ = m.make(b.name, b.kind, b.kind == load.TrendMeter, false) // names are different
+	}
+	_, _ = m.part(expectedPart) // it can be read
+	return m
+}
+
+var _ load.Metered = (*Target)(nil)
+
+// Settle adds what thresholds are about and nothing was measured of, and the dropped iterations.
+func (t *Target) Settle(c *load.Counts) {
+	for _, m := range t.meters.asked {
+		c.AddMeter(m)
+	}
+	if dropped := &t.meters.known[mDropped].Meter; c.Dropped > 0 || c.Meter(dropped.Name) != nil {
+		c.AddMeter(dropped).Sum = float64(c.Dropped)
+	}
+}
+
+// make returns the meter of a name, which is made where it is new; of another kind it is a mistake.
+func (m *meters) make(name string, kind load.MeterKind, time, own bool) (*meter, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.byName[name]; known != nil {
+		if !known.own || known.Kind != kind || known.Time != time {
+			return nil, fmt.Errorf("metric %q is there already, as a %s", name, known.Kind)
+		}
+		return known, nil
+	}
+	made := &meter{Meter: load.Meter{ID: m.last, Name: name, Kind: kind, Time: time}, own: own}
+	m.last++
+	m.byName[name] = made
+	return made, nil
+}
+
+// part returns the meter that a threshold is about, as in http_reqs{status:200}, which is made where it is new.
+func (m *meters) part(text string) (*load.Meter, error) {
+	name, rest, divided := strings.Cut(text, "{")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	whole := m.byName[strings.TrimSpace(name)]
+	if whole == nil {
+		return nil, fmt.Errorf("metric %q is not there%s", name, meant(name, slices.Collect(maps.Keys(m.byName))))
+	}
+	if !divided {
+		return &whole.Meter, nil
+	}
+	list, closed := strings.CutSuffix(strings.TrimSpace(rest), "}")
+	tags, err := readTagList(list)
+	if !closed || err != nil {
+		return nil, fmt.Errorf("metric is %q; allowed: metric{tag:value,tag:value}", text)
+	}
+	for _, known := range whole.parts {
+		if slices.Equal(known.tags, tags) {
+			return &known.Meter, nil
+		}
+	}
+	made := &part{load.Meter{ID: m.last, Name: text, Kind: whole.Kind, Time: whole.Time}, tags}
+	m.last++
+	whole.parts = append(whole.parts, made)
+	return &made.Meter, nil
+}
+
+// readTagList reads name:value,name:value, values perhaps in quotes.
+func readTagList(list string) (tags []tag, err error) {
+	for one := range strings.SplitSeq(list, ",") {
+		name, value, found := strings.Cut(one, ":")
+		name, value = strings.Trim(strings.TrimSpace(name), `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
+		if !found || name == "" {
+			return nil, fmt.Errorf("%q has no value", one)
+		}
+		tags = append(tags, tag{name, value})
+	}
+	return tags, nil
+}
+
+// measure notes a value of a meter, for the parts that it belongs to, too.
+func (v *vu) measure(what known, value float64, of tagged) {
+	v.value(v.target.meters.known[what], value, of)
+}
+
+func (v *vu) value(m *meter, value float64, of tagged) {
+	v.readings = append(v.readings, load.Reading{Meter: &m.Meter, Value: value})
+	for _, p := range m.parts {
+		if v.has(p.tags, of) {
+			v.readings = append(v.readings, load.Reading{Meter: &p.Meter, Value: value})
+		}
+	}
+}
+
+// has says whether a value has all of the tags.
+func (v *vu) has(tags []tag, of tagged) bool {
+	for _, t := range tags {
+		if value, ok := v.tagOf(t.name, of); !ok || value != t.value {
+			return false
+		}
+	}
+	return true
+}
+
+// tagOf is a tag of a value: its own, the virtual user's, or the script's.
+func (v *vu) tagOf(name string, of tagged) (string, bool) {
+	if of != nil {
+		if value, ok := of.tag(name); ok {
+			return value, true
+		}
+	}
+	if value, ok := v.tags[name]; ok {
+		return value, true
+	}
+	switch name {
+	case "group":
+		return v.groupPath(), true
+	case "scenario":
+		return v.target.scenario(), true
+	}
+	value, ok := v.target.Options.Tags[name]
+	return value, ok
+}
+
+// groupPath is the group that the script is in, as paths of groups are: "" outside, else ::name::name.
+func (v *vu) groupPath() string {
+	if v.group == "" {
+		return ""
+	}
+	return groupSeparator + v.group
+}
+
+// tagMap are tags that a script gave.
+type tagMap map[string]string
+
+func (m tagMap) tag(name string) (string, bool) {
+	value, ok := m[name]
+	return value, ok
+}
+
+// readTagMap reads an object of tags; values are text, numbers and truths.
+func (v *vu) readTagMap(value sobek.Value) (tagMap, error) {
+	if !isObject(value) {
+		return nil, nil
+	}
+	o, ok := value.(*sobek.Object)
+	if !ok {
+		return nil, fmt.Errorf("is %q; allowed: an object of tags and their values", harmless(value))
+	}
+	tags := tagMap{}
+	for _, name := range o.Keys() {
+		switch one := o.Get(name); one.(type) {
+		case *sobek.Object:
+			return nil, fmt.Errorf("has %s, whose value is an object; allowed: text, numbers, true and false", name)
+		default:
+			tags[name] = one.String()
+		}
+	}
+	return tags, nil
+}
