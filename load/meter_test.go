@@ -71,8 +71,8 @@ func TestThresholds(t *testing.T) {
 	count := values(CounterMeter, 4)
 	r.Meters = []*MeterResult{count, trend, nil}
 	for text, want := range map[string]string{ // "": it holds
-		"m count==4": "", "m count === 4": "", "m rate<=2": "", "m count>4": "m count is 4, not > 4", "m count!=4": "m count is 4, not != 4",
-		"time{a:b c} p(90) < 28.5": "", "time{a:b c} avg>=21": "time{a:b c} avg is 20 ms, not >= 21 ms",
+		"m count==4": "", "m count === 4": "", "m rate<=2": "", "m count>4": "it is 4", "m count!=4": "it is 4",
+		"time{a:b c} p(90) < 28.5": "", "time{a:b c} avg>=21": "it is 20 ms",
 		"other count<1": "nothing is measured that is called other", "m avg<1": "m has no avg",
 	} {
 		parsed, ok := ParseThreshold(text)

@@ -55,8 +55,11 @@ func (t *Threshold) Check(r *Result) (held bool, detail string) {
 	if m.Time && t.Stat != "count" {
 		unit = " ms"
 	}
-	shown := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) + unit }
-	return t.holds(value), fmt.Sprintf("%s %s is %s, not %s %s", t.Meter, t.Stat, shown(value), t.Operator, shown(t.Value))
+	shown := strconv.FormatFloat(value, 'g', 4, 64)
+	if strconv.FormatFloat(t.Value, 'g', 4, 64) == shown {
+		shown = strconv.FormatFloat(value, 'g', -1, 64)
+	}
+	return t.holds(value), "it is " + shown + unit
 }
 
 func (t *Threshold) holds(x float64) bool {

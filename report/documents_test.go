@@ -446,7 +446,7 @@ var allDocuments = sync.OnceValue(documents)
 
 func documents() map[string]*report.Document {
 	return map[string]*report.Document{
-		"closed": closedRun(), "open": openRun(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
+		"closed": closedRun(), "open": openRun(), "flow": flows(), "nothing": nothingSucceeded(), "guards": guards(), "uplinks": uplinks(), "ladder": ladder(),
 		"comparison": comparison(), "counted": counted(), "unnamed": unnamed(), "search": searched(false), "few-rounds": fewRounds(), "sweep": swept(), "sweep-bound": bounded(), "changed-over": changedOver(), "lab": lab(),
 		"empty": document("run"), "builds": built(), "stored": storedDocuments(), "calibration": calibrated(calibration()), "why": costly(), "why-waiting": waiting(), "why-traced": traced(), "why-untraced": untraced(), "why-unsampled": unsampled(), "why-failed": failed(), "why-untold": untold(),
 	}

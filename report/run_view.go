@@ -37,6 +37,10 @@ func run(v *view, r *load.Result, u *Uplink) {
 	v.table(times(r))
 	v.table(generatorTable(r))
 	v.table(requestTable(r))
+	v.table(checkTable(r))
+	for _, t := range meterTables(r) {
+		v.table(t)
+	}
 	v.table(wrongTable("failed", failures(r)))
 	v.table(wrongTable("errored", kindsOf(r)))
 	if u != nil {

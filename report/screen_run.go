@@ -67,7 +67,10 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	}
 	s.body = append(s.body, "  "+clean(r.Target))
 	s.body = append(s.body, wrongKinds(r)...)
-	s.body = append(append(s.body, percentiles(r)...), expected...)
+	s.body = append(append(append(s.body, percentiles(r)...), flow(r)...), expected...)
+	if isFlow(r) {
+		s.most = mostOfFlow
+	}
 	for _, w := range r.Warnings {
 		if (doubt == nil || w.Code != doubt.Code) && (ceased == "" || tells(w)) {
 			s.care.add(w, "")

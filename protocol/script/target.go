@@ -111,11 +111,11 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 // origins finds those that a script names.
 var origins = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]+)?`)
 
-// nearest is the server that the script asks: the URL's, or the only one that it names.
+// nearest is the server that the script asks: the URL's, or the only one that it and __ENV name.
 func (t *Target) nearest() near {
 	named := t.config.URL
 	if named == "" {
-		all := origins.FindAllString(t.bundle.text, -1)
+		all := origins.FindAllString(strings.Join(slices.Concat(t.config.Env, []string{t.bundle.text}), "\n"), -1)
 		slices.Sort(all)
 		if all = slices.Compact(all); len(all) != 1 {
 			return near{}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"contend/load"
+	"contend/metric"
+)
+
+// mostOfFlow are the lines of a page about a run whose iterations are several requests, and
+// mostOfRequests how many of these it shows.
+const (
+	mostOfFlow     = 22
+	mostOfRequests = 5
+)
+
+// isFlow says whether the iterations of a run are several requests and checks.
+func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0 }
+
+// flow is what a page says of requests and checks: which requests take most of the time, and
+// which checks did not hold.
+func flow(r *load.Result) []string {
+	if !isFlow(r) {
+		return nil
+	}
+	spent := func(name string) float64 {
+		n := r.Requests[name]
+		return float64(n.Completed) * float64(n.Service.Mean())
+	}
+	names := slices.SortedFunc(maps.Keys(r.Requests), func(a, b string) int { return cmp.Or(cmp.Compare(spent(b), spent(a)), cmp.Compare(a, b)) })
+	t := table{columns: []string{"request", "right", "wrong", "p50", "p99"}}
+	for _, name := range names[:min(mostOfRequests, len(names))] {
+		n := r.Requests[name]
+		t.rows = append(t.rows, []string{clip(clean(name), 40), metric.Number(float64(n.Completed)), metric.Number(float64(n.Failed + n.Errored)),
+			metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
+	}
+	var lines []string
+	if len(t.rows) > 0 {
+		lines = t.lines()
+	}
+	if more := len(names) - len(t.rows); more > 0 {
+		lines = append(lines, fmt.Sprintf("  %s more: --full", plural(more, "request")))
+	}
+	return append(lines, checked(r)...)
+}
+
+// checked is a line about the checks.
+func checked(r *load.Result) []string {
+	var held, not int64
+	var broken []string
+	for _, c := range r.Checks {
+		held, not = held+c.Passed, not+c.Failed
+		if c.Failed > 0 {
+			broken = append(broken, fmt.Sprintf("%s × %s", metric.Number(float64(c.Failed)), clean(c.Name)))
+		}
+	}
+	switch {
+	case held+not == 0:
+		return nil
+	case not == 0:
+		return []string{fmt.Sprintf("  all of %s checks held", metric.Number(float64(held)))}
+	}
+	return []string{clip(fmt.Sprintf("  %s of %s checks did not hold: %s", metric.Number(float64(not)), metric.Number(float64(held+not)), strings.Join(broken, ", ")), textWidth)}
+}
+
+// checkTable lists the checks of a flow.
+func checkTable(r *load.Result) table {
+	t := table{columns: []string{"check", "held", "did not"}}
+	for _, c := range r.Checks {
+		t.rows = append(t.rows, []string{clean(c.Name), metric.Number(float64(c.Passed)), metric.Number(float64(c.Failed))})
+	}
+	return t
+}
+
+// meterTables list what a script measured: one table for each kind.
+func meterTables(r *load.Result) (all []table) {
+	for _, kind := range []load.MeterKind{load.TrendMeter, load.CounterMeter, load.RateMeter, load.GaugeMeter} {
+		stats := load.MeterStats(kind)
+		if kind == load.TrendMeter {
+			stats = []string{"avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"}
+		}
+		t := table{columns: append([]string{string(kind)}, stats...)}
+		for _, m := range r.Meters {
+			if m != nil && m.Kind == kind {
+				t.rows = append(t.rows, meterRow(m, stats, r.Duration))
+			}
+		}
+		if len(t.rows) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func meterRow(m *load.MeterResult, stats []string, during time.Duration) []string {
+	row := []string{clean(m.Name)}
+	for _, stat := range stats {
+		value, _ := m.Stat(stat, during)
+		if m.Time {
+			row = append(row, metric.Duration(value*float64(time.Millisecond)))
+		} else {
+			row = append(row, metric.Number(value))
+		}
+	}
+	return row
+}
