@@ -69,7 +69,7 @@ var layers = map[string][]string{
 	"protocol/tcp":                       {"errkind", "load", "loop", "setting", "protocol/wire"},
 	"protocol/guard":                     {"errkind", "load", "guard", "hist", "setting"},
 	"protocol/pipe":                      {"load", "pipeline", "setting"},
-	"protocol/script":                    {"errkind", "load", "loop", "setting", "protocol/grpc", "protocol/http", "protocol/wire"},
+	"protocol/script":                    {"errkind", "load", "loop", "pace", "setting", "protocol/grpc", "protocol/http", "protocol/wire"},
 	"subject":                            {"finding", "internal/perf", "internal/rebind"},
 	"protocol":                           {"load", "setting", "protocol/..."},
 	"trial":                              {"errkind", "finding", "internal/cpu", "internal/gotrace", "internal/perf", "internal/pprof", "internal/symbol", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},

@@ -121,7 +121,7 @@ func (l scriptLoop) Drive(ctx context.Context, s *Shard) error {
 	}
 	free := make([]time.Duration, s.VUs())
 	for len(free) > 0 {
-		it, ok := s.Next(free[0])
+		it, ok := s.Next(0, free[0])
 		if !ok || !wait(it.Due-s.Elapsed()) || !s.Begin(&it, s.Elapsed()) {
 			return nil
 		}
@@ -268,7 +268,7 @@ func (f forgetful) Close() error                                    { return nil
 
 func (f forgetful) Drive(_ context.Context, s *Shard) error {
 	for n := 1; ; n++ {
-		it, ok := s.Next(s.Elapsed())
+		it, ok := s.Next(0, s.Elapsed())
 		if !ok {
 			return nil
 		}

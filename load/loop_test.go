@@ -31,12 +31,12 @@ func (l fakeLoop) Close() error { return nil }
 func (l fakeLoop) Drive(ctx context.Context, s *Shard) error {
 	free := make([]time.Duration, s.VUs())
 	if len(free) == 0 && s.Model() == OpenModel {
-		if _, ok := s.Next(0); ok {
+		if _, ok := s.Next(0, 0); ok {
 			return errors.New("an arrival for a loop without VUs")
 		}
 	}
 	for ctx.Err() == nil && len(free) > 0 {
-		it, ok := s.Next(free[0])
+		it, ok := s.Next(0, free[0])
 		if !ok {
 			return l.err
 		}

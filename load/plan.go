@@ -20,6 +20,10 @@ type Plan struct {
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
+	// Callers plan how many of the VUs drive the load over time, of a closed model; nil: all of them do.
+	Callers *pace.Callers `json:"callers,omitempty"`
+	// PerVU is how many iterations each VU does at most, of a closed model; 0: there is no such limit.
+	PerVU int64 `json:"iterations_per_vu,omitempty"`
 	// StartLag is how late arrivals of an open model may start, so that those that
 	// are due soon after each other cost one wake-up.
 	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" default:"auto" min:"0s" max:"1s" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
@@ -125,6 +129,9 @@ func (p Plan) Validate() error {
 	if p.Pacer == nil && p.StartLag != pace.Auto {
 		errs = append(errs, setting.At(&p, &p.StartLag).Wrong("does not apply without a rate"))
 	}
+	if p.Callers != nil && (p.Pacer != nil || p.Warmup > 0) {
+		errs = append(errs, errors.New("callers that come and go neither have a rate nor a warm-up"))
+	}
 	return errors.Join(errs...)
 }
 
@@ -135,6 +142,7 @@ type Model string
 const (
 	ClosedModel Model = "closed" // the next iteration of a VU waits for its previous one
 	OpenModel   Model = "open"   // arrivals do not wait
+	MixedModel  Model = "mixed"  // loads of both side by side
 )
 
 // Model returns OpenModel when the plan has a pacer, else ClosedModel.

@@ -53,6 +53,8 @@ type Result struct {
 	// Generators are those that drove the target together, in the order of their names; none:
 	// it was this process alone.
 	Generators []Generator `json:"generators,omitempty"`
+	// Scenarios are the loads that were driven side by side, in the order of their names; none: it was one.
+	Scenarios []Scenario `json:"scenarios,omitempty"`
 	// Stopped says why the run ended.
 	Stopped StopReason `json:"stopped"`
 	// Outage is what the last iteration came to, of a run that was stopped by one.
@@ -147,6 +149,7 @@ func Merge(results ...*Result) *Result {
 		sum.Overhang += r.Overhang
 		sum.Generators = mergeGenerators(sum.Generators, r.Generators)
 		sum.Counts.Add(&r.Counts)
+		sum.addScenarios(r.Scenarios)
 		sum.Cost.Add(&r.Cost)
 	}
 	sum.sortMeters()

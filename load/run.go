@@ -110,7 +110,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if !plan.Begin.IsZero() {
 		result.BeganLate = r.base.Sub(plan.Begin)
 	}
-	if plan.Share.Whole() {
+	if plan.Share.Whole() && !s.keeps {
 		result.Course.Forget()
 	}
 	result.Derive()
@@ -199,7 +199,7 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 			if r.plan.Pacer != nil {
 				r.driveOpen(ctx, vu, shard)
 			} else {
-				r.driveClosed(ctx, vu, shard)
+				r.driveClosed(ctx, id, vu, shard)
 			}
 		})
 	}
@@ -210,13 +210,13 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 }
 
 // driveClosed: due = previous completion + think time.
-func (r *run) driveClosed(ctx context.Context, vu VU, s *Shard) {
+func (r *run) driveClosed(ctx context.Context, id int, vu VU, s *Shard) {
 	think, _ := pace.NewWaiter(ctx, pace.Runtime)
 	defer think.Close()
 	var free time.Duration
 	for ctx.Err() == nil {
-		it, ok := s.Next(free)
-		if !ok || r.plan.Think > 0 && !think.Wait(it.Due-r.elapsed()) || !s.Begin(&it, r.elapsed()) {
+		it, ok := s.Next(id, free)
+		if !ok || it.Due > free && !think.Wait(it.Due-r.elapsed()) || !s.Begin(&it, r.elapsed()) {
 			return
 		}
 		free = r.iterate(ctx, vu, s, &it)

@@ -21,6 +21,8 @@ type Session struct {
 	metered Metered
 	vus     []VU
 	loops   []Loop
+	// keeps leaves results what others are needed for that they are added to.
+	keeps bool
 	// remote drives in their place; nil: it does not.
 	remote Remote
 	// engine drives the VUs; reason says why it is not event loops.

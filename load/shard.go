@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contend/pace"
 )
 
 // A Shard hands out the iterations of some of a run's VUs and records what
@@ -31,7 +33,11 @@ type Shard struct {
 	// retiredAt is the sum of when.
 	retired   int
 	retiredAt time.Duration
-	overhang  time.Duration // of a result
+	// paused is how long VUs waited for their turns, and each how many iterations of each VU were
+	// handed out, where that is limited.
+	paused   time.Duration
+	each     map[int]int64
+	overhang time.Duration // of a result
 	tolerance
 	_ [64]byte // keeps neighbours off this cache line
 }
@@ -60,10 +66,11 @@ func (s *Shard) Timeout() time.Duration { return s.run.plan.Timeout }
 
 // Next returns the next iteration, to be begun when it is due, or false when
 // there will be none. In the closed model it is that of the VU that became free
-// at the given time (0: at the start), due after the think time. In the open
+// at the given time (0: at the start), due after the think time, and when its turn
+// has come where callers are planned. In the open
 // model it is the next arrival that falls to this shard, for whichever VU is
 // free, and has to be begun before Next is called again.
-func (s *Shard) Next(free time.Duration) (Iteration, bool) {
+func (s *Shard) Next(vu int, free time.Duration) (Iteration, bool) {
 	r := s.run
 	if r.plan.Pacer != nil {
 		return r.next(s.arrivals)
@@ -72,12 +79,44 @@ func (s *Shard) Next(free time.Duration) (Iteration, bool) {
 	if free > 0 {
 		due += r.plan.Think
 	}
-	it := r.iteration(due)
+	turn := s.turn(vu, due)
+	if turn == pace.Never {
+		s.retire(free)
+		return Iteration{}, false
+	}
+	it := r.iteration(turn)
 	if it.counted && !r.reserve() {
 		s.retire(free)
 		return it, false
 	}
+	s.pause(it.Due - due)
 	return it, true
+}
+
+// PlansCallers says whether VUs have turns: an iteration may be due long after its VU became free.
+func (s *Shard) PlansCallers() bool { return s.run.plan.Callers != nil }
+
+// turn is when a VU may begin that could at that time, or pace.Never.
+func (s *Shard) turn(vu int, due time.Duration) time.Duration {
+	p := &s.run.plan
+	if p.PerVU > 0 && !s.hasMore(vu) {
+		return pace.Never
+	}
+	if p.Callers == nil {
+		return due
+	}
+	return p.Callers.Next(int(p.Share.Number(int64(vu))), due)
+}
+
+// hasMore counts the iterations of a VU, as long as it has not had all of its own.
+func (s *Shard) hasMore(vu int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.each == nil {
+		s.each = map[int]int64{}
+	}
+	s.each[vu]++
+	return s.each[vu] <= s.run.plan.PerVU
 }
 
 // retire notes that no iteration was left for a VU that became free then.
@@ -88,11 +127,21 @@ func (s *Shard) retire(free time.Duration) {
 	s.retiredAt += max(free, s.run.plan.Warmup)
 }
 
+// pause notes that a VU waits so long for its turn.
+func (s *Shard) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused += d
+}
+
 // idle returns how long the retired VUs had nothing to do until the end, in sum.
 func (s *Shard) idle(end time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(0, time.Duration(s.retired)*end-s.retiredAt)
+	return s.paused + max(0, time.Duration(s.retired)*end-s.retiredAt)
 }
 
 // Begin starts an iteration that is due. It returns false when the measured

@@ -137,6 +137,7 @@ func (r *Result) join(o *Result) {
 	}
 	r.Overhang += o.Overhang
 	r.Counts.Add(&o.Counts)
+	r.addScenarios(o.Scenarios)
 }
 
 // generator returns what stands in a document of a part.

@@ -16,8 +16,10 @@ type drive struct {
 	shard   *load.Shard
 	open    bool          // model
 	timeout time.Duration // of an iteration; 0: none
+	planned bool          // callers are: VUs have turns
 
 	queue    queue         // free VUs, in the closed model by their due times
+	later    later         // those whose turn comes later
 	flying   list          // in flight, if there is a timeout
 	inflight int           // how many
 	done     []finished    // by what was read last
@@ -73,6 +75,7 @@ func (l *Loop) prepare(s *load.Shard) error {
 	l.drive = drive{
 		shard:   s,
 		open:    s.Model() == load.OpenModel,
+		planned: s.PlansCallers(),
 		timeout: s.Timeout(),
 		queue:   queue{ring: ring},
 		done:    done,
@@ -142,13 +145,14 @@ func (l *Loop) more() bool {
 	if l.open {
 		return !l.over
 	}
-	return l.queue.len > 0 || l.working > 0
+	return l.queue.len > 0 || l.working > 0 || len(l.later) > 0
 }
 
 // startDue starts what was due at the last look at the sockets and has a free VU, so
 // that it finds a connection whose end had arrived by then closed. What fails at once
 // has its next turn after another look.
 func (l *Loop) startDue() {
+	l.turnsCome()
 	for range l.queue.len {
 		if l.open && !l.arrives() {
 			return
@@ -171,10 +175,21 @@ func (l *Loop) startDue() {
 	}
 }
 
+// turnsCome queues the VUs whose turn has come in a plan of callers.
+func (l *Loop) turnsCome() {
+	for l.later.due() <= l.looked {
+		if s := l.later.pop(); s.recall != nil {
+			s.held = true
+		} else {
+			l.queue.push(s)
+		}
+	}
+}
+
 // arrives sees to it that the next arrival is known; false: there is none.
 func (l *Loop) arrives() bool {
 	if !l.pending && !l.over {
-		l.arrival, l.pending = l.shard.Next(0)
+		l.arrival, l.pending = l.shard.Next(0, 0)
 		l.over = !l.pending
 	}
 	return !l.over
@@ -269,6 +284,11 @@ func (l *Loop) deadline() time.Duration {
 
 // nextDue returns when the next iteration is due that has a free VU.
 func (l *Loop) nextDue() time.Duration {
+	return min(l.nextFree(), l.later.due())
+}
+
+// nextFree is that of those that wait for nothing else.
+func (l *Loop) nextFree() time.Duration {
 	switch {
 	case l.queue.len == 0 || l.open && l.over:
 		return never

@@ -82,7 +82,7 @@ func (l *Loop) arrange() {
 		k.loop, k.id, k.address = l, int32(i), i
 		var vus []int
 		for j := i; j < len(l.slots); j += n {
-			l.slots[j].link, l.slots[j].index = k, len(k.slots)
+			l.slots[j].link, l.slots[j].index, l.slots[j].vu = k, len(k.slots), l.config.VUs[j]
 			k.slots = append(k.slots, &l.slots[j])
 			vus = append(vus, l.config.VUs[j])
 		}

@@ -1,5 +1,11 @@
 package loop
 
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
 // A queue is first in, first out, of VUs that are free. It holds each at most
 // once and never grows.
 type queue struct {
@@ -27,6 +33,31 @@ func (q *queue) pop() *slot {
 		q.first = 0
 	}
 	q.len--
+	return s
+}
+
+// later are free VUs whose turn comes at a time of the plan, the first to come last.
+type later []*slot
+
+// add keeps the order of the VUs among those of the same time.
+func (w *later) add(s *slot) {
+	i, _ := slices.BinarySearchFunc(*w, s, func(other, s *slot) int {
+		return cmp.Or(cmp.Compare(s.it.Due, other.it.Due), 1)
+	})
+	*w = slices.Insert(*w, i, s)
+}
+
+// due is when the first one's turn comes, or never.
+func (w later) due() time.Duration {
+	if len(w) == 0 {
+		return never
+	}
+	return w[len(w)-1].it.Due
+}
+
+func (w *later) pop() *slot {
+	s := (*w)[len(*w)-1]
+	*w = (*w)[:len(*w)-1]
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 type slot struct {
 	link    *connection
 	index   int // among the slots of the connection
+	vu      int // its number in the session
 	it      load.Iteration
 	busy    bool // the iteration is in flight
 	dialled bool // for it the connection was opened
@@ -201,9 +202,14 @@ func (l *Loop) release(s *slot, free time.Duration) {
 	}
 }
 
-// another gives a VU of the closed model its next iteration, if there is one.
+// another gives a VU of the closed model its next iteration. It returns false when there is none,
+// and when that is not until its turn comes: see turnsCome.
 func (l *Loop) another(s *slot, free time.Duration) bool {
-	it, ok := l.shard.Next(free)
+	it, ok := l.shard.Next(s.vu, free)
 	s.it = it
+	if ok && l.planned && it.Due > free {
+		l.later.add(s)
+		return false
+	}
 	return ok
 }

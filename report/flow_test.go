@@ -32,6 +32,11 @@ func flows() *report.Document {
 		trend.Trend.Record(float64(i) / 100)
 	}
 	r.Meters = c.Meters
+	for i, name := range []string{"browse", "buy"} {
+		n := int64(7_000 - 4_000*i)
+		r.Scenarios = append(r.Scenarios, load.Scenario{Name: name, Kind: "constant-vus", VUs: 10, Planned: n, Completed: n - 30*int64(i), Wrong: 30 * int64(i),
+			Duration: 10 * time.Second, Response: spread(n, 10*time.Millisecond, 30*time.Millisecond), StartLag: spread(n, 0, 1000)})
+	}
 	d := runDocument(r)
 	for _, text := range []string{"http_req_duration{name:login} p(95)<9", "checks rate>0.99"} {
 		d.Expectations = append(d.Expectations, expect.Expectation{Text: text})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/hist"
 	"contend/load"
 	"contend/metric"
 )
@@ -15,12 +16,36 @@ import (
 // mostOfFlow are the lines of a page about a run whose iterations are several requests, and
 // mostOfRequests how many of these it shows.
 const (
-	mostOfFlow     = 22
-	mostOfRequests = 5
+	mostOfFlow     = 24
+	mostOfRequests = 4
 )
 
 // isFlow says whether the iterations of a run are several requests and checks.
 func isFlow(r *load.Result) bool { return len(r.Checks) > 0 || len(r.Meters) > 0 }
+
+// scenarioTable lists the loads that were driven side by side.
+func scenarioTable(r *load.Result) table {
+	t := table{columns: []string{"run", "callers", "right", "wrong", "dropped", "throughput", "response p50", "p99", "start lag p99"}}
+	for _, s := range r.Scenarios {
+		perSec := 0.0
+		if s.Duration > 0 {
+			perSec = float64(s.Completed) / s.Duration.Seconds()
+		}
+		row := []string{clean(s.Name), metric.Number(float64(s.VUs)), metric.Number(float64(s.Completed)), metric.Number(float64(s.Wrong)), metric.Number(float64(s.Dropped)), metric.Number(perSec) + "/s"}
+		for _, d := range []time.Duration{quantile(s.Response, 0.5), quantile(s.Response, 0.99), quantile(s.StartLag, 0.99)} {
+			row = append(row, metric.Duration(float64(d)))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+func quantile(h *hist.Histogram, q float64) time.Duration {
+	if h == nil {
+		return 0
+	}
+	return h.Quantile(q)
+}
 
 // flow is what a page says of requests and checks: which requests take most of the time, and
 // which checks did not hold.
@@ -40,8 +65,13 @@ func flow(r *load.Result) []string {
 			metric.Duration(float64(n.Service.Quantile(0.5))), metric.Duration(float64(n.Service.Quantile(0.99)))})
 	}
 	var lines []string
+	if len(r.Scenarios) > 0 {
+		s := scenarioTable(r)
+		s.rows = s.rows[:min(mostOfRequests, len(s.rows))]
+		lines = s.lines()
+	}
 	if len(t.rows) > 0 {
-		lines = t.lines()
+		lines = append(lines, t.lines()...)
 	}
 	if more := len(names) - len(t.rows); more > 0 {
 		lines = append(lines, fmt.Sprintf("  %s more: --full", plural(more, "request")))
@@ -70,7 +100,7 @@ func checked(r *load.Result) []string {
 
 // checkTable lists the checks of a flow.
 func checkTable(r *load.Result) table {
-	t := table{columns: []string{"check", "held", "did not"}}
+	t := table{columns: []string{"check", "right", "wrong"}}
 	for _, c := range r.Checks {
 		t.rows = append(t.rows, []string{clean(c.Name), metric.Number(float64(c.Passed)), metric.Number(float64(c.Failed))})
 	}
@@ -84,7 +114,7 @@ func meterTables(r *load.Result) (all []table) {
 		if kind == load.TrendMeter {
 			stats = []string{"avg", "min", "med", "p(90)", "p(95)", "p(99)", "max"}
 		}
-		t := table{columns: append([]string{string(kind)}, stats...)}
+		t := table{columns: append([]string{"meter"}, stats...)}
 		for _, m := range r.Meters {
 			if m != nil && m.Kind == kind {
 				t.rows = append(t.rows, meterRow(m, stats, r.Duration))

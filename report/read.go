@@ -261,8 +261,8 @@ func (p *problems) cell(path string, c trial.Cell) {
 	if c.Concurrency < 1 {
 		p.add(path+".concurrency", "is %d; allowed: 1 and more", c.Concurrency)
 	}
-	if c.Model != load.ClosedModel && c.Model != load.OpenModel {
-		p.add(path+".model", "is %q; allowed: %s, %s", c.Model, load.ClosedModel, load.OpenModel)
+	if models := []load.Model{load.ClosedModel, load.OpenModel, load.MixedModel}; !slices.Contains(models, c.Model) {
+		p.add(path+".model", "is %q; allowed: %v", c.Model, models)
 	}
 	if c.Course != nil {
 		if err := c.Course.Validate(); err != nil {

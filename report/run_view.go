@@ -36,6 +36,7 @@ func run(v *view, r *load.Result, u *Uplink) {
 	}
 	v.table(times(r))
 	v.table(generatorTable(r))
+	v.table(scenarioTable(r))
 	v.table(requestTable(r))
 	v.table(checkTable(r))
 	for _, t := range meterTables(r) {
@@ -62,6 +63,12 @@ func arrivals(r *load.Result, u *Uplink) string {
 		return fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
 	case u != nil:
 		return "no rate: uplinks are sent as fast as they are taken, and wait on their way"
+	}
+	switch {
+	case r.Model == load.MixedModel:
+		return "scenarios side by side, of the closed and of the open model"
+	case r.Plan.Callers != nil:
+		return fmt.Sprintf("closed model: each caller waits for its answer; callers %s", r.Plan.Callers)
 	}
 	return "closed model: each caller waits for its answer"
 }

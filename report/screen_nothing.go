@@ -75,6 +75,9 @@ func (d *Document) toMend(c trial.Cell) string {
 	case r.Failed < r.ErroredTotal():
 		return "see why no answer comes (what does the server say?), mend that, then the same command again"
 	}
+	if isFlow(c.Result) {
+		return "see which check or answer is wrong: an iteration is right if all its checks hold and all answers are expected"
+	}
 	return d.lookAt(c) + "; correct the URL or the server, or say what is right (--expect-status, --check)"
 }
 

@@ -41,7 +41,7 @@ func (t asked) Drive(ctx context.Context, s *load.Shard) error {
 	}
 	free := make([]time.Duration, s.VUs())
 	for ctx.Err() == nil {
-		it, ok := s.Next(free[0])
+		it, ok := s.Next(0, free[0])
 		if !ok {
 			return nil
 		}

@@ -138,8 +138,8 @@ func termsOf(line string, sentences bool) []string {
 }
 
 // notTerms are capitals of the world outside, what is to be replaced, and words that are stressed.
-var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "FILE", "SUCCEEDED", "NOTHING"}
+var notTerms = []string{"GOMAXPROCS", "TCP_NODELAY", "HEAD", "POST", "FILE", "SUCCEEDED", "NOTHING"}
 
 // namesOfFixtures are the names of variants in the views, and of designs.
 var namesOfFixtures = []string{"mutex", "inputq", "striped", "atomic", "old", "new", "a", "b", "c", "peaked", "rising", "refused", "cheap", "B",
-	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync"}
+	"cas", "rwmutex", "combining", "inputq-batch", "inputq-pooled", "chan", "runtime.gopark, runtime.schedule", "fsync", "of threads in fsync", "logged in", "browse", "buy"}

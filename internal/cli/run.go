@@ -47,13 +47,16 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
-			read, mistakes := a.scriptLoad(cmd.Context(), spec.target(), o.given, "concurrency", "rate", "duration", "iterations", "grace")
+			read, mistakes := a.scriptLoad(cmd.Context(), spec.target(), o.given, wholeScript)
 			unread := setting.FlagErrors(mistakes)
 			if read != nil {
 				defer closeTarget(read)
 				r.script = read
 			}
 			plan, err := r.plan(o)
+			if read != nil && err == nil {
+				err = read.Options.Apply(&plan)
+			}
 			if unread != nil {
 				return usage(errors.Join(unread, err))
 			}
@@ -89,7 +92,7 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 		return failed(err)
 	}
 	defer free()
-	if own, ok := opened.(*script.Target); ok {
+	if own := script.Of(opened); own != nil {
 		r.script = own
 	}
 	err = a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {

@@ -16,9 +16,33 @@ import (
 	"contend/setting"
 )
 
+// What commands take of the load that a script's options describe: all of it, what blocks of a
+// comparison can have, or nothing.
+type scriptPart []string
+
+var (
+	wholeScript  = scriptPart{"concurrency", "rate", "duration", "iterations", "grace"}
+	steadyScript = scriptPart{"concurrency", "rate"}
+	bareScript   = scriptPart{}
+)
+
+// ofOneLoad are flags that describe one load, in the place of a script's.
+var ofOneLoad = []string{"concurrency", "duration", "iterations", "rate", "stages"}
+
+// severalScenarios is the mistake of asking several scenarios for what one load has.
+func severalScenarios(o *script.Options) error {
+	var c script.Config
+	names := make([]string, len(o.Scenarios))
+	for i, l := range o.Scenarios {
+		names[i] = l.Name
+	}
+	return setting.At(&c, &c.Scenario).Wrong("is not given, and the script has the scenarios %s: all together are driven by contend run without %s; "+
+		"else --scenario chooses one", strings.Join(names, ", "), "--"+strings.Join(ofOneLoad, ", --"))
+}
+
 // scriptLoad puts what the options of a target's script say about the load under what a command line
-// gives, of which kinds of figures only allowed. It returns the script, which is to be closed; nil: there is none.
-func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given setting.Values, allowed ...string) (*script.Target, error) {
+// gives, as far as the command takes it. It returns the script, which is to be closed; nil: there is none.
+func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given setting.Values, part scriptPart) (*script.Target, error) {
 	if target.Get("script") == "" {
 		return nil, nil
 	}
@@ -33,6 +57,13 @@ func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given sett
 	has := func(flags ...string) bool {
 		return slices.ContainsFunc(flags, func(flag string) bool { return given[flag].Texts != nil })
 	}
+	if len(options.Scenarios) > 1 && (len(part) < len(wholeScript) || has(ofOneLoad...)) {
+		closeTarget(read)
+		return nil, severalScenarios(options)
+	}
+	if has(ofOneLoad...) {
+		options.Callers, options.PerVU = "", 0
+	}
 	own := map[string]string{}
 	if !has("duration", "iterations", "stages") {
 		own["duration"], own["iterations"] = setting.Duration(options.Duration), strconv.FormatInt(options.Iterations, 10)
@@ -43,7 +74,7 @@ func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given sett
 	}
 	own["grace"] = setting.Duration(options.Grace)
 	for flag, text := range own {
-		if !has(flag) && slices.Contains(allowed, flag) && !slices.Contains([]string{"", "0", "0s"}, text) {
+		if !has(flag) && slices.Contains(part, flag) && !slices.Contains([]string{"", "0", "0s"}, text) {
 			given[flag] = setting.Value{Texts: []string{text}}
 		}
 	}
@@ -51,8 +82,8 @@ func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given sett
 }
 
 // scriptOptions is scriptLoad for those that want nothing else of the script.
-func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given setting.Values, allowed ...string) error {
-	read, err := a.scriptLoad(ctx, target, given, allowed...)
+func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given setting.Values, part scriptPart) error {
+	read, err := a.scriptLoad(ctx, target, given, part)
 	if read != nil {
 		closeTarget(read)
 	}
@@ -62,7 +93,7 @@ func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given s
 // readScript reads a target's script, with its options.
 func readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
 	bare := protocol.Target{}
-	for _, name := range []string{"script", "script_root", "script_env"} {
+	for _, name := range []string{"script", "script_root", "script_env", "scenario"} {
 		if value, ok := target[name]; ok {
 			bare[name] = value
 		}
@@ -75,7 +106,7 @@ func readScript(ctx context.Context, target protocol.Target) (*script.Target, er
 	if err != nil {
 		return nil, err
 	}
-	return opened.(*script.Target), nil
+	return script.Of(opened), nil
 }
 
 // claims returns those of a run: what --expect gives, and the thresholds of its script.

@@ -86,7 +86,7 @@ func testExpressions(t *testing.T, drive func(Config, int64) *load.Result) {
 		{`exec.instance.currentTestRunDuration < 60000`, "true"},
 		{`exec.test.options.iterations`, "1"},
 		{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{}},"tags":{}}`},
-		{`exec.scenario.progress`, "!exec.scenario.progress is not there; those that are: [executor"},
+		{`exec.scenario.progress`, "1"},
 		{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},
 		{`exec.vu.tags.a = {}`, "!tag a is set to [object Object]; allowed: text"},
 		{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},

@@ -18,6 +18,8 @@ type Config struct {
 	Script string `file:"script" words:"every iteration runs this *file* of JavaScript or TypeScript, as k6 does; the URL is __ENV.BASE_URL in it"`
 	// Root is the folder whose files the script may import and open; "" is its own.
 	Root string `file:"script_root" words:"*folder* whose files the script may import and open, where that is not its own"`
+	// Scenario is the one that is driven, of several; "": all of them.
+	Scenario string `file:"scenario" words:"drive this *scenario* of the script alone"`
 	// Env is what else it finds in __ENV: "NAME=value".
 	Env []string `file:"script_env" flag:"script-env" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
 	// Origin is the origin in the script's URLs in whose place URL's is asked.
@@ -77,5 +79,12 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 	if err != nil {
 		return nil, err // and no pointer that looks like a target
 	}
-	return t, nil
+	if len(t.Options.Scenarios) < 2 {
+		return t, nil
+	}
+	several, err := t.several()
+	if err != nil {
+		return nil, err
+	}
+	return several, nil
 }

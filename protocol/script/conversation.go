@@ -228,6 +228,12 @@ func (t *Target) Loops(vus int) (int, string) {
 
 // NewLoop makes an event loop; the first one waits for setup.
 func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
+	return t.all.NewLoop(ctx, part)
+}
+
+// NewLoop is that of a load.
+func (d *driven) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, error) {
+	t := d.target
 	if err := t.setup(ctx); err != nil {
 		return nil, err
 	}
@@ -237,7 +243,7 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 	}
 	byID := map[int]*conversation{}
 	for id := part.Index; id < part.VUs; id += part.Of {
-		v, err := t.newVU(1 + id)
+		v, err := d.newVU(1 + id)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func supported() string {
 	read, ignored := OptionNames()
 	row("options", read)
 	row("options that change nothing here", ignored)
-	row("executors, of one scenario", Executors())
+	row("executors of scenarios", Executors())
 	row("parameters of a request of HTTP", Params())
 	connect, call := GRPCParams()
 	row("parameters of `client.connect`", connect)

@@ -14,19 +14,30 @@ import (
 
 // A tally counts what the virtual users of a target are at, for those that ask.
 type tally struct {
-	began                                  atomic.Int64 // the first iteration, in ns since 1970; 0: not yet
-	begun, completed, interrupted, current atomic.Int64 // iterations
-	users                                  atomic.Int64
+	began                           atomic.Int64 // the first iteration, in ns since 1970; 0: not yet
+	completed, interrupted, current atomic.Int64 // iterations
+	users                           atomic.Int64
 }
 
-// begin returns the number of an iteration among all those of the target, from 0.
-func (t *tally) begin() int64 {
-	number := t.begun.Add(1) - 1
-	if number == 0 {
-		t.began.Store(time.Now().UnixNano())
+// begin returns the number of an iteration among all those of the load, from 0.
+func (d *driven) begin() int64 {
+	now := time.Now().UnixNano()
+	d.began.CompareAndSwap(0, now)
+	d.target.tally.began.CompareAndSwap(0, now)
+	d.target.tally.current.Add(1)
+	return d.begun.Add(1) - 1
+}
+
+// progress is how much of the load is over, from 0 to 1: of its time or of its iterations, whichever is more.
+func (d *driven) progress() float64 {
+	share := 0.0
+	if began := d.began.Load(); began != 0 && d.load.Duration > 0 {
+		share = time.Since(time.Unix(0, began)).Seconds() / d.load.Duration.Seconds()
 	}
-	t.current.Add(1)
-	return number
+	if d.load.Iterations > 0 {
+		share = max(share, float64(d.begun.Load())/float64(d.load.Iterations))
+	}
+	return min(1, share)
 }
 
 func (t *tally) end(interrupted bool) {
@@ -60,12 +71,13 @@ func (v *vu) executionModule() exports {
 			"metrics":             func() any { return v.object(exports{"tags": v.ownTags(), "metadata": v.rt.NewObject()}) },
 		}),
 		"scenario": v.facts("scenario", facts{
-			"name":                func() any { return t.scenario() },
+			"name":                func() any { return v.of.load.scenario() },
 			"executor":            func() any { return v.executor() },
-			"startTime":           func() any { return t.tally.began.Load() / int64(time.Millisecond) },
+			"startTime":           func() any { return v.of.began.Load() / int64(time.Millisecond) },
 			"iterationInInstance": func() any { return v.turn },
 			"iterationInTest":     func() any { return t.around.Share.Number(v.turn) },
-		}, "progress"),
+			"progress":            func() any { return v.of.progress() },
+		}),
 		"instance": v.facts("instance", facts{
 			"iterationsCompleted":    number(t.tally.completed.Load),
 			"iterationsInterrupted":  number(t.tally.interrupted.Load),
@@ -81,11 +93,11 @@ func (v *vu) executionModule() exports {
 }
 
 // scenario is the name of the one that the script has.
-func (t *Target) scenario() string { return cmp.Or(t.Options.Scenario, "default") }
+func (l *Load) scenario() string { return cmp.Or(l.Name, "default") }
 
 // executor is the one that the script names, or else what its options come to.
 func (v *vu) executor() string {
-	switch o := &v.target.Options; {
+	switch o := v.of.load; {
 	case o.Executor != "":
 		return o.Executor
 	case o.Iterations > 0:

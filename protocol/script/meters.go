@@ -236,9 +236,12 @@ func (v *vu) tagOf(name string, of tagged) (string, bool) {
 	case "group":
 		return v.groupPath(), true
 	case "scenario":
-		return v.target.scenario(), true
+		return v.of.load.scenario(), true
 	}
-	value, ok := v.target.Options.Tags[name]
+	value, ok := v.of.load.Tags[name]
+	if !ok {
+		value, ok = v.target.Options.tags[name]
+	}
 	return value, ok
 }
 

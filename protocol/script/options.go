@@ -20,7 +20,10 @@ import (
 
 // Options are what a script's options say. What is zero is not said, but where defaults are named.
 type Options struct {
+	// Load is the only scenario, or what is said without any.
 	Load
+	// Scenarios are those that there are, in the order of their names.
+	Scenarios []Load
 	// UserAgent is sent unless a request says otherwise; "": contend.
 	UserAgent string
 	// Insecure accepts any certificate.
@@ -40,14 +43,15 @@ type Options struct {
 	Batch, BatchPerHost int
 	// Hosts are addresses by the names that the script asks.
 	Hosts map[string]string
-	// Tags are those of all that is measured.
-	Tags map[string]string
 	// Thresholds are claims about what is measured.
 	Thresholds []Threshold
 	// TrendStats are the figures of trends in summaries.
 	TrendStats []string
 	// SetupTimeout and TeardownTimeout bound these functions, 60 s by default.
 	SetupTimeout, TeardownTimeout time.Duration
+
+	tags   map[string]string // of all that is measured
+	stages []stage
 }
 
 // Defaults, as the form of these scripts has them.
@@ -183,13 +187,51 @@ func (v *vu) readOptions() (Options, error) {
 			errs = append(errs, v.target.optionError(name, err))
 		}
 	}
-	errs = append(errs, o.validate())
-	if o.Exec != "" {
-		if _, ok := sobek.AssertFunction(v.exports.Get(o.Exec)); !ok {
-			errs = append(errs, fmt.Errorf("options.scenarios: exec is %q, which the script does not export as a function", o.Exec))
+	errs = append(errs, o.validate(), v.target.optionError("stages", o.settle()))
+	errs = append(errs, v.target.optionError("scenarios", o.choose(v.target.config.Scenario, v.hasFunction)))
+	return o, errors.Join(errs...)
+}
+
+func (v *vu) hasFunction(name string) bool {
+	_, ok := sobek.AssertFunction(v.exports.Get(name))
+	return ok
+}
+
+// choose takes the scenario of that name for the only one, and where there is only one, that.
+// It refuses functions that there are not.
+func (o *Options) choose(name string, has func(string) bool) error {
+	if name != "" {
+		i := slices.IndexFunc(o.Scenarios, func(l Load) bool { return l.Name == name })
+		if i < 0 {
+			return fmt.Errorf("has no %q, which --scenario names; it has %s", name, strings.Join(o.names(), ", "))
+		}
+		o.Scenarios = o.Scenarios[i : i+1]
+	}
+	if len(o.Scenarios) == 1 {
+		o.Load = o.Scenarios[0]
+	}
+	var errs []error
+	for _, l := range o.loads() {
+		if l.Exec != "" && !has(l.Exec) {
+			errs = append(errs, fmt.Errorf("%s: exec is %q, which the script does not export as a function", l.Name, l.Exec))
 		}
 	}
-	return o, errors.Join(errs...)
+	return errors.Join(errs...)
+}
+
+// loads are the scenarios, or what takes their place.
+func (o *Options) loads() []Load {
+	if len(o.Scenarios) == 0 {
+		return []Load{o.Load}
+	}
+	return o.Scenarios
+}
+
+func (o *Options) names() (all []string) {
+	for _, l := range o.Scenarios {
+		all = append(all, l.Name)
+	}
+	return all
 }
 
 // optionError says where an option stands that is wrong; nil: none is.
@@ -206,16 +248,22 @@ func (o *Options) readTags(raw json.RawMessage) error {
 	if err := decode(raw, &given); err != nil {
 		return err
 	}
-	o.Tags = map[string]string{}
+	var err error
+	o.tags, err = tagsOf(given)
+	return err
+}
+
+func tagsOf(given map[string]any) (map[string]string, error) {
+	tags := map[string]string{}
 	for name, value := range given {
 		switch value.(type) {
 		case string, float64, bool:
-			o.Tags[name] = fmt.Sprint(value)
+			tags[name] = fmt.Sprint(value)
 		default:
-			return fmt.Errorf("has %s, which is neither text nor a number", name)
+			return nil, fmt.Errorf("has the tag %s, which is neither text nor a number", name)
 		}
 	}
-	return nil
+	return tags, nil
 }
 
 func (o *Options) readTrendStats(raw json.RawMessage) error {

@@ -9,22 +9,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"contend/pace"
 )
 
-// A Load is what a script's options say about the load. What is zero is not said.
+// A Load is one scenario of a script, or what the other options say about its load. What is zero is not said.
 type Load struct {
-	VUs        int
-	Iterations int64
-	Duration   time.Duration
+	// Name is the scenario's, and Executor what drives it; "": none is named.
+	Name, Executor string
+	VUs            int
+	Iterations     int64
+	// PerVU is how many of these each virtual user does; 0: there is no such limit.
+	PerVU    int64
+	Duration time.Duration
 	// Rate is the open model's, as settings have it: constant:100, steps:1-5/10s,….
 	Rate string
+	// Callers are how many virtual users there are over time, as package pace reads them; "": all of them.
+	Callers string
 	// Grace is how long iterations in flight may take after the end; 30 s by default.
 	Grace time.Duration
-	// Exec is the function that is an iteration, "" for default; Env is added to __ENV.
+	// Exec is the function that is an iteration, "" for default; Env is added to __ENV, and Tags to
+	// all that is measured.
 	Exec string
 	Env  map[string]string
-	// Scenario is the scenario's name and Executor what drives it; "": none is named.
-	Scenario, Executor string
+	Tags map[string]string
 }
 
 // a stage is a length and what is reached at its end.
@@ -35,28 +43,32 @@ type stage struct {
 
 // a scenarioOptions has the fields of all executors.
 type scenarioOptions struct {
-	Executor        string            `json:"executor"`
-	VUs             int               `json:"vus"`
-	Iterations      int64             `json:"iterations"`
-	Duration        json.RawMessage   `json:"duration"`
-	MaxDuration     json.RawMessage   `json:"maxDuration"`
-	Rate            float64           `json:"rate"`
-	StartRate       float64           `json:"startRate"`
-	TimeUnit        json.RawMessage   `json:"timeUnit"`
-	PreAllocatedVUs int               `json:"preAllocatedVUs"`
-	MaxVUs          int               `json:"maxVUs"`
-	Stages          []stage           `json:"stages"`
-	GracefulStop    json.RawMessage   `json:"gracefulStop"`
-	StartTime       json.RawMessage   `json:"startTime"`
-	Exec            string            `json:"exec"`
-	Env             map[string]string `json:"env"`
-	Tags            map[string]string `json:"tags"`
+	Executor         string            `json:"executor"`
+	VUs              int               `json:"vus"`
+	Iterations       int64             `json:"iterations"`
+	Duration         json.RawMessage   `json:"duration"`
+	MaxDuration      json.RawMessage   `json:"maxDuration"`
+	Rate             float64           `json:"rate"`
+	StartRate        float64           `json:"startRate"`
+	TimeUnit         json.RawMessage   `json:"timeUnit"`
+	PreAllocatedVUs  int               `json:"preAllocatedVUs"`
+	MaxVUs           int               `json:"maxVUs"`
+	Stages           []stage           `json:"stages"`
+	StartVUs         *int              `json:"startVUs"` // 1 by default
+	GracefulRampDown json.RawMessage   `json:"gracefulRampDown"`
+	GracefulStop     json.RawMessage   `json:"gracefulStop"`
+	StartTime        json.RawMessage   `json:"startTime"`
+	Exec             string            `json:"exec"`
+	Env              map[string]string `json:"env"`
+	Tags             map[string]any    `json:"tags"`
 }
 
-// Executors are those that can be run, with what each does.
+// executors are those that can be run, with what each does.
 var executors = map[string]func(*Load, *scenarioOptions) error{
 	"shared-iterations":     (*Load).sharedIterations,
+	"per-vu-iterations":     (*Load).perVUIterations,
 	"constant-vus":          (*Load).constantVUs,
+	"ramping-vus":           (*Load).rampingVUs,
 	"constant-arrival-rate": (*Load).constantRate,
 	"ramping-arrival-rate":  (*Load).rampingRate,
 }
@@ -64,57 +76,85 @@ var executors = map[string]func(*Load, *scenarioOptions) error{
 // Executors returns the names of those that can be run.
 func Executors() []string { return slices.Sorted(maps.Keys(executors)) }
 
-// instead says what to do about executors that cannot be run.
-var instead = map[string]string{
-	"ramping-vus":           "contend sweep finds how many callers are best, and ramping-arrival-rate ramps",
-	"per-vu-iterations":     "shared-iterations with vus × iterations drives as many",
-	"externally-controlled": "the load is planned before it begins",
-}
-
+// readStages reads options.stages, which stand for a scenario of ramping-vus. How many virtual users
+// there are at the beginning is known when all options are read: see settle.
 func (o *Options) readStages(raw json.RawMessage) error {
-	var stages []stage
-	if err := decode(raw, &stages); err != nil || len(stages) == 0 {
+	if err := decode(raw, &o.stages); err != nil {
 		return err
 	}
-	return errors.New("ramps callers, which is not possible: " + instead["ramping-vus"])
+	_, _, err := callersOf(0, o.stages)
+	return err
 }
 
+// settle is called when all options are read.
+func (o *Options) settle() error {
+	if len(o.stages) == 0 || len(o.Scenarios) > 0 {
+		return nil
+	}
+	ramp := Load{Executor: "ramping-vus", Grace: defaultGrace}
+	err := ramp.ramp(max(1, o.VUs), o.stages)
+	o.Load = ramp
+	return err
+}
+
+// readScenarios reads all of them, and reports every mistake.
 func (o *Options) readScenarios(raw json.RawMessage) error {
 	var all map[string]json.RawMessage
-	if err := decode(raw, &all); err != nil || len(all) == 0 {
+	if err := decode(raw, &all); err != nil {
 		return err
 	}
-	if len(all) > 1 {
-		return fmt.Errorf("has %s; one can be driven at a time: put the others into scripts of their own", strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		l, err := readScenario(all[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		l.Name = name
+		o.Scenarios = append(o.Scenarios, l)
 	}
-	for name, raw := range all {
-		var s scenarioOptions
-		if err := decode(raw, &s); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		run, ok := executors[s.Executor]
-		if !ok {
-			hint := "; allowed: " + strings.Join(Executors(), ", ")
-			if instead[s.Executor] != "" {
-				hint = ", which is not possible: " + instead[s.Executor]
-			}
-			return fmt.Errorf("%s: executor is %q%s", name, s.Executor, hint)
-		}
-		o.Scenario, o.Executor, o.Exec, o.Env = name, s.Executor, s.Exec, s.Env
-		if err := errors.Join(run(&o.Load, &s), o.common(&s)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// common reads what all executors have.
-func (l *Load) common(s *scenarioOptions) (err error) {
-	if start, err := optional(s.StartTime, 0); err != nil || start != 0 {
-		return errors.Join(err, fmt.Errorf("startTime is %s, but there is nothing before it: leave it out", s.StartTime))
+func readScenario(raw json.RawMessage) (Load, error) {
+	var s scenarioOptions
+	if err := decode(raw, &s); err != nil {
+		return Load{}, err
 	}
-	l.Grace, err = optional(s.GracefulStop, defaultGrace)
-	return err
+	run, ok := executors[s.Executor]
+	switch {
+	case s.Executor == "externally-controlled":
+		return Load{}, errors.New("executor is externally-controlled, which is not possible: the load is planned before it begins")
+	case !ok:
+		return Load{}, fmt.Errorf("executor is %q; allowed: %s", s.Executor, strings.Join(Executors(), ", "))
+	}
+	l := Load{Executor: s.Executor, Exec: s.Exec, Env: s.Env}
+	var graceErr, tagsErr, startErr error
+	l.Grace, graceErr = optional(s.GracefulStop, defaultGrace)
+	l.Tags, tagsErr = tagsOf(s.Tags)
+	_, downErr := optional(s.GracefulRampDown, defaultGrace)
+	start, startErr := optional(s.StartTime, 0)
+	err := errors.Join(run(&l, &s), graceErr, tagsErr, startErr, downErr)
+	if start > 0 && err == nil {
+		l.delay(start)
+	}
+	return l, err
+}
+
+// delay has a load begin so much later: until then there are no callers, or arrivals.
+func (l *Load) delay(start time.Duration) {
+	if l.Rate != "" {
+		_, stages, _ := strings.Cut(l.Rate, ":")
+		if !strings.Contains(stages, "/") {
+			stages += "/" + l.Duration.String()
+		}
+		l.Rate = fmt.Sprintf("steps:0/%v,%s", start, stages)
+	} else {
+		if l.Callers == "" {
+			l.Callers = fmt.Sprintf("%d/%v", l.VUs, l.Duration)
+		}
+		l.Callers = fmt.Sprintf("0/%v,%s", start, l.Callers)
+	}
+	l.Duration += start
 }
 
 // defaultGrace is how long iterations may take after the end of a scenario.
@@ -131,6 +171,54 @@ func (l *Load) sharedIterations(s *scenarioOptions) (err error) {
 	l.VUs, l.Iterations = max(1, s.VUs), max(1, s.Iterations)
 	l.Duration, err = optional(s.MaxDuration, 10*time.Minute)
 	return err
+}
+
+func (l *Load) perVUIterations(s *scenarioOptions) (err error) {
+	l.VUs, l.PerVU = max(1, s.VUs), max(1, s.Iterations)
+	l.Iterations = int64(l.VUs) * l.PerVU
+	l.Duration, err = optional(s.MaxDuration, 10*time.Minute)
+	return err
+}
+
+func (l *Load) rampingVUs(s *scenarioOptions) error {
+	if len(s.Stages) == 0 {
+		return errors.New("stages must be given")
+	}
+	from := 1
+	if s.StartVUs != nil {
+		from = *s.StartVUs
+	}
+	return l.ramp(from, s.Stages)
+}
+
+func (l *Load) ramp(from int, stages []stage) error {
+	text, length, err := callersOf(from, stages)
+	if err != nil {
+		return err
+	}
+	callers, err := pace.ParseCallers(text)
+	if err != nil {
+		return fmt.Errorf("stages: %w", err)
+	}
+	l.VUs, l.Callers, l.Duration = callers.Peak(), text, length
+	return nil
+}
+
+// callersOf is what stages come to, in the words of package pace. A stage of no length is a jump.
+func callersOf(from int, stages []stage) (text string, length time.Duration, err error) {
+	var steps []string
+	for _, stage := range stages {
+		d, err := readDuration(stage.Duration)
+		if err != nil {
+			return "", 0, fmt.Errorf("stages: duration %w", err)
+		}
+		if d > 0 {
+			steps = append(steps, fmt.Sprintf("%d-%d/%v", from, int(stage.Target), d))
+			length += d
+		}
+		from = int(stage.Target)
+	}
+	return strings.Join(steps, ","), length, nil
 }
 
 func (l *Load) constantVUs(s *scenarioOptions) (err error) {

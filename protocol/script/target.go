@@ -54,6 +54,8 @@ type Target struct {
 	meters   *meters
 	groups   groups
 
+	all *driven // the only load, or what setup and teardown are of
+
 	once     sync.Once // around setup
 	setupErr error
 	data     string // what setup returned, as JSON; "": nothing
@@ -68,6 +70,7 @@ var (
 // New reads the script and runs its outermost part once.
 func New(c Config, around wire.Surroundings) (*Target, error) {
 	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}, meters: newMeters()}
+	t.all = &driven{target: t, load: &t.Options.Load}
 	common := c.common()
 	material, err := common.Read(around.Env)
 	if err != nil {
@@ -99,6 +102,9 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 	}
 	if t.Options, err = v.readOptions(); err != nil {
 		return nil, asked.About(err)
+	}
+	if wants := func(l Load) bool { return l.Exec == "" }; slices.ContainsFunc(t.Options.loads(), wants) && !v.hasFunction("default") {
+		return nil, asked.About(fmt.Errorf("%s exports no function %q, which would be an iteration", c.Script, "default"))
 	}
 	t.near = t.nearest()
 	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
@@ -154,12 +160,7 @@ func (t *Target) Reach(ctx context.Context) error {
 }
 
 // NewVU makes a virtual user; the first one waits for setup.
-func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) {
-	if err := t.setup(ctx); err != nil {
-		return nil, err
-	}
-	return t.newVU(1 + id)
-}
+func (t *Target) NewVU(ctx context.Context, id int) (load.VU, error) { return t.all.NewVU(ctx, id) }
 
 // setup runs the function of that name once.
 func (t *Target) setup(ctx context.Context) error {

@@ -25,8 +25,9 @@ const maxDepth = 4096
 // A vu is a virtual user: a runtime with the script in it.
 type vu struct {
 	target  *Target
-	id      int // 1 and up, of all generators; 0 for init, setup and teardown
-	own     int // the same of this one's
+	of      *driven // the load that it is part of
+	id      int     // 1 and up, of all generators; 0 for init, setup and teardown
+	own     int     // the same of this one's
 	rt      *sobek.Runtime
 	env     *sobek.Object
 	exports *sobek.Object
@@ -69,8 +70,14 @@ var _ interface {
 } = (*vu)(nil)
 
 // newVU makes a runtime and runs the outermost part of the script in it.
-func (t *Target) newVU(own int) (*vu, error) {
-	v := &vu{target: t, own: own, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
+func (t *Target) newVU(own int) (*vu, error) { return t.all.newVU(own) }
+
+func (p *driven) newVU(own int) (*vu, error) {
+	t := p.target
+	if own > 0 {
+		own += p.first
+	}
+	v := &vu{target: t, of: p, own: own, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
 	if own > 0 {
 		v.id = 1 + int(t.around.Share.Number(int64(own-1)))
 	}
@@ -114,9 +121,9 @@ func (v *vu) init() error {
 		return err
 	}
 	v.exports = module.Get("exports").ToObject(v.rt)
-	exec := cmp.Or(v.target.Options.Exec, "default")
+	exec := cmp.Or(v.of.load.Exec, "default")
 	var ok bool
-	if v.main, ok = sobek.AssertFunction(v.exports.Get(exec)); !ok {
+	if v.main, ok = sobek.AssertFunction(v.exports.Get(exec)); !ok && v.own > 0 {
 		return fmt.Errorf("%s exports no function %q, which would be an iteration", v.target.config.Script, exec)
 	}
 	if v.target.data != "" {
@@ -134,12 +141,11 @@ func (v *vu) globals() {
 	for name, value := range v.target.env {
 		_ = v.env.Set(name, value)
 	}
-	for name, value := range v.target.Options.Env {
+	for name, value := range v.of.load.Env {
 		_ = v.env.Set(name, value)
 	}
 	_ = v.rt.Set("__ENV", v.env)
 	_ = v.rt.Set("__VU", v.id)
-	_ = v.rt.Set("__ITER", 0)
 	_ = v.rt.Set("open", v.open)
 	_ = v.rt.Set("console", v.object(v.target.console.methods(v)))
 	_ = v.rt.Set("crypto", v.webCrypto())
@@ -244,7 +250,9 @@ func (v *vu) follow(ctx context.Context) {
 
 // begin forgets the iteration before.
 func (v *vu) begin() {
-	_ = v.rt.Set("__ITER", v.iteration)
+	if v.own > 0 { // setup and teardown are no iterations
+		_ = v.rt.Set("__ITER", v.iteration)
+	}
 	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
 	v.cause, v.lost, v.group = load.Outcome{}, nil, ""
 	v.timers.clear()
@@ -267,7 +275,7 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 
 // run runs the function to its end, what it has left for later included.
 func (v *vu) run() error {
-	v.turn, v.began = v.target.tally.begin(), time.Now()
+	v.turn, v.began = v.of.begin(), time.Now()
 	_, err := v.settle(v.main(sobek.Undefined(), v.data))
 	v.target.tally.end(err != nil && v.ctx.Err() != nil)
 	v.iteration++

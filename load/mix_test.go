@@ -1,0 +1,56 @@
+package load
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"contend/pace"
+)
+
+// Loads side by side begin together, each by its own plan, and add up to one result.
+func TestMix(t *testing.T) {
+	mix := &Mix{Loads: []MixedLoad{
+		{"closed", "constant-vus", sleeper(100 * time.Millisecond), Plan{VUs: 2, Duration: 2 * time.Second}},
+		{"late", "ramping-vus", sleeper(200 * time.Millisecond), Plan{VUs: 3, Callers: callers(t, "0/1s,3/3s"), Duration: 4 * time.Second}},
+		{"few", "per-vu-iterations", sleeper(100 * time.Millisecond), Plan{VUs: 2, PerVU: 3, Iterations: 6, Duration: time.Minute}},
+		{"open", "constant-arrival-rate", sleeper(300 * time.Millisecond), Plan{VUs: 1, Pacer: pace.Constant(5), Duration: 3 * time.Second}},
+	}}
+	var edges []Edge
+	last := Progress{}
+	var r *Result
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), "mix", mix, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		plan := Plan{VUs: 8, Duration: time.Minute, Grace: time.Second, Timer: pace.Runtime, AtEdge: func(e Edge) { edges = append(edges, e) },
+			Progress: func(p Progress) { last = p }}
+		if r, err = s.Run(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	})
+	checkSum(t, r)
+	// closed 2 × 20, late 3 × 15, few 6; open 15 due, of which each takes longer than the time between two
+	want := map[string]int64{"closed": 40, "late": 45, "few": 6}
+	var planned, completed int64
+	for _, s := range r.Scenarios {
+		planned, completed = planned+s.Planned, completed+s.Completed
+		if n, ok := want[s.Name]; ok && s.Completed != n {
+			t.Errorf("%s: %d iterations, want %d", s.Name, s.Completed, n)
+		}
+		if s.Name == "open" && (s.Planned != 15 || s.Dropped == 0) {
+			t.Errorf("open: planned %d, dropped %d; want 15, and some", s.Planned, s.Dropped)
+		}
+	}
+	if len(r.Scenarios) != 4 || planned != r.Planned || completed != r.Completed || last.Completed != completed {
+		t.Errorf("scenarios %+v of planned %d, completed %d, seen %d", r.Scenarios, r.Planned, r.Completed, last.Completed)
+	}
+	if r.Duration != 4*time.Second || r.Model != MixedModel || r.Concurrency != 8 {
+		t.Errorf("%v of %s model, concurrency %d", r.Duration, r.Model, r.Concurrency)
+	}
+	if len(edges) != 2 || edges[0] != WindowOpens || edges[1] != WindowCloses {
+		t.Errorf("edges %v", edges)
+	}
+}
