@@ -39,6 +39,7 @@ func service() http.Handler {
 	cookies(mux)
 	redirects(mux)
 	bodies(mux)
+	sockets(mux)
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(number(r.PathValue("code"), 500))
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -244,6 +245,10 @@ func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Valu
 		}
 		r = conn.Invoke(ctx, m, encoded, p.metadata)
 	})
+	of := &callTags{p, m, r}
+	if r.Err == nil || v.ctx.Err() == nil {
+		v.measure(mGRPC, milliseconds(r.Service), of)
+	}
 	v.countCall(p.name, r, int64(len(r.Message)), int64(len(encoded)))
 	return v.reply(m, r)
 }
@@ -279,6 +284,32 @@ func (v *vu) countCall(name string, r *grpc.Reply, in, out int64) {
 	case v.ctx.Err() == nil: // else the run ended, which is nobody's fault
 		v.note(one, r.Err, nil, "")
 	}
+}
+
+// callTags are those of a call.
+type callTags struct {
+	params *grpcCall
+	method *grpc.Method
+	reply  *grpc.Reply // nil: of a stream that has not ended
+}
+
+func (t *callTags) tag(name string) (string, bool) {
+	if value, ok := t.params.tags[name]; ok {
+		return value, true
+	}
+	switch name {
+	case "name":
+		return t.params.name, true
+	case "method":
+		return t.method.Name(), true
+	case "service":
+		return t.method.Package() + "." + t.method.Service(), true
+	case "status":
+		if t.reply != nil {
+			return strconv.Itoa(t.reply.Code), true
+		}
+	}
+	return "", false
 }
 
 // A called is what came of a call, for examples.

@@ -40,16 +40,17 @@ type grpcCall struct {
 	name     string // in results
 	metadata grpc.Metadata
 	timeout  time.Duration // 0: none
+	tags     tagMap
 }
 
 var grpcCallReaders = map[string]func(v *vu, p *grpcCall, value sobek.Value) error{
 	"metadata": func(v *vu, p *grpcCall, value sobek.Value) error { return v.readMetadata(p.metadata, value) },
 	"timeout":  func(_ *vu, p *grpcCall, value sobek.Value) (err error) { p.timeout, err = timeoutOf(value); return err },
-	"tags": func(v *vu, p *grpcCall, value sobek.Value) error {
-		if name := value.ToObject(v.rt).Get("name"); name != nil && !sobek.IsUndefined(name) {
-			p.name = name.String()
+	"tags": func(v *vu, p *grpcCall, value sobek.Value) (err error) {
+		if p.tags, err = v.readTagMap(value); p.tags["name"] != "" {
+			p.name = p.tags["name"]
 		}
-		return nil
+		return err
 	},
 }
 

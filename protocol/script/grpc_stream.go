@@ -46,11 +46,14 @@ func (v *vu) newStream(call sobek.ConstructorCall) *sobek.Object {
 	return nil
 }
 
+func (s *grpcStream) tags() *callTags { return &callTags{s.params, s.method, nil} }
+
 // start opens the stream and has its messages become events.
 func (s *grpcStream) start(conn *grpc.Client) {
 	v := s.v
 	ctx, cancel := v.within(s.params.timeout)
 	failed := unanswered
+	v.measure(mGRPCStreams, 1, s.tags())
 	v.away(func(context.Context) { s.stream, failed = conn.Stream(ctx, s.method, s.params.metadata) })
 	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
 		stop := context.AfterFunc(live, cancel)
@@ -68,7 +71,11 @@ func (s *grpcStream) start(conn *grpc.Client) {
 				post(func() error { return s.ended(end) })
 				return
 			}
-			if !post(func() error { s.in += int64(len(message)); return s.emitMessage(message) }) {
+			if !post(func() error {
+				s.in += int64(len(message))
+				v.measure(mGRPCReceived, 1, s.tags())
+				return s.emitMessage(message)
+			}) {
 				return
 			}
 		}
@@ -133,6 +140,7 @@ func (s *grpcStream) write(message sobek.Value) {
 		return
 	}
 	s.out += int64(len(encoded))
+	s.v.measure(mGRPCSent, 1, s.tags())
 	s.v.away(func(context.Context) { _ = s.stream.Send(encoded) }) // its error is Receive's, too
 }
 

@@ -20,15 +20,17 @@ var modules map[string]module
 
 func init() { // it refers to functions that refer to it
 	modules = map[string]module{
-		"k6":           (*vu).k6Module,
-		"k6/crypto":    (*vu).cryptoModule,
-		"k6/data":      (*vu).dataModule,
-		"k6/encoding":  (*vu).encodingModule,
-		"k6/execution": (*vu).executionModule,
-		"k6/http":      (*vu).httpModule,
-		"k6/metrics":   (*vu).metricsModule,
-		"k6/timers":    (*vu).timersModule,
-		"k6/net/grpc":  (*vu).grpcModule,
+		"k6":            (*vu).k6Module,
+		"k6/crypto":     (*vu).cryptoModule,
+		"k6/data":       (*vu).dataModule,
+		"k6/encoding":   (*vu).encodingModule,
+		"k6/execution":  (*vu).executionModule,
+		"k6/http":       (*vu).httpModule,
+		"k6/metrics":    (*vu).metricsModule,
+		"k6/timers":     (*vu).timersModule,
+		"k6/net/grpc":   (*vu).grpcModule,
+		"k6/websockets": (*vu).websocketsModule,
+		"k6/ws":         (*vu).wsModule,
 	}
 }
 

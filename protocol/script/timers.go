@@ -25,30 +25,39 @@ type timer struct {
 
 // timersModule is "k6/timers", whose functions are global, too.
 func (v *vu) timersModule() exports {
-	t := &v.timers
 	set := func(again bool) func(sobek.FunctionCall) sobek.Value {
 		return func(call sobek.FunctionCall) sobek.Value {
-			f, ok := sobek.AssertFunction(call.Argument(0))
-			if !ok {
-				v.throw("a timer needs a function")
-			}
-			after := max(0, time.Duration(call.Argument(1).ToFloat()*float64(time.Millisecond)))
-			t.last++
-			one := timer{id: t.last, at: time.Now().Add(after), call: f}
-			if again {
-				one.every = max(after, time.Millisecond)
-			}
+			var args []sobek.Value
 			if len(call.Arguments) > 2 {
-				one.args = call.Arguments[2:]
+				args = call.Arguments[2:]
 			}
-			t.add(one)
-			return v.rt.ToValue(t.last)
+			after := time.Duration(call.Argument(1).ToFloat() * float64(time.Millisecond))
+			return v.rt.ToValue(v.setTimer(call.Argument(0), after, again, args))
 		}
 	}
-	clear := func(id int64) {
-		t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
+	return exports{"setTimeout": set(false), "setInterval": set(true), "clearTimeout": v.timers.remove, "clearInterval": v.timers.remove}
+}
+
+// setTimer leaves a function for later, once or again and again, and returns the timer's number.
+func (v *vu) setTimer(function sobek.Value, after time.Duration, again bool, args []sobek.Value) int64 {
+	f, ok := sobek.AssertFunction(function)
+	if !ok {
+		v.throw("a timer needs a function")
 	}
-	return exports{"setTimeout": set(false), "setInterval": set(true), "clearTimeout": clear, "clearInterval": clear}
+	t := &v.timers
+	t.last++
+	after = max(0, after)
+	one := timer{id: t.last, at: time.Now().Add(after), call: f, args: args}
+	if again {
+		one.every = max(after, time.Millisecond)
+	}
+	t.add(one)
+	return t.last
+}
+
+// remove forgets a timer, if it is there.
+func (t *timers) remove(id int64) {
+	t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
 }
 
 // clear forgets what is pending, and ends what events come from.

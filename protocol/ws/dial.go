@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -78,33 +79,39 @@ func (t *Target) dial(ctx context.Context) (net.Conn, error) {
 
 // shakeHands makes a WebSocket of a stream.
 func (t *Target) shakeHands(ctx context.Context, stream net.Conn) (*conn, error) {
-	interrupted := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(interrupted)
-		_ = stream.SetDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
-	})
 	var refused *refusal
 	upgrader := t.upgrader
 	upgrader.OnStatusError = func(status int, _ []byte, answer io.Reader) {
 		refused = &refusal{status: status, answer: beginning(answer)}
 	}
-	limited := &limitedStream{Conn: stream, left: maxHandshake}
-	early, handshake, err := upgrader.Upgrade(limited, t.origin.URL)
-	if !stop() {
-		<-interrupted
-		return nil, fmt.Errorf("handshake: %w", ctx.Err())
-	}
+	early, deflates, err := upgrade(ctx, &limitedStream{Conn: stream, left: maxHandshake}, upgrader, t.origin.URL)
 	switch {
-	case refused != nil:
+	case err != nil && ctx.Err() == nil && refused != nil:
 		return nil, refused
 	case err != nil:
-		return nil, handshakeError(err)
-	}
-	deflates, err := accepted(handshake.Extensions)
-	if err != nil {
 		return nil, err
 	}
-	return newConn(t, stream, takeEarly(early), deflates), nil
+	return newConn(t, stream, early, deflates), nil
+}
+
+// upgrade shakes hands over a stream, until ctx is done. It returns what came behind the
+// answer, and whether messages may be compressed.
+func upgrade(ctx context.Context, stream net.Conn, d ws.Dialer, u *url.URL) (early []byte, deflates bool, err error) {
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		_ = stream.SetDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
+	})
+	buffered, handshake, err := d.Upgrade(stream, u)
+	if !stop() {
+		<-interrupted
+		return nil, false, fmt.Errorf("handshake: %w", ctx.Err())
+	}
+	if err != nil {
+		return nil, false, handshakeError(err)
+	}
+	deflates, err = accepted(handshake.Extensions)
+	return takeEarly(buffered), deflates, err
 }
 
 // beginning returns the status line and what came with it: three reads, since
