@@ -21,6 +21,8 @@ func (r *Result) judge() []finding.Warning {
 		warn(finding.Interrupted, "the run was interrupted after %v of its measured window", measured)
 	case StoppedByOutage:
 		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Silence())
+	case Aborted:
+		warn(finding.Interrupted, "the run was ended after %v of its measured window: %s", measured, r.Outage)
 	case StoppedEarly:
 		warn(finding.Interrupted, "the run was ended after %v of its measured window: a claim did not hold that ends it", measured)
 	}

@@ -60,7 +60,7 @@ type MeterResult struct {
 // A Metered is a Target that has something to add to the meters of a run when it is over.
 type Metered interface {
 	Target
-	Settle(*Counts)
+	Settle(*Result)
 }
 
 // AddMeter returns the result of a meter, which is added where it is missing.

@@ -97,7 +97,7 @@ type meteredTarget struct {
 	meter Meter
 }
 
-func (m *meteredTarget) Settle(c *Counts) { c.AddMeter(&Meter{ID: 1, Name: "asked", Kind: RateMeter}) }
+func (m *meteredTarget) Settle(r *Result) { r.AddMeter(&Meter{ID: 1, Name: "asked", Kind: RateMeter}) }
 
 func newMetered(each time.Duration) *meteredTarget {
 	m := &meteredTarget{meter: Meter{Name: "one", Kind: CounterMeter}}

@@ -213,7 +213,7 @@ func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 		}
 	}
 	sum.Duration, sum.Cost, sum.Stopped, sum.Timer = longest.Duration, longest.Cost, longest.Stopped, longest.Timer
-	sum.Engine, sum.EngineReason, sum.BeganLate = longest.Engine, longest.EngineReason, longest.BeganLate
+	sum.Engine, sum.EngineReason, sum.BeganLate, sum.Script = longest.Engine, longest.EngineReason, longest.BeganLate, longest.Script
 	for i, r := range results {
 		if r != nil {
 			sum.Timer = cmp.Or(sum.Timer, r.Timer)

@@ -22,11 +22,11 @@ type outage struct {
 	once  sync.Once
 	over  chan struct{} // closed when the run is to end; cause is set by then
 	cause string
-	// aborted ends it without a result; nil: nobody did. Set by then, too.
-	aborted error
+	// aborted is by whom it was ended; nil: nobody. Set by then, too.
+	aborted *Abort
 }
 
-// An Abort is what a VU's Do returns to end the run, which then has no result: Run returns this error.
+// An Abort is what a VU's Do returns to end the run, whose result is of what was until then: see Aborted.
 type Abort struct{ Reason string }
 
 // Error returns the reason.
@@ -40,23 +40,23 @@ func (s *Session) outage(plan Plan) *outage {
 	return &outage{since: &s.silent, driven: s.driven, limit: plan.Patience(), over: make(chan struct{})}
 }
 
-// note takes notice of an iteration that has ended.
-func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) {
+// note takes notice of an iteration that has ended, and says whether it ends the run by itself.
+func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error) (aborts bool) {
 	if err == nil && !out.Failed {
 		if o.since.Load() != noOutage { // most often: nobody else then has to fetch it again
 			o.since.Store(noOutage)
 		}
-		return
+		return false
 	}
 	if abort := (*Abort)(nil); errors.As(err, &abort) {
 		o.once.Do(func() {
 			o.aborted = abort
 			close(o.over)
 		})
-		return
+		return true
 	}
 	if o.limit == 0 || o.since.CompareAndSwap(noOutage, int64(o.driven+it.Start)) {
-		return
+		return false
 	}
 	if since := o.since.Load(); since != noOutage && o.driven+end-time.Duration(since) >= o.limit {
 		o.once.Do(func() {
@@ -64,16 +64,19 @@ func (o *outage) note(it *Iteration, end time.Duration, out *Outcome, err error)
 			close(o.over)
 		})
 	}
+	return false
 }
 
-// abort returns what ended the run without a result, or nil.
-func (o *outage) abort() error {
+// abort returns why a VU has ended the run, or "".
+func (o *outage) abort() string {
 	select {
 	case <-o.over:
-		return o.aborted
+		if o.aborted != nil {
+			return o.aborted.Reason
+		}
 	default:
-		return nil
 	}
+	return ""
 }
 
 // cause says in a few words why an iteration has no right answer.

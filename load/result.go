@@ -55,11 +55,22 @@ type Result struct {
 	Generators []Generator `json:"generators,omitempty"`
 	// Scenarios are the loads that were driven side by side, in the order of their names; none: it was one.
 	Scenarios []Scenario `json:"scenarios,omitempty"`
+	// Script is what the iterations ran; nil: no script.
+	Script *Script `json:"script,omitempty"`
 	// Stopped says why the run ended.
 	Stopped StopReason `json:"stopped"`
 	// Outage is what the last iteration came to, of a run that was stopped by one.
 	Outage   string            `json:"outage,omitempty"`
 	Warnings []finding.Warning `json:"warnings"`
+}
+
+// A Script is a program that iterations ran.
+type Script struct {
+	File string `json:"flow_of"`
+	// SHA256 is that of the script with all that it imports, in hexadecimal.
+	SHA256 string `json:"sha256"`
+	// Interpreter is what ran it, with its version.
+	Interpreter string `json:"interpreter"`
 }
 
 // An Engine is what drives the VUs of a run.
@@ -81,8 +92,14 @@ const (
 	StoppedByArrivals   StopReason = "arrivals" // the pacer planned no more
 	StoppedByOutage     StopReason = "outage"   // nothing succeeded for Plan.Patience
 	StoppedEarly        StopReason = "early"    // Plan.Until said so
+	Aborted             StopReason = "aborted"  // a VU said so: Outage is why
 	Interrupted         StopReason = "interrupted"
 )
+
+// cut says whether a run with that reason is only a part of what was planned.
+func (s StopReason) cut() bool {
+	return s == Interrupted || s == StoppedByOutage || s == StoppedEarly || s == Aborted
+}
 
 // Derive computes every figure that follows from others: the throughput, the
 // generator's share and the warnings. Where the server was sampled, what both sides
@@ -138,9 +155,9 @@ func Merge(results ...*Result) *Result {
 		if i == 0 {
 			sum.Target, sum.Local, sum.Model, sum.Concurrency, sum.Plan = r.Target, r.Local, r.Model, r.Concurrency, r.Plan
 			sum.Engine, sum.EngineReason, sum.Loops = r.Engine, r.EngineReason, r.Loops
-			sum.Timer, sum.Stopped = r.Timer, r.Stopped
+			sum.Timer, sum.Stopped, sum.Script = r.Timer, r.Stopped, r.Script
 		}
-		if r.Stopped == Interrupted || r.Stopped == StoppedByOutage {
+		if r.Stopped.cut() {
 			sum.Stopped, sum.Outage = r.Stopped, r.Outage
 		}
 		sum.StartLagAllowed = max(sum.StartLagAllowed, r.StartLagAllowed)

@@ -102,10 +102,10 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	} else if r.loopErr != nil {
 		return nil, r.loopErr
 	}
-	if err := r.outage.abort(); err != nil {
-		return nil, err
-	}
 	result := r.result(watch)
+	if reason := r.outage.abort(); reason != "" {
+		result.Stopped, result.Outage = Aborted, reason
+	}
 	s.sign(result)
 	if !plan.Begin.IsZero() {
 		result.BeganLate = r.base.Sub(plan.Begin)
@@ -122,7 +122,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 func (s *Session) sign(result *Result) {
 	result.Target, result.Local = s.name, s.local
 	if s.metered != nil {
-		s.metered.Settle(&result.Counts)
+		s.metered.Settle(result)
 	}
 	result.sortMeters()
 	result.Engine, result.EngineReason, result.Loops = s.engine, s.reason, len(s.loops)

@@ -175,9 +175,14 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	if limit := s.Timeout(); err == nil && limit > 0 && end-it.Start > limit {
 		err = s.TimedOut()
 	}
-	if s.begun.Load() >= 0 { // after the end nothing counts
-		s.run.outage.note(it, end, out, err)
+	aborts := s.begun.Load() >= 0 && s.run.outage.note(it, end, out, err) // after the end nothing counts
+	s.finish(it, end, out, err)
+	if aborts {
+		s.run.close() // at once: nothing more begins
 	}
+}
+
+func (s *Shard) finish(it *Iteration, end time.Duration, out *Outcome, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.run.plan.Pacer != nil && err == nil {

@@ -96,7 +96,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 			first = cmp.Or(first, p.Result)
 		}
 	}
-	sum.Target, sum.Timer, sum.Engine, sum.EngineReason, sum.Stopped = first.Target, first.Timer, first.Engine, first.EngineReason, first.Stopped
+	sum.Target, sum.Timer, sum.Engine, sum.EngineReason, sum.Stopped, sum.Script = first.Target, first.Timer, first.Engine, first.EngineReason, first.Stopped, first.Script
 	sum.Course = NewCourse(plan.Warmup)
 	machines := map[string]Cost{}
 	for _, p := range parts {
@@ -123,7 +123,7 @@ func Together(plan Plan, here string, parts []Part) *Result {
 
 // join adds what one generator did, whose measured window is not the longest.
 func (r *Result) join(o *Result) {
-	if o.Stopped == Interrupted || o.Stopped == StoppedByOutage {
+	if o.Stopped.cut() {
 		r.Stopped, r.Outage = o.Stopped, o.Outage
 	}
 	if o.Engine != r.Engine {

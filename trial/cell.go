@@ -86,7 +86,7 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 		}
 		c := Cell{Result: result}
 		c.Derive()
-		return c, nil
+		return c, aborted(result)
 	}
 	before, failed := server.Sample()
 	edges := &edgeClocks{server: server}
@@ -126,7 +126,15 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 			Foreign: live.Subject == nil}
 	}
 	c.Derive()
-	return c, nil
+	return c, aborted(result)
+}
+
+// aborted is the error of a run that a caller has ended, whose figures are those until then.
+func aborted(r *load.Result) error {
+	if r.Stopped != load.Aborted {
+		return nil
+	}
+	return &load.Abort{Reason: r.Outage}
 }
 
 // edgeClocks are the clocks of a server when the measured window opened and when it closed.

@@ -123,11 +123,11 @@ func k6(path string) tool {
 }
 
 // called is what contend calls flags of k6.
-var called = map[string]string{"-e": "--script-env", "--vus": "-c", "--iterations": "-n", "--duration": "-d"}
+var called = map[string]string{"--vus": "-c", "--iterations": "-n", "--duration": "-d"}
 
 func contend(path string) tool {
 	return tool{"contend", path, func(s script, base, document string) []string {
-		args := []string{"run", "-o", document, "--script-env", "BASE=" + base}
+		args := []string{"run", "-o", document, "-e", "BASE=" + base}
 		for _, flag := range s.Flags {
 			args = append(args, cmp.Or(called[flag], flag))
 		}
@@ -140,7 +140,7 @@ func contend(path string) tool {
 			return crossed
 		}
 		return scriptErr
-	}, (*outcome).readContend, []string{"run", "--json"}, called["-e"], paired.CountContend}
+	}, (*outcome).readContend, []string{"run", "--json", "--script-root", "."}, "-e", paired.CountContend}
 }
 
 // refused is the error of a tool that does not take a script.

@@ -146,7 +146,8 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	}
 	cell, err := drive(ctx, plan)
 	p.clear()
-	if err != nil {
+	aborted, _ := errors.AsType[*load.Abort](err)
+	if err != nil && (aborted == nil || cell.Result == nil) {
 		return a.unmeasured(ctx, doc, &r.views, failed(err))
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
@@ -162,6 +163,9 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	err = a.finish(ctx, doc, &r.views, nil)
 	if said := a.summaries(ctx, r, cell.Result); said != nil {
 		return failed(errors.Join(err, said))
+	}
+	if aborted != nil {
+		return failed(aborted)
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given s
 // readScript reads a target's script, with its options.
 func readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
 	bare := protocol.Target{}
-	for _, name := range []string{"script", "script_root", "script_env", "scenario"} {
+	for _, name := range []string{"script", "script_root", "script_env", "scenario", "jslib"} {
 		if value, ok := target[name]; ok {
 			bare[name] = value
 		}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -152,7 +151,7 @@ func TestAbort(t *testing.T) {
 	t.Run("goroutines", func(t *testing.T) { testAbort(t, "") })
 }
 
-// abort ends the run without a result, whatever else is under way; the script cannot catch it.
+// abort ends the run, whatever else is under way; the script cannot catch it.
 func testAbort(t *testing.T, url string) {
 	for name, body := range map[string]string{
 		"at once":    `exec.test.abort('enough')`,
@@ -168,8 +167,7 @@ func testAbort(t *testing.T, url string) {
 		}
 		began := time.Now()
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 2, Duration: time.Minute})
-		var abort *load.Abort
-		if !errors.As(err, &abort) || abort.Reason != "the script ended the run: enough" || time.Since(began) > 20*time.Second {
+		if err != nil || r.Stopped != load.Aborted || r.Outage != "the script ended the run: enough" || r.Accounted() != r.Planned || time.Since(began) > 20*time.Second {
 			t.Errorf("%s: %v, %v, after %v", name, r, err, time.Since(began))
 		}
 	}
@@ -195,6 +193,29 @@ func TestNumbersOfShares(t *testing.T) {
 		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
 		if err != nil || fmt.Sprint(r.Checks) != "[{"+want+" 1 0}]" {
 			t.Errorf("%v, %v, want %s", r.Checks, err, want)
+		}
+	}
+}
+
+// Callers that take more memory than they may end the run, with the line that they are at.
+func TestMemory(t *testing.T) {
+	server := shop(t)
+	for engine, url := range map[string]string{"event loop": server.URL, "goroutines": ""} {
+		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
+			path := write(t, "flow.js", "export default function () {\n"+body+"\n}")
+			target, err := New(Config{Script: path, URL: url, VUMemory: 1 << 20}, wire.Surroundings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := r.Stopped == load.Aborted && strings.Contains(r.Outage, "flow.js:2:") && strings.Contains(r.Outage, "--vu-memory")
+			// A text too long for the interpreter is an exception before that.
+			if thrown := len(r.Faults) > 0; !ended && !thrown {
+				t.Errorf("%s, %s: stopped by %s: %s", engine, body, r.Stopped, r.Outage)
+			}
 		}
 	}
 }

@@ -2,11 +2,14 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,11 +24,12 @@ import (
 // (exports, module, modules).
 type bundle struct {
 	program *sobek.Program
-	hash    string // of its text, SHA-256 in hexadecimal
-	text    string // without the source map
-	root    string // the folder whose files it may read, without symbolic links
-	dir     string // of the script itself
-	name    string // its own
+	hash    string   // of its text, SHA-256 in hexadecimal
+	text    string   // without the source map
+	roots   []string // the folders whose files it may read, without symbolic links
+	library string   // the folder of what is imported from elsewhere; "": there is none
+	dir     string   // of the script itself
+	name    string   // its own
 }
 
 // The wrapping turns the bundle into a function, so that each virtual user has its own
@@ -38,8 +42,9 @@ const (
 	native        = "native" // the namespace of those in esbuild
 )
 
-// readBundle bundles the script at path; root is the folder whose files it may read, "" for its own.
-func readBundle(path, root string) (*bundle, error) {
+// readBundle bundles the script at path; root is the folder whose files it may read, "" for its own, and
+// library that of what it imports from elsewhere.
+func readBundle(path, root, library string) (*bundle, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -50,13 +55,20 @@ func readBundle(path, root string) (*bundle, error) {
 	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
 		return nil, setting.CannotRead(path, err)
 	}
-	b := &bundle{root: filepath.Dir(absolute), dir: filepath.Dir(absolute), name: filepath.Base(absolute)}
-	if root != "" {
-		if b.root, err = filepath.Abs(root); err == nil {
-			b.root, err = filepath.EvalSymlinks(b.root)
+	b := &bundle{dir: filepath.Dir(absolute), name: filepath.Base(absolute)}
+	for _, folder := range []string{cmp.Or(root, b.dir), library} {
+		if folder == "" {
+			continue
+		}
+		real, err := filepath.Abs(folder)
+		if err == nil {
+			real, err = filepath.EvalSymlinks(real)
 		}
 		if err != nil {
-			return nil, setting.CannotRead(root, err)
+			return nil, setting.CannotRead(folder, err)
+		}
+		if b.roots = append(b.roots, real); folder == library {
+			b.library = real
 		}
 	}
 	built := api.Build(api.BuildOptions{
@@ -123,7 +135,7 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	}
 	switch {
 	case strings.Contains(name, "://"):
-		return api.OnResolveResult{}, fmt.Errorf("%q is elsewhere, and nothing is fetched: save it beside the script and import that file", name)
+		return b.elsewhere(name)
 	case name == "k6" || strings.HasPrefix(name, "k6/"):
 		return api.OnResolveResult{}, fmt.Errorf("module %q is not there; those that are: %s", name, strings.Join(moduleNames(), ", "))
 	case !strings.HasPrefix(name, ".") && !filepath.IsAbs(name):
@@ -139,16 +151,35 @@ func (b *bundle) resolve(name, from string) (api.OnResolveResult, error) {
 	return api.OnResolveResult{}, nil // as esbuild would
 }
 
-// within refuses a file outside of the root.
+// elsewhere finds what is imported by its address in the folder of the library.
+func (b *bundle) elsewhere(name string) (found api.OnResolveResult, err error) {
+	u, err := url.Parse(name)
+	if err != nil || u.Host == "" || u.RawQuery != "" {
+		return found, fmt.Errorf("%q is no address of a file", name)
+	}
+	file := filepath.Join(u.Hostname(), filepath.FromSlash(path.Clean("/"+u.Path)))
+	if b.library == "" {
+		return found, fmt.Errorf("%q is elsewhere, and nothing is fetched: save it as DIR/%s, and give --jslib DIR", name, filepath.ToSlash(file))
+	}
+	found.Path = filepath.Join(b.library, file)
+	if _, err := os.Stat(found.Path); err != nil {
+		return api.OnResolveResult{}, fmt.Errorf("%q is elsewhere, and nothing is fetched: %w", name, setting.CannotRead(found.Path, err))
+	}
+	return found, b.within(found.Path)
+}
+
+// within refuses a file outside of the folders.
 func (b *bundle) within(path string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	inside, err := filepath.Rel(b.root, path)
-	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
-		return fmt.Errorf("%s is outside of %s: --script-root DIR allows a folder above", path, b.root)
+	for _, root := range b.roots {
+		inside, err := filepath.Rel(root, path)
+		if err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("%s is outside of %s: --script-root DIR allows a folder above", path, b.roots[0])
 }
 
 // lineOf says where a word stands in the script after its options begin, as in "flow.js:3: "; "" where

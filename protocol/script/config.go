@@ -18,10 +18,14 @@ type Config struct {
 	Script string `file:"script" words:"every iteration runs this *file* of JavaScript or TypeScript, as k6 does; the URL is __ENV.BASE_URL in it"`
 	// Root is the folder whose files the script may import and open; "" is its own.
 	Root string `file:"script_root" words:"*folder* whose files the script may import and open, where that is not its own"`
+	// VUMemory is what each of them may take.
+	VUMemory int64 `file:"vu_memory" unit:"bytes" default:"64MiB" min:"1MiB" words:"end the run when the callers of a script take more *memory* than this each, on average, such as 64MiB"`
+	// JSLib is a folder with what the script imports from elsewhere.
+	JSLib string `file:"jslib" words:"*folder* with what the script imports from elsewhere: https://host/path is host/path in it"`
 	// Scenario is the one that is driven, of several; "": all of them.
 	Scenario string `file:"scenario" words:"drive this *scenario* of the script alone"`
 	// Env is what else it finds in __ENV: "NAME=value".
-	Env []string `file:"script_env" flag:"script-env" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
+	Env []string `file:"script_env" flag:"script-env,e" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
 	// Origin is the origin in the script's URLs in whose place URL's is asked.
 	Origin string `file:"script_origin" flag:"origin" words:"*origin* in the script's URLs, such as http://localhost:8080, or of gRPC localhost:50055, in whose place that of the URL is asked"`
 	// CAFile and the rest are about TLS.

@@ -31,6 +31,7 @@ func supported() string {
 	connect, call := GRPCParams()
 	row("parameters of `client.connect`", connect)
 	row("parameters of `client.invoke` and `grpc.Stream`", call)
+	row("parameters of `ws.connect` and `WebSocket`", SocketParams())
 	row("of an answer", slices.Sorted(maps.Keys(properties)))
 	row("without an import", []string{"__ENV", "__ITER", "__VU", "clearInterval", "clearTimeout", "console", "crypto", "open", "setInterval", "setTimeout"})
 	return b.String()

@@ -35,7 +35,7 @@ func (d *driven) NewVU(ctx context.Context, id int) (load.VU, error) {
 func (d *driven) Loops(vus int) (int, string) { return d.target.Loops(vus) }
 
 // Settle is that of the script.
-func (d *driven) Settle(c *load.Counts) { d.target.Settle(c) }
+func (d *driven) Settle(r *load.Result) { d.target.Settle(r) }
 
 // Several is a script with several scenarios, which are driven side by side.
 type Several struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -162,7 +163,8 @@ func (c *grpcClient) method(path string) *grpc.Method {
 func (c *grpcClient) connect(address string, params sobek.Value) bool {
 	v := c.v
 	v.usable("connect")
-	p := v.connectParams(params)
+	host, _, _ := net.SplitHostPort(address) // without a port it is refused below
+	p := v.connectParams(host, params)
 	c.close()
 	server, plain := v.target.server(address, p.plain)
 	if plain {

@@ -81,7 +81,7 @@ type ask struct {
 func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody bool) sobek.Value {
 	a := v.ask(method, arguments, at, hasBody)
 	v.ready()
-	r := v.follows(a, v.carry)
+	r := v.follows(a, v.paced())
 	if r.err != nil && v.target.Options.Throw {
 		v.throw("%s %s: %v", a.method, r.url, r.err)
 	}
@@ -338,7 +338,7 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 				first = nil
 				return r
 			}
-			return v.carry(c)
+			return v.paced()(c)
 		})
 		_ = into.Set(key, v.rt.NewDynamicObject(answer))
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	DiscardBodies bool
 	// Throw has a request without an answer be an exception.
 	Throw bool
+	// RequestsPerSec bounds the requests of HTTP of all virtual users; 0: no limit.
+	RequestsPerSec float64
 	// KeepCookies keeps them from one iteration to the next.
 	KeepCookies bool
 	// Batch is how many requests of a batch are sent at a time, 20 by default, and BatchPerHost
@@ -49,6 +51,8 @@ type Options struct {
 	TrendStats []string
 	// SetupTimeout and TeardownTimeout bound these functions, 60 s by default.
 	SetupTimeout, TeardownTimeout time.Duration
+
+	certificates []clientCertificate
 
 	tags   map[string]string // of all that is measured
 	stages []stage
@@ -83,6 +87,8 @@ var optionReaders = map[string]reader{
 	"noConnectionReuse":     into(func(o *Options) *bool { return &o.NoReuse }),
 	"noVUConnectionReuse":   into(func(o *Options) *bool { return &o.NoIterationReuse }),
 	"discardResponseBodies": into(func(o *Options) *bool { return &o.DiscardBodies }),
+	"rps":                   (*Options).readRPS,
+	"tlsAuth":               (*Options).readTLSAuth,
 	"throw":                 into(func(o *Options) *bool { return &o.Throw }),
 	"noCookiesReset":        into(func(o *Options) *bool { return &o.KeepCookies }),
 	"batch":                 into(func(o *Options) *int { return &o.Batch }),

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 )
@@ -16,6 +17,7 @@ func originOf(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	u = ofPage(u)
 	switch {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return u.Scheme + "://" + u.Host, nil
@@ -43,14 +45,39 @@ func baseURL(text string) string {
 	return strings.TrimSuffix(text, "/")
 }
 
-// redirected moves a URL from the script's origin to the one that is asked in its place.
+// ofPage is a URL of HTTP in the place of one of a WebSocket on the same origin: that of a page that
+// would open it.
+func ofPage(u *url.URL) *url.URL {
+	page := *u
+	if u.Scheme == "ws" || u.Scheme == "wss" {
+		page.Scheme = "http" + strings.TrimPrefix(u.Scheme, "ws")
+	}
+	return &page
+}
+
+// redirected moves a URL from the script's origin to the one that is asked in its place. WebSockets
+// move with the pages of their origin.
 func (t *Target) redirected(u *url.URL) *url.URL {
-	if t.from == "" || u.Scheme+"://"+u.Host != t.from {
+	page := ofPage(u)
+	if t.from == "" || page.Scheme+"://"+page.Host != t.from {
 		return u
 	}
-	moved := *u
-	moved.Scheme, moved.Host, _ = strings.Cut(t.to, "://")
-	return &moved
+	page.Scheme, page.Host, _ = strings.Cut(t.to, "://")
+	if u.Scheme == "ws" || u.Scheme == "wss" {
+		page.Scheme = "ws" + strings.TrimPrefix(page.Scheme, "http")
+	}
+	return page
+}
+
+// hostPort is what is dialled for a URL of a WebSocket.
+func hostPort(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Host
+	case u.Scheme == "wss":
+		return net.JoinHostPort(u.Hostname(), "443")
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
 }
 
 // server is what is connected to by gRPC where a script says hostPort, and whether in plain text.

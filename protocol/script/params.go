@@ -205,6 +205,7 @@ func (v *vu) together(asks []*ask) []*reply {
 				host := hosts[a.url.Host]
 				host <- struct{}{}
 				defer func() { <-host }()
+				wait(ctx, v.target.limit.reserve())
 				r := new(reply)
 				v.exchange(ctx, &a.call, r)
 				replies[i] = r

@@ -25,9 +25,11 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/grafana/sobek"
 
@@ -53,6 +55,8 @@ type Target struct {
 	schemas  schemas
 	meters   *meters
 	groups   groups
+	limit    limiter
+	guard    guard
 
 	all *driven // the only load, or what setup and teardown are of
 
@@ -93,7 +97,7 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 		}
 	}
 	asked := setting.At(&c, &c.Script)
-	if t.bundle, err = readBundle(c.Script, c.Root); err != nil {
+	if t.bundle, err = readBundle(c.Script, c.Root, c.JSLib); err != nil {
 		return nil, asked.About(err)
 	}
 	v, err := t.newVU(0)
@@ -106,6 +110,10 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 	if wants := func(l Load) bool { return l.Exec == "" }; slices.ContainsFunc(t.Options.loads(), wants) && !v.hasFunction("default") {
 		return nil, asked.About(fmt.Errorf("%s exports no function %q, which would be an iteration", c.Script, "default"))
 	}
+	if perSec := t.Options.RequestsPerSec; perSec > 0 {
+		t.limit.every = time.Duration(float64(time.Second) / perSec)
+	}
+	t.guard.perVU, t.guard.base = c.VUMemory, heap()
 	t.near = t.nearest()
 	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
 	if t.tls, err = material.TLS.Config("", "h2", "http/1.1"); err != nil {
@@ -139,8 +147,17 @@ func (t *Target) nearest() near {
 	return near{u.Scheme, u.Host, t.Options.address(address)}
 }
 
-// Hash returns the SHA-256 of the script with all that it imports, in hexadecimal.
-func (t *Target) Hash() string { return t.bundle.hash }
+// interpreter is the module that runs scripts, with its version.
+func interpreter() string {
+	const module = "github.com/grafana/sobek"
+	info, _ := debug.ReadBuildInfo()
+	for _, m := range info.Deps {
+		if m.Path == module {
+			return module + " " + m.Version
+		}
+	}
+	return module
+}
 
 // Reach opens a connection to the URL's server, where there is one, and closes it.
 func (t *Target) Reach(ctx context.Context) error {
@@ -150,7 +167,7 @@ func (t *Target) Reach(ctx context.Context) error {
 	}
 	port := u.Port()
 	if port == "" {
-		port = u.Scheme
+		port = ofPage(u).Scheme
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {

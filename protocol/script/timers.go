@@ -25,39 +25,32 @@ type timer struct {
 
 // timersModule is "k6/timers", whose functions are global, too.
 func (v *vu) timersModule() exports {
-	set := func(again bool) func(sobek.FunctionCall) sobek.Value {
-		return func(call sobek.FunctionCall) sobek.Value {
-			var args []sobek.Value
-			if len(call.Arguments) > 2 {
-				args = call.Arguments[2:]
-			}
-			after := time.Duration(call.Argument(1).ToFloat() * float64(time.Millisecond))
-			return v.rt.ToValue(v.setTimer(call.Argument(0), after, again, args))
-		}
-	}
-	return exports{"setTimeout": set(false), "setInterval": set(true), "clearTimeout": v.timers.remove, "clearInterval": v.timers.remove}
-}
-
-// setTimer leaves a function for later, once or again and again, and returns the timer's number.
-func (v *vu) setTimer(function sobek.Value, after time.Duration, again bool, args []sobek.Value) int64 {
-	f, ok := sobek.AssertFunction(function)
-	if !ok {
-		v.throw("a timer needs a function")
-	}
 	t := &v.timers
-	t.last++
-	after = max(0, after)
-	one := timer{id: t.last, at: time.Now().Add(after), call: f, args: args}
-	if again {
-		one.every = max(after, time.Millisecond)
+	clear := func(id int64) {
+		t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
 	}
-	t.add(one)
-	return t.last
+	return exports{"setTimeout": t.setter(v, false), "setInterval": t.setter(v, true), "clearTimeout": clear, "clearInterval": clear}
 }
 
-// remove forgets a timer, if it is there.
-func (t *timers) remove(id int64) {
-	t.pending = slices.DeleteFunc(t.pending, func(one timer) bool { return one.id == id })
+// setter makes setTimeout, or setInterval.
+func (t *timers) setter(v *vu, again bool) func(sobek.FunctionCall) sobek.Value {
+	return func(call sobek.FunctionCall) sobek.Value {
+		f, ok := sobek.AssertFunction(call.Argument(0))
+		if !ok {
+			v.throw("a timer needs a function")
+		}
+		after := max(0, time.Duration(call.Argument(1).ToFloat()*float64(time.Millisecond)))
+		t.last++
+		one := timer{id: t.last, at: time.Now().Add(after), call: f}
+		if again {
+			one.every = max(after, time.Millisecond)
+		}
+		if len(call.Arguments) > 2 {
+			one.args = call.Arguments[2:]
+		}
+		t.add(one)
+		return v.rt.ToValue(t.last)
+	}
 }
 
 // clear forgets what is pending, and ends what events come from.

@@ -198,7 +198,7 @@ func (s *stopwatch) tell(r *reply) {
 func (v *vu) transport() *http.Transport {
 	o := &v.target.Options
 	dialer := &net.Dialer{KeepAlive: -1}
-	return &http.Transport{
+	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, o.address(address))
 		},
@@ -210,6 +210,12 @@ func (v *vu) transport() *http.Transport {
 		MaxConnsPerHost:        0,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
+	if len(o.certificates) > 0 {
+		t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return v.target.dialTLS(ctx, dialer, network, address)
+		}
+	}
+	return t
 }
 
 // errorCode is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.

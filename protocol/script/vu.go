@@ -95,6 +95,7 @@ func (p *driven) newVU(own int) (*vu, error) {
 	v.started = true
 	if own > 0 {
 		t.tally.users.Add(1)
+		t.guard.enter(v)
 	}
 	return v, nil
 }
@@ -275,8 +276,14 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 
 // run runs the function to its end, what it has left for later included.
 func (v *vu) run() error {
+	if v.aborted != nil { // the end is near
+		return v.aborted
+	}
 	v.turn, v.began = v.of.begin(), time.Now()
 	_, err := v.settle(v.main(sobek.Undefined(), v.data))
+	if err != nil {
+		v.timers.clear() // what it has open is of no more use
+	}
 	v.target.tally.end(err != nil && v.ctx.Err() != nil)
 	v.iteration++
 	return err
@@ -324,6 +331,11 @@ func (v *vu) outcome(err error) load.Outcome {
 
 // failure is why an iteration got no valid answer, or nil: a request had none, or the run ended.
 func (v *vu) failure(err error) error {
+	if interrupted := (*sobek.InterruptedError)(nil); v.aborted == nil && errors.As(err, &interrupted) {
+		if abort, ok := interrupted.Value().(*load.Abort); ok {
+			v.aborted = &load.Abort{Reason: place(interrupted.Stack()) + abort.Reason}
+		}
+	}
 	if v.aborted != nil {
 		return v.aborted
 	}
@@ -360,6 +372,7 @@ func (v *vu) Close() error {
 	v.watch.Off()
 	if v.own > 0 {
 		v.target.tally.users.Add(-1)
+		v.target.guard.leave(v)
 	}
 	if v.slow != nil {
 		v.slow.CloseIdleConnections()

@@ -3,224 +3,262 @@ package script
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
+
+	"contend/protocol/ws"
 )
 
-// websocketsModule is "k6/websockets": sockets in the form of browsers. They are opened beside the script,
-// and the iteration is over when they are closed.
-func (v *vu) websocketsModule() exports { return exports{"WebSocket": v.newWebSocket} }
-
-// The states of a WebSocket.
+// The states of a WebSocket, as the living standard numbers them.
 const (
 	connecting = iota
-	open
+	opened
 	closing
 	closed
 )
 
-// A webSocket is what new WebSocket(url, protocols, params) makes.
-type webSocket struct {
-	*socket
-	this      *sobek.Object
-	state     int
-	listeners map[string][]sobek.Callable
-	goodbye   [2]any // the code and reason that the script closes with
+var socketStates = map[string]int{"CONNECTING": connecting, "OPEN": opened, "CLOSING": closing, "CLOSED": closed}
+
+// websocketsModule is "k6/websockets".
+func (v *vu) websocketsModule() exports {
+	constructor := v.rt.ToValue(v.newWebSocket).ToObject(v.rt)
+	for name, state := range socketStates {
+		_ = constructor.Set(name, state)
+	}
+	return exports{"WebSocket": constructor}
 }
 
-// socketEvents are those that there are.
-var socketEvents = []string{"close", "error", "message", "open", "ping", "pong"}
+// A webSocket is what new WebSocket(url, protocols, params) makes. The iteration is not over before it is
+// closed.
+type webSocket struct {
+	*session
+	this       *sobek.Object
+	state      int
+	binaryType string
+	protocol   string
+	on         map[string]sobek.Value // by the names of events
+	listeners  map[string][]sobek.Callable
+}
+
+var webSocketEvents = []string{"close", "error", "message", "open", "ping", "pong"}
 
 func (v *vu) newWebSocket(call sobek.ConstructorCall) *sobek.Object {
-	w := &webSocket{socket: v.newSocket(call.Argument(0).String(), call.Argument(2)), this: call.This, listeners: map[string][]sobek.Callable{}}
-	switch protocols := call.Argument(1); list := protocols.Export().(type) {
-	case string:
-		w.offered = []string{list}
-	case []any:
-		_ = v.rt.ExportTo(protocols, &w.offered) // elements become text
+	w := &webSocket{this: call.This, binaryType: "blob", on: map[string]sobek.Value{}, listeners: map[string][]sobek.Callable{}}
+	w.session = v.newSession("WebSocket", call.Argument(0).String(), call.Argument(2))
+	if isObject(call.Argument(1)) {
+		var protocols []string
+		if _, text := call.Argument(1).Export().(string); text {
+			protocols = []string{call.Argument(1).String()}
+		} else if err := v.rt.ExportTo(call.Argument(1), &protocols); err != nil {
+			v.throw("protocols are a text or a list of texts")
+		}
+		w.options.Protocols = append(w.options.Protocols, protocols...)
 	}
-	for name, value := range map[string]int{"CONNECTING": connecting, "OPEN": open, "CLOSING": closing, "CLOSED": closed} {
-		_ = call.This.Set(name, value)
-	}
-	w.define("readyState", func() any { return w.state })
-	w.define("url", func() any { return w.url.String() })
-	w.define("bufferedAmount", func() any { return w.unsent() })
-	w.define("protocol", func() any { return w.protocol() })
-	w.define("extensions", func() any { return w.field("Sec-WebSocket-Extensions") })
-	for _, event := range socketEvents {
-		_ = call.This.Set("on"+event, sobek.Null())
-	}
-	for name, function := range map[string]any{"send": w.sendValue, "close": w.closeValue, "ping": w.pingNow, "addEventListener": w.listen} {
-		_ = call.This.Set(name, function)
-	}
-	_ = call.This.Set("binaryType", "arraybuffer")
-	w.start()
+	w.check()
+	w.define(call.Argument(0).String())
+	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
+		d := w.dial(live)
+		if going := post(func() error { return w.shaken(d) }); d.conn == nil {
+			return
+		} else if !going {
+			d.conn.Close(0)
+			return
+		}
+		w.listen(live, d.conn, post, w.got, w.ended)
+	})
 	return nil
 }
 
-// define makes a property that cannot be set.
-func (w *webSocket) define(name string, get func() any) {
-	value := w.v.rt.ToValue(func() sobek.Value { return w.v.rt.ToValue(get()) })
-	_ = w.this.DefineAccessorProperty(name, value, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE)
+// define gives the object its properties.
+func (w *webSocket) define(url string) {
+	rt := w.v.rt
+	property := func(name string, get, set any) {
+		setter := sobek.Value(nil)
+		if set != nil {
+			setter = rt.ToValue(set)
+		}
+		_ = w.this.DefineAccessorProperty(name, rt.ToValue(get), setter, sobek.FLAG_FALSE, sobek.FLAG_TRUE)
+	}
+	property("url", func() string { return url }, nil)
+	property("readyState", func() int { return w.state }, nil)
+	property("bufferedAmount", w.unsent, nil)
+	property("extensions", func() string { return "" }, nil)
+	property("protocol", func() string { return w.protocol }, nil)
+	property("binaryType", func() string { return w.binaryType }, w.setBinaryType)
+	for _, event := range webSocketEvents {
+		property("on"+event, func() sobek.Value { return w.on[event] }, func(value sobek.Value) { w.setOn(event, value) })
+	}
+	for name, state := range socketStates {
+		_ = w.this.DefineDataProperty(name, rt.ToValue(state), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
+	}
+	for name, method := range map[string]any{"send": w.sendValue, "close": w.close, "addEventListener": w.addEventListener,
+		"ping": func() { w.mustBeOpen("ping"); w.must(w.ping()) }} {
+		_ = w.this.Set(name, method)
+	}
 }
 
+// unsent is 0 while there is no connection: nothing can be sent then.
 func (w *webSocket) unsent() int {
-	if w.conn == nil {
+	if w.state == connecting || w.conn == nil {
 		return 0
 	}
 	return w.conn.Unsent()
 }
 
-func (w *webSocket) protocol() string { return w.field("Sec-WebSocket-Protocol") }
-
-func (w *webSocket) field(name string) string {
-	if w.answer == nil {
-		return ""
+func (w *webSocket) setBinaryType(kind string) {
+	switch kind {
+	case "arraybuffer", "blob":
+		w.binaryType = kind
+	default:
+		w.v.throw("binaryType is %q; allowed: arraybuffer, blob", kind)
 	}
-	return w.answer.Header.Get(name)
 }
 
-// start opens the connection, and has what comes become events.
-func (w *webSocket) start() {
-	w.v.timers.from(w.v.ctx, func(live context.Context, post func(func() error) bool) {
-		d := w.dial(live)
-		switch {
-		case d.err != nil:
-			post(func() error { return w.end(d.err) })
-		case d.conn == nil:
-			post(func() error { w.take(d); return w.refused() })
-		case post(func() error { w.take(d); return w.ready() }):
-			w.receive(live, d.conn, post, w.came, w.end)
-		default:
-			d.conn.Close(0)
-		}
-	})
+func (w *webSocket) setOn(event string, value sobek.Value) {
+	if _, ok := sobek.AssertFunction(value); !ok && isObject(value) {
+		w.v.throw("on%s needs a function, or null", event)
+	}
+	w.on[event] = value
 }
 
-// ready tells the script that there is a connection.
-func (w *webSocket) ready() error {
-	w.opened()
-	if w.state == closing { // before there was one
-		w.close(w.goodbye[0].(int), w.goodbye[1].(string))
-		return nil
+func (w *webSocket) addEventListener(event string, handler sobek.Value) {
+	f, ok := sobek.AssertFunction(handler)
+	if !ok {
+		w.v.throw("addEventListener(%q) needs a function", event)
 	}
-	w.state = open
-	return w.emit("open", nil)
+	if !slices.Contains(webSocketEvents, event) {
+		w.v.throw("event is %q; allowed: close, error, message, open, ping, pong", event)
+	}
+	w.listeners[event] = append(w.listeners[event], f)
 }
 
-func (w *webSocket) came(f frame) error {
-	v := w.v
-	switch {
-	case f.text:
-		v.measure(mWSReceived, 1, w)
-		return w.emit("message", exports{"data": string(f.data)})
-	case f.binary:
-		v.measure(mWSReceived, 1, w)
-		if kind := w.this.Get("binaryType").String(); kind != "arraybuffer" {
-			return v.explain(v.rt.Try(func() { v.throw("binaryType is %q; allowed: arraybuffer", kind) }))
-		}
-		return w.emit("message", exports{"data": v.rt.NewArrayBuffer(f.data)})
-	case f.ping:
-		return w.emit("ping", nil)
+// emit calls what is there for an event: first its on function.
+func (w *webSocket) emit(event string, values exports) error {
+	all := exports{"type": event, "target": w.this, "timestamp": float64(time.Now().UnixMicro()) / 1000}
+	for name, value := range values {
+		all[name] = value
 	}
-	w.ponged(f.data)
-	return w.emit("pong", nil)
-}
-
-// refused is the end of a handshake that the server did not want.
-func (w *webSocket) refused() error {
-	w.v.timers.ended()
-	w.state = closed
-	w.count(nil)
-	if err := w.emit("error", exports{"error": "handshake: status " + w.v.rt.ToValue(w.answer.Status).String()}); err != nil {
-		return err
+	calls := w.listeners[event]
+	if f, ok := sobek.AssertFunction(w.on[event]); ok {
+		calls = append([]sobek.Callable{f}, calls...)
 	}
-	return w.emit("close", exports{"code": 1006, "reason": "", "wasClean": false})
-}
-
-// end counts the connection and tells the script.
-func (w *webSocket) end(err error) error {
-	w.v.timers.ended()
-	w.state = closed
-	w.count(err)
-	code, reason := closeCode(err)
-	if w.unexpected(code) {
-		if thrown := w.emit("error", exports{"error": err.Error()}); thrown != nil {
-			return thrown
-		}
-	}
-	return w.emit("close", exports{"code": code, "reason": reason, "wasClean": code != 1006})
-}
-
-// emit calls on… and the listeners of an event.
-func (w *webSocket) emit(event string, with exports) error {
-	values := exports{"type": event, "timestamp": time.Now().UnixMilli(), "target": w.this}
-	for name, value := range with {
-		values[name] = value
-	}
-	object := w.v.object(values)
-	all := w.listeners[event]
-	if on, ok := sobek.AssertFunction(w.this.Get("on" + event)); ok {
-		all = append([]sobek.Callable{on}, all...)
-	}
-	for _, listener := range all {
-		if _, err := listener(w.this, object); err != nil {
+	for _, call := range calls {
+		if _, err := call(w.this, w.v.object(all)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listen is addEventListener(event, function).
-func (w *webSocket) listen(event string, function sobek.Value) {
-	f, ok := sobek.AssertFunction(function)
-	if !ok || !slices.Contains(socketEvents, event) {
-		w.v.throw("addEventListener takes one of %s and a function, and not %q", strings.Join(socketEvents, ", "), event)
+// shaken goes on after the handshake.
+func (w *webSocket) shaken(d dialled) error {
+	w.answered(d)
+	switch {
+	case w.conn == nil:
+		w.v.timers.ended()
+		w.state = closed
+		text := "the handshake was refused"
+		if d.err != nil {
+			text = d.err.Error()
+		}
+		if err := w.emit("error", exports{"error": text}); err != nil {
+			return err
+		}
+		return w.emit("close", exports{"code": 1006, "reason": "", "wasClean": false})
+	case w.state == closing: // it was closed before it was open
+		_ = w.conn.SendClose(1000, "")
+		return nil
 	}
-	w.listeners[event] = append(w.listeners[event], f)
+	w.state, w.protocol = opened, d.answer.Header.Get("Sec-WebSocket-Protocol")
+	return w.emit("open", nil)
 }
 
-// sendValue is send(data): text, or what has bytes.
-func (w *webSocket) sendValue(value sobek.Value) {
-	if w.state == connecting {
-		w.v.throw("send works when the WebSocket is open: in onopen")
+// got hands out what was received; messages behind a close are not.
+func (w *webSocket) got(r ws.Received) error {
+	switch {
+	case r.Op == ws.Ping:
+		return w.emit("ping", nil)
+	case r.Op == ws.Pong:
+		return w.emit("pong", nil)
+	case w.state != opened:
+		return nil
 	}
-	if w.state != open {
-		return
+	var data any = string(r.Data)
+	if r.Op == ws.Binary {
+		if w.binaryType == "blob" {
+			return w.v.rt.Try(func() {
+				w.v.throw("a binary message came, and binaryType is \"blob\", which is not possible: set it to \"arraybuffer\"")
+			})
+		}
+		data = w.v.rt.NewArrayBuffer(r.Data)
 	}
-	data, binary := bytesOf(value)
+	return w.emit("message", exports{"data": data, "origin": w.url.String()})
+}
+
+// ended tells of the end.
+func (w *webSocket) ended(err error) error {
+	w.v.timers.ended()
+	w.state = closed
+	w.finish(err)
+	code, reason := closeCode(err)
+	if text, is := unexpected(err); is {
+		if err := w.emit("error", exports{"error": text}); err != nil {
+			return err
+		}
+	}
+	return w.emit("close", exports{"code": code, "reason": reason, "wasClean": code != 1006})
+}
+
+// mustBeOpen refuses to send where nothing can be sent.
+func (w *webSocket) mustBeOpen(what string) {
+	if w.state != opened {
+		w.v.throw("InvalidStateError: %s needs a socket that is open, and its readyState is %d", what, w.state)
+	}
+}
+
+// must is for what the connection does not take. One that is lost tells so by its events.
+func (w *webSocket) must(err error) {
+	if err != nil && !closedSocket(err) {
+		w.v.throw("%v", err)
+	}
+}
+
+// sendValue is socket.send(data).
+func (w *webSocket) sendValue(call sobek.FunctionCall) sobek.Value {
+	w.mustBeOpen("send")
+	value := call.Argument(0)
 	if text, ok := value.Export().(string); ok {
-		data = []byte(text)
-	} else if !binary {
-		w.v.throw("send takes text, an ArrayBuffer or a view of one, and not %.40q", harmless(value))
+		w.must(w.send(true, []byte(text)))
+		return sobek.Undefined()
 	}
-	w.send(binary, data)
-}
-
-// closeValue is close(code, reason).
-func (w *webSocket) closeValue(call sobek.FunctionCall) sobek.Value {
-	code, reason := codeOf(call.Argument(0), normalClosure), ""
-	if isObject(call.Argument(1)) {
-		reason = call.Argument(1).String()
+	data, ok := w.v.bytesOf(value)
+	if !ok {
+		w.v.throw("send takes text, an ArrayBuffer or a view of one")
 	}
-	if code != normalClosure && (code < 3000 || code > 4999) || len(reason) > 123 {
-		w.v.throw("close(%d, %.40q); allowed: 1000 or 3000 to 4999, and a reason of up to 123 bytes", code, reason)
-	}
-	if w.state == connecting {
-		w.goodbye = [2]any{code, reason}
-	}
-	if w.state <= open {
-		w.state = closing
-		w.close(code, reason)
-	}
+	w.must(w.send(false, data))
 	return sobek.Undefined()
 }
 
-func (w *webSocket) pingNow() {
-	if w.state != open {
-		w.v.throw("ping works when the WebSocket is open: in onopen")
+// close is socket.close(code, reason).
+func (w *webSocket) close(call sobek.FunctionCall) sobek.Value {
+	code, reason := 1000, ""
+	if value := call.Argument(0); isObject(value) {
+		if code = int(value.ToInteger()); code != 1000 && (code < 3000 || code > 4999) {
+			w.v.throw("close takes the code 1000, or one from 3000 to 4999, and not %v", value)
+		}
 	}
-	w.ping()
+	if value := call.Argument(1); isObject(value) {
+		if reason = value.String(); len(reason) > 123 {
+			w.v.throw("close takes a reason of at most 123 bytes, and not %d", len(reason))
+		}
+	}
+	if w.state == opened {
+		w.closing = true
+		w.must(w.conn.SendClose(code, reason))
+	}
+	if w.state < closing {
+		w.state, w.closing = closing, true
+	}
+	return sobek.Undefined()
 }

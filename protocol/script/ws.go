@@ -2,111 +2,154 @@ package script
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/grafana/sobek"
+
+	"contend/protocol/ws"
 )
 
-// wsModule is "k6/ws": connect waits until the connection has ended.
-func (v *vu) wsModule() exports { return exports{"connect": v.wsConnect} }
+// wsModule is "k6/ws".
+func (v *vu) wsModule() exports { return exports{"connect": v.connectSocket} }
 
-// A wsSession is a connection of ws.connect, with the functions that wait for its events.
-type wsSession struct {
-	*socket
+// A blockingSocket is what the function gets that ws.connect is given. The script waits for its end, and
+// until then has its events and timers alone.
+type blockingSocket struct {
+	session
+	timers   timers
 	handlers map[string][]sobek.Callable
-	timers   []int64 // that end with it
 	over     bool
 }
 
-// wsEvents are those that there are.
-var wsEvents = []string{"binaryMessage", "close", "error", "message", "open", "ping", "pong"}
+var socketEvents = []string{"binaryMessage", "close", "error", "message", "open", "ping", "pong"}
 
-// wsConnect is ws.connect(url, params, function).
-func (v *vu) wsConnect(call sobek.FunctionCall) sobek.Value {
-	params, callback := call.Argument(1), call.Argument(2)
-	if _, ok := sobek.AssertFunction(params); ok {
-		params, callback = sobek.Undefined(), params
+// connectSocket is ws.connect(url, params, function), whose params may be left out.
+func (v *vu) connectSocket(call sobek.FunctionCall) sobek.Value {
+	params, last := call.Argument(1), call.Argument(2)
+	if len(call.Arguments) == 2 {
+		params, last = sobek.Undefined(), params
 	}
-	f, ok := sobek.AssertFunction(callback)
+	callback, ok := sobek.AssertFunction(last)
 	if !ok {
-		v.throw("connect needs a function behind the URL and params, which is given the socket")
+		v.throw("ws.connect needs a URL and a function, between them perhaps params")
 	}
-	s := &wsSession{socket: v.newSocket(call.Argument(0).String(), params), handlers: map[string][]sobek.Callable{}}
-	d := &dialled{err: errEnded} // unless the script is let go on
+	s := &blockingSocket{session: *v.newSession("ws.connect", call.Argument(0).String(), params), handlers: map[string][]sobek.Callable{}}
+	s.check()
+	var d dialled
 	v.away(func(ctx context.Context) { d = s.dial(ctx) })
-	s.take(d)
-	if d.err != nil {
-		s.count(d.err)
-		v.throw("connect: %v", d.err)
+	if d.took == 0 { // the script is abandoned
+		return sobek.Undefined()
 	}
-	if s.conn == nil {
-		s.count(nil)
-		return s.response()
+	s.answered(d)
+	if s.conn != nil {
+		defer s.timers.clear()
+		s.run(callback)
 	}
-	s.opened()
-	if _, err := f(sobek.Undefined(), s.object()); err != nil {
+	return v.socketResponse(s.url.String(), d.answer, d.err)
+}
+
+// socketResponse is what ws.connect returns.
+func (v *vu) socketResponse(url string, answer *ws.Answer, err error) sobek.Value {
+	all := exports{"url": url, "status": 0, "headers": v.rt.NewObject(), "body": "", "error": ""}
+	if err != nil {
+		all["error"] = err.Error()
+	}
+	if answer != nil {
+		all["status"], all["headers"], all["body"] = answer.Status, v.headersObject(answer.Header), string(answer.Body)
+	}
+	return v.object(all)
+}
+
+// run hands out events until the socket is closed. An exception closes it and ends the script's call.
+func (s *blockingSocket) run(callback sobek.Callable) {
+	s.timers.from(s.v.ctx, func(live context.Context, post func(func() error) bool) {
+		s.listen(live, s.conn, post, s.got, s.ended)
+	})
+	_, err := callback(sobek.Undefined(), s.object())
+	if err == nil && !s.over {
+		err = s.emit("open")
+	}
+	if err == nil {
+		err = s.timers.run(s.v)
+	}
+	thrown, ok := errors.AsType[*sobek.Exception](err)
+	if !ok {
+		return // of a script that is interrupted nothing goes on
+	}
+	if !s.over {
+		_ = s.end(1001) // the first exception is the one to tell
+	}
+	panic(thrown)
+}
+
+// object is the socket as scripts see it.
+func (s *blockingSocket) object() *sobek.Object {
+	later := func(name string, again bool) func(sobek.FunctionCall) {
+		set := s.timers.setter(s.v, again)
+		return func(call sobek.FunctionCall) {
+			if after := call.Argument(1).ToFloat(); !(after > 0) {
+				s.v.throw("%s of a socket takes more than 0 ms, and not %v", name, call.Argument(1))
+			}
+			if !s.over {
+				set(call)
+			}
+		}
+	}
+	timeout, interval := later("setTimeout", false), later("setInterval", true)
+	return s.v.object(exports{"on": s.on, "close": s.close,
+		"send": func(call sobek.FunctionCall) sobek.Value {
+			s.do(func() error { return s.send(true, []byte(call.Argument(0).String())) })
+			return sobek.Undefined()
+		},
+		"sendBinary": func(value sobek.Value) {
+			data, ok := []byte(nil), false
+			if isObject(value) {
+				data, ok = s.v.bytesOf(value)
+			}
+			if !ok {
+				s.v.throw("sendBinary takes an ArrayBuffer or a view of one")
+			}
+			s.do(func() error { return s.send(false, data) })
+		},
+		"ping":        func() { s.do(s.ping) },
+		"setTimeout":  func(call sobek.FunctionCall) sobek.Value { timeout(call); return sobek.Undefined() },
+		"setInterval": func(call sobek.FunctionCall) sobek.Value { interval(call); return sobek.Undefined() },
+	})
+}
+
+// do sends; what cannot be sent is an event.
+func (s *blockingSocket) do(send func() error) {
+	text := "websocket: close sent"
+	if !s.over {
+		err := send()
+		if err == nil {
+			return
+		}
+		text = err.Error()
+	}
+	if err := s.emit("error", s.problem(text)); err != nil {
 		panic(err)
 	}
-	s.run()
-	return s.response()
 }
 
-// run hands out events until the connection has ended.
-func (s *wsSession) run() {
-	v, conn := s.v, s.conn
-	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
-		if post(func() error { return s.emit("open") }) {
-			s.receive(live, conn, post, s.came, s.end)
-		}
-	})
-	for !s.over {
-		task := v.timers.next(v)
-		if v.ctx.Err() != nil {
-			panic(v.exception("%v", errEnded))
-		}
-		if err := task(); err != nil {
-			panic(err)
-		}
-	}
+func (s *blockingSocket) problem(text string) sobek.Value {
+	return s.v.object(exports{"error": func() string { return text }})
 }
 
-func (s *wsSession) came(f frame) error {
-	switch {
-	case f.text || f.binary:
-		s.v.measure(mWSReceived, 1, s)
-		if f.text {
-			return s.emit("message", s.v.rt.ToValue(string(f.data)))
-		}
-		return s.emit("binaryMessage", s.v.rt.ToValue(s.v.rt.NewArrayBuffer(f.data)))
-	case f.ping:
-		return s.emit("ping")
+// on is socket.on(event, function).
+func (s *blockingSocket) on(event string, handler sobek.Value) {
+	f, ok := sobek.AssertFunction(handler)
+	if !ok {
+		s.v.throw("on(%q) needs a function", event)
 	}
-	s.ponged(f.data)
-	return s.emit("pong")
+	if !slices.Contains(socketEvents, event) {
+		s.v.throw("event is %q; allowed: binaryMessage, close, error, message, open, ping, pong", event)
+	}
+	s.handlers[event] = append(s.handlers[event], f)
 }
 
-// end counts the connection and tells the script.
-func (s *wsSession) end(err error) error {
-	v := s.v
-	v.timers.ended()
-	s.over = true
-	for _, id := range s.timers {
-		v.timers.remove(id)
-	}
-	s.count(err)
-	code, _ := closeCode(err)
-	if s.unexpected(code) {
-		problem := v.object(exports{"error": func() string { return err.Error() }})
-		if err := s.emit("error", problem); err != nil {
-			return err
-		}
-	}
-	return s.emit("close", v.rt.ToValue(code))
-}
-
-func (s *wsSession) emit(event string, values ...sobek.Value) error {
+func (s *blockingSocket) emit(event string, values ...sobek.Value) error {
 	for _, handler := range s.handlers[event] {
 		if _, err := handler(sobek.Undefined(), values...); err != nil {
 			return err
@@ -115,68 +158,56 @@ func (s *wsSession) emit(event string, values ...sobek.Value) error {
 	return nil
 }
 
-// object is the socket as the script sees it.
-func (s *wsSession) object() *sobek.Object {
-	v := s.v
-	return v.object(exports{
-		"on":   s.on,
-		"send": func(text string) { s.send(false, []byte(text)) },
-		"sendBinary": func(value sobek.Value) {
-			data, ok := bytesOf(value)
-			if !ok {
-				v.throw("sendBinary takes an ArrayBuffer, and not %.40q", harmless(value))
-			}
-			s.send(true, data)
-		},
-		"ping": s.ping,
-		"close": func(call sobek.FunctionCall) sobek.Value {
-			s.close(codeOf(call.Argument(0), goingAway), "")
-			return sobek.Undefined()
-		},
-		"setTimeout":  func(f sobek.Value, ms float64) int64 { return s.timer(f, ms, false) },
-		"setInterval": func(f sobek.Value, ms float64) int64 { return s.timer(f, ms, true) },
-	})
-}
-
-// codeOf reads the code of a close.
-func codeOf(value sobek.Value, otherwise int) int {
-	if !isObject(value) {
-		return otherwise
+// got hands out what was received.
+func (s *blockingSocket) got(r ws.Received) error {
+	switch r.Op {
+	case ws.Text:
+		return s.emit("message", s.v.rt.ToValue(string(r.Data)))
+	case ws.Binary:
+		return s.emit("binaryMessage", s.v.rt.ToValue(s.v.rt.NewArrayBuffer(r.Data)))
+	case ws.Ping:
+		return s.emit("ping")
 	}
-	return int(value.ToInteger())
+	return s.emit("pong")
 }
 
-func (s *wsSession) on(event string, handler sobek.Value) {
-	f, ok := sobek.AssertFunction(handler)
-	if !ok {
-		s.v.throw("on(%q) needs a function", event)
+// ended tells of an end that is not ours.
+func (s *blockingSocket) ended(err error) error {
+	s.timers.ended()
+	s.over, s.timers.pending = true, s.timers.pending[:0]
+	s.finish(err)
+	code, _ := closeCode(err)
+	if text, is := unexpected(err); is {
+		if err := s.emit("error", s.problem(text)); err != nil {
+			return err
+		}
 	}
-	if !slices.Contains(wsEvents, event) {
-		s.v.throw("event is %q; allowed: %s", event, strings.Join(wsEvents, ", "))
+	return s.emit("close", s.v.rt.ToValue(code))
+}
+
+// close is socket.close(code), 1001 unless another one is given.
+func (s *blockingSocket) close(call sobek.FunctionCall) sobek.Value {
+	code := 1001
+	if isObject(call.Argument(0)) {
+		code = int(call.Argument(0).ToInteger())
 	}
-	s.handlers[event] = append(s.handlers[event], f)
-}
-
-// timer sets one that ends with the connection.
-func (s *wsSession) timer(f sobek.Value, ms float64, again bool) int64 {
-	id := s.v.setTimer(f, time.Duration(ms*float64(time.Millisecond)), again, nil)
-	s.timers = append(s.timers, id)
-	return id
-}
-
-// response is what connect returns.
-func (s *wsSession) response() sobek.Value {
-	return s.v.object(exports{"status": s.answer.Status, "url": s.url.String(), "body": string(s.answer.Body), "error": "",
-		"headers": s.v.headersObject(s.answer.Header)})
-}
-
-// bytesOf are those of an ArrayBuffer or of a view of one.
-func bytesOf(value sobek.Value) ([]byte, bool) {
-	switch data := value.Export().(type) {
-	case sobek.ArrayBuffer:
-		return slices.Clone(data.Bytes()), true
-	case []byte:
-		return slices.Clone(data), true
+	if code < 1000 || code > 4999 {
+		s.v.throw("close takes a code from 1000 to 4999, and not %v", call.Argument(0))
 	}
-	return nil, false
+	if !s.over {
+		if err := s.end(code); err != nil {
+			panic(err)
+		}
+	}
+	return sobek.Undefined()
+}
+
+// end closes the connection when what was sent is written. It waits for no answer.
+func (s *blockingSocket) end(code int) error {
+	s.over, s.closing = true, true
+	_ = s.conn.SendClose(code, "") // fails if the server was first
+	s.v.away(func(context.Context) { s.conn.Close(socketPatience) })
+	s.timers.clear()
+	s.finish(nil)
+	return s.emit("close", s.v.rt.ToValue(code))
 }

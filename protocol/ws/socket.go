@@ -44,8 +44,8 @@ type SocketOptions struct {
 	MaxMessage int
 }
 
-// check says what cannot be sent.
-func (o *SocketOptions) check() error {
+// Check says what cannot be sent.
+func (o *SocketOptions) Check() error {
 	for name, values := range o.Header {
 		switch {
 		case strings.Contains(reserved, ","+strings.ToLower(name)+","):
@@ -70,11 +70,8 @@ type Answer struct {
 }
 
 // DialSocket opens a WebSocket of a URL of ws or wss. A server that refuses it has an answer, and
-// there is neither socket nor error. Other errors have a kind of errkind.
+// there is neither socket nor error. The options are those that Check takes.
 func DialSocket(ctx context.Context, u *url.URL, o SocketOptions) (*Socket, *Answer, error) {
-	if err := o.check(); err != nil {
-		return nil, nil, err
-	}
 	socket, stream, err := dialStream(ctx, u, &o)
 	if err != nil {
 		return nil, nil, err

@@ -28,16 +28,15 @@ type Socket struct {
 	maxMessage   int
 	plain        []byte // the latest message, inflated
 
-	mu       sync.Mutex
-	out      outbox
-	spare    []byte
-	unsent   int    // bytes that are not written yet
-	pong     []byte // to be sent, nil: none
-	closing  bool   // a close is sent: nothing is after it
-	ended    bool   // nobody writes any more
-	writing  bool
-	writers  sync.WaitGroup
-	deadline bool // a close waits for its answer
+	mu      sync.Mutex
+	out     outbox
+	spare   []byte
+	unsent  int    // bytes that are not written yet
+	pong    []byte // to be sent, nil: none
+	closing bool   // a close is sent: nothing comes after it
+	ended   bool   // nobody writes any more
+	writing bool
+	writers sync.WaitGroup
 }
 
 func newSocket(stream net.Conn, early []byte, deflates bool, maxMessage int) *Socket {
@@ -111,7 +110,7 @@ func (s *Socket) refuse(err error) error {
 func (s *Socket) lost(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deadline && errors.Is(err, os.ErrDeadlineExceeded) {
+	if s.closing && errors.Is(err, os.ErrDeadlineExceeded) {
 		return &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("WebSocket: a close without an answer within %v", closeTimeout)}
 	}
 	return streamError(readError(err))
@@ -171,7 +170,7 @@ func (s *Socket) SendClose(code int, reason string) error {
 	}
 	s.pong = nil
 	s.out.append(ws.OpClose, false, data)
-	s.closing, s.deadline = true, true
+	s.closing = true
 	_ = s.stream.SetReadDeadline(time.Now().Add(closeTimeout)) // fails if the connection is closed, which is as good
 	s.write()
 	return nil

@@ -1,34 +1,44 @@
-// about: WebSockets by k6/ws: messages, bytes, pings, timers, a goodbye, refusals
+// about: a WebSocket that ws.connect waits for: messages, pings, timers and how it ends
 import http from 'k6/http';
 import ws from 'k6/ws';
 import { check } from 'k6';
 
-export const options = { vus: 1, iterations: 1, thresholds: { ws_sessions: ['count==2'], ws_msgs_sent: ['count==4'], 'ws_msgs_received{kind:a}': ['count>=3'] } };
+export const options = { vus: 2, iterations: 4 };
 const base = __ENV.BASE.replace('http', 'ws');
 
+function session(name, path, run) {
+	const seen = [];
+	const answer = ws.connect(`${base}${path}`, { headers: { 'X-Vu': `${__VU}`, 'X-Tag': name } }, (socket) => {
+		socket.on('message', (text) => seen.push(text));
+		socket.on('binaryMessage', (data) => seen.push(new Uint8Array(data).join('+')));
+		socket.on('ping', () => seen.push('ping'));
+		socket.on('pong', () => seen.push('pong'));
+		socket.on('error', () => seen.push('error'));
+		socket.on('close', (code) => seen.push(code));
+		run(socket, seen);
+	});
+	check(answer, { [`${name} has its status`]: (r) => r.status === (name === 'refused' ? 403 : 101) });
+	http.post(`${__ENV.BASE}/note`, `${name} ${answer.status} ${seen.join()}`, { headers: { 'X-Vu': `${__VU}` } });
+}
+
 export default function () {
-	const said = [];
-	const answer = ws.connect(`${base}/ws`, { headers: { 'X-Who': 'me' }, tags: { kind: 'a' } }, (socket) => {
-		let ticks = 0;
-		socket.on('open', () => { said.push('open'); socket.send('one'); });
+	session('closed here', '/ws', (socket) => {
+		socket.on('open', () => socket.send('one'));
 		socket.on('message', (text) => {
-			said.push(text);
-			if (text === 'one') socket.sendBinary(new Uint8Array([1, 2, 3]).buffer);
-			if (text.startsWith('ponged')) socket.send('say goodbye');
+			if (text === 'one') {
+				socket.sendBinary(new Uint8Array([1, 2]).buffer);
+			}
 		});
-		socket.on('binaryMessage', (data) => { said.push(new Uint8Array(data).join()); socket.ping(); });
-		socket.on('pong', () => { said.push('pong'); socket.send('ping me'); });
-		socket.on('ping', () => said.push('ping'));
-		socket.on('close', (code) => said.push('close', code));
-		socket.on('error', (e) => said.push('error', typeof e.error()));
-		socket.setInterval(() => { ticks++; }, 1);
-		socket.setTimeout(() => socket.close(), 20000);
+		socket.on('binaryMessage', () => socket.ping());
+		socket.on('pong', () => socket.setTimeout(() => socket.close(), 20));
 	});
-	check(answer, { 'is open': (r) => r && r.status === 101 });
-	const closed = [];
-	ws.connect(`${base}/ws`, (socket) => {
-		socket.on('open', () => socket.setTimeout(() => socket.close(), 10));
-		socket.on('close', (code) => closed.push(code));
+	session('closed there', '/ws', (socket) => socket.on('open', () => socket.send('say goodbye')));
+	session('pinged', '/ws', (socket, seen) => {
+		socket.on('open', () => socket.send('ping me'));
+		socket.setInterval(() => seen.includes('ponged p') && socket.close(4000), 5);
 	});
-	http.post(`${__ENV.BASE}/note`, JSON.stringify([said, answer.status, closed]));
+	if (__VU === 1 && __ITER === 0) { // an iteration without a valid answer
+		session('broken off', '/ws', (socket) => socket.setTimeout(() => socket.send('break off'), 5));
+		session('refused', '/ws?refuse=403', () => {});
+	}
 }

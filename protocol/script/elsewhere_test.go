@@ -1,0 +1,133 @@
+package script
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/load"
+	"contend/protocol/wire"
+)
+
+// What is imported from elsewhere is a file of the library, and what that imports beside it, too.
+func TestLibrary(t *testing.T) {
+	path := write(t, "flow.js", `import { add } from 'https://jslib.example/add/1.0.0/index.js';
+		import { check } from 'k6';
+		export default function () { check(0, { 'is added': () => add(1, 2) === 3 }); }`)
+	library := t.TempDir()
+	for name, text := range map[string]string{"index.js": "export { add } from './add.js';", "add.js": "export const add = (a, b) => a + b;"} {
+		file := filepath.Join(library, "jslib.example", "add", "1.0.0", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := drive(t, Config{Script: path, JSLib: library}, 1, true); r.Completed != 1 {
+		t.Errorf("%+v %v", r.Faults, r.Errored)
+	}
+	for name, test := range map[string]struct{ address, library, want string }{
+		"no library":  {"https://jslib.example/add/1.0.0/index.js", "", "save it as DIR/jslib.example/add/1.0.0/index.js, and give --jslib DIR"},
+		"not saved":   {"https://jslib.example/other.js", library, "jslib.example/other.js\", which cannot be read"},
+		"a way out":   {"https://jslib.example/../../../../etc/passwd", library, "etc/passwd\", which cannot be read"},
+		"a parameter": {"https://jslib.example/a.js?x=1", library, "is no address of a file"},
+	} {
+		path := write(t, "flow.js", fmt.Sprintf("import x from %q;\nexport default function () { x(); }", test.address))
+		if _, err := New(Config{Script: path, JSLib: test.library}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "flow.js:1:") {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// At most so many requests a second are sent by all virtual users together, those of a batch included.
+func TestRequestsPerSecond(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		server := shop(t)
+		path := write(t, "flow.js", `import http from 'k6/http';
+			export const options = { rps: 50 };
+			export default function () { http.get(__ENV.BASE_URL + '/echo'); http.batch([__ENV.BASE_URL + '/echo', __ENV.BASE_URL + '/echo']); }`)
+		r := drive(Config{Script: path, URL: server.URL}, 3)
+		if least := 8 * 20 * time.Millisecond; r.Completed != 3 || r.Duration < least { // the ninth is sent after eight waits
+			t.Errorf("%d iterations in %v, want 3 in %v at least", r.Completed, r.Duration, least)
+		}
+	})
+}
+
+// certificate makes one that signs itself, as PEM.
+func certificate(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}))
+}
+
+// A server is shown the certificate that its name asks for.
+func TestClientCertificates(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.PeerCertificates) > 0 {
+			fmt.Fprint(w, r.TLS.PeerCertificates[0].Subject.CommonName)
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	server.StartTLS()
+	defer server.Close()
+	cert, key := certificate(t, "mine")
+	for domains, want := range map[string]string{"['127.0.0.1']": "mine", "['*.example.com']": "", "[]": "mine"} {
+		path := write(t, "flow.js", fmt.Sprintf(`import http from 'k6/http';
+			import { check } from 'k6';
+			export const options = { insecureSkipTLSVerify: true, tlsAuth: [{ cert: %q, key: %q, domains: %s }] };
+			export default function () { check(http.get(__ENV.BASE_URL), { 'is shown': (r) => r.body === %q && r.proto === 'HTTP/2.0' }); }`, cert, key, domains, want))
+		if r := drive(t, Config{Script: path, URL: server.URL}, 1, true); r.Completed != 1 {
+			t.Errorf("%s: %+v %v", domains, r.Faults, r.Examples)
+		}
+	}
+	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", cert, key): "has a password"} {
+		path := write(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
+		if _, err := New(Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A result says which script ran, and by what.
+func TestScriptOfResult(t *testing.T) {
+	path := write(t, "flow.js", "export default function () {}")
+	target, err := New(Config{Script: path}, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Script; s == nil || s.File != path || len(s.SHA256) != 64 || !strings.HasPrefix(s.Interpreter, "github.com/grafana/sobek") {
+		t.Errorf("%+v", s)
+	}
+}
