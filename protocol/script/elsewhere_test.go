@@ -131,3 +131,34 @@ func TestScriptOfResult(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// Requests that nobody waits for go on side by side: each of two is answered when both have come.
+func TestAsyncRequests(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		arrived := make(chan struct{}, 2)
+		both := make(chan struct{})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if arrived <- struct{}{}; len(arrived) == 2 {
+				close(both)
+			}
+			select {
+			case <-both:
+				fmt.Fprint(w, r.URL.Path)
+			case <-r.Context().Done():
+			}
+		}))
+		defer server.Close()
+		path := write(t, "flow.js", `import http from 'k6/http';
+			import { check } from 'k6';
+			export default async function () {
+				const all = await Promise.all(['/a', '/b'].map((path) => http.asyncRequest('GET', __ENV.BASE_URL + path)));
+				check(all, { 'came': (all) => all.map((r) => r.body).join() === '/a,/b' });
+				const lost = await http.asyncRequest('GET', 'http://127.0.0.1:1/');
+				check(lost, { 'is lost': (r) => r.status === 0 });
+			}`)
+		r := drive(Config{Script: path, URL: server.URL}, 1)
+		if len(r.Checks) != 2 || r.Checks[0].Passed != 1 || r.Checks[1].Passed != 1 || r.ErroredTotal() != 1 {
+			t.Errorf("%+v %+v %v %v", r.Checks, r.Faults, r.Errored, r.Examples)
+		}
+	})
+}

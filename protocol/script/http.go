@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -88,11 +89,37 @@ func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody boo
 	return v.rt.NewDynamicObject(r)
 }
 
-// asyncRequest sends a request at once; its promise has the answer when it returns.
+// asyncRequest sends a request beside the script; its promise has the answer when that has come.
 func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
-	promise, resolve, _ := v.rt.NewPromise()
-	_ = resolve(v.request(args.Argument(0).String(), args.Arguments, 1, true)) // fails never
+	a := v.ask(args.Argument(0).String(), args.Arguments, 1, true)
+	v.ready()
+	v.addCookies(a)
+	promise, resolve, reject := v.rt.NewPromise()
+	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
+		first := new(reply)
+		wait(live, v.target.limit.reserve())
+		v.exchange(live, &a.call, first)
+		post(func() error {
+			v.timers.ended()
+			answer := v.follows(a, v.after(first))
+			if first.err != nil && v.target.Options.Throw {
+				return reject(v.exception("%s %s: %v", a.method, answer.url, first.err))
+			}
+			return resolve(v.rt.NewDynamicObject(answer))
+		})
+	})
 	return v.rt.ToValue(promise)
+}
+
+// after carries what follows a reply that has come: a redirect goes on by itself.
+func (v *vu) after(first *reply) func(*call) *reply {
+	return func(c *call) *reply {
+		if r := first; r != nil {
+			first = nil
+			return r
+		}
+		return v.paced()(c)
+	}
 }
 
 // ready refuses requests in the outermost part of the script, and makes what they need.
@@ -217,8 +244,11 @@ func (a *ask) next(r *reply, hop int) *call {
 	next.url = to
 	next.header = a.header.Clone()
 	next.header.Set("Referer", a.url.String())
-	if r.status != 307 && r.status != 308 && a.method != "GET" && a.method != "HEAD" {
-		next.method, next.body = "GET", nil
+	if r.status != 307 && r.status != 308 {
+		if a.method != "HEAD" {
+			next.method = "GET"
+		}
+		next.body = nil
 		next.header.Del("Content-Type")
 	}
 	if to.Host != a.url.Host {
@@ -331,15 +361,7 @@ func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
 		into = v.rt.NewArray()
 	}
 	for i, key := range keys {
-		// A redirect goes on by itself: what was sent together has been answered.
-		first := replies[i]
-		answer := v.follows(asks[i], func(c *call) *reply {
-			if r := first; r != nil {
-				first = nil
-				return r
-			}
-			return v.paced()(c)
-		})
+		answer := v.follows(asks[i], v.after(replies[i]))
 		_ = into.Set(key, v.rt.NewDynamicObject(answer))
 	}
 	return into
