@@ -47,31 +47,82 @@ func Exports() map[string][]string {
 }
 
 // moduleText is a module as bundled code: names that it does not have are mistakes where they
-// are imported, and those that it has are plain variables.
+// are imported, those that nobody imports are left out, and those that are imported are plain variables.
 func moduleText(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "const m = %s(%q);\n", nativeModules, name)
-	hasDefault := false
+	whole := "m()"
 	for _, export := range Exports()[name] {
-		if hasDefault = hasDefault || export == "default"; export == "default" {
-			b.WriteString("export default m.default;\n")
+		if export == "default" {
+			whole = `m("default")`
 			continue
 		}
-		fmt.Fprintf(&b, "export const %s = m.%[1]s;\n", export)
+		fmt.Fprintf(&b, "export const %s = /* @__PURE__ */ m(%[1]q);\n", export)
 	}
-	if !hasDefault {
-		b.WriteString("export default m;\n")
-	}
+	fmt.Fprintf(&b, "export default /* @__PURE__ */ %s;\n", whole)
 	return b.String()
 }
 
-// native returns a module's exports, the same object each time.
-func (v *vu) native(name string) *sobek.Object {
-	if v.modules[name] == nil {
-		v.modules[name] = v.object(modules[name](v))
+// native is what bundled code finds a module in: a function that returns what is exported by a name, or
+// without one all of it.
+func (v *vu) native(name string) any {
+	m := v.modules[name]
+	if m == nil {
+		m = &lazy{v: v, of: modules[name](v), made: map[string]sobek.Value{}}
+		v.modules[name] = m
 	}
-	return v.modules[name]
+	return func(call sobek.FunctionCall) sobek.Value {
+		if len(call.Arguments) > 0 {
+			return m.Get(call.Argument(0).String())
+		}
+		if m.whole == nil {
+			m.whole = v.rt.NewDynamicObject(m)
+		}
+		return m.whole
+	}
 }
+
+// A lazy makes values of a script when they are asked for: a runtime has many, and most scripts need few.
+type lazy struct {
+	v     *vu
+	of    exports
+	made  map[string]sobek.Value
+	whole *sobek.Object // all of them; nil: nobody has asked
+}
+
+var _ sobek.DynamicObject = (*lazy)(nil)
+
+// Get returns the same value each time.
+func (l *lazy) Get(name string) sobek.Value {
+	if value, ok := l.made[name]; ok {
+		return value
+	}
+	of, ok := l.of[name]
+	if !ok {
+		return nil
+	}
+	value := l.v.rt.ToValue(of)
+	l.made[name] = value
+	return value
+}
+
+// Set lets a script put something else in the place of a value.
+func (l *lazy) Set(name string, value sobek.Value) bool {
+	l.made[name] = value
+	return true
+}
+
+// Has reports whether there is such a value.
+func (l *lazy) Has(name string) bool {
+	_, made := l.made[name]
+	return made || l.of[name] != nil
+}
+
+// Delete is not possible.
+func (l *lazy) Delete(string) bool { return false }
+
+// Keys returns the names of what a module has.
+func (l *lazy) Keys() []string { return slices.Sorted(maps.Keys(l.of)) }
 
 // object makes an object of the script out of values by name, in the order of the names.
 func (v *vu) object(values exports) *sobek.Object {

@@ -33,7 +33,7 @@ type vu struct {
 	exports *sobek.Object
 	main    sobek.Callable // the function that is an iteration
 	data    sobek.Value    // what setup returned
-	modules map[string]*sobek.Object
+	modules map[string]*lazy
 	started bool // init is over
 
 	ctx   context.Context
@@ -77,7 +77,7 @@ func (p *driven) newVU(own int) (*vu, error) {
 	if own > 0 {
 		own += p.first
 	}
-	v := &vu{target: t, of: p, own: own, rt: sobek.New(), modules: map[string]*sobek.Object{}, ctx: context.Background(), data: sobek.Undefined()}
+	v := &vu{target: t, of: p, own: own, rt: sobek.New(), modules: map[string]*lazy{}, ctx: context.Background(), data: sobek.Undefined()}
 	if own > 0 {
 		v.id = 1 + int(t.around.Share.Number(int64(own-1)))
 	}
@@ -148,11 +148,26 @@ func (v *vu) globals() {
 	_ = v.rt.Set("__ENV", v.env)
 	_ = v.rt.Set("__VU", v.id)
 	_ = v.rt.Set("open", v.open)
-	_ = v.rt.Set("console", v.object(v.target.console.methods(v)))
-	_ = v.rt.Set("crypto", v.webCrypto())
+	v.later("console", func() sobek.Value { return v.object(v.target.console.methods(v)) })
+	v.later("crypto", func() sobek.Value { return v.rt.ToValue(v.webCrypto()) })
 	for name, function := range v.timersModule() {
 		_ = v.rt.Set(name, function)
 	}
+}
+
+// later makes a global when it is asked for.
+func (v *vu) later(name string, make func() sobek.Value) {
+	global := v.rt.GlobalObject()
+	get := func(sobek.FunctionCall) sobek.Value {
+		value := make()
+		_ = global.DefineDataProperty(name, value, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE) // it is configurable
+		return value
+	}
+	set := func(call sobek.FunctionCall) sobek.Value {
+		_ = global.DefineDataProperty(name, call.Argument(0), sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE)
+		return sobek.Undefined()
+	}
+	_ = global.DefineAccessorProperty(name, v.rt.ToValue(get), v.rt.ToValue(set), sobek.FLAG_TRUE, sobek.FLAG_TRUE)
 }
 
 // open reads a file as text, or with the mode "b" as an ArrayBuffer.
