@@ -21,6 +21,8 @@ type Mix struct{ Loads []MixedLoad }
 type MixedLoad struct {
 	Name, Kind string // in results
 	Target     Target
+	// Start is when it begins in the run; until then it has neither callers nor arrivals.
+	Start time.Duration
 	// Plan has VUs, when they begin, and how long; all else is that of the run.
 	Plan Plan
 }
@@ -247,7 +249,7 @@ func (c *Course) unspent() {
 
 func (l *openLoad) scenario(r *Result) Scenario {
 	return Scenario{Name: l.Name, Kind: l.Kind, VUs: r.Concurrency, Planned: r.Planned, Completed: r.Completed, Wrong: r.Wrong(),
-		Dropped: r.Dropped, Unfinished: r.Unfinished, Duration: r.Duration, Response: r.Response, StartLag: r.StartLag}
+		Dropped: r.Dropped, Unfinished: r.Unfinished, Duration: max(0, r.Duration-l.Start), Response: r.Response, StartLag: r.StartLag}
 }
 
 // warnOf keeps what is doubtful about one load alone.

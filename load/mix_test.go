@@ -11,10 +11,10 @@ import (
 // Loads side by side begin together, each by its own plan, and add up to one result.
 func TestMix(t *testing.T) {
 	mix := &Mix{Loads: []MixedLoad{
-		{"closed", "constant-vus", sleeper(100 * time.Millisecond), Plan{VUs: 2, Duration: 2 * time.Second}},
-		{"late", "ramping-vus", sleeper(200 * time.Millisecond), Plan{VUs: 3, Callers: callers(t, "0/1s,3/3s"), Duration: 4 * time.Second}},
-		{"few", "per-vu-iterations", sleeper(100 * time.Millisecond), Plan{VUs: 2, PerVU: 3, Iterations: 6, Duration: time.Minute}},
-		{"open", "constant-arrival-rate", sleeper(300 * time.Millisecond), Plan{VUs: 1, Pacer: pace.Constant(5), Duration: 3 * time.Second}},
+		{Name: "closed", Kind: "constant-vus", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, Duration: 2 * time.Second}},
+		{Name: "late", Kind: "ramping-vus", Target: sleeper(200 * time.Millisecond), Plan: Plan{VUs: 3, Callers: callers(t, "0/1s,3/3s"), Duration: 4 * time.Second}},
+		{Name: "few", Kind: "per-vu-iterations", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, PerVU: 3, Iterations: 6, Duration: time.Minute}},
+		{Name: "open", Kind: "constant-arrival-rate", Target: sleeper(300 * time.Millisecond), Plan: Plan{VUs: 1, Pacer: pace.Constant(5), Duration: 3 * time.Second}},
 	}}
 	var edges []Edge
 	last := Progress{}

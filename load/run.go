@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ func (s *Session) Run(ctx context.Context, plan Plan) (*Result, error) {
 	if s.remote != nil {
 		result, err := s.remote.Run(ctx, plan)
 		if err == nil {
+			result.Target = cmp.Or(result.Target, s.name)
 			plan.reportLast(result, plan.Warmup+result.Duration, 0)
 		}
 		return result, err

@@ -173,6 +173,9 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 // next is the command line that goes on after a run: a sweep of what was driven with another
 // concurrency or, in the open model, with other rates; or all designs in process.
 func (r *runSettings) next(plan load.Plan, target string) string {
+	if r.script != nil {
+		return "" // what a sweep would drive is one load of it
+	}
 	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
 	case "guard", "pipe":
 		return typed([]string{scheme})

@@ -59,7 +59,7 @@ func (t *Target) several() (*Several, error) {
 		if err != nil {
 			return nil, fmt.Errorf("options.scenarios %s: %w", l.Name, err)
 		}
-		s.Loads = append(s.Loads, load.MixedLoad{Name: l.Name, Kind: l.Executor, Target: &driven{target: t, load: l, first: first}, Plan: plan})
+		s.Loads = append(s.Loads, load.MixedLoad{Name: l.Name, Kind: l.Executor, Start: l.Start, Target: &driven{target: t, load: l, first: first}, Plan: plan})
 		first += l.VUs
 		t.Options.VUs = first
 		t.Options.Duration, t.Options.Grace = max(t.Options.Duration, l.Duration), max(t.Options.Grace, l.Grace)

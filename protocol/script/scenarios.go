@@ -20,8 +20,9 @@ type Load struct {
 	VUs            int
 	Iterations     int64
 	// PerVU is how many of these each virtual user does; 0: there is no such limit.
-	PerVU    int64
-	Duration time.Duration
+	PerVU int64
+	// Duration is until its end, Start included.
+	Duration, Start time.Duration
 	// Rate is the open model's, as settings have it: constant:100, steps:1-5/10s,….
 	Rate string
 	// Callers are how many virtual users there are over time, as package pace reads them; "": all of them.
@@ -154,6 +155,7 @@ func (l *Load) delay(start time.Duration) {
 		}
 		l.Callers = fmt.Sprintf("0/%v,%s", start, l.Callers)
 	}
+	l.Start = start
 	l.Duration += start
 }
 
