@@ -1,7 +1,6 @@
 package script
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -87,39 +86,6 @@ func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody boo
 		v.throw("%s %s: %v", a.method, r.url, r.err)
 	}
 	return v.rt.NewDynamicObject(r)
-}
-
-// asyncRequest sends a request beside the script; its promise has the answer when that has come.
-func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
-	a := v.ask(args.Argument(0).String(), args.Arguments, 1, true)
-	v.ready()
-	v.addCookies(a)
-	promise, resolve, reject := v.rt.NewPromise()
-	v.timers.from(v.ctx, func(live context.Context, post func(func() error) bool) {
-		first := new(reply)
-		wait(live, v.target.limit.reserve())
-		v.exchange(live, &a.call, first)
-		post(func() error {
-			v.timers.ended()
-			answer := v.follows(a, v.after(first))
-			if first.err != nil && v.target.Options.Throw {
-				return reject(v.exception("%s %s: %v", a.method, answer.url, first.err))
-			}
-			return resolve(v.rt.NewDynamicObject(answer))
-		})
-	})
-	return v.rt.ToValue(promise)
-}
-
-// after carries what follows a reply that has come: a redirect goes on by itself.
-func (v *vu) after(first *reply) func(*call) *reply {
-	return func(c *call) *reply {
-		if r := first; r != nil {
-			first = nil
-			return r
-		}
-		return v.paced()(c)
-	}
 }
 
 // ready refuses requests in the outermost part of the script, and makes what they need.
@@ -340,63 +306,6 @@ func (v *vu) urlTag(call sobek.FunctionCall) sobek.Value {
 		name += "${}" + part
 	}
 	return v.rt.ToValue(&taggedURL{text, name})
-}
-
-// batch sends several requests side by side, and returns the answers in the form of what it was given:
-// an array or an object.
-func (v *vu) batch(args sobek.FunctionCall) sobek.Value {
-	v.ready()
-	if !isObject(args.Argument(0)) {
-		v.throw("batch takes an array or an object of requests")
-	}
-	of := args.Argument(0).ToObject(v.rt)
-	keys := of.Keys()
-	asks := make([]*ask, len(keys))
-	for i, key := range keys {
-		asks[i] = v.batched(of.Get(key))
-	}
-	replies := v.together(asks)
-	into := v.rt.NewObject()
-	if of.ClassName() == "Array" {
-		into = v.rt.NewArray()
-	}
-	for i, key := range keys {
-		answer := v.follows(asks[i], v.after(replies[i]))
-		_ = into.Set(key, v.rt.NewDynamicObject(answer))
-	}
-	return into
-}
-
-// batched reads one request of a batch: a URL, an array, or an object.
-func (v *vu) batched(value sobek.Value) *ask {
-	if !isObject(value) {
-		v.throw("a request of a batch is a URL, an array or an object")
-	}
-	if _, tagged := value.Export().(*taggedURL); tagged || value.ExportType() != nil && value.ExportType().Kind().String() == "string" {
-		return v.ask("GET", []sobek.Value{value}, 0, true)
-	}
-	o := value.ToObject(v.rt)
-	if o.ClassName() == "Array" {
-		var parts []sobek.Value
-		for _, key := range o.Keys() {
-			parts = append(parts, o.Get(key))
-		}
-		if len(parts) < 2 {
-			v.throw("a request of a batch that is an array has a method and a URL")
-		}
-		return v.ask(parts[0].String(), parts, 1, true)
-	}
-	get := func(name string) sobek.Value {
-		if value := o.Get(name); value != nil {
-			return value
-		}
-		return sobek.Undefined()
-	}
-	method := "GET"
-	if m := get("method"); !sobek.IsUndefined(m) {
-		method = m.String()
-	}
-	return v.ask(method, []sobek.Value{get("url"), get("body"), get("params")}, 0, true)
 }
 
 // timeoutOf reads params.timeout: milliseconds, or "30s".
