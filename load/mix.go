@@ -11,11 +11,16 @@ import (
 
 	"contend/finding"
 	"contend/hist"
+	"contend/pace"
 )
 
 // A Mix drives several loads side by side, each with VUs and a plan of its own. They begin at the same
 // moment, and their results add up to one. As a RemoteTarget it has no VUs to be driven from outside.
-type Mix struct{ Loads []MixedLoad }
+// Of several generators each has a share of all VUs, counted through all loads.
+type Mix struct {
+	Loads []MixedLoad
+	Share pace.Share // of this generator
+}
 
 // A MixedLoad is one of them.
 type MixedLoad struct {
@@ -52,13 +57,20 @@ func (m *Mix) NewVU(context.Context, int) (VU, error) {
 // OpenRemote makes the VUs of all loads; vus must be as many as theirs together.
 func (m *Mix) OpenRemote(ctx context.Context, _ int) (Remote, error) {
 	d := new(mixDrive)
+	var first int64
 	for _, l := range m.Loads {
-		s, err := Open(ctx, l.Name, l.Target, l.Plan.VUs)
+		own := m.Share.From(first).Among(l.Plan.VUs) // arrivals and iterations go to generators that have VUs for them
+		first += int64(l.Plan.VUs)
+		vus := int(own.Count(int64(l.Plan.VUs)))
+		if vus == 0 {
+			continue
+		}
+		s, err := Open(ctx, l.Name, l.Target, vus)
 		if err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
 		s.keeps = true
-		d.loads = append(d.loads, openLoad{l, s})
+		d.loads = append(d.loads, openLoad{l, s, own})
 	}
 	return d, nil
 }
@@ -66,6 +78,7 @@ func (m *Mix) OpenRemote(ctx context.Context, _ int) (Remote, error) {
 type openLoad struct {
 	MixedLoad
 	session *Session
+	share   pace.Share // of the load's VUs, iterations and arrivals
 }
 
 // A mixDrive is a Remote of sessions here.
@@ -93,7 +106,7 @@ func (d *mixDrive) Run(ctx context.Context, plan Plan) (*Result, error) {
 	results, errs := make([]*Result, len(d.loads)), make([]error, len(d.loads))
 	var all sync.WaitGroup
 	for i, l := range d.loads {
-		own := m.of(i, l.Plan)
+		own := m.of(i, &l)
 		if own.VUs == 0 {
 			continue
 		}
@@ -121,8 +134,9 @@ type mixRun struct {
 }
 
 // of is the plan of a load within that of the run.
-func (m *mixRun) of(i int, own Plan) Plan {
-	p := m.plan
+func (m *mixRun) of(i int, l *openLoad) Plan {
+	p, own := m.plan, l.Plan
+	p.Share = l.share
 	p.VUs, p.Pacer, p.Callers, p.PerVU = int(p.Share.Count(int64(own.VUs))), own.Pacer, own.Callers, own.PerVU
 	p.Duration, p.Iterations, p.Warmup = own.Duration, p.Share.Count(own.Iterations), 0
 	if own.PerVU > 0 {
@@ -201,7 +215,7 @@ func (m *mixRun) sum() (sum Progress) {
 func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 	sum := &Result{Model: ClosedModel, Plan: plan, Counts: NewCounts()}
 	sum.Course = NewCourse(0)
-	var longest *Result
+	longest := &Result{Stopped: StoppedByIterations, Engine: Goroutines} // where nothing falls to this generator
 	for _, r := range results {
 		if r == nil {
 			continue
@@ -210,7 +224,7 @@ func (d *mixDrive) add(plan Plan, results []*Result) *Result {
 			sum.Model = MixedModel
 		}
 		sum.Concurrency += r.Concurrency
-		if longest == nil || r.Duration > longest.Duration {
+		if r.Duration >= longest.Duration {
 			longest = r
 		}
 	}

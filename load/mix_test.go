@@ -54,3 +54,42 @@ func TestMix(t *testing.T) {
 		t.Errorf("edges %v", edges)
 	}
 }
+
+// Of several generators each drives its share of all loads, and together they do what one does.
+func TestMixInParts(t *testing.T) {
+	loads := func() []MixedLoad {
+		return []MixedLoad{
+			{Name: "one", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 1, Duration: 2 * time.Second}},
+			{Name: "ramp", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 3, Callers: callers(t, "0/1s,3/1s"), Duration: 2 * time.Second}},
+			{Name: "few", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 1, Iterations: 4, Duration: time.Minute}},
+			{Name: "open", Target: sleeper(time.Millisecond), Plan: Plan{VUs: 4, Pacer: pace.Constant(10), Duration: 2 * time.Second}},
+		}
+	}
+	plan := Plan{VUs: 9, Duration: time.Minute, Grace: time.Second, Timer: pace.Runtime}
+	plans, err := plan.Split([]int{1, 2, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, vus := int64(0), 0
+	for _, part := range plans {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := Open(t.Context(), "mix", &Mix{Loads: loads(), Share: part.Share}, part.VUs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r, err := s.Run(t.Context(), part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned, vus = planned+r.Planned, vus+r.Concurrency
+			if r.Concurrency != part.VUs {
+				t.Errorf("%d VUs, want %d", r.Concurrency, part.VUs)
+			}
+		})
+	}
+	// 20, three times 10 in the second second, 4, and 20 arrivals.
+	if planned != 20+30+4+20 || vus != 9 {
+		t.Errorf("planned %d by %d VUs, want 74 by 9", planned, vus)
+	}
+}

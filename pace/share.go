@@ -49,6 +49,32 @@ func (s Share) Number(i int64) int64 {
 	return i/n*int64(s.Of) + int64(s.Turns[i%n])
 }
 
+// From returns the share of things that are counted from the n-th of these on, which is number 0 then.
+func (s Share) From(n int64) Share {
+	if s.Whole() {
+		return s
+	}
+	turns := make([]int, len(s.Turns))
+	for i, turn := range s.Turns {
+		turns[i] = int(((int64(turn)-n)%int64(s.Of) + int64(s.Of)) % int64(s.Of))
+	}
+	slices.Sort(turns)
+	return Share{Turns: turns, Of: s.Of}
+}
+
+// Among returns the share of what is dealt out in turn to n things: what those get that are in the share. n is
+// positive; the share is empty if none of them is in it.
+func (s Share) Among(n int) Share {
+	if s.Whole() {
+		return s
+	}
+	among := Share{Of: n}
+	for i := range s.Count(int64(n)) {
+		among.Turns = append(among.Turns, int(s.Number(i)))
+	}
+	return among
+}
+
 // Count returns how many of the first n things are in the share.
 func (s Share) Count(n int64) int64 {
 	if s.Whole() {

@@ -73,3 +73,36 @@ func TestScheduleIsDivided(t *testing.T) {
 		}
 	}
 }
+
+// What is counted from the n-th thing on is shared as what follows it is.
+func TestSharesFrom(t *testing.T) {
+	for _, share := range Shares([]int{2, 1, 3}) {
+		for n := range int64(20) {
+			from := share.From(n)
+			for i := range int64(20) {
+				if from.Has(i) != share.Has(n+i) {
+					t.Fatalf("%+v from %d: %d", share, n, i)
+				}
+			}
+			if from.Count(7) != share.Count(n+7)-share.Count(n) {
+				t.Fatalf("%+v from %d has %d of 7, want %d", share, n, from.Count(7), share.Count(n+7)-share.Count(n))
+			}
+		}
+	}
+}
+
+// What is dealt out among a few things goes to the shares that have some of them, and all of it does.
+func TestSharesAmong(t *testing.T) {
+	for n := 1; n < 9; n++ {
+		var counts [3]int64
+		for i, share := range Shares([]int{2, 1, 3}) {
+			among := share.Among(n)
+			if counts[i] = among.Count(1000); (counts[i] > 0) != (share.Count(int64(n)) > 0) {
+				t.Errorf("%d of %d things have %d of 1000", share.Count(int64(n)), n, counts[i])
+			}
+		}
+		if sum := counts[0] + counts[1] + counts[2]; sum != 1000 {
+			t.Errorf("among %d: %v are %d, want 1000", n, counts, sum)
+		}
+	}
+}

@@ -51,7 +51,7 @@ var _ interface {
 
 // several puts the scenarios of a script side by side.
 func (t *Target) several() (*Several, error) {
-	s := &Several{Target: t}
+	s := &Several{Target: t, Mix: load.Mix{Share: t.around.Share}}
 	first := 0
 	for i := range t.Options.Scenarios {
 		l := &t.Options.Scenarios[i]

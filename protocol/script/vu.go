@@ -74,12 +74,11 @@ func (t *Target) newVU(own int) (*vu, error) { return t.all.newVU(own) }
 
 func (p *driven) newVU(own int) (*vu, error) {
 	t := p.target
-	if own > 0 {
-		own += p.first
-	}
 	v := &vu{target: t, of: p, own: own, rt: sobek.New(), modules: map[string]*lazy{}, ctx: context.Background(), data: sobek.Undefined()}
 	if own > 0 {
-		v.id = 1 + int(t.around.Share.Number(int64(own-1)))
+		first := int64(p.first)
+		v.id = 1 + p.first + int(t.around.Share.From(first).Number(int64(own-1)))
+		v.own += int(t.around.Share.Count(first))
 	}
 	v.watch.Interrupt = func() { v.rt.Interrupt(errEnded) }
 	v.away = func(work func(context.Context)) { work(v.ctx) }
