@@ -290,6 +290,7 @@ func (r *Result) addScenarios(all []Scenario) {
 		mergeHist(&mine.Response, o.Response)
 		mergeHist(&mine.StartLag, o.StartLag)
 	}
+	slices.SortFunc(r.Scenarios, func(a, b Scenario) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 func (r *Result) scenario(like Scenario) *Scenario {

@@ -304,7 +304,7 @@ func (r *run) result(w watched) *Result {
 			sum.Overhang += s.overhang
 		}
 	}
-	if w.finished {
+	if w.finished && r.outage.abort() == "" {
 		sum.Unfinished = 0 // drivers that end by themselves have nothing in flight
 	}
 	if sum.Unfinished > 0 && sum.Stopped == StoppedByDuration {
