@@ -124,7 +124,7 @@ func TestSharedArray(t *testing.T) {
 			});
 		}
 		const open_ = open('./rows.json');`, "rows.json", `[{"name":"ann"},7,{"of":[1,{"x":null}]}]`)
-	target, err := New(Config{Script: path}, wire.Surroundings{})
+	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestSharedArray(t *testing.T) {
 		{`new SharedArray('a', () => 5)`, `function of SharedArray "a" returned no array`},
 		{`new SharedArray('a', () => { throw new Error('no rows') })`, "no rows"},
 	} {
-		_, err := New(Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, wire.Surroundings{})
+		_, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, wire.Surroundings{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "flow.js:5") {
 			t.Errorf("%s: %v, want %q with its line", c.make, err, c.want)
 		}
@@ -161,7 +161,7 @@ func testAbort(t *testing.T, url string) {
 		"awaited":    `return (async () => { await 0; exec.test.abort('enough') })()`,
 	} {
 		path := write(t, "flow.js", imports+"let keep = later; export default function () { if (__VU > 1) return later(() => {}, 1e6);\n"+body+"\n}")
-		target, err := New(Config{Script: path, URL: url}, wire.Surroundings{})
+		target, err := New(context.Background(), Config{Script: path, URL: url}, wire.Surroundings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func testAbort(t *testing.T, url string) {
 			t.Errorf("%s: %v, %v, after %v", name, r, err, time.Since(began))
 		}
 	}
-	target, err := New(Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")}, wire.Surroundings{})
+	target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+"export function setup() { exec.test.abort() } export default function () {}")}, wire.Surroundings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestNumbersOfShares(t *testing.T) {
 		check(0, { [[__VU, exec.vu.idInTest, exec.vu.idInInstance, exec.scenario.iterationInTest, exec.scenario.iterationInInstance].join()]: () => true });
 	}`)
 	for turn, want := range []string{"1,1,1,0,0", "2,2,1,1,0"} {
-		target, err := New(Config{Script: path}, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}})
+		target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Share: pace.Share{Turns: []int{turn}, Of: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestMemory(t *testing.T) {
 	for engine, url := range map[string]string{"event loop": server.URL, "goroutines": ""} {
 		for _, body := range []string{"const all = []; while (true) all.push('x'.repeat(1e5) + all.length)"} {
 			path := write(t, "flow.js", "export default function () {\n"+body+"\n}")
-			target, err := New(Config{Script: path, URL: url, VUMemory: 1 << 20}, wire.Surroundings{})
+			target, err := New(context.Background(), Config{Script: path, URL: url, VUMemory: 1 << 20}, wire.Surroundings{})
 			if err != nil {
 				t.Fatal(err)
 			}

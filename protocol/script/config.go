@@ -78,8 +78,8 @@ func (c *Config) env() map[string]string {
 
 // Open reads the script, runs its outermost part once, and returns what drives it. It connects to
 // nothing. The error has every mistake that was found.
-func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
-	t, err := New(c, around)
+func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target, error) {
+	t, err := New(ctx, c, around)
 	if err != nil {
 		return nil, err // and no pointer that looks like a target
 	}

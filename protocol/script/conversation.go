@@ -243,7 +243,7 @@ func (d *driven) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 	}
 	byID := map[int]*conversation{}
 	for id := part.Index; id < part.VUs; id += part.Of {
-		v, err := d.newVU(1 + id)
+		v, err := d.newVU(ctx, 1+id)
 		if err != nil {
 			return nil, err
 		}

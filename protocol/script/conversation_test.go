@@ -111,7 +111,7 @@ func TestRunAfterRun(t *testing.T) {
 			sleep(__VU % 2 ? 0 : 0.001);
 			http.get(__ENV.BASE_URL + '/late');
 		}`)
-	target, err := New(Config{Script: path, URL: server.URL}, wire.Surroundings{})
+	target, err := New(context.Background(), Config{Script: path, URL: server.URL}, wire.Surroundings{})
 	if err != nil {
 		t.Fatal(err)
 	}

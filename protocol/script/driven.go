@@ -28,7 +28,11 @@ func (d *driven) NewVU(ctx context.Context, id int) (load.VU, error) {
 	if err := d.target.setup(ctx); err != nil {
 		return nil, err
 	}
-	return d.newVU(1 + id)
+	v, err := d.newVU(ctx, 1+id)
+	if err != nil {
+		return nil, err // and no pointer that looks like a virtual user
+	}
+	return v, nil
 }
 
 // Loops are those of the script.

@@ -48,7 +48,7 @@ func TestLibrary(t *testing.T) {
 		"a parameter": {"https://jslib.example/a.js?x=1", library, "is no address of a file"},
 	} {
 		path := write(t, "flow.js", fmt.Sprintf("import x from %q;\nexport default function () { x(); }", test.address))
-		if _, err := New(Config{Script: path, JSLib: test.library}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "flow.js:1:") {
+		if _, err := New(context.Background(), Config{Script: path, JSLib: test.library}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "flow.js:1:") {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 	for text, want := range map[string]string{"{ cert: 'a', key: 'b' }": "cert and key are PEM text", fmt.Sprintf("{ cert: %q, key: %q, password: 'x' }", cert, key): "has a password"} {
 		path := write(t, "flow.js", "export const options = { tlsAuth: ["+text+"] };\nexport default function () {}")
-		if _, err := New(Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(context.Background(), Config{Script: path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestClientCertificates(t *testing.T) {
 // A result says which script ran, and by what.
 func TestScriptOfResult(t *testing.T) {
 	path := write(t, "flow.js", "export default function () {}")
-	target, err := New(Config{Script: path}, wire.Surroundings{})
+	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -262,7 +262,7 @@ func TestGRPCEndless(t *testing.T) {
 		`const s = new grpc.Stream(client, 'shop.Till/Watch'); s.on('data', () => {}); s.write({ value: 1000000000 }); return;`,
 	} {
 		for _, url := range []string{"grpc://" + address, shop(t).URL} {
-			target, err := New(Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}}, wire.Surroundings{})
+			target, err := New(context.Background(), Config{Script: tillScript(t, body), URL: url, Env: []string{"BASE_URL=" + address}}, wire.Surroundings{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +330,7 @@ func TestGRPCRefused(t *testing.T) {
 			c.config.Script = write(t, "flow.js", c.text)
 			err := c.config.Validate()
 			if err == nil {
-				_, err = New(c.config, wire.Surroundings{})
+				_, err = New(context.Background(), c.config, wire.Surroundings{})
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, want %q in it", err, c.want)

@@ -86,7 +86,7 @@ func engines(t *testing.T, test func(t *testing.T, drive func(c Config, iteratio
 // drive runs a script so often by one virtual user.
 func drive(t testing.TB, c Config, iterations int64, hidden bool) *load.Result {
 	t.Helper()
-	target, err := New(c, wire.Surroundings{})
+	target, err := New(context.Background(), c, wire.Surroundings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestRefused(t *testing.T) {
 		{"no UTF-8", "export default function () {}\n// \xff\xfe", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := New(Config{Script: write(t, "flow.js", c.text)}, wire.Surroundings{})
+			_, err := New(context.Background(), Config{Script: write(t, "flow.js", c.text)}, wire.Surroundings{})
 			if c.want == "" {
 				if err != nil {
 					t.Error(err)
@@ -280,7 +280,7 @@ func TestLoadOfOptions(t *testing.T) {
 		{`{ scenarios: { s: { executor: 'ramping-arrival-rate', startRate: 10, stages: [{ duration: '2s', target: 20 }, { duration: 0, target: 50 }, { duration: '1s', target: 50 }], preAllocatedVUs: 2 } } }`,
 			Load{VUs: 2, Duration: 3e9, Rate: "steps:10-20/2s,50-50/1s", Grace: 30e9, Name: "s", Executor: "ramping-arrival-rate"}},
 	} {
-		target, err := New(Config{Script: write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")}, wire.Surroundings{})
+		target, err := New(context.Background(), Config{Script: write(t, "flow.js", "export const options = "+c.options+"; export default function () {} export function other() {}")}, wire.Surroundings{})
 		if err != nil {
 			t.Errorf("%s: %v", c.options, err)
 		} else if got := target.Options.Load; fmt.Sprint(got) != fmt.Sprint(c.want) {
@@ -292,7 +292,7 @@ func TestLoadOfOptions(t *testing.T) {
 // The end of a run ends whatever a script is at, and what it did until then adds up.
 func TestEndless(t *testing.T) {
 	for _, body := range []string{`while (true) {}`, `sleep(1e9)`, `new Promise(() => { while (true) {} })`, `setInterval(() => {}, 1)`, `'x'.repeat(1e6).split('').sort(() => { while (true) {} })`} {
-		target, err := New(Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")}, wire.Surroundings{})
+		target, err := New(context.Background(), Config{Script: write(t, "flow.js", "import { sleep } from 'k6'; let keep = sleep; export default function () { "+body+" }")}, wire.Surroundings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestModules(t *testing.T) {
 	for name, exports := range Exports() {
 		exports = slices.DeleteFunc(exports, func(e string) bool { return e == "default" })
 		text := fmt.Sprintf("import all from %q; import * as each from %[1]q; import { %s } from %[1]q;\nlet keep = [all, each, %[2]s];\nexport default function () {}", name, strings.Join(exports, ", "))
-		if _, err := New(Config{Script: write(t, "flow.js", text)}, wire.Surroundings{}); err != nil {
+		if _, err := New(context.Background(), Config{Script: write(t, "flow.js", text)}, wire.Surroundings{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -201,7 +201,7 @@ func TestSocketsEndless(t *testing.T) {
 		for _, base := range []string{"", "http://" + address} {
 			path := write(t, "flow.js", `import ws from 'k6/ws'; import { WebSocket } from 'k6/websockets'; let keep = [ws, WebSocket];
 				const u = 'ws://' + __ENV.AT + '/ws'; export default function () { `+body+` }`)
-			target, err := New(Config{Script: path, URL: base, Env: []string{"AT=" + address}}, wire.Surroundings{})
+			target, err := New(context.Background(), Config{Script: path, URL: base, Env: []string{"AT=" + address}}, wire.Surroundings{})
 			if err != nil {
 				t.Fatal(err)
 			}

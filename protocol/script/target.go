@@ -71,8 +71,8 @@ var (
 	_ io.Closer    = (*Target)(nil)
 )
 
-// New reads the script and runs its outermost part once.
-func New(c Config, around wire.Surroundings) (*Target, error) {
+// New reads the script and runs its outermost part once, until ctx is done at the most.
+func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, error) {
 	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}, meters: newMeters()}
 	t.all = &driven{target: t, load: &t.Options.Load}
 	common := c.common()
@@ -100,7 +100,7 @@ func New(c Config, around wire.Surroundings) (*Target, error) {
 	if t.bundle, err = readBundle(c.Script, c.Root, c.JSLib); err != nil {
 		return nil, asked.About(err)
 	}
-	v, err := t.newVU(0)
+	v, err := t.newVU(ctx, 0)
 	if err != nil {
 		return nil, asked.About(err)
 	}
@@ -226,7 +226,7 @@ func (r *result) text() (string, error) {
 
 // runOnce runs setup, teardown or handleSummary in a runtime of its own; nil: there is no such function.
 func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (sobek.Value, error)) (*result, error) {
-	v, err := t.newVU(0)
+	v, err := t.newVU(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

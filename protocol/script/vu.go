@@ -70,9 +70,9 @@ var _ interface {
 } = (*vu)(nil)
 
 // newVU makes a runtime and runs the outermost part of the script in it.
-func (t *Target) newVU(own int) (*vu, error) { return t.all.newVU(own) }
+func (t *Target) newVU(ctx context.Context, own int) (*vu, error) { return t.all.newVU(ctx, own) }
 
-func (p *driven) newVU(own int) (*vu, error) {
+func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	t := p.target
 	v := &vu{target: t, of: p, own: own, rt: sobek.New(), modules: map[string]*lazy{}, ctx: context.Background(), data: sobek.Undefined()}
 	if own > 0 {
@@ -88,7 +88,7 @@ func (p *driven) newVU(own int) (*vu, error) {
 	v.rt.SetRandSource(random.Float64)
 	v.rt.SetParserOptions()
 	v.globals()
-	if err := v.init(); err != nil {
+	if err := v.init(ctx); err != nil {
 		return nil, v.explain(err)
 	}
 	v.started = true
@@ -100,7 +100,17 @@ func (p *driven) newVU(own int) (*vu, error) {
 }
 
 // init runs the outermost part of the script and finds its functions.
-func (v *vu) init() error {
+func (v *vu) init(ctx context.Context) error {
+	interrupted := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		v.rt.Interrupt(ctx.Err())
+		close(interrupted)
+	})
+	defer func() {
+		if !end() {
+			<-interrupted // it would hit what comes later
+		}
+	}()
 	stop := time.AfterFunc(initTimeout, func() {
 		v.rt.Interrupt(fmt.Errorf("init takes longer than %v", initTimeout))
 	})
