@@ -54,7 +54,7 @@ type MeterResult struct {
 	Min    float64       `json:"min,omitempty"`
 	Max    float64       `json:"max,omitempty"`
 	// Trend has the values of a trend.
-	Trend hist.Sketch `json:"trend,omitzero"`
+	Trend hist.Sketch `json:"sketch,omitzero"`
 }
 
 // A Metered is a Target that has something to add to the meters of a run when it is over.

@@ -25,7 +25,7 @@ func flows() *report.Document {
 	c.AddMeter(&load.Meter{Name: "http_reqs", Kind: load.CounterMeter}).Sum = 60_000
 	rate := c.AddMeter(&load.Meter{Name: "checks", Kind: load.RateMeter})
 	rate.Nonzero, rate.Total = 19_970, 20_000
-	gauge := c.AddMeter(&load.Meter{Name: "vus", Kind: load.GaugeMeter})
+	gauge := c.AddMeter(&load.Meter{Name: "basket", Kind: load.GaugeMeter})
 	gauge.Last, gauge.Min, gauge.Max, gauge.Total = 20, 1, 20, 9
 	trend := c.AddMeter(&load.Meter{Name: "http_req_duration{name:login}", Kind: load.TrendMeter, Time: true})
 	for i := range 1000 {

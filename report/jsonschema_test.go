@@ -59,6 +59,15 @@ func (m *schemaMaker) of(typ reflect.Type) object {
 		return m.define("hist.Histogram", func() object {
 			return m.like(spread(3, 1, hist.Highest+1), "count")
 		})
+	case typ == reflect.TypeFor[hist.Sketch]():
+		return m.define("hist.Sketch", func() object {
+			number := object{"type": "number"}
+			return object{"type": "object", "required": []string{"count", "sum", "min", "max"}, "properties": object{
+				"count": object{"type": "integer"}, "sum": number, "min": number, "max": number,
+				"exact":   object{"type": "array", "items": object{"type": "array", "items": number}},
+				"buckets": object{"type": "string"},
+			}}
+		})
 	case typ == reflect.TypeFor[trial.Blocks]():
 		return object{"type": "array", "items": m.define("trial.Block", m.block)}
 	case reflect.PointerTo(typ).Implements(reflect.TypeFor[encoding.TextMarshaler]()):
