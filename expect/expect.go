@@ -76,7 +76,7 @@ func (b Bound) Of(iterations int64) Bound {
 }
 
 // Holds says whether a value keeps within the bound, which is no share.
-func (b Bound) Holds(value float64) bool { return holds(value, b.Operator, b.Value) }
+func (b Bound) Holds(value float64) bool { return load.Holds(value, b.Operator, b.Value) }
 
 // AllowedErrors is the share of so many planned iterations that may fail or err by the
 // strictest of the claims about errors of any arm; 0: there is none. A claim about a number
@@ -279,7 +279,7 @@ func (c claim) check(left trial.Cell, cells []trial.Cell) (bool, string) {
 	if shown(x) == shown(y) { // they differ beyond the digits of tables
 		shown = func(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 	}
-	return holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
+	return load.Holds(x, c.operator, y), fmt.Sprintf("%s%s is %s, not %s %s", at, c.left.metric.Words(), shown(x), c.operator, shown(y))
 }
 
 // named says which of the cells one is, as far as they differ: mutex at concurrency 10; "": it is
@@ -320,22 +320,6 @@ func (t term) of(left trial.Cell, cells []trial.Cell) (value float64, wrong stri
 	}
 	value, wrong = figure(cell, t.metric, cells)
 	return t.factor * value, wrong
-}
-
-func holds(x float64, operator string, y float64) bool {
-	switch operator {
-	case ">=":
-		return x >= y
-	case "<=":
-		return x <= y
-	case "==":
-		return x == y
-	case "!=":
-		return x != y
-	case ">":
-		return x > y
-	}
-	return x < y
 }
 
 // Arms returns the names of the arms that the expectation mentions.

@@ -177,7 +177,7 @@ func (m *mixRun) edge(e Edge) {
 func (m *mixRun) progress(i int, now Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.seen[i] = now
+	m.see(i, now)
 	if sum := m.sum(); !now.Last && sum.Elapsed-m.told >= time.Second {
 		m.told = sum.Elapsed
 		m.plan.Progress(sum)
@@ -187,14 +187,21 @@ func (m *mixRun) progress(i int, now Progress) {
 func (m *mixRun) until(i int, now Progress) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.seen[i] = now
+	m.see(i, now)
 	m.ended = m.ended || m.plan.Until(m.sum())
 	return m.ended
 }
 
+// see keeps what a load has come to. Its counts are the load's own goroutine's to ask for.
+func (m *mixRun) see(i int, now Progress) {
+	counts := now.Counts()
+	now.counts = func() *Counts { return counts }
+	m.seen[i] = now
+}
+
 // sum adds up what the loads have come to.
 func (m *mixRun) sum() (sum Progress) {
-	seen := m.seen
+	seen := slices.Clone(m.seen)
 	for _, p := range seen {
 		sum.Elapsed, sum.Measured = max(sum.Elapsed, p.Elapsed), max(sum.Measured, p.Measured)
 		sum.Completed, sum.Failed, sum.Errored, sum.Ops = sum.Completed+p.Completed, sum.Failed+p.Failed, sum.Errored+p.Errored, sum.Ops+p.Ops

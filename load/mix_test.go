@@ -26,7 +26,7 @@ func TestMix(t *testing.T) {
 		}
 		defer s.Close()
 		plan := Plan{VUs: 8, Duration: time.Minute, Grace: time.Second, Timer: pace.Runtime, AtEdge: func(e Edge) { edges = append(edges, e) },
-			Progress: func(p Progress) { last = p }}
+			Progress: func(p Progress) { last = p }, Until: func(p Progress) bool { return p.Counts().Completed > 1000 }}
 		if r, err = s.Run(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}

@@ -69,26 +69,23 @@ func (p Progress) Course() *Course {
 	return p.course()
 }
 
-// report calls Plan.Progress.
-func (r *run) report() {
-	if r.plan.Progress == nil {
-		return
+// report calls Plan.Progress, and returns what Plan.Until says.
+func (r *run) report() (enough bool) {
+	if r.plan.Progress == nil && r.plan.Until == nil {
+		return false
 	}
-	p := r.glance()
-	var seen glance
-	for _, s := range r.shards {
-		s.progress(&p, &seen)
-	}
-	p.P99 = seen.quantile(0.99)
-	p.GeneratorCPU, p.ServerCPU = r.used.cpu()
-	r.plan.Progress(p)
-}
-
-// glance is a Progress without its figures.
-func (r *run) glance() Progress {
 	p := Progress{Elapsed: r.elapsed(), counts: sync.OnceValue(r.soFar), course: r.course}
 	p.Measured = min(max(0, p.Elapsed-r.plan.Warmup), r.plan.windowEnd()-r.plan.Warmup)
-	return p
+	if r.plan.Progress != nil {
+		var seen glance
+		for _, s := range r.shards {
+			s.progress(&p, &seen)
+		}
+		p.P99 = seen.quantile(0.99)
+		p.GeneratorCPU, p.ServerCPU = r.used.cpu()
+		r.plan.Progress(p)
+	}
+	return r.plan.Until != nil && p.Elapsed < r.plan.windowEnd() && r.plan.Until(p)
 }
 
 // reportLast calls Plan.Progress with the figures of the result.

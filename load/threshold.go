@@ -59,21 +59,22 @@ func (t *Threshold) Check(r *Result) (held bool, detail string) {
 	if strconv.FormatFloat(t.Value, 'g', 4, 64) == shown {
 		shown = strconv.FormatFloat(value, 'g', -1, 64)
 	}
-	return t.holds(value), "it is " + shown + unit
+	return Holds(value, t.Operator, t.Value), "it is " + shown + unit
 }
 
-func (t *Threshold) holds(x float64) bool {
-	switch t.Operator {
+// Holds compares by one of >= <= == != > <.
+func Holds(x float64, operator string, y float64) bool {
+	switch operator {
 	case ">=":
-		return x >= t.Value
+		return x >= y
 	case "<=":
-		return x <= t.Value
+		return x <= y
 	case "==":
-		return x == t.Value
+		return x == y
 	case "!=":
-		return x != t.Value
+		return x != y
 	case ">":
-		return x > t.Value
+		return x > y
 	}
-	return x < t.Value
+	return x < y
 }

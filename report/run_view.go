@@ -63,8 +63,6 @@ func arrivals(r *load.Result, u *Uplink) string {
 		return fmt.Sprintf("open model: arrivals %s", r.Plan.Pacer)
 	case u != nil:
 		return "no rate: uplinks are sent as fast as they are taken, and wait on their way"
-	}
-	switch {
 	case r.Model == load.MixedModel:
 		return "scenarios side by side, of the closed and of the open model"
 	case r.Plan.Callers != nil:
