@@ -34,9 +34,7 @@ func (c *console) print(v *vu, values []sobek.Value) {
 	if c.out == nil || v.id == 0 && !v.started { // the outermost part runs again for each virtual user
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lines++; c.lines > maxLines {
+	if !c.next() {
 		return
 	}
 	words := make([]string, len(values))
@@ -48,16 +46,29 @@ func (c *console) print(v *vu, values []sobek.Value) {
 		}
 		words[i] = harmless(value)
 	}
-	fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, strings.Join(words, " ")))
+	c.write(strings.Join(words, " "))
 }
 
 // warn prints what is wrong with a script, the first lines of it.
 func (c *console) warn(text string) {
+	if c.next() {
+		c.write(text)
+	}
+}
+
+// next counts a line, and says whether it is to be printed. What it says is found out without the lock:
+// that may run the script, which may print in turn.
+func (c *console) next() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lines++; c.out != nil && c.lines <= maxLines {
-		fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, text))
-	}
+	c.lines++
+	return c.out != nil && c.lines <= maxLines
+}
+
+func (c *console) write(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(c.out, "script: %s\n", strings.Map(printable, text))
 }
 
 // close says how many lines were not printed.

@@ -113,12 +113,7 @@ func (s *grpcStream) ended(r *grpc.Reply) error {
 }
 
 func (s *grpcStream) emit(event string, values ...sobek.Value) error {
-	for _, handler := range s.handlers[event] {
-		if _, err := handler(sobek.Undefined(), values...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return callAll(s.handlers[event], sobek.Undefined(), values...)
 }
 
 // on is stream.on(event, function).

@@ -10,9 +10,9 @@ import (
 	"contend/load"
 )
 
-// A guard ends a run whose virtual users take more memory than they may together. An interpreter's
+// A memory ends a run whose virtual users take more memory than they may together. An interpreter's
 // memory cannot be told from the others': what is looked at is the heap of the process.
-type guard struct {
+type memory struct {
 	perVU int64
 	base  int64 // of the process without virtual users
 
@@ -37,40 +37,40 @@ func heap() int64 {
 }
 
 // enter adds a virtual user; with the first one it begins to look.
-func (g *guard) enter(v *vu) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.perVU == 0 {
+func (m *memory) enter(v *vu) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.perVU == 0 {
 		return
 	}
-	if g.vus == nil {
-		g.vus = map[*vu]bool{}
+	if m.vus == nil {
+		m.vus = map[*vu]bool{}
 	}
-	g.vus[v] = true
-	if g.end == nil {
-		g.end = make(chan struct{})
-		end := g.end
-		g.all.Go(func() { g.look(end) })
+	m.vus[v] = true
+	if m.end == nil {
+		m.end = make(chan struct{})
+		end := m.end
+		m.all.Go(func() { m.look(end) })
 	}
 }
 
 // leave takes a virtual user away; with the last one it ends looking.
-func (g *guard) leave(v *vu) {
-	g.mu.Lock()
-	delete(g.vus, v)
-	end := g.end
-	if len(g.vus) > 0 || end == nil {
-		g.mu.Unlock()
+func (m *memory) leave(v *vu) {
+	m.mu.Lock()
+	delete(m.vus, v)
+	end := m.end
+	if len(m.vus) > 0 || end == nil {
+		m.mu.Unlock()
 		return
 	}
-	g.end = nil
-	g.mu.Unlock()
+	m.end = nil
+	m.mu.Unlock()
 	close(end)
-	g.all.Wait()
+	m.all.Wait()
 }
 
 // look looks until the end.
-func (g *guard) look(end <-chan struct{}) {
+func (m *memory) look(end <-chan struct{}) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	var seen int64 // at the last collection of garbage; the next one is due at twice as much
@@ -80,29 +80,29 @@ func (g *guard) look(end <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		limit := g.limit()
+		limit := m.limit()
 		if now := heap(); now <= max(limit, 2*seen) {
 			continue
 		}
 		runtime.GC()
 		if seen = heap(); seen > limit {
-			g.interrupt(&load.Abort{Reason: fmt.Sprintf("the script takes %d MB of memory, more than --vu-memory allows its callers: %d MB together", seen>>20, limit>>20)})
+			m.interrupt(&load.Abort{Reason: fmt.Sprintf("the script takes %d MB of memory, more than --vu-memory allows its callers: %d MB together", seen>>20, limit>>20)})
 			return
 		}
 	}
 }
 
-func (g *guard) limit() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.base + memoryApart + g.perVU*int64(len(g.vus))
+func (m *memory) limit() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.base + memoryApart + m.perVU*int64(len(m.vus))
 }
 
 // interrupt ends what all virtual users are at.
-func (g *guard) interrupt(why *load.Abort) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for v := range g.vus {
+func (m *memory) interrupt(why *load.Abort) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for v := range m.vus {
 		v.rt.Interrupt(why)
 	}
 }

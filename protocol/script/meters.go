@@ -133,7 +133,7 @@ var _ load.Metered = (*Target)(nil)
 
 // Settle adds what thresholds are about and nothing was measured of, the dropped iterations, and what the script is.
 func (t *Target) Settle(c *load.Result) {
-	c.Script = &load.Script{File: t.config.Script, SHA256: t.bundle.hash, Interpreter: interpreter()}
+	c.Script = &t.script
 	for _, m := range t.meters.asked {
 		c.AddMeter(m)
 	}

@@ -45,6 +45,7 @@ type Target struct {
 	bundle  *bundle
 	env     map[string]string
 	Options Options // of the script
+	script  load.Script
 	tls     *tls.Config
 	// from is the origin in whose place the URL's is asked; "": none.
 	from, to string
@@ -56,7 +57,7 @@ type Target struct {
 	meters   *meters
 	groups   groups
 	limit    limiter
-	guard    guard
+	memory   memory
 
 	all *driven // the only load, or what setup and teardown are of
 
@@ -113,7 +114,8 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	if perSec := t.Options.RequestsPerSec; perSec > 0 {
 		t.limit.every = time.Duration(float64(time.Second) / perSec)
 	}
-	t.guard.perVU, t.guard.base = c.VUMemory, heap()
+	t.script = load.Script{File: c.Script, SHA256: t.bundle.hash, Interpreter: interpreter()}
+	t.memory.perVU, t.memory.base = c.VUMemory, heap()
 	t.near = t.nearest()
 	material.TLS.Insecure = material.TLS.Insecure || t.Options.Insecure
 	if t.tls, err = material.TLS.Config("", "h2", "http/1.1"); err != nil {

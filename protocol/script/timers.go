@@ -53,6 +53,16 @@ func (t *timers) setter(v *vu, again bool) func(sobek.FunctionCall) sobek.Value 
 	}
 }
 
+// callAll calls functions that wait for an event, up to the first that throws.
+func callAll(all []sobek.Callable, this sobek.Value, values ...sobek.Value) error {
+	for _, f := range all {
+		if _, err := f(this, values...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // clear forgets what is pending, and ends what events come from.
 func (t *timers) clear() {
 	t.pending = t.pending[:0]

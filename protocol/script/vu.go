@@ -94,7 +94,7 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	v.started = true
 	if own > 0 {
 		t.tally.users.Add(1)
-		t.guard.enter(v)
+		t.memory.enter(v)
 	}
 	return v, nil
 }
@@ -340,7 +340,7 @@ func (v *vu) Close() error {
 	v.watch.Off()
 	if v.own > 0 {
 		v.target.tally.users.Add(-1)
-		v.target.guard.leave(v)
+		v.target.memory.leave(v)
 	}
 	if v.slow != nil {
 		v.slow.CloseIdleConnections()

@@ -143,12 +143,7 @@ func (w *webSocket) emit(event string, values exports) error {
 	if f, ok := sobek.AssertFunction(w.on[event]); ok {
 		calls = append([]sobek.Callable{f}, calls...)
 	}
-	for _, call := range calls {
-		if _, err := call(w.this, w.v.object(all)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return callAll(calls, w.this, w.v.object(all))
 }
 
 // shaken goes on after the handshake.

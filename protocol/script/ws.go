@@ -150,12 +150,7 @@ func (s *blockingSocket) on(event string, handler sobek.Value) {
 }
 
 func (s *blockingSocket) emit(event string, values ...sobek.Value) error {
-	for _, handler := range s.handlers[event] {
-		if _, err := handler(sobek.Undefined(), values...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return callAll(s.handlers[event], sobek.Undefined(), values...)
 }
 
 // got hands out what was received.
