@@ -197,6 +197,22 @@ func TestNumbersOfShares(t *testing.T) {
 	}
 }
 
+// What is put into words for a line may print lines itself.
+func TestPrintingPrints(t *testing.T) {
+	path := write(t, "flow.js", "export default function () { console.log({ toJSON() { console.log('inner'); return 'outer' } }) }")
+	var out strings.Builder
+	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{Console: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "script: inner\nscript: \"outer\"\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
 // Callers that take more memory than they may end the run, with the line that they are at.
 func TestMemory(t *testing.T) {
 	server := shop(t)

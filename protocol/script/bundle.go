@@ -123,6 +123,12 @@ func (b *bundle) plug(build api.PluginBuild) {
 		}
 		return b.resolve(args.Path, args.ResolveDir)
 	})
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+		if args.Path == filepath.Join(b.dir, b.name) {
+			return api.OnLoadResult{}, nil
+		}
+		return api.OnLoadResult{}, b.within(args.Path) // esbuild reads it, and has found its ending by now
+	})
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: native}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
 		text := moduleText(args.Path)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil

@@ -52,10 +52,11 @@ func TestWaysOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"an import":     "import { x } from '" + outside + "'; export default function () { x }",
-		"a link":        "import { x } from './link.js'; export default function () { x }",
-		"a file":        "const x = open('" + outside + "'); export default function () { x }",
-		"a file's link": "const x = open('./link.js'); export default function () { x }",
+		"an import":                 "import { x } from '" + outside + "'; export default function () { x }",
+		"a link without its ending": "import { x } from './link'; export default function () { x }",
+		"a link":                    "import { x } from './link.js'; export default function () { x }",
+		"a file":                    "const x = open('" + outside + "'); export default function () { x }",
+		"a file's link":             "const x = open('./link.js'); export default function () { x }",
 	} {
 		path := write(t, "flow.js", text)
 		if err := os.Symlink(outside, filepath.Join(filepath.Dir(path), "link.js")); err != nil {
