@@ -26,6 +26,7 @@ type bundle struct {
 	program *sobek.Program
 	hash    string   // of its text, SHA-256 in hexadecimal
 	text    string   // without the source map
+	bounds  []bound  // of what it may call
 	roots   []string // the folders whose files it may read, without symbolic links
 	library string   // the folder of what is imported from elsewhere; "": there is none
 	dir     string   // of the script itself
@@ -49,7 +50,7 @@ func readBundle(path, root, library string) (*bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(absolute); err != nil {
+	if err := regular(absolute); err != nil {
 		return nil, setting.CannotRead(path, err)
 	}
 	if absolute, err = filepath.EvalSymlinks(absolute); err != nil {
@@ -92,14 +93,23 @@ func readBundle(path, root, library string) (*bundle, error) {
 	if len(built.Errors) > 0 {
 		return nil, messages(built.Errors)
 	}
-	text := built.OutputFiles[0].Contents
-	sum := sha256.Sum256(text)
+	return b, b.compile(filepath.Base(path), string(built.OutputFiles[0].Contents))
+}
+
+// compile keeps the text and its program.
+func (b *bundle) compile(name, text string) (err error) {
+	sum := sha256.Sum256([]byte(text))
 	b.hash = hex.EncodeToString(sum[:])
-	b.text, _, _ = strings.Cut(string(text), "//# sourceMappingURL=")
-	if b.program, err = sobek.Compile(filepath.Base(path), string(text), true); err != nil {
-		return nil, err
+	b.text, _, _ = strings.Cut(text, "//# sourceMappingURL=")
+	b.bounds = boundsOf(b.text)
+	if b.program, err = sobek.Compile(name, text, true); err == nil {
+		return nil
 	}
-	return b, nil
+	var without error // the map of an empty script is empty, which is taken for a mistake
+	if b.program, without = sobek.Compile(name, b.text, true); without == nil {
+		return nil
+	}
+	return err
 }
 
 // messages are the mistakes that the bundler found, each with its line.
@@ -127,7 +137,7 @@ func (b *bundle) plug(build api.PluginBuild) {
 		if args.Path == filepath.Join(b.dir, b.name) {
 			return api.OnLoadResult{}, nil
 		}
-		return api.OnLoadResult{}, b.within(args.Path) // esbuild reads it, and has found its ending by now
+		return api.OnLoadResult{}, errors.Join(b.within(args.Path), regular(args.Path)) // esbuild reads it, and has found its ending by now
 	})
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: native}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
 		text := moduleText(args.Path)
@@ -188,6 +198,15 @@ func (b *bundle) within(path string) error {
 	return fmt.Errorf("%s is outside of %s: --script-root DIR allows a folder above", path, b.roots[0])
 }
 
+// regular refuses what is no file: a folder, or a pipe, whose end may never come.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	return err
+}
+
 // lineOf says where a word stands in the script after its options begin, as in "flow.js:3: "; "" where
 // it does not.
 func (b *bundle) lineOf(word string) string {
@@ -208,6 +227,9 @@ func (b *bundle) read(path, from string) ([]byte, error) {
 	}
 	if err := b.within(path); err != nil {
 		return nil, err
+	}
+	if err := regular(path); err != nil {
+		return nil, setting.CannotRead(path, err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -24,7 +24,7 @@ type memory struct {
 
 const (
 	// memoryEvery is how often is looked: what is taken meanwhile is beyond the limit.
-	memoryEvery = 100 * time.Millisecond
+	memoryEvery = 25 * time.Millisecond
 	// memoryApart is what the process may take for itself, in bytes.
 	memoryApart = 64 << 20
 )

@@ -44,7 +44,8 @@ type Target struct {
 	around  wire.Surroundings
 	bundle  *bundle
 	env     map[string]string
-	Options Options // of the script
+	opened  context.Context // that it was opened in, which may end teardown
+	Options Options         // of the script
 	script  load.Script
 	tls     *tls.Config
 	// from is the origin in whose place the URL's is asked; "": none.
@@ -74,7 +75,7 @@ var (
 
 // New reads the script and runs its outermost part once, until ctx is done at the most.
 func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, error) {
-	t := &Target{config: c, around: around, env: c.env(), console: console{out: around.Console}, meters: newMeters()}
+	t := &Target{config: c, around: around, env: c.env(), opened: ctx, console: console{out: around.Console}, meters: newMeters()}
 	t.all = &driven{target: t, load: &t.Options.Load}
 	common := c.common()
 	material, err := common.Read(around.Env)
@@ -202,7 +203,11 @@ func (t *Target) Close() error {
 	if !t.begun || t.setupErr != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), t.Options.TeardownTimeout)
+	ctx := t.opened
+	if ctx.Err() != nil { // what ended the run is no reason to leave the server as it is
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.Options.TeardownTimeout)
 	defer cancel()
 	_, err := t.runOnce(ctx, "teardown", ofSetup)
 	return err
@@ -243,7 +248,7 @@ func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (s
 	if err != nil {
 		return nil, err
 	}
-	value, err := v.settle(f(sobek.Undefined(), given))
+	value, err := v.settle(f, given)
 	if v.aborted != nil {
 		err = v.aborted
 	}

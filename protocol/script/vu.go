@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
-	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -18,9 +17,6 @@ import (
 	"contend/load"
 	"contend/protocol/wire"
 )
-
-// maxDepth bounds recursion. Its end is an exception in the script.
-const maxDepth = 4096
 
 // A vu is a virtual user: a runtime with the script in it.
 type vu struct {
@@ -45,21 +41,22 @@ type vu struct {
 	away func(work func(ctx context.Context))
 	slow *http.Transport
 
-	iteration int64
-	turn      int64 // the iteration's number among those of all virtual users here
-	timers    timers
-	group     string
-	functions struct{ parse, stringify, freeze sobek.Callable }
-	http      httpState
-	jar       *cookiejar.Jar // of this iteration; nil: nothing is in it
-	requests  []load.Request // of this iteration
-	checks    []load.Check
-	readings  []load.Reading
-	tags      map[string]string // that the script gave the virtual user
-	began     time.Time         // of this iteration
-	cause     load.Outcome      // of the first thing that went wrong
-	lost      error             // the first request without an answer
-	aborted   error             // the script has ended the run
+	iteration  int64
+	turn       int64 // the iteration's number among those of all virtual users here
+	timers     timers
+	rejections rejections // of this iteration
+	group      string
+	functions  struct{ parse, stringify, freeze sobek.Callable }
+	http       httpState
+	jar        *cookiejar.Jar // of this iteration; nil: nothing is in it
+	requests   []load.Request // of this iteration
+	checks     []load.Check
+	readings   []load.Reading
+	tags       map[string]string // that the script gave the virtual user
+	began      time.Time         // of this iteration
+	cause      load.Outcome      // of the first thing that went wrong
+	lost       error             // the first request without an answer
+	aborted    error             // the script has ended the run
 
 	connections map[io.Closer]bool // that the script has open, of other protocols than HTTP
 }
@@ -88,8 +85,12 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 	v.rt.SetRandSource(random.Float64)
 	v.rt.SetParserOptions()
 	v.globals()
-	if err := v.init(ctx); err != nil {
-		return nil, v.explain(err)
+	v.rt.SetPromiseRejectionTracker(v.rejections.note)
+	v.bound()
+	ctx, cancel := context.WithTimeoutCause(ctx, initTimeout, fmt.Errorf("init takes longer than %v", initTimeout))
+	defer cancel()
+	if err := v.bounded(ctx, v.init); err != nil {
+		return nil, err
 	}
 	v.started = true
 	if own > 0 {
@@ -100,21 +101,7 @@ func (p *driven) newVU(ctx context.Context, own int) (*vu, error) {
 }
 
 // init runs the outermost part of the script and finds its functions.
-func (v *vu) init(ctx context.Context) error {
-	interrupted := make(chan struct{})
-	end := context.AfterFunc(ctx, func() {
-		v.rt.Interrupt(ctx.Err())
-		close(interrupted)
-	})
-	defer func() {
-		if !end() {
-			<-interrupted // it would hit what comes later
-		}
-	}()
-	stop := time.AfterFunc(initTimeout, func() {
-		v.rt.Interrupt(fmt.Errorf("init takes longer than %v", initTimeout))
-	})
-	defer stop.Stop()
+func (v *vu) init() error {
 	json := v.rt.Get("JSON").ToObject(v.rt)
 	v.functions.parse, _ = sobek.AssertFunction(json.Get("parse"))
 	v.functions.stringify, _ = sobek.AssertFunction(json.Get("stringify"))
@@ -127,7 +114,13 @@ func (v *vu) init(ctx context.Context) error {
 	module := v.rt.NewObject()
 	v.exports = v.rt.NewObject()
 	_ = module.Set("exports", v.exports)
-	if _, err := run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native)); err != nil {
+	_, err = v.guarded(func() (sobek.Value, error) {
+		return run(sobek.Undefined(), v.exports, module, v.rt.ToValue(v.native))
+	})
+	if err == nil {
+		err = v.rejections.take(v)
+	}
+	if err != nil {
 		return err
 	}
 	v.exports = module.Get("exports").ToObject(v.rt)
@@ -140,69 +133,6 @@ func (v *vu) init(ctx context.Context) error {
 		v.data, err = v.functions.parse(sobek.Undefined(), v.rt.ToValue(v.target.data))
 	}
 	return err
-}
-
-// initTimeout bounds the outermost part of a script.
-const initTimeout = 30 * time.Second
-
-// throw ends the script's call with an exception.
-func (v *vu) throw(format string, args ...any) {
-	panic(v.exception(format, args...))
-}
-
-// exception is an Error of the script.
-func (v *vu) exception(format string, args ...any) *sobek.Object {
-	e, err := v.rt.New(v.rt.Get("Error"), v.rt.ToValue(fmt.Sprintf(format, args...)))
-	if err != nil { // the script has replaced it
-		return v.rt.NewGoError(fmt.Errorf(format, args...))
-	}
-	return e
-}
-
-// explain says what went wrong in a script, and where.
-func (v *vu) explain(err error) error {
-	var thrown *sobek.Exception
-	var interrupted *sobek.InterruptedError
-	switch {
-	case errors.As(err, &interrupted):
-		if cause, ok := interrupted.Value().(error); ok {
-			return fmt.Errorf("%s%w", place(interrupted.Stack()), cause)
-		}
-	case errors.As(err, &thrown):
-		text := "undefined"
-		if value := thrown.Value(); value != nil {
-			text = harmless(value)
-		}
-		return errors.New(place(thrown.Stack()) + text)
-	}
-	return err
-}
-
-// harmless is a thrown value as text; a getter of the script may throw in turn.
-func harmless(value sobek.Value) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = "an exception that has no text"
-		}
-	}()
-	if text = value.String(); len(text) > maxText {
-		text = text[:maxText] + "…"
-	}
-	return text
-}
-
-// maxText bounds what is shown of an exception.
-const maxText = 300
-
-// place is the innermost position in a file of the user's.
-func place(stack []sobek.StackFrame) string {
-	for _, frame := range stack {
-		at := frame.Position()
-		if at.Filename != "" && at.Line > 0 && !strings.Contains(at.Filename, native+":") {
-			return fmt.Sprintf("%s:%d:%d: ", strings.TrimPrefix(at.Filename, "./"), at.Line, at.Column)
-		}
-	}
-	return ""
 }
 
 // follow has the end of ctx interrupt the script.
@@ -225,6 +155,7 @@ func (v *vu) begin() {
 	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
 	v.cause, v.lost, v.group = load.Outcome{}, nil, ""
 	v.timers.clear()
+	v.rejections = nil
 	if !v.target.Options.KeepCookies {
 		v.jar = nil
 	}
@@ -248,7 +179,7 @@ func (v *vu) run() error {
 		return v.aborted
 	}
 	v.turn, v.began = v.of.begin(), time.Now()
-	_, err := v.settle(v.main(sobek.Undefined(), v.data))
+	_, err := v.settle(v.main, v.data)
 	if err != nil {
 		v.timers.clear() // what it has open is of no more use
 	}
@@ -257,12 +188,20 @@ func (v *vu) run() error {
 	return err
 }
 
-// settle runs what is left for later, and returns what a promise came to.
-func (v *vu) settle(value sobek.Value, err error) (sobek.Value, error) {
-	if err != nil {
-		return nil, err
+// settle calls a function, runs what it leaves for later, and returns what a promise came to. A promise
+// that was rejected while nobody asked for it is an exception, too.
+func (v *vu) settle(f sobek.Callable, argument sobek.Value) (sobek.Value, error) {
+	value, err := v.guarded(func() (sobek.Value, error) {
+		value, err := f(sobek.Undefined(), argument)
+		if err == nil {
+			err = v.timers.run(v)
+		}
+		return value, err
+	})
+	if err == nil {
+		err = v.rejections.take(v)
 	}
-	if err := v.timers.run(v); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	promise, ok := value.Export().(*sobek.Promise)
@@ -271,7 +210,7 @@ func (v *vu) settle(value sobek.Value, err error) (sobek.Value, error) {
 	}
 	switch promise.State() {
 	case sobek.PromiseStateRejected:
-		return nil, errors.New(harmless(promise.Result()))
+		return nil, v.rejected(promise)
 	case sobek.PromiseStatePending:
 		return nil, errors.New("the promise that the function returned never settles")
 	}

@@ -12,6 +12,10 @@ import (
 	"contend/protocol/wire"
 )
 
+// within is what functions with a bound make that keep to it: each is "aa".
+const within = `['a'.repeat(2), ''.padStart(2, 'a'), 'a'.padEnd(2, 'a'), new Array(2).fill('a').join(''), Array.from('aa').join(''),
+	String.fromCharCode(...new Uint8Array(2).fill(97)), new ArrayBuffer(8) instanceof ArrayBuffer && new Float64Array([1]) instanceof Float64Array && new Uint8Array(new ArrayBuffer(2)).length === 2 && Uint8Array.from([7])[0] === 7 && new (class extends Uint8Array {})(3).length === 3 && 'aa']`
+
 // What scripts throw is counted with its line, whatever it is.
 func TestThrown(t *testing.T) {
 	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
@@ -21,10 +25,23 @@ func TestThrown(t *testing.T) {
 			"throw null":                                       "null",
 			"throw undefined":                                  "undefined",
 			"throw { toString() { throw 1 } }":                 "an exception that has no text",
-			"(function f() { f() })()":                         "flow.js:2:",
-			"return Promise.reject(new Error('no'))":           "Error: no",
-			"return (async () => { throw new Error('no') })()": "Error: no",
+			"(function f() { f() })()":                         "flow.js:2:18: too much recursion: more than 4096 calls",
+			"return Promise.reject(new Error('no'))":           "flow.js:2:22: Error: no",
+			"return (async () => { throw new Error('no') })()": "flow.js:2:28: Error: no",
 			"return new Promise(() => {})":                     "never settles",
+			"Promise.reject(7)":                                "7",
+			"(async () => { await null; throw new Error('alone') })()":                                                      "flow.js:2:33: Error: alone",
+			"setTimeout(() => Promise.reject(new Error('tick')), 1)":                                                        "flow.js:2:32: Error: tick",
+			"const e = new Error('no'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); return Promise.reject(e)": "Error: no",
+			"'x'.repeat(2 ** 60)":                 "RangeError: repeat would be 1152921504606846976 characters, and may be 536870888",
+			"'x'.padStart(2 ** 40, 'yz')":         "RangeError: padStart would be",
+			"'x'.padEnd(1e12)":                    "RangeError: padEnd would be",
+			"new Array(2 ** 31).fill(0)":          "RangeError: fill would be",
+			"new Array(2 ** 31).join('x')":        "RangeError: join would be",
+			"Array.from({ length: 2 ** 31 })":     "RangeError: from would be",
+			"new ArrayBuffer(2 ** 36)":            "RangeError: new ArrayBuffer would be",
+			"new Float64Array(2 ** 34)":           "RangeError: new Float64Array would be 137438953472 bytes, and may be 1073741824",
+			"new Uint8Array({ length: 2 ** 34 })": "RangeError: new Uint8Array would be",
 		} {
 			path := write(t, "flow.js", "export default function () {\n"+body+"\n}")
 			r := drive(Config{Script: path, URL: server.URL}, 2)
@@ -32,9 +49,15 @@ func TestThrown(t *testing.T) {
 				t.Errorf("%s: %d failed, %+v %v, want %q", body, r.Failed, r.Faults, r.Errored, want)
 			}
 		}
-		path := write(t, "flow.js", "import { sleep } from 'k6'; export default function () { sleep(-1); sleep(NaN); sleep('x'); sleep(); }")
-		if r := drive(Config{Script: path, URL: server.URL}, 2); r.Completed != 2 {
-			t.Errorf("sleeps that are none: %+v %v", r.Faults, r.Errored)
+		for name, body := range map[string]string{
+			"sleeps that are none":               "sleep(-1); sleep(NaN); sleep('x'); sleep();",
+			"a rejection that is asked for late": "Promise.reject(1).catch(() => {}); const p = Promise.reject(2); setTimeout(() => p.catch(() => {}), 1)",
+			"what is bounded, within its bound":  "check([..." + within + "], { same: (all) => all.every((one) => one === 'aa') })",
+		} {
+			path := write(t, "flow.js", "import { sleep, check } from 'k6'; const keep = [sleep, check]; export default function () { "+body+" }")
+			if r := drive(Config{Script: path, URL: server.URL}, 2); r.Completed != 2 {
+				t.Errorf("%s: %+v %v", name, r.Faults, r.Errored)
+			}
 		}
 	})
 }
@@ -66,9 +89,17 @@ func TestWaysOut(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, path := range map[string]string{"nothing": write(t, "flow.js", ""), "a folder": t.TempDir(), "bytes": write(t, "flow.js", "\x00\x01\x02")} {
-		if _, err := New(context.Background(), Config{Script: path}, wire.Surroundings{}); err == nil {
-			t.Errorf("%s is taken for a script", name)
+	for _, c := range []struct{ name, path, want string }{
+		{"nothing", write(t, "flow.js", ""), `exports no function "default"`},
+		{"a remark", write(t, "flow.js", "// nothing"), `exports no function "default"`},
+		{"a folder", t.TempDir(), "it is no regular file"},
+		{"a folder that is opened", write(t, "flow.js", "open('.')"), "it is no regular file"},
+		{"bytes", write(t, "flow.js", "\x00\x01\x02"), "flow.js:1:1: "},
+		{"bytes that are no UTF-8", write(t, "flow.js", "export default function () { return '\xff\xfe\x80' } \xc0"), "flow.js:1:"},
+		{"an import of bytes", write(t, "flow.js", "import './b.js'", "b.js", "\xff\xfe\x80"), "b.js:1:1: "},
+	} {
+		if _, err := New(context.Background(), Config{Script: c.path}, wire.Surroundings{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v, want %q in it", c.name, err, c.want)
 		}
 	}
 }
@@ -105,13 +136,33 @@ func TestInterrupted(t *testing.T) {
 			return err
 		})
 	}
-	path := write(t, "flow.js", "export const options = { teardownTimeout: '50ms' };\nexport default function () {}\nexport function teardown() { "+endless+" }")
-	target, err := New(context.Background(), Config{Script: path}, wire.Surroundings{})
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		options, body string
+		interrupted   bool
+	}{{"{ teardownTimeout: '50ms' }", endless, false}, {"{}", endless, true}, {"{}", "sleep(1e9)", true}} {
+		opened, interrupt := context.WithCancel(t.Context())
+		text := "import { sleep } from 'k6';\nexport const options = " + c.options + ";\nexport default function () {}\nexport function teardown() { console.log('begun', sleep); " + c.body + " }"
+		console := writer(func() {
+			if c.interrupted {
+				time.AfterFunc(10*time.Millisecond, interrupt)
+			}
+		})
+		target, err := New(opened, Config{Script: write(t, "flow.js", text)}, wire.Surroundings{Console: console})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
+			t.Fatal(err)
+		}
+		within(t, func(context.Context) error { return target.Close() })
+		interrupt()
 	}
-	if _, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 1}); err != nil {
-		t.Fatal(err)
-	}
-	within(t, func(context.Context) error { return target.Close() })
+}
+
+// A writer does something when it is written to.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
 }
