@@ -139,6 +139,9 @@ func (c *Conn) Cancel(out []byte, slot int) []byte {
 	return c.sent()
 }
 
+// Greeted reports whether the server has sent its SETTINGS, with which it shows that it speaks HTTP/2.
+func (c *Conn) Greeted() bool { return c.greeted }
+
 // Draining reports that no request should be started any more: the server said
 // that it will take none, or the numbers of streams are nearly used up.
 func (c *Conn) Draining() bool {

@@ -24,6 +24,8 @@ func nothingSentence(r *load.Result) string {
 		return "Interrupted before the first answer"
 	case r.Wrong() == 0:
 		return fmt.Sprintf("No answer came within %v and %v of grace", r.Plan.Duration, r.Plan.Grace)
+	case onlyTimeouts(r) && r.Plan.Timeout == 0: // a script has its own
+		return fmt.Sprintf("Every answer timed out: none of %s came in time", metric.Number(float64(r.Wrong())))
 	case onlyTimeouts(r):
 		return fmt.Sprintf("Every answer timed out: none of %s came within %v", metric.Number(float64(r.Wrong())), r.Plan.Timeout)
 	}
@@ -70,6 +72,8 @@ func (d *Document) toMend(c trial.Cell) string {
 		return d.Settle
 	case r.Wrong() == 0:
 		return afterDoubt(finding.Incomplete.Code)
+	case 2*r.Errored[errkind.Timeout] > r.Wrong() && r.Plan.Timeout == 0:
+		return "allow an answer more time than the script does, or see why it takes so long; then the same command again"
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
 		return fmt.Sprintf("allow an answer more time than the %v of --timeout, or see why it takes so long; then the same command again", r.Plan.Timeout)
 	case r.Failed < r.ErroredTotal():

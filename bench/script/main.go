@@ -68,7 +68,8 @@ func find(binary string, self bool) (tools, error) {
 // show serves until ctx is done and prints each request.
 func show(ctx context.Context, w io.Writer, address string) error {
 	rec := &recorder{each: func(r request) { fmt.Fprintln(w, r) }}
-	server := &http.Server{Addr: address, Handler: rec.record(service())}
+	server := newServer(rec)
+	server.Addr = address
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	fmt.Fprintf(w, "BASE=http://%s\n", address)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -55,6 +56,9 @@ func newRequest(r *http.Request, body []byte, address string) request {
 	if media, params, err := mime.ParseMediaType(kind); err == nil && media == "multipart/form-data" {
 		kind, seen.Body = media, formParts(body, params["boundary"])
 	}
+	if kind == "application/grpc" {
+		seen.Body = strconv.Quote(seen.Body)
+	}
 	var parts []string
 	for _, name := range compared {
 		value := strings.Join(r.Header.Values(name), ", ")
@@ -83,7 +87,7 @@ func newRequest(r *http.Request, body []byte, address string) request {
 
 // customAgent is an agent's name unless it is a tool's own.
 func customAgent(agent string) string {
-	for _, own := range []string{"Grafana k6/", "k6/", "contend"} {
+	for _, own := range []string{"Grafana k6/", "k6/", "grpc-go/", "contend"} {
 		if strings.HasPrefix(agent, own) {
 			return ""
 		}

@@ -19,7 +19,7 @@ func startServer() (address string, rec *recorder, stop func(), err error) {
 		return "", nil, nil, err
 	}
 	rec = &recorder{}
-	server := &http.Server{Handler: rec.record(service())}
+	server := newServer(rec)
 	ended := make(chan struct{})
 	go func() {
 		_ = server.Serve(listener) // until it is closed
@@ -31,6 +31,14 @@ func startServer() (address string, rec *recorder, stop func(), err error) {
 	}, nil
 }
 
+// newServer has the service record what it is asked.
+func newServer(rec *recorder) *http.Server {
+	server := &http.Server{Handler: rec.record(service()), Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true) // that of gRPC
+	return server
+}
+
 // service has what scripts of load tests ask for: a small shop behind a login,
 // and one address for each thing that a client must be able to do.
 func service() http.Handler {
@@ -40,6 +48,7 @@ func service() http.Handler {
 	redirects(mux)
 	bodies(mux)
 	sockets(mux)
+	calls(mux)
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(number(r.PathValue("code"), 500))
 	})

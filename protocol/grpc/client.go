@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -51,40 +52,70 @@ type Options struct {
 	MaxReceive, MaxSend int
 }
 
-// A Client is one connection, over which any method can be called. When it is lost, calls wait for
-// the next attempt to connect. Its methods may be called concurrently.
+// A Client is a connection, over which any method can be called. When it is lost, the next call connects
+// again. Its methods may be called concurrently. Without TLS unary calls have a connection of their own
+// (direct), over which one is made at a time; streams and reflection get theirs when they are asked for.
 type Client struct {
-	link    *channel
+	dialer  dialer
+	direct  *direct // nil: with TLS
 	options []grpc.CallOption
+
+	mu   sync.Mutex
+	link *channel // nil: nobody has needed it
 }
 
 // Dial connects. An error's chain holds a *errkind.Error, which says why there is no connection.
-func Dial(ctx context.Context, hostPort string, o Options) (*Client, error) {
-	d := dialer{hostPort: hostPort, at: o.At, security: insecure.NewCredentials(), maxMessage: cmp.Or(o.MaxReceive, defaultMaxMessage)}
-	d.tcp.KeepAlive = -1 // it may live for one call
-	if o.TLS != nil {
-		d.security = credentials.NewTLS(o.TLS)
-	}
-	l, err := d.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := &Client{link: l, options: []grpc.CallOption{grpc.ForceCodecV2(bytesCodec{})}}
+func Dial(ctx context.Context, hostPort string, o Options) (c *Client, err error) {
+	c = &Client{options: []grpc.CallOption{grpc.ForceCodecV2(bytesCodec{})},
+		dialer: dialer{hostPort: hostPort, at: o.At, security: insecure.NewCredentials(), maxMessage: cmp.Or(o.MaxReceive, defaultMaxMessage)}}
+	c.dialer.tcp.KeepAlive = -1 // it may live for one call
 	if o.MaxSend > 0 {
 		c.options = append(c.options, grpc.MaxCallSendMsgSize(o.MaxSend))
+	}
+	if o.TLS == nil {
+		c.direct, err = dialDirect(ctx, c.dialer, o.MaxSend)
+	} else {
+		c.dialer.security = credentials.NewTLS(o.TLS)
+		_, err = c.channel(ctx)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// Close ends the connection and all calls over it.
+// channel is that of grpc-go.
+func (c *Client) channel(ctx context.Context) (l *channel, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link == nil {
+		c.link, err = c.dialer.open(ctx)
+	}
+	return c.link, err
+}
+
+// Close ends the connection and all calls over it. It must be the last call.
 func (c *Client) Close() error {
-	c.link.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.direct != nil {
+		c.direct.close()
+		c.direct = nil
+	}
+	if c.link != nil {
+		c.link.close()
+		c.link = nil
+	}
 	return nil
 }
 
 // Schema asks the server by reflection for what it has.
 func (c *Client) Schema(ctx context.Context, m Metadata) (s *Schema, err error) {
-	err = c.link.reflect(m.in(ctx), func(r *reflector) error {
+	link, err := c.channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = link.reflect(m.in(ctx), func(r *reflector) error {
 		s, err = r.askAll()
 		return err
 	})
@@ -136,6 +167,9 @@ func codeOf(k errkind.Kind) codes.Code {
 
 // Invoke calls a unary method with an encoded message, until ctx is done.
 func (c *Client) Invoke(ctx context.Context, m *Method, message []byte, with Metadata) *Reply {
+	if c.direct != nil {
+		return c.direct.invoke(ctx, m.Path(), message, with)
+	}
 	i := invocation{client: c, path: m.Path(), message: message}
 	r := &Reply{}
 	began := time.Now()
@@ -176,9 +210,12 @@ type OpenStream struct {
 // Stream opens a call, which lives until it has ended or ctx is done: ctx must be ended.
 // If there is no stream, the reply says why.
 func (c *Client) Stream(ctx context.Context, m *Method, with Metadata) (*OpenStream, *Reply) {
-	s := &OpenStream{link: c.link, ctx: with.in(ctx), began: time.Now()}
+	s := &OpenStream{ctx: with.in(ctx), began: time.Now()}
 	var err error
-	s.stream, err = c.link.open(s.ctx, &streaming{c, m})
+	if s.link, err = c.channel(ctx); err != nil {
+		return nil, &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err}
+	}
+	s.stream, err = s.link.open(s.ctx, &streaming{c, m})
 	if err != nil {
 		return nil, s.ended(err)
 	}

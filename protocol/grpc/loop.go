@@ -2,12 +2,6 @@ package grpc
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"contend/h2"
@@ -83,47 +77,8 @@ type loopCall struct {
 	request    *h2.Request
 }
 
-// build makes the request by the gRPC over HTTP/2 specification,
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
+// build makes the request.
 func (c *loopCall) build(timeout time.Duration) {
 	c.timeout = timeout
-	fields := []h2.Field{
-		{Name: ":method", Value: "POST"},
-		{Name: ":scheme", Value: "http"},
-		{Name: ":path", Value: c.method},
-		{Name: ":authority", Value: c.authority},
-		{Name: "te", Value: "trailers"},
-		{Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: "contend"},
-	}
-	if timeout > 0 {
-		fields = append(fields, h2.Field{Name: "grpc-timeout", Value: encodeTimeout(timeout)})
-	}
-	for _, key := range slices.Sorted(maps.Keys(c.metadata)) {
-		for _, value := range c.metadata[key] {
-			if strings.HasSuffix(key, "-bin") {
-				value = base64.RawStdEncoding.EncodeToString([]byte(value))
-			}
-			fields = append(fields, h2.Field{Name: key, Value: value})
-		}
-	}
-	message := c.call.request.buffers.Materialize()
-	body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) // not compressed
-	c.request = h2.NewRequest(fields, append(body, message...))
-}
-
-// encodeTimeout writes a timeout in the smallest unit in which it has at most
-// eight digits, rounded up: a server must not give up before the caller.
-func encodeTimeout(d time.Duration) string {
-	const limit = 100_000_000
-	unit := 0
-	units := [...]struct {
-		name string
-		size time.Duration
-	}{{"n", 1}, {"u", time.Microsecond}, {"m", time.Millisecond}, {"S", time.Second}, {"M", time.Minute}, {"H", time.Hour}}
-	inUnits := func() time.Duration { return (d-1)/units[unit].size + 1 }
-	for inUnits() >= limit {
-		unit++
-	}
-	return fmt.Sprintf("%d%s", inUnits(), units[unit].name)
+	c.request = h2.NewRequest(fields(c.method, c.authority, timeout, c.metadata), body(c.call.request.buffers.Materialize()))
 }

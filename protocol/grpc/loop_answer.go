@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -28,11 +29,14 @@ type answer struct {
 
 func (a *answer) reset(now time.Time) { *a = answer{begun: now, detail: a.detail[:0]} }
 
-// take counts messages, of which there must be one.
-func (a *answer) take(p []byte, maxMessage int) error {
+// take counts messages, of which there must be one, and hands on its parts; keep is nil: to nobody.
+func (a *answer) take(p []byte, maxMessage int, keep func(part []byte)) error {
 	for len(p) > 0 {
 		if a.left > 0 {
 			n := min(a.left, len(p))
+			if keep != nil {
+				keep(p[:n])
+			}
 			a.left -= n
 			p = p[n:]
 			continue
@@ -56,7 +60,7 @@ func (a *answer) begin(maxMessage int) error {
 	case a.prefix[0] != 0:
 		return errPacked
 	case length > int64(maxMessage):
-		return foreign("a message of %d bytes, more than the %d allowed", length, maxMessage)
+		return fmt.Errorf("%w: %d bytes, and %d are allowed", errLarge, length, maxMessage)
 	case a.messages > 0:
 		return errMany
 	}
@@ -84,7 +88,7 @@ func (a *answer) end(h *h2.Header, expect int) error {
 		}
 	}
 	if a.code != expect {
-		a.detail = appendMessage(a.detail[:0], message)
+		a.detail = appendMessage(a.detail[:0], message, maxDetail)
 	}
 	return nil
 }
@@ -112,10 +116,10 @@ func (a *answer) judge(timed bool) error {
 	return nil
 }
 
-// appendMessage decodes the beginning of a percent-encoded grpc-message. What
+// appendMessage decodes the beginning of a percent-encoded grpc-message, so many bytes at the most. What
 // is not encoded as it should be is left as it is.
-func appendMessage(dst, message []byte) []byte {
-	for i := 0; i < len(message) && len(dst) < maxDetail; i++ {
+func appendMessage(dst, message []byte, most int) []byte {
+	for i := 0; i < len(message) && len(dst) < most; i++ {
 		if message[i] == '%' && i+2 < len(message) {
 			if b, err := strconv.ParseUint(string(message[i+1:i+3]), 16, 8); err == nil {
 				dst = append(dst, byte(b))

@@ -88,7 +88,7 @@ func (c *conversation) Header(slot int, h *h2.Header, ends bool) error {
 
 // Data counts messages.
 func (c *conversation) Data(slot int, p []byte) error {
-	return c.answers[slot].take(p, c.call.maxMessage)
+	return c.answers[slot].take(p, c.call.maxMessage, nil)
 }
 
 // End tells the loop what became of a call.
@@ -142,5 +142,6 @@ var (
 	errCut      = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("the answer ended within a message")}
 	errEmpty    = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("an OK without a message")}
 	errMany     = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("more than one message in the answer to a unary call")}
+	errLarge    = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("gRPC: a message that is too large")}
 	errPacked   = &errkind.Error{Kind: errkind.Protocol, Err: errors.New("a compressed message, which was not asked for")}
 )

@@ -196,7 +196,7 @@ func TestAppendMessage(t *testing.T) {
 	for give, want := range map[string]string{
 		"": "", "a%20b": "a b", "%": "%", "%2": "%2", "%zz": "%zz", "100%25": "100%", "%e2%82%ac": "€", "a%41": "aA",
 	} {
-		if got := appendMessage(nil, []byte(give)); string(got) != want {
+		if got := appendMessage(nil, []byte(give), maxDetail); string(got) != want {
 			t.Errorf("%q is %q, want %q", give, got, want)
 		}
 	}

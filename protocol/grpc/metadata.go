@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,12 +18,9 @@ func (c *Config) metadataOf() (map[string][]string, error) {
 	for i, f := range c.Header {
 		key, value := strings.ToLower(f.Name), f.Value
 		problem := ""
-		if strings.HasSuffix(key, "-bin") {
-			decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-			if err != nil {
-				problem = f.Name + " is wrong: the value of a key that ends in -bin is not base64"
-			}
-			value = string(decoded)
+		value, err := decodeValue(key, value)
+		if err != nil {
+			problem = f.Name + " is wrong: the value of a key that ends in -bin is not base64"
 		}
 		errs = append(errs, c.inHeader(i, problem), c.inHeader(i, wrongMetadata(key, value)))
 		metadata[key] = append(metadata[key], value)
@@ -65,7 +61,7 @@ func wrongMetadata(key, value string) string {
 		return fmt.Sprintf("key is %q, whose prefix grpc- is reserved", key)
 	case slices.Contains([]string{"content-type", "te", "user-agent"}, key):
 		return fmt.Sprintf("key is %q, which is set by gRPC itself", key)
-	case at >= 0 && !strings.HasSuffix(key, "-bin"):
+	case at >= 0 && !isBinary(key):
 		return fmt.Sprintf("%s has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)", key, []rune(value[at:])[0], at)
 	}
 	return ""

@@ -281,8 +281,11 @@ func (v *vu) countCall(name string, r *grpc.Reply, in, out int64) {
 	one := load.Request{Name: name, Status: r.Code, Service: r.Service, BytesIn: in, BodyIn: in, BytesOut: out}
 	switch {
 	case r.Err == nil:
-		one.Failed = r.Code != 0
-		v.note(one, nil, last.detail(), "")
+		if one.Failed = r.Code != 0; one.Failed {
+			v.note(one, nil, last.detail(), "")
+			return
+		}
+		v.note(one, nil, nil, "")
 	case v.ctx.Err() == nil: // else the run ended, which is nobody's fault
 		v.note(one, r.Err, nil, "")
 	}
@@ -326,11 +329,9 @@ func (c *called) detail() []byte {
 
 // reply is an answer as scripts see it.
 func (v *vu) reply(m *grpc.Method, r *grpc.Reply) sobek.Value {
-	all := exports{"status": r.Code, "message": sobek.Null(), "error": sobek.Null(),
+	all := exports{"status": r.Code, "message": v.decode(m, r.Message), "error": sobek.Null(), // the message is an empty one without an answer
 		"headers": v.metadataObject(r.Header), "trailers": v.metadataObject(r.Trailer)}
-	if r.Code == 0 {
-		all["message"] = v.decode(m, r.Message)
-	} else {
+	if r.Code != 0 {
 		all["error"] = v.statusObject(r)
 	}
 	return v.object(all)

@@ -76,7 +76,7 @@ func till(_ any, s grpc.ServerStream) error {
 	switch method {
 	case "Slow":
 		<-s.Context().Done()
-		return nil
+		return status.FromContextError(s.Context().Err()).Err()
 	case "Watch":
 		for i := range sum {
 			if err := s.SendMsg(answer(fmt.Sprint("saw ", i))); err != nil {
@@ -113,12 +113,22 @@ func tillScript(t testing.TB, body string) string {
 		const client = new grpc.Client();
 		client.load(['protos'], 'till.proto');
 		let keep = [check, sleep];
-		const assert = (ok, what) => { if (!ok) throw new Error('not so: ' + what); };
+		const assert = (ok, what) => check(ok, { ['not so: ' + what]: (holds) => holds });
 		export default function () {
 			client.connect(__ENV.BASE_URL, { plaintext: true });
 `+body+`
 			client.close();
 		}`, "protos/till.proto", tillProto)
+}
+
+// asserted reports what a script has asserted, and was not so: its iteration may have been wrong before.
+func asserted(t *testing.T, r *load.Result) {
+	t.Helper()
+	for _, c := range r.Checks {
+		if strings.HasPrefix(c.Name, "not so: ") && c.Failed > 0 {
+			t.Error(c.Name)
+		}
+	}
 }
 
 func TestGRPC(t *testing.T) {
@@ -128,7 +138,7 @@ func TestGRPC(t *testing.T) {
 			assert(r.status === grpc.StatusOK && r.message.message === '7 of 1' && r.error === null, JSON.stringify(r));
 			assert(r.message.left === '0' && r.trailers.who[0] === 'a+b' && r.headers['content-type'][0] === 'application/grpc', JSON.stringify(r));`, "", ""},
 		{"status", `const r = client.invoke('/shop.Till/Ring', { value: 13 });
-			assert(r.status === grpc.StatusInvalidArgument && r.message === null && r.error.message === '13 is bad luck', JSON.stringify(r));`, "status 3", "InvalidArgument 13 is bad luck"},
+			assert(r.status === grpc.StatusInvalidArgument && r.message.message === '' && r.error.message === '13 is bad luck', JSON.stringify(r));`, "status 3", "InvalidArgument 13 is bad luck"},
 		{"check", `check(client.invoke('shop.Till/Ring', {}), { 'is 8': (r) => r.message.message === '8 of 1' })`, "check failed: is 8", "/shop.Till/Ring: OK"},
 		{"method", `client.invoke('shop.Till/Rang', {})`, "check failed: exception", `method is "shop.Till/Rang", but shop.Till has Pour, Ring, Slow, Talk, Watch`},
 		{"service", `client.invoke('shop.Tall/Ring', {})`, "check failed: exception", `the proto files describe shop.Till`},
@@ -148,6 +158,7 @@ func TestGRPC(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2, true)
+			asserted(t, r)
 			if c.cause == "" {
 				if r.Completed != 2 {
 					t.Errorf("%d of 2 completed: %+v %v", r.Completed, r.Faults, r.Errored)
@@ -174,13 +185,14 @@ func TestGRPCStreams(t *testing.T) {
 		{"client", stream("Pour", `for (let i = 1; i < 4; i++) s.write({ value: i }); s.end(); ended = (t) => assert(t === '6 of 3,end', t);`), ""},
 		{"both", stream("Talk", `s.write({ value: 1 }); setTimeout(() => { s.write({ value: 2 }); s.end(); }, 5); ended = (t) => assert(t === 'heard 1,heard 2,end', t);`), ""},
 		{"status", stream("Talk", `s.write({ value: 13 }); ended = (t) => assert(t === '313 is bad luck,end', t);`), "status 3"},
-		{"exception in a handler", stream("Watch", `s.write({ value: 1 });`), "check failed: exception"},
+		{"exception in a handler", stream("Watch", `s.write({ value: 1 }); ended = (t) => { throw new Error(t); };`), "check failed: exception"},
 		{"unknown event", stream("Watch", `s.on('date', () => {});`), "check failed: exception"},
 		{"metadata", `const s = new grpc.Stream(client, 'shop.Till/Talk'); let seen; s.on('metadata', (m) => { seen = m['content-type'][0]; });
 			s.on('end', () => { assert(seen === 'application/grpc', seen); client.close(); }); s.write({ value: 1 }); s.end(); return;`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 3, true)
+			asserted(t, r)
 			if c.cause == "" {
 				if r.Completed != 3 {
 					t.Errorf("%d of 3 completed: %+v %v", r.Completed, r.Faults, r.Errored)
@@ -229,6 +241,7 @@ func TestGRPCUnanswered(t *testing.T) {
 	r := drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `
 		const r = client.invoke('shop.Till/Slow', {}, { timeout: 20 });
 		assert(r.status === grpc.StatusDeadlineExceeded && r.error.code === 4, JSON.stringify(r));`)}, 2, true)
+	asserted(t, r)
 	if r.Errored["timeout"] != 2 || r.Requests["/shop.Till/Slow"].Errored != 2 {
 		t.Errorf("deadline: errored %v, faults %+v", r.Errored, r.Faults)
 	}
@@ -240,14 +253,15 @@ func TestGRPCUnanswered(t *testing.T) {
 		client.invoke('shop.Till/Ring', {});
 		sleep(0.2);
 		const r = client.invoke('shop.Till/Ring', {});
-		assert(r.status === grpc.StatusUnavailable && r.message === null, JSON.stringify(r));`)
+		assert(r.status === grpc.StatusUnavailable && r.message.message === '', JSON.stringify(r));`)
 	stop := time.AfterFunc(100*time.Millisecond, server.Stop)
 	defer stop.Stop()
 	r = drive(t, Config{URL: "grpc://" + address, Script: dying}, 1, true)
+	asserted(t, r)
 	if r.Errored["refused"]+r.Errored["closed"]+r.Errored["reset"] != 1 || r.Requests["/shop.Till/Ring"].Errored != 1 {
 		t.Errorf("dying server: errored %v, faults %+v", r.Errored, r.Faults)
 	}
-	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `assert(false, 'it goes on');`)}, 2, true)
+	r = drive(t, Config{URL: "grpc://" + address, Script: tillScript(t, `throw new Error('it goes on');`)}, 2, true)
 	if r.Errored["refused"] != 2 {
 		t.Errorf("no server: errored %v, faults %+v", r.Errored, r.Faults)
 	}
