@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -76,11 +77,11 @@ func readBundle(path, root, library string) (*bundle, error) {
 		EntryPoints:   []string{absolute},
 		AbsWorkingDir: b.dir,
 		Bundle:        true,
-		Format:        api.FormatCommonJS,
+		Format:        api.FormatESModule, // the other forms begin with helpers that each runtime would pay for
 		Platform:      api.PlatformNeutral,
 		MainFields:    []string{"module", "main"},
 		Target:        api.ES2022,
-		Supported:     map[string]bool{"async-generator": false, "for-await": false, "top-level-await": false},
+		Supported:     map[string]bool{"async-generator": false, "for-await": false, "top-level-await": false, "import-meta": false},
 		Sourcemap:     api.SourceMapInline,
 		Charset:       api.CharsetUTF8,
 		Banner:        map[string]string{"js": wrapBegin},
@@ -93,7 +94,32 @@ func readBundle(path, root, library string) (*bundle, error) {
 	if len(built.Errors) > 0 {
 		return nil, messages(built.Errors)
 	}
-	return b, b.compile(filepath.Base(path), string(built.OutputFiles[0].Contents))
+	return b, b.compile(filepath.Base(path), exported(string(built.OutputFiles[0].Contents)))
+}
+
+// exported has a module, whose last statement says what it exports, assign that to the object of the wrapping.
+func exported(text string) string {
+	const whole, names = "\nexport default ", "\nexport {"
+	at := strings.LastIndex(text, names)
+	if i := strings.LastIndex(text, whole); i > at { // of a file in the form of CommonJS
+		return text[:i] + "\nmodule.exports = " + text[i+len(whole):]
+	}
+	if at < 0 {
+		return text
+	}
+	list, after, _ := strings.Cut(text[at+len(names):], "\n};")
+	var b strings.Builder
+	for one := range strings.SplitSeq(list, ",\n") {
+		local, name, renamed := strings.Cut(strings.TrimSpace(one), " as ")
+		if !renamed {
+			name = local
+		}
+		if !strings.HasPrefix(name, `"`) {
+			name = strconv.Quote(name)
+		}
+		fmt.Fprintf(&b, "\nexports[%s] = %s;", name, local)
+	}
+	return text[:at] + b.String() + after
 }
 
 // compile keeps the text and its program.

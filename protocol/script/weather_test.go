@@ -62,6 +62,24 @@ func TestThrown(t *testing.T) {
 	})
 }
 
+// Each form of exports is found, and text that looks like one is none.
+func TestExports(t *testing.T) {
+	const text = "const text = `\nexport {\n  x as y\n};\nexport default 1;\n`;\n"
+	for name, script := range map[string]string{
+		"a function":        text + "export default function () { if (text.length !== 40) throw new Error(text.length) }",
+		"a class's":         "class A { static run() {} }; export default A.run;",
+		"renamed":           "function run() {} export { run as default, run as \"an other\" };",
+		"of another file":   "export { run as default } from './other.js'; export * from './other.js';",
+		"in another form":   text + "module.exports.default = function () { if (text.length !== 40) throw new Error(text.length) };",
+		"the whole at once": "module.exports = { default: () => {} };",
+	} {
+		r := drive(t, Config{Script: write(t, "flow.js", script, "other.js", "export const options = {}; export function run() {}")}, 1, true)
+		if r.Completed != 1 {
+			t.Errorf("%s: %+v %v", name, r.Faults, r.Errored)
+		}
+	}
+}
+
 // Modules may import each other in a circle, and none may lead out of the folder.
 func TestWaysOut(t *testing.T) {
 	path := write(t, "flow.js", "import { a } from './a.js'; export default function () { if (a() !== 3) throw new Error(a()) }",

@@ -12,7 +12,7 @@ function open(name, path, protocols) {
 	socket.binaryType = 'arraybuffer';
 	socket.addEventListener('open', () => seen.push(`open ${socket.protocol} ${socket.readyState}`));
 	socket.addEventListener('message', (e) => seen.push(typeof e.data === 'string' ? e.data : new Uint8Array(e.data).join('+')));
-	socket.addEventListener('ping', () => seen.push('ping'));
+	socket.addEventListener('ping', () => seen.unshift('ping')); // its order beside what is sent after the pong is not determined
 	socket.addEventListener('pong', () => seen.push('pong'));
 	socket.addEventListener('error', () => seen.push('error'));
 	socket.addEventListener('close', (e) => {
