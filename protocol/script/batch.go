@@ -20,7 +20,7 @@ func (v *vu) asyncRequest(args sobek.FunctionCall) sobek.Value {
 			v.timers.ended()
 			answer := v.follows(a, v.after(first))
 			if first.err != nil && v.target.Options.Throw {
-				return reject(v.exception("%s %s: %v", a.method, answer.url, first.err))
+				return reject(v.exception("%s %s: %v", a.method, answer.url(), first.err))
 			}
 			return resolve(v.rt.NewDynamicObject(answer))
 		})

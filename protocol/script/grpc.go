@@ -347,7 +347,7 @@ func (v *vu) decode(m *grpc.Method, encoded []byte) sobek.Value {
 	if err != nil {
 		v.throw("%v", err)
 	}
-	value, err := v.functions.parse(sobek.Undefined(), v.rt.ToValue(string(text)))
+	value, err := v.parse(string(text))
 	if err != nil {
 		panic(err)
 	}

@@ -83,7 +83,7 @@ func (v *vu) request(method string, arguments []sobek.Value, at int, hasBody boo
 	v.ready()
 	r := v.follows(a, v.paced())
 	if r.err != nil && v.target.Options.Throw {
-		v.throw("%s %s: %v", a.method, r.url, r.err)
+		v.throw("%s %s: %v", a.method, r.url(), r.err)
 	}
 	return v.rt.NewDynamicObject(r)
 }
@@ -177,7 +177,7 @@ func (v *vu) follows(a *ask, carry func(*call) *reply) *response {
 	for hop := 0; ; hop++ {
 		v.addCookies(a)
 		r := carry(&a.call)
-		answer := &response{v: v, reply: r, ask: a, url: a.url.String()}
+		answer := &response{v: v, reply: r, ask: a, from: a.url}
 		v.http.last = answer
 		if r.err == nil {
 			v.keepCookies(a, r)
@@ -235,9 +235,12 @@ func (v *vu) count(a *ask, r *reply) {
 		v.note(one, r.err, nil, "")
 		return
 	}
-	one.Failed = a.expected != nil && !a.expected(r.status)
 	v.meterRequest(a, r)
-	v.note(one, nil, v.http.detail(), a.words)
+	var detail []byte
+	if one.Failed = a.expected != nil && !a.expected(r.status); one.Failed {
+		detail = v.http.detail()
+	}
+	v.note(one, nil, detail, a.words)
 }
 
 func expectedByDefault(status int) bool { return status >= 200 && status < 400 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ type response struct {
 	*reply
 	v    *vu
 	ask  *ask
-	url  string
+	from *url.URL
 	made map[string]sobek.Value
 }
 
@@ -42,7 +43,7 @@ func init() { // it refers to functions that refer to it
 		"request":          (*response).requestValue,
 		"error":            func(r *response) sobek.Value { return r.text(r.errorText()) },
 		"error_code":       (*response).errorCodeValue,
-		"url":              func(r *response) sobek.Value { return r.text(r.url) },
+		"url":              func(r *response) sobek.Value { return r.text(r.url()) },
 		"proto":            func(r *response) sobek.Value { return r.text(r.proto) },
 		"remote_ip":        func(r *response) sobek.Value { return r.text(r.remotePart(0)) },
 		"remote_port":      (*response).remotePort,
@@ -98,6 +99,8 @@ func (r *response) Delete(string) bool { return false }
 
 // Keys returns the names of what an answer holds.
 func (r *response) Keys() []string { return propertyNames }
+
+func (r *response) url() string { return r.from.String() }
 
 func (r *response) text(s string) sobek.Value { return r.v.rt.ToValue(s) }
 
@@ -222,7 +225,7 @@ func (r *response) json(call sobek.FunctionCall) sobek.Value {
 }
 
 func (r *response) parsed(text string) sobek.Value {
-	value, err := r.v.functions.parse(sobek.Undefined(), r.v.rt.ToValue(text))
+	value, err := r.v.parse(text)
 	if err != nil {
 		r.v.throw("the body is no JSON: %.60q", text)
 	}

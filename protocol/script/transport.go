@@ -112,7 +112,15 @@ func (r *reply) answerHeader() http.Header {
 
 // has reports whether the answer may have a field, whose name is given in lower case.
 func (r *reply) has(name string) bool {
-	return r.header != nil || bytes.Contains(bytes.ToLower(r.fields), []byte(name+":"))
+	if r.header != nil {
+		return true
+	}
+	for line := range bytes.SplitSeq(r.fields, []byte{'\n'}) {
+		if len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // decompress undoes the encodings that a script can ask for.

@@ -130,7 +130,7 @@ func (v *vu) init() error {
 		return fmt.Errorf("%s exports no function %q, which would be an iteration", v.target.config.Script, exec)
 	}
 	if v.target.data != "" {
-		v.data, err = v.functions.parse(sobek.Undefined(), v.rt.ToValue(v.target.data))
+		v.data, err = v.parse(v.target.data)
 	}
 	return err
 }
