@@ -16,92 +16,94 @@ const imports = `import encoding from 'k6/encoding'; import crypto6 from 'k6/cry
 import { SharedArray } from 'k6/data'; import { setTimeout as later } from 'k6/timers'; import { check } from 'k6';
 const hex = (b) => Array.from(new Uint8Array(b), (x) => x.toString(16).padStart(2, '0')).join('');
 const text = (s) => new Uint8Array([...s].map((c) => c.charCodeAt(0)));
+const bytes = (h) => new Uint8Array(h.match(/../g).map((b) => parseInt(b, 16)));
+const key = (name, h) => crypto.subtle.importKey('raw', bytes(h), name, false, ['encrypt', 'decrypt']);
+async function signs(made, used) {
+	const { privateKey, publicKey } = await crypto.subtle.generateKey(made, false, ['sign', 'verify']);
+	const signature = await crypto.subtle.sign(used, privateKey, text('a'));
+	return [signature.byteLength, await crypto.subtle.verify(used, publicKey, signature, text('a')), await crypto.subtle.verify(used, publicKey, signature, text('b'))];
+}
 `
 
-// Expressions and what they come to. Digests are those of RFC 1321, RFC 2202, RFC 4231 and FIPS 180-4, of
+type expression struct{ text, want string }
+
+// expressions and what they come to. Digests are those of RFC 1321, RFC 2202, RFC 4231 and FIPS 180-4, of
 // base64 those of RFC 4648, section 10.
-func TestExpressions(t *testing.T) { engines(t, testExpressions) }
+var expressions = []expression{
+	{`encoding.b64encode('foobar')`, "Zm9vYmFy"},
+	{`encoding.b64encode('fooba')`, "Zm9vYmE="},
+	{`encoding.b64encode('fooba', 'rawstd')`, "Zm9vYmE"},
+	{`encoding.b64encode('\xfb', 'std')`, "w7s="},
+	{`encoding.b64encode(new Uint8Array([251, 255]).buffer, 'url')`, "-_8="},
+	{`encoding.b64encode(new Uint8Array([0, 251, 255]).subarray(1), 'rawurl')`, "-_8"},
+	{`encoding.b64decode('Zm9vYmE=', 'std', 's')`, "fooba"},
+	{`encoding.b64decode('Zm9vYmE', 'rawurl', 's')`, "fooba"},
+	{`hex(encoding.b64decode('-_8=', 'url'))`, "fbff"},
+	{`encoding.b64decode('?')`, "!illegal base64 data at input byte 0"},
+	{`encoding.b64encode('a', 'hex')`, `!the encoding is "hex"; allowed: rawstd, rawurl, std, url`},
+	{`encoding.b64encode(5)`, "!text or an ArrayBuffer is needed, not 5"},
+	{`encoding.b64decode('Zm9v', 'std', 'x')`, `!the format is "x"; allowed: s`},
 
-func testExpressions(t *testing.T, drive func(Config, int64) *load.Result) {
+	{`crypto6.md5('abc')`, "900150983cd24fb0d6963f7d28e17f72"},
+	{`crypto6.md4('abc', 'hex')`, "a448017aaf21d8525fc10ae87aa6729d"},
+	{`crypto6.sha1('abc', 'base64')`, "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="},
+	{`crypto6.sha1('abc', 'base64url')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0="},
+	{`crypto6.sha1('abc', 'base64rawurl')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0"},
+	{`hex(crypto6.sha256('abc', 'binary'))`, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+	{`crypto6.sha512_256('abc', 'hex').slice(0, 16)`, "53048e2681941ef9"},
+	{`crypto6.ripemd160('abc', 'hex')`, "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc"},
+	{`crypto6.hmac('sha256', 'Jefe', 'what do ya want for nothing?', 'hex').slice(0, 16)`, "5bdcc146bf60754e"},
+	{`(() => { const h = crypto6.createHash('sha256'); h.update('a'); h.update('bc'); return h.digest('hex').slice(0, 8); })()`, "ba7816bf"},
+	{`(() => { const h = crypto6.createHMAC('md5', 'Jefe'); h.update('what do ya want for nothing?'); return h.digest('hex'); })()`, "750c783e6ab0b503eaa86e310a5db738"},
+	{`crypto6.hexEncode('abc')`, "616263"},
+	{`crypto6.randomBytes(7).byteLength`, "7"},
+	{`crypto6.randomBytes(0)`, "!allowed: 1 to"},
+	{`crypto6.sha1('abc', 'zz')`, `!the encoding is "zz"; allowed: binary, base64,`},
+	{`crypto6.createHash('zz')`, `!the algorithm is "zz"; allowed: md4, md5,`},
+
+	{`/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())`, "true"},
+	{`(() => { const a = new Uint32Array(8); return crypto.getRandomValues(a) === a && a.some((x) => x > 0); })()`, "true"},
+	{`crypto.getRandomValues(new Float64Array(1))`, "!fills an array of integers"},
+	{`crypto.getRandomValues(5)`, "!fills an array of integers"},
+	{`crypto.getRandomValues(new Uint8Array(65537))`, "!fills 65536 bytes at the most, not 65537"},
+
+	{`new SharedArray('late', () => [])`, "!outermost part"},
+	{`await new Promise((done) => later(() => done('later'), 1))`, "later"},
+
+	{`[exec.vu.idInTest, exec.vu.idInInstance, exec.vu.iterationInInstance, exec.vu.iterationInScenario]`, "1,1,0,0"},
+	{`[exec.scenario.name, exec.scenario.executor, exec.scenario.iterationInInstance, exec.scenario.iterationInTest]`, "default,shared-iterations,0,0"},
+	{`Math.abs(exec.scenario.startTime - Date.now()) < 60000`, "true"},
+	{`[exec.instance.vusActive, exec.instance.vusInitialized, exec.instance.iterationsCompleted, exec.instance.iterationsInterrupted]`, "1,1,0,0"},
+	{`exec.instance.currentTestRunDuration < 60000`, "true"},
+	{`exec.test.options.iterations`, "1"},
+	{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{}},"tags":{}}`},
+	{`exec.scenario.progress`, "1"},
+	{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},
+	{`exec.vu.tags.a = {}`, "!tag a is set to [object Object]; allowed: text"},
+	{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},
+}
+
+func TestExpressions(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) { comesTo(t, drive, expressions) })
+}
+
+// comesTo runs expressions, each in a script; what is wanted with "!" before it is thrown.
+func comesTo(t *testing.T, drive func(Config, int64) *load.Result, all []expression) {
+	t.Helper()
 	server := shop(t)
-	for _, c := range []struct{ expression, want string }{
-		{`encoding.b64encode('foobar')`, "Zm9vYmFy"},
-		{`encoding.b64encode('fooba')`, "Zm9vYmE="},
-		{`encoding.b64encode('fooba', 'rawstd')`, "Zm9vYmE"},
-		{`encoding.b64encode('\xfb', 'std')`, "w7s="},
-		{`encoding.b64encode(new Uint8Array([251, 255]).buffer, 'url')`, "-_8="},
-		{`encoding.b64encode(new Uint8Array([0, 251, 255]).subarray(1), 'rawurl')`, "-_8"},
-		{`encoding.b64decode('Zm9vYmE=', 'std', 's')`, "fooba"},
-		{`encoding.b64decode('Zm9vYmE', 'rawurl', 's')`, "fooba"},
-		{`hex(encoding.b64decode('-_8=', 'url'))`, "fbff"},
-		{`encoding.b64decode('?')`, "!illegal base64 data at input byte 0"},
-		{`encoding.b64encode('a', 'hex')`, `!the encoding is "hex"; allowed: rawstd, rawurl, std, url`},
-		{`encoding.b64encode(5)`, "!text or an ArrayBuffer is needed, not 5"},
-		{`encoding.b64decode('Zm9v', 'std', 'x')`, `!the format is "x"; allowed: s`},
-
-		{`crypto6.md5('abc')`, "900150983cd24fb0d6963f7d28e17f72"},
-		{`crypto6.md4('abc', 'hex')`, "a448017aaf21d8525fc10ae87aa6729d"},
-		{`crypto6.sha1('abc', 'base64')`, "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="},
-		{`crypto6.sha1('abc', 'base64url')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0="},
-		{`crypto6.sha1('abc', 'base64rawurl')`, "qZk-NkcGgWq6PiVxeFDCbJzQ2J0"},
-		{`hex(crypto6.sha256('abc', 'binary'))`, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-		{`crypto6.sha512_256('abc', 'hex').slice(0, 16)`, "53048e2681941ef9"},
-		{`crypto6.ripemd160('abc', 'hex')`, "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc"},
-		{`crypto6.hmac('sha256', 'Jefe', 'what do ya want for nothing?', 'hex').slice(0, 16)`, "5bdcc146bf60754e"},
-		{`(() => { const h = crypto6.createHash('sha256'); h.update('a'); h.update('bc'); return h.digest('hex').slice(0, 8); })()`, "ba7816bf"},
-		{`(() => { const h = crypto6.createHMAC('md5', 'Jefe'); h.update('what do ya want for nothing?'); return h.digest('hex'); })()`, "750c783e6ab0b503eaa86e310a5db738"},
-		{`crypto6.hexEncode('abc')`, "616263"},
-		{`crypto6.randomBytes(7).byteLength`, "7"},
-		{`crypto6.randomBytes(0)`, "!allowed: 1 to"},
-		{`crypto6.sha1('abc', 'zz')`, `!the encoding is "zz"; allowed: binary, base64,`},
-		{`crypto6.createHash('zz')`, `!the algorithm is "zz"; allowed: md4, md5,`},
-
-		{`await crypto.subtle.digest('SHA-256', text('abc')).then(hex).then((s) => s.slice(0, 8))`, "ba7816bf"},
-		{`await crypto.subtle.digest({ name: 'sha-1' }, text('abc').buffer).then(hex)`, "a9993e364706816aba3e25717850c26c9cd0d89d"},
-		{`await crypto.subtle.digest('MD5', text('abc'))`, `!the algorithm is "MD5"; allowed: SHA-1,`},
-		{`await crypto.subtle.digest('SHA-1', 'abc').catch((e) => 'caught ' + e.message)`, "caught an ArrayBuffer is needed, not text"},
-		{`await (async () => { const k = await crypto.subtle.importKey('raw', text('Jefe'), { name: 'HMAC', hash: { name: 'SHA-256' } }, false, ['sign', 'verify']);
-			const m = await crypto.subtle.sign('HMAC', k, text('what do ya want for nothing?'));
-			return hex(m).slice(0, 8) + await crypto.subtle.verify({ name: 'HMAC' }, k, m, text('what do ya want for nothing?')) + await crypto.subtle.verify('HMAC', k, m, text('other')); })()`, "5bdcc146truefalse"},
-		{`await crypto.subtle.importKey('jwk', {}, { name: 'HMAC', hash: 'SHA-1' }, false, ['sign'])`, `!the format is "jwk"; allowed: raw`},
-		{`await crypto.subtle.importKey('raw', text('a'), 'AES-CBC', false, ['sign'])`, `!the algorithm is "AES-CBC"; allowed:`},
-		{`await crypto.subtle.importKey('raw', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['encrypt'])`, `!a usage is "encrypt"; allowed: sign, verify`},
-		{`await crypto.subtle.importKey('raw', text('a'), { name: 'HMAC', hash: 'SHA-1' }, false, ['sign']).then((k) => crypto.subtle.verify('HMAC', k, text('a'), text('a')))`, "!the key was imported for sign"},
-		{`await crypto.subtle.sign('HMAC', {}, text('a'))`, "!the key is none that importKey made"},
-		{`crypto.subtle.encrypt({}, {}, text('a'))`, "!crypto.subtle.encrypt is not there; those that are: digest, importKey, sign, verify"},
-		{`/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())`, "true"},
-		{`(() => { const a = new Uint32Array(8); return crypto.getRandomValues(a) === a && a.some((x) => x > 0); })()`, "true"},
-		{`crypto.getRandomValues(new Float64Array(1))`, "!fills an array of integers"},
-		{`crypto.getRandomValues(5)`, "!fills an array of integers"},
-		{`crypto.getRandomValues(new Uint8Array(65537))`, "!fills 65536 bytes at the most, not 65537"},
-
-		{`new SharedArray('late', () => [])`, "!outermost part"},
-		{`await new Promise((done) => later(() => done('later'), 1))`, "later"},
-
-		{`[exec.vu.idInTest, exec.vu.idInInstance, exec.vu.iterationInInstance, exec.vu.iterationInScenario]`, "1,1,0,0"},
-		{`[exec.scenario.name, exec.scenario.executor, exec.scenario.iterationInInstance, exec.scenario.iterationInTest]`, "default,shared-iterations,0,0"},
-		{`Math.abs(exec.scenario.startTime - Date.now()) < 60000`, "true"},
-		{`[exec.instance.vusActive, exec.instance.vusInitialized, exec.instance.iterationsCompleted, exec.instance.iterationsInterrupted]`, "1,1,0,0"},
-		{`exec.instance.currentTestRunDuration < 60000`, "true"},
-		{`exec.test.options.iterations`, "1"},
-		{`JSON.stringify(exec.vu)`, `{"idInInstance":1,"idInTest":1,"iterationInInstance":0,"iterationInScenario":0,"metrics":{"metadata":{},"tags":{}},"tags":{}}`},
-		{`exec.scenario.progress`, "1"},
-		{`exec.vu.tags.a = 'b', delete exec.vu.metrics.tags.c, exec.vu.metrics.tags.a`, "b"},
-		{`exec.vu.tags.a = {}`, "!tag a is set to [object Object]; allowed: text"},
-		{`exec.vu.idInTest = 5`, "!exec.vu.idInTest cannot be set"},
-	} {
+	for _, c := range all {
 		path := write(t, "flow.js", imports+`let keep = [encoding, crypto6, exec, SharedArray, later];
 			export const options = { iterations: 1, vus: 1 };
-			export default async function () { const got = String(`+c.expression+`);
+			export default async function () { const got = String(`+c.text+`);
 				check(0, { [got]: () => true });
 			}`)
 		r := drive(Config{Script: path, URL: server.URL}, 1)
 		if want, refused := strings.CutPrefix(c.want, "!"); refused {
 			if len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, want) {
-				t.Errorf("%s: %+v, want %q", c.expression, r.Faults, want)
+				t.Errorf("%s: %+v, want %q", c.text, r.Faults, want)
 			}
 		} else if len(r.Checks) != 1 || r.Checks[0].Name != c.want {
-			t.Errorf("%s: %+v %+v, want %q", c.expression, r.Checks, r.Faults, c.want)
+			t.Errorf("%s: %+v %+v, want %q", c.text, r.Checks, r.Faults, c.want)
 		}
 	}
 }

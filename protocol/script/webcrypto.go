@@ -1,13 +1,8 @@
 package script
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 	"strings"
@@ -15,38 +10,28 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// webHashes are those of the Web Cryptography API (W3C, section 30).
-var webHashes = map[string]func() hash.Hash{
-	"SHA-1": sha1.New, "SHA-256": sha256.New, "SHA-384": sha512.New384, "SHA-512": sha512.New,
-}
-
-// webCrypto is the global crypto, as browsers have it: random numbers, digests, and HMAC.
+// webCrypto is the global crypto, as browsers have it: random numbers, and of crypto.subtle what keys are
+// for that load tests have (W3C, Web Cryptography API).
 func (v *vu) webCrypto() *sobek.Object {
-	subtle := exports{
+	promises := map[string]func(sobek.FunctionCall) sobek.Value{
 		"digest": func(call sobek.FunctionCall) sobek.Value {
-			return v.promise(func() sobek.Value {
-				h := v.webHash(call.Argument(0))()
-				h.Write(v.buffer(call.Argument(1)))
-				return v.rt.ToValue(v.rt.NewArrayBuffer(h.Sum(nil)))
-			})
+			h := v.webHash(call.Argument(0)).New()
+			h.Write(v.buffer(call.Argument(1)))
+			return v.newBuffer(h.Sum(nil))
 		},
-		"importKey": func(call sobek.FunctionCall) sobek.Value {
-			return v.promise(func() sobek.Value { return v.importKey(call) })
-		},
-		"sign": func(call sobek.FunctionCall) sobek.Value {
-			return v.promise(func() sobek.Value {
-				return v.rt.ToValue(v.rt.NewArrayBuffer(v.mac("sign", call, call.Argument(2))))
-			})
-		},
-		"verify": func(call sobek.FunctionCall) sobek.Value {
-			return v.promise(func() sobek.Value {
-				given := v.buffer(call.Argument(2))
-				return v.rt.ToValue(hmac.Equal(given, v.mac("verify", call, call.Argument(3))))
-			})
-		},
+		"importKey": v.importKey, "exportKey": v.exportKey, "generateKey": v.generateKey,
+		"sign": v.sign, "verify": v.verify,
+		"encrypt": v.encrypt, "decrypt": v.decrypt,
+		"deriveBits": v.deriveBits, "deriveKey": v.deriveKey,
+	}
+	subtle := exports{}
+	for name, of := range promises {
+		subtle[name] = func(call sobek.FunctionCall) sobek.Value {
+			return v.promise(func() sobek.Value { return of(call) })
+		}
 	}
 	there := strings.Join(slices.Sorted(maps.Keys(subtle)), ", ")
-	for _, name := range []string{"decrypt", "deriveBits", "deriveKey", "encrypt", "exportKey", "generateKey", "unwrapKey", "wrapKey"} {
+	for _, name := range []string{"unwrapKey", "wrapKey"} {
 		subtle[name] = func() { v.throw("crypto.subtle.%s is not there; those that are: %s", name, there) }
 	}
 	return v.object(exports{
@@ -55,6 +40,8 @@ func (v *vu) webCrypto() *sobek.Object {
 		"subtle":          v.object(subtle),
 	})
 }
+
+func (v *vu) newBuffer(content []byte) sobek.Value { return v.rt.ToValue(v.rt.NewArrayBuffer(content)) }
 
 // promise is settled by what a function returns or throws.
 func (v *vu) promise(of func() sobek.Value) sobek.Value {
@@ -88,67 +75,6 @@ func (v *vu) buffer(value sobek.Value) []byte {
 		v.throw("an ArrayBuffer is needed, not text")
 	}
 	return v.bytes(value)
-}
-
-// webHash is named by text or by an object with a name.
-func (v *vu) webHash(algorithm sobek.Value) func() hash.Hash {
-	name := v.named(algorithm)
-	h := webHashes[strings.ToUpper(name)]
-	if h == nil {
-		v.throw("the algorithm is %q; allowed: %s", name, strings.Join(slices.Sorted(maps.Keys(webHashes)), ", "))
-	}
-	return h
-}
-
-func (v *vu) named(algorithm sobek.Value) string {
-	if o, ok := algorithm.(*sobek.Object); ok && o.Get("name") != nil {
-		algorithm = o.Get("name")
-	}
-	return harmless(algorithm)
-}
-
-// a macKey is a CryptoKey for HMAC.
-type macKey struct {
-	hash   func() hash.Hash
-	key    []byte
-	usages []string
-}
-
-// importKey takes ("raw", bytes, {name: "HMAC", hash}, extractable, usages).
-func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
-	if format := call.Argument(0).String(); format != "raw" {
-		v.throw("importKey: the format is %q; allowed: raw", format)
-	}
-	algorithm, ok := call.Argument(2).(*sobek.Object)
-	if name := v.named(call.Argument(2)); !ok || !strings.EqualFold(name, "HMAC") || algorithm.Get("hash") == nil {
-		v.throw("importKey: the algorithm is %q; allowed: { name: 'HMAC', hash: 'SHA-256' }", name)
-	}
-	k := &macKey{hash: v.webHash(algorithm.Get("hash")), key: v.buffer(call.Argument(1))}
-	if err := v.rt.ExportTo(call.Argument(4), &k.usages); err != nil || len(k.usages) == 0 {
-		v.throw("importKey: the usages are %s; allowed: an array of sign and verify", harmless(call.Argument(4)))
-	}
-	for _, usage := range k.usages {
-		if usage != "sign" && usage != "verify" {
-			v.throw("importKey: a usage is %q; allowed: sign, verify", usage)
-		}
-	}
-	return v.rt.ToValue(k)
-}
-
-// mac is the code of (algorithm, key, …) for data.
-func (v *vu) mac(usage string, call sobek.FunctionCall, data sobek.Value) []byte {
-	k, ok := call.Argument(1).Export().(*macKey)
-	switch name := v.named(call.Argument(0)); {
-	case !strings.EqualFold(name, "HMAC"):
-		v.throw("%s: the algorithm is %q; allowed: HMAC", usage, name)
-	case !ok:
-		v.throw("%s: the key is none that importKey made", usage)
-	case !slices.Contains(k.usages, usage):
-		v.throw("%s: the key was imported for %s", usage, strings.Join(k.usages, ", "))
-	}
-	h := hmac.New(k.hash, k.key)
-	h.Write(v.buffer(data))
-	return h.Sum(nil)
 }
 
 // mostRandomValues is how many bytes getRandomValues fills (Web Cryptography API, section 10.1.1).
