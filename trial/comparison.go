@@ -54,6 +54,7 @@ type Comparison struct {
 	TimeNeeded time.Duration `json:"time_needed_ns,omitempty"`
 	// slowed is set where nothing is wrong but that others took too much of the machine.
 	slowed *slowed
+	named  int // how many requests both have answered; of the primary metric
 }
 
 // Power is the chance at which RoundsNeeded aims.
@@ -141,7 +142,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		}
 		if c.Primary {
 			c.Spread = spread(pairs)
-			c.Requests = t.requests(base, cand, candidate, level)
+			c.named, c.Requests = len(namedByBoth(base, cand)), t.requests(base, cand, candidate, level)
 			c.MachineShare = t.machine.share(t.blocks(candidate, level))
 			found = append(found, t.aloneFindings(&c)...)
 		}

@@ -199,7 +199,7 @@ func TestRequestEffects(t *testing.T) {
 			}
 			cell := Cell{Arm: arm, Round: round, Pair: 1, Result: &load.Result{Concurrency: 1, Counts: c, Duration: time.Second}}
 			cell.Derive()
-			trials.Blocks, trials.Rounds = append(trials.Blocks, cell), append(trials.Rounds, cell)
+			trials.Blocks, trials.Rounds = append(trials.Blocks, cell.block()), append(trials.Rounds, cell)
 		}
 	}
 	trials.Derive()

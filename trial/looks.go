@@ -282,7 +282,7 @@ func (c *comparing) decided(rounds int) bool {
 // settled says whether further rounds would change nothing of what a comparison says
 // after so many: its verdict has come, or its interval is as narrow as it was asked
 // for, or the arms do different work, or will be compared at a rate. Of a metric beside
-// the primary one it is enough that it can be decided.
+// the primary one, and of named requests, it is enough that they can be told.
 func (t *Trials) settled(c Comparison, rounds int) bool {
 	switch {
 	case c.Reason.Is(finding.AnswersDiffer), t.Design.ChangesOver && c.Reason.Is(finding.GeneratorSaturated):
@@ -294,7 +294,7 @@ func (t *Trials) settled(c Comparison, rounds int) bool {
 	case t.Design.Precision > 0:
 		return c.High/c.Low <= (1+t.Design.Precision)*(1+t.Design.Precision)
 	}
-	return c.Verdict != stat.Inconclusive
+	return c.Verdict != stat.Inconclusive && t.canTell(c.named, rounds)
 }
 
 // soFar says in short what the trial shows at a look.

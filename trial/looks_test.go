@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -54,6 +55,31 @@ func TestTrialEndsWhenDecided(t *testing.T) {
 		if want := float64(tt.rounds) / 40; last.Rounds != tt.rounds || last.Spent != want || c.Level != last.Level || last.Level > 0.05*want*1.2 {
 			t.Errorf("the last look is %+v, the level of the comparison %v; want it after %d rounds, %v spent", last, c.Level, tt.rounds, want)
 		}
+	}
+}
+
+// What has several named requests goes on until they can be told apart. Seven have a seventh of the level each:
+// at the second look, after 10 of 40 rounds, 0.05/7·10/40 = 0.0018 at the most, and no P is below 2/2¹⁰ = 0.002;
+// at the third, after 13, there may be one.
+func TestTrialTellsRequests(t *testing.T) {
+	arm := func(name string, last time.Duration) Arm {
+		var requests []load.Request
+		for i := range 7 {
+			requests = append(requests, load.Request{Name: fmt.Sprint("request ", i), Status: 200, Service: time.Millisecond})
+		}
+		requests[6].Service = last
+		return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+			return &Live{Address: name, Target: load.Func(func(context.Context) (load.Outcome, error) {
+				time.Sleep(6*time.Millisecond + last)
+				return load.Outcome{Requests: requests}, nil
+			})}, nil
+		}}
+	}
+	d := design()
+	d.Rounds, d.Block = 0, 50*time.Millisecond
+	trials := compareInBubble(t, d, arm("a", time.Millisecond), arm("b", 2*time.Millisecond))
+	if n, c := trials.roundsDone(), trials.Comparisons[0]; n != 13 || c.Verdict != stat.Slower || len(c.Requests) != 7 || c.Requests[0].Name != "request 6" || !c.Requests[0].Differs() {
+		t.Errorf("%s after %d rounds: %+v", c.Verdict, n, c.Requests)
 	}
 }
 

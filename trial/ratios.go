@@ -19,18 +19,13 @@ func (t *Trials) PairLogRatios(m metric.Name, candidate string, level int) map[i
 	if kind := m.Kind(); kind != metric.Rate && kind != metric.Cost && kind != metric.Events {
 		return nil
 	}
-	return t.pairLogs(candidate, level, m.Of)
-}
-
-// pairLogs returns the same of what is read from the result of a block.
-func (t *Trials) pairLogs(candidate string, level int, read func(*load.Result) (float64, bool)) map[int][]float64 {
 	type pair struct {
 		base, cand float64
 		changed    bool
 	}
 	rounds := map[int]map[int]pair{}
 	for _, b := range t.blocks(candidate, level) {
-		value, ok := read(b.Result)
+		value, ok := m.Of(b.Result)
 		if !ok {
 			continue
 		}

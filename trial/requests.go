@@ -10,7 +10,7 @@ import (
 )
 
 // A RequestEffect is one named request of the candidate beside that of the baseline: the ratio of
-// their mean service times in pairs of blocks, round by round. It says where a difference is, and decides nothing.
+// their mean service times, round by round. It says where a difference is, and decides nothing.
 type RequestEffect struct {
 	Name string `json:"name"`
 	// BaselineMean is the mean service time over all rounds; the candidate's is that times the Ratio.
@@ -27,18 +27,14 @@ func (e RequestEffect) Difference() float64 { return e.BaselineMean * (e.Ratio -
 // requests compares the named requests that both arms have, at a confidence that holds for all of them
 // together: first the one that takes most of the difference.
 func (t *Trials) requests(base, cand Cell, candidate string, level int) []RequestEffect {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(base.Requests)) {
-		if base.Requests[name].Completed > 0 && cand.Requests[name] != nil && cand.Requests[name].Completed > 0 {
-			names = append(names, name)
-		}
-	}
+	names := namedByBoth(base, cand)
 	var list []RequestEffect
 	for _, name := range names {
 		var logs []float64
-		pairs := t.pairLogs(candidate, level, meanOf(name))
-		for _, round := range slices.Sorted(maps.Keys(pairs)) {
-			logs = append(logs, stat.Center(pairs[round]))
+		for round := 1; round <= t.roundsDone(); round++ {
+			if log, ok := t.roundLog(candidate, level, round, meanOf(name)); ok {
+				logs = append(logs, log)
+			}
 		}
 		effect, err := stat.Paired(logs, t.confidenceAmong(len(names)))
 		if err != nil {
@@ -51,6 +47,21 @@ func (t *Trials) requests(base, cand Cell, candidate string, level int) []Reques
 		return int(math.Abs(b.Difference()) - math.Abs(a.Difference()))
 	})
 	return list
+}
+
+// namedByBoth are the requests that both have answered, in the order of their names.
+func namedByBoth(base, cand Cell) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(base.Requests)) {
+		if base.Requests[name].Completed > 0 && cand.Requests[name] != nil && cand.Requests[name].Completed > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// canTell reports whether so many rounds are enough to tell all of n requests apart.
+func (t *Trials) canTell(n, rounds int) bool {
+	return n < 2 || stat.FewestRounds(1-t.confidenceAmong(n)) <= rounds
 }
 
 // meanOf reads the mean service time of a named request.

@@ -5,6 +5,7 @@
 //	go run ./bench/script -same -self                 does k6 do the same twice?
 //	go run ./bench/script                             iterations per second of the generator's CPU
 //	go run ./bench/script -table get -rounds 20
+//	go run ./bench/script -planted 20                 does a comparison by a script name the slower request?
 //	go run ./bench/script -serve 127.0.0.1:8080       the service that the scripts ask, to try them
 //
 // With -same each script of testdata runs once with either tool, against a server
@@ -21,21 +22,32 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"contend/bench/internal/paired"
 )
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == workCommand {
+		if err := serveWork(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	var c paired.Comparison
 	c.Flags()
 	alike := flag.Bool("same", false, "compare what the tools do, not what it costs")
 	only := flag.String("only", "", "with -same: the scripts to run, as in login,cookies; empty: all")
 	self := flag.Bool("self", false, "put k6 in the place of contend, too: what differs then, differs by chance")
+	times := flag.Int("planted", 0, "only compare so often servers of which one does 5 % more, in one request of five, and equal ones")
 	serve := flag.String("serve", "", "only serve what the scripts ask, at this address, and print what is asked")
 	paired.Main("script", func(ctx context.Context, w io.Writer, s paired.Setup) error {
 		if *serve != "" {
 			return show(ctx, w, *serve)
+		}
+		if *times > 0 {
+			return planted(ctx, w, s.Contend, *times)
 		}
 		t, err := find(s.Contend, *self)
 		switch {

@@ -2,7 +2,7 @@ import http from 'k6/http';
 import { check } from 'k6';
 
 export const options = { vus: 50, duration: __ENV.DURATION };
-const base = __ENV.BASE;
+const base = __ENV.BASE || __ENV.BASE_URL;
 
 export default function () {
 	const json = { headers: { 'Content-Type': 'application/json' } };
