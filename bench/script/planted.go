@@ -94,7 +94,7 @@ func planted(ctx context.Context, w io.Writer, contend string, times int) error 
 	return nil
 }
 
-// a finding is what a comparison said.
+// a finding is what a comparison said, and of which request first that it differs; "": of none.
 type finding struct{ verdict, first string }
 
 // compareFlow compares a server with one that does so much more.
@@ -118,7 +118,11 @@ func compareFlow(ctx context.Context, contend, self string, extra int, seed int)
 	var d struct {
 		Comparisons []struct {
 			Verdict  string
-			Requests []struct{ Name string }
+			Requests []struct {
+				Name string
+				Low  float64 `json:"ratio_low"`
+				High float64 `json:"ratio_high"`
+			}
 		}
 	}
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -128,8 +132,11 @@ func compareFlow(ctx context.Context, contend, self string, extra int, seed int)
 		return f, fmt.Errorf("nothing was compared: %s", said.String())
 	}
 	f.verdict = d.Comparisons[0].Verdict
-	if len(d.Comparisons[0].Requests) > 0 {
-		f.first = d.Comparisons[0].Requests[0].Name
+	for _, r := range d.Comparisons[0].Requests {
+		if r.Low > 1 || r.High > 0 && r.High < 1 {
+			f.first = r.Name
+			break
+		}
 	}
 	return f, nil
 }

@@ -2,9 +2,12 @@ package script
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,4 +186,61 @@ type writer func()
 func (w writer) Write(p []byte) (int, error) {
 	w()
 	return len(p), nil
+}
+
+// A server that dies between two requests of a flow: each iteration errs or had both answers.
+func TestServerDies(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		var server *httptest.Server
+		var asked atomic.Int64
+		server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) == 3 {
+				server.Listener.Close()
+				go server.CloseClientConnections()
+				<-r.Context().Done()
+			}
+		}))
+		defer server.Close()
+		path := write(t, "flow.js", `import http from 'k6/http';
+			export default function () { http.get(__ENV.BASE_URL + '/a'); http.get(__ENV.BASE_URL + '/b'); }`)
+		r := drive(Config{Script: path, URL: server.URL}, 4)
+		if r.Completed != 1 || r.ErroredTotal() != 3 || r.Accounted() != r.Planned {
+			t.Errorf("%d completed, %v errored, %d of %d accounted; want 1 and 3", r.Completed, r.Errored, r.Accounted(), r.Planned)
+		}
+	})
+}
+
+// The end of a run ends what its iterations are at, and what became of them adds up.
+func TestInterruptedIterations(t *testing.T) {
+	for _, body := range []string{
+		`for (;;) {}`, `sleep(1e9)`, `for (;;) { try { for (;;) {} } catch (e) {} finally { for (;;) {} } }`,
+		`let s = ''; for (;;) { s += 'x'; if (s.length > 1000) s = '' }`, `const f = () => Promise.resolve().then(f); return f()`,
+		`setInterval(() => {}, 1e9)`, `for (;;) http.get(__ENV.BASE_URL + '/echo')`, `throw { toString() { for (;;) {} } }`,
+		`for (;;) http.batch([__ENV.BASE_URL + '/echo'])`,
+	} {
+		for _, loops := range []bool{false, true} {
+			server := shop(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			target, err := New(ctx, Config{URL: server.URL, Script: write(t, "flow.js", "import http from 'k6/http'; import { sleep } from 'k6'; let keep = [http, sleep]; export default function () { console.log('begun'); "+body+" }")},
+				wire.Surroundings{Console: writer(func() { time.AfterFunc(20*time.Millisecond, cancel) })})
+			if err != nil {
+				t.Fatal(err)
+			}
+			driven := load.Target(target)
+			if !loops {
+				driven = portable{target}
+			}
+			r, err := load.Run(ctx, "script", driven, load.Plan{VUs: 2, Iterations: 10})
+			if r == nil {
+				t.Fatalf("%s: %v", body, err)
+			}
+			if r.Accounted() != r.Planned || r.Unfinished == 0 || r.Completed+r.Failed+r.ErroredTotal() != 0 {
+				t.Errorf("%s: %d planned, %d unfinished, %v, %v: %v", body, r.Planned, r.Unfinished, r.Errored, r.Faults, err)
+			}
+			if err := target.Close(); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+	}
 }

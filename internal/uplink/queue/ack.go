@@ -170,16 +170,13 @@ func (a *acker) send(ctx context.Context, in *Intake) error {
 }
 
 func (a *acker) add(r *Redis, part ackPart) {
-	a.enc.args = append(a.enc.args[:0], part.source.key)
-	name := "XDEL"
-	if !part.del {
-		name = "XACK"
-		a.enc.args = append(a.enc.args, group)
+	if a.enc.args = append(a.enc.args[:0], "XDEL", part.source.key); !part.del {
+		a.enc.args = append(a.enc.args[:0], "XACK", part.source.key, group)
 	}
 	for _, id := range part.ids {
 		a.enc.id(id)
 	}
-	a.cmds = append(a.cmds, r.client.B().Arbitrary(name).Args(a.enc.args...).Build())
+	a.cmds = append(a.cmds, r.cmd(a.enc.args...))
 	a.parts = append(a.parts, part)
 }
 

@@ -40,7 +40,7 @@ func poisonMessage(s *source, o message.Origin, fields []string) badEntry {
 
 func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) badEntry {
 	b := badEntry{id: entryID{o.Millis, o.Seq}}
-	b.args = append(b.args, keyBad, "MAXLEN", "~", strconv.Itoa(maxBad), "*",
+	b.args = append(b.args, "XADD", keyBad, "MAXLEN", "~", strconv.Itoa(maxBad), "*",
 		"kind", why[0], "reason", cut(why[1], maxReason),
 		"stream", s.key, "entry", fmt.Sprintf("%d-%d", o.Millis, o.Seq))
 	for _, field := range fields[:min(len(fields), 2*maxBadFields)] {
@@ -51,7 +51,7 @@ func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) ba
 
 func cut(text string, n int) string { return strings.Clone(text[:min(len(text), n)]) }
 
-func (b badEntry) kind() string { return b.args[6] }
+func (b badEntry) kind() string { return b.args[7] }
 
 // setAside copies entries to ran:uplinks:bad, counts and acknowledges them. It
 // tries until Redis takes them or the intake is closed; then they come again.
@@ -84,7 +84,7 @@ func (in *Intake) setAside(s *source, bad []badEntry) {
 func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	cmds := make([]rueidis.Completed, len(bad))
 	for i, b := range bad {
-		cmds[i] = in.redis.client.B().Arbitrary("XADD").Args(b.args...).Build()
+		cmds[i] = in.redis.cmd(b.args...)
 	}
 	return in.redis.doAll(ctx, cmds)
 }

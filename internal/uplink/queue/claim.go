@@ -220,7 +220,12 @@ func (f *fetcher) claimBatch(ctx context.Context, s *source, batch claimBatch, m
 	f.sources, f.deliveries = []*source{s}, batch.deliveries
 	cmd := append([]string{"XCLAIM", s.key, group, f.in.cfg.Instance, millis}, batch.ids...)
 	f.begin(s.key)
-	err := f.ask(ctx, cmd, func() error { return f.conn.entries(f) })
+	var err error
+	if f.in.redis.single {
+		err = f.ask(ctx, cmd, func() error { return f.conn.entries(f) })
+	} else {
+		err = f.entries(f.in.redis.do(ctx, cmd...).ToArray())
+	}
 	f.end()
 	if err != nil {
 		return err

@@ -32,9 +32,9 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 	var e encoder
 	cmds := make([]rueidis.Completed, 0, room)
 	for _, u := range uplinks[:room] {
-		e.args = append(e.args[:0], key, "*")
+		e.args = append(e.args[:0], "XADD", key, "*")
 		e.uplink(u)
-		cmds = append(cmds, in.redis.client.B().Arbitrary("XADD").Args(e.args...).Build())
+		cmds = append(cmds, in.redis.cmd(e.args...))
 	}
 	if err := in.redis.doAll(ctx, cmds); err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)

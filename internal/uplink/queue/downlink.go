@@ -32,7 +32,7 @@ type Downlink struct {
 // as in an uplink, and one of delay, tmms (with commas between) and
 // deadline, in the units of message.Window.
 func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
-	e := encoder{args: []string{keyDownlinks, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version}}
+	e := encoder{args: []string{"XADD", keyDownlinks, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version}}
 	e.uint("mailbox", d.Mailbox)
 	e.args = append(e.args, "customer", d.Customer)
 	e.uint("tx", d.Transaction)
@@ -46,7 +46,7 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	}
 	e.field(fieldPHY, append(e.buf, d.PHY...))
 	e.window(&d.Window)
-	if err := r.client.Do(ctx, r.client.B().Arbitrary("XADD").Args(e.args...).Build()).Error(); err != nil {
+	if err := r.do(ctx, e.args...).Error(); err != nil {
 		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
 	}
 	return nil
@@ -121,8 +121,8 @@ func (r *Redis) lastID(ctx context.Context, key string) (string, error) {
 func (r *Redis) readAfter(key, last string) ([]rueidis.XRangeEntry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), blockFor+10*time.Second)
 	defer cancel()
-	streams, err := r.client.Do(ctx, r.client.B().Arbitrary("XREAD").Args(
-		"COUNT", "100", "BLOCK", strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS", key, last).Blocking()).AsXRead()
+	streams, err := r.client.Do(ctx, r.client.B().Arbitrary("XREAD", "COUNT", "100", "BLOCK",
+		strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS").Keys(key).Args(last).Blocking()).AsXRead()
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
 	}

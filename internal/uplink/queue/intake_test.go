@@ -96,8 +96,10 @@ func TestIntakeGoesOnWithARedisThatWasEmptied(t *testing.T) {
 		produce(t, r, frames(0, 100))
 		c, _ := startIntake(t, r, quick("one"), true)
 		until(t, "the first are acknowledged", func() bool { return c.in.Stats().Acked == 100 })
-		if err := r.do(t.Context(), "FLUSHALL").Error(); err != nil {
-			t.Fatal(err)
+		for _, node := range r.client.Nodes() {
+			if err := node.Do(t.Context(), r.cmd("FLUSHALL")).Error(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		produce(t, r, frames(100, 200))
 		until(t, "the others, too", func() bool { return c.in.Stats().Acked == 200 })

@@ -135,18 +135,18 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 		return nil, err
 	}
 	slices.Sort(names)
-	cmd := []string{"MGET"}
-	for _, name := range names {
-		cmd = append(cmd, keyInstance+name)
+	cmds := make([]rueidis.Completed, len(names))
+	for i, name := range names {
+		cmds[i] = in.redis.cmd("GET", keyInstance+name)
 	}
-	texts, err := in.redis.do(ctx, cmd...).ToArray()
-	if err != nil || len(texts) != len(names) {
-		return nil, err
-	}
+	texts := in.redis.client.DoMulti(ctx, cmds...)
 	view := holderView{live: map[string]bool{}, holds: map[string]string{}}
 	gone := []string{"SREM", keyInstances}
 	for i, name := range names {
 		text, err := texts[i].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return nil, err
+		}
 		var p presence
 		if err != nil || len(text) < len(in.nonce) || json.Unmarshal([]byte(text[len(in.nonce):]), &p) != nil {
 			if in.dead(name) {

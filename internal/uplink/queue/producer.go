@@ -155,7 +155,7 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 		if len(w.todo) == 0 {
 			return nil
 		}
-		if err != nil && refused(err) {
+		if err != nil && p.redis.refused(err) {
 			return err
 		}
 		if !pause.wait(ctx) {
@@ -166,6 +166,9 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 
 // write sends w.todo and leaves in it what did not arrive.
 func (p *Producer) write(ctx context.Context, w *writer) (err error) {
+	if !p.redis.single {
+		return p.scatter(ctx, w)
+	}
 	if w.conn == nil {
 		if w.conn, err = p.redis.dial(ctx); err != nil {
 			return err
@@ -196,6 +199,28 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 		w.conn.close()
 		w.conn = nil
 	}
+	return err
+}
+
+// scatter is write where each partition may be on another server.
+func (p *Producer) scatter(ctx context.Context, w *writer) (err error) {
+	w.enc.reset()
+	cmds := make([]rueidis.Completed, len(w.todo))
+	for i, a := range w.todo {
+		w.enc.args = append(w.enc.args[:0], "XADD", p.keys[a.partition], "*")
+		w.enc.uplink(a.uplink)
+		cmds[i] = p.redis.cmd(w.enc.args...)
+	}
+	left := w.todo[:0]
+	for i, reply := range p.redis.client.DoMulti(ctx, cmds...) {
+		if failed := reply.Error(); failed != nil {
+			err = failed
+			left = append(left, w.todo[i])
+			continue
+		}
+		p.length[w.todo[i].partition].entries.Add(1)
+	}
+	w.todo = left
 	return err
 }
 

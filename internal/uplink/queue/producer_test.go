@@ -113,11 +113,11 @@ func TestRefused(t *testing.T) {
 		{wrongType, true},
 		{fmt.Errorf("adding: %w", wrongType), true},
 		{errReply("WRONGTYPE Operation against a key holding the wrong kind of value"), true},
-		{errReply("MOVED 1234 127.0.0.1:7000"), true}, // a cluster, which is not supported
+		{errReply("MOVED 1234 127.0.0.1:7000"), true}, // one node of a cluster, of which the others are not known
 		{errReply("OOM command not allowed when used memory"), false},
 		{io.EOF, false}, // no reply
 	} {
-		if got := refused(test.err); got != test.want {
+		if got := r.refused(test.err); got != test.want {
 			t.Errorf("%v: %t, want %t", test.err, got, test.want)
 		}
 	}

@@ -52,6 +52,7 @@ type fetcher struct {
 	out  chan<- delivery
 	conn *respConn
 	args []string
+	idle time.Duration // how long the last pause of gather was
 
 	// Of the source that is being read.
 	sources []*source
@@ -123,6 +124,9 @@ func (f *fetcher) room(ctx context.Context) bool {
 // next reads new entries. It outlasts the end of the reader's ctx by blockFor:
 // a reply that nobody waits for would be entries that nobody handles.
 func (f *fetcher) next(ctx context.Context, sources []*source) error {
+	if !f.in.redis.single {
+		return f.gather(ctx, sources)
+	}
 	f.args = append(f.args[:0], "XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch),
 		"BLOCK", strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS")
 	for _, s := range sources {

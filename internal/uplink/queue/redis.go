@@ -6,7 +6,8 @@
 // them), ran:uplinks:bad (what could not be used), ran:lease:N (who reads one),
 // ran:instances and ran:instance:ID (who is alive), ran:customer:ID (uplinks on
 // their way to the instance that holds the customer's socket), ran:downlinks and
-// ran:downlinks:results. Redis 6.2 or newer, or Valkey.
+// ran:downlinks:results. Redis 6.2 or newer, or Valkey: one server, one behind sentinels, or a cluster,
+// over whose slots the partitions are spread as their keys hash.
 package queue
 
 import (
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,14 +30,14 @@ import (
 type Redis struct {
 	*redisserver.Server
 	client rueidis.Client
+	single bool // one server, which our own reader of replies reads; else the client knows where a key is
 	log    *slog.Logger
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool // of wires
 }
 
-// Open connects to the Redis of the configuration, or starts it. It has to be one
-// server: sentinels and clusters are not supported. A nil log means none.
+// Open connects to the Redis of the configuration, or starts it. A nil log means none.
 func Open(ctx context.Context, cfg redisserver.Config, log *slog.Logger) (*Redis, error) {
 	server, err := redisserver.Open(ctx, cfg)
 	if err != nil {
@@ -53,7 +55,8 @@ func Open(ctx context.Context, cfg redisserver.Config, log *slog.Logger) (*Redis
 
 func (r *Redis) connect(ctx context.Context) (err error) {
 	opt := r.Options()
-	opt.ForceSingleClient = true
+	r.single = len(opt.InitAddress) == 1 && opt.Sentinel.MasterSet == ""
+	opt.ForceSingleClient = r.single
 	opt.PipelineMultiplex = -1
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 64<<10, 64<<10
 	r.client, err = rueidis.NewClient(opt)
@@ -102,8 +105,28 @@ func (r *Redis) keep(conn net.Conn) (closeIt func()) {
 	}
 }
 
+// cmd is a command, which a cluster takes where its key is.
 func (r *Redis) cmd(args ...string) rueidis.Completed {
-	return r.client.B().Arbitrary(args...).Build()
+	at := keyAt(args)
+	if at == 0 {
+		return r.client.B().Arbitrary(args...).Build()
+	}
+	return r.client.B().Arbitrary(args[:at]...).Keys(args[at]).Args(args[at+1:]...).Build()
+}
+
+// keyAt is where among the words of a command its only key is; 0: it has none.
+func keyAt(args []string) int {
+	switch args[0] {
+	case "PING", "PUBLISH", "FLUSHALL":
+		return 0
+	case "EVAL":
+		return 3
+	case "XGROUP", "XINFO":
+		return 2
+	case "XREAD", "XREADGROUP":
+		return 1 + slices.Index(args, "STREAMS")
+	}
+	return 1
 }
 
 func (r *Redis) do(ctx context.Context, args ...string) rueidis.RedisResult {
@@ -121,11 +144,15 @@ func (r *Redis) doAll(ctx context.Context, cmds []rueidis.Completed) error {
 }
 
 // refused tells whether Redis itself, and not the way to it, said no, and would
-// say it again.
-func refused(err error) bool {
+// say it again. Where a key has moved to a client of a cluster finds out.
+func (r *Redis) refused(err error) bool {
 	var reply *rueidis.RedisError
 	var own errReply
-	return (errors.As(err, &reply) || errors.As(err, &own)) && !redisserver.IsTransient(err.Error())
+	var more []string
+	if !r.single {
+		more = []string{"MOVED", "ASK"}
+	}
+	return (errors.As(err, &reply) || errors.As(err, &own)) && !redisserver.IsTransient(err.Error(), more...)
 }
 
 // wait sleeps unless ctx ends, and tells whether it slept.

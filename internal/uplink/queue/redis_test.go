@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "8") // these tests wait for Redis more than they compute
-	goleak.VerifyTestMain(m)
+	// Its client of clusters closes the connections to nodes that are gone five seconds later.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
 // patience is how long a test waits for what must happen; a busy machine is slow.
@@ -47,7 +48,7 @@ func openURL(t testing.TB, url string) *Redis {
 	return r
 }
 
-// eachRedis runs a test with an embedded Redis and with a real one.
+// eachRedis runs a test with an embedded Redis, with a real one, and with a cluster of three.
 func eachRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
@@ -57,6 +58,10 @@ func eachRedis(t *testing.T, test func(t *testing.T, r *Redis)) {
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		test(t, openURL(t, redistest.Start(t).URL()))
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		test(t, openURL(t, redistest.StartCluster(t, 3, false).URL()))
 	})
 }
 

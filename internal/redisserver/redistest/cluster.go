@@ -1,0 +1,157 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"contend/internal/testenv"
+)
+
+// slots is how many a cluster has.
+const slots = 16384
+
+// nodeTimeout is after how many milliseconds of silence the nodes of a cluster take one for dead: long
+// for a busy machine, short for a test.
+const nodeTimeout = "2000"
+
+// A Cluster is one of real servers: masters, to each of which belongs a range of slots, and replicas.
+type Cluster struct {
+	// Masters are in the order of their slots, and Replicas[i] is of Masters[i] when they start.
+	Masters, Replicas []*Server
+}
+
+// StartCluster starts so many masters, each with a replica if they are wanted. It ends with the test.
+func StartCluster(t testing.TB, masters int, replicas bool) *Cluster {
+	t.Helper()
+	c := &Cluster{}
+	node := func() *Server {
+		return Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", nodeTimeout, "--cluster-port", testenv.HeldPort(t), "--cluster-require-full-coverage", "no")
+	}
+	for range masters {
+		c.Masters = append(c.Masters, node())
+		if replicas {
+			c.Replicas = append(c.Replicas, node())
+		}
+	}
+	for i, m := range c.Masters {
+		m.Do("CLUSTER", "ADDSLOTSRANGE", fmt.Sprint(i*slots/masters), fmt.Sprint((i+1)*slots/masters-1))
+	}
+	for _, s := range c.all()[1:] {
+		c.Masters[0].Do("CLUSTER", "MEET", "127.0.0.1", s.port, s.argument("--cluster-port"))
+	}
+	c.agree(t, len(c.all()))
+	for i, s := range c.Replicas {
+		s.Do("CLUSTER", "REPLICATE", c.Masters[i].Do("CLUSTER", "MYID"))
+	}
+	for _, s := range c.Replicas {
+		s.until("a replica is in step", func() bool {
+			return strings.Contains(s.Do("INFO", "replication"), "master_link_status:up")
+		})
+	}
+	c.agree(t, len(c.all()))
+	return c
+}
+
+func (c *Cluster) all() []*Server {
+	return append(c.Masters[:len(c.Masters):len(c.Masters)], c.Replicas...)
+}
+
+// agree waits until all know all, and the slots.
+func (c *Cluster) agree(t testing.TB, nodes int) {
+	t.Helper()
+	for _, s := range c.all() {
+		s.until("the nodes of a cluster agree", func() bool {
+			info := s.Do("CLUSTER", "INFO")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", nodes)) &&
+				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d\r", slots))
+		})
+	}
+}
+
+// URL names all nodes.
+func (c *Cluster) URL() string {
+	all := c.all()
+	url := all[0].TCP()
+	for i, s := range all[1:] {
+		url += map[bool]string{true: "?addr=", false: "&addr="}[i == 0] + net.JoinHostPort("127.0.0.1", s.port)
+	}
+	return url
+}
+
+// Do sends a command to this server alone, and returns its reply as text.
+func (s *Server) Do(args ...string) string {
+	s.t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	reply, err := client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		s.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	if text, err := reply.ToString(); err == nil {
+		return text
+	}
+	if n, err := reply.ToInt64(); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return reply.String()
+}
+
+func (s *Server) argument(name string) string {
+	for i, arg := range s.args {
+		if arg == name {
+			return s.args[i+1]
+		}
+	}
+	return ""
+}
+
+func (s *Server) until(what string, condition func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(testenv.Patience); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// StartSentinel starts a sentinel that looks after a server, and returns the URL of that. It ends with the test.
+func StartSentinel(t testing.TB, master *Server) string {
+	t.Helper()
+	const name = "queue"
+	port := testenv.HeldPort(t)
+	file := filepath.Join(t.TempDir(), "sentinel.conf")
+	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %s 1\n", port, name, master.port)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("redis-server", file, "--sentinel")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	s := &Server{t: t, port: port}
+	s.until("the sentinel answers", func() bool {
+		conn, err := net.Dial("tcp", s.Addr())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return s.TCP() + "?master_set=" + name
+}

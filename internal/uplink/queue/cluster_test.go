@@ -1,0 +1,145 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"contend/internal/redisserver/redistest"
+)
+
+// What happens to a cluster of three masters with a replica each, in the middle of a stream.
+var clusterFaults = []struct {
+	name  string
+	fault func(t *testing.T, c *redistest.Cluster)
+	// mayLose: replication is asynchronous, and what a replica has not yet is gone with its master.
+	mayLose bool
+}{
+	{"a replica is promoted", func(t *testing.T, c *redistest.Cluster) {
+		c.Replicas[1].Do("CLUSTER", "FAILOVER")
+		until(t, "it is a master", func() bool { return isMaster(c.Replicas[1]) })
+	}, false},
+	{"slots are moved", func(t *testing.T, c *redistest.Cluster) {
+		for i := range defaultPartitions {
+			moveSlot(c, keyUplinks+strconv.Itoa(i))
+		}
+	}, false},
+	{"all are stopped", func(t *testing.T, c *redistest.Cluster) {
+		all := slices.Concat(c.Masters, c.Replicas)
+		for _, s := range all {
+			s.Kill()
+		}
+		time.Sleep(time.Second)
+		for _, s := range all {
+			s.Restart()
+		}
+	}, false},
+	{"a master is killed", func(t *testing.T, c *redistest.Cluster) {
+		c.Masters[0].Kill()
+		until(t, "its replica is a master", func() bool { return isMaster(c.Replicas[0]) })
+		c.Masters[0].Restart()
+	}, true},
+}
+
+func isMaster(s *redistest.Server) bool { return strings.Contains(s.Do("ROLE"), "master") }
+
+// moveSlot moves that of a key to the next master, with all that is in it.
+func moveSlot(c *redistest.Cluster, key string) {
+	slot := c.Masters[0].Do("CLUSTER", "KEYSLOT", key)
+	n, _ := strconv.Atoi(slot)
+	from := slices.IndexFunc([]int{1, 2, 3}, func(i int) bool { return n < i*16384/3 })
+	to := (from + 1) % 3
+	a, b := c.Masters[from], c.Masters[to]
+	aID, bID := a.Do("CLUSTER", "MYID"), b.Do("CLUSTER", "MYID")
+	b.Do("CLUSTER", "SETSLOT", slot, "IMPORTING", aID)
+	a.Do("CLUSTER", "SETSLOT", slot, "MIGRATING", bID)
+	host, port, _ := strings.Cut(b.Addr(), ":")
+	a.Do("MIGRATE", host, port, key, "0", "5000")
+	for _, s := range []*redistest.Server{b, a, c.Masters[3-from-to]} {
+		s.Do("CLUSTER", "SETSLOT", slot, "NODE", bID)
+	}
+}
+
+// Uplinks that a cluster has confirmed arrive whatever happens to it, at least once.
+func TestClusterFaults(t *testing.T) {
+	for _, test := range clusterFaults {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cluster := redistest.StartCluster(t, 3, true)
+			r := openURL(t, cluster.URL())
+			c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+			p, err := NewProducer(t.Context(), r, ProducerConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const each, batches = 30, 200 // some 3,000/s, for 2 s and the pause
+			began := make(chan struct{})
+			written := make(chan error, 1)
+			go func() {
+				for i := range batches {
+					if i == batches/4 {
+						close(began)
+					}
+					if err := p.Add(t.Context(), frames(i*each, (i+1)*each)); err != nil {
+						written <- err
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				written <- nil
+			}()
+			<-began
+			test.fault(t, cluster)
+			if err := <-written; err != nil {
+				t.Fatal(err)
+			}
+			c.arrived(t, each*batches, test.mayLose)
+		})
+	}
+}
+
+// arrived waits for n uplinks, and says how many came twice.
+func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
+	t.Helper()
+	last, since := 0, time.Now()
+	until(t, fmt.Sprintf("%d arrived", n), func() bool {
+		if now := c.count(); now != last {
+			last, since = now, time.Now()
+		}
+		return last == n || mayLose && time.Since(since) > 5*time.Second
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	twice := 0
+	for _, times := range c.seen {
+		if times > 1 {
+			twice++
+		}
+	}
+	t.Logf("%d of %d arrived, %d of them more than once", len(c.seen), n, twice)
+	if lost := n - len(c.seen); lost > n/100 {
+		t.Errorf("%d of %d are lost", lost, n)
+	}
+}
+
+// A server behind sentinels is one server, and no address of it need be known.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	sentinel := redistest.StartSentinel(t, master)
+	r := openURL(t, sentinel)
+	const n = 300
+	produce(t, r, frames(0, n))
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n })
+	c.once(t, n)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Ping(ctx); err == nil {
+		t.Error("an answer after the end")
+	}
+}
