@@ -34,6 +34,9 @@ func (r *runner) repeat(ctx context.Context, p Part, observe func(trial.Progress
 		if err != nil {
 			return nil, err
 		}
+		if at := slices.Index(words, "--redis") + 1; at > 0 && at < len(words) && words[at] == "auto" && r.options.Redis != "" {
+			words[at] = r.options.Redis
+		}
 		command := slices.Concat(r.options.Self, words, []string{"--json"})
 		jobs = append(jobs, trial.Job{Name: name, Run: func(ctx context.Context) (trial.Cell, error) {
 			cell, err := measuredBy(ctx, command)

@@ -48,6 +48,8 @@ type Options struct {
 	// Pprof is the URL of net/http/pprof in their servers, with subject.Placeholders; empty: that
 	// where the server's other pages are.
 	Pprof string
+	// Redis is the URL of the one that commands with --redis auto use; empty: a private one.
+	Redis string
 	// Observe, if set, is told how far the experiment is.
 	Observe func(trial.Progress)
 }

@@ -33,6 +33,10 @@ func newLab(a *app) *cobra.Command {
 			mistakes := l.own.read()
 			files, err := l.files(args)
 			subjects := elsewhereIn(files)
+			if l.Redis != "" {
+				_, wrong := (&redisFlags{}).config(cmd.Context(), l.Redis, true)
+				err = errors.Join(err, wrong)
+			}
 			if err = errors.Join(mistakes, l.oneForm(), err, l.pins.check("", true), l.checkSubjects(&l.fleetOptions, subjects), setting.FlagErrors(l.fleetOptions.check())); err != nil {
 				return usage(err)
 			}
@@ -70,6 +74,7 @@ type labOptions struct {
 	KeepGoing bool    `flag:"keep-going" words:"go on with the next experiment when one fails"`
 	Why       bool    `flag:"why" words:"then sample where the variants that are compared spend CPU time, and say what makes the difference (minutes more, Linux)"`
 	Seed      uint64  `flag:"seed" default:"1" words:"seed of all random choices"`
+	Redis     string  `flag:"redis" words:"*URL* of the Redis that uplinks go through, such as that of a cluster, in the place of a private one"`
 	watched
 	fleetOptions
 }
@@ -163,7 +168,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 		return failed(err)
 	}
 	defer release()
-	o.Seed, o.Why = l.Seed, l.Why
+	o.Seed, o.Why, o.Redis = l.Seed, l.Why, l.Redis
 	doc := newDocument("lab")
 	l.calibrated(doc)
 	broken := l.experiments(ctx, files, o, doc)
