@@ -2,9 +2,11 @@ package queue
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/message"
 )
 
@@ -148,4 +150,32 @@ func TestAnOldEntryDoesNotHoldTheOthers(t *testing.T) {
 			t.Errorf("the old entry: %v, %v", entries, err)
 		}
 	})
+}
+
+// Uplinks that come one after another are read some at a time: no read follows one that found something
+// within the time that readers linger.
+func TestReadersLinger(t *testing.T) {
+	r := openURL(t, redistest.Start(t).URL())
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+	produce(t, r, frames(0, 1))
+	until(t, "the first is acknowledged", func() bool { return c.in.Stats().Acked == 1 })
+	if err := r.do(t.Context(), "CONFIG", "RESETSTAT").Error(); err != nil {
+		t.Fatal(err)
+	}
+	const n = 500
+	began := time.Now()
+	for i := range n {
+		produce(t, r, frames(1+i, 2+i))
+	}
+	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == 1+n })
+	most := int(time.Since(began)/linger) + 3 // the read under way, and those before and after
+	info, err := r.do(t.Context(), "INFO", "commandstats").ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, calls, _ := strings.Cut(info, "cmdstat_xreadgroup:calls=")
+	calls, _, _ = strings.Cut(calls, ",")
+	if reads, err := strconv.Atoi(calls); err != nil || reads > most || reads == 0 {
+		t.Errorf("%q reads, want at most %d, %v", calls, most, err)
+	}
 }

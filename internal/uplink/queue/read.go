@@ -13,6 +13,11 @@ import (
 // customer's stream taken up, at most so much later.
 const blockFor = 200 * time.Millisecond
 
+// linger is the least time between two reads that find less than they could take: under load uplinks come
+// in some number, and Redis, the router and its customers are not woken for each of them. An uplink is later
+// by that for it, and by as much as timers are, up to a millisecond.
+const linger = 500 * time.Microsecond
+
 // maxDeliveries is how often an entry is delivered before it is a poison message.
 const maxDeliveries = 5
 
@@ -54,6 +59,9 @@ type fetcher struct {
 	args []string
 	idle time.Duration // how long the last pause of gather was
 
+	found   int       // entries of the last read
+	foundAt time.Time // when it ended
+
 	// Of the source that is being read.
 	sources []*source
 	source  *source
@@ -84,7 +92,9 @@ func (f *fetcher) run(ctx context.Context) {
 		}
 		err := f.reclaim(ctx, sources)
 		if err == nil {
+			f.rest(ctx)
 			err = f.next(ctx, sources)
+			f.foundAt = time.Now()
 		}
 		if err == nil {
 			pause = 0
@@ -119,6 +129,14 @@ func (f *fetcher) room(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// rest waits before the next read, if the last one found something and was not full.
+func (f *fetcher) rest(ctx context.Context) {
+	if pause := linger - time.Since(f.foundAt); f.found > 0 && f.found < f.in.cfg.Batch && pause > 0 {
+		wait(ctx, pause)
+	}
+	f.found = 0
 }
 
 // next reads new entries. It outlasts the end of the reader's ctx by blockFor:
@@ -209,6 +227,7 @@ func (f *fetcher) end() {
 	if f.in.cfg.AckRead {
 		wake(f.in.acksWait)
 	}
+	f.found += len(f.ids)
 	f.in.flying.Add(int64(len(f.ids)))
 	f.in.count.read.Add(uint64(len(f.ids)))
 	if len(f.bad) > 0 {
