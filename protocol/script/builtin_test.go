@@ -141,7 +141,8 @@ func TestSharedArray(t *testing.T) {
 		{`new SharedArray('a', () => { throw new Error('no rows') })`, "no rows"},
 	} {
 		_, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.make+"\nexport default function () {}")}, wire.Surroundings{})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "flow.js:5") {
+		line := fmt.Sprintf("flow.js:%d:", 1+strings.Count(imports, "\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), line) {
 			t.Errorf("%s: %v, want %q with its line", c.make, err, c.want)
 		}
 	}
