@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -79,11 +80,7 @@ func (d *direct) connect(ctx context.Context) (err error) {
 	if err == nil {
 		d.raw = raw
 		d.out = d.conn.Open(d.out[:0])
-		d.watch.On(bounded)
-		for err == nil && !d.conn.Greeted() {
-			err = d.exchange()
-		}
-		d.watch.Off()
+		err = d.exchangeUntil(bounded, d.conn.Greeted)
 		if err != nil {
 			d.drop()
 		}
@@ -122,17 +119,33 @@ func (d *direct) exchange() error {
 	return err
 }
 
+// exchangeUntil exchanges until something is so, or ctx is done.
+func (d *direct) exchangeUntil(ctx context.Context, so func() bool) (err error) {
+	d.watch.On(ctx)
+	for err == nil && !so() {
+		err = d.exchange()
+	}
+	d.watch.Off()
+	if ctx.Err() != nil {
+		d.raw.SetDeadline(time.Time{}) // the end of ctx has set one
+	}
+	return err
+}
+
 // ready connects where there is no connection, or none that can be used.
 func (d *direct) ready(ctx context.Context) error {
 	if d.raw != nil && time.Since(d.used) > idleLong {
 		d.raw.SetReadDeadline(time.Now().Add(time.Millisecond))
-		for err := error(nil); err == nil; {
-			if err = d.exchange(); err != nil && errkind.Of(err) != errkind.Timeout {
-				d.drop()
-				return d.connect(ctx)
-			}
+		d.raw.SetWriteDeadline(time.Now().Add(reconnectPause))
+		var err error
+		for err == nil {
+			err = d.exchange()
 		}
-		d.raw.SetReadDeadline(time.Time{})
+		if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "read" || !errors.Is(err, os.ErrDeadlineExceeded) {
+			d.drop()
+			return d.connect(ctx)
+		}
+		d.raw.SetDeadline(time.Time{})
 	}
 	if d.raw != nil && d.conn.Draining() {
 		d.drop()
@@ -173,26 +186,17 @@ func (d *direct) attempt(ctx context.Context, path string, message []byte, with 
 	}
 	d.request.Rewrite(fields(path, d.dialer.hostPort, timeout, with), body(message))
 	d.out = d.conn.Start(d.out, 0, &d.request)
-	d.watch.On(ctx)
-	var err error
-	for err == nil && !a.done {
-		err = d.exchange()
-	}
-	d.watch.Off()
+	err := d.exchangeUntil(ctx, func() bool { return a.done })
 	switch {
 	case a.done:
 		err = a.judge(timeout > 0)
-	case errkind.Of(err) == errkind.Timeout || ctx.Err() != nil:
-		<-ctx.Done() // it has had the connection end its waiting, or will
+	case ctx.Err() != nil:
 		err = ended(ctx, ctx.Err())
 		d.cancel()
 	default:
 		d.drop()
 		a.code = int(codes.Unavailable)
 		err = fmt.Errorf("the connection was lost: %w", &errkind.Error{Kind: errkind.Of(err), Err: err})
-	}
-	if ctx.Err() != nil && d.raw != nil {
-		d.raw.SetDeadline(time.Time{})
 	}
 	return err
 }
@@ -205,7 +209,9 @@ func (d *direct) cancel() {
 	d.out = d.out[:0]
 	if err != nil {
 		d.drop()
+		return
 	}
+	d.raw.SetDeadline(time.Time{})
 }
 
 // A reading is what has come of the answer to a call, of which it takes the streams.
