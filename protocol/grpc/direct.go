@@ -181,7 +181,8 @@ func (d *direct) attempt(ctx context.Context, path string, message []byte, with 
 		return err
 	}
 	timeout := time.Duration(0)
-	if deadline, ok := ctx.Deadline(); ok {
+	deadline, timed := ctx.Deadline()
+	if timed {
 		timeout = max(1, time.Until(deadline))
 	}
 	d.request.Rewrite(fields(path, d.dialer.hostPort, timeout, with), body(message))
@@ -189,7 +190,10 @@ func (d *direct) attempt(ctx context.Context, path string, message []byte, with 
 	err := d.exchangeUntil(ctx, func() bool { return a.done })
 	switch {
 	case a.done:
-		err = a.judge(timeout > 0)
+		if a.err == h2.ErrCancelled && timed && !time.Now().Before(deadline) {
+			a.err = errExceeded // the server knew of the end first
+		}
+		err = a.judge(timed)
 	case ctx.Err() != nil:
 		err = ended(ctx, ctx.Err())
 		d.cancel()
