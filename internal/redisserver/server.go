@@ -125,6 +125,9 @@ func (s *Server) Options() rueidis.ClientOption {
 			opt.TLSConfig.ServerName = name
 		}
 	}
+	if several := len(opt.InitAddress) > 1 || opt.Sentinel.MasterSet != ""; several && opt.TLSConfig != nil && (s.cfg.TLS == nil || s.cfg.TLS.ServerName == "") {
+		opt.TLSConfig.ServerName = "" // each node has a name of its own, by which it is dialled
+	}
 	if opt.Sentinel.MasterSet != "" {
 		opt.Sentinel.Username, opt.Sentinel.Password = opt.Username, opt.Password
 		opt.Sentinel.TLSConfig = opt.TLSConfig

@@ -210,11 +210,12 @@ type OpenStream struct {
 // Stream opens a call, which lives until it has ended or ctx is done: ctx must be ended.
 // If there is no stream, the reply says why.
 func (c *Client) Stream(ctx context.Context, m *Method, with Metadata) (*OpenStream, *Reply) {
-	s := &OpenStream{ctx: with.in(ctx), began: time.Now()}
-	var err error
-	if s.link, err = c.channel(ctx); err != nil {
-		return nil, &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err}
+	began := time.Now()
+	link, err := c.channel(ctx)
+	if err != nil {
+		return nil, &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err, Service: time.Since(began)}
 	}
+	s := &OpenStream{link: link, ctx: with.in(ctx), began: time.Now()}
 	s.stream, err = s.link.open(s.ctx, &streaming{c, m})
 	if err != nil {
 		return nil, s.ended(err)

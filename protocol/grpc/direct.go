@@ -132,8 +132,8 @@ func (d *direct) exchangeUntil(ctx context.Context, so func() bool) (err error) 
 	return err
 }
 
-// ready connects where there is no connection, or none that can be used.
-func (d *direct) ready(ctx context.Context) error {
+// look reads what the server has said since the last call, and drops a connection that cannot be used.
+func (d *direct) look() {
 	if d.raw != nil && time.Since(d.used) > idleLong {
 		d.raw.SetReadDeadline(time.Now().Add(time.Millisecond))
 		d.raw.SetWriteDeadline(time.Now().Add(reconnectPause))
@@ -141,31 +141,35 @@ func (d *direct) ready(ctx context.Context) error {
 		for err == nil {
 			err = d.exchange()
 		}
-		if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "read" || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !waited(err) {
 			d.drop()
-			return d.connect(ctx)
+			return
 		}
 		d.raw.SetDeadline(time.Time{})
 	}
 	if d.raw != nil && d.conn.Draining() {
 		d.drop()
 	}
-	if d.raw == nil {
-		return d.connect(ctx)
-	}
-	return nil
+}
+
+// waited reports that nothing came in time, which leaves a connection as it was.
+func waited(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "read" && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // invoke is Client.Invoke.
 func (d *direct) invoke(ctx context.Context, path string, message []byte, with Metadata) *Reply {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.look()
 	began := time.Now()
 	if d.maxSend > 0 && len(message) > d.maxSend {
 		return &Reply{Code: int(codes.ResourceExhausted), Status: fmt.Sprintf("a message of %d bytes, more than the %d allowed", len(message), d.maxSend)}
 	}
 	err := d.attempt(ctx, path, message, with)
 	if errors.Is(err, h2.ErrUnprocessed) && ctx.Err() == nil {
+		d.look()
 		err = d.attempt(ctx, path, message, with)
 	}
 	r := d.reading.reply(err)
@@ -177,8 +181,10 @@ func (d *direct) invoke(ctx context.Context, path string, message []byte, with M
 func (d *direct) attempt(ctx context.Context, path string, message []byte, with Metadata) error {
 	a := &d.reading
 	a.begin(d.dialer.maxMessage)
-	if err := d.ready(ctx); err != nil {
-		return err
+	if d.raw == nil {
+		if err := d.connect(ctx); err != nil {
+			return err
+		}
 	}
 	timeout := time.Duration(0)
 	deadline, timed := ctx.Deadline()
@@ -188,6 +194,9 @@ func (d *direct) attempt(ctx context.Context, path string, message []byte, with 
 	d.request.Rewrite(fields(path, d.dialer.hostPort, timeout, with), body(message))
 	d.out = d.conn.Start(d.out, 0, &d.request)
 	err := d.exchangeUntil(ctx, func() bool { return a.done })
+	if err != nil && !waited(err) {
+		d.drop()
+	}
 	switch {
 	case a.done:
 		if a.err == h2.ErrCancelled && timed && !time.Now().Before(deadline) {
@@ -198,15 +207,17 @@ func (d *direct) attempt(ctx context.Context, path string, message []byte, with 
 		err = ended(ctx, ctx.Err())
 		d.cancel()
 	default:
-		d.drop()
 		a.code = int(codes.Unavailable)
 		err = fmt.Errorf("the connection was lost: %w", &errkind.Error{Kind: errkind.Of(err), Err: err})
 	}
 	return err
 }
 
-// cancel gives a call up, and tells the server.
+// cancel gives a call up, and tells the server where there is a connection.
 func (d *direct) cancel() {
+	if d.raw == nil {
+		return
+	}
 	d.out = d.conn.Cancel(d.out, 0)
 	d.raw.SetDeadline(time.Now().Add(reconnectPause))
 	_, err := d.raw.Write(d.out)

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"net"
@@ -252,6 +253,30 @@ func TestDirectUnprocessed(t *testing.T) {
 		refusals = test.refusals
 		if r := c.Invoke(t.Context(), method, nil, nil); r.Code != test.code {
 			t.Errorf("%d refusals: got %+v", test.refusals, r)
+		}
+	}
+}
+
+// An answer is one whatever comes after it, and the next call has a connection that can be used.
+func TestDirectGarbageBehindAnAnswer(t *testing.T) {
+	method := theMethod(t)
+	address := frames(t, func(framer *http2.Framer, conn net.Conn, stream uint32) {
+		var all bytes.Buffer
+		p := peer{http2.NewFramer(&all, nil), conn, stream}
+		p.begin()
+		p.message(0, 0, "")
+		p.headers(true, "grpc-status", "0")
+		all.WriteString(strings.Repeat("no frame of any kind", 10))
+		conn.Write(all.Bytes())
+	})
+	c, err := Dial(t.Context(), address, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		if r := c.Invoke(t.Context(), method, nil, nil); r.Err != nil || r.Code != 0 {
+			t.Errorf("got %+v", r)
 		}
 	}
 }

@@ -52,9 +52,9 @@ type bound struct {
 
 // bounds are those that there are.
 var bounds = func() []bound {
-	number := func(_, n sobek.Value) float64 { return size(n) }
+	number := func(_, n sobek.Value) float64 { return n.ToFloat() }
 	all := []bound{
-		{"String.prototype", "repeat", "characters", longestString, func(this, n sobek.Value) float64 { return length(this) * size(n) }},
+		{"String.prototype", "repeat", "characters", longestString, func(this, n sobek.Value) float64 { return length(this) * n.ToFloat() }},
 		{"String.prototype", "padStart", "characters", longestString, number},
 		{"String.prototype", "padEnd", "characters", longestString, number},
 		{"Array.prototype", "fill", "elements", longestArray, func(this, _ sobek.Value) float64 { return length(this) }},

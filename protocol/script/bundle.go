@@ -37,8 +37,11 @@ type bundle struct {
 // The wrapping turns the bundle into a function, so that each virtual user has its own
 // modules and nothing is global.
 const (
-	wrapBegin = "(function(exports, module, " + nativeModules + "){"
+	wrapBegin = "(function(" + exportsName + ", " + moduleName + ", " + nativeModules + "){"
 	wrapEnd   = "})"
+	// What the wrapping hands over, by names that no script has.
+	exportsName = "__exports"
+	moduleName  = "__module"
 	// nativeModules is what bundled code finds the modules of this package in.
 	nativeModules = "__native"
 	native        = "native" // the namespace of those in esbuild
@@ -102,7 +105,7 @@ func exported(text string) string {
 	const whole, names = "\nexport default ", "\nexport {"
 	at := strings.LastIndex(text, names)
 	if i := strings.LastIndex(text, whole); i > at { // of a file in the form of CommonJS
-		return text[:i] + "\nmodule.exports = " + text[i+len(whole):]
+		return text[:i] + "\n" + moduleName + ".exports = " + text[i+len(whole):]
 	}
 	if at < 0 {
 		return text
@@ -117,7 +120,7 @@ func exported(text string) string {
 		if !strings.HasPrefix(name, `"`) {
 			name = strconv.Quote(name)
 		}
-		fmt.Fprintf(&b, "\nexports[%s] = %s;", name, local)
+		fmt.Fprintf(&b, "\n%s[%s] = %s;", exportsName, name, local)
 	}
 	return text[:at] + b.String() + after
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -9,6 +10,9 @@ import (
 
 // parse is JSON.parse.
 func (v *vu) parse(text string) (sobek.Value, error) {
+	if isDeeper(text, mostNested) {
+		return nil, fmt.Errorf("more than %d arrays and objects within each other", mostNested)
+	}
 	if value := v.valueOf(text); value != nil {
 		return value, nil
 	}
@@ -18,10 +22,37 @@ func (v *vu) parse(text string) (sobek.Value, error) {
 // valueOf makes what JSON.parse makes of a text, in less than half the time. It is nil where that is to decide:
 // what is no JSON, deeper than deepest, or has escapes, with which strings may hold what is no UTF-8.
 func (v *vu) valueOf(text string) sobek.Value {
-	if strings.Contains(text, `\u`) || !gjson.Valid(text) {
+	if strings.Contains(text, `\u`) || isDeeper(text, mostNested) || !gjson.Valid(text) {
 		return nil
 	}
 	return v.valueOfPart(gjson.Parse(text), 0)
+}
+
+// mostNested is how deep arrays and objects may be within each other: those who parse recurse.
+const mostNested = 10_000
+
+// isDeeper reports whether brackets outside of strings are open more often than that.
+func isDeeper(text string, most int) bool {
+	if len(text) <= most {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > most {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
 }
 
 // deepest is how deep objects and arrays are within each other at the most.
@@ -49,7 +80,7 @@ func (v *vu) valueOfPart(part gjson.Result, depth int) (value sobek.Value) {
 		part.ForEach(func(name, one gjson.Result) bool {
 			member := v.valueOfPart(one, depth+1)
 			if deep = member == nil; !deep {
-				_ = o.DefineDataProperty(name.String(), member, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE) // __proto__ is a name, too
+				_ = o.DefineDataProperty(strings.Clone(name.String()), member, sobek.FLAG_TRUE, sobek.FLAG_TRUE, sobek.FLAG_TRUE) // __proto__ is a name, too
 			}
 			return !deep
 		})
@@ -60,7 +91,7 @@ func (v *vu) valueOfPart(part gjson.Result, depth int) (value sobek.Value) {
 	}
 	switch part.Type {
 	case gjson.String:
-		return v.rt.ToValue(part.String())
+		return v.rt.ToValue(strings.Clone(part.String())) // and not the whole text beside it
 	case gjson.Number:
 		return v.rt.ToValue(part.Float())
 	case gjson.Null:

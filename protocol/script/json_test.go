@@ -57,6 +57,18 @@ func TestValueOf(t *testing.T) {
 	}
 }
 
+// What is nested too deep is refused before anybody recurses into it; brackets within strings are none.
+func TestNested(t *testing.T) {
+	v := &vu{rt: sobek.New()}
+	v.functions.parse, _ = sobek.AssertFunction(v.rt.Get("JSON").ToObject(v.rt).Get("parse"))
+	within := `"` + strings.Repeat(`[\"{`, mostNested) + `"`
+	for text, want := range map[string]bool{strings.Repeat("[", 2*mostNested): false, strings.Repeat(`{"a":`, 2*mostNested): false, within: true, "[" + within + "]": true} {
+		if _, err := v.parse(text); (err == nil) != want {
+			t.Errorf("%.20s…: %v", text, err)
+		}
+	}
+}
+
 func FuzzValueOf(f *testing.F) {
 	for _, text := range jsonTexts {
 		f.Add(text)

@@ -249,8 +249,11 @@ func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (s
 		return nil, err
 	}
 	value, err := v.settle(f, given)
-	if v.aborted != nil {
+	switch {
+	case v.aborted != nil:
 		err = v.aborted
+	case err == nil:
+		err = context.Cause(ctx) // what waits ends then, and what comes after it may be quick
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", name, t.config.Script, v.explain(err))

@@ -210,7 +210,7 @@ func (v *vu) transport() *http.Transport {
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, o.address(address))
 		},
-		TLSClientConfig:        v.target.tls,
+		TLSClientConfig:        v.target.tls.Clone(), // which it changes
 		DisableCompression:     true,
 		DisableKeepAlives:      o.NoReuse,
 		ForceAttemptHTTP2:      true,

@@ -37,6 +37,7 @@ func TestThrown(t *testing.T) {
 			"setTimeout(() => Promise.reject(new Error('tick')), 1)":                                                        "flow.js:2:32: Error: tick",
 			"const e = new Error('no'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); return Promise.reject(e)": "Error: no",
 			"'x'.repeat(2 ** 60)":                 "RangeError: repeat would be 1152921504606846976 characters, and may be 536870888",
+			"'x'.repeat(new Number(2 ** 60))":     "RangeError: repeat would be",
 			"'x'.padStart(2 ** 40, 'yz')":         "RangeError: padStart would be",
 			"'x'.padEnd(1e12)":                    "RangeError: padEnd would be",
 			"new Array(2 ** 31).fill(0)":          "RangeError: fill would be",
@@ -69,12 +70,13 @@ func TestThrown(t *testing.T) {
 func TestExports(t *testing.T) {
 	const text = "const text = `\nexport {\n  x as y\n};\nexport default 1;\n`;\n"
 	for name, script := range map[string]string{
-		"a function":        text + "export default function () { if (text.length !== 40) throw new Error(text.length) }",
-		"a class's":         "class A { static run() {} }; export default A.run;",
-		"renamed":           "function run() {} export { run as default, run as \"an other\" };",
-		"of another file":   "export { run as default } from './other.js'; export * from './other.js';",
-		"in another form":   text + "module.exports.default = function () { if (text.length !== 40) throw new Error(text.length) };",
-		"the whole at once": "module.exports = { default: () => {} };",
+		"a function":         text + "export default function () { if (text.length !== 40) throw new Error(text.length) }",
+		"a class's":          "class A { static run() {} }; export default A.run;",
+		"renamed":            "function run() {} export { run as default, run as \"an other\" };",
+		"of another file":    "export { run as default } from './other.js'; export * from './other.js';",
+		"in another form":    text + "module.exports.default = function () { if (text.length !== 40) throw new Error(text.length) };",
+		"beside other names": "const module = 1, exports = 2; export default () => { if (module + exports !== 3) throw new Error() };",
+		"the whole at once":  "module.exports = { default: () => {} };",
 	} {
 		r := drive(t, Config{Script: write(t, "flow.js", script, "other.js", "export const options = {}; export function run() {}")}, 1, true)
 		if r.Completed != 1 {

@@ -162,10 +162,30 @@ func (v *vu) importKey(call sobek.FunctionCall) sobek.Value {
 	} else {
 		k.public, err = x509.ParsePKIXPublicKey(content)
 	}
-	if _, curve := k.public.(*ecdsa.PublicKey); err != nil || curve != (k.algorithm == "ECDSA") {
+	if err == nil {
+		err = k.fits(call.Argument(2).ToObject(v.rt).Get("namedCurve"))
+	}
+	if err != nil {
 		v.throw("importKey: the key is none of %s in %s: %v", k.algorithm, format, err)
 	}
 	return v.keyObject(k)
+}
+
+// fits says why a key of a pair is none of its algorithm, or of the curve that was named, if any was.
+func (k *webKey) fits(curve sobek.Value) error {
+	switch public := k.public.(type) {
+	case *rsa.PublicKey:
+		if k.algorithm != "ECDSA" {
+			return nil
+		}
+	case *ecdsa.PublicKey:
+		name := public.Curve.Params().Name
+		if k.algorithm == "ECDSA" && (curve == nil || sobek.IsUndefined(curve) || harmless(curve) == name) {
+			return nil
+		}
+		return fmt.Errorf("it is one of ECDSA with the curve %s", name)
+	}
+	return fmt.Errorf("it is a %T", k.public)
 }
 
 // setSecret keeps the bytes of a key.

@@ -11,6 +11,7 @@ import (
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/rsa"
+	"math"
 	"math/big"
 	"strings"
 
@@ -91,9 +92,9 @@ func (v *vu) digested(k *webKey, algorithm sobek.Value, data []byte) (crypto.Has
 	return hash, h.Sum(nil)
 }
 
-// salted are the options of RSA-PSS: saltLength, in bytes.
+// salted are the options of RSA-PSS: saltLength, in bytes. There is none of 0, which means another thing here.
 func (v *vu) salted(algorithm sobek.Value, hash crypto.Hash) *rsa.PSSOptions {
-	return &rsa.PSSOptions{SaltLength: v.parameter("RSA-PSS", algorithm.ToObject(v.rt), "saltLength", hash.Size(), 0, 512), Hash: hash}
+	return &rsa.PSSOptions{SaltLength: v.parameter("RSA-PSS", algorithm.ToObject(v.rt), "saltLength", hash.Size(), 1, 512), Hash: hash}
 }
 
 // encrypt takes (algorithm, key, data).
@@ -183,7 +184,7 @@ func (v *vu) part(what string, parameters *sobek.Object, name string) []byte {
 // deriveBits takes (algorithm, key, bits).
 func (v *vu) deriveBits(call sobek.FunctionCall) sobek.Value {
 	bits := call.Argument(2).ToFloat()
-	if bits <= 0 || bits > 1<<20 || int(bits)%8 != 0 {
+	if !(bits > 0 && bits <= 1<<20) || math.Mod(bits, 8) != 0 { // which NaN is not, either
 		v.throw("deriveBits: the length is %s; allowed: a multiple of 8 to 1048576 bits", harmless(call.Argument(2)))
 	}
 	return v.newBuffer(v.derived("deriveBits", call, int(bits)/8))
@@ -204,18 +205,19 @@ func (v *vu) deriveKey(call sobek.FunctionCall) sobek.Value {
 	return v.keyObject(k)
 }
 
-// mostIterations is how often PBKDF2 may hash: nothing interrupts it.
+// mostIterations is how often PBKDF2 may hash for all its blocks together: nothing interrupts it.
 const mostIterations = 10_000_000
 
 // derived are so many bytes, of (algorithm, key, …).
 func (v *vu) derived(what string, call sobek.FunctionCall, n int) (content []byte) {
 	k := v.keyFor(what, call)
 	parameters := call.Argument(0).ToObject(v.rt)
-	hash := v.webHash(orUndefined(parameters.Get("hash"))).New
+	of := v.webHash(orUndefined(parameters.Get("hash")))
+	hash := of.New
 	salt := v.part(what, parameters, "salt")
 	var err error
 	if k.algorithm == "PBKDF2" {
-		iterations := v.parameter(what, parameters, "iterations", 0, 1, mostIterations)
+		iterations := v.parameter(what, parameters, "iterations", 0, 1, mostIterations/((n+of.Size()-1)/of.Size()))
 		if iterations == 0 {
 			v.throw("%s: PBKDF2 needs iterations", what)
 		}

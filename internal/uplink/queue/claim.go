@@ -19,6 +19,7 @@ const forgetAfter = time.Hour
 
 // createGroups makes the consumer groups of sources, from the beginning of the streams.
 func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
+	var failed error
 	for _, s := range sources {
 		err := in.redis.do(ctx, "XGROUP", "CREATE", s.key, group, "0", "MKSTREAM").Error()
 		if err == nil {
@@ -28,23 +29,23 @@ func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
 			continue
 		}
 		if !strings.Contains(err.Error(), "BUSYGROUP") {
-			return err
+			failed = err
 		}
 	}
-	return nil
+	return failed
 }
 
 // inspect counts what is pending in the streams that we read, by consumer, and
 // notes for the readers whose entries to claim.
-func (in *Intake) inspect(ctx context.Context) error {
+func (in *Intake) inspect(ctx context.Context) (failed error) {
 	for _, set := range []*sourceSet{in.owned, in.forwarded} {
 		for _, s := range set.list() {
 			if err := in.inspectSource(ctx, s); err != nil && !strings.Contains(err.Error(), "NOGROUP") {
-				return err
+				failed = err
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 func (in *Intake) inspectSource(ctx context.Context, s *source) error {
@@ -137,22 +138,35 @@ func number(m rueidis.RedisMessage) int64 {
 // since their reply was lost or we are a successor; and what the dead left.
 func (f *fetcher) reclaim(ctx context.Context, sources []*source) error {
 	for _, s := range sources {
-		s.mu.Lock()
-		own, dead := s.recover, s.dead
-		s.recover, s.dead = false, nil
-		s.mu.Unlock()
-		if own {
-			if err := f.in.createGroups(ctx, []*source{s}); err != nil {
-				return err
-			}
-			if err := f.claim(ctx, s, f.in.cfg.Instance, 0); err != nil {
-				return err
-			}
+		if f.isAway(s) {
+			continue
 		}
-		for _, name := range dead {
-			if err := f.claim(ctx, s, name, f.in.cfg.Idle); err != nil {
+		if err := f.reclaimSource(ctx, s); err != nil {
+			if f.in.redis.single {
 				return err
 			}
+			f.lost(s, err)
+		}
+	}
+	return nil
+}
+
+func (f *fetcher) reclaimSource(ctx context.Context, s *source) error {
+	s.mu.Lock()
+	own, dead := s.recover, s.dead
+	s.recover, s.dead = false, nil
+	s.mu.Unlock()
+	if own {
+		if err := f.in.createGroups(ctx, []*source{s}); err != nil {
+			return err
+		}
+		if err := f.claim(ctx, s, f.in.cfg.Instance, 0); err != nil {
+			return err
+		}
+	}
+	for _, name := range dead {
+		if err := f.claim(ctx, s, name, f.in.cfg.Idle); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -8,48 +8,76 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Pauses of gather: what was read last decides, from shortestPause on.
+// Pauses of gather: the first where nothing is new, and the longest for each few sources, since each costs a
+// command: some hundred customers are asked every blockFor.
 const (
 	shortestPause = time.Millisecond
 	longestPause  = 16 * time.Millisecond
+	fewSources    = 8
 )
+
+const (
+	// awayFor is how long a source rests whose node does not answer, or not as it should.
+	awayFor = 200 * time.Millisecond
+	// silentFor is how long all wait for a node that takes commands and is silent.
+	silentFor = 2 * time.Second
+)
+
+func (f *fetcher) isAway(s *source) bool { return time.Now().Before(f.away[s]) }
+
+// lost has a source rest, and be looked through again after that: a reply that was lost may have held entries.
+func (f *fetcher) lost(s *source, err error) {
+	f.in.failed("reading "+s.key, err)
+	s.wantRecovery()
+	if f.away == nil {
+		f.away = map[*source]time.Time{}
+	}
+	f.away[s] = time.Now().Add(awayFor)
+}
 
 // gather reads what is new in all sources at once, wherever they are: those of a cluster are in several
 // slots, over which no read can wait. Where nothing is new it pauses, the longer the longer that is so.
 func (f *fetcher) gather(ctx context.Context, sources []*source) error {
 	r := f.in.redis
-	cmds := make([]rueidis.Completed, len(sources))
-	for i, s := range sources {
-		cmds[i] = r.cmd("XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch), "STREAMS", s.key, ">")
+	var cmds []rueidis.Completed
+	f.sources, f.deliveries = nil, nil
+	for _, s := range sources {
+		if !f.isAway(s) {
+			f.sources = append(f.sources, s)
+			cmds = append(cmds, r.cmd("XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch), "STREAMS", s.key, ">"))
+		}
 	}
-	f.sources, f.deliveries = sources, nil
 	// A reply that nobody waits for would be entries that nobody handles.
-	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyTime)
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), silentFor)
 	defer cancel()
-	var failed error
 	news := false
 	for i, reply := range r.client.DoMulti(reading, cmds...) {
+		s := f.sources[i]
 		streams, err := reply.ToArray()
-		if err != nil || len(streams) == 0 {
-			if err != nil && !rueidis.IsRedisNil(err) {
-				failed = err
-			}
+		if rueidis.IsRedisNil(err) || err == nil && len(streams) == 0 {
 			continue
 		}
-		news = true
-		f.begin(sources[i].key)
-		if parts, err := streams[0].ToArray(); err != nil || len(parts) != 2 {
-			failed = errProtocol("a stream has the parts", len(parts))
-		} else if err := f.entries(parts[1].ToArray()); err != nil {
-			failed = err
+		if err == nil {
+			news = true
+			f.begin(s.key)
+			var parts []rueidis.RedisMessage
+			if parts, err = streams[0].ToArray(); err != nil || len(parts) != 2 {
+				err = errProtocol("a stream has the parts", len(parts))
+			} else {
+				err = f.entries(parts[1].ToArray())
+			}
+			f.end()
 		}
-		f.end()
+		if err != nil {
+			f.lost(s, err)
+		}
 	}
-	if news || failed != nil {
+	if news {
 		f.idle = 0
-		return failed
+		return nil
 	}
-	f.idle = min(max(2*f.idle, shortestPause), longestPause)
+	few := time.Duration((len(sources) + fewSources - 1) / fewSources)
+	f.idle = min(max(2*f.idle, shortestPause), few*longestPause, blockFor)
 	wait(ctx, f.idle)
 	return nil
 }

@@ -47,11 +47,16 @@ var clusterFaults = []struct {
 
 func isMaster(s *redistest.Server) bool { return strings.Contains(s.Do("ROLE"), "master") }
 
+// slotOf is the slot of a key, and the number of the master that has it first; who is asked must live.
+func slotOf(asked *redistest.Server, key string) (slot string, master int) {
+	slot = asked.Do("CLUSTER", "KEYSLOT", key)
+	n, _ := strconv.Atoi(slot)
+	return slot, slices.IndexFunc([]int{1, 2, 3}, func(i int) bool { return n < i*16384/3 })
+}
+
 // moveSlot moves that of a key to the next master, with all that is in it.
 func moveSlot(c *redistest.Cluster, key string) {
-	slot := c.Masters[0].Do("CLUSTER", "KEYSLOT", key)
-	n, _ := strconv.Atoi(slot)
-	from := slices.IndexFunc([]int{1, 2, 3}, func(i int) bool { return n < i*16384/3 })
+	slot, from := slotOf(c.Masters[0], key)
 	to := (from + 1) % 3
 	a, b := c.Masters[from], c.Masters[to]
 	aID, bID := a.Do("CLUSTER", "MYID"), b.Do("CLUSTER", "MYID")
@@ -98,8 +103,41 @@ func TestClusterFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.arrived(t, each*batches, test.mayLose)
+			until(t, "nothing is in hand any more", func() bool { return c.in.Stats().InFlight == 0 })
 		})
 	}
+}
+
+// While a master is away that no replica takes the place of, what is in the others is passed on.
+func TestTheOtherMastersGoOn(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, false)
+	r := openURL(t, cluster.URL())
+	c, _ := startIntake(t, r, quick("one"), true)
+	produce(t, r, frames(0, 100))
+	until(t, "the first are acknowledged", func() bool { return c.in.Stats().Acked == 100 })
+	_, lost := slotOf(cluster.Masters[0], keyUplinks+"0")
+	cluster.Masters[lost].Kill()
+	n := 100
+	for i := range defaultPartitions {
+		key := keyUplinks + strconv.Itoa(i)
+		if _, master := slotOf(cluster.Masters[(lost+1)%3], key); master == lost {
+			continue
+		}
+		var entries [][]string
+		for range 50 {
+			entries = append(entries, entryOf(frame(n)))
+			n++
+		}
+		addRaw(t, r, key, entries)
+	}
+	if n == 100 {
+		t.Fatal("all partitions are on one master")
+	}
+	until(t, "the others arrive", func() bool { return c.count() == n })
+	cluster.Masters[lost].Restart()
+	produce(t, r, frames(n, n+100))
+	until(t, "those of all arrive again", func() bool { return c.count() == n+100 })
 }
 
 // arrived waits for n uplinks, and says how many came twice.

@@ -112,7 +112,8 @@ type Intake struct {
 	leaving   map[*source]uint64 // to be released, from this version of owned on
 	cause     error              // why it stopped by itself
 
-	absent map[string]time.Time // instances that the keeper does not see, since when
+	absent  map[string]time.Time // instances that the keeper does not see, since when
+	readers []string             // that the keeper saw last
 
 	count    counters
 	stop     context.CancelFunc

@@ -162,10 +162,16 @@ func TestReadersLinger(t *testing.T) {
 	if err := r.do(t.Context(), "CONFIG", "RESETSTAT").Error(); err != nil {
 		t.Fatal(err)
 	}
-	const n = 500
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 2000
 	began := time.Now()
 	for i := range n {
-		produce(t, r, frames(1+i, 2+i))
+		if err := p.Add(t.Context(), frames(1+i, 2+i)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == 1+n })
 	most := int(time.Since(began)/linger) + 3 // the read under way, and those before and after

@@ -92,7 +92,8 @@ func (in *Intake) join(ctx context.Context) error {
 	if err := in.refuse(); err != nil {
 		return errors.Join(err, in.leave(ctx))
 	}
-	return in.announce(ctx)
+	in.announce(ctx)
+	return nil
 }
 
 // refuse says whether an instance lives beside which this one may not. Of two that
@@ -106,8 +107,11 @@ func (in *Intake) refuse() error {
 	return nil
 }
 
-func (in *Intake) announce(ctx context.Context) error {
-	return in.redis.do(ctx, "PUBLISH", channel, in.cfg.Instance).Error()
+// announce hints at a change; without it the others find out by themselves.
+func (in *Intake) announce(ctx context.Context) {
+	if err := in.redis.do(ctx, "PUBLISH", channel, in.cfg.Instance).Error(); err != nil {
+		in.failed("announcing", err)
+	}
 }
 
 func (in *Intake) leave(ctx context.Context) error {
@@ -125,7 +129,8 @@ func (in *Intake) leave(ctx context.Context) error {
 	if err := r.doAll(ctx, cmds); err != nil {
 		return fmt.Errorf("queue: leaving: %w", err)
 	}
-	return in.announce(ctx)
+	in.announce(ctx)
+	return nil
 }
 
 // look learns who lives, and what they hold, and returns those that read.
@@ -204,17 +209,18 @@ func (in *Intake) keep() {
 }
 
 func (in *Intake) keepOnce(ctx context.Context) error {
-	if err := in.tell(ctx); err != nil {
-		return err
+	told := in.tell(ctx)
+	if told != nil && (in.redis.single || errors.Is(told, ErrNameTaken)) {
+		return told
 	}
 	readers, err := in.look(ctx)
-	if err != nil {
-		return err
-	}
-	if err := in.share(ctx, readers); err != nil {
-		return err
-	}
-	return in.inspect(ctx)
+	switch {
+	case err == nil:
+		in.readers = readers
+	case in.redis.single || in.readers == nil:
+		return errors.Join(told, err)
+	} // else the node that knows them is away, and the others are shared as before
+	return errors.Join(told, err, in.share(ctx, in.readers), in.inspect(ctx))
 }
 
 // tell says that we live and, if it changed, hints at what we hold.
@@ -222,7 +228,7 @@ func (in *Intake) tell(ctx context.Context) error {
 	changed := in.changed.Swap(false)
 	err := in.beat(ctx, "again")
 	if err == nil && changed {
-		err = in.announce(ctx)
+		in.announce(ctx)
 	}
 	if err != nil && changed {
 		in.changed.Store(true)
@@ -246,14 +252,15 @@ func (in *Intake) share(ctx context.Context, readers []string) error {
 		}
 	}
 	taken, err := in.lease(ctx, mine)
-	if err != nil {
+	if err != nil && in.redis.single {
 		return err
 	}
 	in.own(taken)
-	return in.release(ctx, others)
+	return errors.Join(err, in.release(ctx, others))
 }
 
-// lease takes or renews the leases of sources and returns those that it got.
+// lease takes or renews the leases of sources and returns those that it got. One that is ours stays so
+// where nobody answers: nobody else gets it there.
 func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source, err error) {
 	if len(sources) == 0 {
 		return nil, nil
@@ -262,16 +269,17 @@ func (in *Intake) lease(ctx context.Context, sources []*source) (taken []*source
 	for i, s := range sources {
 		cmds[i] = in.redis.script(scriptLease, keyLease+strconv.Itoa(s.index), in.owner(), in.milliseconds())
 	}
+	owned := in.owned.list()
 	for i, reply := range in.redis.client.DoMulti(ctx, cmds...) {
-		n, err := reply.AsInt64()
-		if err != nil {
-			return nil, err
+		n, failed := reply.AsInt64()
+		if failed != nil {
+			err = failed
 		}
-		if n == 1 {
+		if n == 1 || failed != nil && slices.Contains(owned, sources[i]) {
 			taken = append(taken, sources[i])
 		}
 	}
-	return taken, nil
+	return taken, err
 }
 
 // own makes the reader read these partitions and no others.
@@ -324,7 +332,8 @@ func (in *Intake) release(ctx context.Context, others []*source) error {
 	if err := in.redis.doAll(ctx, cmds); err != nil {
 		return err // the lease ends by itself
 	}
-	return in.announce(ctx)
+	in.announce(ctx)
+	return nil
 }
 
 // listen takes the hints of other instances until the intake is closed.

@@ -204,12 +204,12 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 
 // scatter is write where each partition may be on another server.
 func (p *Producer) scatter(ctx context.Context, w *writer) (err error) {
-	w.enc.reset()
+	var e encoder // its own: what ctx cuts short may be sent later
 	cmds := make([]rueidis.Completed, len(w.todo))
 	for i, a := range w.todo {
-		w.enc.args = append(w.enc.args[:0], "XADD", p.keys[a.partition], "*")
-		w.enc.uplink(a.uplink)
-		cmds[i] = p.redis.cmd(w.enc.args...)
+		e.args = append(e.args[:0], "XADD", p.keys[a.partition], "*")
+		e.uplink(a.uplink)
+		cmds[i] = p.redis.cmd(e.args...)
 	}
 	left := w.todo[:0]
 	for i, reply := range p.redis.client.DoMulti(ctx, cmds...) {
@@ -244,8 +244,8 @@ func (p *Producer) room(ctx context.Context, w *writer) error {
 		if l.entries.Load() < p.limit && now-l.checked.Load() < int64(time.Second) {
 			continue
 		}
-		if err := p.roomIn(ctx, a.partition); err != nil {
-			return err
+		if err := p.roomIn(ctx, a.partition); err != nil && (p.redis.single || ctx.Err() != nil) {
+			return err // of a cluster the others have room
 		}
 		now = time.Now().UnixNano()
 	}

@@ -57,7 +57,8 @@ type fetcher struct {
 	out  chan<- delivery
 	conn *respConn
 	args []string
-	idle time.Duration // how long the last pause of gather was
+	idle time.Duration         // how long the last pause of gather was
+	away map[*source]time.Time // of a cluster: those whose node is not asked before then
 
 	found   int       // entries of the last read
 	foundAt time.Time // when it ended
@@ -193,8 +194,8 @@ func (f *fetcher) begin(key string) {
 
 // entry parses one: it is for the handler, or to be set aside.
 func (f *fetcher) entry(id entryID, fields []string) {
-	if f.source == nil {
-		return
+	if f.source == nil || f.deliveries == nil && f.source.flies(id) {
+		return // that is new is in hand already: a replica that took over had not heard of it
 	}
 	if len(f.memory) == 0 {
 		f.memory, f.arena = make([]message.Uplink, together), make([]byte, together*shortPHY)

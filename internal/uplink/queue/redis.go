@@ -63,16 +63,16 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
 	}
-	if err := r.do(ctx, "PING").Error(); err != nil {
+	if err := r.Ping(ctx); err != nil {
 		r.client.Close()
-		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
+		return err
 	}
 	return nil
 }
 
-// Ping says why Redis cannot be used now, or nil.
+// Ping says why Redis cannot be used now, or nil: of a cluster, the node that has the number of partitions.
 func (r *Redis) Ping(ctx context.Context) error {
-	if err := r.do(ctx, "PING").Error(); err != nil {
+	if err := r.do(ctx, "GET", keyPartitions).Error(); err != nil && !rueidis.IsRedisNil(err) {
 		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
 	}
 	return nil
@@ -117,7 +117,7 @@ func (r *Redis) cmd(args ...string) rueidis.Completed {
 // keyAt is where among the words of a command its only key is; 0: it has none.
 func keyAt(args []string) int {
 	switch args[0] {
-	case "PING", "PUBLISH", "FLUSHALL":
+	case "PUBLISH", "FLUSHALL", "INFO":
 		return 0
 	case "EVAL":
 		return 3

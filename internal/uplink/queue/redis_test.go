@@ -18,7 +18,8 @@ import (
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "8") // these tests wait for Redis more than they compute
 	// Its client of clusters closes the connections to nodes that are gone five seconds later.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 // patience is how long a test waits for what must happen; a busy machine is slow.

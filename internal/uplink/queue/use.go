@@ -8,14 +8,21 @@ import (
 	"time"
 )
 
-// CPU returns the CPU time that the Redis has used, user and system. An embedded
-// one does not tell.
-func (r *Redis) CPU(ctx context.Context) (time.Duration, error) {
-	text, err := r.do(ctx, "INFO", "cpu").ToString()
-	if err != nil {
-		return 0, fmt.Errorf("queue: CPU time: %w", err)
+// CPU returns the CPU time that the Redis has used, user and system: of a cluster all nodes together. An
+// embedded one does not tell.
+func (r *Redis) CPU(ctx context.Context) (sum time.Duration, err error) {
+	for _, node := range r.client.Nodes() {
+		text, err := node.Do(ctx, r.cmd("INFO", "cpu")).ToString()
+		if err != nil {
+			return 0, fmt.Errorf("queue: CPU time: %w", err)
+		}
+		used, err := usedCPU(text)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
 	}
-	return usedCPU(text)
+	return sum, nil
 }
 
 func usedCPU(info string) (time.Duration, error) {

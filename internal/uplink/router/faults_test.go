@@ -31,9 +31,9 @@ const (
 )
 
 // openRedis connects the test itself.
-func openRedis(t *testing.T, r *redistest.Server) *queue.Redis {
+func openRedis(t *testing.T, url string) *queue.Redis {
 	t.Helper()
-	redis, err := queue.Open(t.Context(), redisserver.Config{URL: r.URL()}, nil)
+	redis, err := queue.Open(t.Context(), redisserver.Config{URL: url}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestRouterIsKilled(t *testing.T) {
 		p.kill()
 		p.start()
 	}
-	generate(t, openRedis(t, redis), gen.Config{}, kill, kill)
+	generate(t, openRedis(t, redis.URL()), gen.Config{}, kill, kill)
 	wantAll(t, <-done, p)
 }
 
@@ -193,7 +193,7 @@ func TestRedisIsRestarted(t *testing.T) {
 	p := launch(t, redis.URL(), sqlite(t), "one")
 	insertAt(t, p.address, acme, 0)
 	done := receive(t, p.address, acme, nil)
-	generate(t, openRedis(t, redis), gen.Config{}, func() {
+	generate(t, openRedis(t, redis.URL()), gen.Config{}, func() {
 		redis.Kill()
 		time.Sleep(500 * time.Millisecond)
 		redis.Restart()
@@ -213,8 +213,33 @@ func TestRedisIsRestartedWhileUplinksWait(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		redis.Restart()
 	}
-	generate(t, openRedis(t, redis), gen.Config{}, restart, restart)
+	generate(t, openRedis(t, redis.URL()), gen.Config{}, restart, restart)
 	wantAll(t, <-receive(t, p.address, acme, nil), p)
+}
+
+// On a cluster a replica is promoted, the router is killed, and all nodes are restarted.
+func TestRouterOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, true)
+	p := launch(t, cluster.URL(), sqlite(t), "one")
+	insertAt(t, p.address, acme, 0)
+	done := receive(t, p.address, acme, nil)
+	generate(t, openRedis(t, cluster.URL()), gen.Config{}, func() {
+		cluster.Replicas[1].Do("CLUSTER", "FAILOVER")
+		waitFor(t, "it is a master", func() bool { return strings.Contains(cluster.Replicas[1].Do("ROLE"), "master") })
+	}, func() {
+		p.kill()
+		p.start()
+	}, func() {
+		all := slices.Concat(cluster.Masters, cluster.Replicas)
+		for _, s := range all {
+			s.Kill()
+		}
+		for _, s := range all {
+			s.Restart()
+		}
+	})
+	wantAll(t, <-done, p)
 }
 
 func TestSinkIsCutOff(t *testing.T) {
@@ -244,7 +269,7 @@ func TestSinkIsCutOff(t *testing.T) {
 		now.Store(nil)
 		busy.Close()
 	}
-	generate(t, openRedis(t, redis), gen.Config{}, slices.Repeat([]func(){cut}, cuts)...)
+	generate(t, openRedis(t, redis.URL()), gen.Config{}, slices.Repeat([]func(){cut}, cuts)...)
 	result := <-done
 	wantAll(t, result, p)
 	if result != nil && result.Connections < 1+cuts {
@@ -287,7 +312,7 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 					return conn, nil
 				}
 			})
-			generate(t, openRedis(t, redis), gen.Config{}, routers[victim].kill)
+			generate(t, openRedis(t, redis.URL()), gen.Config{}, routers[victim].kill)
 			wantAll(t, <-done, routers[1-victim])
 		})
 	}
@@ -309,7 +334,7 @@ func TestDatabaseIsAway(t *testing.T) {
 		return status == http.StatusOK && strings.Contains(text, "database")
 	})
 	done := receive(t, p.address, acme, nil)
-	generate(t, openRedis(t, redis), gen.Config{})
+	generate(t, openRedis(t, redis.URL()), gen.Config{})
 	wantAll(t, <-done, p)
 	const another = `{"DevEUI": "9c1f4a00d2e80b37", "JoinEUI": "4be6027755ad9013"}`
 	if status := post(t, p.address, acme, another); status < 500 {
