@@ -180,7 +180,7 @@ func (t *Target) Summary(ctx context.Context, r *load.Result) (map[string][]byte
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	returned, err := t.runOnce(ctx, "handleSummary", func(v *vu) (sobek.Value, error) {
-		return v.functions.parse(sobek.Undefined(), v.rt.ToValue(string(text)))
+		return v.parse(string(text))
 	})
 	if err != nil || returned == nil || !isObject(returned.value) {
 		return nil, err

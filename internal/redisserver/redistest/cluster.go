@@ -91,7 +91,7 @@ func (c *Cluster) URL() string {
 // Do sends a command to this server alone, and returns its reply as text.
 func (s *Server) Do(args ...string) string {
 	s.t.Helper()
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true})
+	client, err := s.client()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -127,17 +127,21 @@ func (s *Server) until(what string, condition func() bool) {
 	}
 }
 
-// StartSentinel starts a sentinel that looks after a server, and returns the URL of that. It ends with the test.
+// SentinelSet is the name under which a sentinel knows its master.
+const SentinelSet = "m"
+
+// StartSentinel has one look after a master, and returns its host and port. It ends with the test.
 func StartSentinel(t testing.TB, master *Server) string {
 	t.Helper()
-	const name = "queue"
-	port := testenv.HeldPort(t)
-	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %s 1\n", port, name, master.port)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	s := &Server{t: t, dir: t.TempDir(), port: testenv.HeldPort(t)}
+	conf := filepath.Join(s.dir, "sentinel.conf")
+	text := "bind 127.0.0.1\nport " + s.port + "\ndir " + s.dir + "\n" +
+		"sentinel monitor " + SentinelSet + " 127.0.0.1 " + master.port + " 1\n" +
+		"sentinel down-after-milliseconds " + SentinelSet + " 1000\nsentinel failover-timeout " + SentinelSet + " 5000\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("redis-server", file, "--sentinel")
+	cmd := exec.Command("redis-server", conf, "--sentinel")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +149,21 @@ func StartSentinel(t testing.TB, master *Server) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	s := &Server{t: t, port: port}
 	s.until("the sentinel answers", func() bool {
-		conn, err := net.Dial("tcp", s.Addr())
+		client, err := s.client()
 		if err == nil {
-			conn.Close()
+			client.Close()
 		}
 		return err == nil
 	})
-	return s.TCP() + "?master_set=" + name
+	return s.Addr()
+}
+
+// client is one of this server alone, at its port.
+func (s *Server) client() (rueidis.Client, error) {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true, AlwaysRESP2: true})
+	if err != nil && client != nil {
+		client.Close()
+	}
+	return client, err
 }

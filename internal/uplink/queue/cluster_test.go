@@ -168,8 +168,7 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
-	sentinel := redistest.StartSentinel(t, master)
-	r := openURL(t, sentinel)
+	r := openURL(t, "redis://"+redistest.StartSentinel(t, master)+"?master_set="+redistest.SentinelSet)
 	const n = 300
 	produce(t, r, frames(0, n))
 	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)

@@ -12,13 +12,10 @@ import (
 	"math/big"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
@@ -201,8 +198,8 @@ func TestSentinel(t *testing.T) {
 	master := redistest.Start(t)
 	host, port, _ := net.SplitHostPort(master.Addr())
 	replica := redistest.Start(t, "--replicaof", host+" "+port)
-	sentinel := startSentinel(t, port)
-	server := at(t, redisserver.Config{URL: "redis://" + sentinel + "?master_set=m"})
+	sentinel := redistest.StartSentinel(t, master)
+	server := at(t, redisserver.Config{URL: "redis://" + sentinel + "?master_set=" + redistest.SentinelSet})
 	var counters []*Counter
 	each(t, func(t *testing.T, design string) {
 		c, err := Open(Config{Server: server, Design: design, Key: design, Timeout: patience})
@@ -229,7 +226,7 @@ func TestSentinel(t *testing.T) {
 		return all
 	})
 	until(t, "the sentinel knows the replica", func() bool {
-		found, err := raw(t, at(t, redisserver.Config{URL: "redis://" + sentinel}), "SENTINEL", "REPLICAS", "m").ToArray()
+		found, err := raw(t, at(t, redisserver.Config{URL: "redis://" + sentinel}), "SENTINEL", "REPLICAS", redistest.SentinelSet).ToArray()
 		return err == nil && len(found) == 1
 	})
 	master.Kill()
@@ -243,39 +240,4 @@ func TestSentinel(t *testing.T) {
 		}
 		until(t, "it is ready", func() bool { return c.Ready() == nil })
 	}
-}
-
-// startSentinel has one look after the master at a port, and returns its address.
-func startSentinel(t *testing.T, masterPort string) string {
-	t.Helper()
-	dir, port := t.TempDir(), testenv.HeldPort(t)
-	conf := filepath.Join(dir, "sentinel.conf")
-	text := "bind 127.0.0.1\nport " + port + "\ndir " + dir + "\n" +
-		"sentinel monitor m 127.0.0.1 " + masterPort + " 1\n" +
-		"sentinel down-after-milliseconds m 1000\nsentinel failover-timeout m 5000\n"
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("redis-server", conf, "--sentinel")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	address := "127.0.0.1:" + port
-	until(t, "the sentinel answers", func() bool {
-		opt := rueidis.ClientOption{InitAddress: []string{address}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true}
-		client, err := rueidis.NewClient(opt)
-		if err != nil {
-			if client != nil {
-				client.Close()
-			}
-			return false
-		}
-		defer client.Close()
-		return true
-	})
-	return address
 }
