@@ -169,7 +169,7 @@ func TestWebSockets(t *testing.T) {
 			w.onping = () => { seen.push('ping'); http.get(__ENV.BASE_URL + '/'); w.close(4000, 'done'); assert(w.readyState === WebSocket.CLOSING, w.readyState); };
 			w.onclose = (e) => { seen.push(e.code); assert(w.readyState === WebSocket.CLOSED && w.bufferedAmount === 0, JSON.stringify(e)); assert(seen.join() === 'a,4,pong,ping,4000', seen); };`, ""},
 		{"closed early", `const w = new WebSocket(u + '/ws'); w.onopen = () => { throw new Error('opened'); }; w.onclose = (e) => assert(e.code === 1000, e.code); w.close();`, ""},
-		{"several", `let n = 0; for (let i = 0; i < 3; i++) { const w = new WebSocket(u + '/ws'); w.onopen = () => w.send('x'); w.onmessage = () => { n++; setTimeout(() => w.close(), 2); }; w.onclose = () => assert(n === 3, n); }`, ""},
+		{"several", `let n = 0; const all = []; for (let i = 0; i < 3; i++) { const w = new WebSocket(u + '/ws'); all.push(w); w.onopen = () => w.send('x'); w.onmessage = () => { if (++n === 3) setTimeout(() => all.forEach((w) => w.close()), 2); }; w.onclose = () => assert(n === 3, n); }`, ""},
 		{"refused", `const w = new WebSocket(u + '/refused'); let error; w.onerror = (e) => { error = e.error; }; w.onclose = (e) => assert(error && e.code === 1006, error);`, "status 403"},
 		{"nobody", `new WebSocket('ws://127.0.0.1:1/');`, "refused"},
 		{"broken off", `const w = new WebSocket(u + '/ws'); w.onopen = () => w.send('break');`, "closed"},
