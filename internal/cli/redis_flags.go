@@ -25,6 +25,23 @@ type redisFlags struct {
 	Key  string `flag:"redis-key-file" words:"*file* with its key in PEM form"`
 }
 
+// replicaFlags say when uplinks are safe.
+type replicaFlags struct {
+	Replicas int `flag:"redis-replicas" min:"0" max:"100" words:"*number* of replicas of a Redis that must have what is written there before it counts as written"`
+}
+
+func (f *replicaFlags) check(where redisserver.Config) error {
+	if f.Replicas > 0 && isOurs(where.URL) {
+		return errors.New("--redis-replicas is given, but a Redis of our own has none: it needs --redis")
+	}
+	return nil
+}
+
+// isOurs tells whether a URL is of a Redis that is started here.
+func isOurs(url string) bool {
+	return url == "" || url == redisserver.Managed || strings.HasPrefix(url, "embedded://")
+}
+
 // config returns the Redis at a URL, or without one that of the environment, and
 // everything that is wrong with the flags.
 func (r *redisFlags) config(ctx context.Context, url string, given bool) (redisserver.Config, error) {
@@ -33,7 +50,7 @@ func (r *redisFlags) config(ctx context.Context, url string, given bool) (rediss
 	}
 	c := redisserver.Config{URL: url}
 	scheme, _, _ := strings.Cut(url, "://")
-	ours := url == "" || url == redisserver.Managed || scheme == "embedded"
+	ours := isOurs(url)
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !ours {

@@ -36,7 +36,7 @@ func newServeRouter(a *app) *cobra.Command {
 		Args: arguments(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
-	s.own = optionsOf(cmd, &s.routerOptions, &s.redisFlags, &s.table, &s.router, &s.router.Connections, &s.router.Dedup, &s.router.Trust)
+	s.own = optionsOf(cmd, &s.routerOptions, &s.redisFlags, &s.replicaFlags, &s.table, &s.router, &s.router.Connections, &s.router.Dedup, &s.router.Trust)
 	return cmd
 }
 
@@ -45,6 +45,7 @@ type serveRouter struct {
 	own *options
 	routerOptions
 	redisFlags
+	replicaFlags
 	table  table.Config
 	router router.Config
 }
@@ -92,7 +93,7 @@ func (s *serveRouter) check(ctx context.Context) (redisserver.Config, error) {
 		errs = append(errs, fmt.Errorf("--token-file is missing: %s is not loopback, and the demo token is for loopback only", s.HTTP))
 	}
 	where, err := s.redisFlags.config(ctx, s.RedisURL, s.own.has("redis"))
-	return where, setting.FlagErrors(errors.Join(append(errs, err)...))
+	return where, setting.FlagErrors(errors.Join(append(errs, err, s.replicaFlags.check(where))...))
 }
 
 func isLoopback(host string) bool {
@@ -107,6 +108,7 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, token
 		return err
 	}
 	defer closing(redis.Close)
+	redis.Replicas = s.Replicas
 	if redis.Embedded() {
 		log.Warn("embedded Redis: it keeps nothing and is no measure of speed; give --redis for both")
 	}

@@ -72,6 +72,7 @@ func newUplinkGen(a *app) *cobra.Command {
 	var c gen.Config
 	var g genOptions
 	var redis redisFlags
+	var replicas replicaFlags
 	var o *options
 	cmd := &cobra.Command{
 		Use:   "gen flat|batch|rate",
@@ -85,19 +86,21 @@ func newUplinkGen(a *app) *cobra.Command {
 		ValidArgs: []string{"flat", "batch", "rate"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := generated(&c, args[0], o.given)
-			err = errors.Join(fillFlags(o.given, &g, &redis), err)
+			err = errors.Join(fillFlags(o.given, &g, &redis, &replicas), err)
 			where, other := redis.config(cmd.Context(), g.RedisURL, o.has("redis"))
 			err = errors.Join(err, other)
 			if where.URL == "" {
 				err = errors.Join(err, errors.New("--redis is missing: where the uplinks go, as redis://localhost:6379"))
+			} else {
+				err = errors.Join(err, replicas.check(where))
 			}
 			if err != nil {
 				return usage(err)
 			}
-			return a.generate(cmd.Context(), c, where, g.JSON)
+			return a.generate(cmd.Context(), c, where, replicas, g.JSON)
 		},
 	}
-	o = optionsOf(cmd, &c, &g, &redis)
+	o = optionsOf(cmd, &c, &g, &redis, &replicas)
 	return cmd
 }
 
@@ -106,12 +109,13 @@ type genOptions struct {
 	JSON     bool   `flag:"json" words:"write the account as JSON to standard output"`
 }
 
-func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Config, asJSON bool) error {
+func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Config, replicas replicaFlags, asJSON bool) error {
 	r, err := queue.Open(ctx, where, slog.New(slog.NewTextHandler(a.Err, nil)))
 	if err != nil {
 		return failed(err)
 	}
 	defer r.Close()
+	r.Replicas = replicas.Replicas
 	producer, err := queue.NewProducer(ctx, r, queue.ProducerConfig{})
 	if err != nil {
 		return failed(err)

@@ -54,9 +54,7 @@ func StartCluster(t testing.TB, masters int, replicas bool) *Cluster {
 		s.Do("CLUSTER", "REPLICATE", c.Masters[i].Do("CLUSTER", "MYID"))
 	}
 	for _, s := range c.Replicas {
-		s.until("a replica is in step", func() bool {
-			return strings.Contains(s.Do("INFO", "replication"), "master_link_status:up")
-		})
+		s.inStep()
 	}
 	c.agree(t, len(c.all()))
 	return c
@@ -91,22 +89,51 @@ func (c *Cluster) URL() string {
 // Do sends a command to this server alone, and returns its reply as text.
 func (s *Server) Do(args ...string) string {
 	s.t.Helper()
+	reply, err := s.do(args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	return reply
+}
+
+// IsMaster tells whether this server says that it is one; it may be away, or change its mind.
+func (s *Server) IsMaster() bool {
+	reply, err := s.do("ROLE")
+	return err == nil && strings.Contains(reply, "master")
+}
+
+func (s *Server) do(args ...string) (string, error) {
 	client, err := s.client()
 	if err != nil {
-		s.t.Fatal(err)
+		return "", err
 	}
 	defer client.Close()
 	reply, err := client.Do(context.Background(), client.B().Arbitrary(args...).Build()).ToMessage()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		s.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+		return "", err
 	}
 	if text, err := reply.ToString(); err == nil {
-		return text
+		return text, nil
 	}
 	if n, err := reply.ToInt64(); err == nil {
-		return strconv.FormatInt(n, 10)
+		return strconv.FormatInt(n, 10), nil
 	}
-	return reply.String()
+	return reply.String(), nil
+}
+
+// StartReplica starts one of a master, and waits until it has what that has. It ends with the test.
+func StartReplica(t testing.TB, master *Server) *Server {
+	t.Helper()
+	s := Start(t, "--replicaof", "127.0.0.1", master.port)
+	s.inStep()
+	return s
+}
+
+func (s *Server) inStep() {
+	s.t.Helper()
+	s.until("a replica is in step", func() bool {
+		return strings.Contains(s.Do("INFO", "replication"), "master_link_status:up")
+	})
 }
 
 func (s *Server) argument(name string) string {

@@ -82,7 +82,7 @@ func (s *Server) Restart() {
 func (s *Server) launch() bool {
 	s.cmd = exec.Command("redis-server", append([]string{"--port", s.port, "--bind", "127.0.0.1",
 		"--unixsocket", filepath.Join(s.dir, "s"), "--dir", s.dir, "--save", "", "--appendonly", "yes",
-		"--appendfsync", "no", "--logfile", filepath.Join(s.dir, "log")}, s.args...)...)
+		"--appendfsync", "no", "--repl-diskless-sync-delay", "0", "--logfile", filepath.Join(s.dir, "log")}, s.args...)...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

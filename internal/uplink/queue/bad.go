@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -86,5 +87,5 @@ func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	for i, b := range bad {
 		cmds[i] = in.redis.cmd(b.args...)
 	}
-	return in.redis.doAll(ctx, cmds)
+	return cmp.Or(in.redis.write(ctx, cmds...)...)
 }

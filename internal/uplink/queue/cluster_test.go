@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,40 +13,45 @@ import (
 	"contend/internal/redisserver/redistest"
 )
 
+// stopped is for how long all of a cluster is away.
+var stopped = flag.Duration("stopped", time.Second, "how long all servers of a cluster are stopped in the test of faults")
+
 // What happens to a cluster of three masters with a replica each, in the middle of a stream.
 var clusterFaults = []struct {
-	name  string
-	fault func(t *testing.T, c *redistest.Cluster)
+	name     string
+	fault    func(t *testing.T, c *redistest.Cluster)
+	replicas int // that confirm what is written
 	// mayLose: replication is asynchronous, and what a replica has not yet is gone with its master.
 	mayLose bool
 }{
 	{"a replica is promoted", func(t *testing.T, c *redistest.Cluster) {
 		c.Replicas[1].Do("CLUSTER", "FAILOVER")
-		until(t, "it is a master", func() bool { return isMaster(c.Replicas[1]) })
-	}, false},
-	{"slots are moved", func(t *testing.T, c *redistest.Cluster) {
+		until(t, "it is a master", func() bool { return c.Replicas[1].IsMaster() })
+	}, 0, false},
+	{"slots are moved", func(_ *testing.T, c *redistest.Cluster) {
 		for i := range defaultPartitions {
 			moveSlot(c, keyUplinks+strconv.Itoa(i))
 		}
-	}, false},
-	{"all are stopped", func(t *testing.T, c *redistest.Cluster) {
+	}, 0, false},
+	{"all are stopped", func(_ *testing.T, c *redistest.Cluster) {
 		all := slices.Concat(c.Masters, c.Replicas)
 		for _, s := range all {
 			s.Kill()
 		}
-		time.Sleep(time.Second)
+		time.Sleep(*stopped)
 		for _, s := range all {
 			s.Restart()
 		}
-	}, false},
-	{"a master is killed", func(t *testing.T, c *redistest.Cluster) {
-		c.Masters[0].Kill()
-		until(t, "its replica is a master", func() bool { return isMaster(c.Replicas[0]) })
-		c.Masters[0].Restart()
-	}, true},
+	}, 0, false},
+	{"a master is killed", killMaster, 0, true},
+	{"a master is killed, whose replica has confirmed all", killMaster, 1, false},
 }
 
-func isMaster(s *redistest.Server) bool { return strings.Contains(s.Do("ROLE"), "master") }
+func killMaster(t *testing.T, c *redistest.Cluster) {
+	c.Masters[0].Kill()
+	until(t, "its replica is a master", func() bool { return c.Replicas[0].IsMaster() })
+	c.Masters[0].Restart()
+}
 
 // slotOf is the slot of a key, and the number of the master that has it first; who is asked must live.
 func slotOf(asked *redistest.Server, key string) (slot string, master int) {
@@ -76,36 +82,48 @@ func TestClusterFaults(t *testing.T) {
 			t.Parallel()
 			cluster := redistest.StartCluster(t, 3, true)
 			r := openURL(t, cluster.URL())
-			c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
-			p, err := NewProducer(t.Context(), r, ProducerConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			const each, batches = 30, 200 // some 3,000/s, for 2 s and the pause
-			began := make(chan struct{})
-			written := make(chan error, 1)
-			go func() {
-				for i := range batches {
-					if i == batches/4 {
-						close(began)
-					}
-					if err := p.Add(t.Context(), frames(i*each, (i+1)*each)); err != nil {
-						written <- err
-						return
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-				written <- nil
-			}()
-			<-began
-			test.fault(t, cluster)
-			if err := <-written; err != nil {
-				t.Fatal(err)
-			}
-			c.arrived(t, each*batches, test.mayLose)
-			until(t, "nothing is in hand any more", func() bool { return c.in.Stats().InFlight == 0 })
+			r.Replicas = test.replicas
+			inMidStream(t, r, func() { test.fault(t, cluster) }, test.mayLose)
 		})
 	}
+}
+
+// inMidStream has something happen while uplinks are written, some 3,000/s for two seconds and as long as the writer
+// has to wait, and looks at what arrives.
+func inMidStream(t *testing.T, r *Redis, fault func(), mayLose bool) {
+	t.Helper()
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each, batches = 30, 200
+	began := make(chan struct{})
+	written := make(chan error, 1)
+	go func() {
+		for i := range batches {
+			if i == batches/4 {
+				close(began)
+			}
+			if err := p.Add(t.Context(), frames(i*each, (i+1)*each)); err != nil {
+				written <- err
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		written <- nil
+	}()
+	select {
+	case <-began:
+		fault()
+	case err := <-written:
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	c.arrived(t, each*batches, mayLose)
+	until(t, "nothing is in hand any more", func() bool { return c.in.Stats().InFlight == 0 })
 }
 
 // While a master is away that no replica takes the place of, what is in the others is passed on.
@@ -158,25 +176,51 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 			twice++
 		}
 	}
-	t.Logf("%d of %d arrived, %d of them more than once", len(c.seen), n, twice)
-	if lost := n - len(c.seen); lost > n/100 {
+	t.Logf("%d of %d arrived, %d of them more than once; the longest pause was %v", len(c.seen), n, twice, c.pause.Round(time.Millisecond))
+	if lost := n - len(c.seen); lost > n/100 || !mayLose && lost > 0 {
 		t.Errorf("%d of %d are lost", lost, n)
 	}
 }
 
-// A server behind sentinels is one server, and no address of it need be known.
+// A server behind sentinels is one server, and no address of it need be known; when it is lost, a replica of it is.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
+	one, other := redistest.StartReplica(t, master), redistest.StartReplica(t, master)
 	r := openURL(t, "redis://"+redistest.StartSentinel(t, master)+"?master_set="+redistest.SentinelSet)
-	const n = 300
-	produce(t, r, frames(0, n))
-	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
-	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n })
-	c.once(t, n)
+	inMidStream(t, r, func() {
+		master.Kill()
+		until(t, "a replica is the master", func() bool { return one.IsMaster() || other.IsMaster() })
+	}, true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.Ping(ctx); err == nil {
 		t.Error("an answer after the end")
+	}
+}
+
+// Who wants replicas to confirm waits for them, and is told what is missing.
+func TestReplicasThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	r := openURL(t, master.URL())
+	r.Replicas = 1
+	p, err := NewProducer(t.Context(), r, ProducerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := p.Add(ctx, frames(0, 1)); err == nil || !strings.Contains(err.Error(), "not known to be on 1 replica") {
+		t.Errorf("without a replica: %v", err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- p.Add(t.Context(), frames(1, 2)) }()
+	redistest.StartReplica(t, master)
+	if err := <-written; err != nil {
+		t.Errorf("once there is one: %v", err)
+	}
+	if got := master.Do("XLEN", keyUplinks+strconv.Itoa(partitionOf(frame(1).PHY, defaultPartitions))); got == "0" {
+		t.Error("nothing was written")
 	}
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 		e.uplink(u)
 		cmds = append(cmds, in.redis.cmd(e.args...))
 	}
-	if err := in.redis.doAll(ctx, cmds); err != nil {
+	if err := cmp.Or(in.redis.write(ctx, cmds...)...); err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
 	in.count.forwarded.Add(uint64(room))

@@ -166,7 +166,7 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 
 // write sends w.todo and leaves in it what did not arrive.
 func (p *Producer) write(ctx context.Context, w *writer) (err error) {
-	if !p.redis.single {
+	if !p.redis.single || p.redis.Replicas > 0 {
 		return p.scatter(ctx, w)
 	}
 	if w.conn == nil {
@@ -202,7 +202,7 @@ func (p *Producer) write(ctx context.Context, w *writer) (err error) {
 	return err
 }
 
-// scatter is write where each partition may be on another server.
+// scatter is write where each partition may be on another server, or replicas are waited for.
 func (p *Producer) scatter(ctx context.Context, w *writer) (err error) {
 	var e encoder // its own: what ctx cuts short may be sent later
 	cmds := make([]rueidis.Completed, len(w.todo))
@@ -212,8 +212,8 @@ func (p *Producer) scatter(ctx context.Context, w *writer) (err error) {
 		cmds[i] = p.redis.cmd(e.args...)
 	}
 	left := w.todo[:0]
-	for i, reply := range p.redis.client.DoMulti(ctx, cmds...) {
-		if failed := reply.Error(); failed != nil {
+	for i, failed := range p.redis.write(ctx, cmds...) {
+		if failed != nil {
 			err = failed
 			left = append(left, w.todo[i])
 			continue

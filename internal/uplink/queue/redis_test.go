@@ -105,16 +105,25 @@ type collector struct {
 	seen    map[int]int
 	origins []message.Origin // not acknowledged
 	most    int              // deliveries of one entry
+	last    time.Time        // when something new came
+	pause   time.Duration    // the longest without
 }
 
 func (c *collector) handle(uplinks []*message.Uplink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	before := len(c.seen)
 	origins := make([]message.Origin, 0, len(uplinks))
 	for _, u := range uplinks {
 		c.seen[number4(u)]++
 		c.most = max(c.most, u.Origin.Deliveries)
 		origins = append(origins, u.Origin)
+	}
+	if now := time.Now(); len(c.seen) > before {
+		if before > 0 {
+			c.pause = max(c.pause, now.Sub(c.last))
+		}
+		c.last = now
 	}
 	if c.ack {
 		c.in.Ack(origins)

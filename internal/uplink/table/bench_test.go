@@ -3,6 +3,7 @@
 package table
 
 import (
+	"flag"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -23,13 +24,20 @@ func mix(n uint64) uint64 {
 func nthEUI(n uint64) lorawan.EUI      { return lorawan.EUI(mix(2 * n)) }
 func nthAddr(n uint64) lorawan.DevAddr { return lorawan.DevAddr(mix(2*n + 1)) }
 
-// filled returns an index of devices of a thousand customers, every second in the
-// middle of a join, and the bytes that it takes.
+// devices is how many there are in BenchmarkDevices; a hundred million need some 11 GB.
+var devices = flag.Uint64("devices", 10_000_000, "devices of the table in benchmarks")
+
+// filled returns an index of devices, and the bytes that it takes.
 func filled(devices uint64) (*index, float64) {
 	before := heap()
 	x := newIndex()
+	x.mergeAll(devices)
+	return x, heap() - before
+}
+
+// mergeAll puts in, as a reload does, devices of a thousand customers, every second in the middle of a join.
+func (x *index) mergeAll(devices uint64) (met seen) {
 	batch := make([]entry, 0, batchRows)
-	var met seen
 	for n := range devices {
 		e := entry{Row: Row{Created: int64(n)}}
 		e.Customer = Customer("customer " + strconv.FormatUint(n%1000, 10))
@@ -41,7 +49,7 @@ func filled(devices uint64) (*index, float64) {
 			batch = batch[:0]
 		}
 	}
-	return x, heap() - before
+	return met
 }
 
 func heap() float64 {
@@ -69,11 +77,13 @@ func cpu(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(spent()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkTenMillion reports look-ups of devices drawn at random among ten million,
-// and the bytes that each device takes on top of its row.
-func BenchmarkTenMillion(b *testing.B) {
-	const devices = 10_000_000
+// BenchmarkDevices reports look-ups of devices drawn at random among -devices, the bytes that each device takes on
+// top of its row, and what loading all of them costs, but for the database.
+func BenchmarkDevices(b *testing.B) {
+	devices := *devices
+	began := time.Now()
 	x, bytes := filled(devices)
+	loading := time.Since(began)
 	table := &Table{index: x}
 	b.Run("ByDevEUI", func(b *testing.B) {
 		defer cpu(b)()
@@ -82,7 +92,8 @@ func BenchmarkTenMillion(b *testing.B) {
 				b.Fatal("not found")
 			}
 		}
-		b.ReportMetric(bytes/devices-rowBytes, "B/device-over-row")
+		b.ReportMetric(bytes/float64(devices)-rowBytes, "B/device-over-row")
+		b.ReportMetric(float64(loading)/float64(devices), "ns/loaded-device")
 	})
 	b.Run("ByAddr", func(b *testing.B) {
 		defer cpu(b)()
@@ -136,6 +147,17 @@ func BenchmarkTenMillion(b *testing.B) {
 			one[0] = x.entry(x.find(eui, x.mix.eui(uint64(eui))))
 			one[0].Active++
 			x.putAll(one)
+		}
+	})
+	b.Run("Reload", func(b *testing.B) {
+		defer cpu(b)()
+		for b.Loop() {
+			x.begin()
+			met := x.mergeAll(devices)
+			if gone := x.sweep(met); len(gone) > 0 {
+				b.Fatalf("%d are gone", len(gone))
+			}
+			x.end()
 		}
 	})
 }

@@ -225,8 +225,8 @@ func (x *index) put(e *entry) (row uint32, replaced bool) {
 // set changes what may change in a row that is there.
 func (x *index) set(row uint32, e *entry) {
 	r := x.record(row)
-	flags := live | flag(e.HasActive, hasAddr) | flag(e.HasTarget, hasTarget) | flag(e.HasJoin, hasJoin) |
-		flag(e.Suspended, suspended)
+	flags := live | bitIf(e.HasActive, hasAddr) | bitIf(e.HasTarget, hasTarget) | bitIf(e.HasJoin, hasJoin) |
+		bitIf(e.Suspended, suspended)
 	if addrs := [2]uint32{uint32(e.Active), uint32(e.Target)}; addrs != r.addrs || flags != r.flags {
 		x.unlink(row)
 		r.addrs, r.flags = addrs, flags
@@ -240,7 +240,7 @@ func (x *index) set(row uint32, e *entry) {
 	}
 }
 
-func flag(set bool, f uint8) uint8 {
+func bitIf(set bool, f uint8) uint8 {
 	if set {
 		return f
 	}

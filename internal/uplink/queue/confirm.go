@@ -1,0 +1,80 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// confirmFor is how long one question waits for replicas; then it is asked again.
+const confirmFor = time.Second
+
+// write sends commands that write to one key each, together, and returns what became of them: only when as many
+// replicas as Replicas have what was written, or an error is known, or ctx ends.
+func (r *Redis) write(ctx context.Context, cmds ...rueidis.Completed) []error {
+	errs := make([]error, len(cmds))
+	if r.Replicas == 0 {
+		for i, reply := range r.client.DoMulti(ctx, cmds...) {
+			errs[i] = reply.Error()
+		}
+		return errs
+	}
+	at := map[uint16][]int{} // by the slot, all keys of which are on one server
+	for i := range cmds {
+		slot := cmds[i].Slot()
+		at[slot] = append(at[slot], i)
+	}
+	var group sync.WaitGroup
+	for _, places := range at {
+		group.Go(func() {
+			mine := make([]rueidis.Completed, len(places))
+			for i, place := range places {
+				mine[i] = cmds[place]
+			}
+			for i, err := range r.confirmed(ctx, mine) {
+				errs[places[i]] = err
+			}
+		})
+	}
+	group.Wait()
+	return errs
+}
+
+// confirmed is write on one server. WAIT counts what the same connection has written.
+func (r *Redis) confirmed(ctx context.Context, cmds []rueidis.Completed) []error {
+	client, release := r.client.Dedicate()
+	defer release()
+	errs := make([]error, len(cmds))
+	for i, reply := range client.DoMulti(ctx, cmds...) {
+		errs[i] = reply.Error()
+	}
+	if !slices.Contains(errs, nil) {
+		return errs
+	}
+	if err := r.waitForReplicas(ctx, client); err != nil {
+		for i := range errs {
+			errs[i] = cmp.Or(errs[i], fmt.Errorf("written, but not known to be on %d replicas: %w", r.Replicas, err))
+		}
+	}
+	return errs
+}
+
+// waitForReplicas asks again and again, as writing once more would make copies. It ends with the connection, which a
+// server that is no master any more cuts.
+func (r *Redis) waitForReplicas(ctx context.Context, client rueidis.DedicatedClient) error {
+	for {
+		n, err := client.Do(ctx, client.B().Wait().Numreplicas(int64(r.Replicas)).Timeout(confirmFor.Milliseconds()).Build()).AsInt64()
+		if err != nil {
+			return err
+		}
+		if n >= int64(r.Replicas) {
+			return nil
+		}
+		r.log.Warn("redis", "what", "waiting for replicas", "wanted", r.Replicas, "confirmed", n)
+	}
+}
