@@ -17,6 +17,29 @@ const claimAtOnce = 500
 // before it is removed from the group.
 const forgetAfter = time.Hour
 
+// leftBehind is the consumer of what instances that left had in hand, which whoever reads the source next takes
+// over at once. No instance can have that name.
+const leftBehind = "(left)"
+
+// leaveBehind gives what is in flight here to leftBehind. An embedded Redis, which takes that for a delivery, ends
+// with its instance.
+func (in *Intake) leaveBehind(ctx context.Context) error {
+	if in.redis.Embedded() {
+		return nil
+	}
+	var cmds []rueidis.Completed
+	for _, s := range in.all() {
+		for ids := range slices.Chunk(s.pendingIDs(), maxAcks) {
+			e := encoder{args: []string{"XCLAIM", s.key, group, leftBehind, "0"}}
+			for _, id := range ids {
+				e.id(id)
+			}
+			cmds = append(cmds, in.redis.cmd(append(e.args, "JUSTID")...))
+		}
+	}
+	return in.redis.doAll(ctx, cmds)
+}
+
 // createGroups makes the consumer groups of sources, from the beginning of the streams.
 func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
 	var failed error
@@ -71,6 +94,8 @@ func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 		name, n := text(about["name"]), number(about["pending"])
 		pending += n
 		switch {
+		case name == leftBehind && n > 0:
+			dead = append(dead, name)
 		case !in.dead(name):
 		case n > 0:
 			dead = append(dead, name)
@@ -109,8 +134,8 @@ func lagOf(reply rueidis.RedisResult) (int64, bool) {
 	return 0, false
 }
 
-// dead tells whether nothing was heard of an instance for the length of a lease:
-// after an outage of Redis nobody's heartbeat is there at first.
+// dead tells whether nothing was heard of an instance for so long that a live one would have said
+// something: after an outage of Redis nobody's heartbeat is there at first.
 func (in *Intake) dead(instance string) bool {
 	if in.holder.lives(instance) {
 		delete(in.absent, instance)
@@ -121,7 +146,7 @@ func (in *Intake) dead(instance string) bool {
 		since = time.Now()
 		in.absent[instance] = since
 	}
-	return time.Since(since) >= in.cfg.Lease
+	return time.Since(since) >= in.cfg.beat()/2
 }
 
 func text(m rueidis.RedisMessage) string {
@@ -165,7 +190,11 @@ func (f *fetcher) reclaimSource(ctx context.Context, s *source) error {
 		}
 	}
 	for _, name := range dead {
-		if err := f.claim(ctx, s, name, f.in.cfg.Idle); err != nil {
+		idle := f.in.cfg.Lease
+		if name == leftBehind {
+			idle = 0
+		}
+		if err := f.claim(ctx, s, name, idle); err != nil {
 			return err
 		}
 	}

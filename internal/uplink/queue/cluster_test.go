@@ -176,7 +176,7 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 			twice++
 		}
 	}
-	t.Logf("%d of %d arrived, %d of them more than once; the longest pause was %v", len(c.seen), n, twice, c.pause.Round(time.Millisecond))
+	t.Logf("%s: %d of %d arrived, %d of them more than once; the longest pause was %v", t.Name(), len(c.seen), n, twice, c.pause.Round(time.Millisecond))
 	if lost := n - len(c.seen); lost > n/100 || !mayLose && lost > 0 {
 		t.Errorf("%d of %d are lost", lost, n)
 	}

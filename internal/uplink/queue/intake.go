@@ -21,7 +21,6 @@ const (
 	group = "router"
 
 	defaultBatch    = 256
-	defaultIdle     = 90 * time.Second
 	defaultLease    = 15 * time.Second
 	defaultInFlight = 100_000
 )
@@ -30,18 +29,16 @@ const (
 type IntakeConfig struct {
 	// Instance is the name of this router, of letters, digits and "-_.:". An
 	// instance that is started again under its old name goes on at once with what
-	// it had not finished; the entries of any other name wait until Idle is over.
+	// it had not finished; the entries of any other name wait until it is known to be dead.
 	// Of two of the same name the older stops. "" is a random name.
 	Instance string
 	// Partitions is used if this Redis has no intake yet; 0 is 8.
 	Partitions int
 	// Batch is how many entries of a partition are read at once; 0 is 256.
 	Batch int
-	// Idle is how long nothing must have happened to an entry of a dead instance
-	// before it is claimed; 0 is 90 s, because a live one waits 60 s for answers.
-	Idle time.Duration
 	// Lease is how long a silent instance keeps its partitions, and is thought to
-	// live; 0 is 15 s.
+	// live; 0 is 15 s. It says so six times in that time, and when it was not heard of for some
+	// moments more, what it had in hand and nothing happened to for a lease is claimed.
 	Lease time.Duration
 	// InFlight is how many entries may be unsettled before reading pauses; a read
 	// that is under way comes on top. 0 is 100 000.
@@ -62,7 +59,6 @@ func (c *IntakeConfig) fill() error {
 		c.Instance = newNonce()
 	}
 	c.Batch = cmp.Or(c.Batch, defaultBatch)
-	c.Idle = cmp.Or(c.Idle, defaultIdle)
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.InFlight = cmp.Or(c.InFlight, defaultInFlight)
 	c.Backlog = cmp.Or(c.Backlog, defaultBacklog)
@@ -70,9 +66,9 @@ func (c *IntakeConfig) fill() error {
 	if strings.Trim(c.Instance, letters) != "" || len(c.Instance) > 100 {
 		errs = append(errs, fmt.Errorf("instance is %.40q; allowed: up to 100 letters, digits, dots, colons, hyphens and underscores", c.Instance))
 	}
-	if c.Batch < 0 || c.Idle < time.Millisecond || c.Lease < time.Millisecond || c.InFlight < 0 || c.Backlog < 0 {
-		errs = append(errs, fmt.Errorf("batch is %d, idle %s, lease %s, in flight %d, backlog %d; allowed: above 0",
-			c.Batch, c.Idle, c.Lease, c.InFlight, c.Backlog))
+	if c.Batch < 0 || c.Lease < time.Millisecond || c.InFlight < 0 || c.Backlog < 0 {
+		errs = append(errs, fmt.Errorf("batch is %d, lease %s, in flight %d, backlog %d; allowed: above 0",
+			c.Batch, c.Lease, c.InFlight, c.Backlog))
 	}
 	return errors.Join(errs...)
 }
@@ -210,7 +206,7 @@ func (in *Intake) Run(ctx context.Context, handle func([]*message.Uplink)) error
 }
 
 // Close sends the acknowledgements that wait, gives up the partitions and leaves.
-// What is still in flight comes again, to this name or, after Idle, to others.
+// What is still in flight comes again, to whoever reads its stream then.
 // The end of ctx cuts it short.
 func (in *Intake) Close(ctx context.Context) error {
 	in.stop()

@@ -118,6 +118,7 @@ func (in *Intake) leave(ctx context.Context) error {
 	if in.cause != nil {
 		return nil // all that bears our name is another's now
 	}
+	left := in.leaveBehind(ctx)
 	r := in.redis
 	cmds := []rueidis.Completed{
 		r.script(scriptDelete, keyInstance+in.cfg.Instance, in.nonce),
@@ -126,7 +127,7 @@ func (in *Intake) leave(ctx context.Context) error {
 	for i := range in.parts {
 		cmds = append(cmds, r.script(scriptDelete, keyLease+strconv.Itoa(i), in.owner()))
 	}
-	if err := r.doAll(ctx, cmds); err != nil {
+	if err := errors.Join(left, r.doAll(ctx, cmds)); err != nil {
 		return fmt.Errorf("queue: leaving: %w", err)
 	}
 	in.announce(ctx)
@@ -176,12 +177,15 @@ func (in *Intake) look(ctx context.Context) (readers []string, err error) {
 	return readers, err
 }
 
+// beat is the time between two heartbeats.
+func (c *IntakeConfig) beat() time.Duration { return max(c.Lease/6, time.Millisecond) }
+
 func (in *Intake) wakeKeeper() { wake(in.beatNow) }
 
 // keep is the heartbeat: it says that we live, shares the partitions with the
 // others that do, and looks after the dead, until the intake is closed.
 func (in *Intake) keep() {
-	ticker := time.NewTicker(max(in.cfg.Lease/5, time.Millisecond))
+	ticker := time.NewTicker(in.cfg.beat())
 	defer ticker.Stop()
 	for {
 		err := in.keepOnce(in.ctx)
@@ -197,6 +201,7 @@ func (in *Intake) keep() {
 		}
 		if err != nil {
 			in.failed("heartbeat", err)
+			time.AfterFunc(in.cfg.beat()/3, in.wakeKeeper) // before others take us for dead
 		}
 		wait(in.ctx, 10*time.Millisecond) // many hints are one
 		select {

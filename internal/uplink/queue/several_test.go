@@ -19,12 +19,12 @@ import (
 
 // quick is a configuration in which the dead are missed soon.
 func quick(name string) IntakeConfig {
-	return IntakeConfig{Instance: name, Lease: 2 * time.Second, Idle: time.Second}
+	return IntakeConfig{Instance: name, Lease: 2 * time.Second}
 }
 
 // soon is one in which they are missed at once; a live one that is slow may be, too.
 func soon(name string) IntakeConfig {
-	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond, Idle: 200 * time.Millisecond}
+	return IntakeConfig{Instance: name, Lease: 500 * time.Millisecond}
 }
 
 func partitionsOf(c *collector) []int {
@@ -85,15 +85,56 @@ func TestEntriesOfADeadInstanceAreClaimed(t *testing.T) {
 	})
 }
 
+// What an instance had in hand when it left comes again at once, however long leases are.
+func TestEntriesOfAnInstanceThatLeft(t *testing.T) {
+	long := func(name string) IntakeConfig {
+		return IntakeConfig{Instance: name, Lease: time.Hour}
+	}
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		if r.Embedded() {
+			return // nothing is left of it
+		}
+		const n = 1200
+		left, err := NewIntake(t.Context(), r, long("left"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left.Hold("acme") // its own entries of a customer's stream, too
+		if err := left.Forward(t.Context(), "acme", frames(n, n+10)); err != nil {
+			t.Fatal(err)
+		}
+		seen := &collector{in: left, seen: map[int]int{}}
+		receiving, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		go func() { done <- left.Receive(receiving, "acme", seen.handle) }()
+		go func() { done <- left.Run(receiving, seen.handle) }()
+		produce(t, r, frames(0, n))
+		until(t, "it read all", func() bool { return seen.count() == n+10 })
+		seen.settle(100)
+		live, _ := startIntake(t, r, long("live"), true)
+		go live.in.Receive(t.Context(), "acme", live.handle)
+		cancel()
+		if err := errors.Join(<-done, <-done, left.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the rest arrives", func() bool { return live.count() == n+10-100 })
+		until(t, "it is acknowledged", func() bool { return live.in.Stats().Acked == n+10-100 })
+		if live.most != 2 {
+			t.Errorf("delivered %d times", live.most)
+		}
+	})
+}
+
 func TestEntriesOfALiveInstanceAreNotClaimed(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		const n = 400
 		produce(t, r, frames(0, n))
-		slow, _ := startIntake(t, r, quick("a"), false)
+		const lease = 3 * time.Second
+		slow, _ := startIntake(t, r, IntakeConfig{Instance: "a", Lease: lease}, false)
 		until(t, "a read all", func() bool { return slow.count() == n })
-		other, _ := startIntake(t, r, quick("b"), true)
+		other, _ := startIntake(t, r, IntakeConfig{Instance: "b", Lease: lease}, true)
 		until(t, "b owns its share", func() bool { return len(partitionsOf(other)) == 4 })
-		time.Sleep(2 * time.Second) // twice the idle time
+		time.Sleep(lease + time.Second) // so long nothing happens to them
 		if other.count() != 0 {
 			t.Errorf("b claimed %d", other.count())
 		}

@@ -63,7 +63,7 @@ type source struct {
 	acks   []entryID
 	newest entryID // read so far
 	// recover asks for our own entries that are not in flying, dead for those of
-	// the consumers that are gone.
+	// the consumers that are gone, and of leftBehind.
 	recover bool
 	dead    []string
 	// dirty: something was acknowledged since the last trim. held: an old
@@ -157,6 +157,18 @@ func (s *source) flies(id entryID) bool {
 	defer s.mu.Unlock()
 	_, ok := s.flying[id]
 	return ok
+}
+
+// pendingIDs are the entries in flight of which Redis does not know that they are done with.
+func (s *source) pendingIDs() (ids []entryID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, f := range s.flying {
+		if f&acknowledged == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (s *source) wantRecovery() {

@@ -289,13 +289,21 @@ func (c *conn) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Of two routers the one without the customer's socket is killed, then the one
-// with it. The other takes over.
-func TestOneOfTwoRoutersIsKilled(t *testing.T) {
+// Of two routers one leaves or is killed, that with the customer's socket or the other one. Who is left takes over.
+func TestOneOfTwoRoutersEnds(t *testing.T) {
 	t.Parallel()
 	pg := tabletest.Start(t)
-	for name, victim := range map[string]int{"without the socket": 0, "with the socket": 1} {
-		t.Run(name, func(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		victim int
+		end    func(*process)
+	}{
+		{"killed, without the socket", 0, (*process).kill},
+		{"killed, with the socket", 1, (*process).kill},
+		{"leaves, without the socket", 0, (*process).stop},
+		{"leaves, with the socket", 1, (*process).stop},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			redis := redistest.Start(t)
 			db := pg.Fresh(t)
@@ -312,8 +320,12 @@ func TestOneOfTwoRoutersIsKilled(t *testing.T) {
 					return conn, nil
 				}
 			})
-			generate(t, openRedis(t, redis.URL()), gen.Config{}, routers[victim].kill)
-			wantAll(t, <-done, routers[1-victim])
+			generate(t, openRedis(t, redis.URL()), gen.Config{}, func() { test.end(routers[test.victim]) })
+			result := <-done
+			wantAll(t, result, routers[1-test.victim])
+			if result != nil {
+				t.Logf("%s: an uplink was %v late at most", t.Name(), result.Load.Response.Max().Round(time.Millisecond))
+			}
 		})
 	}
 }

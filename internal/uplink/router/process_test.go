@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,14 +25,20 @@ import (
 )
 
 // processKey is set for the test program itself where it is a router that can be
-// killed: redis, database, address and name, with spaces between.
+// killed: redis, database, address, name and lease, with spaces between.
 const processKey = "CONTEND_TEST_ROUTER"
 
-// processMain serves until it is stopped. What dead instances left is taken over
-// within seconds.
+// lease is how long the routers of tests keep partitions in silence.
+var lease = flag.Duration("lease", 2*time.Second, "lease of the router processes; 0: 15s, as they have it")
+
+// processMain serves until it is stopped.
 func processMain() int {
-	var redisURL, db, address, name string
-	if _, err := fmt.Sscan(os.Getenv(processKey), &redisURL, &db, &address, &name); err != nil {
+	var redisURL, db, address, name, silence string
+	if _, err := fmt.Sscan(os.Getenv(processKey), &redisURL, &db, &address, &name, &silence); err != nil {
+		return report(err)
+	}
+	lease, err := time.ParseDuration(silence)
+	if err != nil {
 		return report(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -53,7 +60,7 @@ func processMain() int {
 		return report(err)
 	}
 	r, err := New(ctx, Config{Redis: redis, Table: rows, Tokens: known, Listener: listener, Instance: name,
-		Lease: 2 * time.Second, Idle: 3 * time.Second, Trust: outbox.TrustConfig{Start: 2}, DrainTimeout: time.Second,
+		Lease: lease, Trust: outbox.TrustConfig{Start: 2}, DrainTimeout: time.Second,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		return report(err)
@@ -88,7 +95,7 @@ func launch(t *testing.T, redisURL, db, name string) *process {
 func launchWith(t *testing.T, files int, redisURL, db, name string) *process {
 	t.Helper()
 	address := testenv.HeldAddress(t)
-	p := &process{t: t, address: address, files: files, env: strings.Join([]string{redisURL, db, address, name}, " ")}
+	p := &process{t: t, address: address, files: files, env: strings.Join([]string{redisURL, db, address, name, lease.String()}, " ")}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
@@ -136,11 +143,16 @@ func (p *process) metrics() string {
 }
 
 // kill ends the process as kill -9 does.
-func (p *process) kill() {
+func (p *process) kill() { p.end(os.Kill) }
+
+// stop ends it in order.
+func (p *process) stop() { p.end(syscall.SIGTERM) }
+
+func (p *process) end(by os.Signal) {
 	if p.cmd == nil {
 		return
 	}
-	p.cmd.Process.Kill()
+	p.cmd.Process.Signal(by)
 	p.cmd.Wait()
 	p.cmd = nil
 	http.DefaultClient.CloseIdleConnections()

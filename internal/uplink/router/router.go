@@ -41,9 +41,8 @@ type Config struct {
 	Instance string `flag:"instance" words:"*name* among several routers, kept over a restart; none: host and port"`
 	// Partitions of the intake, where it has none yet; 0: the queue's default.
 	Partitions int `flag:"partitions" min:"0" max:"1024" words:"*number* of streams of the intake, where Redis has none yet (default 8)"`
-	// Lease and Idle are how soon others take over from this instance when it is
-	// dead: its partitions, and what it had not finished; 0: the queue's defaults.
-	Lease, Idle time.Duration
+	// Lease is how soon others take over from this instance when it is dead; 0: the queue's default.
+	Lease time.Duration
 	// Held is how many messages of one customer are held in memory, of all customers
 	// four times as many, and Backlog how many may wait in Redis; 0: 50 000, and the
 	// queue's default.
@@ -93,7 +92,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, Idle: c.Idle, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
+		Lease: c.Lease, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
 		Alone: !c.Table.Shared()})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
