@@ -31,7 +31,7 @@ const (
 )
 
 // openRedis connects the test itself.
-func openRedis(t *testing.T, url string) *queue.Redis {
+func openRedis(t testing.TB, url string) *queue.Redis {
 	t.Helper()
 	redis, err := queue.Open(t.Context(), redisserver.Config{URL: url}, nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func generate(t *testing.T, redis *queue.Redis, c gen.Config, faults ...func()) 
 }
 
 // receive runs a sink until all is there, or nothing has come for long.
-func receive(t *testing.T, address, token string, alter func(*sink.Config)) <-chan *sink.Result {
+func receive(t testing.TB, address, token string, alter func(*sink.Config)) <-chan *sink.Result {
 	c := sink.Config{URL: "ws://" + address + "/api/v1/stream/upstream/", Token: token, Seed: 1, Expect: many,
 		FirstRetry: 100 * time.Millisecond, Idle: 40 * time.Second}
 	if alter != nil {
@@ -128,7 +128,7 @@ func account(r *sink.Result) string {
 }
 
 // insertAt gives a customer of a router process the demo device.
-func insertAt(t *testing.T, address, token string, i int) {
+func insertAt(t testing.TB, address, token string, i int) {
 	t.Helper()
 	d := lorawan.DemoDevice(1, i)
 	body := `{"DevEUI": "` + d.DevEUI.String() + `", "JoinEUI": "` + d.JoinEUI.String() + `", "DevAddr": "` + d.DevAddr.String() + `"}`
@@ -137,7 +137,7 @@ func insertAt(t *testing.T, address, token string, i int) {
 	}
 }
 
-func post(t *testing.T, address, token, body string) int {
+func post(t testing.TB, address, token, body string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/api/v1/devices/insert", strings.NewReader(body))
 	if err != nil {
@@ -155,7 +155,7 @@ func post(t *testing.T, address, token, body string) int {
 }
 
 // devices returns how many devices of a customer a router process knows.
-func devices(t *testing.T, address, token string) int {
+func devices(t testing.TB, address, token string) int {
 	t.Helper()
 	response, err := http.Get("http://" + address + "/api/v1/devices/select?access_token=" + token)
 	if err != nil {

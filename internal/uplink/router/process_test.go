@@ -78,7 +78,7 @@ func report(err error) int {
 
 // A process is a router that can be killed.
 type process struct {
-	t       *testing.T
+	t       testing.TB
 	env     string
 	address string
 	files   int
@@ -86,13 +86,13 @@ type process struct {
 }
 
 // launch starts a router process and waits until it is ready.
-func launch(t *testing.T, redisURL, db, name string) *process {
+func launch(t testing.TB, redisURL, db, name string) *process {
 	t.Helper()
 	return launchWith(t, 0, redisURL, db, name)
 }
 
 // launchWith starts one that may open a number of files; 0: as many as we.
-func launchWith(t *testing.T, files int, redisURL, db, name string) *process {
+func launchWith(t testing.TB, files int, redisURL, db, name string) *process {
 	t.Helper()
 	address := testenv.HeldAddress(t)
 	p := &process{t: t, address: address, files: files, env: strings.Join([]string{redisURL, db, address, name, lease.String()}, " ")}
@@ -124,6 +124,16 @@ func (p *process) start() {
 
 // metrics returns what a router process has counted.
 func (p *process) metrics() string {
+	var own []string
+	for line := range strings.Lines(p.allMetrics()) {
+		if strings.HasPrefix(line, "contend_router_") && !strings.Contains(line, "_bucket") && !strings.HasSuffix(line, " 0\n") {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "")
+}
+
+func (p *process) allMetrics() string {
 	response, err := http.Get("http://" + p.address + "/metrics")
 	if err != nil {
 		return err.Error()
@@ -133,13 +143,7 @@ func (p *process) metrics() string {
 	if err != nil {
 		return err.Error()
 	}
-	var own []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "contend_router_") && !strings.Contains(line, "_bucket") && !strings.HasSuffix(line, " 0\n") {
-			own = append(own, line)
-		}
-	}
-	return strings.Join(own, "")
+	return string(text)
 }
 
 // kill ends the process as kill -9 does.
@@ -158,7 +162,7 @@ func (p *process) end(by os.Signal) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func waitFor(t *testing.T, what string, happened func() bool) {
+func waitFor(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !happened(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
