@@ -23,7 +23,7 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, secure *tls.C
 func IsTransient(reply string, more ...string) bool {
 	for word := range strings.FieldsSeq(reply) {
 		switch code := strings.Trim(word, "-:"); code {
-		case "LOADING", "OOM", "BUSY", "MISCONF", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS":
+		case "LOADING", "OOM", "BUSY", "MISCONF", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "UNBLOCKED":
 			return true
 		default:
 			if slices.Contains(more, code) {
