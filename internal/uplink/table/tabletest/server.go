@@ -98,22 +98,25 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 // Restart starts a stopped server, with the data that it has kept, and waits until
 // it answers.
 func (s *Server) Restart() error {
-	s.cmd = s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off")
+	return s.start(s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off"))
+}
+
+func (s *Server) start(cmd *exec.Cmd) error {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.cmd.Stderr = log
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.done = make(chan struct{})
-	go func(cmd *exec.Cmd, done chan struct{}) {
+	done := make(chan struct{})
+	s.cmd, s.done = cmd, done
+	go func() {
 		defer close(done)
 		_ = cmd.Wait()
-	}(s.cmd, s.done)
+	}()
 	return s.await()
 }
 
@@ -123,22 +126,27 @@ func (s *Server) await() (err error) {
 		select {
 		case <-s.done:
 			text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			return fmt.Errorf("PostgreSQL does not start: %s", text)
+			return fmt.Errorf("%s does not start: %s", filepath.Base(s.cmd.Path), text)
 		default:
 		}
 		if err = s.do("postgres", "SELECT 1"); err == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("PostgreSQL does not answer: %w", err)
+	return fmt.Errorf("%s does not answer: %w", filepath.Base(s.cmd.Path), err)
 }
 
 // Stop ends the server and all connections at once, as for a maintenance.
-func (s *Server) Stop() error {
+func (s *Server) Stop() error { return s.end(syscall.SIGINT) } // a fast shutdown (PostgreSQL, 19.5)
+
+// Crash ends the server without letting it tidy up.
+func (s *Server) Crash() error { return s.end(syscall.SIGQUIT) } // an immediate shutdown
+
+func (s *Server) end(signal syscall.Signal) error {
 	if s.cmd == nil {
 		return nil
 	}
-	err := s.cmd.Process.Signal(syscall.SIGINT) // a fast shutdown (PostgreSQL, 19.5)
+	err := s.cmd.Process.Signal(signal)
 	if err == nil || errors.Is(err, os.ErrProcessDone) {
 		<-s.done
 		s.cmd, err = nil, nil
@@ -152,9 +160,12 @@ func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir
 // Socket is the path of the Unix socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
+// Host is the folder of the Unix socket, which stands for a host in a URL.
+func (s *Server) Host() string { return s.dir }
+
 // URL is that of a database.
 func (s *Server) URL(database string) string {
-	return "postgres://postgres@/" + database + "?host=" + s.dir
+	return "postgres://postgres@/" + database + "?host=" + s.Host()
 }
 
 // Fresh returns the URL of a new, empty database.

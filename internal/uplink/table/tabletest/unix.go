@@ -22,6 +22,9 @@ func programs() (string, error) {
 		}
 		initdb = found[len(found)-1]
 	}
+	if real, err := filepath.EvalSymlinks(initdb); err == nil { // the others are beside it
+		initdb = real
+	}
 	return filepath.Dir(initdb), nil
 }
 
