@@ -114,6 +114,9 @@ func (s *serveRouter) serve(ctx context.Context, where redisserver.Config, token
 	}
 	s.table.Log = log
 	rows, err := table.Open(ctx, s.table)
+	if errors.Is(err, table.ErrDeaf) {
+		err = fmt.Errorf("%w: does --db lead over a pooler of transactions? --db-listen names the same database without it", err)
+	}
 	if err != nil {
 		return err
 	}

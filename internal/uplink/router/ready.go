@@ -56,6 +56,6 @@ func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
 	}
 	fmt.Fprintln(w, "ready")
 	if !database {
-		fmt.Fprintln(w, "The database does not answer: routing goes on from memory, and changes of the table fail.")
+		fmt.Fprintln(w, "The database does not answer, or takes no writes: routing goes on from memory, and changes of the table fail.")
 	}
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -58,6 +59,13 @@ func eventually(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("not within %v: %s", testenv.Patience, what)
 		}
 	}
+}
+
+// patient is a context for what happens at once unless it hangs.
+func patient(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func ptr[T any](v T) *T { return &v }

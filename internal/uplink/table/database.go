@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"contend/internal/uplink/lorawan"
@@ -25,32 +24,27 @@ const (
 	// writeTimeout bounds a transaction: a database that does not answer counts as
 	// unavailable.
 	writeTimeout = 10 * time.Second
-	// connections bounds those to PostgreSQL, besides the one that listens. An
-	// instance writes little; the server's default is 100 for all.
-	connections = 8
 )
 
 // A database is PostgreSQL or SQLite. The statements are the same for both but for
 // what the methods here write.
 type database struct {
 	*sql.DB
-	postgres *pgx.ConnConfig // nil: SQLite
-	timeout  time.Duration   // of a transaction, or of reading a few rows again
-	outages  atomic.Int64    // how often the database was not available
-	file     string          // of SQLite; "": in memory, or PostgreSQL
-	claim    *claim          // to the file; nil: none yet
+	postgres  *pgx.ConnConfig // nil: SQLite
+	listening *pgx.ConnConfig // of the connection that hears of changes
+	timeout   time.Duration   // of a transaction, or of reading a few rows again
+	outages   atomic.Int64    // how often the database was not available
+	file      string          // of SQLite; "": in memory, or PostgreSQL
+	claim     *claim          // to the file; nil: none yet
 }
 
 func openDatabase(address string) (*database, error) {
 	scheme, path, _ := strings.Cut(address, ":")
 	switch scheme {
 	case "postgres", "postgresql":
-		config, err := pgx.ParseConfig(address)
+		config, err := postgresConfig(address)
 		if err != nil {
-			return nil, fmt.Errorf("database URL: %w", err)
-		}
-		if config.ConnectTimeout == 0 {
-			config.ConnectTimeout = writeTimeout / 2
+			return nil, err
 		}
 		return openPostgres(config), nil
 	case "":
@@ -61,26 +55,6 @@ func openDatabase(address string) (*database, error) {
 		}
 	}
 	return nil, fmt.Errorf("database URL %.60q is none of sqlite:PATH, sqlite::memory:, postgres://…", address)
-}
-
-func openPostgres(config *pgx.ConnConfig) *database {
-	const since = "outages"
-	db := &database{postgres: config, timeout: writeTimeout}
-	// A connection that broke while idle is replaced before it fails a write. One from
-	// before an outage is not even tried: it may lead nowhere, and each such would cost
-	// a write its whole time.
-	db.DB = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
-		conn.PgConn().CustomData()[since] = db.outages.Load()
-		return nil
-	}), stdlib.OptionShouldPing(func(_ context.Context, idle stdlib.ShouldPingParams) bool {
-		if conn := idle.Conn.PgConn(); conn.CustomData()[since] != db.outages.Load() {
-			_ = conn.Conn().Close()
-		}
-		return true
-	}))
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	return db
 }
 
 func openSQLite(path string) (*database, error) {
@@ -156,7 +130,12 @@ func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	err := db.attempt(ctx, do)
+	return db.noted(db.attempt(ctx, do))
+}
+
+// noted classifies an error. After an outage no connection from before is tried.
+func (db *database) noted(err error) error {
+	err = classified(err)
 	if errors.Is(err, ErrUnavailable) {
 		db.outages.Add(1)
 	}
@@ -174,7 +153,7 @@ func (db *database) attempt(ctx context.Context, do func(context.Context, *sql.T
 		case <-ctx.Done():
 		}
 	}
-	return classified(err)
+	return err
 }
 
 func (db *database) try(ctx context.Context, do func(context.Context, *sql.Tx) error) error {

@@ -15,8 +15,8 @@ func retryable(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		// 40: deadlock or serialization; 23: what was there or missing at the check
-		// has changed (PostgreSQL, appendix A).
-		return pg.Code[:2] == "40" || pg.Code[:2] == "23"
+		// has changed (PostgreSQL, appendix A). After 40003 it may have succeeded.
+		return pg.Code[:2] == "40" && pg.Code != "40003" || pg.Code[:2] == "23"
 	}
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && primary(lite) == sqliteBusy
@@ -38,7 +38,7 @@ func primary(err *sqlite.Error) int { return err.Code() & 0xff }
 // refuses, which is a defect. What a write may fail with otherwise stays as it is.
 func classified(err error) error {
 	own := []error{nil, ErrDeviceNotFound, ErrGroupExists, ErrGroupNotFound, ErrGroupContains,
-		ErrUnavailable, errSchema}
+		ErrUnavailable, ErrDeaf, errSchema}
 	if slices.ContainsFunc(own, func(e error) bool { return errors.Is(err, e) }) {
 		return err
 	}

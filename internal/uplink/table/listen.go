@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,19 +14,48 @@ import (
 // listenCheck is how long a silent connection is believed in.
 const listenCheck = 30 * time.Second
 
+// echo is the channel on which an instance hears itself only.
+func (t *Table) echo() string { return channel + "_" + strings.ToLower(t.instance) }
+
 // subscribe opens the connection on which PostgreSQL tells of changes.
 func (t *Table) subscribe(ctx context.Context) (*pgx.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	connecting, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, t.db.postgres)
+	conn, err := pgx.ConnectConfig(connecting, t.db.listening)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+	if _, err = conn.Exec(connecting, "LISTEN "+channel+"; LISTEN "+t.echo()); err == nil {
+		err = t.hears(ctx, conn)
+	}
+	if err != nil {
 		t.hangUp(conn)
 		return nil, err
 	}
 	return conn, nil
+}
+
+// hears checks that what is told where writes go is heard here: the connection may lead
+// nowhere, to a server that others do not write to any more, or over a pooler that
+// gives each transaction another server.
+func (t *Table) hears(ctx context.Context, conn *pgx.Conn) error {
+	wait, cancel := context.WithTimeout(ctx, t.db.timeout)
+	defer cancel()
+	if err := t.db.writable(wait, isReadOnly+" FROM pg_notify($1, '')", t.echo()); err != nil {
+		return err
+	}
+	for {
+		switch notification, err := conn.WaitForNotification(wait); {
+		case err == nil && notification.Channel == t.echo():
+			return nil
+		case err == nil:
+			t.heard(notification.Payload)
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			return fmt.Errorf("table: %w: nothing within %v", ErrDeaf, t.db.timeout)
+		default:
+			return err
+		}
+	}
 }
 
 // hangUp closes a connection that may be broken.
@@ -44,6 +75,7 @@ func (t *Table) listen(ctx context.Context, conn *pgx.Conn) {
 			return
 		}
 		t.config.Log.Warn("no word from the database about changes", "error", err)
+		t.db.outages.Add(1) // other connections may lead where this one did
 		if conn = t.resubscribe(ctx); conn == nil {
 			return
 		}
@@ -59,8 +91,12 @@ func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
 			return nil
 		case <-time.After(retryAfter):
 		}
-		if conn, err := t.subscribe(ctx); err == nil {
+		conn, err := t.subscribe(ctx)
+		if err == nil {
 			return conn
+		}
+		if errors.Is(err, ErrDeaf) {
+			t.config.Log.Warn("the database answers, but tells nothing about changes", "error", err)
 		}
 	}
 }
@@ -76,17 +112,11 @@ func (t *Table) receive(ctx context.Context, conn *pgx.Conn, check time.Duration
 		case err == nil:
 			t.heard(notification.Payload)
 		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !conn.IsClosed():
-			if err := ping(ctx, conn); err != nil {
-				return err
+			if err := t.hears(ctx, conn); err != nil {
+				return cmp.Or(ctx.Err(), err)
 			}
 		default:
 			return cmp.Or(ctx.Err(), err) // the caller may have left just when the wait was over
 		}
 	}
-}
-
-func ping(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	return conn.Ping(ctx)
 }

@@ -24,7 +24,7 @@ var errSchema = errors.New("table: unknown schema")
 // migrate brings the schema up to date. It refuses a schema that is newer than it
 // knows.
 func (db *database) migrate(ctx context.Context) error {
-	return db.attempt(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return classified(db.attempt(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if db.postgres != nil {
 			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrationLock)); err != nil {
 				return err
@@ -41,7 +41,7 @@ func (db *database) migrate(ctx context.Context) error {
 			return err
 		}
 		return advance(ctx, tx, version)
-	})
+	}))
 }
 
 // advance applies the steps after a version.

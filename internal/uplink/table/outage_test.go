@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"contend/internal/uplink/lorawan"
 )
@@ -65,7 +69,7 @@ func TestOutage(t *testing.T) {
 	if err := pg.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	directly(t, url, "DELETE FROM devices WHERE dev_eui = 100") // before we listen again, or without telling
+	dropMeanwhile(t, url, "a", 100)
 	eventually(t, "a write succeeds", func() bool {
 		_, err := table.Insert(ctx, "a", NewDevice{DevEUI: 500, JoinEUI: ptr(high)})
 		return err == nil
@@ -76,6 +80,16 @@ func TestOutage(t *testing.T) {
 	eventually(t, "what happened meanwhile is known", func() bool { return table.ByAddr(nil, 100) == nil })
 	if table.Len() != 100 {
 		t.Errorf("%d devices", table.Len())
+	}
+}
+
+// dropMeanwhile has another instance drop devices. It tells those that listen; the others
+// read everything when they listen again.
+func dropMeanwhile(t testing.TB, url string, c Customer, euis ...lorawan.EUI) {
+	t.Helper()
+	another := open(t, Config{URL: url})
+	if n, err := another.Drop(t.Context(), c, euis); n != len(euis) || err != nil {
+		t.Fatal(n, err)
 	}
 }
 
@@ -172,16 +186,8 @@ func TestConnectionsThatLeadNowhere(t *testing.T) {
 	url := pg.Fresh(t)
 	fill(t, url, "a", 10)
 	proxy := newProxy(t, pg.Socket())
-	table := open(t, Config{URL: strings.Replace(url, filepath.Dir(pg.Socket()), proxy.dir, 1)})
-	var writers sync.WaitGroup
-	for eui := range lorawan.EUI(connections) {
-		writers.Go(func() {
-			if err := table.Suspend(t.Context(), eui+1, int64(eui+1)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	writers.Wait()
+	table := open(t, Config{URL: strings.Replace(url, pg.Host(), proxy.dir, 1)})
+	useAll(t, table)
 	proxy.swallow()
 	table.db.timeout = time.Second
 	if err := table.Suspend(t.Context(), 1, 1); !errors.Is(err, ErrUnavailable) {
@@ -193,9 +199,54 @@ func TestConnectionsThatLeadNowhere(t *testing.T) {
 	}
 }
 
+// A write of which nobody knows whether it was committed is not done again: it fails, and
+// the table comes to know.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	pg := postgres(t)
+	url := pg.Fresh(t)
+	fill(t, url, "a", 1)
+	proxy := newProxy(t, pg.Socket())
+	table := open(t, Config{URL: strings.Replace(url, pg.Host(), proxy.dir, 1)})
+	d := NewDevice{DevEUI: 500, JoinEUI: ptr(high)}
+	proxy.cut.Store(true)
+	if _, err := table.Insert(t.Context(), "a", d); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+	proxy.cut.Store(false)
+	eventually(t, "it is known to have been written", func() bool { _, ok := table.ByDevEUI(500); return ok })
+	if _, err := table.Insert(t.Context(), "a", d); !errors.Is(err, ErrDeviceExists) {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+// What a server says tells whether it is away, whether to try again, or whose mistake it was.
+func TestFailures(t *testing.T) {
+	for code, want := range map[string]struct{ unavailable, again bool }{
+		"08006": {true, false},  // connection_failure
+		"08P01": {true, false},  // of a pooler: no server for it
+		"25006": {true, false},  // read_only_sql_transaction
+		"40001": {true, true},   // serialization_failure
+		"40003": {true, false},  // statement_completion_unknown
+		"40P01": {true, true},   // deadlock_detected
+		"42703": {false, false}, // undefined_column
+		"23503": {false, true},  // foreign_key_violation
+		"53300": {true, false},  // too_many_connections
+		"57P01": {true, false},  // admin_shutdown
+		"57P02": {true, false},  // crash_shutdown
+		"57P03": {true, false},  // cannot_connect_now
+	} {
+		err := error(&pgconn.PgError{Code: code})
+		if got := errors.Is(classified(err), ErrUnavailable); got != want.unavailable || retryable(err) != want.again {
+			t.Errorf("%s: unavailable %v, again %v", code, got, retryable(err))
+		}
+	}
+}
+
 // A proxy stands between a table and a server.
 type proxy struct {
 	dir     string
+	cut     atomic.Bool // a commit is passed on, and no answer
 	mu      sync.Mutex
 	clients map[net.Conn]*atomic.Bool // whether bytes are passed on
 }
@@ -258,6 +309,9 @@ func (p *proxy) pass(client net.Conn, server string) {
 		if passes.Load() {
 			_, _ = upstream.Write(buf[:n])
 		}
+		if p.cut.Load() && bytes.Contains(buf[:n], []byte("commit")) {
+			return
+		}
 	}
 }
 
@@ -270,21 +324,28 @@ func (p *proxy) swallow() {
 func TestSilentConnection(t *testing.T) {
 	t.Parallel()
 	table := open(t, Config{URL: postgres(t).Fresh(t)})
-	conn, err := table.subscribe(t.Context())
+	heard := &Table{db: table.db, config: table.config, changes: newChanges(), instance: "other"}
+	conn, err := heard.subscribe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer table.hangUp(conn)
-	heard := &Table{db: table.db, config: table.config, changes: newChanges()}
+	defer heard.hangUp(conn)
+	witness, err := pgx.ConnectConfig(t.Context(), table.db.postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer heard.hangUp(witness)
+	if _, err := witness.Exec(t.Context(), "LISTEN "+heard.echo()); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	pid := conn.PgConn().PID()
 	go func() { ended <- heard.receive(ctx, conn, time.Millisecond) }()
-	eventually(t, "it is looked after", func() bool {
-		var last string
-		row := table.db.QueryRowContext(ctx, "SELECT query FROM pg_stat_activity WHERE pid = $1", pid)
-		return row.Scan(&last) == nil && strings.Contains(last, "ping")
-	})
+	for range 3 { // it is looked after
+		if _, err := witness.WaitForNotification(patient(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	insert(t, table, "a", 1, 1)
 	<-heard.changes.signal
 	if got := heard.changes.take(); len(got.euis) != 1 {

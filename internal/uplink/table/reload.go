@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ const (
 // start claims the file, brings the schema up to date, reads everything and starts the
 // goroutines.
 func (t *Table) start(ctx context.Context) error {
-	if err := t.db.claimFile(); err != nil {
+	if err := errors.Join(t.db.listenAt(t.config.Listen), t.db.claimFile()); err != nil {
 		return err
 	}
 	if err := t.db.migrate(ctx); err != nil {
@@ -64,6 +65,7 @@ func (t *Table) follow(ctx context.Context) {
 			failures = 0
 			continue
 		}
+		err = t.db.noted(err)
 		if failures++; failures == 1 && ctx.Err() == nil {
 			t.config.Log.Warn("changed rows cannot be read, which will be tried every second", "error", err)
 		}

@@ -42,10 +42,15 @@ var (
 	ErrGroupNotFound = errors.New("multicast group not found")
 	// ErrGroupContains: the device is in the group.
 	ErrGroupContains = errors.New("multicast group contains the device")
-	// ErrUnavailable: the database cannot be reached, or did not answer in time. The
-	// write may have happened or not; memory follows the database once it is back.
+	// ErrUnavailable: the database cannot be reached, did not answer in time, or takes
+	// no writes. The write may have happened once, or not; memory follows the database
+	// once it is back.
 	ErrUnavailable = errors.New("database unavailable")
 )
+
+// ErrDeaf: what is told through the database of Config.URL is not heard, as a pooler
+// of transactions keeps it away, or Config.Listen is another database.
+var ErrDeaf = errors.New("changes of the table are not heard")
 
 // A Customer owns devices and multicast groups. It is UTF-8 without zero bytes, of 1
 // to 255 bytes.
@@ -74,6 +79,9 @@ type Config struct {
 	// URL is "postgres://…" (or "postgresql://…"), "sqlite:PATH" or
 	// "sqlite::memory:". Empty: the file contend.db in the working directory.
 	URL string `flag:"db" words:"*URL* of the routing table: postgres://…, sqlite:FILE or sqlite::memory:; none: the file contend.db"`
+	// Listen is the URL of the connection to PostgreSQL that hears of other instances'
+	// changes, which must not lead over a pooler of transactions. Empty: URL.
+	Listen string `flag:"db-listen" words:"*URL* of the same PostgreSQL without the pooler, to hear of changes; none: that of --db"`
 	// DeviceLimit is how many devices a customer may have; 0: any number. Inserts by
 	// several instances at the same moment may exceed it.
 	DeviceLimit int          `flag:"device-limit" min:"0" max:"2147483647" words:"*number* of devices that a customer may have; 0: any"`
@@ -126,13 +134,13 @@ func (t *Table) Close() error {
 // what it changes.
 func (t *Table) Shared() bool { return t.db.postgres != nil }
 
-// Ping says whether the database answers before ctx ends: nil or ErrUnavailable.
+// Ping says whether the database answers before ctx ends, and takes writes: nil or
+// ErrUnavailable.
 func (t *Table) Ping(ctx context.Context) error {
-	err := classified(t.db.PingContext(ctx))
-	if errors.Is(err, ErrUnavailable) {
-		t.db.outages.Add(1) // connections from before are not tried
+	if t.db.postgres == nil {
+		return classified(t.db.PingContext(ctx))
 	}
-	return err
+	return t.db.writable(ctx, isReadOnly)
 }
 
 // ByDevEUI returns the row of a device. It does not allocate.
