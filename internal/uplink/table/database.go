@@ -130,7 +130,7 @@ func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	return db.noted(db.attempt(ctx, do))
+	return db.noted(db.explained(ctx, db.attempt(ctx, do)))
 }
 
 // noted classifies an error. After an outage no connection from before is tried.

@@ -190,19 +190,6 @@ func TestOneTablePerFile(t *testing.T) {
 	}
 }
 
-func TestSchemaOfTheFuture(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
-		if err := open(t, Config{URL: url}).Close(); err != nil {
-			t.Fatal(err)
-		}
-		directly(t, url, "INSERT INTO schema_versions VALUES (99, 0)")
-		if _, err := Open(t.Context(), Config{URL: url}); err == nil || !strings.Contains(err.Error(), "99") {
-			t.Errorf("%v", err)
-		}
-	})
-}
-
 // A statement that the database refuses is a defect and not an outage.
 func TestRefusedStatement(t *testing.T) {
 	t.Parallel()

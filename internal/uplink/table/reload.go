@@ -24,7 +24,7 @@ func (t *Table) start(ctx context.Context) error {
 	if err := errors.Join(t.db.listenAt(t.config.Listen), t.db.claimFile()); err != nil {
 		return err
 	}
-	if err := t.db.migrate(ctx); err != nil {
+	if err := t.db.migrate(ctx, steps()); err != nil {
 		return err
 	}
 	background, cancel := context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func (t *Table) follow(ctx context.Context) {
 			failures = 0
 			continue
 		}
-		err = t.db.noted(err)
+		err = t.db.noted(t.db.explained(ctx, err))
 		if failures++; failures == 1 && ctx.Err() == nil {
 			t.config.Log.Warn("changed rows cannot be read, which will be tried every second", "error", err)
 		}

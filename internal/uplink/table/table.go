@@ -42,9 +42,9 @@ var (
 	ErrGroupNotFound = errors.New("multicast group not found")
 	// ErrGroupContains: the device is in the group.
 	ErrGroupContains = errors.New("multicast group contains the device")
-	// ErrUnavailable: the database cannot be reached, did not answer in time, or takes
-	// no writes. The write may have happened once, or not; memory follows the database
-	// once it is back.
+	// ErrUnavailable: the database cannot be reached, did not answer in time, takes no
+	// writes, or has a schema that is too new. The write may have happened once, or not;
+	// memory follows the database once it is back.
 	ErrUnavailable = errors.New("database unavailable")
 )
 
