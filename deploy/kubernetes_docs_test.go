@@ -68,8 +68,10 @@ func TestKubernetesCommands(t *testing.T) {
 		}
 	}
 	c := buildCluster(t, "redis")
-	c.objects = append(c.objects, kustomize(t, filepath.Join("kubernetes", "fleet"))...)
-	names := regexp.MustCompile(`\b(deployment|statefulset|service|job)/([a-z]+)`).FindAllStringSubmatch(text, -1)
+	for _, folder := range []string{"fleet", "uplink"} {
+		c.objects = append(c.objects, kustomize(t, filepath.Join("kubernetes", folder))...)
+	}
+	names := regexp.MustCompile(`\b(deployment|statefulset|service|job)/([a-z-]+)`).FindAllStringSubmatch(text, -1)
 	if len(names) < 5 {
 		t.Errorf("found only %q", names)
 	}
@@ -84,9 +86,13 @@ func TestKubernetesCommands(t *testing.T) {
 func TestKubernetesImages(t *testing.T) {
 	t.Parallel()
 	n := &node{cluster: buildCluster(t, "redis"), t: t}
+	n.objects = append(n.objects, uplinkCluster(t).objects...)
 	for name, place := range map[string]struct{ pattern, text string }{
-		"counter": {`(?m)^IMAGE\s*\?=\s*(\S+)$`, readFile(t, root, "Makefile")},
-		"redis":   {`(?m)^\s+image: (redis:\S+)$`, readFile(t, "compose", "compose.yaml")},
+		"counter":              {`(?m)^IMAGE\s*\?=\s*(\S+)$`, readFile(t, root, "Makefile")},
+		"router":               {`(?m)^IMAGE\s*\?=\s*(\S+)$`, readFile(t, root, "Makefile")},
+		"redis":                {`(?m)^\s+image: (redis:\S+)$`, readFile(t, "compose", "compose.yaml")},
+		"redis-cluster":        {`(?m)^\s+image: (redis:\S+)$`, readFile(t, "compose", "compose.yaml")},
+		"redis-cluster-keeper": {`(?m)^\s+image: (redis:\S+)$`, readFile(t, "compose", "compose.yaml")},
 	} {
 		_, container := n.workload(name)
 		m := regexp.MustCompile(place.pattern).FindStringSubmatch(place.text)

@@ -21,14 +21,10 @@ func documentation(t *testing.T) string {
 	return readFile(t, root, "docs", "deployment.md")
 }
 
-// secretRecipe are the documented commands that make the Secret.
-func secretRecipe(t *testing.T) string {
+// secretRecipe are the documented commands that make a Secret.
+func secretRecipe(t *testing.T, name string) string {
 	t.Helper()
-	m := regexp.MustCompile("(?s)```sh\n([^`]*create secret generic.*?)```").FindStringSubmatch(documentation(t))
-	if m == nil {
-		t.Fatal("docs/deployment.md does not make a Secret")
-	}
-	return m[1]
+	return block(t, "sh", "create secret generic "+name+" ")
 }
 
 // documentedSecrets are the keys of the secrets that docs/deployment.md has users
@@ -36,10 +32,13 @@ func secretRecipe(t *testing.T) string {
 func documentedSecrets(t *testing.T) map[string][]string {
 	t.Helper()
 	secrets := map[string][]string{}
-	recipe := secretRecipe(t)
-	for _, m := range regexp.MustCompile(`create secret generic (\S+)`).FindAllStringSubmatch(recipe, -1) {
-		for _, key := range regexp.MustCompile(`--from-literal=([\w.-]+)=`).FindAllStringSubmatch(recipe, -1) {
-			secrets[m[1]] = append(secrets[m[1]], key[1])
+	for i, made := range strings.Split(documentation(t), "create secret generic ") {
+		name, keys, _ := strings.Cut(made, " ")
+		keys, _, _ = strings.Cut(keys, "```")
+		for _, key := range regexp.MustCompile(`--from-literal=([\w.-]+)=`).FindAllStringSubmatch(keys, -1) {
+			if i > 0 {
+				secrets[name] = append(secrets[name], key[1])
+			}
 		}
 	}
 	return secrets
@@ -141,6 +140,14 @@ func checkVolumes(c *cluster) []string {
 			if e.Value != "" && regexp.MustCompile(`(?i)password|secret|token|auth`).MatchString(e.Name) {
 				found.add("%s: env %s holds a secret", w, e.Name)
 			}
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && !slices.Contains(c.secrets[e.ValueFrom.SecretKeyRef.Name], e.ValueFrom.SecretKeyRef.Key) {
+				found.add("%s: env %s: there is no such documented Secret", w, e.Name)
+			}
+		}
+		for _, from := range container.EnvFrom {
+			if from.SecretRef == nil || len(c.secrets[from.SecretRef.Name]) == 0 {
+				found.add("%s: envFrom: there is no such documented Secret", w)
+			}
 		}
 	})
 	for _, config := range of[*corev1.ConfigMap](c) {
@@ -158,9 +165,19 @@ func checkVolumes(c *cluster) []string {
 var (
 	absolute = regexp.MustCompile(`(?:^|file:)(/\S+\.\w+|/run/\S+)$`)
 	redisURL = regexp.MustCompile(`redis://(\S+)`)
+	variable = regexp.MustCompile(`\$\((\w+)\)`)
 )
 
-// checkArguments: the files, addresses and designs that arguments name exist.
+// redisAddresses are those in a text with the URL of a Redis, or of a cluster.
+func redisAddresses(text string) []string {
+	m := redisURL.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return strings.Split(strings.ReplaceAll(m[1], "?addr=", "&addr="), "&addr=")
+}
+
+// checkArguments: the files, addresses, variables and designs that arguments name exist.
 func checkArguments(c *cluster) []string {
 	var found notes
 	c.containers(func(w workload, container *corev1.Container) {
@@ -172,8 +189,15 @@ func checkArguments(c *cluster) []string {
 			if m := absolute.FindStringSubmatch(value); m != nil && !c.mounted(w, container, m[1]) {
 				found.add("%s: %s: no such file is mounted", w, arg)
 			}
-			if m := redisURL.FindStringSubmatch(value); m != nil && !c.serves(m[1]) {
-				found.add("%s: %s: no such service", w, arg)
+			for _, address := range redisAddresses(value) {
+				if !c.serves(address) {
+					found.add("%s: redis://%s: no such service", w, address)
+				}
+			}
+			for _, m := range variable.FindAllStringSubmatch(arg, -1) {
+				if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == m[1] }) {
+					found.add("%s: %s: no such variable", w, arg)
+				}
 			}
 		}
 		for flag, port := range map[string]string{"http": "http", "grpc": "grpc"} {

@@ -146,7 +146,7 @@ func checkContainerPorts(c *cluster) []string {
 				}
 				seen[port.Name], seen[number] = true, true
 			}
-			for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
+			for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
 				if p, ok := probePort(probe); ok {
 					if _, ok := w.port(p); !ok {
 						found.add("%s: a probe asks port %s, which the pod does not have", w, p.String())
@@ -226,10 +226,28 @@ func (c *cluster) hasServicePort(service string, wanted func(corev1.ServicePort)
 	return ok && slices.ContainsFunc(s.Spec.Ports, wanted)
 }
 
-// serves tells whether host:port is that of a service.
+// serves tells whether host:port is that of a service, or of a pod with a name in one.
 func (c *cluster) serves(address string) bool {
 	host, port, found := strings.Cut(address, ":")
-	return found && c.hasServicePort(host, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port })
+	pod, service, named := strings.Cut(host, ".")
+	if !named {
+		service = host
+	} else if !slices.Contains(c.pods(service), pod) {
+		return false
+	}
+	return found && c.hasServicePort(service, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port })
+}
+
+// pods are the names that a headless service gives to pods of their own StatefulSet.
+func (c *cluster) pods(service string) (names []string) {
+	for _, s := range of[*appsv1.StatefulSet](c) {
+		for i := range *s.Spec.Replicas {
+			if s.Spec.ServiceName == service {
+				names = append(names, fmt.Sprintf("%s-%d", s.Name, i))
+			}
+		}
+	}
+	return names
 }
 
 // A party is one end of a conversation: pods of ours, or others.
@@ -315,7 +333,9 @@ func checkFlows(c *cluster) []string {
 		return party{namespace: "none"}
 	}
 	counter, redis, experiment := ours("counter"), ours("redis"), ours("experiment")
+	router, nodes, keeper := ours("router"), ours("redis-cluster"), ours("redis-cluster-keeper")
 	proxy, prometheus := party{namespace: "ingress-nginx"}, party{namespace: "monitoring"}
+	postgres, gateways := party{namespace: "postgres"}, party{namespace: "gateways"}
 	dns := party{namespace: "kube-system", labels: labels.Set{"k8s-app": "kube-dns"}}
 	stranger := party{namespace: "default"}
 	shared := redis.own != nil
@@ -346,6 +366,30 @@ func checkFlows(c *cluster) []string {
 		{prometheus, redis, "TCP", 6379, false},
 		{redis, counter, "TCP", 8080, false},
 		{redis, dns, "UDP", 53, false},
+		{proxy, router, "TCP", 8080, true},
+		{prometheus, router, "TCP", 8080, true},
+		{stranger, router, "TCP", 8080, false},
+		{gateways, router, "TCP", 8080, false},
+		{router, nodes, "TCP", 6379, true},
+		{router, nodes, "TCP", 16379, false},
+		{router, postgres, "TCP", 5432, true},
+		{router, stranger, "TCP", 443, false},
+		{router, dns, "UDP", 53, true},
+		{router, dns, "TCP", 53, true},
+		{nodes, nodes, "TCP", 6379, true},
+		{nodes, nodes, "TCP", 16379, true},
+		{nodes, dns, "UDP", 53, false},
+		{nodes, router, "TCP", 8080, false},
+		{keeper, nodes, "TCP", 6379, true},
+		{keeper, nodes, "TCP", 16379, false},
+		{keeper, dns, "UDP", 53, true},
+		{keeper, dns, "TCP", 53, true},
+		{keeper, postgres, "TCP", 5432, false},
+		{stranger, keeper, "TCP", 6379, false},
+		{gateways, nodes, "TCP", 6379, true},
+		{gateways, nodes, "TCP", 16379, false},
+		{proxy, nodes, "TCP", 6379, false},
+		{stranger, nodes, "TCP", 6379, false},
 	} {
 		if flow.from.namespace == "none" || flow.to.namespace == "none" {
 			continue

@@ -276,8 +276,12 @@ func checkDisruption(c *cluster) []string {
 	var found notes
 	for _, p := range of[*policyv1.PodDisruptionBudget](c) {
 		for _, w := range c.selected(p.Spec.Selector) {
-			if least := p.Spec.MinAvailable; least == nil || least.IntVal < 1 || least.IntVal >= w.replicas {
+			least, most := p.Spec.MinAvailable, p.Spec.MaxUnavailable
+			if most == nil && (least == nil || least.IntVal < 1 || least.IntVal >= w.replicas) {
 				found.add("PodDisruptionBudget %s: minAvailable is %v, want 1 to %d", p.Name, least, w.replicas-1)
+			}
+			if most != nil && (least != nil || most.IntVal < 1 || most.IntVal >= w.replicas) {
+				found.add("PodDisruptionBudget %s: maxUnavailable is %v, want 1 to %d", p.Name, most, w.replicas-1)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ type node struct {
 }
 
 func newNode(t *testing.T, c *cluster) *node {
-	return &node{cluster: c, t: t, dir: t.TempDir(), secrets: makeSecrets(t)}
+	return &node{cluster: c, t: t, dir: t.TempDir(), secrets: makeSecrets(t, "counter-redis")}
 }
 
 // place returns what puts the folders of a workload's containers where they are here.
@@ -51,9 +51,9 @@ func (n *node) path(w workload, mount string) string {
 	return filepath.Join(n.dir, w.GetName(), mount)
 }
 
-// makeSecrets runs the documented commands with a kubectl that keeps each value in
-// a file.
-func makeSecrets(t *testing.T) string {
+// makeSecrets runs the documented commands that make a Secret with a kubectl that
+// keeps each value in a file.
+func makeSecrets(t *testing.T, name string) string {
 	t.Helper()
 	const kubectl = `#!/bin/sh
 for arg; do
@@ -67,7 +67,7 @@ done
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", secretRecipe(t))
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", secretRecipe(t, name))
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "SECRETS=" + secrets}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

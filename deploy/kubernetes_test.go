@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -191,10 +192,20 @@ func TestKubernetesFiles(t *testing.T) {
 func TestKubernetesFolders(t *testing.T) {
 	t.Parallel()
 	found, err := filepath.Glob("kubernetes/*/*/kustomization.yaml")
-	if err != nil {
+	single, err2 := filepath.Glob("kubernetes/*/kustomization.yaml")
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
+	found = append(found, single...)
 	var want []string
+	for _, folder := range []string{"base", "fleet", "image", "namespace", "uplink"} {
+		want = append(want, "kubernetes/"+folder+"/kustomization.yaml")
+	}
+	for _, applied := range []string{"overlays/*", "experiment/memory", "experiment/redis", "fleet", "uplink"} {
+		if !strings.Contains(readFile(t, root, "Makefile"), " deploy/kubernetes/"+applied) {
+			t.Errorf("make kube-validate leaves %s out", applied)
+		}
+	}
 	for _, overlay := range overlays {
 		want = append(want, "kubernetes/overlays/"+overlay+"/kustomization.yaml", "kubernetes/experiment/"+overlay+"/kustomization.yaml")
 	}
