@@ -23,9 +23,9 @@ import (
 // composeDir has the Compose file and what it mounts.
 const composeDir = "compose"
 
-// loadCompose reads a Compose file as Compose does, which knows every field.
-func loadCompose(file string) (*types.Project, error) {
-	options, err := cli.NewProjectOptions([]string{file}, cli.WithConsistency(true))
+// loadCompose reads Compose files, of which later ones change earlier ones, as Compose does, which knows every field.
+func loadCompose(files ...string) (*types.Project, error) {
+	options, err := cli.NewProjectOptions(files, cli.WithConsistency(true))
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +42,16 @@ type stack struct {
 	err []error
 }
 
-// checkCompose returns everything that is wrong with the stack in a folder.
-func checkCompose(dir string) error {
-	project, err := loadCompose(filepath.Join(dir, "compose.yaml"))
+// stacks are the Compose files of each, by the last of them.
+var stacks = map[string][]string{"compose.yaml": {"compose.yaml"}, "cluster.yaml": {"compose.yaml", "cluster.yaml"}}
+
+// checkCompose returns everything that is wrong with a stack in a folder.
+func checkCompose(dir, name string) error {
+	var files []string
+	for _, file := range stacks[name] {
+		files = append(files, filepath.Join(dir, file))
+	}
+	project, err := loadCompose(files...)
 	if err != nil {
 		return err
 	}
@@ -57,9 +64,10 @@ func checkCompose(dir string) error {
 		s.mounted(service)
 		s.published(service)
 		s.waitedFor(service)
-		s.calls(name, strings.Join(service.Command, "\n"), regexp.MustCompile(`\w+://(?:\w+@)?([a-z]+):(\d+)`))
+		s.calls(name, strings.Join(service.Command, "\n"), regexp.MustCompile(`(?m)(?:\w+://(?:\w+@)?|addr=|^)([a-z][a-z0-9-]*):(\d+)`))
 	}
 	s.files()
+	s.cluster()
 	return errors.Join(s.err...)
 }
 
@@ -151,6 +159,9 @@ func (s *stack) published(c types.ServiceConfig) {
 // listens tells whether a service listens on a port.
 func (s *stack) listens(service, port string) bool {
 	known := map[string]string{"redis": "6379", "postgres": "5432", "prometheus": "9090", "grafana": "3000"}
+	for _, node := range redisNodes(s.Project) {
+		known[node] = "6379"
+	}
 	c := s.Services[service]
 	switch {
 	case ours(c):
@@ -231,6 +242,43 @@ func (s *stack) files() {
 	}
 }
 
+// redisNodes are the services that are nodes of a Redis Cluster.
+func redisNodes(p *types.Project) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.Services)), func(name string) bool { return !strings.HasPrefix(name, "redis-") })
+}
+
+// cluster asks that each node of a Redis Cluster tells its own name, and keeps what it has where no other does; that the
+// keeper names all, and several routers are not called the same.
+func (s *stack) cluster() {
+	nodes := redisNodes(s.Project)
+	var all []string
+	disks := map[string]bool{}
+	for _, name := range nodes {
+		all = append(all, name+":6379")
+		if c := s.Services[name]; c.Hostname != name || !strings.Contains(strings.Join(c.Command, " "), `--cluster-announce-hostname "$(hostname)"`) {
+			s.failf("%s: calls itself %q", name, c.Hostname)
+		}
+		for network := range s.Services[name].Networks {
+			if !s.Networks[network].Internal {
+				s.failf("%s: has no password, and is reached from outside", name)
+			}
+		}
+		for _, v := range s.Services[name].Volumes {
+			disks[v.Source] = true
+		}
+	}
+	if len(disks) != len(nodes) {
+		s.failf("%d nodes have %d volumes", len(nodes), len(disks))
+	}
+	if keeper, ok := s.Services["keeper"]; ok != (len(nodes) > 0) || ok && (!slices.Equal(keeper.Command[2:], all) || keeper.HealthCheck == nil) {
+		s.failf("keeper: runs %v, and the nodes are %v", keeper.Command, all)
+	}
+	router := s.Services["router"]
+	if name, ok := flagValue(router.Command, "instance"); ok && router.Deploy != nil && *router.Deploy.Replicas > 1 {
+		s.failf("router: all are called %s", name)
+	}
+}
+
 // scrapes are the parts of Prometheus' configuration that ours has.
 type scrapes struct {
 	Global struct {
@@ -252,8 +300,10 @@ type scrapes struct {
 }
 
 func TestCompose(t *testing.T) {
-	if err := checkCompose(composeDir); err != nil {
-		t.Error(err)
+	for name := range stacks {
+		if err := checkCompose(composeDir, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -282,15 +332,27 @@ func TestComposeChecks(t *testing.T) {
 		{"upstream", "proxy.conf", "server counter:50055", "server counter:50056", "counter:50056"},
 		{"listen", "proxy.conf", "listen 8080;", "listen 80;", "nobody listens on port 8080"},
 		{"scrape field", "prometheus.yml", "scrape_timeout", "timeout", "timeout"},
-		{"scrape target", "prometheus.yml", "router:8080", "router:9090", "router:9090"},
+		{"scrape port", "prometheus.yml", "names: [router]\n        type: A\n        port: 8080", "names: [router]\n        type: A\n        port: 9090", "router:9090"},
 		{"scrape name", "prometheus.yml", "names: [counter]", "names: [counters]", "calls counters"},
 		{"data source", "grafana/datasource.yaml", "prometheus:9090", "prometheus:80", "prometheus:80"},
+		{"upstream of routers", "proxy.conf", "server router:8080", "server routers:8080", "calls routers"},
+		{"node of a cluster", "cluster.yaml", "addr=redis-5:6379", "addr=redis-6:6379", "calls redis-6"},
+		{"port of a node", "cluster.yaml", "addr=redis-5:6379", "addr=redis-5:6380", "redis-5:6380"},
+		{"name of a node", "cluster.yaml", "hostname: redis-5", "hostname: redis-4", `redis-5: calls itself "redis-4"`},
+		{"disk of a node", "cluster.yaml", `["redis-5:/data"]`, `["redis-4:/data"]`, "6 nodes have 5 volumes"},
+		{"nodes of the keeper", "cluster.yaml", `, "redis-5:6379"]`, "]", "keeper: runs"},
+		{"health of the keeper", "cluster.yaml", "healthcheck:\n      test: [CMD, grep", "x-healthcheck:\n      test: [CMD, grep", "keeper"},
+		{"script of the keeper", "cluster.yaml", "uplink/cluster.sh}", "uplink/keep.sh}", "keep.sh"},
+		{"names of routers", "cluster.yaml", "- --drain-timeout", "- --instance=router\n      - --drain-timeout", "all are called router"},
+		{"network of nodes", "cluster.yaml", "networks: [data]", "networks: [front]", "reached from outside"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "deploy", composeDir)
-			if err := os.CopyFS(dir, os.DirFS(composeDir)); err != nil {
-				t.Fatal(err)
+			for _, folder := range []string{composeDir, "kubernetes"} {
+				if err := os.CopyFS(filepath.Join(dir, "..", folder), os.DirFS(folder)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for _, file := range []string{"deploy/Dockerfile", "Makefile"} {
 				if err := os.WriteFile(filepath.Join(dir, "../..", file), []byte(readFile(t, root, file)), 0o644); err != nil {
@@ -304,7 +366,11 @@ func TestComposeChecks(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, tt.file), []byte(broken), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			err := checkCompose(dir)
+			name := tt.file
+			if stacks[name] == nil {
+				name = "compose.yaml"
+			}
+			err := checkCompose(dir, name)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
@@ -324,6 +390,9 @@ func TestComposeExperiment(t *testing.T) {
 	}
 	var published []string
 	for _, p := range project.Services["proxy"].Ports {
+		if p.Published == "8081" {
+			continue // the router's
+		}
 		published = append(published, p.Published)
 	}
 	subjects := regexp.MustCompile(`\{url: "localhost:(\d+)"\}`).FindAllStringSubmatch(text, -1)

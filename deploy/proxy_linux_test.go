@@ -21,11 +21,11 @@ import (
 )
 
 // A proxy is nginx with the configuration of the Compose file.
-type proxy struct{ http, grpc string }
+type proxy struct{ http, grpc, router string }
 
-// startProxy starts one, as a user who is not root, in front of replicas on this
-// machine.
-func startProxy(t *testing.T, http, grpc []string) proxy {
+// startProxy starts one, as a user who is not root, in front of replicas and routers on
+// this machine.
+func startProxy(t *testing.T, http, grpc, routers []string) proxy {
 	t.Helper()
 	nginx := testenv.Program(t, "nginx")
 	dir, err := os.MkdirTemp("", "proxy")
@@ -36,12 +36,13 @@ func startProxy(t *testing.T, http, grpc []string) proxy {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	p := proxy{http: testenv.HeldAddress(t), grpc: testenv.HeldAddress(t)}
+	p := proxy{http: testenv.HeldAddress(t), grpc: testenv.HeldAddress(t), router: testenv.HeldAddress(t)}
 	text := readFile(t, composeDir, "proxy.conf")
 	for _, r := range []struct{ old, new string }{
-		{"listen 8080", "listen " + p.http}, {"listen 50055", "listen " + p.grpc}, {"/tmp/", dir + "/"}, {"/dev/stderr", "stderr"},
+		{"listen 8080", "listen " + p.http}, {"listen 50055", "listen " + p.grpc}, {"listen 8081", "listen " + p.router}, {"/tmp/", dir + "/"}, {"/dev/stderr", "stderr"},
 		{"server counter:8080 max_fails=1 fail_timeout=1s;", servers(http)},
 		{"server counter:50055 max_fails=1 fail_timeout=1s;", servers(grpc)},
+		{"server router:8080 max_fails=1 fail_timeout=1s;", servers(routers)},
 	} {
 		if !strings.Contains(text, r.old) {
 			t.Fatalf("proxy.conf has no %q", r.old)
@@ -105,7 +106,7 @@ func TestProxyInFrontOfReplicas(t *testing.T) {
 		fields := startComposed(t, project.Services["counter"], map[string]string{"redis://redis:6379": redis})
 		https, grpcs = append(https, fields["http"]), append(grpcs, fields["grpc"])
 	}
-	p := startProxy(t, https, grpcs)
+	p := startProxy(t, https, grpcs, https)
 	const callers, calls = 8, 25
 	var seen sync.Map
 	var all sync.WaitGroup
@@ -185,7 +186,7 @@ func TestProxyRetriesOnlyWhatDidNotHappen(t *testing.T) {
 				t.Cleanup(func() { _ = server.Close() })
 				replicas = append(replicas, l.Addr().String())
 			}
-			answer, err := http.Get("http://" + startProxy(t, replicas, replicas).http + "/status")
+			answer, err := http.Get("http://" + startProxy(t, replicas, replicas, replicas).http + "/status")
 			if err != nil {
 				t.Fatal(err)
 			}
