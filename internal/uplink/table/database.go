@@ -24,6 +24,8 @@ const (
 	// writeTimeout bounds a transaction: a database that does not answer counts as
 	// unavailable.
 	writeTimeout = 10 * time.Second
+	// readTimeout bounds reading which devices a customer has.
+	readTimeout = 10 * time.Minute
 )
 
 // A database is PostgreSQL or SQLite. The statements are the same for both but for
@@ -33,6 +35,7 @@ type database struct {
 	postgres  *pgx.ConnConfig // nil: SQLite
 	listening *pgx.ConnConfig // of the connection that hears of changes
 	timeout   time.Duration   // of a transaction, or of reading a few rows again
+	silence   time.Duration   // that ends a reload
 	outages   atomic.Int64    // how often the database was not available
 	file      string          // of SQLite; "": in memory, or PostgreSQL
 	claim     *claim          // to the file; nil: none yet
@@ -67,7 +70,7 @@ func openSQLite(path string) (*database, error) {
 			return nil, fmt.Errorf("table: %w", err)
 		}
 		db.SetMaxOpenConns(1) // each connection has a memory of its own
-		return &database{DB: db, timeout: writeTimeout}, nil
+		return &database{DB: db, timeout: writeTimeout, silence: readSilence}, nil
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -77,7 +80,7 @@ func openSQLite(path string) (*database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}
-	return &database{DB: db, timeout: writeTimeout, file: full}, nil
+	return &database{DB: db, timeout: writeTimeout, silence: readSilence, file: full}, nil
 }
 
 // fileURL is how SQLite takes the absolute path of a file, whatever characters it has.

@@ -110,6 +110,37 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
+// A database that keeps a reload waiting ends it, however long one may take; the next one reads all.
+func TestSilentReload(t *testing.T) {
+	url := postgres(t).Fresh(t)
+	fill(t, url, "a", 1000)
+	table := open(t, Config{URL: url})
+	table.db.silence = 100 * time.Millisecond
+	other, err := openDatabase(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	locked, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := locked.ExecContext(t.Context(), "LOCK TABLE devices"); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.reload(t.Context()); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "no rows for 100ms") {
+		t.Errorf("while it waits: %v", err)
+	}
+	if err := locked.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	table.db.silence = readSilence
+	directly(t, url, "DELETE FROM devices WHERE dev_eui = 1")
+	if err := table.reload(t.Context()); err != nil || table.Len() != 999 {
+		t.Errorf("after that: %v, %d devices", err, table.Len())
+	}
+}
+
 // A database that does not answer counts as unavailable. If the write happens later,
 // it shows in memory then: the instance listens to itself while it is in doubt.
 func TestSilentDatabase(t *testing.T) {

@@ -54,7 +54,7 @@ func servers(config *pgx.ConnConfig) int {
 
 func openPostgres(config *pgx.ConnConfig) *database {
 	const since = "outages"
-	db := &database{postgres: config, listening: config, timeout: writeTimeout}
+	db := &database{postgres: config, listening: config, timeout: writeTimeout, silence: readSilence}
 	// A connection that broke while idle is replaced before it fails a write. One from
 	// before an outage is not even tried: it may lead nowhere, and each such would cost
 	// a write its whole time, or to a server that takes writes no more.

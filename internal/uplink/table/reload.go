@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,9 +13,9 @@ import (
 )
 
 const (
-	// readTimeout bounds reading everything: ten million rows take some 25 s of
-	// CPU, and a minute on a busy machine.
-	readTimeout = 10 * time.Minute
+	// readSilence is how long the database may keep a reload waiting for rows. There is no bound for all of them,
+	// which take what they take: ten million some 25 s of CPU.
+	readSilence = time.Minute
 	// retryAfter is the time between attempts to reach a database that is away.
 	retryAfter = time.Second
 )
@@ -131,25 +133,30 @@ func (t *Table) hide(gone []lorawan.EUI) {
 // reload reads everything again, while look-ups and writes go on.
 func (t *Table) reload(ctx context.Context) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(t.db.silence, func() {
+		cancel(fmt.Errorf("table: %w: no rows for %v", ErrUnavailable, t.db.silence))
+	})
+	defer silent.Stop()
 	t.index.begin()
 	defer t.index.end()
 	var met seen
-	if err := t.readAll(ctx, &met); err != nil {
-		return err
+	if err := t.readAll(ctx, &met, func() { silent.Reset(t.db.silence) }); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	gone := t.index.sweep(met)
+	silent.Reset(t.db.silence)
 	if err := t.refreshGroups(ctx, nil); err != nil {
-		return err
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	t.config.Log.Info("routing table read", "devices", t.Len(), "removed", len(gone), "seconds", time.Since(began).Seconds())
 	return nil
 }
 
 // readAll reads all devices in the order in which they lie in the database, since any
-// other has it look for each; one batch is put in while the next is read.
-func (t *Table) readAll(ctx context.Context, met *seen) error {
+// other has it look for each; one batch is put in while the next is read. It calls progress with each.
+func (t *Table) readAll(ctx context.Context, met *seen, progress func()) error {
 	rows, err := t.db.QueryContext(ctx, "SELECT "+columns+" FROM devices")
 	if err != nil {
 		return err
@@ -176,6 +183,7 @@ func (t *Table) readAll(ctx context.Context, met *seen) error {
 		if batch = append(batch, e); len(batch) == batchRows {
 			read <- batch
 			batch = <-free
+			progress()
 		}
 	}
 	read <- batch
