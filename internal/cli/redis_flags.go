@@ -27,7 +27,7 @@ type redisFlags struct {
 
 // replicaFlags say when uplinks are safe.
 type replicaFlags struct {
-	Replicas int `flag:"redis-replicas" min:"0" max:"100" words:"*number* of replicas of a Redis that must have what is written there before it counts as written"`
+	Replicas int `flag:"redis-replicas" min:"0" max:"100" words:"*number* of replicas of a Redis that must have uplinks that are written there before they count as written"`
 }
 
 func (f *replicaFlags) check(where redisserver.Config) error {

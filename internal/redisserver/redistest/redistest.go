@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,11 @@ func (s *Server) Kill() {
 	}
 	_ = s.cmd.Process.Kill()
 	<-s.done
+}
+
+// Freeze has the server say nothing any more, on connections that stay, until it is killed.
+func (s *Server) Freeze() {
+	if err := exec.Command("kill", "-STOP", strconv.Itoa(s.cmd.Process.Pid)).Run(); err != nil {
+		s.t.Fatal(err)
+	}
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -87,5 +86,5 @@ func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	for i, b := range bad {
 		cmds[i] = in.redis.cmd(b.args...)
 	}
-	return cmp.Or(in.redis.write(ctx, cmds...)...)
+	return in.redis.doAll(ctx, cmds)
 }

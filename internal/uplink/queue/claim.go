@@ -21,8 +21,21 @@ const forgetAfter = time.Hour
 // over at once. No instance can have that name.
 const leftBehind = "(left)"
 
-// leaveBehind gives what is in flight here to leftBehind. An embedded Redis, which takes that for a delivery, ends
-// with its instance.
+// leftIdle is how long nothing has happened to such entries, as they say: who claims first resets that, so that a
+// second one gets nothing.
+const leftIdle = time.Hour
+
+// scriptLeave gives entries to leftBehind that are still pending with a consumer. That is no delivery.
+const scriptLeave = `
+for i = 5, #ARGV do
+  local p = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])[1]
+  if p then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[i], 'IDLE', ARGV[4], 'RETRYCOUNT', math.max(p[4] - 1, 0), 'JUSTID')
+  end
+end
+return 1`
+
+// leaveBehind gives what is in flight here to leftBehind. An embedded Redis ends with its instance.
 func (in *Intake) leaveBehind(ctx context.Context) error {
 	if in.redis.Embedded() {
 		return nil
@@ -30,11 +43,12 @@ func (in *Intake) leaveBehind(ctx context.Context) error {
 	var cmds []rueidis.Completed
 	for _, s := range in.all() {
 		for ids := range slices.Chunk(s.pendingIDs(), maxAcks) {
-			e := encoder{args: []string{"XCLAIM", s.key, group, leftBehind, "0"}}
+			var e encoder
 			for _, id := range ids {
 				e.id(id)
 			}
-			cmds = append(cmds, in.redis.cmd(append(e.args, "JUSTID")...))
+			args := append([]string{group, in.cfg.Instance, leftBehind, strconv.FormatInt(leftIdle.Milliseconds(), 10)}, e.args...)
+			cmds = append(cmds, in.redis.script(scriptLeave, s.key, args...))
 		}
 	}
 	return in.redis.doAll(ctx, cmds)
@@ -134,8 +148,8 @@ func lagOf(reply rueidis.RedisResult) (int64, bool) {
 	return 0, false
 }
 
-// dead tells whether nothing was heard of an instance for so long that a live one would have said
-// something: after an outage of Redis nobody's heartbeat is there at first.
+// dead tells whether nothing was heard of an instance for so long that a live one would have said something:
+// after an outage of Redis, or of the way to it, nobody's heartbeat is there at first, and that takes a lease.
 func (in *Intake) dead(instance string) bool {
 	if in.holder.lives(instance) {
 		delete(in.absent, instance)
@@ -146,7 +160,11 @@ func (in *Intake) dead(instance string) bool {
 		since = time.Now()
 		in.absent[instance] = since
 	}
-	return time.Since(since) >= in.cfg.beat()/2
+	grace := in.cfg.beat() / 2
+	if in.touch.IsZero() || since.Sub(in.touch) < in.cfg.Lease {
+		grace = in.cfg.Lease
+	}
+	return time.Since(since) >= grace
 }
 
 func text(m rueidis.RedisMessage) string {
@@ -192,7 +210,7 @@ func (f *fetcher) reclaimSource(ctx context.Context, s *source) error {
 	for _, name := range dead {
 		idle := f.in.cfg.Lease
 		if name == leftBehind {
-			idle = 0
+			idle = leftIdle
 		}
 		if err := f.claim(ctx, s, name, idle); err != nil {
 			return err

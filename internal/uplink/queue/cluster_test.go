@@ -26,11 +26,8 @@ var clusterFaults = []struct {
 }{
 	{"a replica is promoted", promoteReplica, 0, false},
 	{"a replica is promoted that has confirmed all", promoteReplica, 1, false},
-	{"slots are moved", func(_ *testing.T, c *redistest.Cluster) {
-		for i := range defaultPartitions {
-			moveSlot(c, keyUplinks+strconv.Itoa(i))
-		}
-	}, 0, false},
+	{"slots are moved", moveSlots, 0, false},
+	{"slots are moved whose replicas confirm", moveSlots, 1, false},
 	{"all are stopped", func(_ *testing.T, c *redistest.Cluster) {
 		all := slices.Concat(c.Masters, c.Replicas)
 		for _, s := range all {
@@ -43,6 +40,12 @@ var clusterFaults = []struct {
 	}, 0, false},
 	{"a master is killed", killMaster, 0, true},
 	{"a master is killed, whose replica has confirmed all", killMaster, 1, false},
+}
+
+func moveSlots(_ *testing.T, c *redistest.Cluster) {
+	for i := range defaultPartitions {
+		moveSlot(c, keyUplinks+strconv.Itoa(i))
+	}
 }
 
 func promoteReplica(t *testing.T, c *redistest.Cluster) {
@@ -193,18 +196,30 @@ func (c *collector) arrived(t *testing.T, n int, mayLose bool) {
 
 // A server behind sentinels is one server, and no address of it need be known; when it is lost, a replica of it is.
 func TestSentinel(t *testing.T) {
-	t.Parallel()
-	master := redistest.Start(t)
-	one, other := redistest.StartReplica(t, master), redistest.StartReplica(t, master)
-	r := openURL(t, "redis://"+redistest.StartSentinel(t, master)+"?master_set="+redistest.SentinelSet)
-	inMidStream(t, r, func() {
-		master.Kill()
-		until(t, "a replica is the master", func() bool { return one.IsMaster() || other.IsMaster() })
-	}, true)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := r.Ping(ctx); err == nil {
-		t.Error("an answer after the end")
+	for _, test := range []struct {
+		name     string
+		fault    func(*redistest.Server)
+		replicas int
+	}{
+		{"killed", (*redistest.Server).Kill, 0},
+		{"silent, and a replica confirms", (*redistest.Server).Freeze, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			master := redistest.Start(t)
+			one, other := redistest.StartReplica(t, master), redistest.StartReplica(t, master)
+			r := openURL(t, "redis://"+redistest.StartSentinel(t, master)+"?master_set="+redistest.SentinelSet)
+			r.Replicas = test.replicas
+			inMidStream(t, r, func() {
+				test.fault(master)
+				until(t, "a replica is the master", func() bool { return one.IsMaster() || other.IsMaster() })
+			}, true)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := r.Ping(ctx); err == nil {
+				t.Error("an answer after the end")
+			}
+		})
 	}
 }
 
@@ -218,9 +233,13 @@ func TestReplicasThatAreNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := p.Add(ctx, frames(0, 1)); err == nil || !strings.Contains(err.Error(), "not known to be on 1 replica") {
+	added := make(chan error, 1)
+	go func() { added <- p.Add(ctx, frames(0, 1)) }()
+	until(t, "it waits", func() bool { return strings.Contains(master.Do("INFO", "clients"), "blocked_clients:1") })
+	cancel()
+	if err := <-added; err == nil || !strings.Contains(err.Error(), "not known to be on 1 replica") {
 		t.Errorf("without a replica: %v", err)
 	}
 	written := make(chan error, 1)

@@ -3,8 +3,10 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,24 +59,31 @@ func (r *Redis) confirmed(ctx context.Context, cmds []rueidis.Completed) []error
 		return errs
 	}
 	if err := r.waitForReplicas(ctx, client); err != nil {
+		err = fmt.Errorf("written, but not known to be on %d replicas: %w", r.Replicas, err)
 		for i := range errs {
-			errs[i] = cmp.Or(errs[i], fmt.Errorf("written, but not known to be on %d replicas: %w", r.Replicas, err))
+			errs[i] = cmp.Or(errs[i], err)
 		}
 	}
 	return errs
 }
 
-// waitForReplicas asks again and again, as writing once more would make copies. It ends with the connection, which a
-// server that is no master any more cuts.
+// waitForReplicas asks again and again, as writing once more would make copies, until the connection breaks or the
+// server is a master no more. What it fails with is no refusal of what was written, unless WAIT itself is not allowed.
 func (r *Redis) waitForReplicas(ctx context.Context, client rueidis.DedicatedClient) error {
 	for {
-		n, err := client.Do(ctx, client.B().Wait().Numreplicas(int64(r.Replicas)).Timeout(confirmFor.Milliseconds()).Build()).AsInt64()
-		if err != nil {
-			return err
-		}
-		if n >= int64(r.Replicas) {
+		// A server that vanished says nothing, and no connection ends by that for minutes.
+		asking, cancel := context.WithTimeout(ctx, confirmFor+replyTime)
+		n, err := client.Do(asking, client.B().Wait().Numreplicas(int64(r.Replicas)).Timeout(confirmFor.Milliseconds()).Build()).AsInt64()
+		cancel()
+		switch {
+		case err == nil && n >= int64(r.Replicas):
 			return nil
+		case err == nil:
+			r.log.Warn("redis", "what", "waiting for replicas", "wanted", r.Replicas, "confirmed", n)
+		case strings.HasPrefix(err.Error(), "NOPERM") || strings.Contains(err.Error(), "unknown command"):
+			return err
+		default:
+			return errors.New(err.Error())
 		}
-		r.log.Warn("redis", "what", "waiting for replicas", "wanted", r.Replicas, "confirmed", n)
 	}
 }

@@ -46,7 +46,7 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	}
 	e.field(fieldPHY, append(e.buf, d.PHY...))
 	e.window(&d.Window)
-	if err := r.write(ctx, r.cmd(e.args...))[0]; err != nil {
+	if err := r.do(ctx, e.args...).Error(); err != nil {
 		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
 	}
 	return nil

@@ -37,8 +37,8 @@ type IntakeConfig struct {
 	// Batch is how many entries of a partition are read at once; 0 is 256.
 	Batch int
 	// Lease is how long a silent instance keeps its partitions, and is thought to
-	// live; 0 is 15 s. It says so six times in that time, and when it was not heard of for some
-	// moments more, what it had in hand and nothing happened to for a lease is claimed.
+	// live; 0 is 15 s. It says so six times in that time, and when it was not heard of for a moment
+	// more, what it had in hand and nothing happened to for a lease is claimed.
 	Lease time.Duration
 	// InFlight is how many entries may be unsettled before reading pauses; a read
 	// that is under way comes on top. 0 is 100 000.
@@ -110,6 +110,7 @@ type Intake struct {
 
 	absent  map[string]time.Time // instances that the keeper does not see, since when
 	readers []string             // that the keeper saw last
+	touch   time.Time            // since when the keeper found Redis each time; zero: not the last time
 
 	count    counters
 	stop     context.CancelFunc

@@ -199,10 +199,15 @@ func (in *Intake) keep() {
 		if in.ctx.Err() != nil {
 			return
 		}
-		if err != nil {
+		pause := in.cfg.beat()
+		switch {
+		case err != nil:
 			in.failed("heartbeat", err)
-			time.AfterFunc(in.cfg.beat()/3, in.wakeKeeper) // before others take us for dead
+			in.touch, pause = time.Time{}, pause/3
+		case in.touch.IsZero():
+			in.touch = time.Now()
 		}
+		ticker.Reset(max(pause, time.Millisecond))
 		wait(in.ctx, 10*time.Millisecond) // many hints are one
 		select {
 		case <-ticker.C:

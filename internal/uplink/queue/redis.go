@@ -29,8 +29,8 @@ import (
 // Safe for concurrent use.
 type Redis struct {
 	*redisserver.Server
-	// Replicas is how many replicas of a server must have uplinks and downlinks that are written there before
-	// they count as written; 0: none. It is set before first use.
+	// Replicas is how many replicas of a server must have uplinks that are written there, by producers and for
+	// customers, before they count as written; 0: none. It is set before first use.
 	Replicas int
 
 	client rueidis.Client
@@ -137,8 +137,7 @@ func (r *Redis) do(ctx context.Context, args ...string) rueidis.RedisResult {
 	return r.client.Do(ctx, r.cmd(args...))
 }
 
-// doAll sends commands together and returns the first error among the replies. What they change is looked
-// after when it is lost: of what is not, write is told.
+// doAll sends commands together and returns the first error among the replies.
 func (r *Redis) doAll(ctx context.Context, cmds []rueidis.Completed) error {
 	for _, reply := range r.client.DoMulti(ctx, cmds...) {
 		if err := reply.Error(); err != nil {

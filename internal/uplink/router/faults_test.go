@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -320,6 +321,7 @@ func TestOneOfTwoRoutersEnds(t *testing.T) {
 					return conn, nil
 				}
 			})
+			time.Sleep(cmp.Or(*lease, 15*time.Second)) // so long routers are patient that have just met
 			generate(t, openRedis(t, redis.URL()), gen.Config{}, func() { test.end(routers[test.victim]) })
 			result := <-done
 			wantAll(t, result, routers[1-test.victim])

@@ -32,13 +32,18 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// BenchmarkCustomer has all uplinks read by one of two routers, and the customer's socket at that or at the other one.
+// BenchmarkCustomer has all uplinks read by one of two routers, and the customer's socket at that or at the other one;
+// on one server, and on a cluster of three masters with a replica each, whose CPU time is in it.
 func BenchmarkCustomer(b *testing.B) {
 	pg := tabletest.Start(b)
 	for socket, name := range []string{"local", "remote"} {
 		b.Run(name, func(b *testing.B) {
 			server := redistest.Start(b)
 			way{url: server.URL(), servers: []*redistest.Server{server}, partitions: 1, routers: 2, socket: socket}.run(b, pg)
+		})
+		b.Run("cluster/"+name, func(b *testing.B) {
+			cluster := redistest.StartCluster(b, 3, true)
+			way{url: cluster.URL(), servers: cluster.Masters, partitions: 1, routers: 2, socket: socket}.run(b, pg)
 		})
 	}
 }

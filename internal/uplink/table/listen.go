@@ -83,8 +83,12 @@ func (t *Table) listen(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
+// sayAgain is how often the log says why changes are not heard.
+const sayAgain = time.Minute
+
 // resubscribe tries until it succeeds; nil: ctx ended.
 func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
+	var said time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -95,8 +99,9 @@ func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
 		if err == nil {
 			return conn
 		}
-		if errors.Is(err, ErrDeaf) {
-			t.config.Log.Warn("the database answers, but tells nothing about changes", "error", err)
+		if ctx.Err() == nil && time.Since(said) >= sayAgain {
+			t.config.Log.Warn("changes by other routers are not heard", "error", err)
+			said = time.Now()
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 // released is never changed. If its first line is the additive one, programs that do not
 // know it read and write as before: it adds tables, indexes, and columns that have a
 // default or may be null, and nothing that has to be kept up. Without that line they
-// are refused from then on.
+// are refused from then on; it has to make the statements of those that run fail, which
+// look at the version only then.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS

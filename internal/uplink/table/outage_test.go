@@ -337,10 +337,14 @@ func (p *proxy) pass(client net.Conn, server string) {
 		if err != nil {
 			return
 		}
+		last := p.cut.Load() && bytes.Contains(buf[:n], []byte("commit"))
+		if last {
+			client.Close() // before there is an answer
+		}
 		if passes.Load() {
 			_, _ = upstream.Write(buf[:n])
 		}
-		if p.cut.Load() && bytes.Contains(buf[:n], []byte("commit")) {
+		if last {
 			return
 		}
 	}
