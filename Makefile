@@ -67,7 +67,7 @@ compose-secrets: ## passwords and tokens for Compose, where there are none yet
 
 kube-validate: ## the Kubernetes manifests: our own checks, then kubectl and kubeconform if they are here
 	go test -run "$(KUBE)" ./deploy
-	@for overlay in deploy/kubernetes/overlays/* deploy/kubernetes/experiment/memory deploy/kubernetes/experiment/redis deploy/kubernetes/fleet deploy/kubernetes/uplink; do \
+	@for overlay in deploy/kubernetes/namespace deploy/kubernetes/overlays/* deploy/kubernetes/experiment/memory deploy/kubernetes/experiment/redis deploy/kubernetes/fleet deploy/kubernetes/uplink; do \
 		if command -v kubectl >/dev/null; then \
 			kubectl kustomize $$overlay >/dev/null && echo "kubectl kustomize $$overlay: ok" || exit 1; \
 			if command -v kubeconform >/dev/null; then \

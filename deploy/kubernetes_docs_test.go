@@ -58,7 +58,7 @@ func TestKubernetesOwnOverlay(t *testing.T) {
 func TestKubernetesCommands(t *testing.T) {
 	t.Parallel()
 	text := documentation(t)
-	folders := regexp.MustCompile(`(?:-k|-f|cd) (deploy/\S+)`).FindAllStringSubmatch(text, -1)
+	folders := regexp.MustCompile("(?:-k|-f|cd) (deploy/[^\\s`]+)").FindAllStringSubmatch(text, -1)
 	if len(folders) < 5 {
 		t.Errorf("found only %q", folders)
 	}

@@ -133,6 +133,7 @@ func buildCluster(t *testing.T, overlay string) *cluster {
 	t.Helper()
 	return &cluster{
 		objects: slices.Concat(
+			kustomize(t, filepath.Join("kubernetes", "namespace")),
 			kustomize(t, filepath.Join("kubernetes", "overlays", overlay)),
 			kustomize(t, filepath.Join("kubernetes", "experiment", overlay))),
 		secrets: documentedSecrets(t),
@@ -201,7 +202,7 @@ func TestKubernetesFolders(t *testing.T) {
 	for _, folder := range []string{"base", "fleet", "image", "namespace", "uplink"} {
 		want = append(want, "kubernetes/"+folder+"/kustomization.yaml")
 	}
-	for _, applied := range []string{"overlays/*", "experiment/memory", "experiment/redis", "fleet", "uplink"} {
+	for _, applied := range []string{"namespace", "overlays/*", "experiment/memory", "experiment/redis", "fleet", "uplink"} {
 		if !strings.Contains(readFile(t, root, "Makefile"), " deploy/kubernetes/"+applied) {
 			t.Errorf("make kube-validate leaves %s out", applied)
 		}
@@ -217,6 +218,16 @@ func TestKubernetesFolders(t *testing.T) {
 	slices.Sort(found)
 	if !slices.Equal(found, want) {
 		t.Errorf("found %q, the tests know %q", found, want)
+	}
+}
+
+// Nothing but the folder of the namespace deletes it, as everything in it goes along, volumes included.
+func TestKubernetesDelete(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"overlays/memory", "overlays/redis", "experiment/memory", "experiment/redis", "fleet", "uplink"} {
+		if _, ok := named[*corev1.Namespace](&cluster{objects: kustomize(t, filepath.Join("kubernetes", folder))}, namespace); ok {
+			t.Errorf("kubectl delete -k deploy/kubernetes/%s deletes the namespace", folder)
+		}
 	}
 }
 

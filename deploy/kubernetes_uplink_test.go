@@ -18,7 +18,11 @@ import (
 // uplinkCluster is the routers on their Redis Cluster.
 func uplinkCluster(t *testing.T) *cluster {
 	t.Helper()
-	return &cluster{objects: kustomize(t, filepath.Join("kubernetes", "uplink")), secrets: documentedSecrets(t), image: ownImage(t)}
+	return &cluster{
+		objects: append(kustomize(t, filepath.Join("kubernetes", "namespace")), kustomize(t, filepath.Join("kubernetes", "uplink"))...),
+		secrets: documentedSecrets(t),
+		image:   ownImage(t),
+	}
 }
 
 // uplinkFindings are what does not fit together.
