@@ -133,7 +133,7 @@ func TestComposeCluster(t *testing.T) {
 	}
 }
 
-// The proxy sends all that bears one token to one router, and other tokens to others.
+// The proxy sends all that bears one token, wherever it is, to one router, and other tokens to others.
 func TestProxyKeepsCustomersTogether(t *testing.T) {
 	t.Parallel()
 	var routers []string
@@ -143,15 +143,16 @@ func TestProxyKeepsCustomersTogether(t *testing.T) {
 		routers = append(routers, server.Listener.Addr().String())
 	}
 	p := startProxy(t, routers, routers, routers)
-	ask := func(token string, inQuery bool) string {
+	ask := func(header, query string) string {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.router+"/api/v1/devices", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inQuery {
-			request.URL.RawQuery = "access_token=" + token
-		} else {
-			request.Header.Set("Authorization", "Bearer "+token)
+		if header != "" {
+			request.Header.Set("Authorization", header)
+		}
+		if query != "" {
+			request.URL.RawQuery = "access_token=" + query
 		}
 		answer, err := http.DefaultClient.Do(request)
 		if err != nil {
@@ -161,18 +162,19 @@ func TestProxyKeepsCustomersTogether(t *testing.T) {
 		text, _ := io.ReadAll(answer.Body)
 		return string(text)
 	}
-	for _, inQuery := range []bool{false, true} {
-		seen := map[string]bool{}
-		for i := range 20 {
-			token := fmt.Sprint("token-", i)
-			first := ask(token, inQuery)
-			if again := ask(token, inQuery); again != first {
-				t.Errorf("%s is sent to router %s, then to %s", token, first, again)
+	const customers = 60
+	seen := map[string]bool{}
+	for i := range customers {
+		token := fmt.Sprint("token-", i)
+		first := ask("Bearer "+token, "")
+		for _, way := range [][2]string{{"Bearer " + token, ""}, {"bearer " + token, ""}, {"", token}, {"Bearer " + token, "another"}} {
+			if again := ask(way[0], way[1]); again != first {
+				t.Errorf("%s is sent to router %s, and as %q to %s", token, first, way, again)
 			}
-			seen[first] = true
 		}
-		if len(seen) != len(routers) {
-			t.Errorf("20 customers share the routers %v", seen)
-		}
+		seen[first] = true
+	}
+	if len(seen) != len(routers) {
+		t.Errorf("%d customers share the routers %v", customers, seen)
 	}
 }
