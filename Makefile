@@ -55,8 +55,9 @@ compose-up: engine compose-secrets ## counter, proxy, router, Redis, PostgreSQL,
 		{ echo "make $@: $(ENGINE) has no subcommand compose: install the Compose plugin" >&2; exit 1; }
 	$(ENGINE) compose -f $(COMPOSE)/compose.yaml up --build --detach --wait
 
+# What cluster.yaml adds is an orphan here, and goes, too.
 compose-down: engine ## stop them; their volumes stay
-	$(ENGINE) compose -f $(COMPOSE)/compose.yaml down
+	$(ENGINE) compose -f $(COMPOSE)/compose.yaml down --remove-orphans
 
 compose-secrets: ## passwords and tokens for Compose, where there are none yet
 	@umask 022; mkdir -p -m 700 $(SECRETS); cd $(SECRETS); \

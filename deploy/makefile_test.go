@@ -66,6 +66,7 @@ func TestMakeTargets(t *testing.T) {
 		{[]string{"lab", "LAB=--list"}, "go[0] run " + flags + " ./cmd/contend lab --list."},
 		{[]string{"compose-secrets", "SECRETS=" + secrets}, ""},
 		{[]string{"kube-validate"}, "go[] test -run Kubernetes ./deploy."},
+		{[]string{"-n", "compose-down"}, "compose.yaml down --remove-orphans"},
 		{[]string{"-n", "fuzz"}, "./.ci/fuzz "},
 		{[]string{"golden"}, "go[] test ./report ./experiment ./internal/cli -update."},
 	}
