@@ -81,7 +81,7 @@ func (c *redisCluster) start(i int) {
 	p := c.nodes[i]
 	p.port = testenv.HeldPort(c.t)
 	p.cmd = exec.Command(command[0], append(command[1:], "--bind", "127.0.0.1", "--port", p.port, "--cluster-port", testenv.HeldPort(c.t),
-		"--dir", c.disk(i), "--logfile", filepath.Join(c.disk(i), "log"), "--cluster-node-timeout", "2000")...)
+		"--dir", c.disk(i), "--logfile", filepath.Join(c.disk(i), "log"))...)
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -140,11 +140,17 @@ func (c *redisCluster) rounds() {
 	}
 }
 
+// ready tells whether the probe of a node says that it is.
+func (c *redisCluster) ready(i int) bool {
+	c.t.Helper()
+	_, container := c.workload("redis-cluster")
+	return c.inside(i, slices.Clone(container.ReadinessProbe.Exec.Command)...).Run() == nil
+}
+
 // whole waits until the probes of all nodes, and the keeper's, say that they are ready, half of the nodes are replicas,
 // and all have heard so.
 func (c *redisCluster) whole() {
 	c.t.Helper()
-	_, container := c.workload("redis-cluster")
 	w, keeper := c.workload("redis-cluster-keeper")
 	ready := func() bool {
 		for i := range c.nodes {
@@ -153,7 +159,7 @@ func (c *redisCluster) whole() {
 			}
 		}
 		for i := range c.nodes {
-			if c.inside(i, slices.Clone(container.ReadinessProbe.Exec.Command)...).Run() != nil {
+			if !c.ready(i) {
 				return false
 			}
 		}
@@ -169,6 +175,37 @@ func (c *redisCluster) whole() {
 			c.t.Fatalf("in %v never whole: %s", patience, c.keeper)
 		}
 	}
+}
+
+// empty waits until a node answers, which has nothing and must not be ready.
+func (c *redisCluster) empty(i int) {
+	c.t.Helper()
+	c.until("the empty node answers", func() bool { return strings.Contains(c.self(i), "master") })
+	if c.ready(i) {
+		c.t.Errorf("a node without slots is ready: %s", c.self(i))
+	}
+}
+
+// documented is the command of redis-cli in the keeper's container that docs/deployment.md has for something.
+func (c *redisCluster) documented(what string) string {
+	c.t.Helper()
+	m := regexp.MustCompile(`exec deployment/redis-cluster-keeper -- (redis-cli .*` + what + `.*)`).FindStringSubmatch(documentation(c.t))
+	if m == nil {
+		c.t.Fatalf("docs/deployment.md has no command for %s", what)
+	}
+	return m[1]
+}
+
+// failover has a replica take over from its master, in order, by the documented command.
+func (c *redisCluster) failover() {
+	c.t.Helper()
+	i := slices.IndexFunc(c.nodes, func(p *redisNode) bool { return strings.Contains(c.self(slices.Index(c.nodes, p)), "slave") })
+	command := strings.Replace(c.documented("cluster failover"), "redis-cluster-4.redis-cluster", "127.0.0.1", 1)
+	if out, err := c.inside(i, strings.Fields(command)...).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "OK" {
+		c.t.Fatalf("%s: %v, %s", command, err, out)
+	}
+	c.until("the replica takes over", func() bool { return strings.Contains(c.self(i), "master") })
+	c.whole()
 }
 
 // view is what a node knows of all nodes.
@@ -232,6 +269,23 @@ func (c *redisCluster) redis(i int, user string, command ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// The keeper ends when it is told to, however long it still had to wait: as the first process of a container it would
+// hear of nothing that it does not ask for.
+func TestKubernetesKeeperEnds(t *testing.T) {
+	t.Parallel()
+	testenv.Program(t, "redis-cli")
+	round := filepath.Join(t.TempDir(), "round")
+	cmd := exec.Command("sh", filepath.Join("kubernetes", "uplink", "cluster.sh"), testenv.HeldAddress(t))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "PAUSE=3600", "ROUND=" + round}
+	output := launch(t, cmd)
+	defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
+	(&node{t: t}).until("a round of the keeper", func() bool { _, err := os.Stat(round); return err == nil })
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
 // The nodes become a cluster by the keeper, once, and it is kept one: when a node has lost its disk, when all have moved,
 // and when there are more, as documented.
 func TestKubernetesRedisCluster(t *testing.T) {
@@ -255,8 +309,14 @@ func TestKubernetesRedisCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.start(0)
+	c.empty(0)
 	c.keep()
+	c.until("a probe of the emptied node", func() bool { return c.ready(0) })
+	if got := c.redis(0, "probe", "INFO", "replication"); !strings.Contains(got, "master_link_status:up") {
+		t.Errorf("a node that has lost its disk is ready before it is a replica in step: %s", got)
+	}
 	c.whole()
+	c.failover()
 
 	for i := range c.nodes {
 		c.kill(i)
@@ -289,8 +349,8 @@ func TestKubernetesRedisCluster(t *testing.T) {
 		return true
 	})
 	c.rounds()
-	rebalance := regexp.MustCompile(`exec deployment/redis-cluster-keeper -- (redis-cli .*)`).FindStringSubmatch(documentation(t))
-	command := strings.ReplaceAll(rebalance[1], "redis-cluster-0.redis-cluster:6379", "127.0.0.1:"+c.nodes[0].port)
+	c.empty(6)
+	command := strings.ReplaceAll(c.documented("--cluster rebalance"), "redis-cluster-0.redis-cluster:6379", "127.0.0.1:"+c.nodes[0].port)
 	// The weight makes it few slots: each takes its time.
 	if out, err := c.inside(0, append(strings.Fields(command), "--cluster-weight", strings.Fields(c.self(6))[0]+"=0.05")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, out)
@@ -391,14 +451,22 @@ func (c *redisCluster) guarded() {
 		{"", []string{"PING"}, "NOAUTH"},
 		{"", []string{"GET", "ran:partitions"}, "NOAUTH"},
 		{"probe", []string{"GET", "ran:partitions"}, "NOPERM"},
-		{"gateway", []string{"GET", "ran:partitions"}, "8"},
-		{"gateway", []string{"XADD", "ran:uplinks:0", "*", "v", "2"}, "-"},
-		{"gateway", []string{"XLEN", "ran:uplinks:0"}, ""},
+		{"probe", []string{"CLUSTER", "RESET"}, "NOPERM"},
+		{"gateway", []string{"GET", "ran:partitions"}, `^8$`},
+		{"gateway", []string{"XADD", "ran:uplinks:0", "*", "v", "2"}, `^\d+-\d+$`},
+		{"gateway", []string{"XLEN", "ran:uplinks:0"}, `^\d+$`},
+		{"gateway", []string{"WAIT", "0", "10"}, `^\d+$`},
+		{"gateway", []string{"CLIENT", "PAUSE", "1"}, "NOPERM"},
+		{"gateway", []string{"SET", "ran:uplinks:0", "1"}, "NOPERM"},
+		{"gateway", []string{"XADD", "ran:partitions", "*", "v", "2"}, "NOPERM"},
+		{"gateway", []string{"XADD", "ran:uplinks:bad", "*", "v", "2"}, "NOPERM"},
 		{"gateway", []string{"XRANGE", "ran:uplinks:0", "-", "+"}, "NOPERM"},
 		{"gateway", []string{"DEL", "ran:uplinks:0"}, "NOPERM"},
 		{"gateway", []string{"GET", "ran:instances"}, "NOPERM"},
 		{"gateway", []string{"CLUSTER", "RESET"}, "NOPERM"},
 		{"router", []string{"SMEMBERS", "ran:instances"}, "router-1"},
+		{"router", []string{"WAIT", "0", "10"}, `^\d+$`},
+		{"router", []string{"CLIENT", "PAUSE", "1"}, "NOPERM"},
 		{"router", []string{"GET", "other"}, "NOPERM"},
 		{"router", []string{"FLUSHALL"}, "NOPERM"},
 		{"router", []string{"CONFIG", "GET", "*"}, "NOPERM"},
@@ -406,7 +474,7 @@ func (c *redisCluster) guarded() {
 		{"node", []string{"CONFIG", "GET", "*"}, "NOPERM"},
 		{"node", []string{"GET", "ran:partitions"}, "NOPERM"},
 	} {
-		if got := c.redis(0, tt.user, tt.command...); !strings.Contains(got, tt.want) {
+		if got := c.redis(0, tt.user, tt.command...); !regexp.MustCompile(tt.want).MatchString(got) {
 			c.t.Errorf("%s as %q: %q, want %s", tt.command, tt.user, got, tt.want)
 		}
 	}

@@ -12,13 +12,18 @@
 # set, is the password of the user "node".
 set -u
 
-cli() { redis-cli ${REDISCLI_AUTH:+--user node --no-auth-warning} "$@"; }
+# cli ends after some seconds, whatever is silent.
+cli() {
+	seconds=$1
+	shift
+	timeout "$seconds" redis-cli ${REDISCLI_AUTH:+--user node --no-auth-warning} "$@" </dev/null
+}
 
-# ask has one node answer, within some time: one that is gone may be silent.
+# ask has one node answer.
 ask() {
 	host=${1%:*} port=${1##*:}
 	shift
-	timeout 10 redis-cli ${REDISCLI_AUTH:+--user node --no-auth-warning} -h "$host" -p "$port" "$@" </dev/null | tr -d '\r'
+	cli 10 -h "$host" -p "$port" "$@" | tr -d '\r'
 }
 
 # self is what a node says of itself, "NODE ID ADDRESS:PORT@BUS ROLE MASTER". The role is master (of slots), replica,
@@ -38,7 +43,7 @@ round() {
 	answer=$(echo "$table" | cut -d ' ' -f 1 | xargs)
 	[ "$answer" = "$*" ] || echo "only these answer: $answer"
 	if [ "$(are new 1 | wc -l)" = "$(echo "$table" | wc -l)" ]; then
-		[ "$answer" != "$*" ] || cli --cluster create $(are new 3 | cut -d @ -f 1) --cluster-replicas 1 --cluster-yes
+		[ "$answer" != "$*" ] || cli 120 --cluster create $(are new 3 | cut -d @ -f 1) --cluster-replicas 1 --cluster-yes
 		return
 	fi
 	known=$(for node in $answer; do ask "$node" cluster nodes | awk -v node="$node" '{ split($2, at, ","); print node, $1, at[1] }'; done)
@@ -65,8 +70,12 @@ whole() {
 	done
 }
 
+# The first process of a container ends by a signal only if it asks for it, and a shell hears of one at once only while
+# it waits.
+trap 'kill ${!:-} 2>/dev/null; exit 0' TERM INT
 while :; do
 	round "$@"
 	if whole "$@"; then echo whole; else echo 'not yet'; fi >"$ROUND"
-	sleep "${PAUSE:-10}"
+	sleep "${PAUSE:-10}" &
+	wait $!
 done
