@@ -83,8 +83,8 @@ func (t *Table) listen(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// sayAgain is how often the log says why changes are not heard.
-const sayAgain = time.Minute
+// sayAgain is how often the log says why changes are not heard: after so many times the time of a transaction, a minute.
+const sayAgain = 6
 
 // resubscribe tries until it succeeds; nil: ctx ended.
 func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
@@ -99,7 +99,7 @@ func (t *Table) resubscribe(ctx context.Context) *pgx.Conn {
 		if err == nil {
 			return conn
 		}
-		if ctx.Err() == nil && time.Since(said) >= sayAgain {
+		if ctx.Err() == nil && time.Since(said) >= sayAgain*t.db.timeout {
 			t.config.Log.Warn("changes by other routers are not heard", "error", err)
 			said = time.Now()
 		}
