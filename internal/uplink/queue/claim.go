@@ -25,12 +25,11 @@ const leftBehind = "(left)"
 // second one gets nothing.
 const leftIdle = time.Hour
 
-// scriptLeave gives entries to leftBehind that are still pending with a consumer. That is no delivery.
+// scriptLeave gives entries to leftBehind that are still pending with a consumer. That is no delivery; the next one is.
 const scriptLeave = `
 for i = 5, #ARGV do
-  local p = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])[1]
-  if p then
-    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[i], 'IDLE', ARGV[4], 'RETRYCOUNT', math.max(p[4] - 1, 0), 'JUSTID')
+  if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2]) > 0 then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[3], 0, ARGV[i], 'IDLE', ARGV[4], 'JUSTID')
   end
 end
 return 1`
