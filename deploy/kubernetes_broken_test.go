@@ -197,14 +197,20 @@ func TestKubernetesFindings(t *testing.T) {
 	whole := buildCluster(t, "redis")
 	for _, tt := range broken {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &cluster{secrets: whole.secrets, image: whole.image}
-			for _, o := range whole.objects {
-				c.objects = append(c.objects, o.DeepCopyObject().(object))
-			}
+			c := whole.clone()
 			tt.make(newBreaker(c))
 			if found := findings(c); !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tt.want) }) {
 				t.Errorf("found %q, want %q among them", found, tt.want)
 			}
 		})
 	}
+}
+
+// clone is one that may be broken.
+func (c *cluster) clone() *cluster {
+	clone := &cluster{secrets: c.secrets, image: c.image}
+	for _, o := range c.objects {
+		clone.objects = append(clone.objects, o.DeepCopyObject().(object))
+	}
+	return clone
 }

@@ -231,10 +231,7 @@ func TestKubernetesUplinkFindings(t *testing.T) {
 	whole := uplinkCluster(t)
 	for _, tt := range brokenUplink {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &cluster{secrets: whole.secrets, image: whole.image}
-			for _, o := range whole.objects {
-				c.objects = append(c.objects, o.DeepCopyObject().(object))
-			}
+			c := whole.clone()
 			tt.make(newUplinkBreaker(c))
 			if found := uplinkFindings(c); !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tt.want) }) {
 				t.Errorf("found %q, want %q among them", found, tt.want)

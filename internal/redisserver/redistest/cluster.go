@@ -102,6 +102,19 @@ func (s *Server) IsMaster() bool {
 	return err == nil && strings.Contains(reply, "master")
 }
 
+// Promote makes a replica of a cluster a master, in order.
+func (s *Server) Promote() {
+	s.t.Helper()
+	var asked time.Time
+	s.until("a replica is a master", func() bool {
+		if time.Since(asked) > 6*time.Second { // it gives up after 5
+			s.Do("CLUSTER", "FAILOVER")
+			asked = time.Now()
+		}
+		return s.IsMaster()
+	})
+}
+
 func (s *Server) do(args ...string) (string, error) {
 	client, err := s.client()
 	if err != nil {
