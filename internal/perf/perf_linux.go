@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,9 @@ func check(events []Event) error {
 	}
 	return nil
 }
+
+// halfGroup bounds the wait for threads that have a part of a group's events.
+const halfGroup = time.Second
 
 // A group is the descriptors of the counters on one thread, that of the leader first:
 // they count together or not at all.
@@ -114,6 +118,13 @@ func (g group) disable() error { return unix.IoctlSetInt(g[0], unix.PERF_EVENT_I
 func (g group) addTo(sum reading) error {
 	buf := make([]byte, 8*(1+len(sum)))
 	n, err := unix.Read(g[0], buf)
+	// A descendant that begins or ends has a part of the group for a moment, as long as others
+	// take its processor, and the kernel does not add it up (__perf_read_group_add in Linux'
+	// kernel/events/core.c).
+	for end := time.Now().Add(halfGroup); errors.Is(err, unix.ECHILD) && time.Now().Before(end); {
+		time.Sleep(pause)
+		n, err = unix.Read(g[0], buf)
+	}
 	if err != nil {
 		return err
 	}

@@ -220,6 +220,29 @@ func TestThreadsThatEndMeanwhile(t *testing.T) {
 	}
 }
 
+// Threads that come and go while they are read are no error: the kernel refuses to add
+// up a group that one of them has left half.
+func TestReadWhileThreadsEnd(t *testing.T) {
+	countable(t, PageFaults)
+	p := started(t)
+	c := attached(t, p, PageFaults, PageFaults)
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for range 150 {
+			p.do("threads", 8, 30)
+		}
+	}()
+	for {
+		counted(t, c, func() {})
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
 // With 1,000 threads there are as many groups, each of them a file per event.
 func TestThousandThreads(t *testing.T) {
 	countable(t, PageFaults)
