@@ -342,7 +342,7 @@ func TestDatabaseIsAway(t *testing.T) {
 	}
 	waitFor(t, "it is ready and says what is away", func() bool {
 		status, text := ready(t, p.address)
-		return status == http.StatusOK && strings.Contains(text, "database")
+		return status == http.StatusOK && strings.Contains(text, "database") && strings.Contains(text, "not heard")
 	})
 	done := receive(t, p.address, acme, nil)
 	generate(t, openRedis(t, redis.URL()), gen.Config{})

@@ -51,6 +51,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	to.streams(s.streams.Stats())
 	to.front(s.front)
 	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
+	to.gauge("table_heard", "1 while changes of the routing table by other routers are heard, else 0.", map[bool]int{true: 1}[s.config.Table.Hears()])
 	to.gauge("chores_waiting", "Changes of the routing table that follow from traffic and wait for the database.", s.chores.len())
 	s.downlinks.mu.Lock()
 	defer s.downlinks.mu.Unlock()

@@ -58,4 +58,7 @@ func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
 	if !database {
 		fmt.Fprintln(w, "The database does not answer, or takes no writes: routing goes on from memory, and changes of the table fail.")
 	}
+	if !r.config.Table.Hears() {
+		fmt.Fprintln(w, "Changes of the table by other routers are not heard: the log says why.")
+	}
 }

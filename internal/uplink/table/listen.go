@@ -74,11 +74,13 @@ func (t *Table) listen(ctx context.Context, conn *pgx.Conn) {
 		if ctx.Err() != nil {
 			return
 		}
+		t.deaf.Store(true)
 		t.config.Log.Warn("no word from the database about changes", "error", err)
 		t.db.outages.Add(1) // other connections may lead where this one did
 		if conn = t.resubscribe(ctx); conn == nil {
 			return
 		}
+		t.deaf.Store(false)
 		t.changes.add(change{everything: true})
 	}
 }

@@ -97,6 +97,7 @@ type Table struct {
 	turns    *turns
 	instance string // names this one in changes
 	changes  *changes
+	deaf     atomic.Bool // changes of other instances are not heard
 	// doubtUntil is when the outcome of all writes is known, in µs since the epoch.
 	doubtUntil atomic.Int64
 	stop       func() // ends the goroutines and waits for them
@@ -133,6 +134,11 @@ func (t *Table) Close() error {
 // Shared says whether other instances may have the table, too: each tells the others
 // what it changes.
 func (t *Table) Shared() bool { return t.db.postgres != nil }
+
+// Hears says whether other instances' changes are heard. Where they are not, as since the
+// connection broke that hears of them, the table is as it was before these; when they are
+// again, all is read again.
+func (t *Table) Hears() bool { return !t.deaf.Load() }
 
 // Ping says whether the database answers before ctx ends, and takes writes: nil or
 // ErrUnavailable.
