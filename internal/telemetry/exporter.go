@@ -149,7 +149,9 @@ func (e *Exporter) send(ctx context.Context, readings []Reading, limit time.Dura
 	e.met = e.met || err == nil || r != nil && r.after > 0
 	if e.stats.Last = err == nil; err != nil {
 		e.stats.Failed++
-		e.stats.Cause = cause(err)
+		if e.stats.Cause == "" || limit == turnLimit || ctx.Err() == nil { // one cut short says less than that before it
+			e.stats.Cause = cause(err)
+		}
 		if e.stats.Failed == 1 {
 			e.warn(fmt.Sprintf("OpenTelemetry: %s: %s. What is measured does not wait for it; it is tried again", e.config.Collector, e.stats.Cause))
 		}

@@ -188,6 +188,22 @@ func TestHostileAnswers(t *testing.T) {
 	})
 }
 
+// The attempt for which there was no time left at the end hides no cause.
+func TestCutShort(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer s.Close()
+	e, err := NewExporter(Config{Collector: Collector(s.URL), Every: time.Hour}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.client.Close()
+	for _, limit := range []time.Duration{time.Minute, time.Nanosecond} {
+		if err := e.send(t.Context(), reading(1), limit); err == nil || !strings.Contains(e.stats.Cause, "401") {
+			t.Errorf("within %v: %v, cause %q", limit, err, e.stats.Cause)
+		}
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for text, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "-1": 0, "x": 0, "99999999999999": 0,
