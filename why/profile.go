@@ -46,8 +46,9 @@ func Resolve(s *perf.Samples, r *symbol.Resolver) *Samples {
 	if s.KernelMissing != nil {
 		named.KernelMissing = perf.InShort(s.KernelMissing)
 	}
-	for _, process := range s.Processes {
-		named.Stacks = append(named.Stacks, resolve(r, process)...)
+	// Whoever started others first: it shows what those had mapped that have ended.
+	for _, process := range slices.SortedStableFunc(slices.Values(s.Processes), func(a, b perf.Process) int { return cmp.Compare(a.PID, b.PID) }) {
+		named.Stacks = append(named.Stacks, resolve(r, process, s.Began)...)
 	}
 	return named
 }
@@ -114,14 +115,14 @@ func (p *Profile) spend(stacks []Stack, each float64) {
 	}
 }
 
-// resolve names the addresses of a process's stacks.
-func resolve(r *symbol.Resolver, p perf.Process) []Stack {
+// resolve names the addresses of a process's stacks, which were taken since a time.
+func resolve(r *symbol.Resolver, p perf.Process, since time.Time) []Stack {
 	var user, kernel places
 	for _, s := range p.Stacks {
 		user.add(s.User)
 		kernel.add(s.Kernel)
 	}
-	user.frames = r.Frames(p.PID, p.Maps, user.addresses)
+	user.frames = r.Frames(p.PID, p.Maps, user.addresses, since)
 	for _, f := range r.Kernel(kernel.addresses) {
 		kernel.frames = append(kernel.frames, []symbol.Frame{f})
 	}

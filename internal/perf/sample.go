@@ -12,6 +12,8 @@ const Frequency = 999
 // them stands for a Period.
 type Samples struct {
 	Processes []Process
+	// Began is when the first of them may have been taken.
+	Began time.Time
 	// Period is the CPU time that a sample stands for.
 	Period time.Duration
 	// Lost is how many records the kernel did not write, as we were too slow to read.

@@ -24,6 +24,7 @@ type Sampler struct {
 	groups  []group           // of events for each CPU, for each thread that they were opened on
 	hz      int               // samples per second of CPU time
 	missing *UnavailableError // of the kernel
+	began   time.Time         // to take samples
 	stop    chan struct{}     // ends the goroutine that reads; nil: none does
 	read    chan *reader      // it, at its end
 }
@@ -112,6 +113,7 @@ func (s *Sampler) Start() error {
 	for _, r := range s.rings {
 		r.take() // what is older
 	}
+	s.began = time.Now()
 	if err := s.each(unix.PERF_EVENT_IOC_ENABLE); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (s *Sampler) Stop() (*Samples, error) {
 		return nil, fmt.Errorf("perf: samples: %w", r.err)
 	}
 	samples := r.tally.result()
-	samples.Period, samples.KernelMissing = time.Second/time.Duration(s.hz), s.missing
+	samples.Began, samples.Period, samples.KernelMissing = s.began, time.Second/time.Duration(s.hz), s.missing
 	return samples, nil
 }
 

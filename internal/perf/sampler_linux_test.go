@@ -35,9 +35,11 @@ func sampler(t testing.TB, list func() ([]int, error)) *Sampler {
 // samplesOf returns those of something.
 func samplesOf(t testing.TB, s *Sampler, what func()) *Samples {
 	t.Helper()
+	before := time.Now()
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
+	started := time.Now()
 	what()
 	samples, err := s.Stop()
 	if err != nil {
@@ -45,6 +47,9 @@ func samplesOf(t testing.TB, s *Sampler, what func()) *Samples {
 	}
 	if samples.Lost+samples.Dropped+samples.Throttled > 0 {
 		t.Errorf("%d records lost, %d samples dropped, throttled %d times", samples.Lost, samples.Dropped, samples.Throttled)
+	}
+	if began := samples.Began; began.Before(before) || began.After(started) {
+		t.Errorf("began at %v, between %v and %v", began, before, started)
 	}
 	return samples
 }

@@ -56,6 +56,23 @@ func readModule(r io.ReaderAt, debug func(id string) (*os.File, error)) *module 
 	return m
 }
 
+// size is roughly how many bytes are kept for it.
+func (m *module) size() int64 {
+	const (
+		least    = 4 << 10 // also of what is no program
+		spanSize = 48      // with its layer
+		goSize   = 512     // of a function of Go, with its part of the table
+	)
+	n := int64(least)
+	if m.symbols != nil {
+		n += int64(len(m.symbols.text)) + spanSize*int64(len(m.symbols.spans))
+	}
+	if m.golang != nil {
+		n += goSize * int64(len(m.golang.Funcs))
+	}
+	return n
+}
+
 // isCode says that the file can be mapped to be executed.
 func (m *module) isCode() bool { return m != nil && len(m.loads) > 0 }
 

@@ -32,6 +32,16 @@ func openMapped(m perf.Map) (*os.File, error) {
 	return openIf(fmt.Sprintf("%s/map_files/%x-%x", proc, m.Start, m.End), os.Stat, os.OpenFile, isMapped)
 }
 
+// identify says which file an open one is.
+func identify(f *os.File) (fileID, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return fileID{}, err
+	}
+	s := info.Sys().(*syscall.Stat_t)
+	return fileID{device: uint64(s.Dev), inode: s.Ino, size: s.Size, modified: s.Mtim.Nano(), changed: s.Ctim.Nano()}, nil
+}
+
 // openIn opens a regular file of the file system that a process sees, which no link leaves.
 func openIn(root, name string, wanted func(*syscall.Stat_t) bool) (*os.File, error) {
 	r, err := os.OpenRoot(root)

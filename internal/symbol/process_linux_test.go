@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
@@ -104,7 +105,7 @@ func (c child) frames() map[string]Frame {
 		addresses[i] = p.addr
 	}
 	depth := 0
-	for i, frames := range new(Resolver).Frames(c.Process.Pid, c.maps, addresses) {
+	for i, frames := range new(Resolver).Frames(c.Process.Pid, c.maps, addresses, time.Time{}) {
 		if depth++; i == 0 || addresses[i] != addresses[i-1] {
 			depth = 0
 		}
@@ -174,7 +175,7 @@ func TestGoPrograms(t *testing.T) {
 func TestOwnProcess(t *testing.T) {
 	pc, _, _, _ := runtime.Caller(0)
 	want := runtime.FuncForPC(pc)
-	got := new(Resolver).Frames(os.Getpid(), executable(t, os.Getpid()), []uint64{uint64(pc), 8})
+	got := new(Resolver).Frames(os.Getpid(), executable(t, os.Getpid()), []uint64{uint64(pc), 8}, time.Time{})
 	if got[0][0].Function != want.Name() || got[0][0].Package != "contend/internal/symbol" {
 		t.Errorf("%#v, want %s", got[0], want.Name())
 	}
@@ -183,7 +184,7 @@ func TestOwnProcess(t *testing.T) {
 	}
 	none := []perf.Map{{PID: os.Getpid(), Start: 0x1000, End: 0x2000, Path: "[vdso]"}, {PID: os.Getpid(), Start: 0x1800, End: 0x1900, Path: "/gone/lib.so"}}
 	for addr, want := range map[uint64]string{0x1000: "[vdso]", 0x1800: "[unknown] in lib.so"} {
-		if got := new(Resolver).Frames(os.Getpid(), none, []uint64{addr})[0][0].String(); got != want {
+		if got := new(Resolver).Frames(os.Getpid(), none, []uint64{addr}, time.Time{})[0][0].String(); got != want {
 			t.Errorf("%#x: %s, want %s", addr, got, want)
 		}
 	}
@@ -311,7 +312,7 @@ func TestCompiled(t *testing.T) {
 	pid := os.Getpid()
 	path := fmt.Sprintf("/tmp/perf-%d.map", pid)
 	addresses, made := []uint64{0x1010}, []perf.Map{{PID: pid, Start: 0x1000, End: 0x2000}}
-	frame := func() Frame { return new(Resolver).Frames(pid, made, addresses)[0][0] }
+	frame := func() Frame { return new(Resolver).Frames(pid, made, addresses, time.Time{})[0][0] }
 	if got := frame(); got != (Frame{}) {
 		t.Errorf("without a map: %#v", got)
 	}
@@ -369,7 +370,7 @@ func BenchmarkFrames(b *testing.B) {
 		addresses[i] = text.Start + (text.End-text.Start)/uint64(len(addresses))*uint64(i)
 	}
 	for b.Loop() {
-		if frames := new(Resolver).Frames(os.Getpid(), maps, addresses); frames[5000][0].Function == "" {
+		if frames := new(Resolver).Frames(os.Getpid(), maps, addresses, time.Time{}); frames[5000][0].Function == "" {
 			b.Fatalf("%#v", frames[5000])
 		}
 	}

@@ -13,6 +13,8 @@ func openMapped(perf.Map) (*os.File, error) { return nil, errors.ErrUnsupported 
 
 func openDebug(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
+func identify(*os.File) (fileID, error) { return fileID{}, errors.ErrUnsupported }
+
 func readCompiled(int) *names { return nil }
 
 func readKernel() *names { return nil }

@@ -6,7 +6,7 @@
 // kernel from /proc/kallsyms. Linux only.
 //
 // No name is better than a wrong one. A file is read only if it is the mapped one, by the
-// number of its inode; an address that no symbol covers stays unknown.
+// number of its inode while that is mapped; an address that no symbol covers stays unknown.
 //
 // What it does not see:
 //
@@ -16,7 +16,8 @@
 //     their text starts: some for PIE.
 //   - Names in .gnu_debugdata (xz) and in debug files that only .gnu_debuglink names; lines of
 //     C, C++ and Rust (DWARF).
-//   - What a process that has ended had mapped, unless one that lives maps it, too.
+//   - What a process that has ended had mapped, unless another one sees it under the same path
+//     and nobody has changed it since before samples were taken.
 //
 // Files are foreign: what they hold is bounded by the constants of this package, and names
 // are fit to print. A table made to mislead may still cost a reading of it per address.
@@ -27,6 +28,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"contend/internal/perf"
 )
@@ -61,30 +63,34 @@ func (f Frame) String() string {
 	}
 }
 
-// A Resolver keeps what it has read of a file for all processes that map it, and of the
-// kernel. The zero value has read nothing. One goroutine at a time may use it.
+// A Resolver keeps what it has read of files, for all processes that map them one after the
+// other, and of the kernel. The zero value has read nothing. One goroutine at a time may use it.
 type Resolver struct {
-	files      map[fileID]*module
+	files      files
+	view       int // the process that showed a file last
 	kernel     *names
 	kernelRead bool
 }
 
-// A fileID tells files apart as long as something maps them.
-type fileID struct {
+// A mappedFile is one of a process, which has it from a file system under a path: when it maps
+// the file no longer, the inode alone may mean another.
+type mappedFile struct {
 	major, minor uint32
 	inode        uint64
+	path         string
 }
 
 // Frames returns for each address in user space of a process what lies there: a Frame, behind
-// those of functions that the compiler put into that one, the innermost first. The process must still
-// live: of one that has ended only files are known that another process has shown. Where
-// maps overlap the last one holds.
+// those of functions that the compiler put into that one, the innermost first. The process should still
+// live: of one that has ended only files are known that the last process which showed one sees, too,
+// and that have not changed since a time before its addresses were taken; zero: none. Where maps
+// overlap the last one holds.
 //
 // The address of a caller is that of its call, one less than where it goes on.
-func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) [][]Frame {
+func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since time.Time) [][]Frame {
 	var compiled *names // what the process compiled itself, read when first needed
 	mapped := lay(len(maps), func(i int) (start, end uint64) { return maps[i].Start, maps[i].End })
-	shown := map[fileID]*module{}
+	shown := map[mappedFile]*module{}
 	frames := make([][]Frame, len(addresses))
 	for i, addr := range addresses {
 		if at, ok := mapped.top(addr); ok && maps[at].Path != "" {
@@ -94,7 +100,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) [][]Fram
 				continue
 			}
 			frames[i] = []Frame{{Package: fileName(m.Path)}}
-			if f := r.module(m, shown); f.isCode() {
+			if f := r.module(m, shown, since); f.isCode() {
 				frames[i] = f.frames(addr-m.Start+m.Offset, frames[i][0])
 				continue
 			} else if f == nil && m.Inode != 0 && !strings.HasPrefix(m.Path, "/memfd:") {
@@ -115,22 +121,39 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64) [][]Fram
 
 // module returns what a mapped file has, nil if there is none or it cannot be opened.
 // What a process has shown already is not asked for again.
-func (r *Resolver) module(m perf.Map, shown map[fileID]*module) *module {
-	id := fileID{m.Major, m.Minor, m.Inode}
-	if known, ok := shown[id]; ok {
+func (r *Resolver) module(m perf.Map, shown map[mappedFile]*module, since time.Time) *module {
+	mapped := mappedFile{m.Major, m.Minor, m.Inode, m.Path}
+	if known, ok := shown[mapped]; ok {
 		return known
 	}
-	if r.files[id] == nil {
-		if f, err := openMapped(m); err == nil {
-			if r.files == nil {
-				r.files = map[fileID]*module{}
-			}
-			r.files[id] = readModule(f, func(id string) (*os.File, error) { return openDebug(m.PID, id) })
-			f.Close()
-		}
+	f, err := openMapped(m)
+	if err == nil {
+		r.view = m.PID
+	} else if f, err = r.openOlder(m, since); err != nil {
+		shown[mapped] = nil
+		return nil
 	}
-	shown[id] = r.files[id]
-	return shown[id]
+	defer f.Close()
+	shown[mapped] = r.files.of(f, func(id string) (*os.File, error) { return openDebug(r.view, id) })
+	return shown[mapped]
+}
+
+// openOlder opens the file of a mapping whose process does not show it, as the last one sees it
+// that did. It has the inode, and had it before: a younger one may have got it from the mapped file.
+func (r *Resolver) openOlder(m perf.Map, since time.Time) (*os.File, error) {
+	if r.view == 0 {
+		return nil, os.ErrNotExist
+	}
+	m.PID = r.view
+	f, err := openMapped(m)
+	if err != nil {
+		return nil, err
+	}
+	if id, err := identify(f); err != nil || !id.isOlder(since) {
+		f.Close()
+		return nil, os.ErrNotExist
+	}
+	return f, nil
 }
 
 // fileName is the last element of a mapping's path.
