@@ -1,8 +1,12 @@
 package work
 
-// managedRules are the functions of what runs Python, JavaScript and Java.
-var managedRules = []rule{
-	// Python.
+import "slices"
+
+// pythonFiles are programs and libraries that run Python. Modules in C have a kind as a whole
+// (libraryRules) or are the user's own.
+var pythonFiles = []string{"python", "python2*", "python3*", "libpython*", "uwsgi"}
+
+var pythonRules = []rule{
 	{"gc_collect*", Collection, "gc_collect_main"},
 	{"visit_*", Collection, "visit_reachable"},
 	{"subtract_refs*", Collection, "subtract_refs"},
@@ -60,11 +64,12 @@ var managedRules = []rule{
 	{"_PyObject_*", Interpreting, "_PyObject_MakeTpCall"},
 	{"_Py*", Interpreting, "_PyFunction_Vectorcall"},
 	{"Py*", Interpreting, "PyNumber_Add"},
+}
 
-	// Node and other users of V8 and libuv.
-	{"RegExp:*", Regexps, "RegExp:x+y"},
-	{"BytecodeHandler:*", Interpreting, "BytecodeHandler:LdaZero"},
-	{"Builtin:*", Interpreting, "Builtin:ArgumentsAdaptorTrampoline"},
+// nodeFiles are what runs JavaScript with V8.
+var nodeFiles = []string{"node", "nodejs", "libnode*", "libv8*", "electron", "deno"}
+
+var nodeRules = []rule{
 	{"Builtins_Json*", JSON, "Builtins_JsonParse"},
 	{"Builtins_RegExp*", Regexps, "Builtins_RegExpPrototypeExec"},
 	{"Builtins_Map*", Maps, "Builtins_MapPrototypeGet"},
@@ -114,6 +119,12 @@ var managedRules = []rule{
 	{"node::http2*", HTTP, "node::http2::Http2Session::SendPendingData"},
 	{"node::*", Runtime, "node::InternalMakeCallback"},
 	{"ncrypto::*", Cryptography, "ncrypto::SSLPointer::New"},
+}
+
+// uvFiles are libuv and the runtimes that have it within them.
+var uvFiles = slices.Concat([]string{"libuv.so*"}, nodeFiles)
+
+var uvRules = []rule{
 	{"uv__io_poll", Polling, "uv__io_poll"},
 	{"uv__epoll*", Polling, "uv__epoll_ctl_flush"},
 	{"uv__stream*", Network, "uv__stream_io"},
@@ -127,8 +138,11 @@ var managedRules = []rule{
 	{"uv_mutex*", Locks, "uv_mutex_lock"},
 	{"uv_cond*", Locks, "uv_cond_wait"},
 	{"uv_*", Polling, "uv_run"},
+}
 
-	// The JVM.
+var jvmFiles = []string{"libjvm*", "java"}
+
+var jvmRules = []rule{
 	{"G1*", Collection, "G1ParScanThreadState::trim_queue_to_threshold"},
 	{"ParallelCompact*", Collection, "ParallelCompactData::summarize"},
 	{"PS*", Collection, "PSScavenge::invoke"},
@@ -142,59 +156,13 @@ var managedRules = []rule{
 	{"Compile::*", Compiling, "Compile::Optimize"},
 	{"C2Compiler*", Compiling, "C2Compiler::compile_method"},
 	{"LinearScan*", Compiling, "LinearScan::do_linear_scan"},
-	{"Interpreter", Interpreting, "Interpreter"},
 	{"SharedRuntime*", Runtime, "SharedRuntime::resolve_helper"},
 }
 
-// libraryRules are libraries and programs of which any function is of one kind.
-var libraryRules = []rule{
-	{"libssl*", Cryptography, "libssl.so.3"},
-	{"libcrypto*", Cryptography, "libcrypto.so.3"},
-	{"libgnutls*", Cryptography, "libgnutls.so.30"},
-	{"libz.so*", Compression, "libz.so.1"},
-	{"libzstd.so*", Compression, "libzstd.so.1"},
-	{"libbrotli*", Compression, "libbrotlienc.so.1"},
-	{"liblz4*", Compression, "liblz4.so.1"},
-	{"libpcre*", Regexps, "libpcre2-8.so.0"},
-	{"libjemalloc*", Allocation, "libjemalloc.so.2"},
-	{"libtcmalloc*", Allocation, "libtcmalloc_minimal.so.4"},
-	{"libmimalloc*", Allocation, "libmimalloc.so.2"},
-	{"libnghttp2*", HTTP, "libnghttp2.so.14"},
-	{"libcurl*", HTTP, "libcurl.so.4"},
-	{"libpq.so*", Database, "libpq.so.5"},
-	{"libmysqlclient*", Database, "libmysqlclient.so.21"},
-	{"libmariadb*", Database, "libmariadb.so.3"},
-	{"libsqlite3*", Database, "libsqlite3.so.0"},
-	{"ld-linux*", Loading, "ld-linux-x86-64.so.2"},
-	{"ld-musl*", Runtime, "ld-musl-x86_64.so.1"}, // which is the C library, too
-	{"libc.so*", Runtime, "libc.so.6"},
-	{"libm.so*", Runtime, "libm.so.6"},
-	{"libpthread*", Runtime, "libpthread.so.0"},
-	{"libstdc++*", Runtime, "libstdc++.so.6.0.30"},
-	{"libgcc_s*", Runtime, "libgcc_s.so.1"},
-	{"_json.*", JSON, "_json.cpython-312-x86_64-linux-gnu.so"},
-	{"orjson.*", JSON, "orjson.cpython-312-x86_64-linux-gnu.so"},
-	{"_hashlib.*", Hashing, "_hashlib.cpython-312-x86_64-linux-gnu.so"},
-	{"_datetime.*", Time, "_datetime.cpython-312-x86_64-linux-gnu.so"},
-	{"_ssl.*", Cryptography, "_ssl.cpython-312-x86_64-linux-gnu.so"},
-	{"zlib.*", Compression, "zlib.cpython-312-x86_64-linux-gnu.so"},
-	{"_sqlite3.*", Database, "_sqlite3.cpython-312-x86_64-linux-gnu.so"},
-	{"_socket.*", Network, "_socket.cpython-312-x86_64-linux-gnu.so"},
-	{"select.*", Polling, "select.cpython-312-x86_64-linux-gnu.so"},
-	{"_pickle.*", Encoding, "_pickle.cpython-312-x86_64-linux-gnu.so"},
-	{"_struct.*", Encoding, "_struct.cpython-312-x86_64-linux-gnu.so"},
-	{"_asyncio.*", Scheduling, "_asyncio.cpython-312-x86_64-linux-gnu.so"},
-	{"_queue.*", Channels, "_queue.cpython-312-x86_64-linux-gnu.so"},
-	{"libpython*", Interpreting, "libpython3.12.so.1.0"},
-	{"python*", Interpreting, "python3.12"},
-	{"libruby*", Interpreting, "libruby-3.1.so.3.1"},
-	{"ruby*", Interpreting, "ruby3.1"},
-	{"php*", Interpreting, "php-fpm8.2"},
-	{"libjvm.so", Runtime, "libjvm.so"},
-	{"libclrgc*", Collection, "libclrgc.so"},
-	{"libclrjit*", Compiling, "libclrjit.so"},
-	{"libcoreclr*", Runtime, "libcoreclr.so"},
-	{"node", Runtime, "node"},
-	{"libnode*", Runtime, "libnode.so.108"},
-	{"libuv.so*", Polling, "libuv.so.1"},
+// compiledRules are names that runtimes give to code that they made.
+var compiledRules = []rule{
+	{"RegExp:*", Regexps, "RegExp:x+y"},
+	{"BytecodeHandler:*", Interpreting, "BytecodeHandler:LdaZero"},
+	{"Builtin:*", Interpreting, "Builtin:ArgumentsAdaptorTrampoline"},
+	{"Interpreter", Interpreting, "Interpreter"},
 }

@@ -1,10 +1,14 @@
 // Package work says what kind of work a function does for a program: that of its runtime,
-// its memory, its locks, its formats. The tables (go.go, native.go, managed.go, kernel.go) are lists
-// of names. To add a kind of function, add a line with an example: the first line that
-// matches holds.
+// its memory, its locks, its formats. The tables (go.go, kernel.go, libc.go, native.go, rust.go, managed.go,
+// libraries.go) are lists of names, and hold in any file or in some. To add a kind of function, add a line
+// with an example: the first line that matches holds. What a user's own function may be called, too, belongs
+// in a table that holds in the library's files only: no kind is better than a wrong one.
 package work
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Kind is what functions are for. Empty: the program's own.
 type Kind string
@@ -54,12 +58,51 @@ type rule struct {
 	example string // one that no earlier line matches
 }
 
-func (r rule) matches(name string) bool {
-	prefix, all := strings.CutSuffix(r.name, "*")
+func (r rule) matches(name string) bool { return matches(r.name, name) }
+
+// matches says whether a name is the wanted one, or begins so if that has * at its end.
+func matches(wanted, name string) bool {
+	prefix, all := strings.CutSuffix(wanted, "*")
 	if all {
 		return strings.HasPrefix(name, prefix)
 	}
-	return name == r.name
+	return name == wanted
+}
+
+// A table is rules that hold in some files.
+type table struct {
+	in    []string // libraries and programs, as in a rule; none: any
+	rules []rule
+}
+
+// tables are of all functions but those of Go and of the kernel. The first one that knows a
+// function holds.
+var tables = []table{
+	{nil, libcNames},
+	{libcFiles, libcRules},
+	{pythonFiles, pythonRules},
+	{nodeFiles, nodeRules},
+	{uvFiles, uvRules},
+	{jvmFiles, jvmRules},
+	{nginxFiles, nginxRules},
+	{[]string{compiled}, compiledRules},
+	{nil, reservedRules},
+	{nil, cppRules},
+	{nil, rustRules},
+	{nil, nativeNames},
+	{nil, nativeRules},
+	{mimallocFiles, mimallocRules},
+	{zlibFiles, zlibRules},
+	{opensslFiles, opensslRules},
+}
+
+// compiled is what code is in that a runtime made.
+const compiled = "[jit]"
+
+// holdsIn says whether the rules hold in a file. Code that was made has names that its runtime
+// chose, in no language's manner.
+func (t table) holdsIn(file string) bool {
+	return t.in == nil && file != compiled || slices.ContainsFunc(t.in, func(wanted string) bool { return matches(wanted, file) })
 }
 
 // Of returns the kind of a function by its name, without parameters, and by the package,
@@ -72,15 +115,22 @@ func Of(function, in string) Kind {
 		}
 		return Kernel
 	}
-	tables := [][]rule{goRules, nativeRules, managedRules}
+	if in != compiled {
+		if kind := find(goRules, function); kind != "" {
+			return kind
+		}
+	}
 	if in != "" && strings.HasPrefix(function, in+".") {
-		tables = tables[:1] // a package of Go may be called send
+		return find(libraryRules, in) // a package of Go may be called send
 	}
 	// In Rust, what is implemented for a type begins with that: <&str as ...>::to_string.
 	// Glibc calls its functions __GI_ and their names.
 	function = strings.TrimPrefix(strings.TrimLeft(function, "<&"), "__GI_")
-	for _, table := range tables {
-		if kind := find(table, function); kind != "" {
+	for _, t := range tables {
+		if !t.holdsIn(in) {
+			continue
+		}
+		if kind := find(t.rules, function); kind != "" {
 			return kind
 		}
 	}
