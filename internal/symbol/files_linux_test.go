@@ -63,15 +63,28 @@ func TestInodesAreUsedAgain(t *testing.T) {
 			t.Errorf("after another file with its inode: %s, want %s", got, want)
 		}
 	}
-	for range 20 { // removed; some file systems give the inode out again, and some of them at once
-		if err := os.Remove(path); err != nil {
+}
+
+// So it is with processes, on a file system that gives an inode out again at once.
+func TestProgramsAreCopiedAndRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "copy")
+	var r Resolver
+	for _, p := range []struct{ program, function string }{{build(t, "0"), "main.main"}, {native(t), "hidden"}, {build(t, "0", "-ldflags=-s"), "main.main"}} {
+		content, err := os.ReadFile(p.program)
+		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond)
-		for _, want := range []string{"of_d", "of_e"} {
-			if got := name(&r, replace(t, writeELF(t, path, "of_x").Path, want), time.Time{}); got != want {
-				t.Errorf("after another file was removed: %s, want %s", got, want)
-			}
+		if err := os.WriteFile(path, content, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := start(t, exec.Command(path))
+		if got := c.framesBy(&r)[p.function]; got.Function != p.function {
+			t.Errorf("%s in inode %d: %#v", p.function, stat(t, path).Ino, got)
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -98,14 +98,16 @@ func executable(t testing.TB, pid int) []perf.Map {
 
 // frames asks for where the child says its functions are. Of those at the same address that
 // one counts which it tells of in the same order, the outermost for all others.
-func (c child) frames() map[string]Frame {
+func (c child) frames() map[string]Frame { return c.framesBy(new(Resolver)) }
+
+func (c child) framesBy(r *Resolver) map[string]Frame {
 	named := map[string]Frame{}
 	addresses := make([]uint64, len(c.positions))
 	for i, p := range c.positions {
 		addresses[i] = p.addr
 	}
 	depth := 0
-	for i, frames := range new(Resolver).Frames(c.Process.Pid, c.maps, addresses, time.Time{}) {
+	for i, frames := range r.Frames(c.Process.Pid, c.maps, addresses, time.Time{}) {
 		if depth++; i == 0 || addresses[i] != addresses[i-1] {
 			depth = 0
 		}
