@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"contend/internal/unit"
 )
 
 // Format formats a value of the metric with its unit.
@@ -23,27 +25,10 @@ func (n Name) Format(value float64) string {
 
 // Duration formats nanoseconds with three significant digits or more: 719 ns,
 // 1.63 ms, 15.4 s.
-func Duration(ns float64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
-		if math.Abs(ns) >= unit.size*0.9995 {
-			return Digits(ns/unit.size) + " " + unit.name
-		}
-	}
-	return Digits(ns) + " ns"
-}
+func Duration(ns float64) string { return unit.Duration(ns) }
 
 // Digits keeps three significant digits, and all digits left of the point.
-func Digits(x float64) string {
-	_, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 2, 64), "e")
-	e, err := strconv.Atoi(exponent)
-	if x == 0 || err != nil || e < -4 { // zero, not a number, or tiny
-		return strconv.FormatFloat(x, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(x, 'f', max(0, 2-e), 64)
-}
+func Digits(x float64) string { return unit.Digits(x) }
 
 // Number formats a number with thousands set apart.
 func Number(x float64) string {

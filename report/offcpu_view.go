@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 	"contend/why"
@@ -45,7 +46,7 @@ func countsTable(e why.Explanation) table {
 // signedCount formats a difference of events, or of times.
 func signedCount(c why.Count, value float64) string {
 	if c.Events {
-		return signedAs(value, metric.Digits)
+		return unit.Signed(value, metric.Digits)
 	}
 	return signed(value)
 }

@@ -43,8 +43,9 @@ const mostWork = 10
 func because(e why.Explanation) (picture, bool) {
 	rows := chart.Rows{X: chart.Axis{Label: "CPU time an operation, difference", Format: tickTime, Zero: true},
 		Mark: []chart.Mark{{AlongX: true}}, Alt: strings.Join(whySentences(e), " ")}
+	times := workTimes(e)
 	for _, r := range e.Rows[:min(mostWork, len(e.Rows))] {
-		row := chart.Row{Name: clean(r.Name), Value: r.Value, Low: r.Low, High: r.High, Text: signed(r.Value), Note: mostlyIn(r), Colour: 1}
+		row := chart.Row{Name: clean(r.Name), Value: r.Value, Low: r.Low, High: r.High, Text: times.Signed(r.Value), Note: mostlyIn(r), Colour: 1}
 		if r.Value < 0 {
 			row.Colour = 2
 		}
@@ -53,7 +54,7 @@ func because(e why.Explanation) (picture, bool) {
 	if len(rows.Rows) == 0 {
 		return picture{}, false
 	}
-	return picture{title: fmt.Sprintf("Why %s differs from %s", clean(e.Candidate), clean(e.Baseline)), svg: rows.SVG(), table: whyTable(e, e.Rows),
+	return picture{title: fmt.Sprintf("Why %s differs from %s", clean(e.Candidate), clean(e.Baseline)), svg: rows.SVG(), table: whyTable(e, "work", e.Rows),
 		how: strings.Join(whySentences(e), " ")}, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 	"contend/why"
@@ -31,7 +32,7 @@ func allocating(e why.Explanation) string {
 	}
 	line += " an operation"
 	for i, f := range a.Functions {
-		longer := line + either(i == 0, ": ", ", ") + signedAs(f.Value, metric.Bytes) + " " + shortName(f.Name)
+		longer := line + either(i == 0, ": ", ", ") + unit.Signed(f.Value, metric.Bytes) + " " + shortName(f.Name)
 		if width(longer) > textWidth {
 			break
 		}
@@ -53,8 +54,8 @@ func (v *view) sayCounted(e why.Explanation) {
 	v.say("What an operation allocates, all of it exactly, and by function as far as these are told apart, from samples; %s looked at:", functionsWere(a.Looked))
 	t := table{columns: []string{"allocation", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "objects"}}
 	for i, r := range append([]why.Allocating{a.All}, a.Functions...) {
-		t.rows = append(t.rows, []string{either(i == 0, "all", clean(r.Name)), metric.Bytes(r.BaselineValue), metric.Bytes(r.CandidateValue), signedAs(r.Value, metric.Bytes),
-			signedAs(r.Low, metric.Bytes) + " … " + signedAs(r.High, metric.Bytes), metric.Digits(r.Objects.BaselineValue) + " → " + metric.Digits(r.Objects.CandidateValue)})
+		t.rows = append(t.rows, []string{either(i == 0, "all", clean(r.Name)), metric.Bytes(r.BaselineValue), metric.Bytes(r.CandidateValue), unit.Signed(r.Value, metric.Bytes),
+			unit.Signed(r.Low, metric.Bytes) + " … " + unit.Signed(r.High, metric.Bytes), metric.Digits(r.Objects.BaselineValue) + " → " + metric.Digits(r.Objects.CandidateValue)})
 	}
 	v.table(t)
 	for _, of := range []struct {

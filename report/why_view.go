@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/trial"
 	"contend/why"
@@ -23,17 +24,17 @@ func (d *Document) diagnosed(v *view, at Place) {
 			}
 			if len(e.Blocked) > 0 {
 				v.say("System calls in which threads wait longer or shorter, in time per operation added up over threads:")
-				v.table(whyTable(e, e.Blocked))
+				v.table(whyTable(e, "system call", e.Blocked))
 			}
 			v.sayWaits(t.Why, e)
 			if len(e.Rows) > 0 {
 				v.say("Work that differs, in CPU time per operation over %s of their own; %s looked at, whose intervals hold together at %s, and what is not named is %s:",
-					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), signed(e.Unnamed()))
-				v.table(whyTable(e, e.Rows))
+					plural(e.Rounds, "round"), wereLooked(e.Looked), confidence(float64(e.Looked)*e.Rows[0].Level), workTimes(e).Signed(e.Unnamed()))
+				v.table(whyTable(e, "work", e.Rows))
 			}
 			if len(e.Functions) > 0 {
 				v.say("Functions that differ with all that they call, one of which may contain the other:")
-				v.table(whyTable(e, e.Functions))
+				v.table(whyTable(e, "function", e.Functions))
 			}
 			if len(e.Counts) > 0 {
 				v.say("What the kernel counted, per operation, whose intervals hold together:")
@@ -67,13 +68,57 @@ func wereLooked(rows int) string {
 	return fmt.Sprintf("%d kinds and functions were", rows)
 }
 
-func whyTable(e why.Explanation, rows []why.Row) table {
-	t := table{columns: []string{"work", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "mostly in"}}
+// whyTable has rows of what the first column is headed with, all times in one unit.
+func whyTable(e why.Explanation, what string, rows []why.Row) table {
+	t := table{columns: []string{what, clean(e.Baseline), clean(e.Candidate), "difference", "interval"}}
+	detailed := slices.ContainsFunc(rows, func(r why.Row) bool { return len(r.Functions) > 0 })
+	if detailed {
+		t.columns = append(t.columns, "mostly in")
+	}
+	times := timesOf(rows)
 	for _, r := range rows {
-		t.rows = append(t.rows, []string{clean(r.Name), metric.Duration(r.BaselineValue), metric.Duration(r.CandidateValue), signed(r.Value),
-			signed(r.Low) + " … " + signed(r.High), mostlyIn(r)})
+		cells := append([]string{clean(r.Name)}, comparedCells(r, times)...)
+		if detailed {
+			cells = append(cells, mostlyIn(r))
+		}
+		t.rows = append(t.rows, cells)
 	}
 	return t
+}
+
+// comparedCells are the figures of both sides and their difference.
+func comparedCells(r why.Row, times unit.Times) []string {
+	return []string{times.Format(r.BaselineValue), times.Format(r.CandidateValue), times.Signed(r.Value), times.Signed(r.Low) + " … " + times.Signed(r.High)}
+}
+
+// timesOf writes all that a table has of rows.
+func timesOf(rows []why.Row) unit.Times {
+	var all []float64
+	for _, r := range rows {
+		all = append(all, r.BaselineValue, r.CandidateValue, r.Value)
+	}
+	return unit.TimesUpTo(all...)
+}
+
+// workTimes writes the difference in CPU time and the rows that it is made of.
+func workTimes(e why.Explanation) unit.Times {
+	all := []float64{e.CPU.Value}
+	for _, r := range e.Rows {
+		all = append(all, r.Value)
+	}
+	return unit.TimesUpTo(all...)
+}
+
+// waitTimes writes the difference in waiting and the rows that say where.
+func waitTimes(e why.Explanation) unit.Times {
+	all := []float64{e.Wait.Value}
+	for _, r := range e.Blocked {
+		all = append(all, r.Value)
+	}
+	for _, w := range e.Waits {
+		all = append(all, w.Value)
+	}
+	return unit.TimesUpTo(all...)
 }
 
 // mostlyIn are the functions of a row.
@@ -113,19 +158,23 @@ func sampledSentence(d *trial.Diagnosis) string {
 
 // whySentence says how much more CPU time an operation of the candidate takes.
 func whySentence(e why.Explanation) string {
-	cpu := e.CPU
+	cpu, times := e.CPU, workTimes(e)
 	ratio := cpu.CandidateValue / math.Max(1, cpu.BaselineValue)
-	switch {
-	case !cpu.Excludes0() && waitSentence(e) != "":
-		return fmt.Sprintf("CPU time an operation is not told apart (%s to %s)", signed(cpu.Low), signed(cpu.High))
-	case !cpu.Excludes0():
-		return fmt.Sprintf("CPU time an operation is not told apart (%s to %s), nor is waiting: what differs is less than these rounds see", signed(cpu.Low), signed(cpu.High))
-	case cpu.Value > 0:
-		return fmt.Sprintf("%s spends %s more CPU time on an operation (%s; %s to %s)", clean(e.Candidate), metric.Duration(cpu.Value), percent(ratio),
-			metric.Duration(cpu.Low), metric.Duration(cpu.High))
+	if !cpu.Excludes0() {
+		text := fmt.Sprintf("CPU time an operation is not told apart (%s to %s)", times.Signed(cpu.Low), times.Signed(cpu.High))
+		if waitSentence(e) == "" {
+			text += ", nor is waiting: what differs is less than these rounds see"
+		}
+		return text
 	}
-	return fmt.Sprintf("%s spends %s less CPU time on an operation (%s; %s to %s)", clean(e.Candidate), metric.Duration(-cpu.Value), percent(ratio),
-		metric.Duration(-cpu.High), metric.Duration(-cpu.Low))
+	return fmt.Sprintf("%s spends %s %s CPU time on an operation (%s; %s)", clean(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
+		percent(ratio), span(cpu, times))
+}
+
+// span is the interval of an amount, whatever its sign.
+func span(r why.Row, times unit.Times) string {
+	low, high := math.Abs(r.Low), math.Abs(r.High)
+	return times.Amount(min(low, high)) + " to " + times.Format(max(low, high))
 }
 
 // whySentences say what differs in work and, if that does, in waiting, the one that explains first.
@@ -155,27 +204,14 @@ func waitSentence(e why.Explanation) string {
 		return unlikeProcessors(e)
 	case !wait.Excludes0():
 		return fmt.Sprintf("%s goroutines of %s wait at once", either(e.Waits[0].Goroutines.Value > 0, "more", "fewer"), clean(e.Candidate))
-	case wait.Value > 0:
-		return fmt.Sprintf("%s waits at least %s longer an operation than its work explains (%s to %s)", clean(e.Candidate),
-			metric.Duration(wait.Value), metric.Duration(wait.Low), metric.Duration(wait.High))
 	}
-	return fmt.Sprintf("%s waits at least %s less an operation than its work explains (%s to %s)", clean(e.Candidate),
-		metric.Duration(-wait.Value), metric.Duration(-wait.High), metric.Duration(-wait.Low))
+	times := waitTimes(e)
+	return fmt.Sprintf("%s waits at least %s %s an operation than its work explains (%s)", clean(e.Candidate), times.Format(math.Abs(wait.Value)),
+		either(wait.Value > 0, "longer", "less"), span(wait, times))
 }
 
-// signed formats a difference of times.
-func signed(ns float64) string { return signedAs(ns, metric.Duration) }
-
-// signedAs formats a difference as amounts are formatted.
-func signedAs(value float64, format func(float64) string) string {
-	switch {
-	case value > 0:
-		return "+" + format(value)
-	case value < 0:
-		return "−" + format(-value)
-	}
-	return format(0)
-}
+// signed formats a difference of times that stands alone.
+func signed(ns float64) string { return unit.Signed(ns, metric.Duration) }
 
 // mostWhy are the rows of work on a page.
 const mostWhy = 10
@@ -205,29 +241,43 @@ func (d *Document) whyLines(c Comparison) []string {
 // blockedLines are the system calls in which threads wait, where an explanation says that operations do.
 func blockedLines(e why.Explanation) []string {
 	var lines []string
+	times := waitTimes(e)
 	for _, b := range e.Blocked {
-		lines = append(lines, fmt.Sprintf("  %9s  of threads in %s", signed(b.Value), clean(b.Name)))
+		lines = append(lines, fmt.Sprintf("  %9s  of threads in %s", times.Signed(b.Value), clean(b.Name)))
 	}
 	return lines
 }
 
-// workLines are the rows of work, and what they leave.
+// workLines are the rows of work, and what they leave; all together are the difference.
 func workLines(e why.Explanation) []string {
+	if len(e.Rows) == 0 {
+		return nil
+	}
+	times := workTimes(e)
 	var lines []string
+	say := func(ns float64, words string) {
+		lines = append(lines, clip(fmt.Sprintf("  %9s  %s", times.Signed(ns), words), textWidth))
+	}
 	shown := e.Rows[:min(len(e.Rows), mostWhy)]
 	for _, r := range shown {
-		line := fmt.Sprintf("  %9s  %s", signed(r.Value), shortName(r.Name))
+		name := shortName(r.Name)
 		if len(r.Functions) > 0 {
-			line += " (" + mostlyIn(r) + ")"
+			name += " (" + mostlyIn(r) + ")"
 		}
-		lines = append(lines, clip(line, textWidth))
+		say(r.Value, name)
 	}
-	if more := len(e.Rows) - len(shown); more > 0 {
-		lines = append(lines, fmt.Sprintf("  %9s  and %d more: --full", "", more))
+	if more := e.Rows[len(shown):]; len(more) > 0 {
+		sum := 0.0
+		for _, r := range more {
+			sum += r.Value
+		}
+		say(sum, fmt.Sprintf("%d more: --full", len(more)))
 	}
-	if rest := e.Unnamed(); len(e.Rows) > 0 {
-		lines = append(lines, fmt.Sprintf("  %9s  (%.0f %%) not named", signed(rest), 100*math.Abs(rest/e.CPU.Value)))
+	rest, share := e.Unnamed(), ""
+	if e.CPU.Excludes0() {
+		share = fmt.Sprintf("(%.0f %%) ", 100*math.Abs(rest/e.CPU.Value))
 	}
+	say(rest, share+"not named")
 	return lines
 }
 
@@ -272,8 +322,9 @@ func asked(c Comparison) string {
 // inShort is what explains most, in one sentence: waiting or CPU time, and the rows that differ most.
 func inShort(e why.Explanation) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(whySentences(e)[0], "Why: "), clean(e.Candidate)+" ")
+	times := workTimes(e)
 	for i, r := range e.Rows[:min(len(e.Rows), mostRowsInShort)] {
-		text += either(i == 0, either(waitsFirst(e), "; CPU time ", ": "), ", ") + signed(r.Value) + " " + shortName(r.Name)
+		text += either(i == 0, either(waitsFirst(e), "; CPU time ", ": "), ", ") + times.Signed(r.Value) + " " + shortName(r.Name)
 	}
 	return text
 }

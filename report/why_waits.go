@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"contend/internal/gotrace"
-	"contend/metric"
 	"contend/trial"
 	"contend/why"
 )
@@ -17,9 +16,10 @@ const mostWaits = 5
 // waitLines are what a page says of where goroutines wait, where an explanation says that they do.
 func waitLines(d *trial.Diagnosis, e why.Explanation) []string {
 	var lines []string
+	times := waitTimes(e)
 	shown := e.Waits[:min(len(e.Waits), mostWaits)]
 	for _, w := range shown {
-		lines = append(lines, clip(fmt.Sprintf("  %9s  of goroutines waiting: %s", signed(w.Value), waitName(e, w, shortName)), textWidth))
+		lines = append(lines, clip(fmt.Sprintf("  %9s  of goroutines waiting: %s", times.Signed(w.Value), waitName(e, w, shortName)), textWidth))
 	}
 	if more := len(e.Waits) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("  %9s  and at %d more places: --full", "", more))
@@ -109,10 +109,14 @@ func (v *view) sayWaits(d *trial.Diagnosis, e why.Explanation) {
 
 func waitsTable(e why.Explanation, waits []why.Waiting) table {
 	t := table{columns: []string{"waiting", clean(e.Baseline), clean(e.Candidate), "difference", "interval", "goroutines at once"}}
+	var rows []why.Row
 	for _, w := range waits {
-		at := w.Goroutines
-		t.rows = append(t.rows, []string{waitName(e, w, clean), metric.Duration(w.BaselineValue), metric.Duration(w.CandidateValue), signed(w.Value),
-			signed(w.Low) + " … " + signed(w.High), fmt.Sprintf("%.2g → %.2g", at.BaselineValue, at.CandidateValue)})
+		rows = append(rows, w.Row)
+	}
+	times := timesOf(rows)
+	for _, w := range waits {
+		cells := append([]string{waitName(e, w, clean)}, comparedCells(w.Row, times)...)
+		t.rows = append(t.rows, append(cells, fmt.Sprintf("%.2g → %.2g", w.Goroutines.BaselineValue, w.Goroutines.CandidateValue)))
 	}
 	return t
 }
