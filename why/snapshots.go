@@ -131,16 +131,15 @@ type Recorded struct {
 	Places int
 }
 
-// snapshots compares what programs counted of themselves, if those of both did in all rounds: of what they
+// snapshots compares what programs counted of themselves, in the rounds in which those of both did: of what they
 // allocated the amounts hold together at half of the level and the functions at the other half; and
 // likewise of the two profiles of waiting.
-func (e *Explanation) snapshots(pairs []pair, longer stat.Shift, confidence float64) {
-	for _, p := range pairs {
-		for _, side := range p {
-			if side.Snapshots == nil || side.Snapshots.Operations <= 0 || side.Snapshots.PerSec <= 0 {
-				return
-			}
-		}
+func (e *Explanation) snapshots(rounds []pair, longer stat.Shift, confidence float64) {
+	pairs := both(rounds, func(p Profile) bool {
+		return p.Snapshots != nil && p.Snapshots.Operations > 0 && p.Snapshots.PerSec > 0
+	})
+	if len(pairs) == 0 {
+		return
 	}
 	half, quarter := 1-(1-confidence)/2, 1-(1-confidence)/4
 	bytes, objects := func(a Allocation) int64 { return a.Bytes }, func(a Allocation) int64 { return a.Objects }

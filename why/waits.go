@@ -48,16 +48,13 @@ func (e *Explanation) longer(pairs []pair, confidence float64) stat.Shift {
 	return one(pairs, func(p Profile) time.Duration { return p.Response }, confidence).Shift
 }
 
-// traced says where goroutines wait, if those of both arms were traced in all rounds: of the arm that takes
+// traced says where goroutines wait, in the rounds in which those of both arms were traced: of the arm that takes
 // longer; where that is not told apart, of either. More work
 // has more goroutines wait for a processor, which is no cause then, unless one arm has fewer of them.
-func (e *Explanation) traced(pairs []pair, longer stat.Shift, confidence float64) {
-	for _, p := range pairs {
-		for _, side := range p {
-			if side.Traced == nil || side.Traced.PerSec <= 0 {
-				return
-			}
-		}
+func (e *Explanation) traced(all []pair, longer stat.Shift, confidence float64) {
+	pairs := both(all, func(p Profile) bool { return p.Traced != nil && p.Traced.PerSec > 0 })
+	if len(pairs) == 0 {
+		return
 	}
 	for side, p := range pairs[len(pairs)-1] {
 		e.Processors[side] = p.Traced.Processors
@@ -66,6 +63,12 @@ func (e *Explanation) traced(pairs []pair, longer stat.Shift, confidence float64
 	if !e.Wait.Excludes0() && e.Processors[0] == e.Processors[1] {
 		e.Waits = slices.DeleteFunc(e.Waits, func(w Waiting) bool { return w.For == gotrace.Processor })
 	}
+}
+
+// both returns the rounds in which something is so of both arms. A round that is left out for either of
+// them favours neither: of equal arms each is as often the one that had nothing.
+func both(pairs []pair, is func(Profile) bool) []pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !is(p[0]) || !is(p[1]) })
 }
 
 // goroutines are how many wait at the same time, by place.

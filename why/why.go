@@ -109,7 +109,7 @@ type Explanation struct {
 	Functions []Row
 	// Counts are what the kernel counted of the threads beside CPU time, told apart or not.
 	Counts []Count
-	// Allocated is what an operation allocates; nil: there are no snapshots of both in all rounds.
+	// Allocated is what an operation allocates; nil: there are no snapshots of both in any round.
 	Allocated *Allocated
 	// Held is where locks are given up for which more goroutines wait, and Waited where more wait, by
 	// profiles that programs record if they were told to.
