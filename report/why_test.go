@@ -99,6 +99,21 @@ func offCPU(profiles []why.Profile) []why.Profile {
 // waiting waits for a disk, with the same work.
 func waiting() *report.Document { return diagnosed(oneLevel(20), 2*time.Millisecond) }
 
+// mixed hashes more, and does as much more in one round as less in the next for reasons of its own.
+func mixed() *report.Document {
+	d := diagnosed(oneLevel(20), 0, why.Work{Kind: "hashing", Function: "crypto/internal/fips140/sha256.blockSHANI", Time: 300}, why.Work{Kind: "maps", Function: "std::_Rb_tree<" + strings.Repeat("x", 60) + ">::find", Time: 40})
+	for i := range d.Trials[0].Why.Profiles {
+		p := &d.Trials[0].Why.Profiles[i]
+		if p.Response = 300 * time.Millisecond; p.Arm == "inputq" {
+			more := time.Duration(1-p.Round%2*2) * 4 * time.Millisecond
+			p.CPU, p.Work = p.CPU+more, append(p.Work, why.Work{Function: "orders/queue.(*Ring[go.shape.int64]).put", Time: 5*time.Millisecond + more},
+				why.Work{Kind: "hashing", Function: "crypto/sha256.Sum256", Time: time.Microsecond})
+		}
+	}
+	d.Derive()
+	return d
+}
+
 // traced waits for a lock while it waits for a disk, which execution traces of both show, and
 // so does a processor; idle workers are no fewer.
 func traced() *report.Document {

@@ -103,6 +103,9 @@ func timesOf(rows []why.Row) unit.Times {
 // workTimes writes the difference in CPU time and the rows that it is made of.
 func workTimes(e why.Explanation) unit.Times {
 	all := []float64{e.CPU.Value}
+	if !e.CPU.Excludes0() {
+		all = append(all, e.CPU.Low, e.CPU.High) // which is all that is said of it
+	}
 	for _, r := range e.Rows {
 		all = append(all, r.Value)
 	}
@@ -119,23 +122,6 @@ func waitTimes(e why.Explanation) unit.Times {
 		all = append(all, w.Value)
 	}
 	return unit.TimesUpTo(all...)
-}
-
-// mostlyIn are the functions of a row.
-func mostlyIn(r why.Row) string {
-	names := make([]string, len(r.Functions))
-	for i, name := range r.Functions {
-		names[i] = shortName(name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// shortName leaves out of a function of Go the path that its package lies in:
-// sha256.block of crypto/internal/fips140/sha256.block.
-func shortName(function string) string {
-	path, _, _ := strings.Cut(function, "[") // with its type parameters, or [unknown] in a file
-	path, _, _ = strings.Cut(path, "(")
-	return clean(function[strings.LastIndexByte(path, '/')+1:])
 }
 
 // sampledSentence says how the samples were taken and what that cost.
@@ -161,11 +147,14 @@ func whySentence(e why.Explanation) string {
 	cpu, times := e.CPU, workTimes(e)
 	ratio := cpu.CandidateValue / math.Max(1, cpu.BaselineValue)
 	if !cpu.Excludes0() {
-		text := fmt.Sprintf("CPU time an operation is not told apart (%s to %s)", times.Signed(cpu.Low), times.Signed(cpu.High))
-		if waitSentence(e) == "" {
-			text += ", nor is waiting: what differs is less than these rounds see"
+		between := fmt.Sprintf("(%s to %s)", unit.Signed(cpu.Low, times.Amount), times.Signed(cpu.High))
+		switch {
+		case len(e.Rows) > 0:
+			return "CPU time an operation is not told apart as a whole " + between + ", but some of what it is spent on"
+		case waitSentence(e) == "":
+			return "CPU time an operation is not told apart " + between + ", nor is waiting: what differs is less than these rounds see"
 		}
-		return text
+		return "CPU time an operation is not told apart " + between
 	}
 	return fmt.Sprintf("%s spends %s %s CPU time on an operation (%s; %s)", clean(e.Candidate), times.Format(math.Abs(cpu.Value)), either(cpu.Value > 0, "more", "less"),
 		percent(ratio), span(cpu, times))
@@ -260,11 +249,7 @@ func workLines(e why.Explanation) []string {
 	}
 	shown := e.Rows[:min(len(e.Rows), mostWhy)]
 	for _, r := range shown {
-		name := shortName(r.Name)
-		if len(r.Functions) > 0 {
-			name += " (" + mostlyIn(r) + ")"
-		}
-		say(r.Value, name)
+		say(r.Value, workName(r, textWidth-len("  +0.00 µs   ")))
 	}
 	if more := e.Rows[len(shown):]; len(more) > 0 {
 		sum := 0.0
