@@ -64,7 +64,7 @@ func screens() map[string]struct {
 		"pipe": {all["ladder"], 20}, "pipe-grid": {pipeGrid(), 20},
 		"calibrate": {calibrated(calibration()), 20}, "calibrate-nothing": {calibrated(&report.Calibration{}), 20}, "calibrate-sure": {calibrated(sureCalibration()), 20},
 		"run-guard": {followed(runDocument(batched("guard:mutex?kind=add-get", 1_000_000_000)), "contend guard"), 15}, "run-pipe": {followed(runDocument(batched("pipe:chan", 28_000_000)), "contend pipe"), 15},
-		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-mixed": {mixed(), 15 + 4}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
+		"why": {costly(), 15 + 14}, "why-waiting": {waiting(), 15 + 3}, "why-mixed": {mixed(), 15 + 5}, "why-traced": {traced(), 15 + 7}, "why-untraced": {untraced(), 15 + 5}, "why-not": {diagnosed(oneLevel(20), 0), 15 + 2}, "why-unsampled": {unsampled(), 15 + 2}, "why-failed": {failed(), 15 + 4}, "why-untold": {untold(), 15 + 2},
 		"why-levels":       {diagnosed(comparison(), time.Millisecond, why.Work{Kind: "scheduler", Function: "runtime.gopark", Time: 1200}), 15 + 6 + 3},
 		"failed-died":      {failedWith("B: its process died: server B: ended: exit status 7; end of its stderr:\n\tlistening\n\tout of luck"), 20},
 		"failed-usage":     {failedWith("A: server A: not ready: ended unasked: exit status 2; end of its stderr:\n\tunknown flag: -bogus" + strings.Repeat("\n\t  -flag\n\t\tits meaning", 8)), 20},

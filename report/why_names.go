@@ -1,8 +1,11 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"contend/trial"
 	"contend/why"
 )
 
@@ -27,4 +30,22 @@ func workName(r why.Row, room int) string {
 		}
 	}
 	return name
+}
+
+// mostCut is the share of the CPU time up to which missing callers are not worth a word: a few are wherever
+// threads begin in code without frame pointers. A convention.
+const mostCut = 0.2
+
+// cutSentence says of which of two arms callers are not known, and what to do; "" where most are.
+func cutSentence(d *trial.Diagnosis, arms []string, e why.Explanation) string {
+	var cut []string
+	for _, arm := range []string{e.Baseline, e.Candidate} {
+		if at := slices.Index(arms, arm); at >= 0 && why.Cut(d.Calls, at) > mostCut {
+			cut = append(cut, fmt.Sprintf("%.0f %% of what %s does", 100*why.Cut(d.Calls, at), clean(arm)))
+		}
+	}
+	if len(cut) == 0 {
+		return ""
+	}
+	return "Nobody knows who called " + strings.Join(cut, " and ") + ": build with -fno-omit-frame-pointer"
 }

@@ -55,9 +55,10 @@ func costly() *report.Document {
 	d := diagnosed(oneLevel(20), 0, work...)
 	d.Trials[0].Why.Profiles = allocated(offCPU(d.Trials[0].Why.Profiles))
 	d.Trials[0].Why.Calls = []why.Call{
-		{Function: "all", PerOp: []float64{30_000, 32_000}}, {Function: "net/http.(*conn).serve", Depth: 1, PerOp: []float64{28_000, 30_000}},
-		{Function: "orders/cmd/orders.(*Service).add", Depth: 2, PerOp: []float64{27_000, 24_000}}, {Function: "\x1b[31mred<script>|", Depth: 2, PerOp: []float64{0, 5000}},
-		{Function: "sha256.block", Depth: 1, PerOp: []float64{2000, 2000}}, {Function: "only/of.mutex", Depth: 1, PerOp: []float64{900, 0}},
+		{Function: "all", PerOp: []float64{30_900, 32_000}}, {Function: "runtime.goexit", Depth: 1, PerOp: []float64{30_900, 32_000}},
+		{Function: "net/http.(*conn).serve", Depth: 2, PerOp: []float64{28_000, 30_000}},
+		{Function: "orders/cmd/orders.(*Service).add", Depth: 3, PerOp: []float64{27_000, 24_000}}, {Function: "\x1b[31mred<script>|", Depth: 3, PerOp: []float64{0, 5000}},
+		{Function: "sha256.block", Depth: 2, PerOp: []float64{2000, 2000}}, {Function: "only/of.mutex", Depth: 2, PerOp: []float64{900, 0}},
 	}
 	d.Derive()
 	return d
@@ -99,7 +100,8 @@ func offCPU(profiles []why.Profile) []why.Profile {
 // waiting waits for a disk, with the same work.
 func waiting() *report.Document { return diagnosed(oneLevel(20), 2*time.Millisecond) }
 
-// mixed hashes more, and does as much more in one round as less in the next for reasons of its own.
+// mixed hashes more, and does as much more in one round as less in the next for reasons of its own. It has no
+// frame pointers in most of its code.
 func mixed() *report.Document {
 	d := diagnosed(oneLevel(20), 0, why.Work{Kind: "hashing", Function: "crypto/internal/fips140/sha256.blockSHANI", Time: 300}, why.Work{Kind: "maps", Function: "std::_Rb_tree<" + strings.Repeat("x", 60) + ">::find", Time: 40})
 	for i := range d.Trials[0].Why.Profiles {
@@ -110,6 +112,8 @@ func mixed() *report.Document {
 				why.Work{Kind: "hashing", Function: "crypto/sha256.Sum256", Time: time.Microsecond})
 		}
 	}
+	d.Trials[0].Why.Calls = []why.Call{{Function: "all", PerOp: []float64{30_000, 35_000}}, {Function: "[unknown]", Depth: 1, PerOp: []float64{3000, 28_000}},
+		{Function: "start_thread", Depth: 1, PerOp: []float64{27_000, 7000}}}
 	d.Derive()
 	return d
 }

@@ -44,6 +44,9 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("%s", said)
 			}
 			v.sayCounted(e)
+			if said := cutSentence(t.Why, t.Arms, e); said != "" {
+				v.say("%s.", said)
+			}
 		}
 		if len(t.Why.Explanations) == 0 {
 			said, words := d.noWhy(t.Why)
@@ -207,10 +210,11 @@ const mostWhy = 10
 
 // whyLines are what a page says about why: a sentence, and a line for each row.
 func (d *Document) whyLines(c Comparison) []string {
-	diagnosis, e, known := d.explanation(c)
+	of, e, known := d.explanation(c)
 	if !known {
 		return d.notDiagnosed(c)
 	}
+	diagnosis, arms := of.Why, of.Arms
 	parts := [][]string{workLines(e), append(blockedLines(e), waitLines(diagnosis, e)...)}
 	if waitsFirst(e) {
 		slices.Reverse(parts)
@@ -219,7 +223,7 @@ func (d *Document) whyLines(c Comparison) []string {
 	for i, sentence := range whySentences(e) {
 		lines = append(append(lines, wrapped(sentence)...), parts[i]...)
 	}
-	for _, said := range []string{beside(e), allocating(e)} {
+	for _, said := range []string{beside(e), allocating(e), cutSentence(diagnosis, arms, e)} {
 		if said != "" {
 			lines = append(lines, wrapped(said)...)
 		}
@@ -315,14 +319,14 @@ func inShort(e why.Explanation) string {
 }
 
 // explanation returns what is known of why a comparison came out as it did.
-func (d *Document) explanation(c Comparison) (*trial.Diagnosis, why.Explanation, bool) {
-	for _, t := range d.Trials {
+func (d *Document) explanation(c Comparison) (*Trials, why.Explanation, bool) {
+	for i, t := range d.Trials {
 		if t.Place != c.Place || t.Why == nil {
 			continue
 		}
 		for _, e := range t.Why.Explanations {
 			if e.Baseline == c.Baseline && e.Candidate == c.Candidate && e.Concurrency == c.Concurrency {
-				return t.Why, e, true
+				return &d.Trials[i], e, true
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"contend/internal/symbol"
 )
@@ -50,6 +51,27 @@ func CallsOf(arms [][]Stacks, most int) []Call {
 	}
 	walk("all", root, 0)
 	return list
+}
+
+// outermost are the functions in which threads begin, but for those of Go, which always has
+// frame pointers.
+var outermost = []string{"start_thread", "thread_start", "__clone", "clone", "__clone3", "clone3", "_start", "main", startsMain,
+	"__libc_start_main", "__libc_start_main_impl", "libc_start_main_stage2", "ret_from_fork", "ret_from_fork_asm", unseen, unsampled, others}
+
+// Cut returns the share of an arm's CPU time of which not all callers are known, 0 to 1: its stacks do not begin
+// where threads do, as without frame pointers. Those that begin in a function without a name in a known file
+// may begin where threads do, and are no part of it.
+func Cut(calls []Call, arm int) float64 {
+	if len(calls) == 0 || calls[0].PerOp[arm] == 0 {
+		return 0
+	}
+	cut := 0.0
+	for _, c := range calls {
+		if c.Depth == 1 && !slices.Contains(outermost, c.Function) && !strings.HasPrefix(c.Function, "runtime.") && !strings.HasPrefix(c.Function, unknown+" in ") {
+			cut += c.PerOp[arm]
+		}
+	}
+	return cut / calls[0].PerOp[arm]
 }
 
 // rounded are times to a hundredth of a nanosecond.

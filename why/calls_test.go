@@ -63,3 +63,18 @@ func TestCallsOfLevels(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Of 100 ns of B 30 begin where a thread does, 20 in Go's runtime and 10 where nobody knows.
+func TestCut(t *testing.T) {
+	calls := []Call{
+		{"all", 0, []float64{0, 100}},
+		{"[unknown]", 1, []float64{0, 25}}, {"start_thread", 2, []float64{0, 5}}, {"[unknown] in libc.so.6", 1, []float64{0, 10}}, {"send", 1, []float64{0, 15}},
+		{"runtime.goexit", 1, []float64{0, 20}}, {"start_thread", 1, []float64{0, 30}}, {"send", 2, []float64{0, 30}},
+	}
+	if got := Cut(calls, 1); got != 0.4 {
+		t.Errorf("%g, want 25 + 15 of 100", got)
+	}
+	if Cut(calls, 0) != 0 || Cut(nil, 0) != 0 {
+		t.Error("of nothing a part is cut")
+	}
+}
