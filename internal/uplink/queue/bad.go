@@ -84,7 +84,7 @@ func (in *Intake) setAside(s *source, bad []badEntry) {
 func (in *Intake) copyBad(ctx context.Context, bad []badEntry) error {
 	cmds := make([]rueidis.Completed, len(bad))
 	for i, b := range bad {
-		cmds[i] = in.redis.cmd(b.args...)
+		cmds[i] = in.redis.evenFull(b.args...)
 	}
 	return in.redis.doAll(ctx, cmds)
 }

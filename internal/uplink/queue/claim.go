@@ -57,7 +57,7 @@ func (in *Intake) leaveBehind(ctx context.Context) error {
 func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
 	var failed error
 	for _, s := range sources {
-		err := in.redis.do(ctx, "XGROUP", "CREATE", s.key, group, "0", "MKSTREAM").Error()
+		err := in.redis.client.Do(ctx, in.redis.evenFull("XGROUP", "CREATE", s.key, group, "0", "MKSTREAM")).Error()
 		if err == nil {
 			s.mu.Lock()
 			s.newest = entryID{} // nothing is delivered yet, and nothing may be cut off

@@ -30,19 +30,39 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
 	room := int(max(0, min(int64(len(uplinks)), int64(in.cfg.Backlog)-waiting)))
-	var e encoder
-	cmds := make([]rueidis.Completed, 0, room)
-	for _, u := range uplinks[:room] {
-		e.args = append(e.args[:0], "XADD", key, "*")
-		e.uplink(u)
-		cmds = append(cmds, in.redis.cmd(e.args...))
-	}
-	if err := cmp.Or(in.redis.write(ctx, cmds...)...); err != nil {
+	if err := in.forward(ctx, key, uplinks[:room]); err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
 	in.count.forwarded.Add(uint64(room))
 	in.count.dropped.Add(uint64(len(uplinks) - room))
 	return nil
+}
+
+func (in *Intake) forward(ctx context.Context, key string, uplinks []*message.Uplink) (failed error) {
+	var again []*message.Uplink
+	for i, err := range in.redis.write(ctx, additions(in.redis.cmd, key, uplinks)...) {
+		if isFull(err) {
+			again = append(again, uplinks[i])
+			continue
+		}
+		failed = cmp.Or(failed, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	return cmp.Or(in.redis.write(ctx, additions(in.redis.evenFull, key, again)...)...)
+}
+
+// additions are the commands that add uplinks to a stream.
+func additions(cmd func(...string) rueidis.Completed, key string, uplinks []*message.Uplink) []rueidis.Completed {
+	var e encoder
+	cmds := make([]rueidis.Completed, len(uplinks))
+	for i, u := range uplinks {
+		e.args = append(e.args[:0], "XADD", key, "*")
+		e.uplink(u)
+		cmds[i] = cmd(e.args...)
+	}
+	return cmds
 }
 
 // ErrReceiving is the error of a second Receive for one customer.

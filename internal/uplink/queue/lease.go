@@ -19,19 +19,21 @@ const (
 	channel      = "ran:changes"   // a hint that instances, leases or holders changed
 )
 
-// The scripts decide and act in one step. KEYS and ARGV as their callers say.
+// The scripts decide and act in one step. KEYS and ARGV as their callers say. PERSIST is as in scriptFull.
 const (
 	// scriptBeat writes what an instance says of itself, unless another process
 	// has taken its name.
 	scriptBeat = `
 local v = redis.call('GET', KEYS[1])
 if v and ARGV[3] == 'again' and string.sub(v, 1, string.len(ARGV[1])) ~= ARGV[1] then return 0 end
+redis.call('PERSIST', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1] .. ARGV[4], 'PX', ARGV[2])
 return 1`
 	// scriptLease takes or renews a lease.
 	scriptLease = `
 local v = redis.call('GET', KEYS[1])
 if v and v ~= ARGV[1] then return 0 end
+redis.call('PERSIST', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`
 	// scriptDelete deletes a key that still begins with what the caller wrote.
@@ -73,7 +75,7 @@ func (in *Intake) beat(ctx context.Context, again string) error {
 	r := in.redis
 	replies := r.client.DoMulti(ctx,
 		r.script(scriptBeat, keyInstance+in.cfg.Instance, in.nonce, in.milliseconds(), again, string(text)),
-		r.cmd("SADD", keyInstances, in.cfg.Instance),
+		r.evenFull("SADD", keyInstances, in.cfg.Instance),
 		r.cmd("SET", keyPartitions, strconv.Itoa(len(in.parts)), "NX"))
 	mine, err := replies[0].AsInt64()
 	if err == nil && mine == 0 {

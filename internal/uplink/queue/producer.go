@@ -85,10 +85,13 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 	if want < 0 || want > maxPartitions {
 		return 0, fmt.Errorf("queue: partitions is %d; allowed: 1 to %d", want, maxPartitions)
 	}
-	if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
-		return 0, fmt.Errorf("queue: %w", err)
+	n, err := r.do(ctx, "GET", keyPartitions).AsInt64() // first: a Redis that is full sets nothing
+	if rueidis.IsRedisNil(err) {
+		if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
+			return 0, fmt.Errorf("queue: %w", err)
+		}
+		n, err = r.do(ctx, "GET", keyPartitions).AsInt64()
 	}
-	n, err := r.do(ctx, "GET", keyPartitions).AsInt64()
 	if err != nil {
 		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, err)
 	}

@@ -1,0 +1,22 @@
+package queue
+
+import (
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// scriptFull does a command that takes memory in a Redis that has none left. Redis refuses one in a script only
+// before the script has written, and PERSIST, which changes nothing of our keys, counts as that. (Since Redis 7 the flag
+// allow-oom says so; 6.2 does not know it.)
+const scriptFull = `
+redis.call('PERSIST', KEYS[1])
+return redis.call(unpack(ARGV))`
+
+// evenFull is a command that a full Redis takes, too. What routers write takes little, or takes the place of what they
+// then cut off; if they waited, nobody would make room.
+func (r *Redis) evenFull(args ...string) rueidis.Completed {
+	return r.script(scriptFull, args[keyAt(args)], args...)
+}
+
+func isFull(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "OOM ") }
