@@ -7,6 +7,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +84,40 @@ func (s *Server) validate() error {
 	if s.cfg.TLS != nil && opt.TLSConfig == nil {
 		return fmt.Errorf("URL is %q, but TLS is configured, which needs rediss://", s.Place())
 	}
-	return nil
+	return checkQuery(s.url, &opt)
+}
+
+// parameters are those of a URL that mean something here.
+const parameters = "addr, client_name, db, master_set, max_retries, skip_verify, write_timeout"
+
+// checkQuery says what is wrong with what follows the question mark, of which the parser says nothing.
+func checkQuery(text string, opt *rueidis.ClientOption) error {
+	u, err := url.Parse(text)
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(strings.Split(parameters, ", "), name) {
+			errs = append(errs, fmt.Errorf("%.40q is in the URL; allowed: %s", name, parameters))
+		}
+	}
+	for _, addr := range query["addr"] {
+		if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
+			errs = append(errs, fmt.Errorf("addr in the URL is %.80q; allowed: HOST:PORT, and [ADDRESS]:PORT of IPv6", addr))
+		}
+	}
+	if query.Has("master_set") && opt.Sentinel.MasterSet == "" {
+		errs = append(errs, errors.New("master_set in the URL is empty; allowed: the name of a master that the sentinels know"))
+	}
+	if len(opt.InitAddress) > 1 && opt.Sentinel.MasterSet == "" && opt.SelectDB != 0 {
+		errs = append(errs, fmt.Errorf("the database in the URL is %d; allowed: 0, as a cluster has no other", opt.SelectDB))
+	}
+	if u.Scheme != "unix" && strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
+		errs = append(errs, fmt.Errorf("the host in the URL is %.80q; allowed: [ADDRESS]:PORT of IPv6", u.Host))
+	}
+	return errors.Join(errs...)
 }
 
 // URL is the address at which other processes of this machine find this Redis.

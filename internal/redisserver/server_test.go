@@ -22,6 +22,7 @@ func TestOptions(t *testing.T) {
 		{name: "TLS", cfg: Config{URL: "rediss://h:1", TLS: &tls.Config{}}, host: "h", addresses: "h:1"},
 		{name: "TLS with a name", cfg: Config{URL: "rediss://h:1", TLS: &tls.Config{ServerName: "n"}}, host: "n", addresses: "h:1"},
 		{name: "cluster", cfg: Config{URL: "redis://a:1?addr=b:2&addr=c:3"}, addresses: "a:1 b:2 c:3"},
+		{name: "IPv6", cfg: Config{URL: "redis://[::1]:1?addr=[::2]:2"}, addresses: "[::1]:1 [::2]:2"},
 		{name: "sentinels", cfg: Config{URL: "redis://a:1?addr=b:2&master_set=m"}, addresses: "a:1 b:2", master: "m"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -71,6 +72,13 @@ func TestOpenRefusesAWrongURLWithoutItsPassword(t *testing.T) {
 		{URL: "redis://u:secret@h:1/x"},
 		{URL: "redis://u:secret@h:1", TLS: &tls.Config{}},
 		{URL: "redis://u:secret@h:1?db=x"},
+		{URL: "redis://u:secret@h:1?adr=b:2"},
+		{URL: "redis://u:secret@h:1?addr=b"}, // taken for h:6379 otherwise
+		{URL: "redis://u:secret@h:1?addr=b:"},
+		{URL: "redis://u:secret@h:1?addr=::1"},
+		{URL: "redis://u:secret@h:1?master_set="},
+		{URL: "redis://u:secret@h:1/3?addr=b:2"},
+		{URL: "redis://u:secret@::1:1"},
 	} {
 		if _, err := Open(t.Context(), cfg); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", cfg.URL, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/internal/redisserver"
 	"contend/internal/redisserver/redistest"
 )
 
@@ -241,5 +242,38 @@ func TestReplicasThatAreNotThere(t *testing.T) {
 	}
 	if got := master.Do("XLEN", keyUplinks+strconv.Itoa(partitionOf(frame(1).PHY, defaultPartitions))); got == "0" {
 		t.Error("nothing was written")
+	}
+}
+
+// Who names a Redis in the wrong way is told what the URL lacks.
+func TestOpenSaysWhatIsWrongWithTheURL(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, false)
+	node := cluster.Masters[0].TCP()
+	server, locked := redistest.Start(t), redistest.Start(t, "--requirepass", "secret")
+	replica := redistest.StartReplica(t, server)
+	sentinel := "redis://" + redistest.StartSentinel(t, server)
+	for url, want := range map[string]string{
+		node:                                    "?addr=HOST:PORT",
+		server.TCP() + "?addr=" + server.Addr(): "without addr",
+		server.TCP() + "?master_set=m":          "it is no sentinel",
+		sentinel:                                "?master_set=NAME",
+		sentinel + "?addr=" + strings.TrimPrefix(sentinel, "redis://"): "?master_set=NAME",
+		sentinel + "?master_set=other":                                 `master_set is "other"`,
+		locked.TCP():                                                   "it wants a password",
+		node + "?addr=" + cluster.Masters[1].Addr() + "&":              "",
+		"rediss" + strings.TrimPrefix(server.TCP(), "redis"):           "it is silent; if it does not speak TLS",
+	} {
+		r, err := Open(t.Context(), redisserver.Config{URL: url}, nil)
+		if err == nil {
+			err = r.Close()
+		}
+		if got := fmt.Sprint(err); !strings.Contains(got, want) || (want == "") != (err == nil) {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
+	r := openURL(t, replica.TCP())
+	if _, err := NewIntake(t.Context(), r, IntakeConfig{}); err == nil || !strings.Contains(err.Error(), "it is a replica") {
+		t.Errorf("a replica: %v", err)
 	}
 }

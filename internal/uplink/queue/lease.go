@@ -86,10 +86,10 @@ func (in *Intake) beat(ctx context.Context, again string) error {
 
 func (in *Intake) join(ctx context.Context) error {
 	if err := in.beat(ctx, "first"); err != nil {
-		return err
+		return in.redis.Explain(err)
 	}
 	if _, err := in.look(ctx); err != nil {
-		return err
+		return in.redis.Explain(err)
 	}
 	if err := in.refuse(); err != nil {
 		return errors.Join(err, in.leave(ctx))

@@ -88,12 +88,12 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 	n, err := r.do(ctx, "GET", keyPartitions).AsInt64() // first: a Redis that is full sets nothing
 	if rueidis.IsRedisNil(err) {
 		if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
-			return 0, fmt.Errorf("queue: %w", err)
+			return 0, fmt.Errorf("queue: %w", r.Explain(err))
 		}
 		n, err = r.do(ctx, "GET", keyPartitions).AsInt64()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, err)
+		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, r.Explain(err))
 	}
 	if n < 1 || n > maxPartitions {
 		return 0, fmt.Errorf("queue: %s in Redis is %d; allowed: 1 to %d", keyPartitions, n, maxPartitions)
@@ -160,6 +160,9 @@ func (p *Producer) addAll(ctx context.Context, w *writer) error {
 		}
 		if err != nil && p.redis.refused(err) {
 			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			p.redis.log.Warn("redis", "what", "writing uplinks", "waiting", len(w.todo), "error", err)
 		}
 		if !pause.wait(ctx) {
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
@@ -268,6 +271,9 @@ func (p *Producer) roomIn(ctx context.Context, partition int) error {
 		l.checked.Store(time.Now().UnixNano())
 		if n < p.limit {
 			return nil
+		}
+		if pause == longest-nap { // after a second: routers that are as fast are behind for less
+			p.redis.log.Warn("the intake is full: uplinks wait for routers", "partition", p.keys[partition], "entries", n)
 		}
 		if !wait(ctx, pause) {
 			return ctx.Err()

@@ -65,7 +65,7 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 64<<10, 64<<10
 	r.client, err = rueidis.NewClient(opt)
 	if err != nil {
-		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
+		return r.Explain(err)
 	}
 	if err := r.Ping(ctx); err != nil {
 		r.client.Close()
@@ -77,7 +77,7 @@ func (r *Redis) connect(ctx context.Context) (err error) {
 // Ping says why Redis cannot be used now, or nil: of a cluster, the node that has the number of partitions.
 func (r *Redis) Ping(ctx context.Context) error {
 	if err := r.do(ctx, "GET", keyPartitions).Error(); err != nil && !rueidis.IsRedisNil(err) {
-		return fmt.Errorf("no Redis at %s: %w", r.Place(), err)
+		return r.Explain(err)
 	}
 	return nil
 }
