@@ -360,5 +360,9 @@ func (d *Document) noWhy(of *trial.Diagnosis) (said string, words []string) {
 	case len(of.Profiles) == 0:
 		return "Why: it cannot be sampled here: " + clean(strings.Join(of.Missing, "; ")), nil
 	}
-	return fmt.Sprintf("Why: not known: right answers and CPU time of both were seen in fewer than %d rounds", why.LeastRounds), nil
+	rounds := 0
+	for _, p := range of.Profiles {
+		rounds = max(rounds, p.Round)
+	}
+	return fmt.Sprintf("Why: not known: right answers and CPU time of both were seen in fewer than %d of %d rounds", why.LeastRounds, rounds), nil
 }

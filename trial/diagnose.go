@@ -75,8 +75,8 @@ type Diagnosis struct {
 	tracedLogRatios []float64 // ln(throughput while traced ÷ throughput before)
 }
 
-// Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over
-// why.LeastRounds rounds of fresh processes, and samples where they spend CPU time. What it
+// Diagnose drives the arms by the plan in interleaved blocks, as Compare does, over rounds of fresh processes
+// until why.LeastRounds are whole, or why.MostRounds done, and samples where they spend CPU time. What it
 // measures is no part of a verdict, and what goes wrong is said in the diagnosis, which then has
 // nothing else. The error is a mistake in what was asked for, or that ctx is done.
 //
@@ -119,9 +119,13 @@ func (c *comparing) diagnose(ctx context.Context, d *Diagnosis) (*Diagnosis, err
 	if err := c.sizeAlone(ctx); err != nil {
 		return nil, err
 	}
-	for n := 1; n <= c.trials.Design.Rounds; n++ {
+	rounds := &c.trials.Design.Rounds
+	for n := 1; n <= *rounds; n++ {
 		if err := c.round(ctx, n); err != nil {
 			return nil, err
+		}
+		if !d.whole(n) && *rounds < why.MostRounds {
+			*rounds++
 		}
 	}
 	d.Elapsed = time.Since(began)
@@ -156,6 +160,20 @@ func (r *round) sample(ctx context.Context, l *Live, s *load.Session, plan load.
 	}
 	r.inspected = l.Inspect != nil
 	return l.sample(ctx, s, plan, &r.resolver)
+}
+
+// whole says whether nothing of a round is empty.
+func (d *Diagnosis) whole(round int) bool {
+	return !slices.ContainsFunc(d.Profiles, func(p why.Profile) bool { return p.Round == round && !p.Whole() })
+}
+
+// Undiagnosed says whether rounds that were to say why left a candidate without an answer at some level,
+// as they failed, or too few of them had operations and CPU time.
+func (t *Trials) Undiagnosed() bool {
+	if t.Why == nil {
+		return false
+	}
+	return t.Why.Failed != "" || len(t.Why.Profiles) > 0 && len(t.Why.Explanations) < (len(t.Arms)-1)*len(t.Design.Levels)
 }
 
 // add adds what a block showed to the profile of its arm in this round.

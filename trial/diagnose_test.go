@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"contend/internal/perf"
+	"contend/internal/pprof"
 	"contend/internal/symbol"
 	"contend/load"
 	"contend/pace"
@@ -135,28 +137,130 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// In some rounds B gives no right answer while it is sampled, or none while it is traced: each is driven again,
+// up to 15 in all. 12 are left of 15 in which 3 were empty, and 11 where 4 were, which is too few but for traces.
+func TestDiagnoseDrivesEmptyRoundsAgain(t *testing.T) {
+	body := aTrace(t)
+	for _, c := range []struct {
+		name         string
+		empty        []int64 // rounds
+		untold       bool    // while it is traced, not while it is sampled
+		rounds       int
+		explained    bool
+		lastProgress string
+	}{
+		{"none", nil, false, 12, true, "round 12 of at most 12"},
+		{"one", []int64{12}, false, 13, true, "round 13 of at most 13"},
+		{"three, the last of them in a further round", []int64{1, 5, 13}, false, 15, true, "round 15 of at most 15"},
+		{"one in which it is traced", []int64{3}, true, 13, true, "round 13 of at most 13"},
+		{"four in which it is traced", []int64{1, 2, 3, 4}, true, 15, true, "round 15 of at most 15"},
+		{"four", []int64{1, 2, 3, 15}, false, 15, false, "round 15 of at most 15"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var opened, started atomic.Int64
+			arm := func(name string, change func(*Live)) Arm {
+				return workingArm(name, 10*time.Millisecond, 4*time.Millisecond, &opened, func(l *Live) {
+					l.Inspect = inspected{new(snapping), body, nil, new(atomic.Int64), new(atomic.Int64)}
+					change(l)
+				})
+			}
+			b := arm("B", func(l *Live) {
+				if !slices.Contains(c.empty, started.Add(1)) {
+					return
+				}
+				m := &muted{Target: l.Target}
+				l.Target = m
+				inspect, open := l.Inspect, l.Profile
+				if c.untold {
+					l.Inspect = muting{inspect, m}
+				} else {
+					l.Profile = func() (Profiler, error) { m.mute.Store(true); return open() }
+				}
+			})
+			last := ""
+			d, err := Diagnose(t.Context(), []Arm{arm("A", asItIs), b}, load.Plan{VUs: 4}, design(), func(p Progress) {
+				if last = p.Label; p.Done < 0 || p.Done > 1 {
+					t.Errorf("%s: %+v", c.name, p)
+				}
+			})
+			if err != nil || d.Failed != "" || len(d.Profiles) != 2*c.rounds || !strings.HasPrefix(last, c.lastProgress) {
+				t.Fatalf("%s: %d profiles, %q, %v, the last was %q", c.name, len(d.Profiles), d.Failed, err, last)
+			}
+			trials := Trials{Arms: []string{"A", "B"}, Design: Design{Levels: []int{4}, Confidence: 0.95}, Why: d}
+			trials.Derive()
+			if explained := len(d.Explanations) == 1; explained != c.explained || trials.Undiagnosed() == explained {
+				t.Errorf("%s: %d explanations, undiagnosed %v", c.name, len(d.Explanations), trials.Undiagnosed())
+			}
+			if c.explained && d.Explanations[0].Processors[1] == 0 {
+				t.Errorf("%s: %+v", c.name, d.Explanations[0].Processors)
+			}
+		})
+	}
+}
+
+// muted gives wrong answers from a time on.
+type muted struct {
+	load.Target
+	mute atomic.Bool
+}
+
+func (m *muted) NewVU(ctx context.Context, n int) (load.VU, error) {
+	vu, err := m.Target.NewVU(ctx, n)
+	return mutedVU{vu, m}, err
+}
+
+type mutedVU struct {
+	load.VU
+	of *muted
+}
+
+func (v mutedVU) Do(ctx context.Context) (load.Outcome, error) {
+	o, err := v.VU.Do(ctx)
+	o.Failed = o.Failed || v.of.mute.Load()
+	return o, err
+}
+
+// muting has wrong answers given while a trace is taken.
+type muting struct {
+	Inspector
+	of *muted
+}
+
+func (m muting) Find(ctx context.Context) error {
+	m.of.mute.Store(true)
+	return m.Inspector.Find(ctx)
+}
+
+func (m muting) Snapshot(ctx context.Context) (*pprof.Snapshot, error) {
+	m.of.mute.Store(false)
+	return m.Inspector.Snapshot(ctx)
+}
+
 // At a rate response times do not grow in proportion to the work, so they say nothing of
 // waiting.
 func TestDiagnoseAtARate(t *testing.T) {
-	var opened atomic.Int64
-	live, err := workingArm("A", time.Millisecond, time.Millisecond, &opened, asItIs).Launch(t.Context(), Setup{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := live.Open(t.Context(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	for _, c := range []struct {
-		pacer *pace.Pacer
-		known bool
-	}{{nil, true}, {pace.Constant(500), false}} {
-		_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver))
-		if err != nil || p.Operations == 0 || (p.Response > 0) != c.known {
-			t.Errorf("%v: %+v, %v", c.pacer, p, err)
+	synctest.Test(t, func(t *testing.T) {
+		var opened atomic.Int64
+		live, err := workingArm("A", time.Millisecond, time.Millisecond, &opened, asItIs).Launch(t.Context(), Setup{})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		session, err := live.Open(t.Context(), 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		for _, c := range []struct {
+			pacer      *pace.Pacer
+			operations int64
+			known      bool
+		}{{nil, 4 * 80, true}, {pace.Constant(500), 50, false}} { // in 1.25 ms each, or as many as are due
+			_, p, err := live.sample(t.Context(), session, load.Plan{VUs: 4, Pacer: c.pacer, Duration: 100 * time.Millisecond}, new(symbol.Resolver))
+			if err != nil || p.Operations < c.operations-4 || p.Operations > c.operations || (p.Response > 0) != c.known {
+				t.Errorf("%v: %+v, %v; want %d operations", c.pacer, p, err, c.operations)
+			}
+		}
+	})
 }
 
 // none opens no sampler, and returns what perf.Sample returns then.

@@ -135,9 +135,7 @@ type Recorded struct {
 // allocated the amounts hold together at half of the level and the functions at the other half; and
 // likewise of the two profiles of waiting.
 func (e *Explanation) snapshots(rounds []pair, longer stat.Shift, confidence float64) {
-	pairs := both(rounds, func(p Profile) bool {
-		return p.Snapshots != nil && p.Snapshots.Operations > 0 && p.Snapshots.PerSec > 0
-	})
+	pairs := both(rounds, func(p Profile) bool { return p.Snapshots != nil && p.Snapshots.tells() })
 	if len(pairs) == 0 {
 		return
 	}
@@ -178,6 +176,8 @@ func compared(name string, pairs []pair, of func(Profile) float64, confidence fl
 	}
 	return rowOf(name, before, differences, confidence)
 }
+
+func (s *Snapshots) tells() bool { return s.Operations > 0 && s.PerSec > 0 }
 
 func (s *Snapshots) perOp(amount int64) float64 { return ratio(float64(amount), float64(s.Operations)) }
 

@@ -52,7 +52,7 @@ func (e *Explanation) longer(pairs []pair, confidence float64) stat.Shift {
 // longer; where that is not told apart, of either. More work
 // has more goroutines wait for a processor, which is no cause then, unless one arm has fewer of them.
 func (e *Explanation) traced(all []pair, longer stat.Shift, confidence float64) {
-	pairs := both(all, func(p Profile) bool { return p.Traced != nil && p.Traced.PerSec > 0 })
+	pairs := both(all, func(p Profile) bool { return p.Traced != nil && p.Traced.tells() })
 	if len(pairs) == 0 {
 		return
 	}
@@ -70,6 +70,8 @@ func (e *Explanation) traced(all []pair, longer stat.Shift, confidence float64) 
 func both(pairs []pair, is func(Profile) bool) []pair {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return !is(p[0]) || !is(p[1]) })
 }
+
+func (t *Traced) tells() bool { return t.PerSec > 0 }
 
 // goroutines are how many wait at the same time, by place.
 func (t *Traced) goroutines() map[string]float64 {

@@ -19,6 +19,10 @@ import (
 // can be told apart at half a level of 5 % (2/2¹² · 51 = 0.0249).
 const LeastRounds = 12
 
+// MostRounds is how many are driven until so many are whole, as on a busy machine a block may pass without an
+// answer. A convention: where more than a fifth of the rounds are lost, further ones are hardly better.
+const MostRounds = 15
+
 const (
 	// rowShare is the share of either arm's CPU time that a row has to have to be looked
 	// at: the fewer rows, the smaller the differences that can be told. A convention.
@@ -143,8 +147,8 @@ func (e Explanation) Unnamed() float64 {
 // Explain compares the profiles of two arms at one level of concurrency, round by round.
 // A row is in the explanation if its interval excludes 0; all rows that were looked at are
 // wrong together with a probability of at most 1 − confidence (Bonferroni). Rounds without both
-// arms, or without an operation of one of them, are left out. There is no explanation, and
-// ok is false, with fewer than LeastRounds.
+// arms, or without an operation or CPU time of one of them, are left out. There is no explanation, and
+// ok is false, with fewer than LeastRounds. What programs tell of themselves is from the rounds in which both do.
 func Explain(profiles []Profile, baseline, candidate string, concurrency int, confidence float64) (e Explanation, ok bool) {
 	pairs := pairsOf(profiles, baseline, candidate, concurrency)
 	e = Explanation{Baseline: baseline, Candidate: candidate, Concurrency: concurrency, Rounds: len(pairs)}
@@ -180,7 +184,7 @@ func pairsOf(profiles []Profile, baseline, candidate string, concurrency int) []
 	byRound := map[int]*pair{}
 	for _, p := range profiles {
 		side := slices.Index([]string{baseline, candidate}, p.Arm)
-		if side < 0 || p.Concurrency != concurrency || p.Operations == 0 || p.CPU <= 0 {
+		if side < 0 || p.Concurrency != concurrency || !p.tells() {
 			continue
 		}
 		if byRound[p.Round] == nil {
@@ -195,6 +199,15 @@ func pairsOf(profiles []Profile, baseline, candidate string, concurrency int) []
 		}
 	}
 	return pairs
+}
+
+// tells says whether a profile is of any use.
+func (p Profile) tells() bool { return p.Operations > 0 && p.CPU > 0 }
+
+// Whole says whether nothing that was looked at in the round was empty: its blocks had operations and CPU
+// time, and so had those in which the program told of itself, if it did.
+func (p Profile) Whole() bool {
+	return p.tells() && (p.Traced == nil || p.Traced.tells()) && (p.Snapshots == nil || p.Snapshots.tells())
 }
 
 func (p Profile) perOp(t time.Duration) float64 { return float64(t) / float64(p.Operations) }

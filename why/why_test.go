@@ -83,6 +83,11 @@ func TestExplainNeedsRoundsOfBoth(t *testing.T) {
 	if e, ok := Explain(idle, "A", "B", 8, 0.95); ok {
 		t.Errorf("a round without an operation counts: %+v", e)
 	}
+	idle = planted(13)
+	idle[23].CPU = 0
+	if e, ok := Explain(idle, "A", "B", 8, 0.95); !ok || e.Rounds != 12 {
+		t.Errorf("12 of 13 rounds with CPU time of both: %+v", e)
+	}
 	if _, ok := Explain(planted(12), "A", "B", 9, 0.95); ok {
 		t.Error("profiles of another concurrency count")
 	}

@@ -50,7 +50,7 @@ func interrupted() error {
 // measures; the first that applies:
 //
 //	1 without any right answer in a result, or where one was given up, or where the rounds
-//	  that were to say why did not come to their end;
+//	  that were to say why did not come to their end, or too few of them were whole;
 //	3 if an expectation failed;
 //	4 if what was asked for is INVALID: a verdict, else an optimum or a rate, else a
 //	  result (the lab names the parts), a verdict is INCONCLUSIVE,
@@ -162,8 +162,8 @@ func succeeded(doc *report.Document) error {
 		}
 	}
 	for _, t := range doc.Trials {
-		if t.Why != nil && t.Why.Failed != "" {
-			errs = append(errs, errors.New("the verdict is whole, but the rounds that were to say why did not come to their end"))
+		if t.Undiagnosed() {
+			errs = append(errs, errors.New("the verdict is whole, but the rounds that were to say why were not"))
 		}
 	}
 	return errors.Join(errs...)

@@ -22,6 +22,7 @@ import (
 	"contend/sweep"
 	"contend/trial"
 	"contend/usl"
+	"contend/why"
 )
 
 // answered is a result of 1000 answers, of which so many are wrong.
@@ -70,6 +71,10 @@ func TestOutcome(t *testing.T) {
 	}
 	undiagnosed := verdict(stat.Faster, true)
 	undiagnosed.Trials = []report.Trials{{Place: at, Trials: trial.Trials{Why: &trial.Diagnosis{Failed: "b: its process died"}}}}
+	unsaid := verdict(stat.Faster, true)
+	unsaid.Trials = []report.Trials{{Place: at, Trials: trial.Trials{Arms: []string{"a", "b"}, Design: trial.Design{Levels: []int{5}}, Why: &trial.Diagnosis{Profiles: []why.Profile{{Arm: "a"}}}}}}
+	unseen := verdict(stat.Faster, true)
+	unseen.Trials = []report.Trials{{Place: at, Trials: trial.Trials{Arms: []string{"a", "b"}, Design: trial.Design{Levels: []int{5}}, Why: &trial.Diagnosis{Missing: []string{"x"}}}}}
 	nobody := &report.Document{Searches: []report.Search{{Result: search.Result{Alone: new(answered(1000)), Verdict: search.RateInvalid}}}}
 	for _, tt := range []struct {
 		name       string
@@ -83,6 +88,8 @@ func TestOutcome(t *testing.T) {
 		{"no right answer", result(at, 1000), 1, 1, "nothing succeeded"},
 		{"FASTER", verdict(stat.Faster, true), 0, 0, ""},
 		{"FASTER, and why is not known", undiagnosed, 1, 1, "the verdict is whole"},
+		{"FASTER, and too few rounds say why", unsaid, 1, 1, "the verdict is whole"},
+		{"FASTER, and why cannot be seen here", unseen, 0, 0, ""},
 		{"EQUIVALENT", verdict(stat.Equivalent, true), 0, 0, ""},
 		{"SLOWER", verdict(stat.Slower, true), 3, 0, ""},
 		{"MORE", verdict(stat.More, true), 3, 0, ""},
