@@ -119,7 +119,7 @@ var heavy = map[string][]string{
 	"gonum.org/v1/gonum":                      {"stat", "usl"},
 	"github.com/valyala/fasthttp":             {"internal/service/counter", "internal/cli", "bench/verdicts"},
 	"google.golang.org/grpc":                  {"protocol/grpc", "internal/service/counter/...", "internal/telemetry", "bench/script"},
-	"google.golang.org/protobuf":              {"protocol/grpc", "internal/service/counter/...", "internal/telemetry"},
+	"google.golang.org/protobuf":              {"protocol/grpc", "internal/pprof", "internal/service/counter/...", "internal/telemetry"},
 	"google.golang.org/genproto":              {"internal/telemetry"},
 	"go.opentelemetry.io/proto/otlp":          {"internal/telemetry"},
 	"github.com/bufbuild/protocompile":        {"protocol/grpc", "internal/service/counter/counterpb"},

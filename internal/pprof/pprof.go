@@ -22,8 +22,10 @@ const (
 	// the time for which that is to last.
 	findWithin = 2 * time.Second
 	tellWithin = 5 * time.Second
-	// mostRefusal bounds the text of a refusal that is repeated.
+	// mostRefusal bounds the text of a refusal that is repeated, mostMistake what is said of an answer that
+	// is no HTTP, which net/http quotes whole, beside where that was.
 	mostRefusal = 200
+	mostMistake = 300
 )
 
 // DefaultPath is where net/http/pprof answers.
@@ -73,7 +75,10 @@ func (s *Server) get(ctx context.Context, page string, within time.Duration) ([]
 	defer cancel()
 	body, err := s.read(ctx, page)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}
+	if err != nil && len(err.Error()) > len(s.shown)+mostMistake {
+		err = fmt.Errorf("%.*s…", len(s.shown)+mostMistake, err)
 	}
 	return body, err
 }

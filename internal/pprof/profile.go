@@ -21,6 +21,12 @@ func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
 	return s.get(ctx, "profile?seconds="+strconv.Itoa(seconds), time.Duration(seconds)*time.Second+tellWithin)
 }
 
+// A profile beyond these is invented, and its sums may be beyond what a number holds.
+const (
+	longest        = time.Hour
+	mostProcessors = 10_000
+)
+
 // A CPU is where a program spent CPU time.
 type CPU struct {
 	Length time.Duration
@@ -45,13 +51,18 @@ func ReadCPU(body []byte) (cpu *CPU, err error) {
 	if samples < 0 || spent < 0 || p.SampleType[spent].Unit != "nanoseconds" || p.DurationNanos <= 0 {
 		return nil, errors.New("it is no CPU profile of a program in Go")
 	}
-	its := &CPU{Length: time.Duration(p.DurationNanos)}
+	its, named := &CPU{Length: time.Duration(p.DurationNanos)}, naming{}
+	if its.Length > longest {
+		return nil, fmt.Errorf("the CPU profile is of more than %v", longest)
+	}
 	for _, s := range p.Sample {
 		if s.Value[samples] <= 0 || s.Value[spent] <= 0 {
 			continue
 		}
-		its.Time += time.Duration(s.Value[spent])
-		its.Stacks = append(its.Stacks, Stack{framesOf(s.Location), s.Value[samples]})
+		if its.Time += time.Duration(min(s.Value[spent], int64(longest)*mostProcessors)); its.Time > its.Length*mostProcessors {
+			return nil, fmt.Errorf("the CPU profile has the time of more than %d processors", mostProcessors)
+		}
+		its.Stacks = append(its.Stacks, Stack{named.frames(s.Location), min(s.Value[samples], s.Value[spent])}) // none is of no time
 	}
 	return its, nil
 }
@@ -81,26 +92,41 @@ func parse(body []byte) (*profile.Profile, error) {
 	case len(plain) > mostBytes:
 		return nil, fmt.Errorf("it has more than %d MiB", mostBytes>>20)
 	}
-	p, err := profile.ParseUncompressed(plain)
-	if err == nil {
-		err = p.CheckValid()
+	if plain, err = pared(plain); err != nil {
+		return nil, err
 	}
-	return p, err
+	p, err := profile.ParseUncompressed(plain)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.CheckValid(); err != nil {
+		return nil, err
+	}
+	return p, tooLarge(p)
 }
 
-func framesOf(locations []*profile.Location) []symbol.Frame {
+// A naming has the frame of each function once, without a line: reading a name is work.
+type naming map[*profile.Function]symbol.Frame
+
+func (n naming) frames(locations []*profile.Location) []symbol.Frame {
 	var frames []symbol.Frame
 	for _, l := range locations {
 		if len(l.Line) == 0 {
 			frames = append(frames, symbol.Frame{})
 		}
 		for _, line := range l.Line {
-			if line.Function == nil {
-				frames = append(frames, symbol.Frame{})
-				continue
-			}
-			frames = append(frames, symbol.GoFrame(line.Function.Name, line.Function.Filename, int(line.Line)))
+			frames = append(frames, n.frame(line))
 		}
 	}
 	return frames
+}
+
+func (n naming) frame(line profile.Line) symbol.Frame {
+	f, known := n[line.Function]
+	if !known {
+		f = symbol.GoFrame(line.Function.Name, line.Function.Filename, 0)
+		n[line.Function] = f
+	}
+	f.Line = int(max(0, line.Line))
+	return f
 }

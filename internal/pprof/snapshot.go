@@ -158,8 +158,9 @@ func difference(name string, before, after []byte, types []string, each func([]s
 			return fmt.Errorf("the %s profile has no %s", name, t)
 		}
 	}
+	named := naming{}
 	for _, s := range p.Sample {
-		frames := framesOf(s.Location)
+		frames := named.frames(s.Location)
 		if s.Value[at[0]] <= 0 || slices.ContainsFunc(frames, tells) {
 			continue
 		}

@@ -1,8 +1,6 @@
 package pprof
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,7 +84,7 @@ func contend(length time.Duration) {
 }
 
 // ofHeap is a profile of the heap with so many bytes in main.handle, whose name is hostile.
-func ofHeap(t *testing.T, bytes int64) []byte {
+func ofHeap(t testing.TB, bytes int64) []byte {
 	t.Helper()
 	handle := &profile.Function{ID: 1, Name: "main.handle\x1b"}
 	at := &profile.Location{ID: 1, Line: []profile.Line{{Function: handle}}}
@@ -151,17 +149,14 @@ func TestSnapshotRefuses(t *testing.T) {
 }
 
 func FuzzSince(f *testing.F) {
+	f.Add(plain(f, ofHeap(f, 1000)), plain(f, ofHeap(f, 5000)))
 	f.Fuzz(func(t *testing.T, before, after []byte) {
-		var b [2]bytes.Buffer
-		for i, body := range [][]byte{before, after} {
-			w := gzip.NewWriter(&b[i])
-			_, _ = w.Write(body)
-			_ = w.Close()
-		}
-		first, second := Snapshot{Heap: b[0].Bytes()}, Snapshot{Heap: b[1].Bytes()}
+		first, second := Snapshot{Heap: zipped(t, before)}, Snapshot{Heap: zipped(t, after)}
 		first.Mutex, first.Block, second.Mutex, second.Block = first.Heap, first.Heap, second.Heap, second.Heap
-		if got, err := second.Since(&first); (got == nil) == (err == nil) {
-			t.Fatalf("%+v, %v", got, err)
-		}
+		bounded(t, func() {
+			if got, err := second.Since(&first); (got == nil) == (err == nil) {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		})
 	})
 }
