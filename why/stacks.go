@@ -1,8 +1,8 @@
 package why
 
 import (
-	"strconv"
-	"strings"
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"contend/internal/symbol"
@@ -12,6 +12,9 @@ const (
 	// mostStacks bounds the different stacks that are kept of an arm at one level: with 6000
 	// samples of each core at work most are met several times.
 	mostStacks = 5000
+	// mostFrames bounds their functions: each may be a call of the graph, of half a kilobyte, and a program
+	// that says itself where it was may say 1024 of each.
+	mostFrames = 500_000
 	// others is the function of those beyond.
 	others = "[the rest]"
 )
@@ -23,16 +26,15 @@ type Stack struct {
 	Time    time.Duration // its share of the CPU time that the kernel's clocks say
 }
 
-// key is the same for stacks that have the same frames, whose texts are of one line.
-func (s Stack) key() string {
-	var b strings.Builder
+// key is the same for stacks that have the same frames, whose texts are of one line. It is not those
+// texts, which may be megabytes.
+func (s Stack) key() (key [sha256.Size]byte) {
+	h := sha256.New()
 	for _, f := range s.Frames {
-		for _, part := range []string{f.Function, f.Package, f.File, strconv.Itoa(f.Line)} {
-			b.WriteString(part)
-			b.WriteByte('\n')
-		}
+		fmt.Fprintf(h, "%s\n%s\n%s\n%d\n", f.Function, f.Package, f.File, f.Line)
 	}
-	return b.String()
+	h.Sum(key[:0])
+	return key
 }
 
 // Stacks are where an arm spent its CPU time at one level of concurrency, over all rounds.
@@ -46,7 +48,8 @@ type Stacks struct {
 	// beyond a bound, which are one.
 	List []Stack
 
-	index map[string]int
+	index  map[[sha256.Size]byte]int
+	frames int // of List
 }
 
 // Add adds what so many operations spent.
@@ -59,11 +62,11 @@ func (s *Stacks) Add(more []Stack, operations int64) {
 
 func (s *Stacks) add(more Stack) {
 	if s.index == nil {
-		s.index = map[string]int{}
+		s.index = map[[sha256.Size]byte]int{}
 	}
 	key := more.key()
 	at, known := s.index[key]
-	if !known && len(s.List) >= mostStacks {
+	if !known && (len(s.List) >= mostStacks || s.frames+len(more.Frames) > mostFrames) {
 		more.Frames = []symbol.Frame{{Function: others}}
 		key = more.key()
 		at, known = s.index[key]
@@ -71,6 +74,7 @@ func (s *Stacks) add(more Stack) {
 	if !known {
 		s.index[key] = len(s.List)
 		s.List = append(s.List, more)
+		s.frames += len(more.Frames)
 		return
 	}
 	s.List[at].Samples += more.Samples

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"contend/internal/symbol"
@@ -39,5 +40,18 @@ func TestStacksAreBounded(t *testing.T) {
 	}
 	if first := s.List[0]; first.Samples != 2 || first.Time != 4 {
 		t.Errorf("the first is %+v", first)
+	}
+}
+
+// Likewise what is beyond the bound of functions, of 1000 stacks all but 500 000 ÷ 1000.
+func TestDeepStacksAreBounded(t *testing.T) {
+	var s Stacks
+	deep := make([]symbol.Frame, 1000)
+	for i := range 1000 {
+		deep[0].Line = i
+		s.Add([]Stack{{slices.Clone(deep), 1, 2}}, 1)
+	}
+	if rest := s.List[len(s.List)-1]; len(s.List) != 501 || rest.Frames[0].Function != others || rest.Samples != 500 {
+		t.Errorf("%d stacks, the last is %+v", len(s.List), rest)
 	}
 }
