@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"bytes"
 	"context"
 	"math"
 
@@ -35,7 +34,7 @@ func (r *round) addTrace(of teller, cell Cell, t told) error {
 	if t.err != nil {
 		return t.err
 	}
-	trace, err := gotrace.Read(bytes.NewReader(t.body))
+	trace, err := gotrace.Read(t.body)
 	if err != nil {
 		return err
 	}

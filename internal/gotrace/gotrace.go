@@ -2,10 +2,11 @@
 // later) what its goroutines waited for, and in which of its functions.
 //
 // Traces are foreign: whoever hands one over bounds its bytes, and this package its time and what it
-// keeps. Names are as the program has them and may hold anything.
+// becomes. Names are as the program has them and may hold anything.
 package gotrace
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ const (
 	mostPlaces = 500
 	// mostTime bounds the reading of a trace: a second of a busy server is read in about as long.
 	mostTime = 20 * time.Second
-	// lookAtClock is how many events are read between two looks at the clock.
-	lookAtClock = 1 << 12
+	// lookAtClock is how many events are read between two looks at the clock: for one all threads may be sorted.
+	lookAtClock = 1 << 6
 )
 
 // A Trace is what goroutines waited for during one.
@@ -53,15 +54,18 @@ type Wait struct {
 
 // Read reads a trace to its end. Goroutines without a function of the program's own, such as
 // those of an HTTP server that wait for the next request, or those that take the trace, are left out.
-func Read(r io.Reader) (t *Trace, err error) {
+func Read(body []byte) (t *Trace, err error) {
 	defer func() { // the reader is made for traces that the runtime has written
 		if p := recover(); p != nil {
-			t, err = nil, fmt.Errorf("gotrace: it is broken: %v", p)
+			t, err = nil, mistake(fmt.Sprint("it is broken: ", p))
 		}
 	}()
-	events, err := trace.NewReader(r)
+	if err := tooLarge(body); err != nil {
+		return nil, mistake(err)
+	}
+	events, err := trace.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("gotrace: %w", err)
+		return nil, mistake(err)
 	}
 	c := counting{goroutines: map[trace.GoID]waiting{}, places: map[trace.Stack]places{}, waited: map[Place]time.Duration{}}
 	until := time.Now().Add(mostTime)
@@ -71,7 +75,9 @@ func Read(r io.Reader) (t *Trace, err error) {
 		case errors.Is(err, io.EOF):
 			return c.trace()
 		case err != nil:
-			return nil, fmt.Errorf("gotrace: %w", err)
+			return nil, mistake(err)
+		case c.met > mostNew:
+			return nil, fmt.Errorf("gotrace: it has more than %d goroutines, processors, tasks and regions", mostNew)
 		case n%lookAtClock == 0 && time.Now().After(until):
 			return nil, fmt.Errorf("gotrace: it is so long that it is not read in %v", mostTime)
 		}
@@ -87,6 +93,7 @@ type counting struct {
 	places     map[trace.Stack]places // known of stacks
 	waited     map[Place]time.Duration
 	processors int
+	met        int // of what the reader keeps
 }
 
 // waiting is what a goroutine does since a time; a place without a reason: it does not wait.
@@ -106,9 +113,16 @@ func (c *counting) add(e trace.Event) {
 			c.processors = int(min(m.Value.Uint64(), 1<<20))
 		}
 	case trace.EventStateTransition:
-		if s := e.StateTransition(); s.Resource.Kind == trace.ResourceGoroutine {
+		switch s := e.StateTransition(); s.Resource.Kind {
+		case trace.ResourceGoroutine:
 			c.change(s)
+		case trace.ResourceProc:
+			if from, _ := s.Proc(); from == trace.ProcUndetermined || from == trace.ProcNotExist {
+				c.met++
+			}
 		}
+	case trace.EventTaskBegin, trace.EventRegionBegin:
+		c.met++
 	}
 }
 
@@ -118,6 +132,9 @@ func (c *counting) change(s trace.StateTransition) {
 	id := s.Resource.Goroutine()
 	from, to := s.Goroutine()
 	before, known := c.goroutines[id]
+	if !known {
+		c.met++
+	}
 	if !known && from == trace.GoUndetermined {
 		before.since = c.began
 	}

@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 	p.cond.Broadcast()
 	all.Wait()
 
-	got, err := Read(bytes.NewReader(body))
+	got, err := Read(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,24 +139,27 @@ func TestReadRefuses(t *testing.T) {
 		"another format": append([]byte("go 1.99 trace\x00\x00\x00"), whole[16:]...),
 		"zeros":          append(bytes.Clone(whole[:16]), make([]byte, 1000)...),
 	} {
-		if got, err := Read(bytes.NewReader(body)); err == nil || got != nil {
+		if got, err := Read(body); err == nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }
 
-// Whatever comes is read to an end, and what is found is possible.
+// Whatever comes is read to an end within bounds, and what is found is possible.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("go 1.26 trace\x00\x00\x00"))
+	f.Add(traceOf("26", batched(1, numbers(procStatus, 0, 0, 1, goStatus, 0, 1, 1, 2), numbers(taskBegin, 0, 1, 0, 0, 0))))
+	f.Add(traceOf("22", batched(1, []byte{4}, append(numbers(text, 1, 4), "main"...)), batched(1, []byte{2}, numbers(stack, 1, 1, 9, 1, 1, 1))))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := Read(bytes.NewReader(body))
-		if (got == nil) == (err == nil) {
-			t.Fatalf("%+v, %v", got, err)
-		}
-		for i := 0; got != nil && i < len(got.Waits); i++ {
-			if w := got.Waits[i]; !(w.Goroutines > 0) || w.For == "" {
-				t.Fatalf("%+v", w)
+		bounded(t, func() {
+			got, err := Read(body)
+			if (got == nil) == (err == nil) {
+				t.Fatalf("%+v, %v", got, err)
 			}
-		}
+			for i := 0; got != nil && i < len(got.Waits); i++ {
+				if w := got.Waits[i]; !(w.Goroutines > 0) || w.For == "" {
+					t.Fatalf("%+v", w)
+				}
+			}
+		})
 	})
 }

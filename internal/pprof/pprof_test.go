@@ -1,7 +1,6 @@
 package pprof
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -50,7 +49,7 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := gotrace.Read(bytes.NewReader(body))
+	got, err := gotrace.Read(body)
 	if err != nil || got.Length < 50*time.Millisecond || len(got.Waits) == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
