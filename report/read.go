@@ -8,6 +8,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"contend/load"
 	"contend/metric"
@@ -24,7 +27,8 @@ const (
 	maxWork       = 1e9    // comparisons of two values in recomputing one part
 )
 
-// Write writes the document as indented JSON.
+// Write writes the document as indented JSON, in which all that does not print is escaped: it may be
+// a server's, and a terminal's to read.
 func (d *Document) Write(w io.Writer) error {
 	doc := *d
 	if doc.Results == nil {
@@ -34,8 +38,27 @@ func (d *Document) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(data, '\n'))
+	_, err = w.Write(append(printableJSON(data), '\n'))
 	return err
+}
+
+// printableJSON escapes what does not print and json.Marshal leaves, which is beyond ASCII and in texts.
+func printableJSON(data []byte) []byte {
+	hidden := func(r rune) bool { return r > unicode.MaxASCII && !unicode.IsPrint(r) }
+	if !bytes.ContainsFunc(data, hidden) {
+		return data
+	}
+	var b []byte
+	for _, r := range string(data) {
+		if !hidden(r) {
+			b = utf8.AppendRune(b, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, `\u%04x`, unit)
+		}
+	}
+	return b
 }
 
 // Read reads a document of this schema or the one before and recomputes every derived figure. A

@@ -157,13 +157,13 @@ func (m *module) goFrame(addr uint64, function *gosym.Sym, f Frame) (Frame, bool
 		return f, false
 	}
 	f.named(function)
-	f.File, f.Line = clean(file), max(0, line)
+	f.File, f.Line = Printable(file), max(0, line)
 	return f, true
 }
 
 // GoFrame is that of a function of Go, which is named as its runtime names it, at a line.
 func GoFrame(function, file string, line int) Frame {
-	f := Frame{File: clean(file[:min(len(file), maxRaw)]), Line: max(0, line)}
+	f := Frame{File: Printable(file[:min(len(file), maxRaw)]), Line: max(0, line)}
 	f.named(&gosym.Sym{Name: function[:min(len(function), maxRaw)]})
 	return f
 }
@@ -180,5 +180,5 @@ func unescaped(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = plain
 	}
-	return clean(name)
+	return Printable(name)
 }

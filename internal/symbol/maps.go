@@ -117,7 +117,7 @@ func kernelFrame(kernel *names, addr uint64) Frame {
 	name, module, inModule := strings.Cut(name, "\t[")
 	f := Frame{Function: demangled(name), Package: "kernel"}
 	if inModule {
-		f.Package += "/" + clean(strings.TrimSuffix(module, "]"))
+		f.Package += "/" + Printable(strings.TrimSuffix(module, "]"))
 	}
 	return f
 }

@@ -113,7 +113,7 @@ func (r *Resolver) Frames(pid int, maps []perf.Map, addresses []uint64, since ti
 			compiled = cmp.Or(readCompiled(pid), &names{})
 		}
 		if name, ok := compiled.at(addr); ok {
-			frames[i] = []Frame{{Function: clean(name), Package: "[jit]"}}
+			frames[i] = []Frame{{Function: Printable(name), Package: "[jit]"}}
 		}
 	}
 	return frames
@@ -158,5 +158,5 @@ func (r *Resolver) openOlder(m perf.Map, since time.Time) (*os.File, error) {
 
 // fileName is the last element of a mapping's path.
 func fileName(mapped string) string {
-	return clean(path.Base(strings.TrimSuffix(mapped, " (deleted)")))
+	return Printable(path.Base(strings.TrimSuffix(mapped, " (deleted)")))
 }

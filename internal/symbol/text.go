@@ -23,12 +23,12 @@ func demangled(symbol string) string {
 			symbol = symbol[:i]
 		}
 	}
-	return clean(demangle.Filter(symbol, demangle.NoParams, demangle.MaxLength(9)))
+	return Printable(demangle.Filter(symbol, demangle.NoParams, demangle.MaxLength(9)))
 }
 
-// clean makes a foreign text printable on one line: of at most MaxName bytes, with the
+// Printable makes a foreign text printable on one line: of at most MaxName bytes, with the
 // replacement character for what does not print and is not UTF-8.
-func clean(text string) string {
+func Printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r != ' ' && !unicode.IsPrint(r) {
 			return utf8.RuneError

@@ -43,7 +43,7 @@ func TestClean(t *testing.T) {
 		{strings.Repeat("ö", MaxName), strings.Repeat("ö", (MaxName-3)/2) + "…"}, // 2 bytes each
 	}
 	for _, tt := range tests {
-		if got := clean(tt.text); got != tt.want {
+		if got := Printable(tt.text); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}

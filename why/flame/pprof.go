@@ -23,7 +23,7 @@ func Profile(levels []why.Stacks) *profile.Profile {
 	b.DefaultSampleType = perThousand
 	for i := range levels {
 		at := &levels[i]
-		b.Comments = append(b.Comments, fmt.Sprintf("%s at concurrency %d: %d operations", at.Arm, at.Concurrency, at.Operations))
+		b.Comments = append(b.Comments, fmt.Sprintf("%s at concurrency %d: %d operations", symbol.Printable(at.Arm), at.Concurrency, at.Operations))
 		for _, stack := range at.List {
 			sample := &profile.Sample{Value: []int64{stack.Samples, int64(stack.Time), int64(math.Round(1000 * perOp(at, stack, len(levels))))}}
 			if len(levels) > 1 {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"contend/internal/symbol"
 	"contend/why"
 )
 
@@ -29,7 +30,7 @@ var zoom string
 func Graph(baseline, candidate []why.Stacks) []byte {
 	list := boxes([2][]why.Stacks{baseline, candidate})
 	all := list[0].sides
-	names := [2]string{baseline[0].Arm, candidate[0].Arm}
+	names := [2]string{symbol.Printable(baseline[0].Arm), symbol.Printable(candidate[0].Arm)}
 	greatest := most(list)
 	var body strings.Builder
 	depth, drawn := 0, 0
