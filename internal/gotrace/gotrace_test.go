@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/trace"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,6 +142,16 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		if got, err := Read(body); err == nil || got != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Who tells a program's profiles waits for nothing of its own, and of no other library is that so.
+func TestPlaceOf(t *testing.T) {
+	for caller, own := range map[string]bool{"net/http/pprof.Profile": false, "runtime/pprof.profileWriter": false, "runtime/trace.Start.func1": false, "net/http.(*conn).serve": true} {
+		at, found := PlaceOf(slices.Values([]string{"time.Sleep", "main.handle", caller}))
+		if want := (Place{For: Sleep, Function: "main.handle"}); found != own || own && at != want {
+			t.Errorf("%s: %+v, %v; want %v", caller, at, found, own)
 		}
 	}
 }

@@ -96,8 +96,8 @@ func PlaceOf(functions iter.Seq[string]) (Place, bool) {
 func placesOf(functions iter.Seq[string]) places {
 	var p places
 	for f := range functions {
-		if strings.HasPrefix(f, "net/http/pprof.") || strings.HasPrefix(f, "runtime/trace.") {
-			return places{none: true} // it takes the trace
+		if symbol.Tells(f) {
+			return places{none: true}
 		}
 		if p.function != "" {
 			continue

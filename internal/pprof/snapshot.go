@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -161,7 +160,7 @@ func difference(name string, before, after []byte, types []string, each func([]s
 	named := naming{}
 	for _, s := range p.Sample {
 		frames := named.frames(s.Location)
-		if s.Value[at[0]] <= 0 || slices.ContainsFunc(frames, tells) {
+		if s.Value[at[0]] <= 0 || slices.ContainsFunc(frames, func(f symbol.Frame) bool { return symbol.Tells(f.Function) }) {
 			continue
 		}
 		values := make([]int64, len(at))
@@ -171,9 +170,4 @@ func difference(name string, before, after []byte, types []string, each func([]s
 		each(frames, values)
 	}
 	return nil
-}
-
-// tells says whether a function is one of those that tell a program's profiles and traces.
-func tells(f symbol.Frame) bool {
-	return slices.ContainsFunc([]string{"net/http/pprof.", "runtime/pprof.", "runtime/trace."}, func(in string) bool { return strings.HasPrefix(f.Function, in) })
 }

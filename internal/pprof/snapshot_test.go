@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"contend/internal/symbol"
 )
 
 var kept [][]byte
@@ -48,7 +50,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	sampled := int64(0)
 	for _, a := range got.Allocations {
-		if tells(a.Frames[len(a.Frames)-1]) {
+		if symbol.Tells(a.Frames[len(a.Frames)-1].Function) {
 			t.Errorf("%+v", a.Frames)
 		}
 		if a.Frames[0].Function == "contend/internal/pprof.allocate" {

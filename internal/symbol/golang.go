@@ -5,6 +5,7 @@ import (
 	"debug/gosym"
 	"encoding/binary"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -166,6 +167,11 @@ func GoFrame(function, file string, line int) Frame {
 	f := Frame{File: Printable(file[:min(len(file), maxRaw)]), Line: max(0, line)}
 	f.named(&gosym.Sym{Name: function[:min(len(function), maxRaw)]})
 	return f
+}
+
+// Tells says whether a function of Go is one of those that tell a program's profiles and traces.
+func Tells(function string) bool {
+	return slices.ContainsFunc([]string{"net/http/pprof.", "runtime/pprof.", "runtime/trace."}, func(in string) bool { return strings.HasPrefix(function, in) })
 }
 
 func (f *Frame) named(s *gosym.Sym) {
