@@ -47,7 +47,7 @@ func newCompare(a *app) *cobra.Command {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
 			args = c.withoutScript(args)
-			if err := a.scriptOptions(cmd.Context(), c.spec.target(), c.given, steadyScript); err != nil {
+			if err := a.scriptOptions(cmd.Context(), &c.spec, c.given, steadyScript); err != nil {
 				return usage(errors.Join(mistakes, setting.FlagErrors(err)))
 			}
 			if err := cmp.Or(c.lacking(args), c.needsURL(args)); err != nil {

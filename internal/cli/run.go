@@ -47,7 +47,7 @@ func newRun(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]
-			read, mistakes := a.scriptLoad(cmd.Context(), spec.target(), o.given, wholeScript)
+			read, mistakes := a.scriptLoad(cmd.Context(), &spec, o.given, wholeScript)
 			unread := setting.FlagErrors(mistakes)
 			if read != nil {
 				defer closeTarget(read)

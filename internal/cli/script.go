@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -26,43 +27,59 @@ var (
 	bareScript   = scriptPart{}
 )
 
-// ofOneLoad are flags that describe one load, in the place of a script's.
-var ofOneLoad = []string{"concurrency", "duration", "iterations", "rate", "stages"}
+// Flags that describe one load, in the place of a script's: instead replaces its scenarios and stages, and
+// the number of callers changes them.
+var (
+	instead   = []string{"duration", "iterations", "rate", "stages"}
+	ofOneLoad = append([]string{"concurrency"}, instead...)
+)
 
 // severalScenarios is the mistake of asking several scenarios for what one load has.
 func severalScenarios(o *script.Options) error {
 	var c script.Config
-	names := make([]string, len(o.Scenarios))
-	for i, l := range o.Scenarios {
-		names[i] = l.Name
-	}
-	return setting.At(&c, &c.Scenario).Wrong("is not given, and the script has the scenarios %s: all together are driven by contend run without %s; "+
-		"else --scenario chooses one", strings.Join(names, ", "), "--"+strings.Join(ofOneLoad, ", --"))
+	return setting.At(&c, &c.Scenario).Wrong("is not given, and the script has the scenarios %s: contend run alone drives several, and as they are, or with --%s the default function instead; "+
+		"else --scenario chooses one", strings.Join(o.Names(), ", "), strings.Join(instead, ", --"))
 }
 
 // scriptLoad puts what the options of a target's script say about the load under what a command line
 // gives, as far as the command takes it. It returns the script, which is to be closed; nil: there is none.
-func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given setting.Values, part scriptPart) (*script.Target, error) {
-	if target.Get("script") == "" {
+func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.Values, part scriptPart) (*script.Target, error) {
+	if spec.target().Get("script") == "" {
 		return nil, nil
 	}
 	if given["timeout"].Texts == nil {
 		given["timeout"] = setting.Value{Texts: []string{"0s"}} // requests have their own
 	}
-	read, err := readScript(ctx, target)
+	read, err := readScript(ctx, spec.target())
 	if err != nil {
 		return nil, err
 	}
-	options := &read.Options
 	has := func(flags ...string) bool {
 		return slices.ContainsFunc(flags, func(flag string) bool { return given[flag].Texts != nil })
 	}
-	if len(options.Scenarios) > 1 && (len(part) < len(wholeScript) || has(ofOneLoad...)) {
+	whole := len(part) == len(wholeScript)
+	if names := read.Options.Names(); names != nil && whole && has(instead...) && spec.given["scenario"].Texts == nil {
+		closeTarget(read)
+		spec.given["scenario"] = setting.Value{Texts: []string{script.DefaultScenario}}
+		if read, err = readScript(ctx, spec.target()); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(a.Err, "contend: flags replace the scenarios of the script (%s); --scenario drives one of them\n", strings.Join(names, ", "))
+	}
+	options := &read.Options
+	if len(options.Scenarios) > 1 && (!whole || has("concurrency")) {
 		closeTarget(read)
 		return nil, severalScenarios(options)
 	}
-	if has(ofOneLoad...) {
-		options.Callers, options.PerVU = "", 0
+	vus, _ := strconv.Atoi(strings.Join(given["concurrency"].Texts, "")) // a mistake is told with the others
+	if vus > 0 && whole && options.Ramps() && !has(instead...) {
+		if err := options.RampFrom(vus); err != nil {
+			closeTarget(read)
+			return nil, err
+		}
+		given["concurrency"] = setting.Value{Texts: []string{strconv.Itoa(options.VUs)}}
+	} else if has(ofOneLoad...) {
+		options.Flatten()
 	}
 	own := map[string]string{}
 	if !has("duration", "iterations", "stages") {
@@ -82,8 +99,8 @@ func (a *app) scriptLoad(ctx context.Context, target protocol.Target, given sett
 }
 
 // scriptOptions is scriptLoad for those that want nothing else of the script.
-func (a *app) scriptOptions(ctx context.Context, target protocol.Target, given setting.Values, part scriptPart) error {
-	read, err := a.scriptLoad(ctx, target, given, part)
+func (a *app) scriptOptions(ctx context.Context, spec *targetFlags, given setting.Values, part scriptPart) error {
+	read, err := a.scriptLoad(ctx, spec, given, part)
 	if read != nil {
 		closeTarget(read)
 	}

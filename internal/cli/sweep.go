@@ -44,7 +44,7 @@ func newSweep(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]
-			if err := a.scriptOptions(cmd.Context(), s.spec.target(), s.given, bareScript); err != nil {
+			if err := a.scriptOptions(cmd.Context(), &s.spec, s.given, bareScript); err != nil {
 				return usage(setting.FlagErrors(err))
 			}
 			err := errors.Join(setting.FlagErrors(a.longEnough(s.check())), a.pins.check("--command", s.Command != ""), setting.FlagErrors(s.fleetOptions.check()))

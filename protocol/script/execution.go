@@ -93,7 +93,7 @@ func (v *vu) executionModule() exports {
 }
 
 // scenario is the name of the one that the script has.
-func (l *Load) scenario() string { return cmp.Or(l.Name, "default") }
+func (l *Load) scenario() string { return cmp.Or(l.Name, DefaultScenario) }
 
 // executor is the one that the script names, or else what its options come to.
 func (v *vu) executor() string {

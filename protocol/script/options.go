@@ -56,6 +56,7 @@ type Options struct {
 
 	tags   map[string]string // of all that is measured
 	stages []stage
+	plain  Load // what vus, iterations and duration say, without stages
 }
 
 // Defaults, as the form of these scripts has them.
@@ -193,8 +194,8 @@ func (v *vu) readOptions() (Options, error) {
 			errs = append(errs, v.target.optionError(name, err))
 		}
 	}
-	errs = append(errs, o.validate(), v.target.optionError("stages", o.settle()))
-	errs = append(errs, v.target.optionError("scenarios", o.choose(v.target.config.Scenario, v.hasFunction)))
+	errs = append(errs, o.validate(), v.target.optionError("scenarios", o.choose(v.target.config.Scenario, v.hasFunction)))
+	errs = append(errs, v.target.optionError("stages", o.settle()))
 	return o, errors.Join(errs...)
 }
 
@@ -203,15 +204,24 @@ func (v *vu) hasFunction(name string) bool {
 	return ok
 }
 
+// DefaultScenario is the name of what a script without scenarios has. Chosen of one that has some, and none
+// of that name, it puts them aside.
+const DefaultScenario = "default"
+
 // choose takes the scenario of that name for the only one, and where there is only one, that.
 // It refuses functions that there are not.
 func (o *Options) choose(name string, has func(string) bool) error {
-	if name != "" {
-		i := slices.IndexFunc(o.Scenarios, func(l Load) bool { return l.Name == name })
-		if i < 0 {
-			return fmt.Errorf("has no %q, which --scenario names; it has %s", name, strings.Join(o.names(), ", "))
-		}
+	i := slices.IndexFunc(o.Scenarios, func(l Load) bool { return l.Name == name })
+	switch {
+	case name == "":
+	case i >= 0:
 		o.Scenarios = o.Scenarios[i : i+1]
+	case name != DefaultScenario:
+		return fmt.Errorf("has no %q, which --scenario names; it has %s", name, strings.Join(o.Names(), ", "))
+	case len(o.Scenarios) > 0 && !has(DefaultScenario):
+		return fmt.Errorf("cannot be put aside for flags, as the script exports no default function; --scenario chooses one of %s", strings.Join(o.Names(), ", "))
+	default:
+		o.Scenarios = nil
 	}
 	if len(o.Scenarios) == 1 {
 		o.Load = o.Scenarios[0]
@@ -233,7 +243,8 @@ func (o *Options) loads() []Load {
 	return o.Scenarios
 }
 
-func (o *Options) names() (all []string) {
+// Names returns those of the scenarios.
+func (o *Options) Names() (all []string) {
 	for _, l := range o.Scenarios {
 		all = append(all, l.Name)
 	}

@@ -89,13 +89,30 @@ func (o *Options) readStages(raw json.RawMessage) error {
 
 // settle is called when all options are read.
 func (o *Options) settle() error {
-	if len(o.stages) == 0 || len(o.Scenarios) > 0 {
+	if !o.Ramps() {
 		return nil
 	}
+	o.plain = o.Load
+	return o.RampFrom(max(1, o.VUs))
+}
+
+// Ramps says whether the load is that of options.stages.
+func (o *Options) Ramps() bool { return len(o.stages) > 0 && len(o.Scenarios) == 0 }
+
+// RampFrom has the stages begin with so many virtual users.
+func (o *Options) RampFrom(vus int) error {
 	ramp := Load{Executor: "ramping-vus", Grace: defaultGrace}
-	err := ramp.ramp(max(1, o.VUs), o.stages)
+	err := ramp.ramp(vus, o.stages)
 	o.Load = ramp
 	return err
+}
+
+// Flatten forgets when virtual users come and go, and how many iterations each of them does.
+func (o *Options) Flatten() {
+	if o.Ramps() {
+		o.Load = o.plain
+	}
+	o.Callers, o.PerVU = "", 0
 }
 
 // readScenarios reads all of them, and reports every mistake.
