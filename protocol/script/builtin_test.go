@@ -183,6 +183,26 @@ func testAbort(t *testing.T, url string) {
 	}
 }
 
+// fail has the run fail that goes on to its end, with the first reason.
+func TestFail(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"iteration": {`export default function () { exec.test.fail('bad luck'); exec.test.fail('more'); }`, "the script marked the run as failed: bad luck"},
+		"setup":     {`export function setup() { exec.test.fail() } export default function () {}`, "the script marked the run as failed"},
+		"teardown":  {`export function teardown() { exec.test.fail(1); throw new Error('late') } export default function () {}`, "failed: 1\nteardown of "},
+		"none":      {`export default function () {}`, ""},
+	} {
+		target, err := New(context.Background(), Config{Script: write(t, "flow.js", imports+c.script)}, wire.Surroundings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := load.Run(context.Background(), "script", target, load.Plan{VUs: 1, Iterations: 3})
+		ended := fmt.Sprint(target.Close())
+		if err != nil || r.Completed != 3 || c.want == "" && ended != "<nil>" || !strings.Contains(ended, c.want) {
+			t.Errorf("%s: %v, %v; its end: %s", name, r, err, ended)
+		}
+	}
+}
+
 // Of several generators each virtual user and each iteration has a number of its own.
 func TestNumbersOfShares(t *testing.T) {
 	path := write(t, "flow.js", imports+`export default function () {

@@ -2,6 +2,7 @@ package script
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -87,8 +88,9 @@ func (v *vu) executionModule() exports {
 		}),
 		"test": v.facts("test", facts{
 			"abort":   func() any { return v.abort },
+			"fail":    func() any { return v.fail },
 			"options": func() any { return v.options() },
-		}, "fail"),
+		}),
 	}
 }
 
@@ -116,32 +118,41 @@ func (v *vu) options() sobek.Value {
 
 // abort ends the run. It is no exception: the script cannot catch it.
 func (v *vu) abort(call sobek.FunctionCall) sobek.Value {
-	if !v.started {
-		v.throw("abort works within an iteration, setup and teardown: to end the run here, throw an exception")
-	}
-	reason := "the script ended the run"
-	if isObject(call.Argument(0)) {
-		reason += ": " + harmless(call.Argument(0))
-	}
-	v.aborted = &load.Abort{Reason: reason} // a promise may swallow the interrupt
+	v.aborted = &load.Abort{Reason: v.reason("abort", "the script ended the run", call)} // a promise may swallow the interrupt
 	v.rt.Interrupt(v.aborted)
 	return sobek.Undefined()
+}
+
+// fail has the run fail that goes on; the first reason is told when it is over.
+func (v *vu) fail(call sobek.FunctionCall) sobek.Value {
+	reason := errors.New(place(v.rt.CaptureCallStack(0, nil)) + v.reason("fail", "the script marked the run as failed", call))
+	v.target.failed.CompareAndSwap(nil, &reason)
+	return sobek.Undefined()
+}
+
+// reason is why a script has a run end, or fail.
+func (v *vu) reason(function, what string, call sobek.FunctionCall) string {
+	if !v.started {
+		v.throw("%s works within an iteration, setup and teardown: to end the run here, throw an exception", function)
+	}
+	if isObject(call.Argument(0)) {
+		what += ": " + harmless(call.Argument(0))
+	}
+	return what
 }
 
 // facts are values by their names, as they are when they are asked for.
 type facts map[string]func() any
 
-// facts makes an object of them. Those that k6 has beside them and that are missing here are an
-// exception, as is each one before the run.
-func (v *vu) facts(name string, of facts, missing ...string) *sobek.Object {
-	return v.rt.NewDynamicObject(&liveFacts{v, name, of, missing})
+// facts makes an object of them. Those of a scenario are an exception before the run.
+func (v *vu) facts(name string, of facts) *sobek.Object {
+	return v.rt.NewDynamicObject(&liveFacts{v, name, of})
 }
 
 type liveFacts struct {
-	v       *vu
-	name    string
-	of      facts
-	missing []string
+	v    *vu
+	name string
+	of   facts
 }
 
 var _ sobek.DynamicObject = (*liveFacts)(nil)
@@ -149,8 +160,6 @@ var _ sobek.DynamicObject = (*liveFacts)(nil)
 func (l *liveFacts) Get(name string) sobek.Value {
 	of, ok := l.of[name]
 	switch {
-	case slices.Contains(l.missing, name):
-		l.v.throw("exec.%s.%s is not there; those that are: %v", l.name, name, l.Keys())
 	case !ok:
 		return nil
 	case l.name == "scenario" && (!l.v.started || l.v.id == 0):

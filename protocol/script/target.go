@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -66,6 +67,8 @@ type Target struct {
 	setupErr error
 	data     string // what setup returned, as JSON; "": nothing
 	begun    bool   // setup has run: teardown is due
+
+	failed atomic.Pointer[error] // why the script has the run fail; nil: it does not
 }
 
 var (
@@ -197,7 +200,7 @@ func (t *Target) setup(ctx context.Context) error {
 	return t.setupErr
 }
 
-// Close runs teardown, if anything ran.
+// Close runs teardown, if anything ran. The error is also what the script has the run fail with.
 func (t *Target) Close() error {
 	defer t.console.close()
 	if !t.begun || t.setupErr != nil {
@@ -210,6 +213,9 @@ func (t *Target) Close() error {
 	ctx, cancel := context.WithTimeout(ctx, t.Options.TeardownTimeout)
 	defer cancel()
 	_, err := t.runOnce(ctx, "teardown", ofSetup)
+	if failed := t.failed.Load(); failed != nil {
+		err = errors.Join(*failed, err)
+	}
 	return err
 }
 
