@@ -60,8 +60,9 @@ type Client struct {
 	direct  *direct // nil: with TLS
 	options []grpc.CallOption
 
-	mu   sync.Mutex
-	link *channel // nil: nobody has needed it
+	mu     sync.Mutex
+	link   *channel // nil: nobody has needed it
+	closed bool
 }
 
 // Dial connects. An error's chain holds a *errkind.Error, which says why there is no connection.
@@ -88,16 +89,23 @@ func Dial(ctx context.Context, hostPort string, o Options) (c *Client, err error
 func (c *Client) channel(ctx context.Context) (l *channel, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
 	if c.link == nil {
 		c.link, err = c.dialer.open(ctx)
 	}
 	return c.link, err
 }
 
-// Close ends the connection and all calls over it. It must be the last call.
+// errClosed is what calls have that come too late.
+var errClosed = &errkind.Error{Kind: errkind.Cancelled, Err: errors.New("the connection is closed")}
+
+// Close ends the connection and all calls over it. It must be the last call, but for those of InvokeBeside.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = true
 	if c.direct != nil {
 		c.direct.close()
 		c.direct = nil
@@ -170,18 +178,33 @@ func (c *Client) Invoke(ctx context.Context, m *Method, message []byte, with Met
 	if c.direct != nil {
 		return c.direct.invoke(ctx, m.Path(), message, with)
 	}
+	return c.InvokeBeside(ctx, m, message, with)
+}
+
+// InvokeBeside is Invoke for calls that are made side by side over one connection.
+func (c *Client) InvokeBeside(ctx context.Context, m *Method, message []byte, with Metadata) *Reply {
+	began := time.Now()
+	link, err := c.channel(ctx)
+	if err != nil {
+		return unconnected(began, err)
+	}
 	i := invocation{client: c, path: m.Path(), message: message}
 	r := &Reply{}
-	began := time.Now()
+	began = time.Now()
 	ctx = with.in(ctx)
-	_, err := c.link.open(ctx, &i)
+	_, err = link.open(ctx, &i)
 	r.Service = time.Since(began)
 	r.Header = i.header
-	r.settle(ctx, c.link, i.trailer, err)
+	r.settle(ctx, link, i.trailer, err)
 	if err == nil {
 		r.Message = i.answer
 	}
 	return r
+}
+
+// unconnected is what comes of a call for which there is no connection.
+func unconnected(began time.Time, err error) *Reply {
+	return &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err, Service: time.Since(began)}
 }
 
 // An invocation is a unary call.
@@ -213,7 +236,7 @@ func (c *Client) Stream(ctx context.Context, m *Method, with Metadata) (*OpenStr
 	began := time.Now()
 	link, err := c.channel(ctx)
 	if err != nil {
-		return nil, &Reply{Code: int(codeOf(errkind.Of(err))), Status: err.Error(), Err: err, Service: time.Since(began)}
+		return nil, unconnected(began, err)
 	}
 	s := &OpenStream{link: link, ctx: with.in(ctx), began: time.Now()}
 	s.stream, err = s.link.open(s.ctx, &streaming{c, m})

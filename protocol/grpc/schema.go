@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +12,9 @@ import (
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -37,6 +40,21 @@ func NewSchema(ctx context.Context, paths, files []string, open func(path string
 	for _, file := range compiled {
 		s.add(file)
 	}
+	return s, nil
+}
+
+// ReadSchema reads a FileDescriptorSet, which protoc writes with --include_imports.
+func ReadSchema(encoded []byte) (*Schema, error) {
+	var set descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(encoded, &set); err != nil {
+		return nil, fmt.Errorf("it is no set of descriptors: %s", withoutPrefix(err))
+	}
+	files, err := protodesc.NewFiles(&set)
+	if err != nil {
+		return nil, errors.New(withoutPrefix(err))
+	}
+	s := &Schema{types: dynamicpb.NewTypes(files), source: "the set describes"}
+	files.RangeFiles(func(file protoreflect.FileDescriptor) bool { s.add(file); return true })
 	return s, nil
 }
 

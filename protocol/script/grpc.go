@@ -7,15 +7,12 @@ import (
 	"io"
 	"net"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/grafana/sobek"
 
 	"contend/errkind"
-	"contend/load"
 	"contend/protocol/grpc"
 )
 
@@ -24,6 +21,9 @@ func (v *vu) grpcModule() exports {
 	all := exports{"Client": v.newGRPC, "Stream": v.newStream}
 	for code, name := range grpc.Codes() {
 		all["Status"+name] = code
+	}
+	for state, name := range []string{"Unknown", "Serving", "NotServing", "ServiceUnkown"} { // as the form of these scripts spells it
+		all["HealthCheck"+name] = state
 	}
 	return all
 }
@@ -67,14 +67,8 @@ func (v *vu) newGRPC(call sobek.ConstructorCall) *sobek.Object {
 	c := &grpcClient{v: v, methods: map[string]*grpc.Method{}}
 	_ = call.This.DefineDataProperty(ofGRPC, v.rt.ToValue(c), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
 	for name, method := range map[string]any{
-		"load": c.load, "connect": c.connect, "invoke": c.invoke, "close": c.close,
-		"loadProtoset": func() {
-			v.throw("loadProtoset is not possible: load takes .proto files, and connect asks the server with reflect: true")
-		},
-		"asyncInvoke": func() { v.throw("asyncInvoke is not possible: invoke waits for its answer, and grpc.Stream does not") },
-		"healthCheck": func() {
-			v.throw("healthCheck is not possible: load the health service's .proto file and invoke grpc.health.v1.Health/Check")
-		},
+		"load": c.load, "loadProtoset": c.loadProtoset, "connect": c.connect, "close": c.close,
+		"invoke": c.invoke, "asyncInvoke": c.asyncInvoke, "healthCheck": c.healthCheck,
 	} {
 		_ = call.This.Set(name, method)
 	}
@@ -84,9 +78,7 @@ func (v *vu) newGRPC(call sobek.ConstructorCall) *sobek.Object {
 // load is client.load(paths, ...files): it compiles .proto files, which are looked up from the script's folder on.
 func (c *grpcClient) load(call sobek.FunctionCall) sobek.Value {
 	v, b := c.v, c.v.target.bundle
-	if v.started {
-		v.throw("load works in the outermost part of the script only")
-	}
+	v.early("load")
 	var paths, files []string
 	if isObject(call.Argument(0)) {
 		if err := v.rt.ExportTo(call.Argument(0), &paths); err != nil {
@@ -122,6 +114,31 @@ func (c *grpcClient) load(call sobek.FunctionCall) sobek.Value {
 	}
 	c.loaded = append(c.loaded, schema)
 	return v.methodsOf(schema)
+}
+
+// loadProtoset is client.loadProtoset(file): the compiled form of .proto files, with all that they import.
+func (c *grpcClient) loadProtoset(path string) sobek.Value {
+	v, b := c.v, c.v.target.bundle
+	v.early("loadProtoset")
+	schema, err := v.target.schemas.get("set "+path, func() (*grpc.Schema, error) {
+		content, err := b.read(path, "")
+		if err != nil {
+			return nil, err
+		}
+		return grpc.ReadSchema(content)
+	})
+	if err != nil {
+		v.throw("loadProtoset: %v", err)
+	}
+	c.loaded = append(c.loaded, schema)
+	return v.methodsOf(schema)
+}
+
+// early refuses what belongs into the outermost part of the script.
+func (v *vu) early(what string) {
+	if v.started {
+		v.throw("%s works in the outermost part of the script only", what)
+	}
 }
 
 // methodsOf lists methods.
@@ -227,141 +244,4 @@ func (c *grpcClient) open(what string) *grpc.Client {
 		c.v.throw("%s needs a connection: client.connect('host:port', { plaintext: true }) comes first", what)
 	}
 	return c.conn
-}
-
-// invoke is client.invoke(method, message, params).
-func (c *grpcClient) invoke(path string, message, params sobek.Value) sobek.Value {
-	v, conn := c.v, c.open("invoke")
-	m := c.method(path)
-	if m.ClientStreams() || m.ServerStreams() {
-		v.throw("method is %q, which is %s: new grpc.Stream(client, %[1]q) opens it", path, m.Kind())
-	}
-	p := v.callParams(m, params)
-	encoded := v.encode(m, message)
-	r := unanswered
-	v.away(func(ctx context.Context) {
-		if p.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, p.timeout)
-			defer cancel()
-		}
-		r = conn.Invoke(ctx, m, encoded, p.metadata)
-	})
-	of := &callTags{p, m, r}
-	if r.Err == nil || v.ctx.Err() == nil {
-		v.measure(mGRPC, milliseconds(r.Service), of)
-	}
-	v.countCall(p.name, r, int64(len(r.Message)), int64(len(encoded)))
-	return v.reply(m, r)
-}
-
-// unanswered is what came of a call of a script that is abandoned.
-var unanswered = &grpc.Reply{Code: slices.Index(grpc.Codes(), "Canceled"), Err: errEnded}
-
-// encode turns a message of the script into bytes.
-func (v *vu) encode(m *grpc.Method, message sobek.Value) []byte {
-	if !isObject(message) {
-		v.throw("%s needs a message, {} if it is to be empty", m.Path())
-	}
-	text, err := v.stringify(sobek.Undefined(), message)
-	if err != nil {
-		panic(err)
-	}
-	encoded, err := m.Encode([]byte(text.String()))
-	if err != nil {
-		v.throw("message %v", err)
-	}
-	return encoded
-}
-
-// countCall notes a call and how it ended.
-func (v *vu) countCall(name string, r *grpc.Reply, in, out int64) {
-	last := &called{name, r}
-	v.http.last = last
-	one := load.Request{Name: name, Status: r.Code, Service: r.Service, BytesIn: in, BodyIn: in, BytesOut: out}
-	switch {
-	case r.Err == nil:
-		if one.Failed = r.Code != 0; one.Failed {
-			v.note(one, nil, last.detail(), "")
-			return
-		}
-		v.note(one, nil, nil, "")
-	case v.ctx.Err() == nil: // else the run ended, which is nobody's fault
-		v.note(one, r.Err, nil, "")
-	}
-}
-
-// callTags are those of a call.
-type callTags struct {
-	params *grpcCall
-	method *grpc.Method
-	reply  *grpc.Reply // nil: of a stream that has not ended
-}
-
-func (t *callTags) tag(name string) (string, bool) {
-	if value, ok := t.params.tags[name]; ok {
-		return value, true
-	}
-	switch name {
-	case "name":
-		return t.params.name, true
-	case "method":
-		return t.method.Name(), true
-	case "service":
-		return t.method.Package() + "." + t.method.Service(), true
-	case "status":
-		if t.reply != nil {
-			return strconv.Itoa(t.reply.Code), true
-		}
-	}
-	return "", false
-}
-
-// A called is what came of a call, for examples.
-type called struct {
-	name string
-	*grpc.Reply
-}
-
-func (c *called) detail() []byte {
-	return fmt.Appendf(nil, "%s: %s %.200s", c.name, grpc.Codes()[min(c.Code, len(grpc.Codes())-1)], c.Status)
-}
-
-// reply is an answer as scripts see it.
-func (v *vu) reply(m *grpc.Method, r *grpc.Reply) sobek.Value {
-	all := exports{"status": r.Code, "message": v.decode(m, r.Message), "error": sobek.Null(), // the message is an empty one without an answer
-		"headers": v.metadataObject(r.Header), "trailers": v.metadataObject(r.Trailer)}
-	if r.Code != 0 {
-		all["error"] = v.statusObject(r)
-	}
-	return v.object(all)
-}
-
-func (v *vu) statusObject(r *grpc.Reply) *sobek.Object {
-	return v.object(exports{"code": r.Code, "message": r.Status, "details": v.rt.NewArray()})
-}
-
-// decode makes a message of the script out of bytes.
-func (v *vu) decode(m *grpc.Method, encoded []byte) sobek.Value {
-	text, err := m.Decode(encoded)
-	if err != nil {
-		v.throw("%v", err)
-	}
-	value, err := v.parse(string(text))
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-func (v *vu) metadataObject(values map[string][]string) *sobek.Object {
-	o := v.rt.NewObject()
-	for name, list := range values {
-		items := make([]any, len(list))
-		for i, one := range list {
-			items[i] = one
-		}
-		_ = o.Set(name, v.rt.NewArray(items...))
-	}
-	return o
 }

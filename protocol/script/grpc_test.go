@@ -11,10 +11,15 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"contend/internal/service/counter/counterpb"
 	"contend/load"
@@ -28,10 +33,14 @@ message Answer { string message = 1; int64 left = 2; }
 service Till {
   rpc Ring(Item) returns (Answer);
   rpc Slow(Item) returns (Answer);
+  rpc Meet(Item) returns (Answer);
   rpc Watch(Item) returns (stream Answer);
   rpc Pour(stream Item) returns (Answer);
   rpc Talk(stream Item) returns (stream Answer);
 }`
+
+// met is where two calls of Meet find each other.
+var met = make(chan struct{})
 
 // asIs is a codec of bytes.
 type asIs struct{}
@@ -74,6 +83,14 @@ func till(_ any, s grpc.ServerStream) error {
 		}
 	}
 	switch method {
+	case "Meet": // another call
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		case <-s.Context().Done():
+			return status.FromContextError(s.Context().Err()).Err()
+		}
+		return s.SendMsg(answer("met"))
 	case "Slow":
 		<-s.Context().Done()
 		return status.FromContextError(s.Context().Err()).Err()
@@ -140,7 +157,7 @@ func TestGRPC(t *testing.T) {
 		{"status", `const r = client.invoke('/shop.Till/Ring', { value: 13 });
 			assert(r.status === grpc.StatusInvalidArgument && r.message.message === '' && r.error.message === '13 is bad luck', JSON.stringify(r));`, "status 3", "InvalidArgument 13 is bad luck"},
 		{"check", `check(client.invoke('shop.Till/Ring', {}), { 'is 8': (r) => r.message.message === '8 of 1' })`, "check failed: is 8", "/shop.Till/Ring: OK"},
-		{"method", `client.invoke('shop.Till/Rang', {})`, "check failed: exception", `method is "shop.Till/Rang", but shop.Till has Pour, Ring, Slow, Talk, Watch`},
+		{"method", `client.invoke('shop.Till/Rang', {})`, "check failed: exception", `method is "shop.Till/Rang", but shop.Till has Meet, Pour, Ring, Slow, Talk, Watch`},
 		{"service", `client.invoke('shop.Tall/Ring', {})`, "check failed: exception", `the proto files describe shop.Till`},
 		{"no method", `client.invoke('Ring', {})`, "check failed: exception", `allowed: package.Service/Method`},
 		{"field", `client.invoke('shop.Till/Ring', { valeu: 1 })`, "check failed: exception", `unknown field "valeu"; its fields: value (int32)`},
@@ -203,6 +220,85 @@ func TestGRPCStreams(t *testing.T) {
 				t.Errorf("failed %d by %+v, want 3 by %q: %v", r.Failed, r.Faults, c.cause, r.Errored)
 			}
 		})
+	}
+}
+
+// Calls beside the script are made side by side over one connection, and what is wrong with one rejects its promise.
+func TestGRPCBeside(t *testing.T) {
+	address, _ := serveTill(t)
+	for _, c := range []struct{ name, body, cause, detail string }{
+		{"two", `const all = await Promise.all([1, 2].map(() => client.asyncInvoke('shop.Till/Meet', {}, { tags: { name: 'meet' } })));
+			assert(all.every((r) => r.status === grpc.StatusOK && r.message.message === 'met'), JSON.stringify(all));`, "", ""},
+		{"nobody waits", `client.asyncInvoke('shop.Till/Ring', { value: 7 }).then((r) => assert(r.message.message === '7 of 1', JSON.stringify(r)))`, "", ""},
+		{"status", `const r = await client.asyncInvoke('shop.Till/Ring', { value: 13 }); assert(r.status === grpc.StatusInvalidArgument, JSON.stringify(r));`, "status 3", "13 is bad luck"},
+		{"caught", `let got = ''; await client.asyncInvoke('shop.Till/Rang', {}).catch((e) => { got = e.message; }); assert(got.includes('Rang'), got);`, "", ""},
+		{"method", `await client.asyncInvoke('shop.Till/Rang', {})`, "check failed: exception", `method is "shop.Till/Rang"`},
+		{"stream", `await client.asyncInvoke('shop.Till/Watch', {})`, "check failed: exception", "which is a server stream"},
+		{"closed", `client.close(); await client.asyncInvoke('shop.Till/Ring', {})`, "check failed: exception", "asyncInvoke needs a connection"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := drive(t, Config{Script: tillScript(t, "return (async () => {"+c.body+"})();"), URL: "grpc://" + address}, 2, true)
+			asserted(t, r)
+			if c.cause == "" && r.Completed != 2 {
+				t.Errorf("%d of 2 completed: %+v %v", r.Completed, r.Faults, r.Errored)
+			}
+			if c.cause != "" && (r.Failed != 2 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail)) {
+				t.Errorf("failed %d by %+v, want 2 by %q with %q: %v", r.Failed, r.Faults, c.cause, c.detail, r.Errored)
+			}
+		})
+	}
+	for _, body := range []string{ // whichever is first, the close or the connection that the call needs
+		`const p = client.asyncInvoke('shop.Till/Slow', {}); client.close(); return p.then((r) => assert(r.status === grpc.StatusCanceled || r.status === grpc.StatusUnavailable, JSON.stringify(r)))`,
+		`const p = client.asyncInvoke('shop.Till/Slow', {}, { timeout: 10 }); return p.then((r) => assert(r.status === grpc.StatusDeadlineExceeded, JSON.stringify(r)))`,
+	} {
+		r := drive(t, Config{Script: tillScript(t, body), URL: "grpc://" + address}, 2, true)
+		asserted(t, r)
+		if r.Completed+r.Failed != 0 || r.Requests["/shop.Till/Slow"].Errored != 2 {
+			t.Errorf("%s: %d completed, %+v, %v", body, r.Completed, r.Faults, r.Errored)
+		}
+	}
+}
+
+// A server says how its services are.
+func TestGRPCHealth(t *testing.T) {
+	server, states := grpc.NewServer(), health.NewServer()
+	states.SetServingStatus("shop.Till", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthpb.RegisterHealthServer(server, states)
+	address := listen(t, server)
+	for _, c := range []struct{ body, cause, detail string }{
+		{`assert(client.healthCheck().status === grpc.HealthCheckServing, 'serving');
+			assert(client.healthCheck('shop.Till', { timeout: '5s', tags: { name: 'health' } }).status === grpc.HealthCheckNotServing, 'not serving');`, "", ""},
+		{`client.healthCheck('shop.Tall')`, "status 5", "unknown service"},
+	} {
+		r := drive(t, Config{Script: tillScript(t, c.body), URL: "grpc://" + address}, 2, true)
+		asserted(t, r)
+		if c.cause == "" {
+			if r.Completed != 2 || r.Requests["health"].Completed != 2 {
+				t.Errorf("%s: %d of 2 completed: %+v %v", c.body, r.Completed, r.Faults, r.Errored)
+			}
+		} else if r.Failed != 2 || r.Faults[0].Cause() != c.cause || !strings.Contains(r.Faults[0].Example, c.detail) {
+			t.Errorf("%s: failed %d by %+v", c.body, r.Failed, r.Faults)
+		}
+	}
+}
+
+// A set of descriptors stands for .proto files.
+func TestGRPCProtoset(t *testing.T) {
+	encoded, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(counterpb.File_counter_proto)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "flow.js", `import grpc from 'k6/net/grpc';
+		const client = new grpc.Client();
+		const [method] = client.loadProtoset('counter.protoset');
+		export default () => {
+			client.connect(__ENV.BASE_URL, { plaintext: true });
+			const r = client.invoke(method.fullMethod, { value: 1 });
+			if (r.message.message !== 'Incremented value is 1') throw new Error(JSON.stringify([method, r]));
+			client.close();
+		};`, "counter.protoset", string(encoded))
+	if r := drive(t, Config{Script: path, URL: "grpc://" + serveCounter(t)}, 3, true); r.Completed != 3 {
+		t.Errorf("%d of 3 completed: %+v %v", r.Completed, r.Faults, r.Errored)
 	}
 }
 
@@ -334,7 +430,8 @@ func TestGRPCRefused(t *testing.T) {
 		{"no proto", begin + "client.load(null, 'flow.js');", Config{}, "syntax error"},
 		{"outside", begin + "client.load(['/etc'], 'passwd');", Config{}, "is outside of"},
 		{"no files", begin + "client.load([]);", Config{}, "load needs a .proto file"},
-		{"protoset", begin + "client.loadProtoset('x');", Config{}, "loadProtoset is not possible"},
+		{"no set", begin + "client.loadProtoset('none.protoset');", Config{}, "flow.js:4:20: Error: loadProtoset: "},
+		{"a set that is none", begin + "client.loadProtoset('flow.js');", Config{}, "it is no set of descriptors"},
 		{"connect in init", begin + "client.connect('localhost:1');", Config{}, "connect works within an iteration"},
 		{"origin without URL", begin, Config{Origin: "localhost:1"}, "no URL"},
 		{"origin of another kind", begin, Config{Origin: "localhost:1", URL: "http://localhost:2"}, "one of HTTP is asked"},
