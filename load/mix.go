@@ -28,7 +28,8 @@ type MixedLoad struct {
 	Target     Target
 	// Start is when it begins in the run; until then it has neither callers nor arrivals.
 	Start time.Duration
-	// Plan has VUs, when they begin, and how long; all else is that of the run.
+	// Plan has VUs, when they begin, and how long, and a grace, which that of the run bounds; all else is
+	// that of the run.
 	Plan Plan
 }
 
@@ -138,7 +139,7 @@ func (m *mixRun) of(i int, l *openLoad) Plan {
 	p, own := m.plan, l.Plan
 	p.Share = l.share
 	p.VUs, p.Pacer, p.Callers, p.PerVU = int(p.Share.Count(int64(own.VUs))), own.Pacer, own.Callers, own.PerVU
-	p.Duration, p.Iterations, p.Warmup = own.Duration, p.Share.Count(own.Iterations), 0
+	p.Duration, p.Iterations, p.Warmup, p.Grace = own.Duration, p.Share.Count(own.Iterations), 0, min(p.Grace, own.Grace)
 	if own.PerVU > 0 {
 		p.Iterations = own.PerVU * int64(p.VUs)
 	}

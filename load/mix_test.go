@@ -11,10 +11,10 @@ import (
 // Loads side by side begin together, each by its own plan, and add up to one result.
 func TestMix(t *testing.T) {
 	mix := &Mix{Loads: []MixedLoad{
-		{Name: "closed", Kind: "constant-vus", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, Duration: 2 * time.Second}},
-		{Name: "late", Kind: "ramping-vus", Target: sleeper(200 * time.Millisecond), Plan: Plan{VUs: 3, Callers: callers(t, "0/1s,3/3s"), Duration: 4 * time.Second}},
-		{Name: "few", Kind: "per-vu-iterations", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, PerVU: 3, Iterations: 6, Duration: time.Minute}},
-		{Name: "open", Kind: "constant-arrival-rate", Target: sleeper(300 * time.Millisecond), Plan: Plan{VUs: 1, Pacer: pace.Constant(5), Duration: 3 * time.Second}},
+		{Name: "closed", Kind: "constant-vus", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, Duration: 2 * time.Second, Grace: time.Second}},
+		{Name: "late", Kind: "ramping-vus", Target: sleeper(200 * time.Millisecond), Plan: Plan{VUs: 3, Callers: callers(t, "0/1s,3/3s"), Duration: 4 * time.Second, Grace: time.Second}},
+		{Name: "few", Kind: "per-vu-iterations", Target: sleeper(100 * time.Millisecond), Plan: Plan{VUs: 2, PerVU: 3, Iterations: 6, Duration: time.Minute, Grace: time.Second}},
+		{Name: "open", Kind: "constant-arrival-rate", Target: sleeper(300 * time.Millisecond), Plan: Plan{VUs: 1, Pacer: pace.Constant(5), Duration: 3 * time.Second, Grace: time.Second}},
 	}}
 	var edges []Edge
 	last := Progress{}
@@ -52,6 +52,39 @@ func TestMix(t *testing.T) {
 	}
 	if len(edges) != 2 || edges[0] != WindowOpens || edges[1] != WindowCloses {
 		t.Errorf("edges %v", edges)
+	}
+}
+
+// Each load has a grace of its own, which that of the run bounds.
+func TestMixGrace(t *testing.T) {
+	for _, c := range []struct {
+		run, a, b time.Duration
+		want      [2]int64 // completed iterations of 3 s, which begin within 1 s
+	}{
+		{10 * time.Second, 0, 5 * time.Second, [2]int64{0, 1}},
+		{10 * time.Second, 5 * time.Second, time.Second, [2]int64{1, 0}},
+		{time.Second, 5 * time.Second, 5 * time.Second, [2]int64{0, 0}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			mix := &Mix{}
+			for i, grace := range []time.Duration{c.a, c.b} {
+				mix.Loads = append(mix.Loads, MixedLoad{Name: string(rune('a' + i)), Target: sleeper(3 * time.Second), Plan: Plan{VUs: 1, Duration: time.Second, Grace: grace}})
+			}
+			s, err := Open(t.Context(), "mix", mix, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r, err := s.Run(t.Context(), Plan{VUs: 2, Duration: time.Minute, Grace: c.run})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, own := range r.Scenarios {
+				if own.Completed != c.want[i] || own.Unfinished != 1-c.want[i] {
+					t.Errorf("%+v: %s has %d completed, %d unfinished", c, own.Name, own.Completed, own.Unfinished)
+				}
+			}
+		})
 	}
 }
 

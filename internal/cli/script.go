@@ -89,9 +89,14 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		own["rate"] = options.Rate
 		own["concurrency"] = strconv.Itoa(options.VUs)
 	}
+	for flag, text := range own {
+		if slices.Contains([]string{"", "0", "0s"}, text) { // it is not said
+			delete(own, flag)
+		}
+	}
 	own["grace"] = setting.Duration(options.Grace)
 	for flag, text := range own {
-		if !has(flag) && slices.Contains(part, flag) && !slices.Contains([]string{"", "0", "0s"}, text) {
+		if !has(flag) && slices.Contains(part, flag) {
 			given[flag] = setting.Value{Texts: []string{text}}
 		}
 	}

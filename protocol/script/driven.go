@@ -57,6 +57,7 @@ var _ interface {
 func (t *Target) several() (*Several, error) {
 	s := &Several{Target: t, Mix: load.Mix{Share: t.around.Share}}
 	first := 0
+	t.Options.Grace = 0
 	for i := range t.Options.Scenarios {
 		l := &t.Options.Scenarios[i]
 		plan, err := l.plan()
@@ -84,7 +85,7 @@ func (s *Several) NewVU(ctx context.Context, id int) (load.VU, error) { return s
 
 // plan is what a scenario has the engine do.
 func (l *Load) plan() (p load.Plan, err error) {
-	p = load.Plan{VUs: l.VUs, Iterations: l.Iterations, PerVU: l.PerVU, Duration: l.Duration}
+	p = load.Plan{VUs: l.VUs, Iterations: l.Iterations, PerVU: l.PerVU, Duration: l.Duration, Grace: l.Grace}
 	if l.Rate != "" {
 		p.Pacer, err = pace.Parse(l.Rate)
 	}

@@ -166,7 +166,7 @@ func decode[T any](raw json.RawMessage, into *T) error {
 
 // readOptions reads the script's options, and reports every mistake in them.
 func (v *vu) readOptions() (Options, error) {
-	o := Options{Redirects: defaultRedirects, Batch: defaultBatch, BatchPerHost: defaultPerHost, SetupTimeout: defaultLimit, TeardownTimeout: defaultLimit}
+	o := Options{Load: Load{Grace: defaultGrace}, Redirects: defaultRedirects, Batch: defaultBatch, BatchPerHost: defaultPerHost, SetupTimeout: defaultLimit, TeardownTimeout: defaultLimit}
 	value := v.exports.Get("options")
 	if value == nil || sobek.IsUndefined(value) || sobek.IsNull(value) {
 		return o, nil

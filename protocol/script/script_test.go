@@ -260,9 +260,9 @@ func TestLoadOfOptions(t *testing.T) {
 		options string
 		want    Load
 	}{
-		{`{ vus: 5, iterations: 20 }`, Load{VUs: 5, Iterations: 20}},
-		{`{ vus: 5, duration: '1m30s' }`, Load{VUs: 5, Duration: 90e9}},
-		{`{ duration: 500 }`, Load{Duration: 5e8}},
+		{`{ vus: 5, iterations: 20 }`, Load{VUs: 5, Iterations: 20, Grace: 30e9}},
+		{`{ vus: 5, duration: '1m30s' }`, Load{VUs: 5, Duration: 90e9, Grace: 30e9}},
+		{`{ duration: 500 }`, Load{Duration: 5e8, Grace: 30e9}},
 		{`{ scenarios: { s: { executor: 'shared-iterations', vus: 2, iterations: 9, gracefulStop: '1s' } } }`,
 			Load{VUs: 2, Iterations: 9, Duration: 600e9, Grace: 1e9, Name: "s", Executor: "shared-iterations"}},
 		{`{ scenarios: { s: { executor: 'constant-vus', vus: 2, duration: '3s', exec: 'other', env: { A: 'b' } } } }`,
