@@ -31,7 +31,7 @@ func TestNapsDoNotLengthenTimes(t *testing.T) {
 		})
 	})
 	var ends []time.Duration
-	n := paced(t, s, load.Plan{VUs: 1, Pacer: pace.Constant(400), Iterations: 300,
+	n := paced(t, s, load.Plan{VUs: 1, Pacer: pace.Constant(400), Iterations: 600,
 		Sample: func(s load.Sample) { ends = append(ends, s.End) }})
 	if !n.possible || !n.stamped || n.pieces {
 		t.Fatalf("the loop has not napped: %+v", n)
@@ -40,6 +40,8 @@ func TestNapsDoNotLengthenTimes(t *testing.T) {
 	if len(ends) != len(wrote) {
 		t.Fatalf("%d ends, %d answers", len(ends), len(wrote))
 	}
+	// The kernel begins to stamp soon after it was asked to, on a busy machine later.
+	ends, wrote = ends[300:], wrote[300:]
 	best := 0
 	for i := range ends {
 		apart := wrote[i][1] - ends[i] // the most that is possible by this one
@@ -51,7 +53,6 @@ func TestNapsDoNotLengthenTimes(t *testing.T) {
 		}
 		best = max(best, agree)
 	}
-	// The kernel begins to stamp soon after it was asked to.
 	if best < 240 {
 		t.Errorf("only %d of 300 ends lie within the writing of their answers", best)
 	}

@@ -112,7 +112,7 @@ func (m machines) document(t *testing.T, args ...string) *report.Document {
 func TestServersOnAMachineOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t, 2, false)
-	doc := m.document(t, "compare", "-c", "4", "--block", "200ms", "--rounds", "6", "--pairs", "2", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:inputq")
+	doc := m.document(t, "compare", "-c", "4", "--think", "5ms", "--block", "100ms", "--warmup", "0s", "--rounds", "6", "--pairs", "1", "--why", "--url", "http://{{addr}}/status", "--", "subject:mutex", "subject:inputq")
 	if len(doc.Results) < 2 || len(doc.Comparisons) == 0 || doc.Comparisons[0].Verdict == "" {
 		t.Fatalf("%d results, %d comparisons", len(doc.Results), len(doc.Comparisons))
 	}
@@ -149,12 +149,12 @@ func TestTwoToEightMachines(t *testing.T) {
 func TestMachinesThatShareNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t, 2, true)
-	doc := m.document(t, "sweep", "--levels", "1,8", "--visits", "1", "--block", "2s", "--warmup", "100ms", "-d", "2m", "--command", "subject:mutex", "http://{{addr}}/status")
+	doc := m.document(t, "sweep", "--levels", "1,8", "--visits", "1", "--think", "5ms", "--block", "1s", "--warmup", "0s", "-d", "2m", "--command", "subject:mutex", "http://{{addr}}/status")
 	text, err := json.Marshal(doc)
 	if err != nil || bytes.Contains(text, []byte(`"cpu_shared"`)) {
 		t.Errorf("%v, or cores are shared: %s", err, text)
 	}
-	run := exec.Command("contend", "run", "--fleet", m.fleet, "--workers", "2", "-d", "10m", "--command", "subject:mutex", "http://{{addr}}/status")
+	run := exec.Command("contend", "run", "--fleet", m.fleet, "--workers", "2", "--think", "5ms", "-d", "10m", "--command", "subject:mutex", "http://{{addr}}/status")
 	var said bytes.Buffer
 	run.Stdout, run.Stderr, run.Env = &said, &said, withToken()
 	if err := run.Start(); err != nil {
