@@ -36,6 +36,10 @@ func (d *Document) diagnosed(v *view, at Place) {
 				v.say("Functions that differ with all that they call, one of which may contain the other:")
 				v.table(whyTable(e, "function", e.Functions))
 			}
+			if len(e.Packages) > 0 {
+				v.say("Packages, or files of what is not in Go, that differ with all that they call, and alone, which add up:")
+				v.table(whyTable(e, "package", e.Packages))
+			}
 			if len(e.Counts) > 0 {
 				v.say("What the kernel counted, per operation, whose intervals hold together:")
 				v.table(countsTable(e))

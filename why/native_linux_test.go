@@ -55,7 +55,7 @@ func TestNativePrograms(t *testing.T) {
 				}
 				own += s.Time
 				ran[frames[0].String()] += s.Time
-				for name := range named(frames) {
+				for name := range once(frames, symbol.Frame.String) {
 					called[name] += s.Time
 				}
 			}

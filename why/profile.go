@@ -100,7 +100,7 @@ func (p *Profile) spend(stacks []Stack, each float64) {
 	for _, stack := range stacks {
 		spent := each * float64(stack.Samples)
 		spentOn[purpose(stack.Frames)] += spent
-		for name := range named(stack.Frames) {
+		for name := range once(stack.Frames, symbol.Frame.String) {
 			functions[name] += spent
 		}
 		stack.Time = time.Duration(spent)
@@ -113,6 +113,7 @@ func (p *Profile) spend(stacks []Stack, each float64) {
 	for name, spent := range functions {
 		p.Functions = append(p.Functions, Function{name, time.Duration(spent)})
 	}
+	p.Packages = packagesOf(stacks, each)
 }
 
 // resolve names the addresses of a process's stacks, which were taken since a time.
@@ -198,7 +199,7 @@ func (p *Profile) Add(q Profile) {
 	for _, f := range slices.Concat(p.Functions, q.Functions) {
 		functions[f.Name] += f.Time
 	}
-	p.Work, p.Functions = nil, nil
+	p.Work, p.Functions, p.Packages = nil, nil, addPackages(slices.Concat(p.Packages, q.Packages))
 	for w, spent := range spentOn {
 		w.Time = spent
 		p.Work = append(p.Work, w)
@@ -209,20 +210,22 @@ func (p *Profile) Add(q Profile) {
 	p.sort()
 }
 
-// sort puts the largest first, and leaves out functions that are too small.
+// sort puts the largest first, and leaves out functions and packages that are too small.
 func (p *Profile) sort() {
 	slices.SortFunc(p.Work, func(a, b Work) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Function, b.Function))
 	})
 	slices.SortFunc(p.Functions, func(a, b Function) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
 	p.Functions = slices.DeleteFunc(p.Functions, func(f Function) bool { return float64(f.Time) < keptShare*float64(p.CPU) })
+	slices.SortFunc(p.Packages, func(a, b Package) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
+	p.Packages = slices.DeleteFunc(p.Packages, func(q Package) bool { return float64(q.Time) < keptShare*float64(p.CPU) })
 }
 
-// named are the names in a stack, each once.
-func named(frames []symbol.Frame) map[string]bool {
+// once are the names of the frames of a stack, each once.
+func once(frames []symbol.Frame, name func(symbol.Frame) string) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range frames {
-		names[f.String()] = true
+		names[name(f)] = true
 	}
 	return names
 }

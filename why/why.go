@@ -54,6 +54,8 @@ type Profile struct {
 	Work          []Work `json:"work"`
 	// Functions has the largest by their time with all that they called.
 	Functions []Function `json:"functions,omitempty"`
+	// Packages likewise, of Go or files of all else.
+	Packages []Package `json:"packages,omitempty"`
 	// Traced is of another stretch of the round; nil: no execution trace was taken.
 	Traced *Traced `json:"traced,omitempty"`
 	// Snapshots likewise; nil: there are none.
@@ -111,6 +113,8 @@ type Explanation struct {
 	// Functions are those that are told apart by their time with all that they called;
 	// one contains the other, so they do not add up.
 	Functions []Row
+	// Packages likewise, and each alone, which do add up; one that calls no other is there once.
+	Packages []Row
 	// Counts are what the kernel counted of the threads beside CPU time, told apart or not.
 	Counts []Count
 	// Allocated is what an operation allocates; nil: there are no snapshots of both in any round.
@@ -171,6 +175,7 @@ func Explain(profiles []Profile, baseline, candidate string, concurrency int, co
 		e.Rows[i].describe(pairs)
 	}
 	e.Functions = toldApart(rows(pairs, Profile.functions, Profile.cpu, confidence))
+	e.Packages = withoutRepeats(toldApart(rows(pairs, Profile.packages, Profile.cpu, confidence)))
 	e.compareCounts(pairs, confidence)
 	e.snapshots(pairs, longer, confidence)
 	e.Collecting = shares(pairs, work.Collection)

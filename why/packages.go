@@ -1,0 +1,77 @@
+package why
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"contend/internal/symbol"
+)
+
+// A Package has the time spent in its functions with all that they called, and without.
+type Package struct {
+	Name  string        `json:"name"`
+	Time  time.Duration `json:"time_ns"`
+	Alone time.Duration `json:"alone_ns"`
+}
+
+// alone follows the name of a package of which the time without what it called is meant.
+const alone = " alone"
+
+func packageOf(f symbol.Frame) string { return cmp.Or(f.Package, unknown) }
+
+// packagesOf are the packages of stacks of which each sample is worth so many ns.
+func packagesOf(stacks []Stack, each float64) []Package {
+	with, without := map[string]float64{}, map[string]float64{}
+	for _, s := range stacks {
+		spent := each * float64(s.Samples)
+		for name := range once(s.Frames, packageOf) {
+			with[name] += spent
+		}
+		if len(s.Frames) > 0 {
+			without[packageOf(s.Frames[0])] += spent
+		}
+	}
+	var list []Package
+	for name, spent := range with {
+		list = append(list, Package{name, time.Duration(spent), time.Duration(without[name])})
+	}
+	return list
+}
+
+// addPackages adds those of the same name up.
+func addPackages(all []Package) []Package {
+	slices.SortFunc(all, func(a, b Package) int { return cmp.Compare(a.Name, b.Name) })
+	var sums []Package
+	for _, p := range all {
+		if last := len(sums) - 1; last >= 0 && sums[last].Name == p.Name {
+			sums[last].Time += p.Time
+			sums[last].Alone += p.Alone
+		} else {
+			sums = append(sums, p)
+		}
+	}
+	return sums
+}
+
+// packages returns the time per operation of each package with all that it called, and alone.
+func (p Profile) packages() map[string]float64 {
+	rows := map[string]float64{}
+	for _, q := range p.Packages {
+		rows[q.Name] += p.perOp(q.Time)
+		rows[q.Name+alone] += p.perOp(q.Alone)
+	}
+	return rows
+}
+
+// withoutRepeats leaves out what a package does alone where that is all it does.
+func withoutRepeats(packages []Row) []Row {
+	whole := map[string]Row{}
+	for _, r := range packages {
+		whole[r.Name+alone] = r
+	}
+	return slices.DeleteFunc(packages, func(r Row) bool {
+		of, ok := whole[r.Name]
+		return ok && r.BaselineValue == of.BaselineValue && r.Shift == of.Shift
+	})
+}
