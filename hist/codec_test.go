@@ -7,12 +7,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"contend/hist"
+	"contend/internal/testenv"
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"pgregory.net/rapid"
 )
@@ -154,11 +154,8 @@ func TestDecodingMemoryIsBounded(t *testing.T) {
 		"wide":   pack(5, 1, math.MaxInt64, nil),
 	} {
 		data := hdrDocument(hdr)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := new(hist.Histogram).UnmarshalJSON(data)
-		runtime.ReadMemStats(&after)
-		allocated := after.TotalAlloc - before.TotalAlloc
+		var err error
+		allocated := testenv.Allocated(func() { err = new(hist.Histogram).UnmarshalJSON(data) })
 		t.Logf("%s: %d bytes of input, %d allocated, %v", name, len(data), allocated, err)
 		if err == nil || allocated > 8<<20 {
 			t.Errorf("%s: %d bytes allocated, error %v", name, allocated, err)

@@ -3,11 +3,12 @@ package gotrace
 import (
 	"bytes"
 	"encoding/binary"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"contend/internal/testenv"
 )
 
 // What events begin with (internal/trace/tracev2 of Go).
@@ -71,11 +72,7 @@ func threads(n int) (batches []byte) {
 // bounded calls what reads traces, and sees how much memory it took on the way.
 func bounded(t *testing.T, read func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	read()
-	runtime.ReadMemStats(&after)
-	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<30 {
+	if took := testenv.Allocated(read); took > 1<<30 {
 		t.Errorf("it took %d MiB", took>>20)
 	}
 }

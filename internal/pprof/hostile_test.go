@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"contend/internal/testenv"
 )
 
 func zipped(t testing.TB, plain []byte) []byte {
@@ -140,11 +141,7 @@ func hostile(t *testing.T) map[string]struct {
 // bounded calls what reads profiles, and sees how much memory it took on the way.
 func bounded(t *testing.T, read func()) {
 	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	read()
-	runtime.ReadMemStats(&after)
-	if took := after.TotalAlloc - before.TotalAlloc; took > 4*mostMemory {
+	if took := testenv.Allocated(read); took > 4*mostMemory {
 		t.Errorf("it took %d MiB", took>>20)
 	}
 }

@@ -7,6 +7,7 @@
 //   - a port that somebody listened on a moment ago is not free: [HeldAddress] keeps one;
 //   - programs that may not be installed come from [Program]; what cannot be installed
 //     anywhere is [Hardware];
+//   - how much a decoder does for a hostile input is measured in bytes, not in time: [Allocated];
 //   - several machines are network namespaces, cabled to one switch: [Namespaces] (Linux).
 package testenv
 
@@ -15,6 +16,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -56,4 +58,13 @@ func Missing(t testing.TB, what error) {
 func Hardware(t testing.TB, lacking error) {
 	t.Helper()
 	t.Skipf("this test needs another machine: %v", lacking)
+}
+
+// Allocated returns how many bytes were allocated while do ran, by all goroutines, in use or not.
+func Allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
