@@ -27,18 +27,18 @@ var (
 	bareScript   = scriptPart{}
 )
 
-// Flags that describe one load, in the place of a script's: instead replaces its scenarios and stages, and
-// the number of callers changes them.
+// Flags that describe one load: those that put a script's scenarios and stages aside, and the number of callers,
+// which changes them.
 var (
-	instead   = []string{"duration", "iterations", "rate", "stages"}
-	ofOneLoad = append([]string{"concurrency"}, instead...)
+	ofWholeLoad = []string{"duration", "iterations", "rate", "stages"}
+	ofOneLoad   = append([]string{"concurrency"}, ofWholeLoad...)
 )
 
 // severalScenarios is the mistake of asking several scenarios for what one load has.
 func severalScenarios(o *script.Options) error {
 	var c script.Config
 	return setting.At(&c, &c.Scenario).Wrong("is not given, and the script has the scenarios %s: contend run alone drives several, and as they are, or with --%s the default function instead; "+
-		"else --scenario chooses one", strings.Join(o.Names(), ", "), strings.Join(instead, ", --"))
+		"else --scenario chooses one", strings.Join(o.Names(), ", "), strings.Join(ofWholeLoad, ", --"))
 }
 
 // scriptLoad puts what the options of a target's script say about the load under what a command line
@@ -58,7 +58,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		return slices.ContainsFunc(flags, func(flag string) bool { return given[flag].Texts != nil })
 	}
 	whole := len(part) == len(wholeScript)
-	if names := read.Options.Names(); names != nil && whole && has(instead...) && spec.given["scenario"].Texts == nil {
+	if names := read.Options.Names(); names != nil && whole && has(ofWholeLoad...) && spec.given["scenario"].Texts == nil {
 		closeTarget(read)
 		spec.given["scenario"] = setting.Value{Texts: []string{script.DefaultScenario}}
 		if read, err = readScript(ctx, spec.target()); err != nil {
@@ -72,7 +72,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 		return nil, severalScenarios(options)
 	}
 	vus, _ := strconv.Atoi(strings.Join(given["concurrency"].Texts, "")) // a mistake is told with the others
-	if vus > 0 && whole && options.Ramps() && !has(instead...) {
+	if vus > 0 && whole && options.Ramps() && !has(ofWholeLoad...) {
 		if err := options.RampFrom(vus); err != nil {
 			closeTarget(read)
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -28,12 +29,7 @@ func (s *Server) advice(err error) string {
 	sentinels := opt.Sentinel.MasterSet != ""
 	cluster := !sentinels && len(opt.InitAddress) > 1
 	says := func(parts ...string) bool {
-		for _, part := range parts {
-			if strings.Contains(err.Error(), part) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(err.Error(), part) })
 	}
 	switch {
 	case says("cluster support disabled"):
