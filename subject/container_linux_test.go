@@ -104,11 +104,6 @@ func standIn(args []string) {
 		for _, pid := range inGroup(filepath.Join(groups, args[1])) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-	case "begin": // what the daemon has left behind
-		if group := args[1]; group != "" {
-			must(0, os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
-		}
-		must(0, syscall.Exec(args[2], args[2:], os.Environ()))
 	}
 }
 
@@ -125,12 +120,15 @@ func standInRun(cidfile, groups string, command []string) {
 		must(0, os.Mkdir(group, 0o755))
 	}
 	must(0, os.WriteFile(cidfile, []byte(id), 0o600))
-	// The shell is the daemon: it leaves at once, and what it began is nobody's child.
+	// The shell is the daemon: it leaves at once, and what it began is nobody's child. That
+	// is a shell, too, and no Go program, whose exec from another thread than its first
+	// shows a zombie for a moment.
 	r, w, err := os.Pipe()
 	must(0, err)
-	daemon := exec.Command("/bin/sh", slices.Concat([]string{"-c", `"$@" & echo $!`, "sh", os.Args[0], "begin", group}, command)...)
+	const begin = `if [ "$0" ]; then echo $$ >"$0/cgroup.procs"; fi && exec "$@"`
+	daemon := exec.Command("/bin/sh", slices.Concat([]string{"-c", `/bin/sh -c "$@" & echo $!`, "sh", begin, group}, command)...)
 	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	daemon.Stdout = w
+	daemon.Stdout, daemon.Stderr = w, os.Stderr
 	must(0, daemon.Run())
 	w.Close()
 	lines := bufio.NewScanner(r)

@@ -59,6 +59,42 @@ func waitGone(t *testing.T, pid int) {
 	holds(t, fmt.Sprintf("gone: %d", pid), func() bool { return gone(pid) })
 }
 
+func init() {
+	if os.Getenv(roleKey) == "headless" {
+		runtime.LockOSThread() // TestMain runs on the first
+	}
+}
+
+// headless ends the first thread of a child and of this process, which others outlive.
+func headless(args []string) {
+	if len(args) == 0 {
+		child := relative("headless", "child")
+		ownGroup(child)
+		must(0, child.Start())
+		fmt.Println("pids", os.Getpid(), child.Process.Pid)
+	}
+	go hang()
+	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// A process whose first thread has ended, as a zombie's has, lives: it is counted, and ended.
+func TestHeadless(t *testing.T) {
+	s := started(t, with(role("headless"), Ready{Log: "^pids "}))
+	family := pids(t, s.stdout.text())
+	for _, pid := range family {
+		holds(t, "without its first thread", func() bool { return must(statOf(pid)).State == "Z" })
+	}
+	if sample, err := s.Sample(); err != nil || sample.Threads < 2*len(family) {
+		t.Errorf("%+v, %v, want the threads of %v", sample, err, family)
+	}
+	if err := s.Stop(testContext()); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range family {
+		waitGone(t, pid)
+	}
+}
+
 func TestStopEndsTheFamily(t *testing.T) {
 	s := started(t, with(role("family", "1ms"), Ready{Log: "^pids "}))
 	found := pids(t, s.stdout.text())

@@ -22,3 +22,5 @@ func containerHolder([]string) {}
 func standIn([]string) {}
 
 func forward([]string) {}
+
+func headless([]string) {}

@@ -45,6 +45,7 @@ var roles = map[string]func(args []string){
 	"insist":   insist,
 	"port":     listenOnPORT,
 	"astray":   astray,
+	"headless": headless,
 
 	"containerHolder": containerHolder,
 }

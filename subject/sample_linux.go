@@ -95,7 +95,10 @@ func threads(members []procfs.ProcStat) []int {
 	return living
 }
 
-func isZombie(p procfs.ProcStat) bool { return p.State == "Z" || p.State == "X" }
+// isZombie reports whether all threads of a process have ended. The state is that of its
+// first one, which others may outlive: for good, or until a program that one of them begins
+// has taken its place.
+func isZombie(p procfs.ProcStat) bool { return (p.State == "Z" || p.State == "X") && p.NumThreads <= 1 }
 
 // A census is what a sample saw: who can be asked again quickly.
 type census struct {
