@@ -7,6 +7,8 @@
 #                                   another
 #   one has no part, and there are  it has lost its disk, or is new: when all answer, it becomes the replica of a master
 #   fewer replicas than masters     that has fewest
+#   one is known that is none of    it was lost with its disk, and its slots are with others: when all answer, those who
+#   these, failed, without slots    know it forget it, or nothing could be moved or mended (--cluster rebalance, fix)
 #
 # After each round, one every $PAUSE seconds (10), the file $ROUND says "whole", or what it is not. $REDISCLI_AUTH, if
 # set, is the password of the user "node".
@@ -46,15 +48,22 @@ round() {
 		[ "$answer" != "$*" ] || cli 120 --cluster create $(are new 3 | cut -d @ -f 1) --cluster-replicas 1 --cluster-yes
 		return
 	fi
-	known=$(for node in $answer; do ask "$node" cluster nodes | awk -v node="$node" '{ split($2, at, ","); print node, $1, at[1] }'; done)
+	known=$(for node in $answer; do
+		ask "$node" cluster nodes | awk -v node="$node" '{ split($2, at, ","); print $3 ~ /fail(,|$)/ && NF == 8 ? "lost" : "there", node, $1, at[1] }'
+	done)
 	echo "$table" | while read -r node id at _; do
 		for other in $answer; do
-			echo "$known" | grep -qxF "$other $id $at" && continue
+			echo "$known" | grep -qxE "(there|lost) $other $id $at" && continue
 			echo "$other meets $node at $at"
 			ask "$other" cluster meet "${at%:*}" $(echo "${at##*:}" | tr @ ' ')
 		done
 	done
 	[ "$answer" = "$*" ] || return
+	echo "$known" | grep ^lost | while read -r _ node id at; do
+		echo "$table" | grep -q "^[^ ]* $id " && continue
+		echo "$node forgets $id, which was at $at"
+		ask "$node" cluster forget "$id"
+	done
 	empty=$(are empty 1 | head -n 1)
 	if [ -n "$empty" ] && [ "$(are replica 1 | wc -l)" -lt "$(are master 1 | wc -l)" ]; then
 		master=$({ are master 2; are replica 5; } | sort | uniq -c | sort -n | awk 'NR == 1 { print $2 }')
