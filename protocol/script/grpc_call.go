@@ -143,10 +143,9 @@ type callTags struct {
 	reply  *grpc.Reply // nil: of a stream that has not ended
 }
 
-func (t *callTags) tag(name string) (string, bool) {
-	if value, ok := t.params.tags[name]; ok {
-		return value, true
-	}
+func (t *callTags) given() tagMap { return t.params.tags }
+
+func (t *callTags) system(name string) (string, bool) {
 	switch name {
 	case "name":
 		return t.params.name, true

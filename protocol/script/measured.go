@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/grafana/sobek"
-
 	"contend/load"
 )
 
@@ -25,10 +23,9 @@ type requestTags struct {
 	*reply
 }
 
-func (t *requestTags) tag(name string) (string, bool) {
-	if value, ok := t.tags[name]; ok {
-		return value, true
-	}
+func (t *requestTags) given() tagMap { return t.tags }
+
+func (t *requestTags) system(name string) (string, bool) {
 	switch name {
 	case "name":
 		if t.named {
@@ -43,8 +40,14 @@ func (t *requestTags) tag(name string) (string, bool) {
 		return strconv.Itoa(t.status), true
 	case "proto":
 		return t.proto, t.proto != ""
+	case "tls_version":
+		return t.tlsVersion(), t.tls != nil
+	case "ip":
+		return t.remotePart(0), t.remote != nil
 	case "expected_response":
 		return strconv.FormatBool(t.right()), t.expected != nil
+	case "error":
+		return t.errorText(), t.err != nil
 	case "error_code":
 		code := t.errorCode()
 		return strconv.Itoa(code), code != 0
@@ -89,52 +92,9 @@ type checkTags struct {
 	own  tagMap
 }
 
-func (t checkTags) tag(name string) (string, bool) {
-	if name == "check" {
-		return t.name, true
-	}
-	return t.own.tag(name)
-}
+func (t checkTags) given() tagMap { return t.own }
 
-// ownTags is an object with the tags that the script gives the virtual user: of all that it measures from then on.
-func (v *vu) ownTags() *sobek.Object {
-	if v.tags == nil {
-		v.tags = map[string]string{}
-	}
-	return v.rt.NewDynamicObject(&tagObject{v})
-}
-
-// A tagObject is those tags as the script sees them.
-type tagObject struct{ v *vu }
-
-var _ sobek.DynamicObject = (*tagObject)(nil)
-
-func (o *tagObject) Get(name string) sobek.Value {
-	if value, ok := o.v.tags[name]; ok {
-		return o.v.rt.ToValue(value)
-	}
-	return nil
-}
-
-// Set keeps text, numbers and truths.
-func (o *tagObject) Set(name string, value sobek.Value) bool {
-	if _, is := value.(*sobek.Object); is || sobek.IsUndefined(value) || sobek.IsNull(value) {
-		o.v.throw("tag %s is set to %s; allowed: text, numbers, true and false", name, harmless(value))
-	}
-	o.v.tags[name] = value.String()
-	return true
-}
-
-func (o *tagObject) Has(name string) bool { _, ok := o.v.tags[name]; return ok }
-
-func (o *tagObject) Delete(name string) bool { delete(o.v.tags, name); return true }
-
-func (o *tagObject) Keys() (names []string) {
-	for name := range o.v.tags {
-		names = append(names, name)
-	}
-	return names
-}
+func (t checkTags) system(name string) (string, bool) { return t.name, name == "check" }
 
 // maxGroups bounds how many groups a summary has: names may have been made of data.
 const maxGroups = 1000

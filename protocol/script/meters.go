@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/grafana/sobek"
-
 	"contend/load"
 )
 
@@ -36,14 +34,6 @@ type meter struct {
 type part struct {
 	load.Meter
 	tags []tag
-}
-
-// A tag is a name and its value.
-type tag struct{ name, value string }
-
-// A tagged knows the tags of a value, by their names.
-type tagged interface {
-	tag(name string) (value string, ok bool)
 }
 
 // A known is a metric that every script has, by its place among them.
@@ -211,74 +201,4 @@ func (v *vu) value(m *meter, value float64, of tagged) {
 			v.readings = append(v.readings, load.Reading{Meter: &p.Meter, Value: value})
 		}
 	}
-}
-
-// has says whether a value has all of the tags.
-func (v *vu) has(tags []tag, of tagged) bool {
-	for _, t := range tags {
-		if value, ok := v.tagOf(t.name, of); !ok || value != t.value {
-			return false
-		}
-	}
-	return true
-}
-
-// tagOf is a tag of a value: its own, the virtual user's, or the script's.
-func (v *vu) tagOf(name string, of tagged) (string, bool) {
-	if of != nil {
-		if value, ok := of.tag(name); ok {
-			return value, true
-		}
-	}
-	if value, ok := v.tags[name]; ok {
-		return value, true
-	}
-	switch name {
-	case "group":
-		return v.groupPath(), true
-	case "scenario":
-		return v.of.load.scenario(), true
-	}
-	value, ok := v.of.load.Tags[name]
-	if !ok {
-		value, ok = v.target.Options.tags[name]
-	}
-	return value, ok
-}
-
-// groupPath is the group that the script is in, as paths of groups are: "" outside, else ::name::name.
-func (v *vu) groupPath() string {
-	if v.group == "" {
-		return ""
-	}
-	return groupSeparator + v.group
-}
-
-// tagMap are tags that a script gave.
-type tagMap map[string]string
-
-func (m tagMap) tag(name string) (string, bool) {
-	value, ok := m[name]
-	return value, ok
-}
-
-// readTagMap reads an object of tags; values are text, numbers and truths.
-func (v *vu) readTagMap(value sobek.Value) (tagMap, error) {
-	if !isObject(value) {
-		return nil, nil
-	}
-	o, ok := value.(*sobek.Object)
-	if !ok {
-		return nil, fmt.Errorf("is %q; allowed: an object of tags and their values", harmless(value))
-	}
-	tags := tagMap{}
-	for _, name := range o.Keys() {
-		switch one := o.Get(name); one.(type) {
-		case *sobek.Object:
-			return nil, fmt.Errorf("has %s, whose value is an object; allowed: text, numbers, true and false", name)
-		default:
-			tags[name] = one.String()
-		}
-	}
-	return tags, nil
 }

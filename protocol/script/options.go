@@ -55,6 +55,7 @@ type Options struct {
 	certificates []clientCertificate
 
 	tags   map[string]string // of all that is measured
+	system []string          // the tags of the system that what is measured has; nil: the usual ones
 	stages []stage
 	plain  Load // what vus, iterations and duration say, without stages
 }
@@ -97,12 +98,13 @@ var optionReaders = map[string]reader{
 	"hosts":                 (*Options).readHosts,
 	"tags":                  (*Options).readTags,
 	"summaryTrendStats":     (*Options).readTrendStats,
+	"systemTags":            (*Options).readSystemTags,
 	"setupTimeout":          duration(func(o *Options) *time.Duration { return &o.SetupTimeout }),
 	"teardownTimeout":       duration(func(o *Options) *time.Duration { return &o.TeardownTimeout }),
 }
 
 // idle are options about the form of another tool's own summary: they change nothing here.
-var idle = []string{"summaryTimeUnit", "systemTags", "noUsageReport", "cloud", "ext"}
+var idle = []string{"summaryTimeUnit", "noUsageReport", "cloud", "ext"}
 
 // ofThresholds is the option that is read with what the script measures.
 const ofThresholds = "thresholds"
@@ -257,30 +259,6 @@ func (t *Target) optionError(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%soptions.%s %w", t.bundle.lineOf(name), name, err)
-}
-
-// readTags takes text, numbers and truths.
-func (o *Options) readTags(raw json.RawMessage) error {
-	var given map[string]any
-	if err := decode(raw, &given); err != nil {
-		return err
-	}
-	var err error
-	o.tags, err = tagsOf(given)
-	return err
-}
-
-func tagsOf(given map[string]any) (map[string]string, error) {
-	tags := map[string]string{}
-	for name, value := range given {
-		switch value.(type) {
-		case string, float64, bool:
-			tags[name] = fmt.Sprint(value)
-		default:
-			return nil, fmt.Errorf("has the tag %s, which is neither text nor a number", name)
-		}
-	}
-	return tags, nil
 }
 
 func (o *Options) readTrendStats(raw json.RawMessage) error {

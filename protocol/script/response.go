@@ -169,7 +169,7 @@ func (r *response) requestValue() sobek.Value {
 	return r.v.object(exports{"method": r.ask.first.method, "url": r.ask.first.url.String(), "body": r.ask.sent, "headers": headers, "cookies": r.v.rt.NewObject()})
 }
 
-func (r *response) errorText() string {
+func (r *reply) errorText() string {
 	if r.err == nil {
 		return ""
 	}
@@ -179,7 +179,7 @@ func (r *response) errorText() string {
 func (r *response) errorCodeValue() sobek.Value { return r.v.rt.ToValue(r.errorCode()) }
 
 // remotePart is the address (0) or the port (1) of the server.
-func (r *response) remotePart(i int) string {
+func (r *reply) remotePart(i int) string {
 	if r.remote == nil {
 		return ""
 	}
@@ -192,7 +192,7 @@ func (r *response) remotePort() sobek.Value {
 	return r.v.rt.ToValue(n)
 }
 
-func (r *response) tlsVersion() string {
+func (r *reply) tlsVersion() string {
 	if r.tls == nil {
 		return ""
 	}

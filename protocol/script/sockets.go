@@ -41,11 +41,9 @@ type socketCount struct {
 	pings  int // that were sent
 }
 
-// tag is a tag of what is measured of a session.
-func (s *session) tag(name string) (string, bool) {
-	if value, ok := s.ask.tags[name]; ok {
-		return value, true
-	}
+func (s *session) given() tagMap { return s.ask.tags }
+
+func (s *session) system(name string) (string, bool) {
 	switch name {
 	case "name", "url":
 		return s.url.String(), true
