@@ -3,8 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -166,41 +164,38 @@ func TestResultsReachEveryInstance(t *testing.T) {
 			addRaw(t, r, keyResults, [][]string{{"v", "1", "mailbox", "18446744073709551615", "customer", "c",
 				"tx", strconv.FormatUint(i, 10), "code", "3", "text", "too late"}})
 		}
-		tell(1) // before anybody reads
+		tell(1)
+		last, err := r.LastResult(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(2) // before anybody reads
+		addRaw(t, r, keyResults, [][]string{{"v", "1"}, {"v", "1", "mailbox", "1", "tx", "1", "code", "6"}})
+		tell(3)
 		var (
-			mu   sync.Mutex
-			seen = map[DownlinkResult]int{}
+			mu      sync.Mutex
+			seen    = map[DownlinkResult]int{}
+			readers sync.WaitGroup
 		)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
 		for range 2 {
-			go func() {
-				done <- r.Results(ctx, func(d DownlinkResult) {
+			readers.Go(func() {
+				r.Results(ctx, last, func(d DownlinkResult) {
 					mu.Lock()
 					defer mu.Unlock()
 					seen[d]++
 				})
-			}()
+			})
 		}
-		next := uint64(2)
-		until(t, "both see a result", func() bool {
-			addRaw(t, r, keyResults, [][]string{{"v", "1"}, {"v", "1", "mailbox", "1", "tx", "1", "code", "6"}})
-			tell(next)
-			next++
+		until(t, "both see both results", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return slices.Contains(slices.Collect(maps.Values(seen)), 2)
+			return seen[result(2)] == 2 && seen[result(3)] == 2
 		})
 		cancel()
-		for range 2 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		for d := range seen {
-			if d != result(d.Transaction) || d.Transaction < 2 {
-				t.Errorf("%+v", d)
-			}
+		readers.Wait()
+		if len(seen) != 2 {
+			t.Errorf("seen: %+v", seen)
 		}
 	})
 }

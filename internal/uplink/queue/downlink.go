@@ -77,15 +77,23 @@ type DownlinkResult struct {
 	message.DownstreamResult
 }
 
-// Results reads the results that gateways write to ran:downlinks:results from now on
-// until ctx ends, and then returns nil. Their fields are v, mailbox, customer, tx,
+// LastResult returns the ID of the newest result of a downlink, behind which are those of all that is sent from now on.
+func (r *Redis) LastResult(ctx context.Context) (string, error) {
+	entries, err := r.do(ctx, "XREVRANGE", keyResults, "+", "-", "COUNT", "1").AsXRange()
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("queue: results of downlinks: %w", err)
+	case len(entries) == 0:
+		return "0-0", nil
+	}
+	return entries[0].ID, nil
+}
+
+// Results reads the results that gateways write to ran:downlinks:results behind the one of that ID
+// until ctx ends. Their fields are v, mailbox, customer, tx,
 // code (the number of the message.ResultCode) and text. Every instance sees every result: whose customer it is not
 // ignores it. What is malformed is logged and skipped.
-func (r *Redis) Results(ctx context.Context, handle func(DownlinkResult)) error {
-	last, err := r.lastID(ctx, keyResults)
-	if err != nil {
-		return fmt.Errorf("queue: results of downlinks: %w", err)
-	}
+func (r *Redis) Results(ctx context.Context, last string, handle func(DownlinkResult)) {
 	var pause backoff
 	for ctx.Err() == nil {
 		entries, err := r.readAfter(keyResults, last)
@@ -105,16 +113,6 @@ func (r *Redis) Results(ctx context.Context, handle func(DownlinkResult)) error 
 			handle(result)
 		}
 	}
-	return nil
-}
-
-// lastID is the newest entry of a stream, from which on all is new.
-func (r *Redis) lastID(ctx context.Context, key string) (string, error) {
-	entries, err := r.do(ctx, "XREVRANGE", key, "+", "-", "COUNT", "1").AsXRange()
-	if err != nil || len(entries) == 0 {
-		return "0-0", err
-	}
-	return entries[0].ID, nil
 }
 
 // readAfter waits up to blockFor for entries.

@@ -62,6 +62,7 @@ type Router struct {
 	intake    *queue.Intake
 	dedup     *deduper
 	downlinks *downlinks
+	told      string // the newest result of a downlink that is none of ours
 	streams   *stream.Server
 	front     *front
 	http      *http.Server
@@ -96,6 +97,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		Alone: !c.Table.Shared()})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
+	}
+	if err == nil { // before anything can be sent
+		r.told, err = c.Redis.LastResult(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)
@@ -144,7 +148,7 @@ func (r *Router) Serve(ctx context.Context) error {
 		defer close(read)
 		return r.intake.Run(reading, r.handle)
 	})
-	run("downlinks", func() error { return r.config.Redis.Results(r.working, r.heardBack) })
+	run("downlinks", func() error { r.config.Redis.Results(r.working, r.told, r.heardBack); return nil })
 	run("chores", func() error { r.chores.run(r.working); return nil })
 	if r.config.Dedup.Collect > 0 {
 		run("copies", func() error { return r.collect(r.working) })
