@@ -21,7 +21,8 @@ func TestAnOverloadedMachineRefusesItsVerdict(t *testing.T) {
 	}
 	overload(t)
 	const server = "contend serve counter --http {{addr}} --guard mutex"
-	cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", window.String(), "--warmup", "0s", "--rounds", "1", "--pairs", "1",
+	// Long blocks: on such a machine generators wait for hundreds of milliseconds before they begin.
+	cmd := exec.CommandContext(t.Context(), "contend", "compare", "--full", "--block", "3s", "--warmup", "0s", "--rounds", "1", "--pairs", "1",
 		"--url", "http://{{addr}}/status", "-c", "4", "--", server, server)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
