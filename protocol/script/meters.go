@@ -176,19 +176,6 @@ func (m *meters) part(text string) (*load.Meter, error) {
 	return &made.Meter, nil
 }
 
-// readTagList reads name:value,name:value, values perhaps in quotes.
-func readTagList(list string) (tags []tag, err error) {
-	for one := range strings.SplitSeq(list, ",") {
-		name, value, found := strings.Cut(one, ":")
-		name, value = strings.Trim(strings.TrimSpace(name), `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
-		if !found || name == "" {
-			return nil, fmt.Errorf("%q has no value", one)
-		}
-		tags = append(tags, tag{name, value})
-	}
-	return tags, nil
-}
-
 // measure notes a value of a meter, for the parts that it belongs to, too.
 func (v *vu) measure(what known, value float64, of tagged) {
 	v.value(v.target.meters.known[what], value, of)

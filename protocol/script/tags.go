@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,19 @@ import (
 
 // A tag is a name and its value.
 type tag struct{ name, value string }
+
+// readTagList reads name:value,name:value, values perhaps in quotes.
+func readTagList(list string) (tags []tag, err error) {
+	for one := range strings.SplitSeq(list, ",") {
+		name, value, found := strings.Cut(one, ":")
+		name, value = strings.Trim(strings.TrimSpace(name), `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
+		if !found || name == "" {
+			return nil, fmt.Errorf("%q has no value", one)
+		}
+		tags = append(tags, tag{name, value})
+	}
+	return tags, nil
+}
 
 // A tagged knows the tags of a value, by their names: those that the script gave it, and those of the system, which it
 // has by what it is.
@@ -149,12 +163,7 @@ func (o *tagObject) Has(name string) bool { _, ok := o.v.tags[name]; return ok }
 
 func (o *tagObject) Delete(name string) bool { delete(o.v.tags, name); return true }
 
-func (o *tagObject) Keys() (names []string) {
-	for name := range o.v.tags {
-		names = append(names, name)
-	}
-	return names
-}
+func (o *tagObject) Keys() []string { return slices.Collect(maps.Keys(o.v.tags)) }
 
 // usualTags are the tags of the system that what is measured has unless options.systemTags says otherwise, and
 // otherTags those that it may ask for. No threshold sees vu and iter, as in k6.

@@ -53,7 +53,7 @@ round() {
 	done)
 	echo "$table" | while read -r node id at _; do
 		for other in $answer; do
-			echo "$known" | grep -qxE "(there|lost) $other $id $at" && continue
+			echo "$known" | grep -qxF -e "there $other $id $at" -e "lost $other $id $at" && continue
 			echo "$other meets $node at $at"
 			ask "$other" cluster meet "${at%:*}" $(echo "${at##*:}" | tr @ ' ')
 		done
