@@ -26,8 +26,7 @@ func addressed(url string) bool { return strings.Contains(url, "{{addr}}") || at
 func (s started) at(url string) string {
 	if s.moved {
 		if u, err := neturl.Parse(url); err == nil {
-			u.Host = s.addr
-			return u.String()
+			return strings.Replace(url, u.Host, s.addr, 1) // the rest as it is written
 		}
 	}
 	_, port, _ := net.SplitHostPort(s.addr) // it is one

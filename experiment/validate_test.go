@@ -209,6 +209,7 @@ func TestAddressInURL(t *testing.T) {
 		{"http://localhost:{{port}}/{{port}}?{{addr}}", false, "http://localhost:80/{{port}}?127.0.0.1:80"},
 		{"http://localhost:8080/x", false, "http://localhost:8080/x"},
 		{"http://localhost:8080/x", true, "http://127.0.0.1:80/x"},
+		{"http://localhost:8080/a%2fb|{{id}}?q={{id}}", true, "http://127.0.0.1:80/a%2fb|{{id}}?q={{id}}"},
 	} {
 		if got := (started{addr: "127.0.0.1:80", moved: c.moved}).at(c.url); got != c.want {
 			t.Errorf("%s: %s, want %s", c.url, got, c.want)

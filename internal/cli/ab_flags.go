@@ -160,7 +160,7 @@ func (f *abFlags) address(args []string) *url.URL {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
-	u, err := url.Parse(text)
+	u, err := wire.Parse(text)
 	switch {
 	case err != nil:
 		f.wrong("invalid URL: %s", strings.TrimPrefix(err.Error(), "parse "))

@@ -284,6 +284,14 @@ func received(t *testing.T, answer string, run func(address string)) *http.Reque
 }
 
 // The request is the same, but for the order of its header and its User-Agent.
+// A path is sent as it is written, but for what cannot be sent.
+func TestABPath(t *testing.T) {
+	const right = "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"
+	if r := received(t, right, func(address string) { ours(t, address+"/a%2fb|c//./d?e=%2f") }); r.RequestURI != "/a%2fb%7Cc//./d?e=%2f" {
+		t.Error(r.RequestURI)
+	}
+}
+
 func TestABRequestsBesideTheOriginal(t *testing.T) {
 	body := filepath.Join(t.TempDir(), "body")
 	if err := os.WriteFile(body, []byte("hello"), 0o644); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/internal/service/counter"
+	"contend/protocol/wire"
 )
 
 func newHealth(*app) *cobra.Command {
@@ -48,11 +49,11 @@ func newHealth(*app) *cobra.Command {
 
 // healthCheck returns what asks the service at a URL.
 func healthCheck(text string) (func(context.Context) error, error) {
-	u, err := url.Parse(text)
+	u, err := wire.Parse(text)
 	switch {
 	case err != nil || u.Host == "":
 	case u.Scheme == "http" || u.Scheme == "https":
-		return func(ctx context.Context) error { return healthyHTTP(ctx, text) }, nil
+		return func(ctx context.Context) error { return healthyHTTP(ctx, u) }, nil
 	case u.Scheme == "grpc" && u.Port() != "" && strings.Trim(u.Path, "/") == "":
 		return func(ctx context.Context) error { return counter.Healthy(ctx, u.Host) }, nil
 	}
@@ -60,12 +61,9 @@ func healthCheck(text string) (func(context.Context) error, error) {
 }
 
 // healthyHTTP returns why a GET is not answered well.
-func healthyHTTP(ctx context.Context, url string) error {
+func healthyHTTP(ctx context.Context, u *url.URL) error {
 	const shown = 200 // bytes of an answer's body
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
+	request := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host}).WithContext(ctx)
 	client := http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

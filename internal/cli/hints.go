@@ -14,6 +14,7 @@ import (
 
 	"contend/load"
 	"contend/protocol"
+	"contend/protocol/wire"
 	"contend/report"
 )
 
@@ -96,7 +97,7 @@ func (t trouble) rest() string { return t.url.Host + t.url.RequestURI() }
 
 // hint is the cause of a target's trouble, with what to do; "": it is not known.
 func hint(ctx context.Context, target string, t trouble) string {
-	u, err := url.Parse(target)
+	u, err := wire.Parse(target)
 	if t.address = protocol.At(target).Address(); err != nil || t.address == "" {
 		return ""
 	}

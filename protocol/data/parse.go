@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/protocol/wire"
 	"contend/setting"
 )
 
@@ -52,6 +53,7 @@ type parser struct {
 	rows     *Rows
 	segments []segment
 	json     jsonText
+	inQuery  bool // of a URL
 	mistakes []error
 }
 
@@ -67,6 +69,11 @@ func (p *parser) literal(text string) {
 		p.mistake("%w", err)
 	}
 	p.json.read(text)
+	if p.place == URL {
+		inQuery := p.inQuery
+		p.inQuery = inQuery || strings.Contains(text, "?")
+		text = wire.EscapeTarget(text, inQuery)
+	}
 	if n := len(p.segments); n > 0 && p.segments[n-1].kind == literal {
 		p.segments[n-1].text += text
 		return

@@ -15,7 +15,8 @@ type Place int
 const (
 	// Text takes values as they are.
 	Text Place = iota
-	// URL is the path and query of a request. Of values everything but letters,
+	// URL is the path and query of a request, whose text is sent as it is written but
+	// for what must be percent-encoded. Of values everything but letters,
 	// digits and -._~ is percent-encoded (RFC 3986, section 2.3), the slash too,
 	// so that a value stays within its part of the path or query.
 	URL
@@ -64,8 +65,8 @@ func BodyPlace(contentType, body string) Place {
 // checkText says what is wrong with the text between placeholders.
 func (p Place) checkText(text string) error {
 	switch {
-	case p == URL && strings.ContainsFunc(text, notInURL):
-		return fmt.Errorf("%q holds a space, a # or what is not ASCII: percent-encode it", text)
+	case p == URL && strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f || c == '#' }):
+		return fmt.Errorf("%q holds a # or a control character: percent-encode it", text)
 	case p == Header && strings.ContainsFunc(text, isControl):
 		return fmt.Errorf("%q holds a line break or another control character", text)
 	}

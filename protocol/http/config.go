@@ -198,7 +198,7 @@ func (c Config) origin() (origin, error) {
 	}
 	server, err := wire.ParseURL(raw, "http", "https", "http+unix")
 	if err == nil {
-		err = server.CheckVisible()
+		err = server.CheckHost()
 	}
 	if err != nil {
 		return origin{}, err

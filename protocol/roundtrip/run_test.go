@@ -47,13 +47,13 @@ func TestRequestSaysWhatIsConfigured(t *testing.T) {
 		c := w.config(t, func(rw http.ResponseWriter, r *http.Request) {
 			got, err := io.ReadAll(r.Body)
 			if err != nil || !bytes.Equal(got, body) || r.ContentLength != int64(len(body)) || r.Method != "PUT" || r.Host != "other" ||
-				r.RequestURI != "/a?b=c" || strings.Join(r.Header["X-Y"], ",") != "1,2" || r.UserAgent() != "contend" || len(r.Header) != 3 {
+				r.RequestURI != "/a%2fb%7Cc?b=c%20d" || strings.Join(r.Header["X-Y"], ",") != "1,2" || r.UserAgent() != "contend" || len(r.Header) != 3 {
 				rw.WriteHeader(400)
 				_ = r.Header.Write(rw)
 			}
 			rw.WriteHeader(201)
 		})
-		c.URL, c.Method, c.Body, c.ExpectStatus = c.URL+"/a?b=c", "PUT", body, []int{201}
+		c.URL, c.Method, c.Body, c.ExpectStatus = c.URL+"/a%2fb|c?b=c d", "PUT", body, []int{201}
 		c.Header = []wire.Field{{Name: "x-y", Value: "1"}, {Name: "X-Y", Value: "2"}, {Name: "host", Value: "other"}}
 		v := newTestVU(t, c)
 		for range 3 {

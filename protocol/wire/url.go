@@ -27,7 +27,7 @@ var URL = setting.Setting{Name: "target", Path: "url"}
 // TLS. It refuses user information, because URLs are printed in reports. The error
 // is a *setting.Mistake, which shows no password.
 func ParseURL(text string, schemes ...string) (Origin, error) {
-	u, err := url.Parse(text)
+	u, err := Parse(text)
 	var wrong *url.Error
 	switch shown := HideUser(text); {
 	case err != nil && shown != text:
@@ -64,13 +64,10 @@ func ParseURL(text string, schemes ...string) (Origin, error) {
 	return o, nil
 }
 
-// CheckVisible says where the URL has characters that a request line cannot hold.
-func (o Origin) CheckVisible() error {
-	switch {
-	case !IsVisible(o.URL.Host):
+// CheckHost refuses a host that no Host field can hold.
+func (o Origin) CheckHost() error {
+	if !IsVisible(o.URL.Host) {
 		return URL.Wrong("is %q, whose host %q is not ASCII: write it in Punycode", o.URL, o.URL.Host)
-	case !IsVisible(o.URL.RequestURI()):
-		return URL.Wrong("is %q, whose query %q holds a space or is not ASCII: percent-encode it", o.URL, o.URL.RawQuery)
 	}
 	return nil
 }
@@ -78,6 +75,38 @@ func (o Origin) CheckVisible() error {
 // IsVisible reports whether s holds printable ASCII without spaces only.
 func IsVisible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// Parse is url.Parse of a URL, or of a reference as a Location has it, whose path and query are
+// sent as they are written: EscapeTarget escapes the rest first, because a url.URL whose path has
+// a character to escape takes %2F for a slash.
+func Parse(text string) (*url.URL, error) {
+	start := 0
+	scheme, rest, found := strings.Cut(text, "//")
+	if found && (scheme == "" || strings.IndexAny(scheme, ":/?#") == len(scheme)-1 && strings.HasSuffix(scheme, ":")) {
+		start = len(text) - len(rest) + strings.IndexAny(rest+"/", "/?#")
+	}
+	end := start + strings.IndexByte(text[start:]+"#", '#')
+	return url.Parse(text[:start] + EscapeTarget(text[start:end], false) + text[end:])
+}
+
+// EscapeTarget percent-encodes what a path and query cannot hold (RFC 3986, section 3.3) and leaves
+// everything else as it is, escapes in upper or lower case included. A query keeps all printable
+// ASCII, as browsers and servers do; inQuery says that the text continues one. Control characters
+// stay, for the caller to refuse.
+func EscapeTarget(text string, inQuery bool) string {
+	const digits = "0123456789ABCDEF"
+	var b []byte
+	for i := range len(text) {
+		c := text[i]
+		inQuery = inQuery || c == '?'
+		if c == ' ' || c >= 0x80 || !inQuery && strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
 
 // TLS is t.Config for the origin, or nil if that is not secure; then t must be

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,6 +21,56 @@ func TestParseURL(t *testing.T) {
 		}
 		if got.URL = nil; got != want {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// What can be sent as it is written is, whatever has to be escaped beside it.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://h/a%2Fb":                      "/a%2Fb",
+		"http://h/a%2fb|c":                    "/a%2fb%7Cc",
+		"http://h/a%2Fü":                      "/a%2F%C3%BC",
+		"http://h/a%2Fb c":                    "/a%2Fb%20c",
+		"http://h/a%252Fb{c}":                 "/a%252Fb%7Bc%7D",
+		"http://h//a/./b/../c;d=[1]&e=a+b,~'": "//a/./b/../c;d=[1]&e=a+b,~'",
+		"http://h/%41%7e|":                    "/%41%7e%7C",
+		"http://h?q=a%2fb|{c}[]\"ü d":         "/?q=a%2fb|{c}[]\"%C3%BC%20d",
+		"http://h/a?b=/c?d#e f?g":             "/a?b=/c?d",
+		"http://h/a?":                         "/a?",
+		"http://h#/a|b":                       "/",
+		"http://[::1%25lo]:9/a|%2F":           "/a%7C%2F",
+		"//h/a|%2F":                           "/a%7C%2F",
+		"/a//b|%2F":                           "/a//b%7C%2F",
+		"/a:/b|":                              "/a:/b%7C",
+	} {
+		u, err := Parse(text)
+		if err != nil || u.RequestURI() != want {
+			t.Errorf("%s: %v, %v; want %s", text, u.RequestURI(), err, want)
+		}
+	}
+	for _, text := range []string{"http://h/a\nb", "http://h/\x7f", "http://h/%", "http://h/%2", "http://a b/"} {
+		if u, err := Parse(text); err == nil {
+			t.Errorf("%q: %v, want an error", text, u)
+		}
+	}
+}
+
+// Each byte of a path is sent as it is or as its escape, so nothing is taken for another resource.
+func TestParseKeepsEachByte(t *testing.T) {
+	for c := range 256 {
+		text := "/%2f" + string([]byte{byte(c)}) + "%2F"
+		u, err := Parse("http://h" + text)
+		if c < ' ' || c == 0x7f || c == '%' {
+			if err == nil {
+				t.Errorf("%q: %v, want an error", text, u)
+			}
+			continue
+		}
+		want := map[byte]string{'?': "/%2f?%2F", '#': "/%2f"}[byte(c)]
+		escaped := fmt.Sprintf("/%%2f%%%02X%%2F", c)
+		if got := u.RequestURI(); err != nil || got != text && got != escaped && got != want {
+			t.Errorf("%q: %q, %v; want %q or %q", text, got, err, text, escaped)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (c Config) origin() (wire.Origin, error) {
 	case o.URL.Fragment != "":
 		return wire.Origin{}, wire.URL.Wrong("is %q, whose fragment %q is not sent to servers (RFC 6455, section 3)", o.URL, o.URL.Fragment)
 	}
-	return o, o.CheckVisible()
+	return o, o.CheckHost()
 }
 
 // reserved are the fields that the handshake itself sends.
