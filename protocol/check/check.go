@@ -28,7 +28,8 @@
 // others for strings; quoted, they are strings too. The body must be valid JSON
 // as a whole.
 //
-// The body is looked at as it was sent: a compressed one is not unpacked.
+// The body is what it was before its content codings, such as gzip; the size is that of
+// what was sent.
 package check
 
 import (
@@ -49,10 +50,12 @@ type Answer struct {
 	// Header holds lines "Name: value", each ended by LF or CRLF; the names in
 	// any case. Lines that no check needs may be left out.
 	Header []byte
-	// Body is the body as sent, without what frames its chunks.
+	// Body is the body without what frames its chunks and encodes its content.
 	Body []byte
-	// Size is the body's length in bytes, also where Body is not kept.
+	// Size is the body's length in bytes as sent, also where Body is not kept.
 	Size int64
+	// Encoded says that Body is still encoded, because that could not be undone.
+	Encoded bool
 	// Truncated says that Body is only the beginning, since it was longer than
 	// what is kept.
 	Truncated bool
@@ -128,7 +131,8 @@ func (s *Set) Len() int {
 
 // Run returns the text of the first check that the answer breaks, or "". A
 // check of a truncated body is broken whatever the body says, and then
-// "(body too long)" follows its text. Run allocates only where a JSON string
+// "(body too long)" follows its text, as "(body not decoded)" does of one that is
+// still encoded. Run allocates only where a JSON string
 // that is looked at has escapes.
 func (s *Set) Run(a Answer) string {
 	if s == nil {
@@ -139,6 +143,8 @@ func (s *Set) Run(a Answer) string {
 		switch {
 		case a.Truncated && c.subject.readsBody():
 			return c.tooLong
+		case a.Encoded && c.subject.readsBody():
+			return c.encoded
 		case c.holds(&a) == c.not:
 			return c.name
 		}

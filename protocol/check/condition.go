@@ -39,10 +39,10 @@ const (
 // A check is one parsed line. Which of the values are set follows from subject
 // and operator.
 type check struct {
-	name, tooLong string
-	not           bool
-	subject       subject
-	operator      operator
+	name, tooLong, encoded string
+	not                    bool
+	subject                subject
+	operator               operator
 
 	field   string // of the header, in lower case
 	path    jsonpath.Path

@@ -49,7 +49,7 @@ func (s *scanner) fail(at int, format string, args ...any) error {
 func parse(text string) (check, error) {
 	s := &scanner{text: text}
 	c := check{name: strings.TrimSpace(text)}
-	c.tooLong = c.name + " (body too long)"
+	c.tooLong, c.encoded = c.name+" (body too long)", c.name+" (body not decoded)"
 	word, at := s.word()
 	if word == "not" {
 		c.not = true

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"contend/load"
+	"contend/protocol/check"
 	"contend/protocol/wire"
 )
 
@@ -55,15 +56,20 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 		BytesOut: int64(s.size),
 		BodyIn:   p.body,
 	}
+	var encoded error
 	if s.request.checks != nil && !out.Failed {
-		out.Check = s.request.checks.Run(p.answer())
+		var a check.Answer
+		a, encoded = p.answer()
+		out.Check = s.request.checks.Run(a)
 		out.Failed = out.Check != ""
 	}
 	if t.same && !out.Failed && p.body != first.BodyLength {
 		out.Failed, out.Check = true, "length"
 	}
 	if out.Failed {
-		out.Detail = p.detail()
+		if out.Detail = p.detail(); encoded != nil {
+			out.Detail = fmt.Appendf(nil, "%v\r\n%s", encoded, out.Detail)
+		}
 		out.Expected = s.request.expect.words
 		return out
 	}

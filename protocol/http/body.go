@@ -1,21 +1,40 @@
 package http
 
-import "contend/protocol/check"
+import (
+	"strings"
+
+	"contend/protocol/check"
+	"contend/protocol/coding"
+)
 
 // detail returns the beginning of the answer, as far as it was kept.
 func (p *parser) detail() []byte { return p.excerpt[:min(len(p.excerpt), maxDetail)] }
 
-// answer returns what checks look at. It is valid until the next answer.
-func (p *parser) answer() check.Answer {
+// answer returns what checks look at. It is valid until the next answer. The error says why a
+// body is still encoded.
+func (p *parser) answer() (check.Answer, error) {
 	body := p.excerpt[p.content:]
-	return check.Answer{
+	a := check.Answer{
 		Status:    p.status,
 		Header:    p.fields,
 		Body:      body,
 		Size:      p.body,
 		Truncated: int64(len(body)) < p.body,
 	}
+	if len(body) == 0 || a.Truncated || p.keep < check.BodyLimit || !HasField(p.fields, encodingField) {
+		return a, nil
+	}
+	content, whole, err := coding.Decode(strings.Join(ParseFields(p.fields).Values(encodingField), ","), body, check.BodyLimit)
+	if err != nil {
+		a.Encoded = true
+		return a, err
+	}
+	a.Body, a.Truncated = content, !whole
+	return a, nil
 }
+
+// encodingField says how a body is encoded.
+const encodingField = "content-encoding"
 
 // skip passes over the bytes of a body whose length is known.
 func (p *parser) skip(b []byte, next parserState) int {

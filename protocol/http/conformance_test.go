@@ -24,6 +24,7 @@ import (
 	"contend/internal/testenv"
 	"contend/load"
 	"contend/loop"
+	"contend/protocol/wire"
 	"contend/protocol/wire/wiretest"
 )
 
@@ -295,6 +296,7 @@ func TestBothEnginesConform(t *testing.T) {
 			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
 		{name: "closes while idle", script: &script{answer: ok + "\r\nok", close: true},
 			plan: load.Plan{Think: 40 * idleCheck}, status: 200, body: 2},
+		{name: "asks to close", config: Config{Header: []wire.Field{{Name: "connection", Value: "te, Close"}}}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "no keep-alive", config: Config{DisableKeepAlive: true}, script: &script{answer: ok + "\r\nok"}, status: 200, body: 2},
 		{name: "1.0", config: Config{HTTP10: true}, script: &script{answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"},
 			status: 200, body: 2, reusable: true},

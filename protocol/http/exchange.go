@@ -33,6 +33,7 @@ type Sent struct {
 func (e *Exchange) AppendTo(out []byte, s *Sent) []byte {
 	e.parser.reset()
 	e.parser.all, e.parser.keep, e.parser.head = true, s.Keep, s.Method == "HEAD"
+	e.parser.last = slices.ContainsFunc(s.Header["Connection"], asksToClose)
 	e.parser.expect = statuses{any: true}
 	e.in = 0
 	out = append(append(append(out, s.Method...), ' '), s.Target...)
@@ -90,6 +91,16 @@ func (e *Exchange) Body() []byte { return slices.Clone(e.parser.excerpt[e.parser
 
 // Fields are the lines of the answer's header, a copy that ParseFields reads.
 func (e *Exchange) Fields() []byte { return slices.Clone(e.parser.fields) }
+
+// HasField reports whether the lines of a header have a field, whose name is in lower case.
+func HasField(lines []byte, name string) bool {
+	for line := range bytes.Lines(lines) {
+		if len(line) > len(name) && line[len(name)] == ':' && equalFold(line[:len(name)], name) {
+			return true
+		}
+	}
+	return false
+}
 
 // ParseFields reads the lines of a header.
 func ParseFields(lines []byte) http.Header {

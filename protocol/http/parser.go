@@ -57,6 +57,7 @@ type parser struct {
 	wanted []string // names of the fields that are kept, in lower case
 	all    bool     // are kept
 	http10 bool     // the request was of HTTP/1.0: a kept connection is said to be so
+	last   bool     // the request said that it is the connection's last
 
 	state  parserState
 	lines  int    // bytes that the current section of lines may still take
@@ -132,7 +133,7 @@ func (p *parser) done() bool { return p.state == complete }
 // reusable reports whether the connection of a complete answer may carry
 // another request.
 func (p *parser) reusable() bool {
-	if p.closes || p.status == 101 || p.openBody() {
+	if p.closes || p.last || p.status == 101 || p.openBody() {
 		return false
 	}
 	return p.keeps || p.minor > 0 && !p.http10

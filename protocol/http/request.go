@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strconv"
+	"strings"
 
 	"contend/protocol/check"
 	"contend/protocol/data"
@@ -22,6 +23,7 @@ type request struct {
 	streams *streamRequest
 	body    piece
 	head    bool // its answers have no body
+	last    bool // it asks for the connection's end
 	expect  statuses
 	checks  *check.Set
 	checked bool // they look at more than the status
@@ -88,7 +90,7 @@ func (c Config) compile(target string, o origin) (*request, error) {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	r := &request{head: c.method() == "HEAD", body: m.body}
+	r := &request{head: c.method() == "HEAD", last: slices.ContainsFunc(c.Header, endsConnection), body: m.body}
 	if c.HTTP2 {
 		r.streams = newStreamRequest(m, o.scheme())
 	} else {
@@ -140,6 +142,9 @@ type templates struct {
 }
 
 func (t *templates) parse(in setting.Setting, place data.Place, s string) piece {
+	if t.source == nil && place == data.URL {
+		s = wire.EscapeTarget(s, false)
+	}
 	if t.source == nil {
 		return text(s)
 	}
@@ -216,6 +221,18 @@ func (c Config) connection() string {
 	return ""
 }
 
+func endsConnection(f wire.Field) bool { return strings.EqualFold(f.Name, "Connection") && asksToClose(f.Value) }
+
+// asksToClose reports whether a Connection field, which is a list, ends the connection.
+func asksToClose(value string) bool {
+	for option := range strings.SplitSeq(value, ",") {
+		if strings.EqualFold(strings.TrimSpace(option), "close") {
+			return true
+		}
+	}
+	return false
+}
+
 // hasContent reports whether a server expects a length even of an empty body
 // (RFC 9110, section 8.6).
 func hasContent(method string) bool {
@@ -229,6 +246,10 @@ func (c Config) CheckRequest() error {
 	switch method := setting.At(&c, &c.Method); {
 	case !wire.IsToken(c.method()):
 		errs = append(errs, method.OutOf(c.Method, "letters, digits and !#$%&'*+-.^_`|~"))
+	case standard[strings.ToUpper(c.method())] && !standard[c.method()]:
+		m := method.Wrong("is %q, which servers refuse: case matters", c.Method)
+		m.Meant = strings.ToUpper(c.Method)
+		errs = append(errs, m)
 	case c.method() == "CONNECT":
 		errs = append(errs, method.Wrong("is CONNECT, which opens a tunnel: that is not supported"))
 	}
@@ -238,7 +259,7 @@ func (c Config) CheckRequest() error {
 		if why := c.wrongField(name, f); why != "" {
 			errs = append(errs, c.inHeader(i, "%s %s", f.Name, why))
 		}
-		if seen[name] && (name == "Host" || name == "Content-Length") { // which allow no list
+		if seen[name] && slices.Contains(singletons, name) {
 			errs = append(errs, c.inHeader(i, "%s is given twice", f.Name))
 		}
 		seen[name] = true
@@ -268,6 +289,12 @@ func (c Config) wrongField(name string, f wire.Field) string {
 	}
 	return ""
 }
+
+// standard are the methods of RFC 9110, section 9.3, and RFC 5789.
+var standard = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "DELETE": true, "CONNECT": true, "OPTIONS": true, "TRACE": true, "PATCH": true}
+
+// singletons are fields that servers refuse, or read one of, if there are several.
+var singletons = []string{"Authorization", "Content-Length", "Content-Type", "Host", "User-Agent"}
 
 // connectionFields are about a connection of HTTP/1.1: versions with streams do not
 // have them (RFC 9113, section 8.2.2), nor Te but for trailers.

@@ -183,9 +183,8 @@ func (c Config) checkRequests() error {
 }
 
 func (r Request) checkPath() error {
-	if r.Path != "" && (r.Path[0] != '/' || !wire.IsVisible(r.Path) || strings.Contains(r.Path, "#")) {
-		return setting.At(&r, &r.Path).Wrong("is %q, which does not begin with a slash, or holds a space, a # or what is not ASCII: "+
-			"percent-encode it", r.Path)
+	if r.Path != "" && (r.Path[0] != '/' || strings.ContainsFunc(r.Path, func(c rune) bool { return c < ' ' || c == 0x7f || c == '#' })) {
+		return setting.At(&r, &r.Path).Wrong("is %q, which does not begin with a slash, or holds a # or a control character: percent-encode it", r.Path)
 	}
 	return nil
 }
@@ -257,7 +256,7 @@ func (s *sender) next(p *parser) {
 		s.cursor.Next()
 	}
 	p.reset()
-	p.head, p.expect, p.keep = s.request.head, s.request.expect, s.request.keep
+	p.head, p.expect, p.keep, p.last = s.request.head, s.request.expect, s.request.keep, s.request.last
 }
 
 // bytes returns the request. They are valid until the next iteration.

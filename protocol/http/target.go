@@ -3,8 +3,8 @@
 // Each virtual user has one connection and sends one request per iteration:
 // the same one, built once, or one of several in turn, or one filled from data.
 // The client is our own, since net/http costs 2.8 times as much per request. It
-// does neither pipelining nor redirects, cookies and decompression: what the
-// server sent is what is counted.
+// does neither pipelining nor redirects and cookies, and decodes bodies for checks
+// alone: what the server sent is what is counted.
 //
 // There are two engines with the same parser and the same results: event loops
 // (package loop), and goroutines on net.Conn where those do not reach.
@@ -124,7 +124,10 @@ func New(c Config) (*Target, error) {
 		return nil, err
 	}
 	for _, r := range requests {
-		t.wanted = append(t.wanted, r.checks.Needs().Headers...)
+		need := r.checks.Needs()
+		if t.wanted = append(t.wanted, need.Headers...); need.Body {
+			t.wanted = append(t.wanted, encodingField)
+		}
 	}
 	return t, nil
 }
