@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"strings"
 
 	"github.com/grafana/sobek"
 )
@@ -81,7 +82,7 @@ func (v *vu) batched(value sobek.Value) *ask {
 		if len(parts) < 2 {
 			v.throw("a request of a batch that is an array has a method and a URL")
 		}
-		return v.ask(parts[0].String(), parts, 1, true)
+		return v.ask(strings.ToUpper(parts[0].String()), parts, 1, true)
 	}
 	get := func(name string) sobek.Value {
 		if value := o.Get(name); value != nil {
@@ -91,7 +92,7 @@ func (v *vu) batched(value sobek.Value) *ask {
 	}
 	method := "GET"
 	if m := get("method"); !sobek.IsUndefined(m) {
-		method = m.String()
+		method = strings.ToUpper(m.String())
 	}
 	return v.ask(method, []sobek.Value{get("url"), get("body"), get("params")}, 0, true)
 }

@@ -183,7 +183,7 @@ func (c *conversation) answered() {
 	if r.length > maxBody {
 		r.err = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
 	} else if !c.asked.discard {
-		r.body, r.err = r.decompress(e.Body())
+		r.body, r.err = r.decode(e.Body())
 	}
 	c.asked, c.reply = nil, r
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/grafana/sobek"
+
+	"contend/protocol/wire"
 )
 
 // cookies returns the jar of this iteration.
@@ -90,7 +92,7 @@ func (v *vu) newJar(call sobek.ConstructorCall) *sobek.Object {
 func (v *vu) fillJar(o *sobek.Object, of http.CookieJar) {
 	_ = o.DefineDataProperty(ofJar, v.rt.ToValue(&jar{of}), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_FALSE)
 	parse := func(text string) *url.URL {
-		u, err := url.Parse(text)
+		u, err := wire.Parse(text)
 		if err != nil || u.Host == "" {
 			v.throw("%q is no URL", text)
 		}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"github.com/grafana/sobek"
 
 	"contend/load"
+	"contend/protocol/wire"
 )
 
 // httpState is what the module k6/http keeps for a virtual user.
@@ -67,6 +69,9 @@ type ask struct {
 	expected  func(status int) bool
 	words     string
 	binary    bool           // the body is wanted as an ArrayBuffer
+	bounded   bool           // redirects are those of this request alone
+	asked     []string       // URLs that redirected
+	encoding  string         // to compress the body with
 	jar       http.CookieJar // nil: the iteration's
 	noJar     bool
 	given     *string        // the Cookie field among the headers; nil: not looked for yet
@@ -107,7 +112,10 @@ func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *
 		return sobek.Undefined()
 	}
 	a := &ask{redirects: v.target.Options.Redirects, expected: v.http.expected, words: v.http.words}
-	a.method, a.timeout, a.discard = method, defaultTimeout, v.target.Options.DiscardBodies
+	a.method, a.timeout, a.discard = cmp.Or(method, "GET"), defaultTimeout, v.target.Options.DiscardBodies
+	if !wire.IsToken(a.method) {
+		v.throw("method %q is not a method of HTTP", method)
+	}
 	v.readURL(a, argument(at))
 	params := argument(at + 1)
 	if hasBody {
@@ -117,6 +125,7 @@ func (v *vu) ask(method string, arguments []sobek.Value, at int, hasBody bool) *
 	if isObject(params) {
 		v.readParams(a, params.ToObject(v.rt))
 	}
+	v.compress(a)
 	if agent := "User-Agent"; len(a.header[agent]) == 0 {
 		a.header.Set(agent, orContend(v.target.Options.UserAgent))
 	}
@@ -145,7 +154,7 @@ func (v *vu) readURL(a *ask, value sobek.Value) {
 	if tagged, ok := value.Export().(*taggedURL); ok {
 		text, a.name, a.named = tagged.url, tagged.name, true
 	}
-	u, err := url.Parse(text)
+	u, err := wire.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		v.throw("URL %q is none of HTTP, as in http://localhost:8080/; __ENV.BASE_URL is the target's, where one is given", text)
 	}
@@ -165,11 +174,7 @@ func (v *vu) readURL(a *ask, value sobek.Value) {
 
 // nameOf is what a request is called that the script gives no name.
 func nameOf(method string, u *url.URL) string {
-	path := u.Path
-	if path == "" {
-		path = "/"
-	}
-	return method + " " + path
+	return method + " " + cmp.Or(u.EscapedPath(), "/")
 }
 
 // follows sends a request, and then where its answers lead to.
@@ -196,14 +201,18 @@ func (v *vu) follows(a *ask, carry func(*call) *reply) *response {
 
 // next is the request that an answer asks for, or nil (RFC 9110, section 15.4).
 func (a *ask) next(r *reply, hop int) *call {
-	switch r.status {
-	case 301, 302, 303, 307, 308:
-	default:
+	if r.err != nil || !wire.IsRedirect(r.status) || a.redirects == 0 {
 		return nil
 	}
-	location := r.answerHeader().Get("Location")
-	to, err := a.url.Parse(location)
-	if r.err != nil || location == "" || err != nil || hop >= a.redirects || to.Scheme != "http" && to.Scheme != "https" {
+	to := a.leadsTo(r)
+	if to == nil {
+		return nil
+	}
+	a.asked = append(a.asked, a.url.String())
+	if hop >= a.redirects {
+		if !a.bounded || slices.Contains(a.asked, to.String()) {
+			r.stuck = fmt.Sprintf("the end of redirects after at most %d", a.redirects)
+		}
 		return nil
 	}
 	next := a.call
@@ -216,12 +225,28 @@ func (a *ask) next(r *reply, hop int) *call {
 		}
 		next.body = nil
 		next.header.Del("Content-Type")
+		next.header.Del("Content-Encoding")
 	}
 	if to.Host != a.url.Host {
 		next.header.Del("Authorization")
 		next.header.Del("Host")
 	}
 	return &next
+}
+
+// leadsTo is the URL that a redirect names; nil: none that can be asked for.
+func (a *ask) leadsTo(r *reply) *url.URL {
+	location := r.answerHeader().Get("Location")
+	to, err := wire.Parse(location)
+	if err != nil {
+		r.stuck = "a Location that is a URL"
+		return nil
+	}
+	to = a.url.ResolveReference(to)
+	if location == "" || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+		return nil
+	}
+	return to
 }
 
 // count notes a request and its answer.
@@ -237,10 +262,10 @@ func (v *vu) count(a *ask, r *reply) {
 	}
 	v.meterRequest(a, r)
 	var detail []byte
-	if one.Failed = a.expected != nil && !a.expected(r.status); one.Failed {
+	if one.Failed = !(&requestTags{a, r}).right(); one.Failed {
 		detail = v.http.detail()
 	}
-	v.note(one, nil, detail, a.words)
+	v.note(one, nil, detail, cmp.Or(r.stuck, a.words))
 }
 
 func expectedByDefault(status int) bool { return status >= 200 && status < 400 }

@@ -12,10 +12,12 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/grafana/sobek"
+
+	"contend/protocol/coding"
+	"contend/protocol/wire"
 )
 
 // paramReaders read what a request is given beside its URL and body.
@@ -23,7 +25,8 @@ var paramReaders = map[string]func(v *vu, a *ask, value sobek.Value) error{
 	"headers":          readHeaders,
 	"tags":             readTags,
 	"timeout":          func(_ *vu, a *ask, value sobek.Value) (err error) { a.timeout, err = timeoutOf(value); return err },
-	"redirects":        func(_ *vu, a *ask, value sobek.Value) error { a.redirects = int(value.ToInteger()); return nil },
+	"redirects":        readRedirects,
+	"compression":      func(_ *vu, a *ask, value sobek.Value) error { a.encoding = value.String(); return nil },
 	"cookies":          readCookies,
 	"jar":              readJar,
 	"auth":             func(_ *vu, _ *ask, value sobek.Value) error { return checkAuth(value.String()) },
@@ -51,16 +54,42 @@ func (v *vu) readParams(a *ask, params *sobek.Object) {
 	}
 }
 
+// ofBody are fields that follow from the body: recorded headers have those of another one.
+var ofBody = []string{"Content-Length", "Transfer-Encoding", "Trailer"}
+
+// readHeaders reads fields. Of names that differ in the case of letters, the last counts.
 func readHeaders(v *vu, a *ask, value sobek.Value) error {
 	o := value.ToObject(v.rt)
 	for _, name := range o.Keys() {
-		text := o.Get(name).String()
-		if strings.ContainsAny(name+text, "\r\n\x00") {
-			return fmt.Errorf("%q has a line end", name)
+		f := wire.Field{Name: name, Value: o.Get(name).String()}
+		if err := f.Check(); err != nil {
+			return err
 		}
-		a.header.Set(name, text)
+		if !slices.Contains(ofBody, http.CanonicalHeaderKey(name)) {
+			a.header.Set(name, f.Value)
+		}
 	}
 	return nil
+}
+
+func readRedirects(_ *vu, a *ask, value sobek.Value) error {
+	a.redirects, a.bounded = max(0, int(value.ToInteger())), true
+	return nil
+}
+
+// compress applies params.compression to the body. A Content-Encoding among the headers stays.
+func (v *vu) compress(a *ask) {
+	if a.encoding == "" || len(a.body) == 0 {
+		return
+	}
+	body, err := coding.Encode(a.encoding, a.body)
+	if err != nil {
+		v.throw("params.compression: %v", err)
+	}
+	a.body, a.sent = body, string(body)
+	if a.header.Get("Content-Encoding") == "" {
+		a.header.Set("Content-Encoding", a.encoding)
+	}
 }
 
 // readTags reads tags; that which is called name is the request's in results.

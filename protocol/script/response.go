@@ -213,7 +213,7 @@ func (r *response) json(call sobek.FunctionCall) sobek.Value {
 	}
 	if path := call.Argument(0); isObject(path) {
 		if !gjson.ValidBytes(r.body) {
-			r.v.throw("the body is no JSON: %.60q", r.body)
+			r.noJSON(string(r.body))
 		}
 		found := gjson.GetBytes(r.body, path.String())
 		if !found.Exists() {
@@ -227,9 +227,17 @@ func (r *response) json(call sobek.FunctionCall) sobek.Value {
 func (r *response) parsed(text string) sobek.Value {
 	value, err := r.v.parse(text)
 	if err != nil {
-		r.v.throw("the body is no JSON: %.60q", text)
+		r.noJSON(text)
 	}
 	return value
+}
+
+// noJSON throws, with the coding of a body that is still encoded.
+func (r *response) noJSON(text string) {
+	if r.encoded != nil {
+		r.v.throw("the body is not JSON: %v", r.encoded)
+	}
+	r.v.throw("the body is no JSON: %.60q", text)
 }
 
 // detail is the beginning of an answer.
@@ -237,5 +245,9 @@ func (r *response) detail() []byte {
 	if r.err != nil {
 		return nil
 	}
-	return fmt.Appendf(nil, "%s %s\r\n\r\n%.200s", r.proto, r.statusText(), r.body)
+	d := fmt.Appendf(nil, "%s %s\r\n", r.proto, r.statusText())
+	if r.encoded != nil {
+		d = fmt.Appendf(d, "%v\r\n", r.encoded)
+	}
+	return fmt.Appendf(d, "\r\n%.200s", r.body)
 }

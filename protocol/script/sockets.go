@@ -17,6 +17,7 @@ import (
 
 	"contend/errkind"
 	"contend/load"
+	"contend/protocol/wire"
 	"contend/protocol/ws"
 )
 
@@ -80,7 +81,7 @@ func SocketParams() []string { return slices.Sorted(maps.Keys(socketReaders)) }
 // newSession reads what a WebSocket is opened with.
 func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	v.usable(what)
-	u, err := url.Parse(text)
+	u, err := wire.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "ws" && u.Scheme != "wss" {
 		v.throw("URL %q is none of a WebSocket, as in ws://localhost:8080/path: its scheme is ws or wss, and it has neither user nor fragment", text)
 	}

@@ -2,8 +2,6 @@ package script
 
 import (
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,10 +11,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"contend/errkind"
+	"contend/protocol/coding"
 	own "contend/protocol/http"
 )
 
@@ -38,7 +38,9 @@ type reply struct {
 	fields  []byte      // lines of the header,
 	header  http.Header // or what they say: see answerHeader
 	body    []byte
-	length  int64 // of the body as received
+	length  int64  // of the body as received
+	encoded error  // why the body is as the server encoded it; nil: it is not
+	stuck   string // what was expected of a redirect that leads to no answer; "": it is none
 	remote  net.Addr
 	tls     *tls.ConnectionState
 	in, out int64 // bytes, as far as they are known
@@ -98,7 +100,7 @@ func (r *reply) read(answer *http.Response, discard bool) error {
 	case len(body) > maxBody:
 		return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
 	}
-	r.body, err = r.decompress(body)
+	r.body, err = r.decode(body)
 	return err
 }
 
@@ -112,44 +114,26 @@ func (r *reply) answerHeader() http.Header {
 
 // has reports whether the answer may have a field, whose name is given in lower case.
 func (r *reply) has(name string) bool {
-	if r.header != nil {
-		return true
-	}
-	for line := range bytes.SplitSeq(r.fields, []byte{'\n'}) {
-		if len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name)) {
-			return true
-		}
-	}
-	return false
+	return r.header != nil || own.HasField(r.fields, name)
 }
 
-// decompress undoes the encodings that a script can ask for.
-func (r *reply) decompress(body []byte) ([]byte, error) {
-	if !r.has("content-encoding") {
+// decode undoes the codings of a body. One that is not known is left as it is.
+func (r *reply) decode(body []byte) ([]byte, error) {
+	if len(body) == 0 || !r.has("content-encoding") {
 		return body, nil
 	}
-	encoding := r.answerHeader().Get("Content-Encoding")
-	var from io.ReadCloser
-	var err error
-	switch encoding {
-	case "gzip":
-		from, err = gzip.NewReader(bytes.NewReader(body))
-	case "deflate":
-		from = flate.NewReader(bytes.NewReader(body))
-	default:
+	content, whole, err := coding.Decode(strings.Join(r.answerHeader().Values("Content-Encoding"), ","), body, maxBody)
+	if _, unknown := errors.AsType[*coding.Unknown](err); unknown {
+		r.encoded = err
 		return body, nil
 	}
-	if err == nil {
-		defer from.Close()
-		body, err = io.ReadAll(io.LimitReader(from, maxBody+1))
-	}
-	if err == nil && len(body) > maxBody {
-		err = fmt.Errorf("more than %d bytes", maxBody)
+	if err == nil && !whole {
+		err = fmt.Errorf("a decoded body of more than %d bytes", maxBody)
 	}
 	if err != nil {
-		return nil, &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("content encoding %s: %w", encoding, err)}
+		return nil, &errkind.Error{Kind: errkind.Protocol, Err: err}
 	}
-	return body, nil
+	return content, nil
 }
 
 // A stopwatch takes the times of one round trip. A connection may still be on its way when the answer
