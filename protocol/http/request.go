@@ -221,7 +221,9 @@ func (c Config) connection() string {
 	return ""
 }
 
-func endsConnection(f wire.Field) bool { return strings.EqualFold(f.Name, "Connection") && asksToClose(f.Value) }
+func endsConnection(f wire.Field) bool {
+	return strings.EqualFold(f.Name, "Connection") && asksToClose(f.Value)
+}
 
 // asksToClose reports whether a Connection field, which is a list, ends the connection.
 func asksToClose(value string) bool {
