@@ -72,6 +72,9 @@ func TestCheckMetadata(t *testing.T) {
 		{":path", "/", "lower-case"},
 		{"grpc-timeout", "1S", "reserved"},
 		{"content-type", "text/plain", "itself"},
+		{"content-length", "5", "itself"},
+		{"connection", "close", "HTTP/2 does not allow"},
+		{"transfer-encoding", "chunked", "HTTP/2 does not allow"},
 		{"tenant", "aä", `'ä' at byte 1`},
 		{"tenant", "a\nb", "printable"},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"contend/protocol/wire"
 	"contend/setting"
 )
 
@@ -59,7 +60,9 @@ func wrongMetadata(key, value string) string {
 		return fmt.Sprintf("key is %q; allowed: lower-case letters, digits, '-', '_' and '.'", key)
 	case strings.HasPrefix(key, "grpc-"):
 		return fmt.Sprintf("key is %q, whose prefix grpc- is reserved", key)
-	case slices.Contains([]string{"content-type", "te", "user-agent"}, key):
+	case wire.IsOfConnection(key):
+		return fmt.Sprintf("key is %q, which HTTP/2 does not allow", key)
+	case slices.Contains([]string{"content-length", "content-type", "te", "user-agent"}, key):
 		return fmt.Sprintf("key is %q, which is set by gRPC itself", key)
 	case at >= 0 && !isBinary(key):
 		return fmt.Sprintf("%s has %q at byte %d; allowed: printable ASCII (or a key that ends in -bin)", key, []rune(value[at:])[0], at)

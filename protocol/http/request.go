@@ -280,7 +280,7 @@ func (c *Config) inHeader(i int, format string, args ...any) error {
 // does not show the value, which may be a secret.
 func (c Config) wrongField(name string, f wire.Field) string {
 	switch {
-	case c.streams() && (slices.Contains(connectionFields, name) || name == "Te" && f.Value != "trailers"):
+	case c.streams() && (wire.IsOfConnection(name) || name == "Te" && f.Value != "trailers"):
 		return "is not possible in HTTP/2 and HTTP/3, where connections have no fields"
 	case name == "Transfer-Encoding":
 		return "is not possible: the body is sent whole with its Content-Length"
@@ -297,7 +297,3 @@ var standard = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": t
 
 // singletons are fields that servers refuse, or read one of, if there are several.
 var singletons = []string{"Authorization", "Content-Length", "Content-Type", "Host", "User-Agent"}
-
-// connectionFields are about a connection of HTTP/1.1: versions with streams do not
-// have them (RFC 9113, section 8.2.2), nor Te but for trailers.
-var connectionFields = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}

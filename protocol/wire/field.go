@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"contend/setting"
@@ -36,6 +37,12 @@ func (f Field) Check() error {
 		return wrong("%s holds a line break or another control character", f.Name)
 	}
 	return nil
+}
+
+// IsOfConnection reports whether a field is about a connection of HTTP/1.1: a request of
+// HTTP/2 or HTTP/3 that has it is malformed (RFC 9113, section 8.2.2).
+func IsOfConnection(name string) bool {
+	return slices.Contains([]string{"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}, strings.ToLower(name))
 }
 
 // wrong is a mistake of a setting whose value is not shown.

@@ -96,15 +96,22 @@ func Parse(text string) (*url.URL, error) {
 // stay, for the caller to refuse.
 func EscapeTarget(text string, inQuery bool) string {
 	const digits = "0123456789ABCDEF"
-	var b []byte
+	var b []byte // nil: nothing is escaped yet
 	for i := range len(text) {
 		c := text[i]
 		inQuery = inQuery || c == '?'
-		if c == ' ' || c >= 0x80 || !inQuery && strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+		switch {
+		case c == ' ' || c >= 0x80 || !inQuery && strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+			if b == nil {
+				b = []byte(text[:i])
+			}
 			b = append(b, '%', digits[c>>4], digits[c&15])
-		} else {
+		case b != nil:
 			b = append(b, c)
 		}
+	}
+	if b == nil {
+		return text
 	}
 	return string(b)
 }
