@@ -57,10 +57,19 @@ type MeterResult struct {
 	Trend hist.Sketch `json:"sketch,omitzero"`
 }
 
-// A Metered is a Target that has something to add to the meters of a run when it is over.
+// A Metered is a Target that has something to add to the meters of a run when it is over: what is new since Settle
+// was called last.
 type Metered interface {
 	Target
 	Settle(*Result)
+}
+
+// Settle adds to the result of a run what its Target, which is closed by now, measured last; nil: there is no result.
+func Settle(t Target, r *Result) {
+	if m, ok := t.(Metered); ok && r != nil {
+		m.Settle(r)
+		r.sortMeters()
+	}
 }
 
 // AddMeter returns the result of a meter, which is added where it is missing.
@@ -101,6 +110,16 @@ func (r *MeterResult) record(value float64, at time.Duration) {
 		r.add(&one)
 	case TrendMeter:
 		r.Trend.Record(value)
+	}
+}
+
+// Apart counts what a flow measured that is no iteration.
+func (c *Counts) Apart(checks []Check, readings []Reading) {
+	for i := range checks {
+		c.checked(&checks[i])
+	}
+	for i := range readings {
+		c.AddMeter(readings[i].Meter).record(readings[i].Value, 0)
 	}
 }
 

@@ -47,6 +47,9 @@ func (t *Threshold) Check(r *Result) (held bool, detail string) {
 	if m == nil {
 		return false, fmt.Sprintf("nothing is measured that is called %s", t.Meter)
 	}
+	if m.Kind == RateMeter && m.Total == 0 { // there is no rate that could break it, as in k6
+		return true, "it has no values"
+	}
 	value, ok := m.Stat(t.Stat, r.Duration)
 	if !ok {
 		return false, fmt.Sprintf("%s has no %s", t.Meter, t.Stat)

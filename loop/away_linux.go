@@ -3,15 +3,13 @@ package loop
 import (
 	"context"
 	"slices"
-	"time"
 )
 
 // An errand is what an iteration of a Roamer does away from its connection.
 type errand struct {
-	away    bool               // until Resume
-	recall  context.CancelFunc // of work that goes on; nil: there is none
-	held    bool               // the VU is free when it has returned
-	connect time.Duration      // that connections took in this iteration
+	away   bool               // until Resume
+	recall context.CancelFunc // of work that goes on; nil: there is none
+	held   bool               // the VU is free when it has returned
 }
 
 var _ RoamerSlots = (*connection)(nil)

@@ -87,8 +87,8 @@ type Repeater interface {
 
 // A Roamer is a Conversation whose iterations may leave their connection and
 // come back, to it or to a new one: several requests with other things between
-// them. Of the phases of their outcomes the loop fills in Connect alone, the time
-// that the connections took which were opened within the iteration.
+// them. The loop fills in none of the phases of their outcomes, and opens no
+// connection before an iteration needs it.
 //
 // Start and Resume may end an iteration, or have it leave, at once. A connection
 // that is closed is opened only for bytes: where they append none Open was called
@@ -108,6 +108,15 @@ type Roamer interface {
 	// Lost: it ran into its timeout, or Drive ends. It is called by the goroutine
 	// of Drive, when the iteration's work has returned.
 	Abandon(slot int)
+}
+
+// A Witness is a Conversation that is told how far its bytes have come.
+type Witness interface {
+	Conversation
+	// Opened says that the connection is there that the bytes wait for.
+	Opened()
+	// Written says that the system has taken all bytes.
+	Written()
 }
 
 // RoamerSlots are the Slots of a Roamer, which may tell them things within Start,

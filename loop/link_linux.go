@@ -30,6 +30,7 @@ type connection struct {
 	repeater     Repeater // nil: it cannot repeat
 	secured      Secured  // nil: it takes any connection
 	roamer       Roamer   // nil: its iterations do not leave it
+	witness      Witness  // nil: it asks for nothing
 	slots        []*slot
 	inflight     int
 
@@ -114,7 +115,7 @@ func (k *connection) greet() error {
 		}
 		if errno == 0 {
 			k.opened(connected)
-			k.pending = k.pending[:copy(k.pending, k.pending[n:])]
+			k.sent(n)
 			break
 		}
 		if err := k.dialAgain(errno); err != nil {
@@ -148,6 +149,23 @@ func (k *connection) opened(at time.Duration) {
 		if s.busy {
 			s.sent, s.dialled = at, true
 		}
+	}
+	if k.witness != nil {
+		k.witness.Opened()
+	}
+}
+
+// sent forgets the first n of the bytes that are pending, which are written.
+func (k *connection) sent(n int) {
+	if k.pending = k.pending[:copy(k.pending, k.pending[n:])]; len(k.pending) == 0 {
+		k.written()
+	}
+}
+
+// written says that nothing is to be written any more.
+func (k *connection) written() {
+	if k.witness != nil {
+		k.witness.Written()
 	}
 }
 
@@ -229,6 +247,7 @@ func (k *connection) transmit(b []byte) error {
 	}
 	n, errno := epoll.Send(k.fd, b, 0)
 	if n == len(b) {
+		k.written()
 		return nil
 	}
 	if errno != 0 && errno != unix.EAGAIN {
@@ -253,7 +272,7 @@ func (k *connection) flush() error {
 		if errno != 0 {
 			return k.wrap("write", errno)
 		}
-		k.pending = k.pending[:copy(k.pending, k.pending[n:])]
+		k.sent(n)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ const (
 )
 
 // New makes a loop and opens its connections, unless each iteration is to have
-// its own. A connection that cannot be opened, or a name that is unknown, is no
+// its own, or is a flow that may never ask for one (Roamer). A connection that cannot be opened, or a name that is unknown, is no
 // error: the iteration that needs it tries again and reports it. New spends
 // at most about a second on connections, and none after the first failure.
 func New(ctx context.Context, c Config) (*Loop, error) {
@@ -64,7 +64,7 @@ func New(ctx context.Context, c Config) (*Loop, error) {
 	}
 	l.addresses, l.lost = resolve(ctx, &c)
 	l.arrange()
-	if !c.CloseEach && l.lost == nil {
+	if !c.CloseEach && !l.roams && l.lost == nil {
 		l.openEarly(ctx)
 	}
 	return l, ctx.Err()
@@ -91,6 +91,7 @@ func (l *Loop) arrange() {
 		k.namer, _ = k.conversation.(Namer)
 		k.repeater, _ = k.conversation.(Repeater)
 		k.secured, _ = k.conversation.(Secured)
+		k.witness, _ = k.conversation.(Witness)
 		if k.roamer, _ = k.conversation.(Roamer); k.roamer != nil {
 			l.roams = true
 			k.roamer.Bind(k)

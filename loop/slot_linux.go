@@ -68,11 +68,9 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		return
 	}
 	d.out = *out
-	if k.roamer != nil {
-		d.out.Phases.Connect = s.connect
-		return
+	if k.roamer == nil {
+		d.out.Phases = s.phases(end)
 	}
-	d.out.Phases = s.phases(end)
 }
 
 // nameOf returns the name of the request of a slot.
@@ -127,7 +125,7 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 		l.over = true
 		return false
 	}
-	s.repeats, s.connect = 0, 0
+	s.repeats = 0
 	s.enter(now)
 	l.inflight++
 	if l.timeout > 0 {
@@ -147,9 +145,6 @@ func (s *slot) enter(now time.Duration) {
 func (s *slot) depart() {
 	s.busy = false
 	s.link.inflight--
-	if s.dialled {
-		s.connect += s.sent - s.tried
-	}
 }
 
 // conclude ends an iteration for the loop.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -175,9 +174,6 @@ func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
 	if err != nil {
 		return nil, t.located(err)
 	}
-	if t.Get("engine") == "goroutines" {
-		opened = goroutines{opened}
-	}
 	return opened, nil
 }
 
@@ -198,21 +194,4 @@ func (o Opener) function(t Target) (load.Target, error) {
 		return nil, fmt.Errorf("target %q: no such function; allowed: %s", t.URL(), strings.Join(slices.Sorted(maps.Keys(o.Funcs)), ", "))
 	}
 	return f()
-}
-
-// goroutines hides that event loops could drive a target.
-type goroutines struct{ load.Target }
-
-func (g goroutines) Reach(ctx context.Context) error {
-	if r, ok := g.Target.(load.Reacher); ok {
-		return r.Reach(ctx)
-	}
-	return nil
-}
-
-func (g goroutines) Close() error {
-	if c, ok := g.Target.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }

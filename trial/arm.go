@@ -352,7 +352,10 @@ func Measure(ctx context.Context, arm Arm, plan load.Plan) (cell Cell, err error
 	if err != nil {
 		return Cell{}, err
 	}
-	defer func() { err = errors.Join(err, live.End(ctx)) }()
+	defer func() {
+		err = errors.Join(err, live.End(ctx))
+		load.Settle(live.Target, cell.Result)
+	}()
 	session, err := live.Open(ctx, plan.VUs)
 	if err != nil {
 		return Cell{}, err

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,18 +96,22 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 	if own := script.Of(opened); own != nil {
 		r.script = own
 	}
+	ended := sync.OnceValue(func() error { return closeTarget(opened) })
 	err = a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
-		return driveOnce(ctx, opened, name, plan)
+		cell, err := driveOnce(ctx, opened, name, plan)
+		_ = ended() // what teardown measures is judged, too; its error is told at the end
+		load.Settle(opened, cell.Result)
+		return cell, err
 	})
-	ended := closeTarget(opened)
-	if ended == nil {
+	wrong := ended()
+	if wrong == nil {
 		return err
 	}
 	if err != nil { // which decides the exit code
-		fmt.Fprintf(a.Err, "contend: %v\n", ended)
+		fmt.Fprintf(a.Err, "contend: %v\n", wrong)
 		return err
 	}
-	return failed(ended)
+	return failed(wrong)
 }
 
 // runServer starts a server for a run of it.

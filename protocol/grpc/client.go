@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"contend/errkind"
+	"contend/protocol/wire"
 )
 
 // Metadata are values by lower-case keys; a key that ends in -bin has binary values.
@@ -48,6 +49,8 @@ type Options struct {
 	TLS *tls.Config
 	// At is the host:port that is dialled where it is not the server's own; "": it is.
 	At string
+	// Traffic counts what comes and goes over connections, below TLS; nil: nobody does.
+	Traffic *wire.Traffic
 	// MaxReceive and MaxSend bound messages, in bytes; 0 is 4 MiB and no bound.
 	MaxReceive, MaxSend int
 }
@@ -68,7 +71,7 @@ type Client struct {
 // Dial connects. An error's chain holds a *errkind.Error, which says why there is no connection.
 func Dial(ctx context.Context, hostPort string, o Options) (c *Client, err error) {
 	c = &Client{options: []grpc.CallOption{grpc.ForceCodecV2(bytesCodec{})},
-		dialer: dialer{hostPort: hostPort, at: o.At, security: insecure.NewCredentials(), maxMessage: cmp.Or(o.MaxReceive, defaultMaxMessage)}}
+		dialer: dialer{hostPort: hostPort, at: o.At, traffic: o.Traffic, security: insecure.NewCredentials(), maxMessage: cmp.Or(o.MaxReceive, defaultMaxMessage)}}
 	c.dialer.tcp.KeepAlive = -1 // it may live for one call
 	if o.MaxSend > 0 {
 		c.options = append(c.options, grpc.MaxCallSendMsgSize(o.MaxSend))

@@ -43,6 +43,7 @@ type dialer struct {
 	at       string // what is dialled in its place; "": nothing else
 	security credentials.TransportCredentials
 	tcp      net.Dialer
+	traffic  *wire.Traffic // nil: it is not counted
 	// maxMessage is the largest message of the server that is taken, in bytes.
 	maxMessage int
 }
@@ -72,12 +73,21 @@ func (d dialer) open(ctx context.Context) (*channel, error) {
 	return l, nil
 }
 
+// dial opens a connection to an address, or to the one in its place.
+func (d *dialer) dial(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := d.tcp.DialContext(ctx, "tcp", cmp.Or(d.at, address))
+	if err != nil {
+		return nil, err
+	}
+	return d.traffic.Over(conn), nil
+}
+
 // new returns a channel that is not connected yet.
 func (d dialer) new() (*channel, error) {
 	l := &channel{}
 	conn, err := grpc.NewClient("passthrough:///"+d.hostPort,
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			conn, err := d.tcp.DialContext(ctx, "tcp", cmp.Or(d.at, address))
+			conn, err := d.dial(ctx, address)
 			if err != nil {
 				l.failed(err)
 			}

@@ -19,6 +19,8 @@ func (t *Target) Loops(vus int) (int, string) {
 	switch {
 	case !supported:
 		return 0, why
+	case t.engine.NoLoops():
+		return 0, ""
 	case t.dialer.security.Info().SecurityProtocol == "tls":
 		return 0, "TLS"
 	case t.call.kind != unary:

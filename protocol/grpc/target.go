@@ -55,6 +55,7 @@ type Target struct {
 	dialer   dialer
 	call     call
 	sharing  wire.Connections
+	engine   wire.Engines
 	ownCores bool
 	metadata metadata.MD
 	held     bool // streams, by their VUs
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Target, error) {
 		return nil, err
 	}
 	return &Target{
-		dialer: dialer, call: call, sharing: cfg.Connections, ownCores: cfg.OwnCores,
+		dialer: dialer, call: call, sharing: cfg.Connections, engine: cfg.Engines, ownCores: cfg.OwnCores,
 		metadata: copyMetadata(cfg.Metadata), held: cfg.Stream == PerVU,
 	}, nil
 }

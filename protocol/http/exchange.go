@@ -83,8 +83,11 @@ func (e *Exchange) Reusable() bool { return e.parser.reusable() }
 // Status is that of the answer.
 func (e *Exchange) Status() int { return e.parser.status }
 
-// Received is how many bytes the answer had, and its body.
-func (e *Exchange) Received() (all, body int64) { return e.in, e.parser.body }
+// Proto is the version that the answer names.
+func (e *Exchange) Proto() string { return protocol + strconv.Itoa(e.parser.minor) }
+
+// BodyLength is how many bytes the answer's body had, without what frames its chunks.
+func (e *Exchange) BodyLength() int64 { return e.parser.body }
 
 // Body is what was kept of the body, a copy.
 func (e *Exchange) Body() []byte { return slices.Clone(e.parser.excerpt[e.parser.content:]) }

@@ -21,6 +21,8 @@ func (t *Target) Loops(vus int) (int, string) {
 		return 0, why
 	}
 	switch {
+	case t.engine.NoLoops():
+		return 0, ""
 	case t.tls != nil && !t.keepAlive && !t.http2:
 		return 0, "TLS with a connection for each iteration"
 	case t.ownDial:

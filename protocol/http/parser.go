@@ -88,7 +88,7 @@ func (p *parser) reset() {
 	p.state = inStatusLine
 	p.lines = maxHeaderBytes
 	p.line = p.line[:0]
-	p.begun = false
+	p.begun, p.body = false, 0
 }
 
 // feed reads from b and returns how many bytes belong to the answer: all of

@@ -75,6 +75,7 @@ type Target struct {
 	tls       *tls.Config
 	dial      func(ctx context.Context) (net.Conn, error)
 	ownDial   bool // dial was given
+	engine    wire.Engines
 	ownCores  bool
 	local     netip.Addr // to dial from; invalid: any
 	buffer    int        // SocketBuffer
@@ -104,6 +105,7 @@ func New(c Config) (*Target, error) {
 		same:      c.SameLength,
 		dial:      c.Dial,
 		ownDial:   c.Dial != nil,
+		engine:    c.Engines,
 		ownCores:  c.OwnCores,
 		buffer:    c.SocketBuffer,
 	}

@@ -67,22 +67,17 @@ func (t *Target) tlsFor(name string) *tls.Config {
 	return config
 }
 
-// dialTLS connects and shakes hands as tlsFor says.
-func (t *Target) dialTLS(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
+// dialTLS connects; the handshake that follows is as tlsFor says.
+func (v *vu) dialTLS(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dialer.DialContext(ctx, network, t.Options.address(address))
+	conn, err := v.dialled(dialer.DialContext(ctx, network, v.target.Options.address(address)))
 	if err != nil {
 		return nil, err
 	}
-	config := t.tlsFor(name).Clone()
+	config := v.target.tlsFor(name).Clone()
 	config.ServerName = name
-	secure := tls.Client(conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return secure, nil
+	return tls.Client(conn, config), nil
 }

@@ -26,7 +26,8 @@ type conversation struct {
 
 	exchange own.Exchange
 	asked    *call // in flight; nil: none is
-	began    time.Time
+	marks    marks // of the latest call
+	opening  bool  // what is sent waits for a new connection
 	reply    *reply
 	gone     bool  // the iteration's work is elsewhere: nothing of it may be touched
 	unsent   *call // waits for another connection
@@ -61,7 +62,10 @@ func newStrand() *strand {
 	return s
 }
 
-var _ loop.Roamer = (*conversation)(nil)
+var (
+	_ loop.Roamer  = (*conversation)(nil)
+	_ loop.Witness = (*conversation)(nil)
+)
 
 // converse has the script's calls and waits become steps.
 func (c *conversation) converse() {
@@ -85,7 +89,10 @@ func (c *conversation) converse() {
 func (c *conversation) Bind(slots loop.RoamerSlots) { c.slots = slots }
 
 // Open has nothing to say before the first request.
-func (c *conversation) Open(out []byte) []byte { return out }
+func (c *conversation) Open(out []byte) []byte {
+	c.opening = true
+	return out
+}
 
 // Start begins an iteration.
 func (c *conversation) Start(out []byte, _ int) []byte {
@@ -119,9 +126,10 @@ func (c *conversation) goOn(out []byte, ends bool) []byte {
 		c.strand = nil
 		c.slots.End(0, &c.outcome, c.failure)
 	case ends:
-		c.unsent = next.call
+		c.unsent, c.marks = next.call, marks{began: time.Now()}
 		c.slots.Leave(0, nil)
 	default:
+		c.marks = marks{began: time.Now()}
 		return c.send(out, next.call)
 	}
 	return out
@@ -130,12 +138,35 @@ func (c *conversation) goOn(out []byte, ends bool) []byte {
 // send sends a call.
 func (c *conversation) send(out []byte, asked *call) []byte {
 	c.asked = asked
-	c.began = time.Now()
+	c.mark(&c.marks.got)
+	c.marks.connected = !c.opening
 	keep := maxBody
 	if asked.discard {
 		keep = 0
 	}
-	return c.exchange.AppendTo(out, &own.Sent{Method: asked.method, Host: asked.url.Host, Target: asked.url.RequestURI(), Header: asked.header, Body: asked.body, Keep: keep})
+	before := len(out)
+	out = c.exchange.AppendTo(out, &own.Sent{Method: asked.method, Host: asked.url.Host, Target: asked.url.RequestURI(), Header: asked.header, Body: asked.body, Keep: keep})
+	c.v.traffic.Went(len(out) - before)
+	return out
+}
+
+// mark notes that the call has come that far.
+func (c *conversation) mark(at *time.Duration) { *at = time.Since(c.marks.began) }
+
+// Opened notes how long the connection took for which the call has waited.
+func (c *conversation) Opened() {
+	if c.opening = false; c.asked != nil {
+		asked := c.marks.got
+		c.mark(&c.marks.got)
+		c.marks.connected, c.marks.connect = true, c.marks.got-asked
+	}
+}
+
+// Written notes when the request was.
+func (c *conversation) Written() {
+	if c.asked != nil && c.marks.wrote == 0 {
+		c.mark(&c.marks.wrote)
+	}
 }
 
 // Resume goes on after work elsewhere, a lost connection, or one that had to end.
@@ -150,6 +181,7 @@ func (c *conversation) Resume(out []byte, _ int) []byte {
 
 // Receive reads a piece of an answer.
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
+	c.v.traffic.Came(len(in))
 	switch {
 	case c.gone || c.asked == nil:
 		if len(in) == 0 {
@@ -157,7 +189,13 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		}
 		return out, unasked(in)
 	}
+	if c.marks.first == 0 && len(in) > 0 {
+		c.mark(&c.marks.first)
+	}
 	done, err := c.exchange.Receive(in)
+	if err == nil && !c.asked.discard && c.exchange.BodyLength() > maxBody {
+		err = errLong
+	}
 	if err != nil || !done {
 		return out, err
 	}
@@ -175,14 +213,10 @@ func unasked(in []byte) error {
 
 // answered makes the reply to what was asked.
 func (c *conversation) answered() {
-	e, r := &c.exchange, &reply{status: c.exchange.Status(), proto: "HTTP/1.1", remote: c.loop.remote}
-	r.total = time.Since(c.began)
-	r.wait = r.total
-	r.fields = e.Fields()
-	r.in, r.length = e.Received()
-	if r.length > maxBody {
-		r.err = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
-	} else if !c.asked.discard {
+	e := &c.exchange
+	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.loop.remote}
+	c.marks.tell(r)
+	if !c.asked.discard {
 		r.body, r.err = r.decode(e.Body())
 	}
 	c.asked, c.reply = nil, r
@@ -192,7 +226,8 @@ func (c *conversation) answered() {
 func (c *conversation) Lost(_ int, err error) bool {
 	if c.asked != nil {
 		c.asked, c.unsent = nil, nil
-		c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err), total: time.Since(c.began)}
+		c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
+		c.marks.tell(c.reply)
 	}
 	return true
 }
@@ -218,6 +253,8 @@ func (t *Target) Loops(vus int) (int, string) {
 		return 0, why
 	}
 	switch {
+	case t.config.NoLoops():
+		return 0, ""
 	case t.near.host == "":
 		return 0, "a script that names no single server of plain HTTP"
 	case t.Options.NoReuse || t.Options.NoIterationReuse:

@@ -56,7 +56,7 @@ func (v *vu) measureCall(i *grpcInvocation, r *grpc.Reply) {
 	if r.Err == nil || v.ctx.Err() == nil {
 		v.measure(mGRPC, milliseconds(r.Service), &callTags{i.params, i.method, r})
 	}
-	v.countCall(i.params.name, r, int64(len(r.Message)), int64(len(i.encoded)))
+	v.countCall(i.params.name, r, int64(len(r.Message)))
 }
 
 // asyncInvoke is client.asyncInvoke(method, message, params): a call beside the script, whose promise has the
@@ -119,11 +119,11 @@ func (v *vu) encode(m *grpc.Method, message sobek.Value) []byte {
 	return encoded
 }
 
-// countCall notes a call and how it ended.
-func (v *vu) countCall(name string, r *grpc.Reply, in, out int64) {
+// countCall notes a call and how it ended; body is how long the messages were that it brought.
+func (v *vu) countCall(name string, r *grpc.Reply, body int64) {
 	last := &called{name, r}
 	v.http.last = last
-	one := load.Request{Name: name, Status: r.Code, Service: r.Service, BytesIn: in, BodyIn: in, BytesOut: out}
+	one := load.Request{Name: name, Status: r.Code, Service: r.Service, BodyIn: body}
 	switch {
 	case r.Err == nil:
 		if one.Failed = r.Code != 0; one.Failed {

@@ -80,6 +80,7 @@ func readObject[T any](v *vu, into *T, params sobek.Value, readers map[string]fu
 
 func (v *vu) connectParams(host string, params sobek.Value) *grpcConnect {
 	p := &grpcConnect{timeout: defaultTimeout, reflectMetadata: grpc.Metadata{}}
+	p.Traffic = &v.traffic
 	p.TLS = v.target.tlsFor(host).Clone()
 	p.TLS.NextProtos = nil // gRPC has its own
 	readObject(v, p, params, grpcConnectReaders)

@@ -18,7 +18,7 @@ type grpcStream struct {
 	params   *grpcCall
 	stream   *grpc.OpenStream
 	handlers map[string][]sobek.Callable
-	in, out  int64 // bytes
+	in       int64 // bytes of messages that came
 	closed   bool  // for sending
 }
 
@@ -103,7 +103,7 @@ func (s *grpcStream) ended(r *grpc.Reply) error {
 	v := s.v
 	v.timers.ended()
 	s.closed = true
-	v.countCall(s.params.name, r, s.in, s.out)
+	v.countCall(s.params.name, r, s.in)
 	if r.Code != 0 {
 		if err := s.emit("error", v.statusObject(r)); err != nil {
 			return err
@@ -134,7 +134,6 @@ func (s *grpcStream) write(message sobek.Value) {
 	if s.closed || s.stream == nil {
 		return
 	}
-	s.out += int64(len(encoded))
 	s.v.measure(mGRPCSent, 1, s.tags())
 	s.v.away(func(context.Context) { _ = s.stream.Send(encoded) }) // its error is Receive's, too
 }

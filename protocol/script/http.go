@@ -251,7 +251,7 @@ func (a *ask) leadsTo(r *reply) *url.URL {
 
 // count notes a request and its answer.
 func (v *vu) count(a *ask, r *reply) {
-	one := load.Request{Name: a.name, Status: r.status, Service: r.total, BytesIn: r.in, BytesOut: r.out, BodyIn: r.length}
+	one := load.Request{Name: a.name, Status: r.status, Service: r.total, BodyIn: r.length}
 	if r.err != nil {
 		if v.ctx.Err() != nil {
 			return // the run ended, which is nobody's fault

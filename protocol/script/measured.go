@@ -68,9 +68,10 @@ func (v *vu) meterRequest(a *ask, r *reply) {
 	for _, phase := range [...]struct {
 		what known
 		time time.Duration
-	}{{mBlocked, r.blocked}, {mConnecting, r.lookup + r.connect}, {mHandshaking, r.handshake}, {mSending, r.send}, {mWaiting, r.wait}, {mReceiving, r.receive}} {
+	}{{mBlocked, r.blocked}, {mConnecting, r.connect}, {mHandshaking, r.handshake}, {mSending, r.send}, {mWaiting, r.wait}, {mReceiving, r.receive}} {
 		v.measure(phase.what, milliseconds(phase.time), of)
 	}
+	v.connecting += r.lookup + r.connect + r.handshake
 	if a.expected != nil {
 		v.measure(mFailed, truth(!of.right()), of)
 	}
@@ -80,10 +81,14 @@ func (v *vu) meterRequest(a *ask, r *reply) {
 func (v *vu) meterIteration(out *load.Outcome) {
 	v.measure(mIterations, 1, nil)
 	v.measure(mIteration, milliseconds(time.Since(v.began)), nil)
-	v.measure(mReceived, float64(out.BytesIn), nil)
-	v.measure(mSent, float64(out.BytesOut), nil)
+	v.meterTraffic(out.BytesIn, out.BytesOut)
 	v.measure(mVUs, float64(v.target.tally.users.Load()), nil)
 	v.measure(mVUsMax, float64(v.target.tally.users.Load()), nil)
+}
+
+func (v *vu) meterTraffic(in, out int64) {
+	v.measure(mReceived, float64(in), nil)
+	v.measure(mSent, float64(out), nil)
 }
 
 // checkTags are those of a check.

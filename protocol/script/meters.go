@@ -121,9 +121,34 @@ func newMeters() *meters {
 
 var _ load.Metered = (*Target)(nil)
 
-// Settle adds what thresholds are about and nothing was measured of, the dropped iterations, and what the script is.
+// An apart is what setup and teardown have measured, which is no iteration.
+type apart struct {
+	mu       sync.Mutex
+	checks   []load.Check
+	readings []load.Reading
+}
+
+// note keeps what a virtual user has measured.
+func (a *apart) note(v *vu) {
+	v.meterTraffic(v.traffic.Take())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checks, a.readings = append(a.checks, v.checks...), append(a.readings, v.readings...)
+}
+
+// settle adds it to a result, once.
+func (a *apart) settle(c *load.Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.Apart(a.checks, a.readings)
+	a.checks, a.readings = nil, nil
+}
+
+// Settle adds what setup and teardown have measured since the last time, what thresholds are about and nothing was
+// measured of, the dropped iterations, and what the script is.
 func (t *Target) Settle(c *load.Result) {
 	c.Script = &t.script
+	t.apart.settle(c)
 	for _, m := range t.meters.asked {
 		c.AddMeter(m)
 	}

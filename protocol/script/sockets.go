@@ -96,6 +96,7 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	s.offer(strings.Join(s.ask.header.Values("Sec-WebSocket-Protocol"), ","))
 	s.ask.header.Del("Sec-WebSocket-Protocol")
 	s.options.Header, s.options.TLS, s.options.MaxMessage = s.ask.header, v.target.tlsFor(s.url.Hostname()), maxBody
+	s.options.Traffic = &v.traffic
 	s.options.At = v.target.Options.address(hostPort(s.url))
 	s.count.Name = s.ask.name
 	return s
@@ -205,7 +206,6 @@ func (s *session) note(r ws.Received) {
 	switch r.Op {
 	case ws.Text, ws.Binary:
 		s.v.measure(mWSReceived, 1, s)
-		s.count.BytesIn += r.Wire
 		s.count.BodyIn += r.Body
 	case ws.Pong:
 		if at, ok := s.pinged[string(r.Data)]; ok {
@@ -221,10 +221,9 @@ func (s *session) send(text bool, data []byte) error {
 	if text {
 		op = ws.Text
 	}
-	n, err := s.conn.Send(op, data)
+	err := s.conn.Send(op, data)
 	if err == nil {
 		s.v.measure(mWSSent, 1, s)
-		s.count.BytesOut += n
 	}
 	return err
 }
@@ -234,8 +233,7 @@ func (s *session) ping() error {
 	s.count.pings++
 	payload := strconv.Itoa(s.count.pings)
 	s.pinged[payload] = time.Now()
-	_, err := s.conn.Send(ws.Ping, []byte(payload))
-	return err
+	return s.conn.Send(ws.Ping, []byte(payload))
 }
 
 // closedSocket says of an error of sending that the connection is closed already.

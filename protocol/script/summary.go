@@ -179,7 +179,7 @@ func (t *Target) Summary(ctx context.Context, r *load.Result) (map[string][]byte
 	}
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
-	returned, err := t.runOnce(ctx, "handleSummary", func(v *vu) (sobek.Value, error) {
+	returned, err := t.runOnce(ctx, handleSummary, func(v *vu) (sobek.Value, error) {
 		return v.parse(string(text))
 	})
 	if err != nil || returned == nil || !isObject(returned.value) {

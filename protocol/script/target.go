@@ -57,6 +57,7 @@ type Target struct {
 	tally    tally
 	schemas  schemas
 	meters   *meters
+	apart    apart
 	groups   groups
 	limit    limiter
 	memory   memory
@@ -237,6 +238,9 @@ func (r *result) text() (string, error) {
 	return value.String(), nil
 }
 
+// handleSummary is the function that is called with the result of a run.
+const handleSummary = "handleSummary"
+
 // runOnce runs setup, teardown or handleSummary in a runtime of its own; nil: there is no such function.
 func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (sobek.Value, error)) (*result, error) {
 	v, err := t.newVU(ctx, 0)
@@ -253,6 +257,10 @@ func (t *Target) runOnce(ctx context.Context, name string, argument func(*vu) (s
 	given, err := argument(v)
 	if err != nil {
 		return nil, err
+	}
+	if name != handleSummary {
+		v.group = name // as k6 has it
+		defer t.apart.note(v)
 	}
 	value, err := v.settle(f, given)
 	switch {

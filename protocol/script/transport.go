@@ -12,7 +12,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"contend/errkind"
@@ -43,13 +42,14 @@ type reply struct {
 	stuck   string // what was expected of a redirect that leads to no answer; "": it is none
 	remote  net.Addr
 	tls     *tls.ConnectionState
-	in, out int64 // bytes, as far as they are known
 
 	blocked, lookup, connect, handshake, send, wait, receive, total time.Duration
 }
 
 // maxBody bounds the bodies that a script gets.
 const maxBody = 64 << 20
+
+var errLong = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
 
 // defaultTimeout is that of a request.
 const defaultTimeout = time.Minute
@@ -65,7 +65,7 @@ func (v *vu) roundTrip(c *call) *reply {
 func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &errkind.Error{Kind: errkind.Timeout, Err: fmt.Errorf("no complete answer within %v", c.timeout)})
 	defer cancel()
-	clock := stopwatch{began: time.Now()}
+	clock := stopwatch{marks: marks{began: time.Now()}}
 	request := &http.Request{Method: c.method, URL: c.url, Header: c.header, ContentLength: int64(len(c.body)), Host: c.header.Get("Host"), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if len(c.body) > 0 {
 		request.Body = io.NopCloser(bytes.NewReader(c.body))
@@ -76,7 +76,6 @@ func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
 		err = r.read(answer, c.discard)
 	}
 	clock.tell(r)
-	r.out = int64(len(c.body))
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -84,21 +83,20 @@ func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
 }
 
 // read reads the answer to its end.
-func (r *reply) read(answer *http.Response, discard bool) error {
+func (r *reply) read(answer *http.Response, discard bool) (err error) {
 	defer answer.Body.Close()
 	r.status, r.proto, r.header, r.tls = answer.StatusCode, answer.Proto, answer.Header, answer.TLS
 	if discard {
-		n, err := io.Copy(io.Discard, answer.Body)
-		r.length, r.in = n, n
+		r.length, err = io.Copy(io.Discard, answer.Body)
 		return err
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
-	r.length, r.in = int64(len(body)), int64(len(body))
+	r.length = int64(len(body))
 	switch {
 	case err != nil:
 		return err
 	case len(body) > maxBody:
-		return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("a body of more than %d bytes", maxBody)}
+		return errLong
 	}
 	r.body, err = r.decode(body)
 	return err
@@ -136,63 +134,13 @@ func (r *reply) decode(body []byte) ([]byte, error) {
 	return content, nil
 }
 
-// A stopwatch takes the times of one round trip. A connection may still be on its way when the answer
-// has come by another, or was given up.
-type stopwatch struct {
-	mu                         sync.Mutex
-	began                      time.Time
-	remote                     net.Addr
-	looking, dialling, shook   time.Duration // began
-	lookup, connect, handshake time.Duration // took
-	got, wrote, first          time.Duration
-}
-
-// set notes what has happened.
-func (s *stopwatch) set(note func(now time.Duration)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	note(time.Since(s.began))
-}
-
-func (s *stopwatch) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		DNSStart:          func(httptrace.DNSStartInfo) { s.set(func(now time.Duration) { s.looking = now }) },
-		DNSDone:           func(httptrace.DNSDoneInfo) { s.set(func(now time.Duration) { s.lookup = now - s.looking }) },
-		ConnectStart:      func(string, string) { s.set(func(now time.Duration) { s.dialling = now }) },
-		ConnectDone:       func(string, string, error) { s.set(func(now time.Duration) { s.connect = now - s.dialling }) },
-		TLSHandshakeStart: func() { s.set(func(now time.Duration) { s.shook = now }) },
-		TLSHandshakeDone: func(tls.ConnectionState, error) {
-			s.set(func(now time.Duration) { s.handshake = now - s.shook })
-		},
-		GotConn: func(info httptrace.GotConnInfo) {
-			s.set(func(now time.Duration) { s.got, s.remote = now, info.Conn.RemoteAddr() })
-		},
-		WroteRequest:         func(httptrace.WroteRequestInfo) { s.set(func(now time.Duration) { s.wrote = now }) },
-		GotFirstResponseByte: func() { s.set(func(now time.Duration) { s.first = now }) },
-	}
-}
-
-// tell gives a reply its times. Its total is without what was waited for a connection.
-func (s *stopwatch) tell(r *reply) {
-	s.set(func(now time.Duration) {
-		r.lookup, r.connect, r.handshake, r.remote = s.lookup, s.connect, s.handshake, s.remote
-		r.blocked = max(0, s.got-r.lookup-r.connect-r.handshake)
-		r.send = max(0, s.wrote-s.got)
-		r.total = now - s.got
-		if s.first > 0 {
-			r.wait = max(0, s.first-max(s.wrote, s.got))
-			r.receive = now - s.first
-		}
-	})
-}
-
 // transport makes the connections of a virtual user.
 func (v *vu) transport() *http.Transport {
 	o := &v.target.Options
 	dialer := &net.Dialer{KeepAlive: -1}
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, network, o.address(address))
+			return v.dialled(dialer.DialContext(ctx, network, o.address(address)))
 		},
 		TLSClientConfig:        v.target.tls.Clone(), // which it changes
 		DisableCompression:     true,
@@ -204,10 +152,18 @@ func (v *vu) transport() *http.Transport {
 	}
 	if len(o.certificates) > 0 {
 		t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return v.target.dialTLS(ctx, dialer, network, address)
+			return v.dialTLS(ctx, dialer, network, address)
 		}
 	}
 	return t
+}
+
+// dialled counts what comes and goes over a connection that was dialled.
+func (v *vu) dialled(conn net.Conn, err error) (net.Conn, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v.traffic.Over(conn), nil
 }
 
 // errorCode is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.

@@ -40,6 +40,8 @@ type vu struct {
 	// away does what waits for something else than an answer.
 	away func(work func(ctx context.Context))
 	slow *http.Transport
+	// traffic is all that came and went over the virtual user's connections since its latest iteration.
+	traffic wire.Traffic
 
 	iteration  int64
 	turn       int64 // the iteration's number among those of all virtual users here
@@ -54,6 +56,7 @@ type vu struct {
 	readings   []load.Reading
 	tags       map[string]string // that the script gave the virtual user
 	began      time.Time         // of this iteration
+	connecting time.Duration     // that connections took in it
 	cause      load.Outcome      // of the first thing that went wrong
 	lost       error             // the first request without an answer
 	aborted    error             // the script has ended the run
@@ -153,7 +156,7 @@ func (v *vu) begin() {
 		_ = v.rt.Set("__ITER", v.iteration)
 	}
 	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
-	v.cause, v.lost, v.group = load.Outcome{}, nil, ""
+	v.cause, v.lost, v.group, v.connecting = load.Outcome{}, nil, "", 0
 	v.timers.clear()
 	v.rejections = nil
 	if !v.target.Options.KeepCookies {
@@ -224,9 +227,9 @@ func (v *vu) outcome(err error) load.Outcome {
 		out.Failed, out.Check = true, "exception"
 		out.Detail = []byte(v.explain(err).Error())
 	}
+	out.BytesIn, out.BytesOut = v.traffic.Take()
+	out.Phases.Connect = v.connecting
 	for i := range v.requests {
-		out.BytesIn += v.requests[i].BytesIn
-		out.BytesOut += v.requests[i].BytesOut
 		out.BodyIn += v.requests[i].BodyIn
 	}
 	if err == nil || v.ctx.Err() == nil {

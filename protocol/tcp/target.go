@@ -43,6 +43,9 @@ func (t *Target) Loops(vus int) (int, string) {
 	if ok, why := loop.Supported(); !ok {
 		return 0, why
 	}
+	if t.config.NoLoops() {
+		return 0, ""
+	}
 	return wire.Loops(!t.ownCores && wire.IsNear("tcp", t.address), vus, 0), ""
 }
 

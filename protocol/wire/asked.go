@@ -33,11 +33,13 @@ type Surroundings struct {
 	Console io.Writer
 }
 
-// Engines is the choice among the engines that can drive a target. protocol.Opener
-// applies it, not the protocol's package.
+// Engines is the choice among the engines that can drive a target, for its Loops.
 type Engines struct {
 	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the callers: goroutines, one for each, although event loops could do it"`
 }
+
+// NoLoops says that event loops are switched off.
+func (e Engines) NoLoops() bool { return e.Engine != "" }
 
 // A Body is what stands in a file instead of a setting of the protocol's own.
 type Body struct {

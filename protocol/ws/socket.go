@@ -38,6 +38,8 @@ type SocketOptions struct {
 	TLS *tls.Config
 	// At is the host:port that is dialled where it is not the URL's own; "": it is.
 	At string
+	// Traffic counts what comes and goes over the connection, below TLS; nil: nobody does.
+	Traffic *wire.Traffic
 	// Compress offers permessage-deflate without context takeover (RFC 7692).
 	Compress bool
 	// MaxMessage is the greatest number of bytes of a message that is received.
@@ -90,8 +92,11 @@ func dialStream(ctx context.Context, u *url.URL, o *SocketOptions) (socket, stre
 	port := map[string]string{"ws": "80", "wss": "443"}[u.Scheme]
 	d := net.Dialer{KeepAlive: -1}
 	socket, err = d.DialContext(ctx, "tcp", cmp.Or(o.At, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))))
-	if err != nil || u.Scheme != "wss" {
-		return socket, socket, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if socket = o.Traffic.Over(socket); u.Scheme != "wss" {
+		return socket, socket, nil
 	}
 	config := o.TLS.Clone()
 	config.NextProtos = []string{"http/1.1"}

@@ -44,12 +44,12 @@ func newSocket(stream net.Conn, early []byte, deflates bool, maxMessage int) *So
 		reader: websocket.NewReader(stream, early, websocket.Config{Deflated: deflates, MaxMessage: maxMessage, Buffer: readBuffer})}
 }
 
-// A Received is a message or a control frame, valid until the next. Wire is the bytes of the frames
-// of a message, Body those without their headers.
+// A Received is a message or a control frame, valid until the next. Body is the bytes of the frames of a message
+// without their headers.
 type Received struct {
-	Op         ws.OpCode
-	Data       []byte
-	Wire, Body int64
+	Op   ws.OpCode
+	Data []byte
+	Body int64
 }
 
 // Next waits for the next message, ping or pong. Pings are answered. The error is a *Closed if the
@@ -76,7 +76,7 @@ func (s *Socket) Next() (Received, error) {
 		}
 		r := Received{Op: m.Op, Data: m.Data}
 		if !m.Op.IsControl() {
-			r.Wire, r.Body = m.Wire, m.Body
+			r.Body = m.Body
 		}
 		return r, nil
 	}
@@ -135,25 +135,24 @@ func (s *Socket) answer(data []byte) {
 	}
 }
 
-// Send sends a message or a ping and returns the length of its frame. After a close nothing is sent.
-func (s *Socket) Send(op ws.OpCode, data []byte) (int64, error) {
+// Send sends a message or a ping. After a close nothing is sent.
+func (s *Socket) Send(op ws.OpCode, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closing || s.ended:
-		return 0, net.ErrClosed
+		return net.ErrClosed
 	case s.unsent+len(data) > maxUnsent:
-		return 0, errFull
+		return errFull
 	}
 	deflated := s.deflates && !op.IsControl()
 	if deflated {
 		s.out.packed = deflate(s.out.packed[:0], data)
 		data = s.out.packed
 	}
-	n := s.out.append(op, deflated, data)
-	s.unsent += int(n)
+	s.unsent += int(s.out.append(op, deflated, data))
 	s.write()
-	return n, nil
+	return nil
 }
 
 // SendClose sends a close frame behind what was sent before; 1005 is one without a code. The server has

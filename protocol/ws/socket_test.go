@@ -39,7 +39,7 @@ func TestACloseWithoutAnAnswer(t *testing.T) {
 		if took := time.Since(began); errkind.Of(err) != errkind.Timeout || took != closeTimeout {
 			t.Errorf("%v after %v, want a timeout after %v", err, took, closeTimeout)
 		}
-		if _, err := s.Send(Text, nil); !errors.Is(err, net.ErrClosed) {
+		if err := s.Send(Text, nil); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("after a close it sends: %v", err)
 		}
 		s.Close(closeTimeout)
@@ -51,11 +51,11 @@ func TestASocketOfAServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := socketOf(t)
 		for range 4 {
-			if _, err := s.Send(Binary, make([]byte, maxUnsent/4-100)); err != nil {
+			if err := s.Send(Binary, make([]byte, maxUnsent/4-100)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Send(Binary, make([]byte, 1000)); !errors.Is(err, errFull) || s.Unsent() < maxUnsent-400 {
+		if err := s.Send(Binary, make([]byte, 1000)); !errors.Is(err, errFull) || s.Unsent() < maxUnsent-400 {
 			t.Errorf("%v with %d bytes unsent", err, s.Unsent())
 		}
 		began := time.Now()
@@ -89,7 +89,7 @@ func TestACompressedSocket(t *testing.T) {
 		t.Fatal(answer, err)
 	}
 	defer s.Close(0)
-	if _, err := s.Send(Text, []byte(text)); err != nil {
+	if err := s.Send(Text, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := s.Next(); err != nil || string(r.Data) != text || r.Body >= int64(len(text)) {

@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"net"
+	"sync/atomic"
+)
+
+// Traffic is how many bytes have come and gone over connections. Its methods may be called concurrently, and
+// do nothing on nil.
+type Traffic struct{ in, out atomic.Int64 }
+
+// Over counts what comes and goes over a connection.
+func (t *Traffic) Over(conn net.Conn) net.Conn {
+	if t == nil || conn == nil {
+		return conn
+	}
+	return &counted{conn, t}
+}
+
+// Came counts bytes that were received.
+func (t *Traffic) Came(n int) {
+	if t != nil && n > 0 {
+		t.in.Add(int64(n))
+	}
+}
+
+// Went counts bytes that were sent.
+func (t *Traffic) Went(n int) {
+	if t != nil && n > 0 {
+		t.out.Add(int64(n))
+	}
+}
+
+// Take returns what has come and gone since it was taken last.
+func (t *Traffic) Take() (in, out int64) { return t.in.Swap(0), t.out.Swap(0) }
+
+// A counted connection counts what comes and goes.
+type counted struct {
+	net.Conn
+	traffic *Traffic
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.traffic.Came(n)
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.traffic.Went(n)
+	return n, err
+}
