@@ -67,7 +67,7 @@ var layers = map[string][]string{
 	"protocol/http":                      {"errkind", "load", "loop", "h2", "setting", "protocol/data", "protocol/check", "protocol/coding", "protocol/wire"},
 	"protocol/grpc":                      {"errkind", "load", "loop", "h2", "setting", "protocol/wire"},
 	"protocol/ws":                        {"errkind", "load", "websocket", "setting", "protocol/wire", "protocol/jsonpath", "protocol/check"},
-	"protocol/roundtrip":                 {"errkind", "load", "setting", "protocol/wire", "protocol/http"},
+	"protocol/roundtrip":                 {"errkind", "h2", "load", "setting", "protocol/wire", "protocol/http"},
 	"protocol/tcp":                       {"errkind", "load", "loop", "setting", "protocol/wire"},
 	"protocol/guard":                     {"errkind", "load", "guard", "hist", "setting"},
 	"protocol/pipe":                      {"load", "pipeline", "setting"},

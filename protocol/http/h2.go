@@ -14,16 +14,18 @@ import (
 
 // streams are a connection of HTTP/2 on an event loop, with prior knowledge or
 // by the choice of the server in the TLS handshake.
-// Each of its virtual users has a stream at a time. The bytes of an answer
-// cannot be told from those of its neighbours: what came and went since the
-// last answer is counted with the next one, so that the sums are right.
+// Each of its virtual users has a stream at a time. Bytes are those of the frames
+// of requests and answers, and are not told apart by streams: what came and went
+// since the last answer is counted with the next one, so that the sums are right.
 type streams struct {
 	target  *Target
 	conn    *h2.Conn
 	slots   []stream
 	loop    loop.Slots // during Receive
 	secure  *tls.ConnectionState
-	in, out int64 // bytes that no answer has counted yet
+	in, out int64 // bytes that no answer has counted yet,
+	came    h2.Gauge
+	went    h2.Gauge
 	outcome load.Outcome
 }
 
@@ -56,6 +58,7 @@ func newStreams(t *Target, senders []*sender) *streams {
 // Open greets the server.
 func (c *streams) Open(out []byte) []byte {
 	c.in, c.out = 0, 0
+	c.came, c.went = h2.Gauge{}, h2.ClientGauge()
 	return c.send(out, c.conn.Open(out))
 }
 
@@ -107,21 +110,21 @@ func (c *streams) Repeat(out []byte, slot int) []byte {
 }
 
 // Cancel gives an iteration up.
-func (c *streams) Cancel(out []byte, slot int) []byte { return c.conn.Cancel(out, slot) }
+func (c *streams) Cancel(out []byte, slot int) []byte { return c.send(out, c.conn.Cancel(out, slot)) }
 
 // Name returns the name of the request that a slot sent last.
 func (c *streams) Name(slot int) string { return c.slots[slot].sender.request.name }
 
 // send counts what was appended to before.
 func (c *streams) send(before, after []byte) []byte {
-	c.out += int64(len(after) - len(before))
+	c.out += c.went.Count(after[len(before):])
 	return after
 }
 
 // Receive reads answers, or parts of them.
 func (c *streams) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
 	c.loop = slots
-	c.in += int64(len(in))
+	c.in += c.came.Count(in)
 	all, err := c.conn.Receive(out, in)
 	if c.conn.Draining() {
 		slots.Drain()

@@ -2,6 +2,8 @@ package roundtrip
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
+	"contend/errkind"
+	"contend/h2"
 	"contend/protocol/wire"
 )
 
@@ -16,6 +20,8 @@ import (
 type clientConn interface {
 	http.RoundTripper
 	wire.Conn
+	// traffic is what its requests and answers took; nil: the library does not tell.
+	traffic() *wire.Traffic
 }
 
 // open opens a connection.
@@ -27,17 +33,67 @@ func (t *Target) open(ctx context.Context) (clientConn, error) {
 		}
 		return l, nil
 	}
-	conn, err := t.tcp.NewClientConn(ctx, t.origin.URL.Scheme, t.origin.Address)
+	took := new(wire.Traffic)
+	// To the library the connection is one without TLS, since that is below what is counted.
+	conn, err := t.tcp.NewClientConn(context.WithValue(ctx, tookKey{}, took), "http", t.origin.Address)
 	if err != nil {
 		return nil, dialError(err)
 	}
-	return tcpConn{conn}, nil
+	return tcpConn{conn, took}, nil
+}
+
+// tookKey is the key of a context with the traffic that a connection is to count.
+type tookKey struct{}
+
+// dialTCP opens a connection for HTTP/2, and shakes hands over it if it is secure.
+func (t *Target) dialTCP(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := t.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if t.origin.Secure {
+		secure := tls.Client(conn, t.tls)
+		err := secure.HandshakeContext(ctx)
+		if chosen := secure.ConnectionState().NegotiatedProtocol; err == nil && chosen != "h2" {
+			err = &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("the server did not choose HTTP/2 in the TLS handshake, but %q", chosen)}
+		}
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		conn = secure
+	}
+	return &framed{Conn: conn, took: ctx.Value(tookKey{}).(*wire.Traffic), went: h2.ClientGauge()}, nil
+}
+
+// A framed connection counts the frames of requests and answers.
+type framed struct {
+	net.Conn
+	took       *wire.Traffic
+	came, went h2.Gauge // of one goroutine each at a time
+}
+
+func (c *framed) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.took.Came(c.came.Count(b[:n]))
+	return n, err
+}
+
+func (c *framed) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.took.Went(c.went.Count(b[:n]))
+	return n, err
 }
 
 // A tcpConn is a connection of HTTP/2.
-type tcpConn struct{ *http.ClientConn }
+type tcpConn struct {
+	*http.ClientConn
+	took *wire.Traffic
+}
 
 func (l tcpConn) IsDead() bool { return l.Err() != nil }
+
+func (l tcpConn) traffic() *wire.Traffic { return l.took }
 
 // A quicConn is a connection of HTTP/3 with a socket of its own, as any client
 // has one.
@@ -68,6 +124,8 @@ func (t *Target) openUDP(ctx context.Context) (*quicConn, error) {
 	l.ClientConn = t.udp.NewClientConn(conn)
 	return l, nil
 }
+
+func (l *quicConn) traffic() *wire.Traffic { return nil }
 
 func (l *quicConn) IsDead() bool { return l.Context().Err() != nil }
 

@@ -15,8 +15,9 @@
 //
 // # What is counted
 //
-// Outcome.BytesIn and BytesOut are those of bodies: what the libraries send as
-// header and frames they do not say. Phases.FirstByte is the time to the end of
+// Outcome.BytesIn and BytesOut are those of the frames of requests and answers, and
+// over HTTP/3 those of bodies: what else its library sends it does not say. Those of
+// a shared connection are counted with the answer that comes next. Phases.FirstByte is the time to the end of
 // the answer's header.
 //
 // # Errors
@@ -99,14 +100,8 @@ func (t *Target) prepare() {
 		return
 	}
 	protocols := new(http.Protocols)
-	protocols.SetHTTP2(t.origin.Secure)
-	protocols.SetUnencryptedHTTP2(!t.origin.Secure)
-	t.tcp = &http.Transport{
-		Protocols: protocols, TLSClientConfig: t.tls, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return t.dial(ctx, network, address)
-		},
-	}
+	protocols.SetUnencryptedHTTP2(true)
+	t.tcp = &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHeader, DialContext: t.dialTCP}
 }
 
 // NewVU makes a virtual user and connects it, unless connections are per

@@ -154,6 +154,9 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 		BytesIn: n, BodyIn: n, BytesOut: int64(len(v.target.config.Body)),
 		Phases: load.Phases{FirstByte: firstByte - start},
 	}
+	if took := conn.traffic(); took != nil {
+		out.BytesIn, out.BytesOut = took.Take()
+	}
 	if failed {
 		out.Detail, out.Expected = v.detail, v.target.expected
 		return out, nil

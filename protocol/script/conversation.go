@@ -146,7 +146,7 @@ func (c *conversation) send(out []byte, asked *call) []byte {
 	}
 	before := len(out)
 	out = c.exchange.AppendTo(out, &own.Sent{Method: asked.method, Host: asked.url.Host, Target: asked.url.RequestURI(), Header: asked.header, Body: asked.body, Keep: keep})
-	c.v.traffic.Went(len(out) - before)
+	c.v.traffic.Went(int64(len(out) - before))
 	return out
 }
 
@@ -181,7 +181,7 @@ func (c *conversation) Resume(out []byte, _ int) []byte {
 
 // Receive reads a piece of an answer.
 func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error) {
-	c.v.traffic.Came(len(in))
+	c.v.traffic.Came(int64(len(in)))
 	switch {
 	case c.gone || c.asked == nil:
 		if len(in) == 0 {

@@ -18,16 +18,16 @@ func (t *Traffic) Over(conn net.Conn) net.Conn {
 }
 
 // Came counts bytes that were received.
-func (t *Traffic) Came(n int) {
+func (t *Traffic) Came(n int64) {
 	if t != nil && n > 0 {
-		t.in.Add(int64(n))
+		t.in.Add(n)
 	}
 }
 
 // Went counts bytes that were sent.
-func (t *Traffic) Went(n int) {
+func (t *Traffic) Went(n int64) {
 	if t != nil && n > 0 {
-		t.out.Add(int64(n))
+		t.out.Add(n)
 	}
 }
 
@@ -42,12 +42,12 @@ type counted struct {
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.traffic.Came(n)
+	c.traffic.Came(int64(n))
 	return n, err
 }
 
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	c.traffic.Went(n)
+	c.traffic.Went(int64(n))
 	return n, err
 }
