@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"protocol/check":                     {"setting", "protocol/jsonpath"},
 	"protocol/coding":                    {},
 	"protocol/wire":                      {"pace", "setting"},
-	"protocol/wire/wiretest":             {"errkind", "load", "setting", "internal/testenv"},
+	"protocol/wire/wiretest":             {"errkind", "h2", "load", "setting", "internal/testenv"},
 	"protocol/http":                      {"errkind", "load", "loop", "h2", "setting", "protocol/data", "protocol/check", "protocol/coding", "protocol/wire"},
 	"protocol/grpc":                      {"errkind", "load", "loop", "h2", "setting", "protocol/wire"},
 	"protocol/ws":                        {"errkind", "load", "websocket", "setting", "protocol/wire", "protocol/jsonpath", "protocol/check"},

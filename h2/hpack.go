@@ -152,8 +152,9 @@ func appendInteger(dst []byte, flags byte, prefix, value int) []byte {
 }
 
 // appendLiteral writes a field whose value is in no table: to be added to the
-// dynamic table or not. Strings are not Huffman coded: they are written once
-// per connection, and servers read them faster so.
+// dynamic table or not. What is added is written once per connection, and its
+// strings are Huffman coded where that is shorter, as other clients do; others
+// are not: servers read them faster so.
 func appendLiteral(dst []byte, f Field, index bool) []byte {
 	name, _ := staticIndex(f)
 	if index {
@@ -162,7 +163,17 @@ func appendLiteral(dst []byte, f Field, index bool) []byte {
 		dst = appendInteger(dst, 0, 4, name)
 	}
 	if name == 0 {
-		dst = append(appendInteger(dst, 0, 7, len(f.Name)), f.Name...)
+		dst = appendText(dst, f.Name, index)
 	}
-	return append(appendInteger(dst, 0, 7, len(f.Value)), f.Value...)
+	return appendText(dst, f.Value, index)
+}
+
+// appendText writes a string, packed if it may be and that is shorter.
+func appendText(dst []byte, text string, pack bool) []byte {
+	if pack {
+		if n := huffmanBytes(text); n < len(text) {
+			return encodeHuffman(appendInteger(dst, 0x80, 7, n), text)
+		}
+	}
+	return append(appendInteger(dst, 0, 7, len(text)), text...)
 }

@@ -26,12 +26,14 @@ var huffmanLengths = [256]uint8{
 const minCode, maxCode = 5, 30 // bits
 
 // huffman decodes: of the codes of one length the first belongs to
-// symbols[start], and all are below limit, aligned to the left of 32 bits.
+// symbols[start], and all are below limit, aligned to the left of 32 bits. It
+// encodes: a byte has the code at its place.
 var huffman = func() (t struct {
 	limit   [maxCode + 1]uint64
 	first   [maxCode + 1]uint32
 	start   [maxCode + 1]int
 	symbols []byte
+	codes   [256]uint32
 }) {
 	code := uint32(0)
 	for length := minCode; length <= maxCode; length++ {
@@ -40,6 +42,7 @@ var huffman = func() (t struct {
 		for symbol, l := range huffmanLengths {
 			if int(l) == length {
 				t.symbols = append(t.symbols, byte(symbol))
+				t.codes[symbol] = code
 				code++
 			}
 		}
@@ -74,4 +77,29 @@ func appendHuffman(dst, p []byte) ([]byte, bool) {
 		window <<= length
 		pending -= length
 	}
+}
+
+// huffmanBytes is how long the code of a text is.
+func huffmanBytes(text string) int {
+	n := 0
+	for i := range len(text) {
+		n += int(huffmanLengths[text[i]])
+	}
+	return (n + 7) / 8
+}
+
+// encodeHuffman appends the code of a text.
+func encodeHuffman(dst []byte, text string) []byte {
+	var window uint64 // its lower bits are not written yet
+	pending := 0      // how many
+	for i := range len(text) {
+		window = window<<huffmanLengths[text[i]] | uint64(huffman.codes[text[i]])
+		for pending += int(huffmanLengths[text[i]]); pending >= 8; pending -= 8 {
+			dst = append(dst, byte(window>>(pending-8)))
+		}
+	}
+	if pending > 0 {
+		dst = append(dst, byte(window<<(8-pending))|byte(1<<(8-pending)-1))
+	}
+	return dst
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -134,12 +135,10 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 		return v.fail(fmt.Errorf("the server answered in %s", response.Proto))
 	}
 	failed := !v.target.right(response.StatusCode)
+	var n int64
 	if failed {
-		err = v.readDetail(response.Body)
-	} else {
-		v.detail = v.detail[:0]
+		n, err = v.readDetail(response)
 	}
-	n := int64(len(v.detail))
 	if err == nil {
 		var rest int64
 		rest, err = io.Copy(io.Discard, response.Body)
@@ -168,21 +167,21 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 	return out, nil
 }
 
-// maxDetail is how much is kept of a wrong answer.
-const maxDetail = 512
+// maxDetail is how much is kept of a wrong answer, as in package http.
+const maxDetail = 200
 
-// readDetail reads the beginning of a body, or all of a short one.
-func (v *vu) readDetail(body io.Reader) error {
-	if v.detail == nil {
-		v.detail = make([]byte, maxDetail)
+// readDetail keeps the status and the beginning of a body, or all of a short one, and
+// returns how much of the body it has read.
+func (v *vu) readDetail(response *http.Response) (int64, error) {
+	v.detail = fmt.Appendf(v.detail[:0], "HTTP/%s %d\r\n\r\n", v.target.config.Version, response.StatusCode)
+	head := len(v.detail)
+	v.detail = slices.Grow(v.detail, maxDetail)[:maxDetail]
+	n, err := io.ReadFull(response.Body, v.detail[head:])
+	v.detail = v.detail[:head+n]
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
 	}
-	v.detail = v.detail[:maxDetail]
-	n, err := io.ReadFull(body, v.detail)
-	v.detail = v.detail[:n]
-	if err == io.EOF || err == io.ErrUnexpectedEOF && n < maxDetail {
-		return nil
-	}
-	return err
+	return int64(n), err
 }
 
 // fail drops a connection of our own, of which nothing is certain any more.

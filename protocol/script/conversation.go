@@ -227,7 +227,9 @@ func (c *conversation) Lost(_ int, err error) bool {
 	if c.asked != nil {
 		c.asked, c.unsent = nil, nil
 		c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
-		c.marks.tell(c.reply)
+		if c.marks.tell(c.reply); c.marks.connected {
+			c.reply.remote = c.loop.remote
+		}
 	}
 	return true
 }

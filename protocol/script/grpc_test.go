@@ -118,6 +118,10 @@ func listen(t testing.TB, server *grpc.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listenOn(t, l, server)
+}
+
+func listenOn(t testing.TB, l net.Listener, server *grpc.Server) string {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() { server.Stop(); <-served })
@@ -396,11 +400,13 @@ func (one) Increment(context.Context, *counterpb.IncrementBy) (*counterpb.Status
 	return &counterpb.Status{Message: "Incremented value is 1"}, nil
 }
 
-func serveCounter(t testing.TB) string {
+func serveCounter(t testing.TB) string { return listen(t, newCounter()) }
+
+func newCounter() *grpc.Server {
 	server := grpc.NewServer()
 	counterpb.RegisterIncrementCounterServer(server, one{})
 	reflection.Register(server)
-	return listen(t, server)
+	return server
 }
 
 // A script asks the server by reflection, at another address than it names.

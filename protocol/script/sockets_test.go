@@ -23,24 +23,26 @@ import (
 // socketServer accepts any handshake, and serves HTTP on other paths than /ws. It answers messages, and does
 // what some of them ask for.
 func socketServer(t testing.TB) string {
-	return wiretest.Listen(t, func(conn net.Conn) {
-		from := bufio.NewReader(conn)
-		for {
-			r, err := http.ReadRequest(from)
-			if err != nil {
-				return
-			}
-			switch r.URL.Path {
-			case "/ws":
-				serveSocket(conn, from, r)
-				return
-			case "/refused":
-				fmt.Fprint(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno no")
-				return
-			}
-			fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: a=b\r\n\r\nok")
+	return wiretest.Listen(t, serveSockets)
+}
+
+func serveSockets(conn net.Conn) {
+	from := bufio.NewReader(conn)
+	for {
+		r, err := http.ReadRequest(from)
+		if err != nil {
+			return
 		}
-	})
+		switch r.URL.Path {
+		case "/ws":
+			serveSocket(conn, from, r)
+			return
+		case "/refused":
+			fmt.Fprint(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 5\r\n\r\nno no")
+			return
+		}
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: a=b\r\n\r\nok")
+	}
 }
 
 func serveSocket(conn net.Conn, from *bufio.Reader, r *http.Request) {

@@ -31,6 +31,7 @@ type Target struct {
 	config   Config
 	address  string
 	ownCores bool
+	early    wire.EarlyDial
 }
 
 var (
@@ -61,10 +62,14 @@ func (t *Target) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 	})
 }
 
-// NewVU makes a virtual user, which connects in its first iteration.
-func (t *Target) NewVU(context.Context, int) (load.VU, error) {
+// NewVU makes a virtual user and connects it, unless each iteration has a connection
+// of its own. One that cannot be opened is no error: the iteration tries again.
+func (t *Target) NewVU(ctx context.Context, _ int) (load.VU, error) {
 	v := &vu{target: t, conversation: conversation{config: &t.config}, in: make([]byte, readBuffer)}
 	v.watch.Interrupt = v.interrupt
+	if !t.config.NoKeepAlive {
+		t.early.Try(ctx, v.connect)
+	}
 	return v, nil
 }
 

@@ -1,0 +1,253 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/load"
+	"contend/protocol/wire"
+	"contend/protocol/wire/wiretest"
+)
+
+// The tests of this file hold every figure that a script and its thresholds can have against every engine, with TLS and
+// without: what it is told of answers and what it counts is the same, and its bytes are what the server counted; times
+// have lower bounds, which the server plants, and the fastest request has an upper one.
+
+// A figuresWay is one way to drive a script.
+type figuresWay struct {
+	name       string
+	server     wiretest.Figures
+	goroutines bool
+	proto, tls string // as answers have them
+}
+
+func figuresWays() []*figuresWay {
+	return []*figuresWay{
+		{name: "by default", proto: "HTTP/1.1"},
+		{name: "by goroutines", goroutines: true, proto: "HTTP/1.1"},
+		{name: "over TLS", server: wiretest.Figures{Secure: true}, proto: "HTTP/1.1", tls: "tls1.3"},
+		{name: "in HTTP/2", server: wiretest.Figures{Secure: true, Streams: true}, proto: "HTTP/2.0", tls: "tls1.3"},
+	}
+}
+
+// drive runs a script by one virtual user, and returns what it tells the server.
+func (w *figuresWay) drive(t *testing.T, script string, iterations int64, env ...string) (*Target, *load.Result, string) {
+	t.Helper()
+	url := w.server.Serve(t)
+	c := Config{Script: write(t, "figures.js", script), URL: url, Env: append(env, "PROTO="+w.proto)}
+	if w.goroutines {
+		c.Engine = "goroutines"
+	}
+	target, err := New(t.Context(), c, wire.Surroundings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load.Run(t.Context(), "figures", target, load.Plan{VUs: 1, Iterations: iterations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.Close(); err != nil {
+		t.Fatal(err)
+	}
+	load.Settle(target, r)
+	if loops, _ := target.Loops(1); w.goroutines && r.Engine != load.Goroutines || loops > 0 && r.Engine == load.Goroutines {
+		t.Errorf("%s: %s drove", w.name, r.Engine)
+	}
+	told, _ := w.server.Told.Load().(string)
+	return target, r, told
+}
+
+const figuresScript = `import http from 'k6/http'; import { check } from 'k6'; import { Counter } from 'k6/metrics';
+	const u = __ENV.BASE_URL, mine = new Counter('mine');
+	export const options = { insecureSkipTLSVerify: true, thresholds: { checks: ['rate==1'], 'checks{never:yes}': ['rate>0.99'], http_reqs: ['count==27'],
+		'http_reqs{group:::setup}': ['count==1'], 'http_reqs{group:::teardown}': ['count==1'], 'http_req_failed{status:503}': ['rate==1'],
+		['http_reqs{proto:' + __ENV.PROTO + '}']: ['count>20'], mine: ['count==113'],
+		data_sent: ['count>15000'], data_received: ['count>1000'], http_req_waiting: ['p(95)>0'], http_req_blocked: ['max>0'] } };
+	export function setup() { http.get(u + '/right'); mine.add(10); }
+	export default function () {
+		const all = [http.get(u + '/right?a=b'), http.get(u + '/wrong'), http.post(u + '/echo', 'x'.repeat(5000)), http.get(u + '/none'), http.head(u + '/right'),
+			http.get(u + '/right', { responseType: 'none' }), http.post(u + '/cut', 'x', { headers: { 'X-Own': 'own' } }), http.get(u + '/right', { responseType: 'binary' })];
+		check(all, { all: (all) => all[0].json('right') && all[1].status === 503 && all[5].body === null && all[6].status === 0 && all[7].body.byteLength === 14 });
+		mine.add(1);
+		const told = all.map((r) => [r.status, r.status_text, r.body, r.headers, r.cookies, r.url, r.remote_ip, r.error !== '', { ...r.request, body: r.request.body.length }]);
+		const versions = all.filter((r) => r.error === '').map((r) => [r.proto, r.tls_version, r.tls_cipher_suite !== ''].join());
+		if (__ITER === 0) http.post(u + '/told', [...new Set(versions)].join(' ') + '\n' + JSON.stringify(told).replaceAll(u, 'URL'));
+	}
+	export function teardown() { http.get(u + '/right'); mine.add(100); }`
+
+// countsOf is what a script counts, by metric: sums, rates, and how many values trends have.
+func countsOf(r *load.Result) map[string]string {
+	all := map[string]string{"iterations of the result": fmt.Sprint(r.Planned, r.Completed, r.Failed, r.Errored, r.BodyIn, r.Statuses, r.Checks, r.Connect != nil)}
+	for name, one := range r.Requests {
+		all["request "+name] = fmt.Sprint(one.Completed, one.Failed, one.Errored, one.Service.Count())
+	}
+	for _, m := range r.Meters {
+		all[m.Name] = fmt.Sprint(m.Kind, m.Sum, m.Nonzero, m.Total, m.Trend.Count())
+	}
+	return all
+}
+
+// What a script is told, what it counts and what its thresholds decide is the same, whoever drives it.
+func TestFigures(t *testing.T) {
+	var told []any
+	var counted map[string]string
+	for _, w := range figuresWays() {
+		target, r, text := w.drive(t, figuresScript, 3)
+		versions, text, _ := strings.Cut(text, "\n")
+		var answers []any // whose fields have no order
+		if err := json.Unmarshal([]byte(text), &answers); err != nil {
+			t.Fatal(err)
+		}
+		if told == nil {
+			told = answers
+		}
+		for i, answer := range answers {
+			if !reflect.DeepEqual(answer, told[i]) {
+				t.Errorf("%s a script is told %v, by default %v", w.name, answer, told[i])
+			}
+		}
+		if answered := fmt.Sprintf("%s,%s,%v", w.proto, w.tls, w.tls != ""); versions != answered {
+			t.Errorf("%s the versions are %q, want %q", w.name, versions, answered)
+		}
+		for _, claim := range target.Options.Thresholds {
+			if held, detail := claim.parsed.Check(r); !held {
+				t.Errorf("%s %s: %s", w.name, claim.Claim, detail)
+			}
+		}
+		w.sameBytes(t, r)
+		counts := countsOf(r)
+		if counted == nil {
+			counted = counts
+		}
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			if counts[name] == counted[name] || strings.Contains(name, "{proto") {
+				continue
+			}
+			if ofTLS := w.tls != "" && slices.Contains([]string{"data_sent", "data_received", "iterations of the result"}, name); !ofTLS {
+				t.Errorf("%s %s: %s, by default %s", w.name, name, counts[name], counted[name])
+			}
+		}
+	}
+}
+
+// sameBytes wants the bytes that the server counted. Either side may say goodbye by TLS and HTTP/2 when the other does
+// not count any more, on eight connections at the most.
+func (w *figuresWay) sameBytes(t *testing.T, r *load.Result) {
+	t.Helper()
+	goodbye := 0.0
+	if w.server.Secure {
+		goodbye = 8 * 100
+	} else {
+		w.server.Counted(int64(r.Meter("data_sent").Sum), int64(r.Meter("data_received").Sum))
+	}
+	sent, received := r.Meter("data_sent").Sum, r.Meter("data_received").Sum
+	came, went := float64(w.server.BelowCame.Load()), float64(w.server.BelowWent.Load())
+	if math.Abs(came-sent) > goodbye || math.Abs(went-received) > goodbye {
+		t.Errorf("%s data_sent %v, data_received %v; the server read %v and wrote %v", w.name, sent, received, came, went)
+	}
+}
+
+const otherScript = `import http from 'k6/http'; import ws from 'k6/ws'; import grpc from 'k6/net/grpc';
+	const client = new grpc.Client(), u = __ENV.BASE_URL;
+	export default function () {
+		http.get(u + '/right');
+		ws.connect('ws://' + __ENV.SOCKETS + '/ws', (socket) => {
+			socket.on('open', () => socket.send('x'.repeat(5000)));
+			socket.on('message', () => socket.close());
+		});
+		client.connect(__ENV.CALLS, { plaintext: true, reflect: true });
+		for (let i = 0; i < 10; i++) client.invoke('counter.incrementCounter/increment', { value: i });
+		client.close();
+	}`
+
+// Bytes are those of all connections, WebSockets and gRPC among them. What either side says at their end may come when
+// the iteration is over.
+func TestFiguresOfOthers(t *testing.T) {
+	for _, goroutines := range []bool{false, true} {
+		w := figuresWay{goroutines: goroutines}
+		calls, sockets := listenOn(t, w.server.Listen(t), newCounter()), w.server.Listen(t)
+		t.Cleanup(wiretest.Serve(sockets, serveSockets))
+		_, r, _ := w.drive(t, otherScript, 3, "CALLS="+calls, "SOCKETS="+sockets.Addr().String())
+		sent, received := int64(r.Meter("data_sent").Sum), int64(r.Meter("data_received").Sum)
+		came, went := w.server.Came.Load(), w.server.Went.Load()
+		if sent < 3*5000 || came < sent || came-sent > 3*500 || received < 3*5000 || went < received || went-received > 3*500 || r.Completed != 3 {
+			t.Errorf("goroutines %v: data_sent %d, data_received %d; the server read %d and wrote %d; %d of 3 completed", goroutines, sent, received, came, went, r.Completed)
+		}
+	}
+}
+
+const timesScript = `import http from 'k6/http';
+	const u = __ENV.BASE_URL, large = 'x'.repeat(12e6), all = [];
+	export const options = { insecureSkipTLSVerify: true, discardResponseBodies: true, thresholds: { 'http_req_waiting{name:slow}': ['min>=40'],
+		'http_req_receiving{name:slow}': ['max>25'], 'http_req_duration{name:slow}': ['min>=70'], 'http_req_sending{name:upload}': ['min>=60'], http_req_connecting: ['max>0'] } };
+	export default function () {
+		all.push(http.get(u + '/slow', { tags: { name: 'slow' } }).timings, http.post(u + '/upload', large, { tags: { name: 'upload' } }).timings);
+		if (__ITER === 3) http.post(u + '/told', JSON.stringify(all));
+	}`
+
+// timings are those of a response.
+type timings struct {
+	Blocked, Connecting, Duration, Sending, Waiting, Receiving float64
+	Handshaking                                                float64 `json:"tls_handshaking"`
+}
+
+// The times that a script is told, and its thresholds, are what the server planted, whoever drives it.
+func TestFiguresOfTimes(t *testing.T) {
+	for _, w := range figuresWays() {
+		const tries = 10
+		for try := 1; ; try++ {
+			target, r, told := (&figuresWay{w.name, wiretest.Figures{Secure: w.server.Secure, Streams: w.server.Streams}, w.goroutines, w.proto, w.tls}).drive(t, timesScript, 4)
+			var all []timings
+			if err := json.Unmarshal([]byte(told), &all); err != nil {
+				t.Fatalf("%s: %v in %q", w.name, err, told)
+			}
+			for _, claim := range target.Options.Thresholds {
+				if held, detail := claim.parsed.Check(r); !held {
+					t.Errorf("%s %s: %s", w.name, claim.Claim, detail)
+				}
+			}
+			if late := w.timely(t, all); late == "" {
+				break
+			} else if try == tries {
+				t.Errorf("%s %s", w.name, late)
+				break
+			}
+		}
+	}
+}
+
+// timely checks the lower bounds of times, by turns of a slow answer and of an upload, and says which are too long in
+// each of them: more than 5 ms beyond what was planted.
+func (w *figuresWay) timely(t *testing.T, all []timings) (late string) {
+	t.Helper()
+	first, last := milliseconds(wiretest.PlantedFirst), milliseconds(wiretest.PlantedLast)
+	handshake := 0.0
+	if w.server.Secure {
+		handshake = milliseconds(wiretest.PlantedHandshake)
+	}
+	least := timings{Blocked: 1e9, Sending: 1e9, Waiting: 1e9, Receiving: 1e9, Duration: 1e9}
+	for i, one := range all {
+		if sum := one.Sending + one.Waiting + one.Receiving; sum < one.Duration-0.001 || sum > one.Duration+0.001 {
+			t.Errorf("%s the parts of %+v are %v together", w.name, one, sum)
+		}
+		if opens := i == 0; opens != (one.Connecting > 0) || one.Blocked < one.Connecting+one.Handshaking || opens && one.Handshaking < handshake || one.Handshaking > 0 && !(opens && w.server.Secure) {
+			t.Errorf("%s request %d: %+v; a handshake takes %v", w.name, i, one, handshake)
+		}
+		if slow := i%2 == 0; slow && (one.Waiting < first || one.Duration < first+last) || !slow && one.Sending < milliseconds(wiretest.PlantedUpload) {
+			t.Errorf("%s request %d: %+v; planted %v, %v, or %v for an upload", w.name, i, one, first, last, wiretest.PlantedUpload)
+		} else if slow && i > 0 {
+			least = timings{Blocked: min(least.Blocked, one.Blocked), Sending: min(least.Sending, one.Sending), Waiting: min(least.Waiting, one.Waiting),
+				Receiving: min(least.Receiving, one.Receiving), Duration: min(least.Duration, one.Duration)}
+		}
+	}
+	if least.Blocked > 5 || least.Sending > 5 || least.Waiting > first+5 || least.Receiving > last+5 || least.Duration > first+last+5 {
+		return fmt.Sprintf("the shortest times of a slow answer are %+v; planted %v and %v", least, first, last)
+	}
+	return ""
+}
