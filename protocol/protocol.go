@@ -154,6 +154,7 @@ type Opener struct {
 // Open opens a target, whose user closes it if it implements io.Closer. The error
 // has every mistake in what was asked for.
 func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
+	t.learn(o.Surroundings)
 	f, config, err := t.decode()
 	if o.Remote != nil {
 		if err == nil && f.name == "" {

@@ -10,6 +10,7 @@ import (
 
 	"contend/errkind"
 	"contend/finding"
+	"contend/internal/secret"
 	"contend/load"
 	"contend/metric"
 	"contend/trial"
@@ -94,7 +95,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return look
 	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && strings.Contains(d.Arms[i].Does, "://"):
-		return fmt.Sprintf("%s (curl -i '%s')", look, clean(c.Target))
+		return fmt.Sprintf("%s (curl -i %s)", look, typed(clean(c.Target)))
 	case i < 0:
 		return look + " (curl -i)"
 	}
@@ -102,7 +103,15 @@ func (d *Document) lookAt(c trial.Cell) string {
 	if command == d.Arms[i].Does { // it listens where it wants to, which contend had moved
 		u.Host = net.JoinHostPort("localhost", u.Port())
 	}
-	return fmt.Sprintf("%s (start %s, then curl -i '%s')", look, clean(command), clean(u.String()))
+	return fmt.Sprintf("%s (start %s, then curl -i %s)", look, secret.Variables(clean(command)), typed(clean(u.String())))
+}
+
+// typed is a word in the quotes of a shell, with variables in place of secrets.
+func typed(word string) string {
+	if with := secret.Variables(word); with != word {
+		return `"` + with + `"`
+	}
+	return "'" + word + "'"
 }
 
 // tells says whether a warning says something where no figure does: most are about figures.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/internal/secret"
 	"contend/load"
 	"contend/protocol/http"
 	"contend/report"
@@ -33,6 +34,7 @@ func newAB(a *app) *cobra.Command {
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.read()
+			f.learn(a.secrets)
 			if f.Version {
 				_, err := io.WriteString(a.Out, abBanner(f.HTML))
 				return err
@@ -80,7 +82,7 @@ type abJob struct {
 
 // ab runs the job.
 func (a *app) ab(ctx context.Context, job *abJob) error {
-	if _, err := newOpener(); err != nil { // for what it does to this process
+	if _, err := a.newOpener(); err != nil { // for what it does to this process
 		return failed(err)
 	}
 	target, err := http.New(job.config)
@@ -154,13 +156,13 @@ func (job *abJob) greet(w io.Writer, progress bool) {
 
 // abReport writes the files, the report and the warnings, in that order.
 func (a *app) abReport(job *abJob, tally *abTally, doc *report.Document) error {
-	form := tally.form(doc.Results[0].Result)
+	form := secret.In(tally.form(doc.Results[0].Result), a.secrets.Hide)
 	err := job.files(form, tally)
 	if job.out.JSON {
-		return errors.Join(err, job.out.write(a, doc))
+		return errors.Join(err, job.out.write(a, a.shown(doc)))
 	}
 	if job.out.File != "" {
-		err = errors.Join(err, writeFile(string(job.out.File), doc))
+		err = errors.Join(err, writeFile(string(job.out.File), a.shown(doc)))
 	}
 	if tally.every > 0 {
 		fmt.Fprintf(a.Err, "Finished %d requests\n", tally.done)

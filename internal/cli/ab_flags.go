@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/internal/secret"
 	"contend/load"
 	"contend/protocol/http"
 	"contend/protocol/wire"
@@ -104,6 +105,18 @@ func (f *abFlags) read() {
 		}
 	}
 	f.HTML = f.HTML || f.own.has("table-attributes") || f.own.has("row-attributes") || f.own.has("cell-attributes")
+}
+
+// learn tells the book of secrets those that the names of ab's flags do not give away.
+func (f *abFlags) learn(book *secret.Book) {
+	for _, pair := range []string{f.Auth, f.ProxyAuth} {
+		_, password, _ := strings.Cut(pair, ":")
+		book.Add("password", password)
+		book.Add("authorization", basic(pair))
+	}
+	for _, cookie := range f.Cookies {
+		book.Add("cookie", cookie)
+	}
 }
 
 func (f *abFlags) wrong(format string, args ...any) {

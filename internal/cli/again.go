@@ -19,21 +19,21 @@ var (
 )
 
 // longer is the command line that is typed next with another --duration and without --rounds.
-func longer(args []string, most time.Duration) string {
-	return again(args, slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))
+func (a *app) longer(most time.Duration) string {
+	return a.again(slices.Concat(ofLength, ofFiles), "-d", setting.Duration(most))
 }
 
 // longEnough adds to a mistake that --duration is too short the command line with the least that is not.
 func (a *app) longEnough(err error) error {
 	if short, ok := errors.AsType[*trial.TooShortError](err); ok {
-		short.Allowed += ": " + again(a.args, ofLength, "-d", setting.Duration(short.Least))
+		short.Allowed += ": " + a.again(ofLength, "-d", setting.Duration(short.Least))
 	}
 	return err
 }
 
 // again is the command line with other words in place of some flags and their values.
-func again(args, dropped []string, others ...string) string {
-	words, rest := slices.Concat(args[:1], others), args[1:]
+func (a *app) again(dropped []string, others ...string) string {
+	words, rest := slices.Concat(a.args[:1], others), a.args[1:]
 	for len(rest) > 0 && rest[0] != "--" {
 		name, _, attached := strings.Cut(rest[0], "=")
 		switch {
@@ -47,23 +47,51 @@ func again(args, dropped []string, others ...string) string {
 			words, rest = append(words, rest[0]), rest[1:]
 		}
 	}
-	return typed(append(words, rest...))
+	return a.typed(append(words, rest...))
 }
 
 // next is the command line of another command for the same target, with what was given that
 // it takes, too.
-func next(command string, own []string, given setting.Values, target string) string {
-	return typed(slices.Concat([]string{command}, own, flagArguments(given), []string{target}))
+func (a *app) next(command string, own []string, given setting.Values, target string) string {
+	return a.typed(slices.Concat([]string{command}, own, flagArguments(given), []string{target}))
 }
 
-// typed is the command line of these words.
-func typed(words []string) string {
+// typed is the command line of these words, with a variable in place of each secret.
+func (a *app) typed(words []string) string {
 	text := "contend"
 	for _, word := range words {
-		text += " " + quoted(word)
+		text += " " + a.expanded(word)
 	}
 	return text
 }
+
+// special has what a shell does not take as it is in double quotes.
+const special = "\"\\`$!"
+
+// expanded is a word as it is typed into a shell that has the variables of its secrets.
+func (a *app) expanded(word string) string {
+	parts := a.secrets.Split(word)
+	if len(parts) == 1 && parts[0].Variable == "" {
+		return quoted(word)
+	}
+	whole, pieces, plainly := "", "", true
+	for _, p := range parts {
+		if p.Variable != "" {
+			whole += "${" + p.Variable + "}"
+			pieces += `"$` + p.Variable + `"`
+			continue
+		}
+		whole, pieces = whole+p.Text, pieces+quoted(p.Text)
+		plainly = plainly && !strings.ContainsAny(p.Text, special)
+	}
+	if plainly {
+		return `"` + shortly.ReplaceAllString(whole, "$$$1$2") + `"`
+	}
+	return pieces
+}
+
+// shortly are variables that need no braces.
+var shortly = regexp.MustCompile(`\$\{(\w+)\}(\W|$)`)
 
 // plain is a word that a shell takes as it is.
 var plain = regexp.MustCompile(`^[-A-Za-z0-9_./:=,@%+]+$`)

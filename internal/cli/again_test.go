@@ -22,7 +22,7 @@ func TestLonger(t *testing.T) {
 		{[]string{"sweep", "--deadline", "5s", "http://a/"}, "contend sweep -d 3m --deadline 5s http://a/"},
 		{[]string{"compare", "-d=5s", "--url", "http://{{addr}}/", "--", "a -d 1", "-d", ""}, "contend compare -d 3m --url 'http://{{addr}}/' -- 'a -d 1' -d ''"},
 	} {
-		if got := longer(tt.args, 3*time.Minute); got != tt.want {
+		if got := (&app{args: tt.args}).longer(3 * time.Minute); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.args, got, tt.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestAgain(t *testing.T) {
 		{[]string{"compare", "-c5", "-d5s", "http://a/", "http://b/"}, []string{"-c", "--concurrency"}, []string{"-c", "1,10"},
 			"contend compare -c 1,10 -d5s http://a/ http://b/"},
 	} {
-		if got := again(tt.args, tt.dropped, tt.others...); got != tt.want {
+		if got := (&app{args: tt.args}).again(tt.dropped, tt.others...); got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.args, got, tt.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAfterwards(t *testing.T) {
 func TestNext(t *testing.T) {
 	given := setting.Values{"data": {Texts: []string{`{"a": 1}`}}, "header": {Texts: []string{"a: b", "c: d"}}}
 	const want = `contend sweep --rate '--data={"a": 1}' '--header=a: b' '--header=c: d' http://a/`
-	if got := next("sweep", []string{"--rate"}, given, "http://a/"); got != want {
+	if got := new(app).next("sweep", []string{"--rate"}, given, "http://a/"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"contend/internal/secret"
 	"contend/report/page"
 )
 
@@ -25,7 +26,9 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code. When ctx is
 // done, a command ends cleanly with its partial result.
 func Main(ctx context.Context, args []string, s Streams) int {
-	root := newRoot(s, args)
+	secrets := secretsOf(args, os.Environ())
+	s.Err = hiding{s.Err, secrets}
+	root := newRoot(&app{Streams: s, args: args, secrets: secrets})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -84,10 +87,11 @@ var commands = map[string]func(*app) *cobra.Command{
 // app is what the commands share.
 type app struct {
 	Streams
-	args []string   // the command and its arguments, as typed
-	pins pins       // of the command that runs
-	crew *crew      // that drives the load; nil: this process does
-	live *page.Live // that shows what is under way; nil: nobody asked for one
+	args    []string // the command and its arguments, as typed
+	secrets *secret.Book
+	pins    pins       // of the command that runs
+	crew    *crew      // that drives the load; nil: this process does
+	live    *page.Live // that shows what is under way; nil: nobody asked for one
 }
 
 // indent begins the lines of examples.
@@ -95,7 +99,8 @@ const indent = "  "
 
 // newRoot has the one command that args begin with, or all of them where they begin
 // with none: to make the flags of all takes half of a start.
-func newRoot(s Streams, args []string) *cobra.Command {
+func newRoot(a *app) *cobra.Command {
+	s, args := a.Streams, a.args
 	root := &cobra.Command{
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",
@@ -113,7 +118,6 @@ func newRoot(s Streams, args []string) *cobra.Command {
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usageTogether)
-	a := &app{Streams: s, args: args}
 	if len(args) > 0 && commands[args[0]] != nil {
 		root.AddCommand(commands[args[0]](a))
 	} else {

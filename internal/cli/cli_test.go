@@ -35,7 +35,7 @@ func all(t *testing.T, f func(t *testing.T, cmd *cobra.Command)) {
 			}
 		}
 	}
-	visit(newRoot(Streams{io.Discard, io.Discard}, nil))
+	visit(newRoot(&app{Streams: Streams{io.Discard, io.Discard}}))
 }
 
 // Every command explains itself with examples that parse.
@@ -75,7 +75,7 @@ func parses(line string) error {
 	if len(words) == 0 || words[0] != "contend" {
 		return errors.New("does not begin with contend")
 	}
-	root := newRoot(Streams{io.Discard, io.Discard}, nil)
+	root := newRoot(&app{Streams: Streams{io.Discard, io.Discard}})
 	cmd, args, err := root.Find(words[1:])
 	if err != nil {
 		return err

@@ -270,7 +270,7 @@ func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout
 // measuring prepares this process for driving load, and holds it to its CPUs until
 // it is released.
 func (a *app) measuring() (o experiment.Options, release func(), err error) {
-	opener, err := newOpener()
+	opener, err := a.newOpener()
 	if err != nil {
 		return o, nil, err
 	}
@@ -290,17 +290,17 @@ func (a *app) afterwards(c *compareFlags) string {
 	_, paced := c.given["rate"]
 	switch {
 	case !chosen && !paced:
-		return again(a.args, slices.Concat(ofLength, ofFiles), "-c", "1,10,100")
+		return a.again(slices.Concat(ofLength, ofFiles), "-c", "1,10,100")
 	case c.File != "":
-		return typed([]string{"report", "--full", string(c.File)})
+		return a.typed([]string{"report", "--full", string(c.File)})
 	}
-	return again(a.args, nil, "--full")
+	return a.again(nil, "--full")
 }
 
 // settles says by which command line a comparison that was not decided would be.
 func (a *app) settles(doc *report.Document) string {
 	if needed := needs(doc); needed > 0 {
-		return longer(a.args, needed)
+		return a.longer(needed)
 	}
 	return ""
 }
@@ -374,6 +374,7 @@ func (a *app) unmeasured(ctx context.Context, doc *report.Document, out destinat
 // is all that there is, the error alone is shown, unless a page says it.
 func (a *app) written(ctx context.Context, doc *report.Document, out destination, err error) error {
 	var writeErr error
+	doc = a.shown(doc)
 	a.summarize(doc)
 	said := out.page() && doc.Failed()
 	if err != nil && ctx.Err() == nil && !out.whole() && empty(doc) && !said {

@@ -17,7 +17,7 @@ import (
 )
 
 // storedFlags are the flags of compare that mean something for stored documents.
-var storedFlags = append([]string{"metric", "margin", "answers-may-differ", "json", "output", "full", "brief", "markdown"}, formFlags("")...)
+var storedFlags = append([]string{"metric", "margin", "answers-may-differ", "json", "output", "full", "brief", "markdown", "show-secrets"}, formFlags("")...)
 
 // needsURL says of commands that are given as targets what is missing.
 func (c *compareFlags) needsURL(args []string) error {

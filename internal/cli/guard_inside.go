@@ -92,7 +92,7 @@ func (i *inside) sweeps() string {
 	if i.Command != "" {
 		own = []string{"--command", i.Command}
 	}
-	return next("sweep", own, i.spec.given, i.URL)
+	return i.next("sweep", own, i.spec.given, i.URL)
 }
 
 // measure looks at the server and then at the guards.
@@ -130,7 +130,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 	if vus == 1 && strings.HasPrefix(target.URL(), "grpc") {
 		target = target.With("connections", "shared:1")
 	}
-	opener, err := newOpener()
+	opener, err := i.newOpener()
 	if err != nil {
 		return trial.Cell{}, err
 	}

@@ -110,7 +110,7 @@ func (l *lab) files(args []string) ([]*experiment.File, error) {
 			files = append(files, embedded[i])
 			continue
 		}
-		f, err := readExperiment(arg, embedded)
+		f, err := l.readExperiment(arg, embedded)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -135,7 +135,7 @@ func distinctIDs(files []*experiment.File) error {
 	return errors.Join(errs...)
 }
 
-func readExperiment(path string, embedded []*experiment.File) (*experiment.File, error) {
+func (a *app) readExperiment(path string, embedded []*experiment.File) (*experiment.File, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		var ids []string
@@ -147,6 +147,7 @@ func readExperiment(path string, embedded []*experiment.File) (*experiment.File,
 	if err != nil {
 		return nil, fmt.Errorf("lab: %q cannot be read: %w; allowed: an experiment file, as contend init writes one", path, setting.Cause(err))
 	}
+	a.secrets.Learn(string(text))
 	return experiment.Parse(path, text)
 }
 
@@ -175,6 +176,7 @@ func (l *lab) run(ctx context.Context, files []*experiment.File) error {
 	if mistake, ok := errors.AsType[*exitError](broken); ok && len(files) == 1 {
 		return mistake
 	}
+	doc = l.shown(doc)
 	place := l.keep(doc)
 	l.summarize(doc)
 	writeErr := l.views.write(l.app, doc)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/internal/cpu"
+	"contend/internal/secret"
 	"contend/load"
 	"contend/report"
 	"contend/report/page"
@@ -18,10 +19,11 @@ import (
 // progress shows how far something is, also in browsers if there is to be a page.
 func (a *app) progress(ui bool) *progress {
 	p := newProgress(a.Err)
+	p.secrets = a.secrets
 	if !ui {
 		return p
 	}
-	live, err := report.Listen(typed(a.args))
+	live, err := report.Listen(a.typed(a.args))
 	if err != nil {
 		fmt.Fprintf(a.Err, "there is no page: %v\n", err)
 		return p
@@ -57,7 +59,7 @@ func (p *progress) tell(send func(*page.Live, page.Moment), soFar func() *report
 	}
 	p.mu.Lock()
 	elapsed, done, left := p.far()
-	m := page.Moment{Done: p.done, What: strings.ReplaceAll(p.label+p.figures, "  ", " · "),
+	m := page.Moment{Done: p.done, What: strings.ReplaceAll(p.secrets.Hide(p.label+p.figures), "  ", " · "),
 		Far: strings.Join(slices.DeleteFunc([]string{elapsed, done, left}, func(s string) bool { return s == "" }), ", ")}
 	draw := soFar != nil && p.live.Watched() && time.Since(p.drawn) >= often
 	if draw {
@@ -65,7 +67,7 @@ func (p *progress) tell(send func(*page.Live, page.Moment), soFar func() *report
 	}
 	p.mu.Unlock()
 	if draw {
-		m.Figures = soFar().UnderWay()
+		m.Figures = secret.In(soFar(), p.secrets.Hide).UnderWay()
 	}
 	send(p.live, m)
 }

@@ -59,7 +59,7 @@ func (a *app) tell(o *outlets, command, target string, p *progress) (*told, erro
 	if o.OTLP == "" {
 		return t, nil
 	}
-	config, err := o.config(command, target)
+	config, err := o.config(command, a.secrets.Hide(target))
 	if err == nil {
 		t.exporter, err = telemetry.NewExporter(config, p.note)
 	}

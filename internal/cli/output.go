@@ -16,6 +16,7 @@ import (
 type output struct {
 	JSON bool       `flag:"json" words:"write the document as JSON to standard output instead of the text view"`
 	File outputFile `flag:"output,o" words:"write the JSON document to this *file*, too"`
+	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys, which are *** otherwise"`
 }
 
 // outputFile is the path of a file that can be written: what is measured for minutes is

@@ -176,7 +176,7 @@ const (
 const ladderVisits = 3
 
 func (l *ladder) run(ctx context.Context) error {
-	opener, err := newOpener()
+	opener, err := l.newOpener()
 	if err != nil {
 		return failed(err)
 	}

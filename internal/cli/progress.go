@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"contend/internal/secret"
 	"contend/load"
 	"contend/metric"
 	"contend/report/page"
@@ -27,7 +28,8 @@ type progress struct {
 	done           float64
 	left           time.Duration // 0: not known
 	label, figures string
-	told           *told      // likewise
+	told           *told // likewise
+	secrets        *secret.Book
 	live           *page.Live // nil: nobody asked for one
 	drawing        drawing    // of a run for it
 	drawn, paused  time.Time  // when figures were sent to it last, and something between blocks
@@ -41,7 +43,7 @@ const (
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, begun: time.Now()}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.width = func() int {
 			width, _, _ := term.GetSize(int(f.Fd())) // 0 beside an error
 			return width
@@ -108,7 +110,7 @@ func (p *progress) line() string {
 	if left != "" {
 		line += "  " + left
 	}
-	return line + "  " + p.label + p.figures
+	return line + "  " + p.secrets.Hide(p.label+p.figures)
 }
 
 // far has the time since the begin, the share that is done and the time left; "": not known.

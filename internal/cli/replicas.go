@@ -70,7 +70,7 @@ func (s *serveCounter) serveReplicas(ctx context.Context, url string) error {
 			}
 		}
 		cmd.Env = append(os.Environ(), redisVariable+"="+url)
-		cmd.Stderr = s.Err
+		cmd.Stderr = bare(s.Err)
 		return replicas.Start(cmd)
 	}}
 	return supervisor.Run(ctx, func() { s.logServing(http, grpc) }, func() {

@@ -69,6 +69,7 @@ func (r *reportFlags) oneForm() error {
 
 // show writes the document in the form that is asked for.
 func (r *reportFlags) show(doc *report.Document) error {
+	doc = r.shown(doc)
 	if r.Format != "" {
 		return errors.Join(r.writeFile(doc), r.Format.Write(doc, r.Out))
 	}

@@ -157,8 +157,8 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	}
 	cell.Plan.AllowErrors(expect.AllowedErrors(r.Expect, cell.Planned))
 	doc.AddRun(cell.Result)
-	if doc.Next = r.next(plan, name); cell.TooShort() {
-		doc.Next = again(a.args, slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))
+	if doc.Next = r.next(a, plan, name); cell.TooShort() {
+		doc.Next = a.again(slices.Concat(ofLength, ofFiles, []string{"--iterations", "-n"}), "-d", setting.Duration(defaultDuration))
 	}
 	doc.Settle = a.waiting(cell.Result)
 	for _, text := range r.claims() {
@@ -177,20 +177,20 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 
 // next is the command line that goes on after a run: a sweep of what was driven with another
 // concurrency or, in the open model, with other rates; or all designs in process.
-func (r *runSettings) next(plan load.Plan, target string) string {
+func (r *runSettings) next(a *app, plan load.Plan, target string) string {
 	if r.script != nil {
 		return "" // what a sweep would drive is one load of it
 	}
 	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
 	case "guard", "pipe":
-		return typed([]string{scheme})
+		return a.typed([]string{scheme})
 	}
 	var own []string
 	if plan.Pacer != nil {
 		own = []string{"--rate"}
 	}
 	own = append(own, r.served(r.Command)...)
-	return next("sweep", own, r.alike, target)
+	return a.next("sweep", own, r.alike, target)
 }
 
 // waiting is the command line that waits for answers where none came in time, and until the
@@ -200,7 +200,7 @@ func (a *app) waiting(r *load.Result) string {
 		return ""
 	}
 	wait := cmp.Or(r.Plan.Timeout, slowest*(r.Plan.Duration+r.Plan.Grace))
-	return again(a.args, slices.Concat(ofLength, ofFiles, []string{"--grace"}), "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
+	return a.again(slices.Concat(ofLength, ofFiles, []string{"--grace"}), "-d", setting.Duration(2*wait), "--grace", setting.Duration(wait))
 }
 
 // slowest is how many times as long as nothing came an answer is waited for that no timeout ends.
@@ -244,12 +244,12 @@ func driveOnce(ctx context.Context, opened load.Target, name string, plan load.P
 // for one whose number of VUs is not known yet. Mistakes in its words are reported together
 // with those found before; only a server that cannot be reached is no mistake of usage.
 func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Plan, mistakes error) (load.Target, error) {
-	opener, err := newOpener()
+	opener, err := a.newOpener()
 	if err != nil {
 		return nil, failed(err)
 	}
 	opener.VUs, opener.Seed, opener.OwnCores, opener.Remote = plan.VUs, plan.Seed, a.pins.ownCores(), a.crew.remote()
-	opener.Console = a.Err
+	opener.Console = bare(a.Err)
 	opened, err := opener.Open(ctx, target)
 	var unreachable *errkind.Error
 	switch {
@@ -304,13 +304,13 @@ const (
 
 // newOpener prepares this process for generating load. Libraries that speak to
 // servers print what they think of them; here errors are counted instead.
-func newOpener() (protocol.Opener, error) {
+func (a *app) newOpener() (protocol.Opener, error) {
 	log.SetOutput(io.Discard)
 	if was := debug.SetGCPercent(generatorGC); was != defaultGC {
 		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
-	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv}}, err
+	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv, Secrets: a.secrets}}, err
 }
 
 // runSettings are what a run is asked for beside its target.

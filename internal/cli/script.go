@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/internal/secret"
 	"contend/load"
 	"contend/protocol"
 	"contend/protocol/script"
@@ -50,7 +51,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	if given["timeout"].Texts == nil {
 		given["timeout"] = setting.Value{Texts: []string{"0s"}} // requests have their own
 	}
-	read, err := readScript(ctx, spec.target())
+	read, err := a.readScript(ctx, spec.target())
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (a *app) scriptLoad(ctx context.Context, spec *targetFlags, given setting.V
 	if names := read.Options.Names(); names != nil && whole && has(ofWholeLoad...) && spec.given["scenario"].Texts == nil {
 		closeTarget(read)
 		spec.given["scenario"] = setting.Value{Texts: []string{script.DefaultScenario}}
-		if read, err = readScript(ctx, spec.target()); err != nil {
+		if read, err = a.readScript(ctx, spec.target()); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(a.Err, "contend: flags replace the scenarios of the script (%s); --scenario drives one of them\n", strings.Join(names, ", "))
@@ -113,7 +114,7 @@ func (a *app) scriptOptions(ctx context.Context, spec *targetFlags, given settin
 }
 
 // readScript reads a target's script, with its options.
-func readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
+func (a *app) readScript(ctx context.Context, target protocol.Target) (*script.Target, error) {
 	bare := protocol.Target{}
 	for _, name := range []string{"script", "script_root", "script_env", "scenario", "jslib"} {
 		if value, ok := target[name]; ok {
@@ -123,7 +124,7 @@ func readScript(ctx context.Context, target protocol.Target) (*script.Target, er
 	if !strings.Contains(target.URL(), "{{") { // of a server that is not started yet
 		bare = bare.With("url", target.URL())
 	}
-	opener := protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv}}
+	opener := protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv, Secrets: a.secrets}}
 	opened, err := opener.Open(ctx, bare)
 	if err != nil {
 		return nil, err
@@ -147,6 +148,7 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 	if r.script == nil {
 		return nil
 	}
+	result = secret.In(result, a.secrets.Hide)
 	var errs []error
 	if r.Export != "" {
 		content, err := r.script.Export(result)
@@ -159,7 +161,7 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 		case "stdout":
 			_, err = a.Out.Write(all[destination])
 		case "stderr":
-			_, err = a.Err.Write(all[destination])
+			_, err = bare(a.Err).Write(all[destination])
 		default:
 			err = os.WriteFile(destination, all[destination], 0o644)
 		}

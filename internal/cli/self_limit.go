@@ -15,7 +15,7 @@ import (
 
 // selfLimit measures how many requests a second this process could send: to the counter, in a process
 // of its own, which ends with it.
-func selfLimit(ctx context.Context) (perSec float64, err error) {
+func (a *app) selfLimit(ctx context.Context) (perSec float64, err error) {
 	command, err := self()
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func selfLimit(ctx context.Context) (perSec float64, err error) {
 	case <-ended:
 		return 0, failed
 	}
-	opener, err := newOpener()
+	opener, err := a.newOpener()
 	if err != nil {
 		return 0, err
 	}

@@ -160,9 +160,9 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if err != nil && ctx.Err() == nil {
 		doc.Failure = err.Error()
 	}
-	doc.Next = s.next(doc)
+	doc.Next = s.next(a, doc)
 	if up != nil {
-		doc.Next = longer(a.args, up.Needs)
+		doc.Next = a.longer(up.Needs)
 	}
 	err = a.finish(ctx, doc, &s.views, err)
 	if up != nil && !s.page() { // which says it
@@ -173,25 +173,25 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 
 // next is the command line that goes on after a sweep: a run at what it found or, of a server
 // that only lives for it, a search for the highest rate; "" where nothing was found.
-func (s *sweepFlags) next(doc *report.Document) string {
+func (s *sweepFlags) next(a *app, doc *report.Document) string {
 	given := s.spec.given.Over(s.given.Only(ofPlan("pacer"), setting.InFlags))
 	for _, c := range doc.Curves {
 		switch {
 		case c.Enough == nil:
 		case s.Command != "":
-			return next("sweep", append([]string{"--rate"}, s.served(s.Command)...), given, s.spec.url)
+			return a.next("sweep", append([]string{"--rate"}, s.served(s.Command)...), given, s.spec.url)
 		default:
-			return next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
+			return a.next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
 		}
 	}
 	for _, r := range doc.Searches {
 		switch {
 		case r.Found == nil:
 		case s.Command != "":
-			return next("sweep", s.served(s.Command), given, s.spec.url)
+			return a.next("sweep", s.served(s.Command), given, s.spec.url)
 		default:
 			rate := fmt.Sprintf("%s:%g", r.Design.Arrivals, r.HeldPerSec)
-			return next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)
+			return a.next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)
 		}
 	}
 	return ""

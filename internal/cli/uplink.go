@@ -191,6 +191,7 @@ func sentUnknown(r *sink.Result) string {
 // uplinkReport writes our report and, where nothing is missing and no other form is asked for,
 // the published form after it, whose rate would be that of the uplinks that came.
 func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *forms) error {
+	doc = a.shown(doc)
 	a.summarize(doc)
 	if err := out.write(a, doc); err != nil {
 		return failed(err)

@@ -44,8 +44,8 @@ func newWorker(a *app) *cobra.Command {
 				return usage(err)
 			}
 			ctx := cmd.Context()
-			host := fleet.Host{Name: w.Name, Version: version(), Opener: newOpener, Limit: selfLimit}
-			if host.Subjects, err = startersOf(w.Subjects); err != nil {
+			host := fleet.Host{Name: w.Name, Version: version(), Opener: a.newOpener, Limit: a.selfLimit, Hide: a.secrets.Hide}
+			if host.Subjects, err = a.startersOf(w.Subjects); err != nil {
 				return usage(err)
 			}
 			if attached {
@@ -80,7 +80,7 @@ func (s *fleetSecurity) at(url string) fleet.Address {
 }
 
 // startersOf reads what a worker offers; "": nothing.
-func startersOf(file string) (map[string]fleet.Starter, error) {
+func (a *app) startersOf(file string) (map[string]fleet.Starter, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -88,6 +88,7 @@ func startersOf(file string) (map[string]fleet.Starter, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.secrets.Learn(string(text))
 	offered, err := experiment.ParseOffered(file, text)
 	if err != nil {
 		return nil, err

@@ -60,8 +60,10 @@ func work(t *testing.T, at Address, h Host) (leave func()) {
 
 // workerHost is of version v1, unless it says another one.
 func workerHost(h Host) Host {
-	h.Opener = func() (protocol.Opener, error) {
-		return protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv}}, nil
+	if h.Opener == nil {
+		h.Opener = func() (protocol.Opener, error) {
+			return protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv}}, nil
+		}
 	}
 	h.Version = cmp.Or(h.Version, "v1")
 	return h

@@ -68,7 +68,7 @@ func (h *hosting) handle(m *nats.Msg) {
 	s, err := h.find(&c)
 	switch {
 	case err != nil:
-		_ = m.Respond(encode(failed(err))) // who hears nothing asks again
+		_ = m.Respond(encode(h.failed(err))) // who hears nothing asks again
 	case c.Number == 0:
 		s.show(m)
 	case s.isNew(m, c.Number):
@@ -166,7 +166,7 @@ func (h *hosting) do(s *hosted, c *call) response {
 	if c.Do == doStop {
 		defer s.end()
 		if err := s.stop(context.Background()); err != nil {
-			return failed(err)
+			return h.failed(err)
 		}
 		return response{}
 	}
@@ -174,10 +174,10 @@ func (h *hosting) do(s *hosted, c *call) response {
 	defer s.doing.Unlock()
 	o, err := s.do(h.host.Subjects[s.name], c)
 	if err != nil {
-		o = failed(err)
+		o = h.failed(err)
 	}
 	if c.Start != nil && err == nil {
-		h.all.Go(s.await)
+		h.all.Go(func() { h.await(s) })
 	}
 	if c.Start != nil && err != nil {
 		defer s.end()
@@ -213,6 +213,13 @@ func (s *hosted) do(start Starter, c *call) (o response, err error) {
 		return s.measure(c)
 	}
 	return o, err
+}
+
+// failed is the response to a call that failed. A server's last words are among it.
+func (h *hosting) failed(err error) response {
+	o := failed(err)
+	o.Failure.Text = h.host.Hide(o.Failure.Text)
+	return o
 }
 
 // measure does what is asked of counters and of a profiler, of which there is one each.
@@ -297,7 +304,7 @@ func (s *hosted) stop(ctx context.Context) error {
 }
 
 // await tells the coordinator that the server has ended, unless it was told to.
-func (s *hosted) await() {
+func (h *hosting) await(s *hosted) {
 	select {
 	case <-s.ctx.Done():
 		return
@@ -307,7 +314,7 @@ func (s *hosted) await() {
 	if err == nil {
 		return // it was stopped
 	}
-	o := failed(err)
+	o := h.failed(err)
 	o.Ended = true
 	s.mu.Lock()
 	s.died = &o

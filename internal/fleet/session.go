@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"contend/internal/secret"
 	"contend/load"
 )
 
@@ -153,7 +154,7 @@ func (s *session) drive(ctx context.Context, w *worker, d *driving) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return result.AppendBinary(nil)
+	return secret.In(result, w.host.Hide).AppendBinary(nil)
 }
 
 // A glance is what of a run under way is told: counts alone, for times of several cannot be added up.

@@ -29,6 +29,8 @@ type Host struct {
 	Limit func(ctx context.Context) (perSec float64, err error)
 	// Subjects start the servers that the worker offers, by name.
 	Subjects map[string]Starter
+	// Hide returns a text without the secrets of what was driven and started; nil: as it is.
+	Hide func(text string) string
 	// Say is told what happens, a line at a time; nil: nobody is.
 	Say func(line string)
 }
@@ -37,6 +39,9 @@ type Host struct {
 // it is told, and ends them when that says so or has been silent for 10 s. An error means that it
 // could not join.
 func (h Host) Work(ctx context.Context, at Address) error {
+	if h.Hide == nil {
+		h.Hide = func(text string) string { return text }
+	}
 	w := &worker{host: h, base: time.Now(), sessions: map[string]*session{}, over: map[string]error{},
 		done: make(chan outcome), ended: make(chan *session)}
 	w.self = Worker{ID: rand.Text(), Name: h.Name, Machine: machine(), Version: h.Version, Form: load.SentForm, Cores: runtime.GOMAXPROCS(0)}
@@ -285,7 +290,7 @@ func (w *worker) reply(m *nats.Msg, got time.Duration, err error, content []byte
 	r := reply{Got: got}
 	switch {
 	case err != nil:
-		r.Error, content = err.Error(), nil
+		r.Error, content = w.host.Hide(err.Error()), nil
 	case content != nil:
 		r.Result = parcelOf(content)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"contend/internal/secret"
 	"contend/pace"
 	"contend/setting"
 )
@@ -29,6 +30,8 @@ type Surroundings struct {
 	// Discard is a command that reads its standard input to the end; printing
 	// pipelines write to it.
 	Discard []string
+	// Secrets are told what of a target is secret; nil: nobody is.
+	Secrets *secret.Book
 	// Console is where scripts print; nil: nowhere.
 	Console io.Writer
 }

@@ -1,0 +1,121 @@
+package secret
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A span is a secret in a text.
+type span struct {
+	from, to int
+	name     string
+}
+
+// A form is one that gives a secret away, which is the first group of the expression. Of the hints
+// a text has one that has such a secret: to look for them is faster by far.
+type form struct {
+	*regexp.Regexp
+	hints []string
+	name  string
+}
+
+var forms = []form{
+	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#'":@]*:([^\s/?#'"]+)@`), []string{"@"}, "password"},
+	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'":@]+)@`), []string{"@"}, "token"},
+	{regexp.MustCompile(`\b[Bb]earer +([A-Za-z0-9._~+/-]{6,}=*)`), []string{"earer "}, "token"},
+	{regexp.MustCompile(`\b[Bb]asic +([A-Za-z0-9+/]{4,}(?:[0-9A-Z][a-zA-Z0-9+/]*={0,2}|={1,2}))`), []string{"asic "}, "authorization"},
+	{regexp.MustCompile(`\b(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*)`), []string{"eyJ"}, "token"},
+	{regexp.MustCompile(`\b((?:gh[opusr]_|github_pat_|glpat-|npm_|pypi-|hf_|xox[abeoprs]-|xapp-|dop_v1_|shpat_|[srp]k_(?:live|test)_)[A-Za-z0-9_-]{8,})`),
+		[]string{"gh", "glpat-", "npm_", "pypi-", "hf_", "xox", "xapp-", "dop_", "shpat_", "k_live_", "k_test_"}, "token"},
+	{regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{12,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})`),
+		[]string{"sk-", "AKIA", "ASIA", "AIza", "ya29.", "SG."}, "token"},
+	{regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$))`), []string{"PRIVATE KEY"}, "private_key"},
+}
+
+// field is the whole of an input that is a header field, also behind a flag, or without its colon.
+var field = regexp.MustCompile("^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\\S[^\\r\\n]*)$")
+
+// find returns the secrets that names and forms give away, in no order.
+func find(text string, input bool) []span {
+	all := byName(text)
+	if m := field.FindStringSubmatchIndex(text); input && m != nil && !reference(text[m[4]:m[5]]) {
+		name, holds := text[m[2]:m[3]], Named
+		if text[m[3]] != ':' {
+			holds = surely
+		}
+		if holds(name) {
+			all = append(all, span{m[4], m[5], name})
+		}
+	}
+	for _, f := range forms {
+		if !slices.ContainsFunc(f.hints, func(hint string) bool { return strings.Contains(text, hint) }) {
+			continue
+		}
+		for _, m := range f.FindAllStringSubmatchIndex(text, -1) {
+			if s := (span{m[2], m[3], f.name}); !reference(text[s.from:s.to]) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// common are values that say nothing.
+var common = map[string]bool{"": true, "true": true, "false": true, "null": true, "none": true, "bearer": true, "basic": true, "token": true, "tokens": true, "authentication": true}
+
+// places are what stands for a value that is elsewhere: a variable of a shell or of a script, a
+// placeholder of a row, the place of a secret, or a mask.
+var places = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Z][A-Z0-9_]*\b|\{\{[^}]*\}\}|^(?:env|file):.*|\*\*\*`)
+
+// reference says whether a value has no secret in it.
+func reference(value string) bool {
+	if strings.Trim(value, "\"'\\") == "" {
+		return true // quotes around a variable
+	}
+	rest := places.ReplaceAllString(value, "")
+	if rest == value {
+		return common[strings.ToLower(value)]
+	}
+	return !slices.ContainsFunc(strings.Fields(rest), func(word string) bool {
+		return !common[strings.ToLower(strings.Trim(word, ":;,='\""))] && len(word) > 2
+	})
+}
+
+// formsOf are the forms in which a secret may come back: escaped as in a URL or in JSON, not
+// escaped any more, and its parts.
+func formsOf(name, value string) []string {
+	parts := []string{value}
+	scheme, rest, found := strings.Cut(value, " ")
+	if found && lines(name) && !strings.Contains(rest, " ") {
+		parts = append(parts, rest)
+		if pair, err := base64.StdEncoding.DecodeString(rest); err == nil && strings.EqualFold(scheme, "basic") {
+			_, password, _ := strings.Cut(string(pair), ":")
+			parts = append(parts, string(pair), password)
+		}
+	}
+	if endsIn(strings.ToLower(name), []string{"cookie"}) {
+		for one := range strings.SplitSeq(value, ";") {
+			_, content, _ := strings.Cut(one, "=")
+			parts = append(parts, strings.TrimSpace(content))
+		}
+	}
+	var forms []string
+	for _, part := range parts {
+		forms = append(forms, part, url.QueryEscape(part), url.PathEscape(part))
+		if plain, err := url.QueryUnescape(part); err == nil {
+			forms = append(forms, plain)
+		}
+		if quoted, err := json.Marshal(part); err == nil {
+			forms = append(forms, string(quoted[1:len(quoted)-1]))
+		}
+		var plain string
+		if json.Unmarshal([]byte(`"`+part+`"`), &plain) == nil {
+			forms = append(forms, plain)
+		}
+	}
+	return forms
+}

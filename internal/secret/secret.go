@@ -1,0 +1,235 @@
+// Package secret decides what is a secret and hides it: passwords, tokens, cookies and keys, by
+// the name that stands before a value and by the form of the value. A Book remembers the secrets
+// of its inputs, so that any text in which they come back is shown without them.
+package secret
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Mask stands in place of a secret. It is the same for all: a digest of a short password would
+// tell it to whoever tries them all.
+const Mask = "***"
+
+// A Book has the secrets that are known. It is safe for concurrent use; a nil one knows none and
+// hides what its form gives away.
+type Book struct {
+	mu        sync.RWMutex
+	shown     bool
+	names     map[string]string   // of the variables, by value
+	values    map[string]string   // by the names of variables
+	beginning map[string][]string // values by how they begin, the longest first
+	learned   map[string]bool     // these values
+}
+
+// Values shorter than shortest are hidden where their name says so and nowhere else: "1" is in
+// most texts. Those shorter than certain are hidden only as words of their own. Of more than most
+// values the later ones are not remembered: data files have millions.
+const (
+	shortest = 6
+	certain  = 12
+	most     = 10_000
+	head     = 4 // by how many bytes values are looked up
+)
+
+// Show has the book hide nothing from now on.
+func (b *Book) Show() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shown = true
+}
+
+// Learn remembers the secrets in inputs: words of a command line, settings, files. An input of
+// the form "name: value" is a header field, whatever its name.
+func (b *Book) Learn(inputs ...string) {
+	if b == nil {
+		return
+	}
+	for _, text := range inputs {
+		for _, s := range find(text, true) {
+			b.Add(s.name, text[s.from:s.to])
+		}
+	}
+}
+
+// LearnPair remembers the secrets in NAME=VALUE of an environment, whose value is whole. What is
+// at a path is no secret.
+func (b *Book) LearnPair(pair string) {
+	name, value, _ := strings.Cut(pair, "=")
+	if asFlag(name) && !strings.HasPrefix(value, "/") {
+		b.Add(name, value)
+	}
+	b.Learn(value)
+}
+
+// Add remembers a secret by its name, in the forms in which it may come back.
+func (b *Book) Add(name, value string) {
+	if b == nil || reference(value) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.learned[value] {
+		return
+	}
+	for _, form := range formsOf(name, value) {
+		b.add(name, form)
+	}
+}
+
+func (b *Book) add(name, value string) {
+	if b.names == nil {
+		b.names, b.values = map[string]string{}, map[string]string{}
+	}
+	if b.learned == nil {
+		b.beginning, b.learned = map[string][]string{}, map[string]bool{}
+	}
+	if len(value) < shortest || b.learned[value] || len(b.learned) >= most || common[strings.ToLower(value)] {
+		return
+	}
+	b.learned[value] = true
+	b.variable(name, value)
+	list := append(b.beginning[value[:head]], value)
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	b.beginning[value[:head]] = list
+}
+
+// variable is the name of the variable of a shell that is named in place of a value. Two values
+// never have the same.
+func (b *Book) variable(name, value string) string {
+	if known := b.names[value]; known != "" {
+		return known
+	}
+	name = variable(name)
+	numbered := name
+	for i := 2; b.values[numbered] != "" && b.values[numbered] != value; i++ {
+		numbered = fmt.Sprintf("%s_%d", name, i)
+	}
+	b.names[value], b.values[numbered] = numbered, value
+	return numbered
+}
+
+// Hide returns a text without secrets.
+func (b *Book) Hide(text string) string {
+	spans := b.spans(text, false)
+	if len(spans) == 0 {
+		return text
+	}
+	var hidden strings.Builder
+	at := 0
+	for _, s := range spans {
+		hidden.WriteString(text[at:s.from] + Mask)
+		at = s.to
+	}
+	return hidden.String() + text[at:]
+}
+
+// Variables is a text that is hidden, to be typed into a shell that has variables of the names of
+// its secrets.
+func Variables(hidden string) string {
+	var typed strings.Builder
+	for {
+		before, after, found := strings.Cut(hidden, Mask)
+		typed.WriteString(before)
+		if !found {
+			return typed.String()
+		}
+		name := ""
+		if n := len(before); n > 0 && strings.IndexByte("=: ", before[n-1]) >= 0 {
+			name, _ = nameBefore(before, n-1)
+		}
+		typed.WriteString("$" + variable(name))
+		hidden = after
+	}
+}
+
+// A Part of a word is text or, where Variable is not "", a secret.
+type Part struct{ Text, Variable string }
+
+// Split cuts a word of a command line into texts and secrets.
+func (b *Book) Split(word string) []Part {
+	if b == nil {
+		b = new(Book)
+	}
+	spans := b.spans(word, true)
+	if len(spans) == 0 {
+		return []Part{{Text: word}}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.names == nil {
+		b.names, b.values = map[string]string{}, map[string]string{}
+	}
+	var parts []Part
+	at := 0
+	for _, s := range spans {
+		if s.from > at {
+			parts = append(parts, Part{Text: word[at:s.from]})
+		}
+		value := word[s.from:s.to]
+		parts = append(parts, Part{value, b.variable(s.name, value)})
+		at = s.to
+	}
+	if at < len(word) {
+		parts = append(parts, Part{Text: word[at:]})
+	}
+	return parts
+}
+
+// spans are where secrets are in a text, in order and apart from each other.
+func (b *Book) spans(text string, input bool) []span {
+	all := find(text, input)
+	if b != nil {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		if b.shown {
+			return nil
+		}
+		all = append(all, b.known(text)...)
+	}
+	slices.SortStableFunc(all, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	var apart []span
+	for _, s := range all {
+		if n := len(apart); n > 0 && s.from < apart[n-1].to {
+			apart[n-1].to = max(apart[n-1].to, s.to)
+			continue
+		}
+		apart = append(apart, s)
+	}
+	return apart
+}
+
+// known are the values of the book in a text.
+func (b *Book) known(text string) []span {
+	if len(b.beginning) == 0 {
+		return nil
+	}
+	var all []span
+	for i := 0; i+head <= len(text); i++ {
+		for _, value := range b.beginning[text[i:i+head]] {
+			end := i + len(value)
+			if cut := strings.TrimSuffix(text[i:], "…"); len(cut) < min(len(value), len(text)-i) && strings.HasPrefix(value, cut) {
+				end = i + len(cut) // its beginning, at the end of a text that was cut off
+			} else if !strings.HasPrefix(text[i:], value) || len(value) < certain && !alone(text, i, end) {
+				continue
+			}
+			all = append(all, span{i, end, b.names[value]})
+			i = end - 1
+			break
+		}
+	}
+	return all
+}
+
+// alone says whether a part of a text is a word of its own.
+func alone(text string, from, to int) bool {
+	return (from == 0 || !letterOrDigit(text[from-1])) && (to == len(text) || !letterOrDigit(text[to]))
+}
+
+func letterOrDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

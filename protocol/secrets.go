@@ -1,0 +1,77 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"contend/internal/secret"
+	"contend/protocol/wire"
+	"contend/setting"
+)
+
+// learn tells the book of secrets those of a target: in its settings, where its credentials are,
+// and at the beginning of the files that it names.
+func (t Target) learn(around wire.Surroundings) {
+	for name, value := range t {
+		for _, text := range value.Texts {
+			switch name {
+			case "basic_auth", "bearer":
+				credentials(text, around)
+			case "data_file", "requests", "rows", "script":
+				learnFile(text, around)
+			case "script_env":
+				around.Secrets.LearnPair(text)
+				around.Secrets.Learn(text)
+			default:
+				around.Secrets.Learn(text)
+			}
+		}
+		for _, item := range value.Items {
+			Target(setting.Values(item)).learn(around)
+		}
+	}
+}
+
+// credentials learns what is at a place. What is wrong with it is said by who reads it.
+func credentials(place string, around wire.Surroundings) {
+	text, err := wire.ReadSecret("", place, around.Env)
+	if err != nil {
+		return
+	}
+	around.Secrets.Add("token", text)
+	around.Secrets.Add("authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+// mostLearned is how much of a file is read for secrets, in bytes.
+const mostLearned = 1 << 20
+
+func learnFile(path string, around wire.Surroundings) {
+	file, err := os.Open(path)
+	if err != nil {
+		return // who needs it says so
+	}
+	defer file.Close()
+	content, _ := io.ReadAll(io.LimitReader(file, mostLearned))
+	if !strings.EqualFold(filepath.Ext(path), ".csv") {
+		around.Secrets.Learn(string(content))
+		return
+	}
+	rows := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
+	names, _ := rows.Read()
+	for {
+		row, err := rows.Read()
+		if err != nil {
+			return // the end, or what is read again by who says what is wrong
+		}
+		for i, value := range row {
+			if secret.Named(names[i]) {
+				around.Secrets.Add(names[i], value)
+			}
+		}
+	}
+}
