@@ -14,8 +14,8 @@ import (
 	"contend/setting"
 )
 
-// learn tells the book of secrets those of a target: in its settings, where its credentials are,
-// and at the beginning of the files that it names.
+// learn adds the secrets of a target to the book: those in its settings, its credentials, and those
+// at the beginning of the files that it names.
 func (t Target) learn(around wire.Surroundings) {
 	for name, value := range t {
 		for _, text := range value.Texts {
@@ -37,7 +37,7 @@ func (t Target) learn(around wire.Surroundings) {
 	}
 }
 
-// credentials learns what is at a place. What is wrong with it is said by who reads it.
+// credentials learns the secret at a place. Whoever uses it reports what is wrong with it.
 func credentials(place string, around wire.Surroundings) {
 	text, err := wire.ReadSecret("", place, around.Env)
 	if err != nil {
@@ -47,13 +47,13 @@ func credentials(place string, around wire.Surroundings) {
 	around.Secrets.Add("authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// mostLearned is how much of a file is read for secrets, in bytes.
+// mostLearned is how many bytes of a file are searched.
 const mostLearned = 1 << 20
 
 func learnFile(path string, around wire.Surroundings) {
 	file, err := os.Open(path)
 	if err != nil {
-		return // who needs it says so
+		return // whoever uses it reports that
 	}
 	defer file.Close()
 	content, _ := io.ReadAll(io.LimitReader(file, mostLearned))
@@ -66,7 +66,7 @@ func learnFile(path string, around wire.Surroundings) {
 	for {
 		row, err := rows.Read()
 		if err != nil {
-			return // the end, or what is read again by who says what is wrong
+			return // the end, or a mistake, which whoever uses it reports
 		}
 		for i, value := range row {
 			if secret.Named(names[i]) {

@@ -9,8 +9,8 @@ import (
 	"contend/report"
 )
 
-// secretsOf are the secrets of a command line and of its environment. With --show-secrets none is
-// hidden: it counts before flags are read, as errors come before, too.
+// secretsOf returns the secrets of a command line and of the environment. It looks for
+// --show-secrets itself, because errors can come before flags are read.
 func secretsOf(args, environment []string) *secret.Book {
 	b := new(secret.Book)
 	own := args
@@ -38,10 +38,10 @@ func secretsOf(args, environment []string) *secret.Book {
 // ofPairs are the flags that take NAME=VALUE.
 var ofPairs = []string{"--env", "--script-env", "-e"}
 
-// shown is a document without secrets, unless they are asked for.
+// shown returns a document without secrets, unless --show-secrets is given.
 func (a *app) shown(doc *report.Document) *report.Document { return secret.In(doc, a.secrets.Hide) }
 
-// hiding writes without secrets, of which none may be in two writes.
+// hiding is a writer that hides secrets. Each secret must be within one write.
 type hiding struct {
 	io.Writer
 	secrets *secret.Book
@@ -52,7 +52,7 @@ func (h hiding) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// bare is what a writer writes to: a terminal, or what others write to as they like.
+// bare returns the writer below one that hides secrets.
 func bare(w io.Writer) io.Writer {
 	if h, ok := w.(hiding); ok {
 		return h.Writer

@@ -16,7 +16,7 @@ import (
 	"contend/internal/fleet"
 )
 
-// What watches a run is told no secret: a collector, Prometheus, and browsers.
+// Collectors, Prometheus and browsers get no secret.
 func TestSecretsAreNotWatched(t *testing.T) {
 	w := newWitness(t)
 	var mu sync.Mutex
@@ -70,8 +70,8 @@ func TestSecretsAreNotWatched(t *testing.T) {
 	}
 }
 
-// A fleet drives with secrets, and neither coordinator nor worker writes them. What they tell each
-// other is a test of package fleet.
+// A fleet drives with secrets, and neither coordinator nor worker writes them. Package fleet tests
+// their messages.
 func TestSecretsOfAFleet(t *testing.T) {
 	t.Setenv(fleet.TokenVariable, "m4rker of the fleet, which is long")
 	w := newWitness(t)

@@ -21,8 +21,7 @@ import (
 // marker is a secret that is not found by its form.
 const marker = "m4rker+of/a secret?"
 
-// A witness is a server that repeats what it is sent, in answers that are no right ones, and knows
-// what it was sent.
+// A witness is a server that repeats each request in a response of status 403, and remembers it.
 type witness struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -54,7 +53,7 @@ func newWitness(t *testing.T) *witness {
 	return w
 }
 
-// heard returns what the witness was sent since it was asked last.
+// heard returns the requests since the last call.
 func (w *witness) heard() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,8 +73,7 @@ func writeFiles(t *testing.T, files map[string]string) (folder string) {
 	return folder
 }
 
-// waysIn are command lines with the marker, beside what they share. %s is the witness' host and
-// port, and a name of a file is in the folder.
+// waysIn are command lines with the marker. %s is host and port of the witness.
 var waysIn = map[string][]string{
 	"authorization": {"run", "-H", "Authorization: Bearer " + marker, "http://%s/"},
 	"attached":      {"run", "--header=authorization: " + marker, "http://%s/"},
@@ -109,8 +107,8 @@ var waysIn = map[string][]string{
 	"environment":   {"compare", "-d", "2s", "--env", "A:PASSWORD=" + marker, "--url", "http://{{addr}}/", "--", "sh server.sh", "sh server.sh"},
 }
 
-// The marker, by every way in, gets to the server, and out by no way: not in what is printed, nor
-// in any file, nor when these are shown again.
+// By every way in, the marker gets to the server, and it is in no output: not in what is printed,
+// not in any file, and not in what contend report makes of these.
 func TestSecretsGoOnlyToTheServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("servers are scripts of sh")
@@ -156,7 +154,7 @@ export default function () { const r = http.get('http://%s/', { headers: { Autho
 	}
 }
 
-// hears runs a command line, and returns all that comes out, by where it does.
+// hears runs a command line and returns its outputs by their places.
 func hears(t *testing.T, w *witness, args []string) (code int, out map[string]string) {
 	var line []string
 	for _, word := range args {
@@ -200,7 +198,7 @@ func hears(t *testing.T, w *witness, args []string) (code int, out map[string]st
 	return code, out
 }
 
-// waysOut are the files that all commands write which measure.
+// waysOut are the files that every command writes that measures.
 var waysOut = []string{"--html", "d.html", "--csv", "d.csv", "--junit", "d.xml", "--hdr", "d.hdr"}
 
 // With --show-secrets they are shown.
@@ -213,7 +211,7 @@ func TestSecretsShown(t *testing.T) {
 	}
 }
 
-// What is to be typed next has variables in place of secrets, from which a shell makes the words again.
+// The next command has variables in place of secrets. A shell expands it to the same words.
 func TestTypedExpands(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

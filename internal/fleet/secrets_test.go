@@ -18,8 +18,8 @@ import (
 	"contend/protocol/wire"
 )
 
-// overhear joins a fleet and returns what is said in it from now on: to those who asked for a scene,
-// and all else.
+// overhear joins a fleet and records its messages: answers to those who asked for a scene, and all
+// others.
 func overhear(t *testing.T, at Address) (said func() (scenes, others string)) {
 	t.Helper()
 	conn, err := at.connect(t.Context(), "eavesdropper", nil)
@@ -55,8 +55,8 @@ func overhear(t *testing.T, at Address) (said func() (scenes, others string)) {
 	}
 }
 
-// Secrets go to workers in the scenes that they ask for, and in no other message: not in a result,
-// though the server repeats them, nor in what is wrong with a target, nor in what a worker says.
+// Secrets are in the scenes that workers ask for, and in no other message: the server repeats them,
+// and one target is wrong.
 func TestSecretsAreOnlyInScenes(t *testing.T) {
 	t.Parallel()
 	const marker = "m4rker-secret"

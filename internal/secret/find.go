@@ -15,8 +15,8 @@ type span struct {
 	name     string
 }
 
-// A form is one that gives a secret away, which is the first group of the expression. Of the hints
-// a text has one that has such a secret: to look for them is faster by far.
+// A form gives a secret away. The first group of its expression is the secret. Any text with such
+// a secret contains one of the hints, and the search for these is much faster.
 type form struct {
 	*regexp.Regexp
 	hints []string
@@ -36,7 +36,7 @@ var forms = []form{
 	{regexp.MustCompile(`(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$))`), []string{"PRIVATE KEY"}, "private_key"},
 }
 
-// field is the whole of an input that is a header field, also behind a flag, or without its colon.
+// field matches an input that is a header field as a whole, also after a flag or without its colon.
 var field = regexp.MustCompile("^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\\S[^\\r\\n]*)$")
 
 // find returns the secrets that names and forms give away, in no order.
@@ -64,14 +64,14 @@ func find(text string, input bool) []span {
 	return all
 }
 
-// common are values that say nothing.
+// common are words that are no secrets, even after the name of one.
 var common = map[string]bool{"": true, "true": true, "false": true, "null": true, "none": true, "bearer": true, "basic": true, "token": true, "tokens": true, "authentication": true}
 
-// places are what stands for a value that is elsewhere: a variable of a shell or of a script, a
-// placeholder of a row, the place of a secret, or a mask.
+// places match what refers to a value: a variable of a shell or of a script, the placeholder of a
+// row, the place of a secret, or a mask.
 var places = regexp.MustCompile(`\$\{[^}]*\}|\$[A-Z][A-Z0-9_]*\b|\{\{[^}]*\}\}|^(?:env|file):.*|\*\*\*`)
 
-// reference says whether a value has no secret in it.
+// reference reports whether a value only refers to a secret, or is a common word.
 func reference(value string) bool {
 	if strings.Trim(value, "\"'\\") == "" {
 		return true // quotes around a variable
@@ -85,8 +85,8 @@ func reference(value string) bool {
 	})
 }
 
-// formsOf are the forms in which a secret may come back: escaped as in a URL or in JSON, not
-// escaped any more, and its parts.
+// formsOf returns the forms in which a secret may come back: escaped as in a URL or in JSON,
+// unescaped, and its parts.
 func formsOf(name, value string) []string {
 	parts := []string{value}
 	scheme, rest, found := strings.Cut(value, " ")

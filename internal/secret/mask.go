@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// In returns a value with every text in it hidden. It shares with the value what stays the same,
-// and changes nothing of it. Texts of a type of their own stay, as they are words of a closed set,
-// and so do fields that are not exported. The value is a tree.
+// In returns a copy of a value without secrets in its texts. The copy shares what stays the same,
+// and the value itself is not changed. Texts of a named type stay, because they are words of a
+// closed set, and so do fields that are not exported. The value must be a tree.
 func In[T any](value T, hide func(string) string) T {
 	known := map[string]string{}
 	m := masker(func(text string) string {
@@ -104,7 +104,7 @@ func (m masker) list(v reflect.Value) (reflect.Value, bool) {
 	return into, copied
 }
 
-// table masks keys, too. Keys that would be the same are numbered.
+// table also masks keys. It numbers those that become equal.
 func (m masker) table(v reflect.Value) (reflect.Value, bool) {
 	into, changed := reflect.MakeMapWithSize(v.Type(), v.Len()), false
 	keys := v.MapKeys()
@@ -124,7 +124,7 @@ func (m masker) table(v reflect.Value) (reflect.Value, bool) {
 	return into, true
 }
 
-// holding remembers which types hold texts: documents have millions of numbers.
+// holding caches which types hold texts: documents have millions of numbers.
 var holding sync.Map // reflect.Type → bool
 
 func holdsText(t reflect.Type) bool {

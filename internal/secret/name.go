@@ -6,21 +6,24 @@ import (
 	"unicode"
 )
 
-// What names of secrets end with, in lower case without what separates words. Strong ones are
-// believed amid prose, too.
+// These are the ends of names of secrets, in lower case and without separators. Strong ones also
+// count in prose.
 var (
 	strong = []string{"authorization", "cookie", "password", "passwd", "passphrase", "apikey", "accesskey", "secretkey", "privatekey", "requirepass"}
-	weak   = []string{"token", "secret", "credential", "credentials", "signature", "authkey", "jwt", "sessionid", "sessid", "sid"}
-	// whole are names, or the last words of names, and keys what stands before the last word key.
-	whole = []string{"auth", "key", "sig", "pass", "pwd", "pw", "pat", "session", "bearer"}
+	weak   = []string{"token", "secret", "credential", "credentials", "signature", "authkey", "jwt", "sessionid", "sessid", "sid", "pass", "pwd", "passcode", "assertion"}
+	// whole are names, or the last words of names; keys are the words before a last word key.
+	whole = []string{"auth", "key", "sig", "pw", "pat", "session", "bearer"}
 	keys  = []string{"api", "access", "private", "secret", "auth", "app", "account", "subscription", "signing", "encryption", "master", "license", "client", "functions", "shared", "user", "x"}
-	// never are names that end like those of secrets and are none.
-	never = []string{"basicauth", "askpass", "bypass", "proxypass", "sslkey", "redisauth"}
+	// never are names with such an end whose values are no secrets.
+	never = []string{"basicauth", "askpass", "bypass", "compass", "proxypass", "sslkey", "redisauth"}
 )
 
-// Named says whether the value behind a name is a secret.
+// Named reports whether the value after a name is a secret.
 func Named(name string) bool {
 	words := wordsOf(name)
+	if n := len(words); n > 1 && strings.Trim(words[n-1], "0123456789") == "" { // as in Signature-256
+		words = words[:n-1]
+	}
 	if len(words) == 0 {
 		return false
 	}
@@ -38,29 +41,30 @@ func Named(name string) bool {
 	return slices.Contains(whole, last)
 }
 
-// promising says at once of most names that they are none of a secret's.
+// promising quickly rules out most names.
 func promising(name string) bool {
+	name = strings.TrimRight(name, "-_0123456789")
 	last := strings.ToLower(name[max(0, len(name)-3):])
-	return slices.ContainsFunc([]string{"ion", "kie", "ord", "swd", "ase", "key", "ass", "ken", "ret", "ial", "als", "ure", "jwt", "nid", "sid", "uth", "sig", "pwd", "pat", "rer"},
+	return slices.ContainsFunc([]string{"ion", "kie", "ord", "swd", "ase", "key", "ass", "ken", "ret", "ode", "ial", "als", "ure", "jwt", "nid", "sid", "uth", "sig", "pwd", "pat", "rer"},
 		func(end string) bool { return end == last }) || strings.HasSuffix(last, "pw")
 }
 
-// surely says the same amid prose, in which "token:" and "key:" are words.
+// surely is Named for prose, where "token:" and "key:" are words.
 func surely(name string) bool {
 	return Named(name) && (strings.Contains(strings.Trim(name, "-"), "-") || endsIn(strings.Join(wordsOf(name), ""), strong))
 }
 
-// asFlag says the same of a flag whose value is the next word.
+// asFlag is Named for a flag whose value is the next word.
 func asFlag(name string) bool {
 	joined := strings.Join(wordsOf(name), "")
-	return Named(name) && (endsIn(joined, strong) || endsIn(joined, weak) || endsIn(joined, []string{"pass", "pwd"}))
+	return Named(name) && (endsIn(joined, strong) || endsIn(joined, weak))
 }
 
 func endsIn(name string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// wordsOf are the words of a name, in lower case: those of api_key, api-key and apiKey are the same.
+// wordsOf returns the words of a name in lower case: api_key, api-key and apiKey have the same.
 func wordsOf(name string) []string {
 	var spaced strings.Builder
 	before := ' '
@@ -77,7 +81,7 @@ func wordsOf(name string) []string {
 	return strings.Fields(spaced.String())
 }
 
-// variable is the name of a variable of a shell for what has a name.
+// variable turns a name into that of a shell variable.
 func variable(name string) string {
 	text := strings.Trim(strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && letterOrDigit(byte(r)) {
@@ -91,7 +95,7 @@ func variable(name string) string {
 	return text
 }
 
-// lines are names whose value goes to the end of the line.
+// lines reports whether the value after a name extends to the end of the line.
 func lines(name string) bool {
 	return endsIn(strings.ToLower(name), []string{"authorization", "cookie"})
 }

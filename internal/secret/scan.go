@@ -2,9 +2,9 @@ package secret
 
 import "strings"
 
-// byName finds what is behind the name of a secret: in queries, forms, environments and flags
+// byName finds values after names of secrets: in queries, forms, environments and flags
 // (name=value), in flags with a value of their own (--name value), in header fields, YAML and
-// scripts (name: value), and in JSON ("name": "value"), also where that is a text of another.
+// scripts (name: value), and in JSON ("name": "value"), also if that is a string in other JSON.
 func byName(text string) (all []span) {
 	for i := 0; i < len(text); i++ {
 		var s span
@@ -21,7 +21,7 @@ func byName(text string) (all []span) {
 	return all
 }
 
-// behind is the value of the name that ends where a separator is.
+// behind returns the value of the name before a separator, if it is a secret.
 func behind(text string, at int) (s span, found bool) {
 	name, quoted := nameBefore(text, at)
 	if len(name) < 2 || !promising(name) {
@@ -58,10 +58,10 @@ func behind(text string, at int) (s span, found bool) {
 	return s, s.to > s.from && !reference(whole) && !reference(text[s.from:s.to])
 }
 
-// longestName bounds how far a name is looked for.
+// longestName bounds the search for a name, in bytes.
 const longestName = 64
 
-// nameBefore is the name that ends before a separator, and whether it is in quotes.
+// nameBefore returns the name before a separator, and whether it is in quotes.
 func nameBefore(text string, at int) (name string, quoted bool) {
 	end := at
 	if text[at] == ':' {
@@ -80,8 +80,8 @@ func nameBefore(text string, at int) (name string, quoted bool) {
 	return text[from:end], quoted
 }
 
-// valueAt is a value in quotes or, without them, what comes before one of the ends, without the
-// punctuation of a sentence; whole is with it.
+// valueAt returns where a value is: in quotes, or up to one of the ends and without the punctuation
+// of a sentence. whole includes that.
 func valueAt(text string, from int, ends string) (start, end int, whole string) {
 	escaped := strings.HasPrefix(text[from:], `\"`)
 	switch {

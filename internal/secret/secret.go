@@ -1,6 +1,6 @@
 // Package secret decides what is a secret and hides it: passwords, tokens, cookies and keys, by
-// the name that stands before a value and by the form of the value. A Book remembers the secrets
-// of its inputs, so that any text in which they come back is shown without them.
+// the name before a value and by the form of the value. A Book remembers the secrets of its inputs
+// and hides them in any text.
 package secret
 
 import (
@@ -11,12 +11,11 @@ import (
 	"sync"
 )
 
-// Mask stands in place of a secret. It is the same for all: a digest of a short password would
-// tell it to whoever tries them all.
+// Mask replaces a secret. It is the same for all, because a digest would help to guess a short one.
 const Mask = "***"
 
-// A Book has the secrets that are known. It is safe for concurrent use; a nil one knows none and
-// hides what its form gives away.
+// A Book has the secrets that are known. It is safe for concurrent use. A nil Book hides what names
+// and forms give away.
 type Book struct {
 	mu        sync.RWMutex
 	shown     bool
@@ -26,17 +25,16 @@ type Book struct {
 	learned   map[string]bool     // these values
 }
 
-// Values shorter than shortest are hidden where their name says so and nowhere else: "1" is in
-// most texts. Those shorter than certain are hidden only as words of their own. Of more than most
-// values the later ones are not remembered: data files have millions.
+// Values shorter than shortest are hidden only after their names, because "1" is in most texts, and
+// those shorter than certain only as separate words. A book remembers at most this many values.
 const (
 	shortest = 6
 	certain  = 12
 	most     = 10_000
-	head     = 4 // by how many bytes values are looked up
+	head     = 4 // bytes by which values are looked up
 )
 
-// Show has the book hide nothing from now on.
+// Show makes the book hide nothing.
 func (b *Book) Show() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,8 +54,8 @@ func (b *Book) Learn(inputs ...string) {
 	}
 }
 
-// LearnPair remembers the secrets in NAME=VALUE of an environment, whose value is whole. What is
-// at a path is no secret.
+// LearnPair remembers the secret in NAME=VALUE of an environment. The value may have any bytes. A
+// path is no secret.
 func (b *Book) LearnPair(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	if asFlag(name) && !strings.HasPrefix(value, "/") {
@@ -98,8 +96,7 @@ func (b *Book) add(name, value string) {
 	b.beginning[value[:head]] = list
 }
 
-// variable is the name of the variable of a shell that is named in place of a value. Two values
-// never have the same.
+// variable returns the name of the shell variable for a value, one for each value.
 func (b *Book) variable(name, value string) string {
 	if known := b.names[value]; known != "" {
 		return known
@@ -128,8 +125,7 @@ func (b *Book) Hide(text string) string {
 	return hidden.String() + text[at:]
 }
 
-// Variables is a text that is hidden, to be typed into a shell that has variables of the names of
-// its secrets.
+// Variables replaces the masks in a text by shell variables, named after the secrets.
 func Variables(hidden string) string {
 	var typed strings.Builder
 	for {
@@ -180,7 +176,7 @@ func (b *Book) Split(word string) []Part {
 	return parts
 }
 
-// spans are where secrets are in a text, in order and apart from each other.
+// spans returns where the secrets of a text are, in order and without overlap.
 func (b *Book) spans(text string, input bool) []span {
 	all := find(text, input)
 	if b != nil {
@@ -203,7 +199,7 @@ func (b *Book) spans(text string, input bool) []span {
 	return apart
 }
 
-// known are the values of the book in a text.
+// known finds the values of the book in a text.
 func (b *Book) known(text string) []span {
 	if len(b.beginning) == 0 {
 		return nil
@@ -225,7 +221,7 @@ func (b *Book) known(text string) []span {
 	return all
 }
 
-// alone says whether a part of a text is a word of its own.
+// alone reports whether a part of a text is a separate word.
 func alone(text string, from, to int) bool {
 	return (from == 0 || !letterOrDigit(text[from-1])) && (to == len(text) || !letterOrDigit(text[to]))
 }

@@ -15,8 +15,10 @@ func TestHide(t *testing.T) {
 		{"Cookie: a=b; c=d\nAccept: x", "Cookie: ***\nAccept: x"},
 		{`"Set-Cookie: id=7"`, `"Set-Cookie: ***"`},
 		{"X-Api-Key: abc", "X-Api-Key: ***"},
-		{"X-Auth-Token: a b", "X-Auth-Token: *** b"}, // amid prose one word of it
+		{"X-Auth-Token: a b", "X-Auth-Token: *** b"}, // in prose one word of it
 		{"Proxy-Authorization: x", "Proxy-Authorization: ***"},
+		{"X-Hub-Signature-256: x", "X-Hub-Signature-256: ***"},
+		{"dbpass=x&user_pwd=y&bypass=1&code=2", "dbpass=***&user_pwd=***&bypass=1&code=2"},
 		{"headers: { Authorization: `Bearer abcdef` }", "headers: { Authorization: `***` }"},
 		// URLs.
 		{"http://user:pass@host/", "http://user:***@host/"},
@@ -42,7 +44,7 @@ func TestHide(t *testing.T) {
 		{"Bearer abcdef123", "Bearer ***"},
 		{"ghp_0123456789abcdef and sk-0123456789abcdef and AKIAIOSFODNN7EXAMPLE", "*** and *** and ***"},
 		{"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "***"},
-		// What is none, or is elsewhere.
+		// References, and values that are no secrets.
 		{"-H 'Authorization: $AUTHORIZATION'", "-H 'Authorization: $AUTHORIZATION'"},
 		{"Authorization: Bearer {{token}}", "Authorization: Bearer {{token}}"},
 		{"--bearer env:TOKEN --basic-auth file:x", "--bearer env:TOKEN --basic-auth file:x"},
@@ -79,10 +81,10 @@ func TestHideKnown(t *testing.T) {
 		{"?x=s3cret%2F%2Bkey", "?x=***"},
 		{"a/bcdef, a%2Fbcdef", "***, ***"},
 		{`quo"ted quo\"ted`, "*** ***"},
-		{"hunter2 is none of ahunter22", "*** is none of ahunter22"}, // 7 bytes: as a word alone
+		{"hunter2 is not in ahunter22", "*** is not in ahunter22"}, // 7 bytes: as a word alone
 		{"user s3cret-pass", "user ***"},
 		{"first-cookie and second-cookie", "*** and ***"},
-		{"pin 1234567", "pin 1234567"}, // its name is none of a secret's
+		{"pin 1234567", "pin 1234567"}, // not a secret by its name
 		{"abc", "abc"},                 // 3 bytes
 		{"without-colon ./without-hyphen", "*** ./without-hyphen"},
 		{"it was cut off: s3cret/…", "it was cut off: ***…"},
