@@ -26,7 +26,8 @@ type form struct {
 var forms = []form{
 	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#'":@]*:([^\s/?#'"]+)@`), []string{"@"}, "password"},
 	{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'":@]+)@`), []string{"@"}, "token"},
-	{regexp.MustCompile(`\b[Bb]earer +([A-Za-z0-9._~+/-]{6,}=*)`), []string{"earer "}, "token"},
+	{regexp.MustCompile(`\bBearer +([A-Za-z0-9._~+/-]{6,}=*)`), []string{"Bearer "}, "token"},
+	{regexp.MustCompile(`\bbearer +([A-Za-z._~+/-]*[0-9][A-Za-z0-9._~+/-]{5,}=*)`), []string{"bearer "}, "token"},
 	{regexp.MustCompile(`\b[Bb]asic +([A-Za-z0-9+/]{4,}(?:[0-9A-Z][a-zA-Z0-9+/]*={0,2}|={1,2}))`), []string{"asic "}, "authorization"},
 	{regexp.MustCompile(`\b(eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*)`), []string{"eyJ"}, "token"},
 	{regexp.MustCompile(`\b((?:gh[opusr]_|github_pat_|glpat-|npm_|pypi-|hf_|xox[abeoprs]-|xapp-|dop_v1_|shpat_|[srp]k_(?:live|test)_)[A-Za-z0-9_-]{8,})`),

@@ -52,6 +52,7 @@ func TestHide(t *testing.T) {
 		{`{"max_tokens": 100, "keys": 2}`, `{"max_tokens": 100, "keys": 2}`},
 		{"unexpected token: <", "unexpected token: <"},
 		{"the key: of a map, monkey=1, primary_key=2", "the key: of a map, monkey=1, primary_key=2"},
+		{"--bearer cannot be read, bearer 0a1b2c3", "--bearer cannot be read, bearer ***"},
 		{"a bearer token and Basic authentication", "a bearer token and Basic authentication"},
 		{"http://localhost:8080/a@b", "http://localhost:8080/a@b"},
 		{"Authorization: ***", "Authorization: ***"},
