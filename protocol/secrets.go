@@ -21,7 +21,7 @@ func (t Target) learn(around wire.Surroundings) {
 		for _, text := range value.Texts {
 			switch name {
 			case "basic_auth", "bearer":
-				credentials(text, around)
+				learnPlace(text, around)
 			case "data_file", "requests", "rows", "script":
 				learnFile(text, around)
 			case "script_env":
@@ -37,8 +37,8 @@ func (t Target) learn(around wire.Surroundings) {
 	}
 }
 
-// credentials learns the secret at a place. Whoever uses it reports what is wrong with it.
-func credentials(place string, around wire.Surroundings) {
+// learnPlace learns the secret at a place. Whoever uses it reports what is wrong with it.
+func learnPlace(place string, around wire.Surroundings) {
 	text, err := wire.ReadSecret("", place, around.Env)
 	if err != nil {
 		return
