@@ -1,6 +1,6 @@
 // Package websocket turns bytes into the messages of a WebSocket (RFC 6455) and
-// messages into bytes, for clients and servers. It knows neither handshakes nor
-// what messages mean.
+// messages into bytes, for clients and servers. It does not know what messages mean,
+// and of handshakes only that their fields are lists.
 //
 // A Reader returns many messages of one read where many have come with it, and
 // allocates nothing per message. Whatever the other side promises, memory follows

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -23,7 +24,6 @@ type trouble struct {
 	url     *url.URL
 	address string // host:port
 	err     error  // why it cannot be reached; nil: it can
-	mute    bool   // it can, and no answer came that has a status
 }
 
 // hints are the causes that are known, each with what is said behind the error: the
@@ -82,7 +82,7 @@ var hints = []struct {
 	},
 	{
 		func(ctx context.Context, t trouble) bool {
-			return t.mute && t.url.Scheme == "http" && speaksHTTP2(ctx, t.address)
+			return t.err == nil && t.url.Scheme == "http" && speaksHTTP2(ctx, t.address)
 		},
 		func(t trouble) string {
 			return fmt.Sprintf("the server speaks HTTP/2 there, as servers of gRPC do: try --http 2, or grpc://%s/package.Service/Method", t.url.Host)
@@ -118,14 +118,23 @@ func hinted(err error, hint string) error {
 	return fmt.Errorf("%w\n%s", err, hint)
 }
 
-// hintOf is that of the first result of a document without any right answer.
+// hintOf is that of the first result of a document without any right answer, unless one of
+// its servers has answered in the protocol in which it was asked: there is no other one to try.
 func hintOf(ctx context.Context, doc *report.Document) string {
+	mute := ""
 	for _, r := range doc.Results {
-		if r.Completed == 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
-			return hint(ctx, r.Target, trouble{mute: len(r.Statuses) == 0})
+		// Servers of TLS answer 400 to a request that is not.
+		if len(r.Statuses) > 0 && r.Statuses[http.StatusBadRequest] == 0 {
+			return ""
+		}
+		if mute == "" && r.Completed == 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
+			mute = r.Target
 		}
 	}
-	return ""
+	if mute == "" {
+		return ""
+	}
+	return hint(ctx, mute, trouble{})
 }
 
 // probeLimit bounds a look at what a server speaks.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"contend/protocol/wire/wiretest"
@@ -111,6 +112,41 @@ func TestHintsOfTLS(t *testing.T) {
 				}
 				return strings.Contains(errs.String(), tt.want)
 			})
+		})
+	}
+}
+
+// A server that answers, if only 502, is sent what it was asked for and nothing else.
+func TestNoOtherProtocolIsTriedOnAServerThatAnswers(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"run -c 2 -n 20 %s", "ab -c 2 -n 20 %s/", "sweep --levels 1 --visits 1 --block 500ms --warmup 0s %s",
+		"compare --rounds 1 --pairs 1 --block 500ms --warmup 0s %s %[1]s/a"} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			var other atomic.Pointer[string]
+			address := wiretest.Listen(t, func(conn net.Conn) {
+				for from := bufio.NewReader(conn); ; {
+					begin, err := from.Peek(4)
+					if err != nil {
+						return
+					}
+					if text := string(begin); text != "GET " {
+						other.Store(&text)
+						return
+					}
+					if _, err := http.ReadRequest(from); err != nil {
+						return
+					}
+					io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno")
+				}
+			})
+			code := Main(t.Context(), strings.Fields(fmt.Sprintf(words, "http://"+address)), Streams{io.Discard, io.Discard})
+			if code == 0 {
+				t.Error("exit code 0")
+			}
+			if sent := other.Load(); sent != nil {
+				t.Errorf("%q sent", *sent)
+			}
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"contend/errkind"
+	"contend/websocket"
 )
 
 // A refusal is the answer of a server that did not open a WebSocket.
@@ -102,7 +103,7 @@ func upgrade(ctx context.Context, stream net.Conn, d ws.Dialer, u *url.URL) (ear
 		defer close(interrupted)
 		_ = stream.SetDeadline(time.Unix(1, 0)) // fails if the connection is closed, which is as good
 	})
-	buffered, handshake, err := d.Upgrade(stream, u)
+	buffered, handshake, err := d.Upgrade(&websocket.Client{Conn: stream}, u)
 	if !stop() {
 		<-interrupted
 		return nil, false, fmt.Errorf("handshake: %w", ctx.Err())

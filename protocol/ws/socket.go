@@ -147,9 +147,13 @@ func (s *heardStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAnswer reads an answer, and what came of the body of a refusal.
+// readAnswer reads an answer after those that only inform, and what came of the body of a refusal.
 func readAnswer(from io.Reader) (*Answer, error) {
-	r, err := http.ReadResponse(bufio.NewReader(from), nil)
+	buffered := bufio.NewReader(from)
+	r, err := http.ReadResponse(buffered, nil)
+	for err == nil && r.StatusCode < 200 && r.StatusCode != http.StatusSwitchingProtocols {
+		r, err = http.ReadResponse(buffered, nil)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,17 @@
 package ws
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -257,5 +262,40 @@ func TestAConnectionClosedWhileIdleIsOpenedAgain(t *testing.T) {
 			t.Errorf("iteration %d: got %+v, %v", i, out, err)
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// The fields of a handshake's response are lists of tokens, whatever their case, and other
+// responses may inform before it (RFC 9110, sections 5.6.1 and 15.2).
+func TestHandshakesOfLists(t *testing.T) {
+	for _, lines := range []string{
+		"Connection: keep-alive, Upgrade\r\nUpgrade: websocket",
+		"connection: keep-alive\r\nConnection: UPGRADE\r\nupgrade: other, WebSocket",
+	} {
+		for _, before := range []string{"", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"} {
+			url := "ws://" + wiretest.Listen(t, func(conn net.Conn) {
+				r, err := http.ReadRequest(bufio.NewReader(conn))
+				if err != nil {
+					return
+				}
+				accept := sha1.Sum([]byte(r.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+				fmt.Fprintf(conn, "%sHTTP/1.1 101 Go\r\n%s\r\nSec-WebSocket-Accept: %s\r\n\r\n", before, lines, base64.StdEncoding.EncodeToString(accept[:]))
+				serveEcho(conn)
+			})
+			v := newTestVU(t, newTarget(t, Config{URL: url, Message: []byte("hello")}))
+			if out, err := v.Do(t.Context()); err != nil || out.Failed || out.BodyIn != 5 {
+				t.Errorf("%q: got %+v, %v", lines, out, err)
+			}
+			u, err := neturl.Parse(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, answer, err := DialSocket(t.Context(), u, SocketOptions{MaxMessage: maxMessage})
+			if err != nil || s == nil || answer.Status != 101 {
+				t.Errorf("%q: a socket: %+v, %v", lines, answer, err)
+				continue
+			}
+			s.Close(0)
+		}
 	}
 }

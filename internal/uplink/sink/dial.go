@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/gobwas/ws"
+
+	"contend/websocket"
 )
 
 // ErrUnauthorized is returned when the server does not know the token.
@@ -20,7 +23,8 @@ const dialTimeout = 10 * time.Second
 
 // dial opens a connection.
 func (c *Config) dial(ctx context.Context, mask *rand.ChaCha8) (*connection, error) {
-	d := ws.Dialer{Timeout: dialTimeout, TLSConfig: c.TLS, NetDial: c.Dial}
+	d := ws.Dialer{Timeout: dialTimeout, TLSConfig: c.TLS, NetDial: c.Dial,
+		WrapConn: func(conn net.Conn) net.Conn { return &websocket.Client{Conn: conn} }}
 	target := c.URL
 	if c.Token != "" {
 		d.Header = ws.HandshakeHeaderHTTP(http.Header{"Authorization": {"Bearer " + c.Token}})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"slices"
@@ -139,6 +140,32 @@ func TestReconnect(t *testing.T) {
 		t.Errorf("the account is %+v", r)
 	}
 	router.answers()
+}
+
+// A handshake's fields are lists, as proxies send them.
+func TestHandshakeOfLists(t *testing.T) {
+	router := startRouter(t, 0, 1)
+	listed := strings.NewReplacer("Connection: Upgrade", "Connection: keep-alive, upgrade", "Upgrade: websocket", "Upgrade: WebSocket, x")
+	c := Config{URL: router.url, Token: "demo", Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := router.dial(ctx, network, address)
+		return rewriting{conn, listed}, err
+	}}
+	l, err := c.dial(within(t), rand.NewChaCha8([32]byte{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}
+
+// A rewriting connection changes what is read.
+type rewriting struct {
+	net.Conn
+	by *strings.Replacer
+}
+
+func (r rewriting) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	return copy(p, r.by.Replace(string(p[:n]))), err
 }
 
 func TestUnauthorized(t *testing.T) {

@@ -3,10 +3,11 @@ package stream
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gobwas/ws"
+
+	"contend/websocket"
 )
 
 // handshakeTimeout bounds the write of the answer to a handshake.
@@ -66,9 +67,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, customer string, 
 }
 
 // wantsWebSocket finds requests of other clients, before the connection is taken
-// from the HTTP server; the upgrade checks the rest.
+// from the HTTP server; the upgrade checks the rest. That looks at one field of a
+// name alone, so lists that hold the token get its plain form.
 func wantsWebSocket(r *http.Request) bool {
-	return r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+	for name, token := range map[string]string{"Upgrade": "websocket", "Connection": "Upgrade"} {
+		if websocket.HasToken(r.Header[name], token) {
+			r.Header.Set(name, token)
+		}
+	}
+	return r.ProtoMajor == 1 && r.Header.Get("Upgrade") == "websocket"
 }
 
 // refuse answers in the form of the HTTP API's errors.

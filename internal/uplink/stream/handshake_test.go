@@ -78,6 +78,8 @@ func TestHandshakeMistakes(t *testing.T) {
 		want       int
 	}{
 		{"right", "GET / HTTP/1.1", replace("X", "X: y"), 101},
+		{"lists", "GET / HTTP/1.1", replace("Connection", "Connection: keep-alive\r\nConnection: x, upgrade\r\nUpgrade: h2c"), 101},
+		{"a list", "GET / HTTP/1.1", replace("Upgrade", "Upgrade: h2c, WebSocket"), 101},
 		{"no upgrade", "GET / HTTP/1.1", replace("Upgrade", "X: y"), 426},
 		{"another upgrade", "GET / HTTP/1.1", replace("Upgrade", "Upgrade: h2c"), 426},
 		{"old HTTP", "GET / HTTP/1.0", replace("X", "X: y"), 505},
@@ -97,7 +99,7 @@ func TestHandshakeMistakes(t *testing.T) {
 		}
 		c.Close()
 	}
-	eventually(t, "all gone", func() bool { return s.Stats().BadHandshake == int64(len(tests)-1) && s.Stats().Open[Upstream] == 0 })
+	eventually(t, "all gone", func() bool { return s.Stats().BadHandshake == int64(len(tests)-3) && s.Stats().Open[Upstream] == 0 })
 }
 
 // A customer may have so many connections; others are not concerned.
