@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -26,6 +27,7 @@ const (
 	Refused        Kind = "refused"         // connection refused
 	Reset          Kind = "reset"           // connection reset by the peer
 	Closed         Kind = "closed"          // connection closed before a complete answer
+	Stale          Kind = "stale"           // idle connection closed by the peer when it was used again
 	Protocol       Kind = "protocol"        // the answer was not of the protocol
 	Cancelled      Kind = "cancelled"       // the run was cancelled
 	Other          Kind = "other"           // anything else
@@ -33,7 +35,19 @@ const (
 
 // All returns all kinds in the order in which reports list them.
 func All() []Kind {
-	return []Kind{DNS, Dial, PortsExhausted, TLS, Timeout, Refused, Reset, Closed, Protocol, Cancelled, Other}
+	return []Kind{DNS, Dial, PortsExhausted, TLS, Timeout, Refused, Reset, Closed, Stale, Protocol, Cancelled, Other}
+}
+
+// IsLost reports whether an error is the end of a connection.
+func IsLost(err error) bool {
+	kind := Of(err)
+	return kind == Closed || kind == Reset
+}
+
+// StaleError is the error of a connection that the peer closed, or reset, when it had been idle
+// and was used again.
+func StaleError(err error) error {
+	return &Error{Stale, fmt.Errorf("server closed an idle connection while it was reused: %w", err)}
 }
 
 // An Error is an error whose kind its maker knows.

@@ -78,6 +78,14 @@ var (
 		When: "the median answer, of at most " + strconv.Itoa(ShortAnswer>>10) + " KiB, takes " + AckDelayFrom.String() + " to " + AckDelayTo.String() +
 			" from its first byte to its last: so does one that a server writes in pieces without TCP_NODELAY. The second waits for the acknowledgement of the first (Nagle's algorithm), which Linux delays by 40 ms",
 		Advice: "set TCP_NODELAY in the server, or have it write the answer in one piece; if it does both, see what it does between the two"})
+	IdleClosed = kind(Kind{Code: "idle_closed", Aside: true,
+		Says:   "requests were sent again: the server closed an idle connection",
+		When:   "the server closed a connection that it had kept, or refused a request of HTTP/2, before any of the response came. A request that may be sent twice (GET, HEAD, OPTIONS, TRACE; any that was refused) was sent again, once, on a new connection; its time includes the lost attempt. Others are errors of the kind `stale`",
+		Advice: "raise the server's keep-alive timeout above the pauses between requests; if there are none, see why the server closes"})
+	StrayBytes = kind(Kind{Code: "stray_bytes", Aside: true,
+		Says:   "bytes came that belong to no response",
+		When:   "a response was followed by a line break, or had a body where there can be none (204, 304, HEAD). The response counts; after a body its connection is closed",
+		Advice: "have the server send what its headers announce: some clients take such bytes for the next response"})
 	NotCounted = kind(Kind{Code: "not_counted", Aside: true,
 		Says:   "the processor's counters could not be read, so instructions are not known",
 		When:   "the processor's counters could not be read for a variant's processes, so that nothing is said about instructions per operation",

@@ -47,6 +47,11 @@ type Counts struct {
 	BytesOut int64 `json:"bytes_out"`
 	// BodyIn is the part of BytesIn that is content, where the protocol tells.
 	BodyIn int64 `json:"body_in_bytes,omitempty"`
+	// Resent is how many requests were sent again, because the server had closed the
+	// connection, or refused the request, before any of its answer came.
+	Resent int64 `json:"resent,omitempty"`
+	// Stray is how many iterations got bytes that belong to no answer.
+	Stray int64 `json:"stray,omitempty"`
 	// Statuses counts answers by the protocol's status, where it has one.
 	Statuses map[int]int64 `json:"statuses,omitempty"`
 	// Answers is what the right answers were like; nil: there are none, or the target does
@@ -137,6 +142,10 @@ func (c *Counts) Record(it Iteration, end time.Duration, out *Outcome, err error
 		c.flow(out)
 	}
 	c.read(out.Readings, end)
+	c.Resent += int64(out.Resent)
+	if out.Stray {
+		c.Stray++
+	}
 	switch {
 	case err != nil:
 		kind := errkind.Of(err)
@@ -317,6 +326,8 @@ func (c *Counts) Add(o *Counts) {
 	c.BytesIn += o.BytesIn
 	c.BytesOut += o.BytesOut
 	c.BodyIn += o.BodyIn
+	c.Resent += o.Resent
+	c.Stray += o.Stray
 	addAll(c.Statuses, o.Statuses)
 	if o.Answers != nil {
 		if c.Answers == nil {

@@ -95,7 +95,7 @@ func TestCountsAddUpExactly(t *testing.T) {
 func TestCountsAddEveryField(t *testing.T) {
 	c := NewCounts()
 	c.Planned, c.Dropped, c.Unfinished = 5, 1, 1
-	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
+	ok := Outcome{Status: 200, Request: "read", BytesIn: 1, BytesOut: 1, BodyIn: 1, Resent: 1, Stray: true, Phases: Phases{1, 1, 1}, Messages: []time.Duration{1},
 		Requests: []Request{{Name: "read"}, {Name: "write", Failed: true}}, Checks: []Check{{"is it", true}, {"is it", false}},
 		Readings: []Reading{{&Meter{Name: "m", Kind: TrendMeter}, 3}},
 		Content:  &Content{Type: []byte("text/html"), Checked: true, Redirect: true, Location: []byte("/")}}

@@ -35,6 +35,7 @@ func (r *Result) judge() []finding.Warning {
 	if r.OnlyCounted() {
 		return warnings
 	}
+	warnings = append(warnings, r.oddities()...)
 	if r.Completed == 0 {
 		warn(finding.NothingSucceeded, "no right answer arrived: planned %d, failed %d, errored %d, dropped %d, unfinished %d",
 			r.Planned, r.Failed, r.ErroredTotal(), r.Dropped, r.Unfinished)
@@ -67,6 +68,17 @@ func (r *Result) judge() []finding.Warning {
 		warn(finding.FewSamples, "%d completed iterations: fewer than %.0f lie beyond p90, so read high percentiles as single events", n, finding.FewSamples.Refuses)
 	}
 	return warnings
+}
+
+// oddities are what servers did against the protocol, or at its edge, without harm to an iteration.
+func (r *Result) oddities() (list []finding.Warning) {
+	if r.Resent > 0 {
+		list = append(list, finding.IdleClosed.Warning("%d requests were sent again because the server closed an idle connection, or refused them, before it responded", r.Resent))
+	}
+	if r.Stray > 0 {
+		list = append(list, finding.StrayBytes.Warning("%d responses came with bytes that belong to none, such as a line break too many or a body after 204", r.Stray))
+	}
+	return list
 }
 
 // Incomplete says whether more iterations were dropped or unfinished than the plan

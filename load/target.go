@@ -140,6 +140,11 @@ type Outcome struct {
 	Content *Content
 	// Phases are the optional parts of the service time.
 	Phases Phases
+	// Resent is how often a request was sent again, because the server had closed the
+	// connection, or refused the request, before any of its answer came.
+	Resent int
+	// Stray: bytes came that belong to no answer.
+	Stray bool
 	// Messages are the latencies of the single messages of a stream. They are
 	// valid until the VU's next iteration.
 	Messages []time.Duration

@@ -78,12 +78,24 @@ type Namer interface {
 }
 
 // A Repeater is a Conversation that can begin an iteration again, after an
-// Unprocessed error.
+// Unprocessed error, and where its connection was lost that had been idle.
 type Repeater interface {
 	Conversation
 	// Repeat sends the request of the slot's latest iteration once more.
 	Repeat(out []byte, slot int) []byte
+	// Safe says whether that may be sent again although the peer may have processed
+	// it.
+	Safe(slot int) bool
 }
+
+// A Leftover error ends a connection on which there is more of an earlier answer in
+// the place of the next one.
+type Leftover struct{ Err error }
+
+func (e *Leftover) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Leftover) Unwrap() error { return e.Err }
 
 // A Roamer is a Conversation whose iterations may leave their connection and
 // come back, to it or to a new one: several requests with other things between

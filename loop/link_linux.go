@@ -39,6 +39,7 @@ type connection struct {
 	generation int32 // of the socket: events of an earlier one may still come
 	state      state
 	draining   bool
+	answered   bool   // has carried an answer
 	crowded    bool   // is in Loop.crowded
 	watchesOut bool   // for room to write
 	pending    []byte // could not be written yet
@@ -292,7 +293,7 @@ func (k *connection) close() {
 	}
 	shut(k.fd)
 	k.generation++
-	k.state, k.draining = closed, false
+	k.state, k.draining, k.answered = closed, false, false
 	if k.pending = k.pending[:0]; cap(k.pending) > readSize {
 		k.pending = nil
 	}

@@ -29,6 +29,8 @@ func (c repeating) Repeat(out []byte, slot int) []byte {
 	return c.Start(out, slot)
 }
 
+func (repeating) Safe(int) bool { return true }
+
 func (c repeating) Receive(out, in []byte, slots Slots) ([]byte, error) {
 	if len(in) == 0 {
 		return out, io.ErrUnexpectedEOF

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
 )
 
@@ -17,6 +18,7 @@ type slot struct {
 	it      load.Iteration
 	busy    bool // the iteration is in flight
 	dialled bool // for it the connection was opened
+	idle    bool // before it the connection had answered, and carried nothing
 	again   bool // its iteration is to be repeated,
 	repeats int  // which has happened so often
 	tried   time.Duration
@@ -64,10 +66,12 @@ func (k *connection) End(slot int, out *load.Outcome, err error) {
 		if out != nil {
 			d.out = *out
 		}
-		d.out.Request = k.nameOf(s)
+		d.out.Request, d.out.Resent = k.nameOf(s), s.repeats
 		return
 	}
+	k.answered = true
 	d.out = *out
+	d.out.Resent += s.repeats
 	if k.roamer == nil {
 		d.out.Phases = s.phases(end)
 	}
@@ -88,11 +92,30 @@ func (k *connection) repeat(s *slot, err error) bool {
 	if k.repeater == nil || s.repeats == maxRepeats || !errors.As(err, &unprocessed) {
 		return false
 	}
+	s.reenter()
+	return true
+}
+
+// reenter takes an iteration from its connection and has it begin again.
+func (s *slot) reenter() {
 	s.depart()
 	s.again = true
 	s.repeats++
-	k.loop.entering = append(k.loop.entering, s)
-	return true
+	s.link.loop.entering = append(s.link.loop.entering, s)
+}
+
+// survives reports whether an iteration begins again whose connection failed with err. It
+// does, once, where nothing of an answer had come over a connection that was idle before, as
+// one that a server closes in the moment in which it is used again.
+func (s *slot) survives(err error) bool {
+	var leftover *Leftover
+	old := s.isStale(err) || errors.As(err, &leftover)
+	return old && s.repeats == 0 && s.link.repeater != nil && s.link.repeater.Safe(s.index)
+}
+
+// isStale reports whether err ended a connection that was idle before.
+func (s *slot) isStale(err error) bool {
+	return s.link.repeater != nil && s.idle && s.first == 0 && errkind.IsLost(err)
 }
 
 func (k *connection) Drain() { k.draining = k.state != closed }
@@ -138,6 +161,7 @@ func (l *Loop) begin(s *slot, now time.Duration) bool {
 func (s *slot) enter(now time.Duration) {
 	s.busy, s.again, s.away, s.dialled = true, false, false, false
 	s.first, s.tried, s.sent = 0, now, now
+	s.idle = s.link.answered && s.link.inflight == 0
 	s.link.inflight++
 }
 
@@ -171,7 +195,13 @@ func (l *Loop) fail(k *connection, err error) {
 	}
 	end := l.shard.Elapsed()
 	for _, s := range k.slots {
-		if s.busy && !s.outlives(err) {
+		switch {
+		case !s.busy || s.outlives(err):
+		case s.survives(err):
+			s.reenter()
+		case s.isStale(err):
+			l.lose(s, end, errkind.StaleError(err))
+		default:
 			l.lose(s, end, err)
 		}
 	}
@@ -180,7 +210,7 @@ func (l *Loop) fail(k *connection, err error) {
 // lose ends an iteration without an answer.
 func (l *Loop) lose(s *slot, end time.Duration, err error) {
 	l.conclude(s)
-	none := load.Outcome{Request: s.link.nameOf(s)}
+	none := load.Outcome{Request: s.link.nameOf(s), Resent: s.repeats}
 	l.shard.Finish(&s.it, end, &none, err)
 	l.release(s, end)
 }

@@ -28,6 +28,7 @@ func result() *load.Result {
 	r := &load.Result{Duration: 2 * time.Second, ThroughputPerSec: 500, Counts: load.NewCounts()}
 	r.Planned, r.Completed, r.Failed, r.Dropped, r.Unfinished, r.Ops = 230, 200, 7, 11, 3, 1000
 	r.Errored = map[errkind.Kind]int64{errkind.Timeout: 4, errkind.Reset: 5}
+	r.Resent = 4
 	r.BytesIn, r.BytesOut = 8000, 3000
 	r.GeneratorCPUSec, r.Server = 0.5, &load.Usage{CPUSec: 0.25, RSSBytes: 5000}
 	r.Server.VoluntarySwitches, r.Server.InvoluntarySwitches, r.Server.WaitedSec = 3000, 2000, 0.001
@@ -52,7 +53,7 @@ func TestRead(t *testing.T) {
 		"server_rss_bytes": 5000,
 		"wall_ns_per_op":   2_000_000, // 2 s ÷ 1000
 		"errors":           16,        // 7 + 4 + 5
-		"planned":          230, "completed": 200, "failed": 7, "errored": 9, "dropped": 11, "unfinished": 3,
+		"planned":          230, "completed": 200, "failed": 7, "errored": 9, "resent": 4, "dropped": 11, "unfinished": 3,
 		"bytes_in": 8000, "bytes_out": 3000, "bytes_in_per_s": 4000, "bytes_out_per_s": 1500, // ÷ 2 s
 	}
 	// Of 1 to 100: their mean is 50.5, which histograms have in whole nanoseconds.
@@ -98,7 +99,7 @@ func TestBeside(t *testing.T) {
 // What a result does not have has no value.
 func TestUnknown(t *testing.T) {
 	empty := &load.Result{Counts: load.NewCounts()}
-	known := []metric.Name{"errors", "planned", "completed", "failed", "errored", "dropped", "unfinished", "bytes_in", "bytes_out"}
+	known := []metric.Name{"errors", "planned", "completed", "failed", "errored", "resent", "dropped", "unfinished", "bytes_in", "bytes_out"}
 	for _, text := range metric.Names() {
 		name := metric.Name(text)
 		if _, ok := name.Of(empty); ok != slices.Contains(known, name) {

@@ -140,14 +140,14 @@ func (r *AB) count() abCounts {
 		switch kind {
 		case errkind.DNS, errkind.Dial, errkind.PortsExhausted, errkind.TLS, errkind.Refused:
 			n.connect += count
-		case errkind.Reset, errkind.Closed, errkind.Timeout:
+		case errkind.Reset, errkind.Closed, errkind.Stale, errkind.Timeout:
 			n.receive += count
 		default:
 			n.exceptions += count
 		}
 	}
 	if r.Strict {
-		closed := r.Result.Errored[errkind.Closed] // which ab calls complete
+		closed := r.Result.Errored[errkind.Closed] + r.Result.Errored[errkind.Stale] // which ab calls complete
 		n.complete = ended + closed + r.Result.Errored[errkind.Reset] + n.exceptions
 		n.receive, n.length = n.receive-closed, r.OtherLength
 		n.failed = n.connect + n.receive + n.length + n.exceptions

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/errkind"
 	"contend/expect"
 	"contend/finding"
 	"contend/load"
@@ -80,6 +81,8 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	switch {
 	case ceased != "":
 		s.next = "see why it stopped (what does the server say?), then the same command again"
+	case doubt.Is(finding.Errors) && 2*r.Errored[errkind.Stale] > r.Wrong():
+		s.next = "raise the server's keep-alive timeout above the pauses between requests, shorten these (--think), or use --no-keepalive"
 	case doubt != nil:
 		s.next = afterDoubt(doubt.Code)
 	}

@@ -96,7 +96,7 @@ func (t *abTally) failed(err error) {
 		t.streak++
 	case errkind.DNS, errkind.Dial, errkind.PortsExhausted, errkind.Refused:
 		t.unconnected++
-	case errkind.Closed:
+	case errkind.Closed, errkind.Stale:
 		if t.length > 0 && !t.job.form.VariableLength {
 			t.otherLength++ // an empty one, to ab
 		}

@@ -57,6 +57,10 @@ func (c *conversation) Repeat(out []byte, slot int) []byte {
 	return c.conn.Start(out, slot, c.call.request)
 }
 
+// Safe is false: only what a server did not process may be called again, unless it says
+// more of the method (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
+func (*conversation) Safe(int) bool { return false }
+
 // Cancel gives a call up.
 func (c *conversation) Cancel(out []byte, slot int) []byte { return c.conn.Cancel(out, slot) }
 

@@ -55,7 +55,9 @@ func (t *Target) judge(s *sender, p *parser, c carrier, in int64) load.Outcome {
 		BytesIn:  in,
 		BytesOut: int64(s.size),
 		BodyIn:   p.body,
+		Stray:    p.stray,
 	}
+	p.stray = false
 	var encoded error
 	if s.request.checks != nil && !out.Failed {
 		var a check.Answer

@@ -21,9 +21,10 @@ type conversation struct {
 }
 
 var (
-	_ loop.Skipper = (*conversation)(nil)
-	_ loop.Namer   = (*conversation)(nil)
-	_ loop.Secured = (*conversation)(nil)
+	_ loop.Skipper  = (*conversation)(nil)
+	_ loop.Namer    = (*conversation)(nil)
+	_ loop.Repeater = (*conversation)(nil)
+	_ loop.Secured  = (*conversation)(nil)
 )
 
 func newConversation(t *Target, s *sender) *conversation {
@@ -33,6 +34,7 @@ func newConversation(t *Target, s *sender) *conversation {
 // Open has nothing to say before the first request.
 func (c *conversation) Open(out []byte) []byte {
 	c.inFlight = false
+	c.parser.renew()
 	return out
 }
 
@@ -47,6 +49,19 @@ func (c *conversation) handshake() *tls.ConnectionState { return c.secure }
 // Start sends the request.
 func (c *conversation) Start(out []byte, _ int) []byte {
 	c.sender.next(&c.parser)
+	return c.send(out)
+}
+
+// Repeat sends the request once more, on another connection.
+func (c *conversation) Repeat(out []byte, _ int) []byte {
+	c.parser.reset()
+	return c.send(out)
+}
+
+// Safe says whether the request may be sent twice.
+func (c *conversation) Safe(int) bool { return c.sender.request.safe }
+
+func (c *conversation) send(out []byte) []byte {
 	c.in = 0
 	c.inFlight = true
 	return c.sender.appendTo(out)
@@ -61,18 +76,22 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		return out, c.closed(slots)
 	}
 	if !c.inFlight {
-		return out, protocolError("%d bytes that nobody asked for: %.40q", len(in), in)
+		return out, c.parser.unasked(in)
 	}
-	if !c.parser.begun {
-		slots.FirstByte(0)
-	}
+	waited := !c.parser.begun
 	c.in += int64(len(in))
 	used, err := c.parser.feed(in)
+	if waited && c.parser.begun {
+		slots.FirstByte(0)
+	}
+	if err == nil && used < len(in) {
+		err = c.parser.follow(in[used:])
+	}
 	switch {
+	case err != nil && c.parser.leftover():
+		return out, &loop.Leftover{Err: err}
 	case err != nil:
 		return out, err
-	case used < len(in):
-		return out, protocolError("%d bytes or more follow the answer's end", len(in)-used)
 	case c.parser.done():
 		c.end(slots)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"contend/loop"
 )
 
 // An Exchange is one request and answer of HTTP/1.1 after another on a connection, without I/O, for
@@ -69,12 +71,28 @@ func (e *Exchange) Receive(in []byte) (done bool, err error) {
 	e.in += int64(len(in))
 	used, err := e.parser.feed(in)
 	switch {
-	case err != nil:
-		return false, err
-	case used < len(in):
-		return false, protocolError("%d bytes or more follow the answer's end", len(in)-used)
+	case err == nil && used < len(in):
+		err = e.parser.follow(in[used:])
+	case err != nil && e.parser.leftover():
+		err = &loop.Leftover{Err: err}
 	}
-	return e.parser.done(), nil
+	return err == nil && e.parser.done(), err
+}
+
+// Unasked takes what comes while nothing was asked.
+func (e *Exchange) Unasked(in []byte) error { return e.parser.unasked(in) }
+
+// Renew prepares for another connection.
+func (e *Exchange) Renew() { e.parser.renew() }
+
+// Begun says whether anything of the answer has come.
+func (e *Exchange) Begun() bool { return e.parser.begun }
+
+// Stray says whether bytes came since it was asked last that belong to no answer.
+func (e *Exchange) Stray() bool {
+	stray := e.parser.stray
+	e.parser.stray = false
+	return stray
 }
 
 // Reusable reports whether the connection of a complete answer may carry another request.

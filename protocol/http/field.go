@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"iter"
 
 	"contend/protocol/wire"
 )
@@ -85,23 +86,38 @@ func parseLength(value []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// transferEncoding accepts chunked alone: nothing else was asked for.
+// transferEncoding reads a list of codings, of which the last says where the body ends: chunked
+// itself, any other with the connection (RFC 9112, section 6.3). They are not undone: the body is
+// counted as it came.
 func (p *parser) transferEncoding(value []byte) error {
-	if p.chunked || !equalFold(value, "chunked") {
-		return protocolError("Transfer-Encoding %.40q was not asked for", value)
+	for coding := range list(value) {
+		if p.chunked {
+			return protocolError("Transfer-Encoding has %.40q after chunked", coding)
+		}
+		p.chunked = equalFold(coding, "chunked")
+		p.coded = p.coded || !p.chunked && !equalFold(coding, "identity")
 	}
-	p.chunked = true
 	return nil
 }
 
 // connection looks for close and keep-alive in a list of options.
 func (p *parser) connection(value []byte) {
-	for len(value) > 0 {
-		var option []byte
-		option, value, _ = bytes.Cut(value, []byte{','})
-		option = trim(option)
+	for option := range list(value) {
 		p.closes = p.closes || equalFold(option, "close")
 		p.keeps = p.keeps || equalFold(option, "keep-alive")
+	}
+}
+
+// list yields the members of a field's value that is a list (RFC 9110, section 5.6.1).
+func list(value []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(value) > 0 {
+			var member []byte
+			member, value, _ = bytes.Cut(value, []byte{','})
+			if member = trim(member); len(member) > 0 && !yield(member) {
+				return
+			}
+		}
 	}
 }
 

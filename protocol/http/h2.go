@@ -109,6 +109,9 @@ func (c *streams) Repeat(out []byte, slot int) []byte {
 	return c.send(out, c.conn.Start(out, slot, c.slots[slot].sent))
 }
 
+// Safe says whether the request may be sent twice.
+func (c *streams) Safe(slot int) bool { return c.slots[slot].sender.request.safe }
+
 // Cancel gives an iteration up.
 func (c *streams) Cancel(out []byte, slot int) []byte { return c.send(out, c.conn.Cancel(out, slot)) }
 
@@ -143,11 +146,16 @@ func (c *streams) Header(slot int, h *h2.Header, _ bool) error {
 
 // Data counts the body.
 func (c *streams) Data(slot int, p []byte) error {
-	used, err := c.slots[slot].parser.feed(p)
-	if err == nil && used < len(p) {
-		err = protocolError("%d bytes or more follow the answer's end", len(p)-used)
+	parser := &c.slots[slot].parser
+	used, err := parser.feed(p)
+	if err != nil || used == len(p) {
+		return err
 	}
-	return err
+	if !parser.bodiless() {
+		return protocolError("%d bytes or more follow the answer's end", len(p)-used)
+	}
+	parser.stray = true // which ends with its frame
+	return nil
 }
 
 // End judges an answer.
@@ -173,7 +181,7 @@ func (c *streams) End(slot int, err error) {
 func (p *parser) beginStream(h *h2.Header) error {
 	p.begun = true
 	p.status, p.minor, p.length = h.Status, 1, -1
-	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
+	p.chunked, p.coded, p.closes, p.keeps, p.fold = false, false, false, false, false
 	p.server, p.fields = p.server[:0], p.fields[:0]
 	p.said.Type, p.said.Location = p.said.Type[:0], p.said.Location[:0]
 	p.excerpt = strconv.AppendInt(append(p.excerpt[:0], "HTTP/2 "...), int64(h.Status), 10)

@@ -62,14 +62,14 @@ func (l *keptConn) writeRead(request, buf []byte) (int, error) {
 }
 
 // stale reports whether the peer has closed the connection or has sent
-// something while no request was out. It reads at most one byte, after which
-// the connection must not be used.
+// something while no request was out that p does not pass over. The connection
+// must then not be used.
 //
 // Over TLS a connection that has not yet carried a request is never stale:
 // session tickets may be waiting in it.
-func (l *keptConn) stale() bool {
+func (l *keptConn) stale(p *parser) bool {
 	if l.raw == nil || l.secure && !l.used {
 		return false
 	}
-	return l.readable()
+	return l.readable(func(in []byte) bool { return !l.secure && p.unasked(in) == nil })
 }

@@ -65,12 +65,15 @@ func (r *rawExchange) doStep(fd uintptr) bool {
 	return r.err != syscall.EAGAIN
 }
 
-// readable reports whether a read would not have to wait.
-func (l *keptConn) readable() bool {
-	var one [1]byte
+// readable reports whether a read would not have to wait, but for bytes that may pass.
+func (l *keptConn) readable(passes func(in []byte) bool) bool {
+	var some [64]byte
 	readable := true
 	err := l.raw.Read(func(fd uintptr) bool {
-		_, err := retry(syscall.Read, fd, one[:])
+		n, err := retry(syscall.Read, fd, some[:])
+		for n > 0 && passes(some[:n]) {
+			n, err = retry(syscall.Read, fd, some[:])
+		}
 		readable = err != syscall.EAGAIN
 		return true
 	})

@@ -48,8 +48,9 @@ const (
 //
 // Interim answers (1xx without 101) are skipped. An answer that the RFC lets a
 // client repair silently is repaired (a bare line feed, a folded field that
-// says nothing about the body); one that leaves the body's end in doubt is an
-// error of kind Protocol.
+// says nothing about the body, line breaks before an answer); one that leaves the
+// body's end in doubt is an error of kind Protocol. A body where there can be none
+// does not: the answer stands, and its connection has to end.
 type parser struct {
 	head   bool     // the request was HEAD: answers have no body
 	expect statuses // of the others, the beginning of the body is kept
@@ -68,10 +69,15 @@ type parser struct {
 	minor   int   // HTTP/1.minor
 	length  int64 // Content-Length, or -1
 	chunked bool
+	coded   bool   // Transfer-Encoding names another coding
 	closes  bool   // Connection: close
 	keeps   bool   // Connection: keep-alive
 	fold    bool   // the latest field may be continued on the next line
 	begun   bool   // at least one byte of the answer was seen
+	stray   bool   // bytes that belong to no answer came since the latest was judged
+	spoilt  bool   // of this answer: more of them may come
+	spoils  bool   // likewise of the one before on the connection,
+	carried bool   // if that has carried any
 	body    int64  // bytes of the body so far, without what frames its chunks
 	server  []byte // the beginning of the Server field
 	fields  []byte // the lines of the wanted ones
@@ -83,8 +89,12 @@ type parser struct {
 	header []byte // of the previous answer, if it came in one piece, and is short
 }
 
+// renew prepares the parser for another connection.
+func (p *parser) renew() { p.carried, p.spoils = false, false }
+
 // reset prepares the parser for the next answer.
 func (p *parser) reset() {
+	p.spoilt, p.spoils, p.carried = false, p.carried && p.bodiless(), true
 	p.state = inStatusLine
 	p.lines = maxHeaderBytes
 	p.line = p.line[:0]
@@ -94,11 +104,15 @@ func (p *parser) reset() {
 // feed reads from b and returns how many bytes belong to the answer: all of
 // them, or fewer when the answer is complete.
 func (p *parser) feed(b []byte) (int, error) {
-	used := 0
-	first := !p.begun && len(b) > 0
+	used, start := 0, 0
+	first := !p.begun
 	if first {
+		start = p.skipBreaks(b)
+		if used = start; used == len(b) {
+			return used, p.tooMuch()
+		}
 		p.begun = true
-		used = p.skipSameHeader(b)
+		used += p.skipSameHeader(b[start:])
 	}
 	for used < len(b) && p.state != complete {
 		inside := p.state <= inHeader
@@ -107,8 +121,8 @@ func (p *parser) feed(b []byte) (int, error) {
 		if err != nil {
 			return used, err
 		}
-		if first && inside && p.state > inHeader && used <= maxSameHeader {
-			p.header = append(p.header, b[:used]...)
+		if first && inside && p.state > inHeader && used-start <= maxSameHeader {
+			p.header = append(p.header, b[start:used]...)
 		}
 	}
 	return used, nil
@@ -133,7 +147,7 @@ func (p *parser) done() bool { return p.state == complete }
 // reusable reports whether the connection of a complete answer may carry
 // another request.
 func (p *parser) reusable() bool {
-	if p.closes || p.last || p.status == 101 || p.openBody() {
+	if p.closes || p.last || p.spoilt || p.status == 101 || p.openBody() {
 		return false
 	}
 	return p.keeps || p.minor > 0 && !p.http10
@@ -170,7 +184,7 @@ func (p *parser) step(b []byte) (int, error) {
 		n = len(b)
 	}
 	if p.lines -= n; p.lines < 0 {
-		return n, protocolError("more than %d bytes of %s", p.limit(), p.section())
+		return n, p.tooMuch()
 	}
 	if end < 0 {
 		p.line = append(p.line, b...)
@@ -250,7 +264,7 @@ func (p *parser) statusLine(line []byte) error {
 	p.excerpt = append(p.excerpt[:0], line[:min(len(line), maxDetail/2)]...)
 	p.excerpt = append(p.excerpt, "\r\n\r\n"...)
 	p.content = len(p.excerpt)
-	p.chunked, p.closes, p.keeps, p.fold = false, false, false, false
+	p.chunked, p.coded, p.closes, p.keeps, p.fold = false, false, false, false, false
 	p.state = inHeader
 	return nil
 }
@@ -260,7 +274,7 @@ func (p *parser) endHeader() error {
 	switch {
 	case p.status < 200 && p.status != 101:
 		p.state = inStatusLine
-	case p.chunked && p.minor == 0:
+	case (p.chunked || p.coded) && p.minor == 0:
 		return protocolError("Transfer-Encoding in an answer of HTTP/1.0")
 	default:
 		p.bodyFollows()
@@ -277,10 +291,15 @@ func (p *parser) bodyFollows() {
 		p.missing = max(p.keep, maxDetail-p.content)
 	}
 	switch {
-	case p.head || p.status == 101 || p.status == 204 || p.status == 304:
+	case p.bodiless() || p.status == 101:
 		p.state = complete
+		if p.status == 204 && (p.chunked || p.length > 0) { // which announces one
+			p.stray, p.spoilt = true, true
+		}
 	case p.chunked:
 		p.expectChunk()
+	case p.coded:
+		p.state = inOpenBody
 	case p.length > 0:
 		p.remain = p.length
 		p.state = inBody
@@ -291,9 +310,12 @@ func (p *parser) bodyFollows() {
 	}
 }
 
+// bodiless reports whether the answer can have no body.
+func (p *parser) bodiless() bool { return p.head || p.status == 204 || p.status == 304 }
+
 // openBody reports whether the answer's body ended with the connection.
 func (p *parser) openBody() bool {
-	return p.length < 0 && !p.chunked && !p.head && p.status != 204 && p.status != 304
+	return (p.length < 0 || p.coded) && !p.chunked && !p.bodiless()
 }
 
 func (p *parser) expectChunk() {
@@ -325,6 +347,14 @@ func (p *parser) chunkSize(line []byte) error {
 	p.remain = size
 	p.state = inChunk
 	return nil
+}
+
+// tooMuch is the error of a section of lines that is too long, or nil.
+func (p *parser) tooMuch() error {
+	if p.lines >= 0 {
+		return nil
+	}
+	return protocolError("more than %d bytes of %s", p.limit(), p.section())
 }
 
 func (p *parser) limit() int {

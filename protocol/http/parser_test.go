@@ -75,6 +75,10 @@ var answers = []struct {
 	{name: "chunked", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\nA\r\n, world...\r\n0\r\n\r\n", rest: "x", status: 200, reusable: true},
 	{name: "chunk extensions", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n005 ; a=b;c\r\nhello\r\n0;end\r\n\r\n", rest: "x", status: 200, reusable: true},
 	{name: "trailers", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\nC:d\r\n\r\n", rest: "x", status: 200, reusable: true},
+	{name: "coded and chunked", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip , ,CHUNKED\r\n\r\n1\r\nx\r\n0\r\n\r\n", rest: "x", status: 200, reusable: true},
+	{name: "coded in two fields", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", rest: "x", status: 200, reusable: true},
+	{name: "not coded", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok", rest: "x", status: 200, reusable: true},
+	{name: "until close, coded", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\nbody", status: 200},
 	{name: "chunked and length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 999\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", rest: "x", status: 200, reusable: true},
 }
 
@@ -142,7 +146,7 @@ func TestParserRefuses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 	for _, data := range []string{
-		"\r\n" + ok,
+		strings.Repeat("\r\n", maxHeaderBytes/2+1),
 		"\x15\x03\x03\x00\x02\x02\x46\n",   // a TLS alert
 		"SSH-2.0-OpenSSH_9.2\r\n",          // another protocol
 		"HTTP/2.0 200 OK\r\n",              // another version
@@ -164,10 +168,10 @@ func TestParserRefuses(t *testing.T) {
 		ok + "Content-Length: 0x5\r\n",     //
 		ok + "Content-Length: 9999999999999999999\r\n",
 		ok + "Content-Length: 5\r\nContent-Length: 6\r\n",
-		ok + "Transfer-Encoding: gzip, chunked\r\n",
-		ok + "Transfer-Encoding: identity\r\n",
+		ok + "Transfer-Encoding: chunked, gzip\r\n",
 		ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
 		"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"HTTP/1.0 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
 		chunked + "\r\n",
 		chunked + "g\r\n",
 		chunked + "-1\r\n",

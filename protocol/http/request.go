@@ -24,6 +24,7 @@ type request struct {
 	body    piece
 	head    bool // its answers have no body
 	last    bool // it asks for the connection's end
+	safe    bool // it may be sent twice
 	expect  statuses
 	checks  *check.Set
 	checked bool // they look at more than the status
@@ -90,7 +91,7 @@ func (c Config) compile(target string, o origin) (*request, error) {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
-	r := &request{head: c.method() == "HEAD", last: slices.ContainsFunc(c.Header, endsConnection), body: m.body}
+	r := &request{head: c.method() == "HEAD", safe: wire.IsSafe(c.method()), last: slices.ContainsFunc(c.Header, endsConnection), body: m.body}
 	if c.HTTP2 {
 		r.streams = newStreamRequest(m, o.scheme())
 	} else {

@@ -28,17 +28,21 @@
 // A server may close a kept connection while nobody uses it. A connection that
 // was idle for a while is therefore looked at before it carries the next
 // request, and replaced if the server has closed it or has sent something
-// unasked; nothing was sent by then, so this is safe for every method. A
-// request that was sent is never sent again: its failure is counted, although
-// the server may have closed just before it came. Only in HTTP/2 a server may
-// say that it did not process a request (GOAWAY, REFUSED_STREAM): it is sent
-// again, up to twice, and that counts in its service time (RFC 9113, section
-// 8.7).
+// unasked; nothing was sent by then, so this is safe for every method. It may also
+// close in the moment in which the request is on its way: a connection that has
+// carried an answer, and ends or is reset before anything of the next one comes.
+// A request that only reads (GET, HEAD, OPTIONS, TRACE) is then sent again, once,
+// on a new connection, and counted in Outcome.Resent; any other one is an error of
+// kind Stale. In HTTP/2 a server may say that it did not process a request (GOAWAY,
+// REFUSED_STREAM): it is sent again, whatever its method, up to twice (RFC 9113,
+// section 8.7). All of that counts in its service time.
 //
 // # Errors
 //
 // An answer that breaks HTTP, promises two lengths or is followed by more
-// bytes than it announced is an error of kind Protocol; one cut off, or none
+// bytes than it announced is an error of kind Protocol, but line breaks are passed
+// over, and a body where there can be none (204, 304, HEAD) only ends the
+// connection: see Outcome.Stray; one cut off, or none
 // at all before the connection's end, is Closed or Reset. A status that was
 // not expected is no error but a failed Outcome.
 package http

@@ -2,12 +2,15 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
+	"contend/errkind"
 	"contend/load"
+	"contend/loop"
 	"contend/protocol/wire"
 )
 
@@ -78,19 +81,20 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 		v.deadline = wire.Deadline{} // the previous context may have left one in the past
 	}
 	start := time.Since(v.epoch)
-	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale() {
+	if v.link != nil && start-v.lastUse >= idleCheck && v.link.stale(&v.parser) {
 		v.drop()
 	}
 	v.lastUse = start
 	if v.link == nil {
-		return v.connectAndExchange(ctx, start)
+		return v.connectAndExchange(ctx, start, start)
 	}
 	if err := v.arm(ctx, start); err != nil {
 		return load.Outcome{}, err
 	}
+	idle := v.link.used
 	out, err := v.exchange(ctx)
 	if err != nil {
-		return out, err
+		return v.resend(ctx, start, idle, err)
 	}
 	out.Phases.FirstByte = v.began - start
 	if !v.parser.reusable() {
@@ -99,9 +103,28 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 	return out, nil
 }
 
-// connectAndExchange is an iteration that has to connect, and measures it.
-func (v *vu) connectAndExchange(ctx context.Context, start time.Duration) (load.Outcome, error) {
-	if err := v.connect(ctx); err != nil {
+// resend sends the request of an iteration that began at start once more, on a new connection,
+// if it may be sent twice and err has to do with what was before on the old one: that was idle,
+// and ended before anything of an answer came, or it had more of the answer before.
+func (v *vu) resend(ctx context.Context, start time.Duration, idle bool, err error) (load.Outcome, error) {
+	var leftover *loop.Leftover
+	stale := idle && !v.parser.begun && errkind.IsLost(err)
+	switch {
+	case !stale && !errors.As(err, &leftover):
+		return load.Outcome{}, err
+	case v.sender.request.safe:
+		out, err := v.connectAndExchange(ctx, start, time.Since(v.epoch))
+		out.Resent = 1
+		return out, err
+	case stale:
+		err = errkind.StaleError(err)
+	}
+	return load.Outcome{}, err
+}
+
+// connectAndExchange is an iteration that began at start and has to connect now, and measures it.
+func (v *vu) connectAndExchange(ctx context.Context, start, now time.Duration) (load.Outcome, error) {
+	if err := v.connect(ctx, start); err != nil {
 		return load.Outcome{}, err
 	}
 	connected := time.Since(v.epoch)
@@ -113,7 +136,7 @@ func (v *vu) connectAndExchange(ctx context.Context, start time.Duration) (load.
 		return out, err
 	}
 	out.Phases = load.Phases{
-		Connect:   connected - start,
+		Connect:   connected - now,
 		FirstByte: v.began - connected,
 		Exchange:  time.Since(v.epoch) - connected,
 	}
@@ -123,11 +146,12 @@ func (v *vu) connectAndExchange(ctx context.Context, start time.Duration) (load.
 	return out, nil
 }
 
-func (v *vu) connect(ctx context.Context) error {
+// connect opens the connection of an iteration that began at start.
+func (v *vu) connect(ctx context.Context, start time.Duration) error {
 	limited := ctx
 	if v.timeout > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, v.timeout)
+		limited, cancel = context.WithDeadline(ctx, v.epoch.Add(start+v.timeout))
 		defer cancel()
 	}
 	l, err := v.target.connect(limited)
@@ -138,6 +162,8 @@ func (v *vu) connect(ctx context.Context) error {
 	v.link = l
 	v.mu.Unlock()
 	v.deadline = wire.Deadline{}
+	v.parser.renew()
+	v.parser.reset()
 	return nil
 }
 
@@ -148,11 +174,14 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 	in := int64(n)
 	for {
 		used, perr := v.parser.feed(v.buf[:n])
+		if perr == nil && used < n {
+			perr = v.parser.follow(v.buf[used:n])
+		}
 		switch {
+		case perr != nil && v.parser.leftover():
+			return v.fail(ctx, &loop.Leftover{Err: perr})
 		case perr != nil:
 			return v.fail(ctx, perr)
-		case used < n:
-			return v.fail(ctx, protocolError("%d bytes or more follow the answer's end", n-used))
 		case v.parser.done():
 			return v.answer(in), nil
 		case err != nil:
@@ -162,7 +191,9 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 			v.buf = make([]byte, 2*n)
 		}
 		n, err = v.link.Read(v.buf)
-		in += int64(n)
+		if in += int64(n); !v.parser.begun {
+			v.began = time.Since(v.epoch)
+		}
 	}
 }
 

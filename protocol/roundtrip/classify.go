@@ -30,6 +30,33 @@ func classify(err error, dialing bool) error {
 	return &errkind.Error{Kind: kind, Err: err}
 }
 
+// An unanswered error is that of a request of whose answer nothing has come.
+type unanswered struct{ error }
+
+func (u *unanswered) Unwrap() error { return u.error }
+
+func isUnanswered(err error) bool {
+	var u *unanswered
+	return errors.As(err, &u)
+}
+
+// isUnprocessed reports whether the server says that it did nothing with a request (RFC 9113,
+// section 8.7, RFC 9114, section 4.1.1).
+func isUnprocessed(err error) bool {
+	var (
+		stream streamError
+		local  *http3.Error
+	)
+	const refused = 7 // REFUSED_STREAM
+	switch {
+	case !isUnanswered(err):
+		return false
+	case errors.As(err, &stream) && stream.Code == refused, errors.As(err, &local) && local.ErrorCode == http3.ErrCodeRequestRejected:
+		return true
+	}
+	return strings.Contains(err.Error(), "graceful shutdown GOAWAY") // of the streams that it names
+}
+
 // kindOfQUIC returns the kind of an error of quic-go, or "". All of them say
 // too that the connection is closed.
 func kindOfQUIC(err error) errkind.Kind {

@@ -11,7 +11,7 @@
 // its own, and after the server has closed it, the next iteration opens a new
 // one and says so in Phases.Connect. Virtual users that share a connection
 // share the attempt to open it, and lose it only when it is broken. A request
-// that was sent is never sent again.
+// that was sent is sent again as package http does.
 //
 // # What is counted
 //

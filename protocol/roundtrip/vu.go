@@ -24,6 +24,8 @@ type vu struct {
 	timeout time.Duration
 	detail  []byte
 	said    load.Content
+	// answered is the connection over which the latest answer came.
+	answered clientConn
 
 	// parent is the end of the context that life comes from.
 	parent <-chan struct{}
@@ -57,7 +59,7 @@ func (v *vu) Do(ctx context.Context) (load.Outcome, error) {
 		v.forget()
 	}
 	if err != nil {
-		return load.Outcome{}, v.cause(ctx, l, err)
+		return load.Outcome{Resent: out.Resent}, v.cause(ctx, l, err)
 	}
 	return out, nil
 }
@@ -98,9 +100,26 @@ func (v *vu) cause(ctx context.Context, l *life, err error) error {
 }
 
 func (v *vu) do(l *life) (load.Outcome, error) {
-	if conn := v.slot.Get(); conn != nil && !conn.IsDead() {
-		return v.exchange(l, conn)
+	conn := v.slot.Get()
+	if conn == nil || conn.IsDead() {
+		return v.connectAndExchange(l)
 	}
+	idle := v.owns && v.answered == conn
+	out, err := v.exchange(l, conn)
+	stale := idle && isUnanswered(err) && errkind.IsLost(err)
+	switch {
+	case err == nil || l.ctx.Err() != nil:
+	case isUnprocessed(err) || stale && wire.IsSafe(l.request.Method):
+		out, err = v.connectAndExchange(l)
+		out.Resent = 1
+	case stale:
+		err = errkind.StaleError(err)
+	}
+	return out, err
+}
+
+// connectAndExchange is do where there is no connection.
+func (v *vu) connectAndExchange(l *life) (load.Outcome, error) {
 	start := v.target.now()
 	conn, err := v.slot.Connect(l.ctx)
 	if err != nil {
@@ -127,7 +146,7 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 	start := v.target.now()
 	response, err := conn.RoundTrip(request)
 	if err != nil {
-		return v.fail(err)
+		return v.fail(&unanswered{err})
 	}
 	firstByte := v.target.now()
 	if strconv.Itoa(response.ProtoMajor) != v.target.config.Version {
@@ -156,6 +175,7 @@ func (v *vu) exchange(l *life, conn clientConn) (load.Outcome, error) {
 	if took := conn.traffic(); took != nil {
 		out.BytesIn, out.BytesOut = took.Take()
 	}
+	v.answered = conn
 	if failed {
 		out.Detail, out.Expected = v.detail, v.target.expected
 		return out, nil

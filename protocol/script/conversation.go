@@ -2,7 +2,7 @@ package script
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"iter"
 	"net"
 	"runtime"
@@ -28,6 +28,9 @@ type conversation struct {
 	asked    *call // in flight; nil: none is
 	marks    marks // of the latest call
 	opening  bool  // what is sent waits for a new connection
+	answers  int   // that came over the connection
+	idle     bool  // the call went over one that had answered
+	again    bool  // the call is sent again
 	reply    *reply
 	gone     bool  // the iteration's work is elsewhere: nothing of it may be touched
 	unsent   *call // waits for another connection
@@ -90,7 +93,8 @@ func (c *conversation) Bind(slots loop.RoamerSlots) { c.slots = slots }
 
 // Open has nothing to say before the first request.
 func (c *conversation) Open(out []byte) []byte {
-	c.opening = true
+	c.opening, c.answers = true, 0
+	c.exchange.Renew()
 	return out
 }
 
@@ -137,9 +141,11 @@ func (c *conversation) goOn(out []byte, ends bool) []byte {
 
 // send sends a call.
 func (c *conversation) send(out []byte, asked *call) []byte {
-	c.asked = asked
-	c.mark(&c.marks.got)
-	c.marks.connected = !c.opening
+	c.asked, c.idle = asked, c.answers > 0
+	if !c.again { // else what the lost attempt took is the server's
+		c.mark(&c.marks.got)
+		c.marks.connected = !c.opening
+	}
 	keep := maxBody
 	if asked.discard {
 		keep = 0
@@ -155,7 +161,7 @@ func (c *conversation) mark(at *time.Duration) { *at = time.Since(c.marks.began)
 
 // Opened notes how long the connection took for which the call has waited.
 func (c *conversation) Opened() {
-	if c.opening = false; c.asked != nil {
+	if c.opening = false; c.asked != nil && !c.again {
 		asked := c.marks.got
 		c.mark(&c.marks.got)
 		c.marks.connected, c.marks.connect = true, c.marks.got-asked
@@ -187,7 +193,7 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		if len(in) == 0 {
 			return out, nil
 		}
-		return out, unasked(in)
+		return out, c.exchange.Unasked(in)
 	}
 	if c.marks.first == 0 && len(in) > 0 {
 		c.mark(&c.marks.first)
@@ -207,36 +213,51 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 	return c.goOn(out, false), nil
 }
 
-func unasked(in []byte) error {
-	return &errkind.Error{Kind: errkind.Protocol, Err: fmt.Errorf("HTTP: %d bytes that nobody asked for: %.40q", len(in), in)}
-}
-
 // answered makes the reply to what was asked.
 func (c *conversation) answered() {
 	e := &c.exchange
-	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.loop.remote}
+	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.loop.remote, stray: e.Stray()}
+	if c.again {
+		r.resent = 1
+	}
 	c.marks.tell(r)
 	if !c.asked.discard {
 		r.body, r.err = r.decode(e.Body())
 	}
-	c.asked, c.reply = nil, r
+	c.asked, c.reply, c.again = nil, r, false
+	c.answers++
 }
 
-// Lost tells the script that there is no answer.
+// Lost tells the script that there is no answer, or has a call sent again, once: see loop.Repeater.
 func (c *conversation) Lost(_ int, err error) bool {
-	if c.asked != nil {
-		c.asked, c.unsent = nil, nil
-		c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
-		if c.marks.tell(c.reply); c.marks.connected {
-			c.reply.remote = c.loop.remote
-		}
+	asked := c.asked
+	if asked == nil {
+		return true
 	}
+	var leftover *loop.Leftover
+	stale := c.idle && !c.exchange.Begun() && errkind.IsLost(err)
+	if old := stale || errors.As(err, &leftover); old && !c.again && wire.IsSafe(asked.method) && c.v.ctx.Err() == nil {
+		c.asked, c.unsent, c.again = nil, asked, true
+		c.marks.wrote, c.marks.first = 0, 0
+		return true
+	}
+	if stale {
+		err = errkind.StaleError(err)
+	}
+	c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
+	if c.marks.tell(c.reply); c.marks.connected {
+		c.reply.remote = c.loop.remote
+	}
+	if c.again {
+		c.reply.resent = 1
+	}
+	c.asked, c.unsent, c.again = nil, nil, false
 	return true
 }
 
 // Abandon ends the script.
 func (c *conversation) Abandon(int) {
-	c.asked, c.unsent, c.gone = nil, nil, false
+	c.asked, c.unsent, c.gone, c.again = nil, nil, false, false
 	c.v.rt.Interrupt(errEnded)
 	c.strand.stop()
 	c.strand = nil

@@ -251,6 +251,8 @@ func (a *ask) leadsTo(r *reply) *url.URL {
 
 // count notes a request and its answer.
 func (v *vu) count(a *ask, r *reply) {
+	v.resent += r.resent
+	v.stray = v.stray || r.stray
 	one := load.Request{Name: a.name, Status: r.status, Service: r.total, BodyIn: r.length}
 	if r.err != nil {
 		if v.ctx.Err() != nil {

@@ -4,8 +4,11 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"time"
+
+	"contend/errkind"
 )
 
 // Marks are how far a request has come, and when. Both engines set them, and the times of a request follow from
@@ -45,6 +48,17 @@ type stopwatch struct {
 	marks                    marks
 	remote                   net.Addr
 	looking, dialling, shook time.Duration // began
+	tries                    int           // connections that the request was sent over
+	idle                     bool          // the latest of them had been
+}
+
+// stale says whether an error ended a connection that had been idle before anything of an answer
+// came. net/http has sent again by then what may be.
+func (s *stopwatch) stale(err error) (stale bool) {
+	s.set(func(m *marks, _ time.Duration) {
+		stale = s.idle && m.first == 0 && (errkind.IsLost(err) || strings.Contains(err.Error(), "server closed idle connection"))
+	})
+	return stale
 }
 
 // set notes what has happened.
@@ -82,11 +96,14 @@ func (s *stopwatch) trace() *httptrace.ClientTrace {
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			s.set(func(m *marks, now time.Duration) {
-				if info.Reused { // what was on its way is another's
+				if info.Reused && s.tries == 0 { // what was on its way is another's
 					m.lookup, m.connect, m.handshake = 0, 0, 0
 				}
-				m.connected, m.got, m.wrote, m.first = true, now, 0, 0
-				s.remote = info.Conn.RemoteAddr()
+				if s.tries++; s.tries == 1 { // else what the lost attempt took is the server's
+					m.connected, m.got = true, now
+				}
+				m.wrote, m.first = 0, 0
+				s.remote, s.idle = info.Conn.RemoteAddr(), info.WasIdle
 			})
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -103,5 +120,5 @@ func (s *stopwatch) trace() *httptrace.ClientTrace {
 // tell gives a reply its times.
 func (s *stopwatch) tell(r *reply) {
 	s.set(func(m *marks, _ time.Duration) { m.tell(r) })
-	r.remote = s.remote
+	r.remote, r.resent = s.remote, max(0, s.tries-1)
 }

@@ -42,6 +42,8 @@ type reply struct {
 	stuck   string // what was expected of a redirect that leads to no answer; "": it is none
 	remote  net.Addr
 	tls     *tls.ConnectionState
+	resent  int  // how often the call was sent again
+	stray   bool // bytes came that belong to no answer
 
 	blocked, lookup, connect, handshake, send, wait, receive, total time.Duration
 }
@@ -76,6 +78,9 @@ func (v *vu) exchange(ctx context.Context, c *call, r *reply) {
 		err = r.read(answer, c.discard)
 	}
 	clock.tell(r)
+	if err != nil && clock.stale(err) {
+		err = errkind.StaleError(err)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

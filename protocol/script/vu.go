@@ -59,6 +59,8 @@ type vu struct {
 	connecting time.Duration     // that connections took in it
 	cause      load.Outcome      // of the first thing that went wrong
 	lost       error             // the first request without an answer
+	resent     int               // requests of this iteration that were sent again
+	stray      bool              // bytes came in it that belong to no answer
 	aborted    error             // the script has ended the run
 
 	connections map[io.Closer]bool // that the script has open, of other protocols than HTTP
@@ -157,6 +159,7 @@ func (v *vu) begin() {
 	}
 	v.requests, v.checks, v.readings = v.requests[:0], v.checks[:0], v.readings[:0]
 	v.cause, v.lost, v.group, v.connecting = load.Outcome{}, nil, "", 0
+	v.resent, v.stray = 0, false
 	v.timers.clear()
 	v.rejections = nil
 	if !v.target.Options.KeepCookies {
@@ -235,6 +238,7 @@ func (v *vu) outcome(err error) load.Outcome {
 	if err == nil || v.ctx.Err() == nil {
 		v.meterIteration(&out)
 	}
+	out.Resent, out.Stray = v.resent, v.stray
 	out.Requests, out.Checks, out.Readings = v.requests, v.checks, v.readings
 	return out
 }

@@ -42,6 +42,13 @@ func printable(c byte) byte {
 	return c
 }
 
+// IsSafe says whether a request of HTTP only reads, so that it may be sent twice (RFC 9110,
+// sections 9.2.1 and 9.2.2). Those that are only idempotent may not: a second DELETE is answered
+// otherwise than the first.
+func IsSafe(method string) bool {
+	return slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, method)
+}
+
 // IsRedirect says whether a status of HTTP only names another URL (RFC 9110, section
 // 15.4), which 300 (a choice of several) and 304 (what is there already) do not.
 func IsRedirect(status int) bool {

@@ -1,0 +1,222 @@
+package http
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"contend/errkind"
+	"contend/internal/testenv"
+	"contend/load"
+	"contend/loop"
+	"contend/protocol/wire/wiretest"
+)
+
+const okAnswer = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"
+
+// forgetful answers so many requests on each connection and ends it when the next one comes.
+func forgetful(answers int, end func(net.Conn)) func(net.Conn) {
+	return func(conn net.Conn) {
+		from := bufio.NewReader(conn)
+		for left := answers; ; left-- {
+			r, err := nethttp.ReadRequest(from)
+			if err != nil {
+				return
+			}
+			if _, err = io.Copy(io.Discard, r.Body); err != nil {
+				return
+			}
+			if left == 0 {
+				end(conn)
+				return
+			}
+			_, _ = io.WriteString(conn, okAnswer)
+		}
+	}
+}
+
+func closes(net.Conn) {}
+
+func resets(conn net.Conn) {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+// One caller sends 12 requests to a server that answers k on each connection. Of those that may
+// be sent again all are answered, and each but the first k is sent twice that finds its
+// connection ended: the first over every k. Of the others each (k+1)th is an error.
+func TestBothEnginesSendAgainWhatAnIdleConnectionLost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method            string
+		answers           int
+		completed, resent int64
+		stale, lost       int64
+	}{
+		{"GET", 1, 12, 11, 0, 0},
+		{"GET", 3, 12, 3, 0, 0},
+		{"OPTIONS", 1, 12, 11, 0, 0},
+		{"POST", 1, 6, 0, 6, 0},
+		{"POST", 3, 9, 0, 3, 0},
+		{"DELETE", 1, 6, 0, 6, 0},
+		{"GET", 0, 0, 0, 0, 12}, // no connection was ever idle
+		{"POST", 0, 0, 0, 0, 12},
+	} {
+		for name, end := range map[string]func(net.Conn){"close": closes, "reset": resets} {
+			for _, network := range []string{"", "tls", "unix"} {
+				for _, http10 := range []bool{false, network == ""} {
+					t.Run(fmt.Sprintf("%s/%d/%s/%s/1.0=%t", tt.method, tt.answers, name, network, http10), func(t *testing.T) {
+						t.Parallel()
+						overBothEngines(t, func(t *testing.T, run runner) {
+							l, url := listenOn(t, network)
+							t.Cleanup(wiretest.Serve(l, forgetful(tt.answers, end)))
+							c := Config{URL: url, Method: tt.method, HTTP10: http10}
+							if network == "tls" {
+								c.TLS = anyTLS
+							}
+							r := run(t, c, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
+							lost := r.Errored[errkind.Closed] + r.Errored[errkind.Reset]
+							if r.Completed != tt.completed || r.Resent != tt.resent || r.Errored[errkind.Stale] != tt.stale || lost != tt.lost || r.Accounted() != 12 {
+								t.Errorf("completed %d, sent again %d, errored %v, want %+v: %v", r.Completed, r.Resent, r.Errored, tt, r.Examples)
+							}
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// What a lost attempt took is part of the time, and of the timeout.
+func TestBothEnginesCountTheTimeOfALostAttempt(t *testing.T) {
+	t.Parallel()
+	const wait = 50 * time.Millisecond
+	slow := func(net.Conn) { time.Sleep(wait) }
+	overBothEngines(t, func(t *testing.T, run runner) {
+		url := "http://" + wiretest.Listen(t, forgetful(1, slow))
+		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
+		if r.Completed != 5 || r.Resent != 4 || r.Service.Quantile(0.3) < wait { // 1 of 5 is sent once
+			t.Errorf("completed %d, sent again %d, 30 %% within %v", r.Completed, r.Resent, r.Service.Quantile(0.3))
+		}
+		first := make(chan bool, 1)
+		first <- true
+		url = "http://" + wiretest.Listen(t, func(conn net.Conn) {
+			select {
+			case <-first:
+				forgetful(1, closes)(conn)
+			default:
+				hang(conn)
+			}
+		})
+		r = run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 2, Timeout: time.Second})
+		if r.Completed != 1 || r.Resent != 1 || r.Errored[errkind.Timeout] != 1 {
+			t.Errorf("completed %d, sent again %d, errored %v", r.Completed, r.Resent, r.Errored)
+		}
+	})
+}
+
+// A server of HTTP/2 that closes without a word.
+func TestHTTP2SendsAgainWhatAnIdleConnectionLost(t *testing.T) {
+	t.Parallel()
+	if ok, why := loop.Supported(); !ok {
+		t.Skip(why)
+	}
+	url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
+		if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
+			return
+		}
+		f := http2.NewFramer(conn, conn)
+		_ = f.WriteSettings()
+		for answered := false; ; {
+			got, err := f.ReadFrame()
+			if err != nil || got.Header().Type == http2.FrameHeaders && answered {
+				return
+			}
+			if headers, ok := got.(*http2.HeadersFrame); ok {
+				answered = true
+				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: headers.StreamID, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // :status 200
+			}
+		}
+	})
+	for method, want := range map[string][3]int64{"GET": {12, 11, 0}, "POST": {6, 0, 6}} {
+		r := runLoop(t, Config{URL: url, Method: method, HTTP2: true}, load.Plan{VUs: 1, Iterations: 12, Timeout: testenv.Patience})
+		if got := [3]int64{r.Completed, r.Resent, r.Errored[errkind.Stale]}; got != want {
+			t.Errorf("%s: completed, sent again, stale: %v, want %v: %v %v", method, got, want, r.Errored, r.Examples)
+		}
+	}
+}
+
+// A complete answer counts whatever comes behind it, and so does the next one.
+func TestBothEnginesPassOverWhatBelongsToNoAnswer(t *testing.T) {
+	t.Parallel()
+	const length = "Content-Length: 5\r\n"
+	for _, tt := range []struct {
+		name, method, answer, stray string
+		status                      int
+	}{
+		{"a line break", "GET", "HTTP/1.1 200 OK\r\n" + length + "\r\nhello", "\r\n", 200},
+		{"line feeds", "POST", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "\n\n", 200},
+		{"a body after 204", "GET", "HTTP/1.1 204 No Content\r\n\r\n", "hello", 204},
+		{"an announced one", "GET", "HTTP/1.1 204 No Content\r\n" + length + "\r\n", "hello", 204},
+		{"a chunked one", "GET", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", 204},
+		{"a body after 304", "GET", "HTTP/1.1 304 Not Modified\r\n" + length + "\r\n", "{}", 304},
+		{"a body after HEAD", "HEAD", "HTTP/1.1 200 OK\r\n" + length + "\r\n", "hello", 200},
+	} {
+		for _, late := range []bool{false, true} {
+			for _, network := range []string{"", "tls"} {
+				t.Run(fmt.Sprintf("%s/late=%t/%s", tt.name, late, network), func(t *testing.T) {
+					t.Parallel()
+					overBothEngines(t, func(t *testing.T, run runner) {
+						l, url := listenOn(t, network)
+						t.Cleanup(wiretest.Serve(l, func(conn net.Conn) {
+							for from := bufio.NewReader(conn); ; {
+								if _, err := nethttp.ReadRequest(from); err != nil {
+									return
+								}
+								if !late {
+									_, _ = io.WriteString(conn, tt.answer+tt.stray)
+									continue
+								}
+								_, _ = io.WriteString(conn, tt.answer)
+								time.Sleep(time.Millisecond)
+								_, _ = io.WriteString(conn, tt.stray)
+							}
+						}))
+						c := Config{URL: url, Method: tt.method, ExpectStatus: []int{tt.status}}
+						if network == "tls" {
+							c.TLS = anyTLS
+						}
+						r := run(t, c, load.Plan{VUs: 2, Iterations: 12, Timeout: testenv.Patience})
+						// The last bytes may come when nobody reads any more.
+						if r.Completed != 12 || r.Stray == 0 || !late && r.Stray != 12 {
+							t.Errorf("completed %d, %d with stray bytes, errored %v %v", r.Completed, r.Stray, r.Errored, r.Examples)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Without an answer that can have no body, bytes too many are an error as before.
+func TestBothEnginesRefuseMoreThanIsAnnounced(t *testing.T) {
+	overBothEngines(t, func(t *testing.T, run runner) {
+		url := "http://" + serveRaw(t, []byte(strings.Replace(okAnswer, "ok", "ok\r\nmore", 1)))
+		r := run(t, Config{URL: url}, load.Plan{VUs: 1, Iterations: 5, Timeout: testenv.Patience})
+		if r.Errored[errkind.Protocol] != 5 || r.Stray != 0 || r.Resent != 0 {
+			t.Errorf("completed %d, errored %v", r.Completed, r.Errored)
+		}
+	})
+}

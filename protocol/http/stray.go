@@ -1,0 +1,46 @@
+package http
+
+import "bytes"
+
+// skipBreaks passes over line breaks before an answer, of which p.lines allows so many, and
+// returns how many bytes these are.
+func (p *parser) skipBreaks(b []byte) int {
+	n := len(b) - len(bytes.TrimLeft(b, "\r\n"))
+	p.stray = p.stray || n > 0
+	p.lines -= n
+	return n
+}
+
+// unasked takes what comes while nothing was asked: line breaks, or else the connection has to
+// end. A body may come late to an answer that can have none.
+func (p *parser) unasked(in []byte) error {
+	if p.skipBreaks(in) == len(in) {
+		return p.tooMuch()
+	}
+	p.stray = p.stray || p.bodiless()
+	return protocolError("%d bytes that nobody asked for: %.40q", len(in), in)
+}
+
+// follow judges what came behind a complete answer: line breaks, or a body where there can be
+// none. An answer that announces less than comes is an error.
+func (p *parser) follow(rest []byte) error {
+	switch {
+	case len(bytes.Trim(rest, "\r\n")) == 0:
+	case p.bodiless():
+		p.spoilt = true
+	default:
+		return protocolError("%d bytes or more follow the answer's end", len(rest))
+	}
+	p.stray = true
+	return nil
+}
+
+// leftover reports whether an error may come from bytes of the answer before, which can have no
+// body and had one.
+func (p *parser) leftover() bool {
+	if !p.spoils || p.state != inStatusLine {
+		return false
+	}
+	p.stray = true
+	return true
+}

@@ -1,0 +1,72 @@
+package script
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"contend/errkind"
+	"contend/load"
+	"contend/protocol/wire/wiretest"
+)
+
+// once answers the first request of each connection and closes it when another one comes.
+func once(conn net.Conn) {
+	from := bufio.NewReader(conn)
+	r, err := http.ReadRequest(from)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	_, _ = http.ReadRequest(from) // its error is the end, too
+}
+
+// 12 requests of one caller: see package http, whose test of that name has the arithmetic.
+func TestSendsAgainWhatAnIdleConnectionLost(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		for _, secure := range []bool{false, true} {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			url := "http://" + l.Addr().String()
+			if secure {
+				l, url = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}), "https://"+l.Addr().String()
+			}
+			t.Cleanup(wiretest.Serve(l, once))
+			for call, want := range map[string][3]int64{"http.get(__ENV.BASE_URL)": {12, 11, 0}, "http.post(__ENV.BASE_URL, 'x')": {6, 0, 6}} {
+				script := write(t, "flow.js", fmt.Sprintf(`import http from 'k6/http'; export const options = { vus: 1, insecureSkipTLSVerify: true }; export default function () { %s; }`, call))
+				r := drive(Config{Script: script, URL: url}, 12)
+				if got := [3]int64{r.Completed, r.Resent, r.Errored[errkind.Stale]}; got != want {
+					t.Errorf("%s of %s: completed, sent again, stale: %v, want %v: %v %v", call, url, got, want, r.Errored, r.Examples)
+				}
+			}
+		}
+	})
+}
+
+// What belongs to no answer harms neither the one before nor the one after.
+func TestPassesOverWhatBelongsToNoAnswer(t *testing.T) {
+	engines(t, func(t *testing.T, drive func(Config, int64) *load.Result) {
+		for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n", "HTTP/1.1 204 No Content\r\n\r\nbody"} {
+			url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
+				for from := bufio.NewReader(conn); ; {
+					if _, err := http.ReadRequest(from); err != nil {
+						return
+					}
+					_, _ = io.WriteString(conn, answer)
+				}
+			})
+			script := write(t, "flow.js", `import http from 'k6/http'; import { check } from 'k6'; export const options = { vus: 1 };
+				export default function () { for (let i = 0; i < 3; i++) check(http.get(__ENV.BASE_URL), { 'right': (r) => r.status === 204 || r.body === 'ok' }); }`)
+			if r := drive(Config{Script: script, URL: url}, 5); r.Completed != 5 {
+				t.Errorf("%q: completed %d, %v %v %v", answer, r.Completed, r.Faults, r.Errored, r.Examples)
+			}
+		}
+	})
+}
