@@ -89,7 +89,7 @@ func TestSecretsAreOnlyInScenes(t *testing.T) {
 	if err != nil || r.Failed != 3 || len(r.Faults) != 1 || !strings.Contains(r.Faults[0].Example, "wrong: "+secret.Mask) {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	wrong, err := f.Target(target.With("url", server.URL+"/?token="+marker+"-3 b"), 1, workers)
+	wrong, err := f.Target(target.With("url", "http://127.0.0.1:0/?token="+marker+"-3"), 1, workers)
 	if err == nil {
 		_, err = load.Open(t.Context(), "wrong", wrong, 1)
 	}

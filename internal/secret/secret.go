@@ -64,6 +64,20 @@ func (b *Book) LearnPair(pair string) {
 	b.Learn(value)
 }
 
+// Field remembers the value of a header field, if it is a secret. It is quick for others, and for
+// known ones.
+func (b *Book) Field(name, value string) {
+	if b == nil || !promising(name) || !Named(name) {
+		return
+	}
+	b.mu.RLock()
+	known := b.learned[value] || len(b.learned) >= most
+	b.mu.RUnlock()
+	if !known {
+		b.Add(name, value)
+	}
+}
+
 // Add remembers a secret by its name, in the forms in which it may come back.
 func (b *Book) Add(name, value string) {
 	if b == nil || reference(value) {
@@ -91,9 +105,9 @@ func (b *Book) add(name, value string) {
 	}
 	b.learned[value] = true
 	b.variable(name, value)
-	list := append(b.beginning[value[:head]], value)
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	b.beginning[value[:head]] = list
+	list := b.beginning[value[:head]]
+	i, _ := slices.BinarySearchFunc(list, len(value), func(known string, n int) int { return n - len(known) })
+	b.beginning[value[:head]] = slices.Insert(list, i, value)
 }
 
 // variable returns the name of the shell variable for a value, one for each value.

@@ -109,6 +109,7 @@ func (v *vu) readMetadata(into grpc.Metadata, value sobek.Value) error {
 			if b, ok := one.(sobek.ArrayBuffer); ok {
 				text = string(b.Bytes())
 			}
+			v.target.around.Secrets.Field(name, text)
 			if err := into.Add(name, text); err != nil {
 				return err
 			}

@@ -65,6 +65,7 @@ func readHeaders(v *vu, a *ask, value sobek.Value) error {
 		if err := f.Check(); err != nil {
 			return err
 		}
+		v.target.around.Secrets.Field(name, f.Value)
 		if !slices.Contains(ofBody, http.CanonicalHeaderKey(name)) {
 			a.header.Set(name, f.Value)
 		}
