@@ -345,6 +345,15 @@ func (l *Loop) handle(n int) {
 	}
 }
 
+// readLast reads what a peer sent that takes no more of a request: it may have answered before.
+func (l *Loop) readLast(k *connection, err error) {
+	k.pending, k.draining = k.pending[:0], true
+	socket := k.generation
+	if l.turn(k, true); k.generation == socket { // there is no other one by now
+		l.fail(k, err)
+	}
+}
+
 func (l *Loop) serve(k *connection, events uint32) {
 	if k.state == connecting {
 		if err := k.connected(); err != nil {
@@ -355,7 +364,7 @@ func (l *Loop) serve(k *connection, events uint32) {
 		}
 	} else if events&unix.EPOLLOUT != 0 {
 		if err := k.flush(); err != nil {
-			l.fail(k, err)
+			l.readLast(k, err)
 			return
 		}
 	}

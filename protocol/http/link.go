@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"net"
 	"syscall"
+
+	"contend/errkind"
 )
 
 // A keptConn is a connection that can carry one request after another.
@@ -12,6 +14,7 @@ type keptConn struct {
 	raw    syscall.RawConn // of the socket below; nil if there is none (net.Pipe)
 	secure bool
 	used   bool // has carried a request
+	broken bool // the peer takes no more
 	raws   rawExchange
 }
 
@@ -56,9 +59,22 @@ func (l *keptConn) exchange(request, buf []byte) (int, error) {
 
 func (l *keptConn) writeRead(request, buf []byte) (int, error) {
 	if _, err := l.Write(request); err != nil {
-		return 0, err
+		return l.readLast(buf, err)
 	}
 	return l.Read(buf)
+}
+
+// readLast reads what a peer sent that takes no more of a request: it may have answered before.
+func (l *keptConn) readLast(buf []byte, err error) (int, error) {
+	if !errkind.IsLost(err) {
+		return 0, err
+	}
+	l.broken = true
+	n, _ := l.Read(buf)
+	if n == 0 {
+		return 0, err
+	}
+	return n, nil
 }
 
 // stale reports whether the peer has closed the connection or has sent

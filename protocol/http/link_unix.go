@@ -48,7 +48,7 @@ func (l *keptConn) exchangeRaw(request, buf []byte) (int, error) {
 // finish sends the rest of a request that did not fit into the socket.
 func (l *keptConn) finish(rest, buf []byte) (int, error) {
 	if err := l.raws.err; err != nil && !errors.Is(err, syscall.EAGAIN) {
-		return 0, os.NewSyscallError("write", err)
+		return l.readLast(buf, os.NewSyscallError("write", err))
 	}
 	return l.writeRead(rest, buf)
 }

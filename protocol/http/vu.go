@@ -97,7 +97,7 @@ func (v *vu) iterate(ctx context.Context) (load.Outcome, error) {
 		return v.resend(ctx, start, idle, err)
 	}
 	out.Phases.FirstByte = v.began - start
-	if !v.parser.reusable() {
+	if !v.reusable() {
 		v.drop()
 	}
 	return out, nil
@@ -140,11 +140,14 @@ func (v *vu) connectAndExchange(ctx context.Context, start, now time.Duration) (
 		FirstByte: v.began - connected,
 		Exchange:  time.Since(v.epoch) - connected,
 	}
-	if !v.target.keepAlive || !v.parser.reusable() {
+	if !v.target.keepAlive || !v.reusable() {
 		v.drop()
 	}
 	return out, nil
 }
+
+// reusable reports whether the connection of a complete answer may carry another request.
+func (v *vu) reusable() bool { return !v.link.broken && v.parser.reusable() }
 
 // connect opens the connection of an iteration that began at start.
 func (v *vu) connect(ctx context.Context, start time.Duration) error {

@@ -1,0 +1,38 @@
+package http
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	nethttp "net/http"
+	"testing"
+
+	"contend/internal/testenv"
+	"contend/load"
+	"contend/protocol/wire/wiretest"
+)
+
+// A server may answer before it has read the request, and read no more of it.
+func TestBothEnginesReadAnEarlyAnswer(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(net.Conn){
+		"closes": func(net.Conn) {},
+		"drains": func(conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite(); hang(conn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			overBothEngines(t, func(t *testing.T, run runner) {
+				url := "http://" + wiretest.Listen(t, func(conn net.Conn) {
+					if _, err := nethttp.ReadRequest(bufio.NewReader(conn)); err == nil {
+						_, _ = io.WriteString(conn, "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
+						after(conn)
+					}
+				})
+				r := run(t, Config{URL: url, Method: "POST", Body: bytes.Repeat([]byte("x"), 16<<20)}, load.Plan{VUs: 2, Iterations: 6, Timeout: testenv.Patience})
+				if r.Failed != 6 || r.Statuses[413] != 6 {
+					t.Errorf("%d answers, errored %v %v", r.Failed, r.Errored, r.Examples)
+				}
+			})
+		})
+	}
+}
