@@ -13,11 +13,12 @@ type arrivals struct {
 	schedule    *pace.Schedule
 	turn, turns int
 	index       int // in the schedule, of the next to look up
+	left        limit
 
-	ahead    []time.Duration // when those that were looked up are due,
-	first    int             // of which this is the next one
-	reserved bool            // the plan's limit has room for it
-	over     bool            // no further one is to begin
+	ahead []time.Duration // when those that were looked up are due,
+	first int             // of which this is the next one
+	over  bool            // no further one is to begin
+	spent bool            // none is left
 }
 
 // peek returns when the next arrival is due, or pace.Never if there is none.
@@ -31,10 +32,10 @@ func (a *arrivals) peek() time.Duration {
 
 // lookUp adds one arrival to those ahead.
 func (a *arrivals) lookUp() {
-	due := a.schedule.Next()
+	due := a.left.next(a.schedule)
 	for a.index%a.turns != a.turn && due != pace.Never {
 		a.index++
-		due = a.schedule.Next()
+		due = a.left.next(a.schedule)
 	}
 	a.index++
 	a.ahead = append(a.ahead, due)
@@ -60,25 +61,55 @@ func (a *arrivals) together(limit time.Duration) time.Duration {
 }
 
 // pop takes the next arrival, which begins or is dropped.
-func (a *arrivals) pop() {
-	a.first++
-	a.reserved = false
+func (a *arrivals) pop() { a.first++ }
+
+// began takes the next arrival, which has begun.
+func (r *run) began(a *arrivals, now time.Duration) {
+	a.pop()
+	if now <= r.ends && a.peek() == pace.Never {
+		r.spend(a)
+	}
 }
 
 // next hands out the next arrival, or false if there is none.
 func (r *run) next(a *arrivals) (Iteration, bool) {
 	if a.over || a.peek() == pace.Never {
+		r.spend(a)
 		return Iteration{}, false
 	}
-	it := r.iteration(a.peek())
-	a.reserved = it.counted && r.reserve()
-	a.over = it.counted && !a.reserved
-	return it, !a.over
+	return r.iteration(a.peek()), true
+}
+
+// A limit is how many arrivals a plan has left, of those that count.
+type limit struct {
+	from time.Duration // they count from here on
+	n    int64         // -1: for ever
+}
+
+func (p Plan) limit() limit {
+	if p.Iterations == 0 {
+		return limit{n: -1}
+	}
+	return limit{p.Warmup, p.Iterations}
+}
+
+// next returns when the next arrival is due, or pace.Never where none is left.
+func (l *limit) next(s *pace.Schedule) time.Duration {
+	due := s.Next()
+	switch {
+	case l.n < 0 || due < l.from:
+		return due
+	case l.n == 0:
+		return pace.Never
+	}
+	l.n--
+	return due
 }
 
 // plannedArrivals are those that were due up to a moment.
 type plannedArrivals struct {
 	schedule *pace.Schedule
+	left     limit
 	next     time.Duration // when the first of the others is due
 	count    int64         // in the measured window
 }
@@ -87,7 +118,7 @@ type plannedArrivals struct {
 // goes on from there.
 func (r *run) planned(end time.Duration) int64 {
 	p := r.due
-	for ; p.next < end && (r.plan.Iterations == 0 || p.count < r.plan.Iterations); p.next = p.schedule.Next() {
+	for ; p.next < end; p.next = p.left.next(p.schedule) {
 		if p.next >= r.plan.Warmup {
 			r.used.At(p.next-r.plan.Warmup).Planned++
 			p.count++
@@ -99,20 +130,11 @@ func (r *run) planned(end time.Duration) int64 {
 // drop counts those of them that never began.
 func (r *run) drop(all []*arrivals, end time.Duration, course *Course) (dropped int64) {
 	for _, a := range all {
-		if a.reserved {
-			r.left.Add(1)
-		}
-	}
-	for _, a := range all {
 		for ; a.peek() < end; a.pop() {
-			if !r.iteration(a.peek()).counted {
-				continue
+			if r.iteration(a.peek()).counted {
+				course.At(a.peek()-r.plan.Warmup).Dropped++
+				dropped++
 			}
-			if !r.reserve() {
-				return dropped
-			}
-			course.At(a.peek()-r.plan.Warmup).Dropped++
-			dropped++
 		}
 	}
 	return dropped

@@ -54,6 +54,9 @@ type Plan struct {
 	// Share is the part of the arrivals that is driven; others drive the rest. VUs and
 	// Iterations are those of the part.
 	Share pace.Share `json:"share,omitzero"`
+	// Window is how long the Iterations of an open model last of which a Share has its part; 0: of the whole load
+	// the Pacer says.
+	Window time.Duration `json:"window_ns,omitempty"`
 	// Begin is when the run begins; the zero value is at once.
 	Begin time.Time `json:"-"`
 	// Timer waits for due times in the open model; "" means pace.Precise.
@@ -192,6 +195,27 @@ func (p Plan) windowEnd() time.Duration {
 		return math.MaxInt64
 	}
 	return p.Warmup + p.Duration
+}
+
+// ends returns when the measured window ends by the plan, as an offset: that of an open model with its Duration or
+// when its Iterations are over, whichever comes first, however early the last of them is right.
+func (p Plan) ends() time.Duration {
+	end := p.windowEnd()
+	switch {
+	case p.Pacer == nil || p.Iterations == 0:
+		return end
+	case p.Window > 0:
+		return min(end, p.Warmup+p.Window)
+	}
+	return min(end, p.Pacer.Over(p.Seed, p.Warmup, p.Iterations))
+}
+
+// graceEnd returns when iterations in flight are cut off, as an offset.
+func (p Plan) graceEnd() time.Duration {
+	if p.Duration == 0 {
+		return math.MaxInt64
+	}
+	return p.windowEnd() + p.Grace
 }
 
 // overhang returns how much of an iteration that counts, with the think time behind it, lies

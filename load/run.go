@@ -20,7 +20,7 @@ type run struct {
 	plan   Plan
 	base   time.Time
 	shards []*Shard
-	left   atomic.Int64 // iterations still to begin, if the plan limits them
+	left   atomic.Int64 // iterations of the closed model still to begin, if the plan limits them
 
 	// baton is the right to take the next arrival of an open model. The VU that
 	// holds it waits for the due time itself, passes the baton on and starts:
@@ -38,6 +38,8 @@ type run struct {
 	followed []Course // copies of those of the shards; likewise
 	looked   look
 	due      *plannedArrivals // open model
+	ends     time.Duration    // when the measured window does by the plan
+	spent    *spent           // open model
 	reported time.Duration    // when progress was
 
 	timedOut error
@@ -137,7 +139,7 @@ func (r *run) elapsed() time.Duration { return time.Since(r.base) }
 
 // newRun prepares a run of event loops, or of goroutines if loops is 0.
 func newRun(ctx context.Context, plan Plan, loops int) *run {
-	r := &run{plan: plan, kind: pace.Precise, timedOut: timedOut(plan.Timeout), used: NewCourse(plan.Warmup)}
+	r := &run{plan: plan, kind: pace.Precise, timedOut: timedOut(plan.Timeout), used: NewCourse(plan.Warmup), ends: plan.ends()}
 	r.left.Store(math.MaxInt64)
 	if plan.Iterations > 0 {
 		r.left.Store(plan.Iterations)
@@ -159,17 +161,18 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 		r.kind = ""
 		return r
 	}
-	r.due = &plannedArrivals{schedule: plan.schedule()}
-	r.due.next = r.due.schedule.Next()
+	r.spent = newSpent(max(1, min(loops, plan.VUs)))
+	r.due = &plannedArrivals{schedule: plan.schedule(), left: plan.limit()}
+	r.due.next = r.due.left.next(r.due.schedule)
 	if loops > 0 {
 		for _, s := range r.shards {
 			turn, turns := s.part.Index, min(loops, plan.VUs)
-			s.arrivals = &arrivals{schedule: plan.schedule(), turn: turn, turns: turns, over: turn >= turns}
+			s.arrivals = &arrivals{schedule: plan.schedule(), left: plan.limit(), turn: turn, turns: turns, over: turn >= turns}
 		}
 		return r
 	}
 	r.baton = make(chan *arrivals, 1)
-	r.baton <- &arrivals{schedule: plan.schedule(), turns: 1}
+	r.baton <- &arrivals{schedule: plan.schedule(), left: plan.limit(), turns: 1}
 	r.timer, r.kind = pace.NewWaiter(ctx, plan.Timer)
 	return r
 }
@@ -207,7 +210,13 @@ func (r *run) start(ctx context.Context, s *Session) (done chan struct{}) {
 	}
 	running.Wait()
 	done = make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
+	go func() {
+		wg.Wait()
+		close(done)
+		if r.spent != nil {
+			r.spent.end(r.elapsed())
+		}
+	}()
 	return done
 }
 
@@ -249,7 +258,7 @@ func (r *run) beginNext(ctx context.Context, s *Shard) (Iteration, bool) {
 	}
 	it, ok := r.next(a)
 	if ok && r.wait(a, it.Due, s) && s.Begin(&it, r.elapsed()) {
-		a.pop()
+		r.began(a, it.Start)
 	} else {
 		a.over, ok = true, false
 	}
@@ -291,7 +300,7 @@ func (r *run) result(w watched) *Result {
 		sum.StartLagAllowed = max(sum.StartLagAllowed, s.most)
 	}
 	end := w.closedAt
-	if sum.Stopped == StoppedByIterations || sum.Stopped == StoppedByArrivals && r.plan.Duration == 0 {
+	if sum.Stopped == StoppedByIterations && r.plan.Pacer == nil {
 		end = max(last, r.plan.Warmup)
 	}
 	if sum.Stopped == StoppedByOutage {
@@ -345,7 +354,8 @@ func (r *run) stopReason(w watched) StopReason {
 		return StoppedEarly
 	case r.plan.Duration > 0 && w.closedAt >= r.plan.windowEnd():
 		return StoppedByDuration
-	case r.plan.Iterations > 0 && r.left.Load() <= 0:
+	case r.plan.Pacer == nil && r.plan.Iterations > 0 && r.left.Load() <= 0,
+		r.plan.Pacer != nil && r.plan.Iterations > 0 && r.planned(w.closedAt+1) == r.plan.Iterations:
 		return StoppedByIterations
 	}
 	return StoppedByArrivals

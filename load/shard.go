@@ -161,7 +161,7 @@ func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	r.pass(now)
 	it.Start = now
 	if s.arrivals != nil {
-		s.arrivals.pop()
+		r.began(s.arrivals, now)
 	}
 	return true
 }

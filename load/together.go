@@ -63,12 +63,16 @@ func (p Plan) Split(weights []int) ([]Plan, error) {
 		return nil, fmt.Errorf("concurrency %d cannot be divided by weights of %d together: each needs a caller", p.VUs, all)
 	}
 	plans := make([]Plan, len(weights))
-	first := p.firstCounted()
+	first, window := p.firstCounted(), time.Duration(0)
+	if p.Pacer != nil {
+		window = p.ends() - p.Warmup
+	}
 	for i, share := range pace.Shares(weights) {
 		plans[i] = p
 		plans[i].VUs = int(share.Count(int64(p.VUs)))
 		if plans[i].Share = share; p.Iterations > 0 {
 			plans[i].Iterations = share.Count(first+p.Iterations) - share.Count(first)
+			plans[i].Window = window
 		}
 	}
 	return plans, nil

@@ -24,23 +24,52 @@ type watched struct {
 func (r *run) watch(ctx context.Context, done <-chan struct{}) watched {
 	var w watched
 	r.look()
-	opened := r.until(ctx, done, r.plan.Warmup)
+	opened := r.span(ctx, done, r.plan.Warmup)
 	before := r.edge(WindowOpens)
 	meter := cpu.StartStallMeter(r.parallel, r.threads)
 	if opened == timeIsUp {
-		opened = r.until(ctx, done, r.plan.windowEnd())
+		opened = r.span(ctx, done, r.plan.windowEnd())
 	}
-	if opened == contextDone || opened == inOutage || opened == enough {
+	cut := opened == contextDone || opened == inOutage || opened == enough
+	if cut {
 		r.close() // nothing begins after the end
 	}
 	w.stalled = meter.Stop()
 	w.spent = r.edge(WindowCloses).Since(before)
 	w.closedAt = min(r.elapsed(), r.plan.windowEnd())
-	if opened == timeIsUp {
-		opened = r.until(ctx, done, r.plan.windowEnd()+r.plan.Grace)
+	if r.spent != nil && !cut {
+		w.closedAt = min(max(r.ends, r.spent.when(w.closedAt)), r.plan.windowEnd())
+	}
+	if opened == timeIsUp || r.spent != nil && !cut {
+		opened = r.until(ctx, done, r.plan.graceEnd())
 	}
 	w.finished, w.interrupt, w.outage, w.enough = opened == allEnded, opened == contextDone, opened == inOutage, opened == enough
 	return w
+}
+
+// span waits for an offset to pass or for all iterations to have ended; of an open model for a VU to be free and
+// all to have begun. What is planned by time lasts until the window ends though nothing is left to do.
+func (r *run) span(ctx context.Context, done <-chan struct{}, offset time.Duration) waitEnd {
+	over := done
+	if r.spent != nil {
+		over = r.spent.all
+	}
+	end := r.until(ctx, over, offset)
+	rest := min(offset, r.ends)
+	if end != allEnded || r.broken(done) || r.spent == nil && r.plan.Callers == nil || r.elapsed() >= rest {
+		return end
+	}
+	return r.until(ctx, nil, rest)
+}
+
+// broken says whether all drivers have ended, one by an error.
+func (r *run) broken(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return r.loopErr != nil
+	default:
+		return false
+	}
 }
 
 type waitEnd int

@@ -197,14 +197,10 @@ func (p *Pacer) UnmarshalText(text []byte) error {
 
 // Length returns the sum of the stages' durations, 0 if the last is unbounded.
 func (p *Pacer) Length() time.Duration {
-	var sum time.Duration
-	for _, s := range p.stages {
-		if s.length == 0 {
-			return 0
-		}
-		sum += s.length
+	if p.stages[len(p.stages)-1].length == 0 {
+		return 0
 	}
-	return sum
+	return p.bounded()
 }
 
 // Planned returns how many arrivals of the given seed are due in [from, to), up
@@ -282,7 +278,7 @@ func (s *Schedule) next() time.Duration {
 			return due
 		}
 		current := s.stages[0]
-		s.before += (current.from + current.to) / 2 * current.length.Seconds()
+		s.before += current.arrivals()
 		s.start += current.length
 		if len(s.stages) > 1 {
 			s.stages = s.stages[1:]
@@ -300,28 +296,15 @@ func (s *Schedule) advance() {
 	}
 }
 
-// inStage solves a·t + (b−a)/(2T)·t² = y for the time t in the current stage
-// at which y arrivals have come, in the form without cancellation.
+// inStage returns when the next arrival is due, or false if that is not in the current stage.
 func (s *Schedule) inStage() (time.Duration, bool) {
 	current := s.stages[0]
 	y := s.count - s.before
-	length := current.length.Seconds()
-	slope := 0.0
-	if current.length > 0 {
-		if y >= (current.from+current.to)/2*length {
-			return 0, false
-		}
-		slope = (current.to - current.from) / length
-	} else if current.from == 0 {
+	switch {
+	case current.length > 0 && y >= current.arrivals():
+		return 0, false
+	case current.length == 0 && current.from == 0:
 		return Never, true
 	}
-	if y <= 0 {
-		return s.start, true
-	}
-	t := 2 * y / (current.from + math.Sqrt(current.from*current.from+2*slope*y))
-	due := float64(s.start) + t*float64(time.Second)
-	if due >= float64(Never) {
-		return Never, true
-	}
-	return time.Duration(math.Round(due)), true
+	return current.due(s.start, y), true
 }
