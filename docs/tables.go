@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // held returns the table with this heading, in Markdown and with the heading, if
 // the program holds it and the pages only repeat it; nil for any other.
 func held(heading []string) [][]string {
-	for _, table := range [][][]string{warnings(), metrics(), histograms(), statistics()} {
+	for _, table := range [][][]string{warnings(), endings(), metrics(), histograms(), statistics()} {
 		if slices.Equal(heading, table[0]) {
 			return table
 		}
@@ -23,6 +24,17 @@ func warnings() [][]string {
 	rows := [][]string{{"code", "when", "what to do"}}
 	for _, k := range finding.Kinds() {
 		rows = append(rows, []string{"`" + k.Code + "`", k.When, k.Advice})
+	}
+	return rows
+}
+
+// endings are the codes that end a command with exit code 4, and the false claims that they prevent.
+func endings() [][]string {
+	rows := [][]string{{"code", "false claim of a run", "false claim of a comparison, sweep or search"}}
+	for _, k := range finding.Kinds() {
+		if k.OfRun+k.OfVerdict != "" {
+			rows = append(rows, []string{"`" + k.Code + "`", cmp.Or(k.OfRun, "–"), k.OfVerdict})
+		}
 	}
 	return rows
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"contend/finding"
 	"contend/load"
 	"contend/metric"
 	"contend/trial"
@@ -35,6 +36,8 @@ type Expectation struct {
 	Held bool   `json:"held"`
 	// Detail names the figures of every violation, or says what is missing.
 	Detail string `json:"detail,omitempty"`
+	// Excuse is what explains that the claim about a run does not hold, other than the server; nil: nothing does.
+	Excuse *finding.Warning `json:"excuse,omitempty"`
 }
 
 // A Bound is a claim about one metric of whatever is measured, such as

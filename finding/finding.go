@@ -81,6 +81,9 @@ type Kind struct {
 	When, Advice string
 	// Spares says what stands although it is refused; "": nothing.
 	Spares string
+	// OfRun and OfVerdict are the false claims that it prevents by ending with exit code 4: a run; and a comparison,
+	// a sweep or a search. "": it ends none of them. docs/exit-codes.md has them.
+	OfRun, OfVerdict string
 	// Warns and Refuses are the thresholds beyond which a figure gets the warning,
 	// and beyond which no verdict may rest on it: shares from 0 to 1, or numbers.
 	// 0: it is not a matter of one number. They are conventions of this project;
@@ -144,6 +147,7 @@ const SameLength = 64
 func (k Kind) filled() Kind {
 	fill := strings.NewReplacer("{warns}", threshold(k.Warns), "{refuses}", threshold(k.Refuses))
 	k.Says, k.When, k.Advice = fill.Replace(k.Says), fill.Replace(cmp.Or(k.When, k.Says)), fill.Replace(k.Advice)
+	k.OfRun, k.OfVerdict = fill.Replace(k.OfRun), fill.Replace(k.OfVerdict)
 	return k
 }
 

@@ -14,22 +14,30 @@ var (
 		When:   "no right answer arrived; the run exits with 1",
 		Advice: "read the errors by kind"})
 	Miscounted = kind(Kind{Code: "miscounted",
-		Says:   "the counts do not add up to what was planned, so no figure can be trusted",
-		When:   "what became of the iterations (right, wrong, no answer, dropped, unfinished: each is counted where it happens) does not add up to what was planned; no verdict",
-		Advice: "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were"})
+		Says:      "the counts do not add up to what was planned, so no figure can be trusted",
+		When:      "what became of the iterations (right, wrong, no answer, dropped, unfinished: each is counted where it happens) does not add up to what was planned; no verdict",
+		Advice:    "report it: it is a defect of contend, and the figures are those of fewer or of more iterations than there were",
+		OfRun:     "any number of the page: iterations are missing from it, or in it twice",
+		OfVerdict: "any difference: the numbers of a side are not those of what it did"})
 	Errors = kind(Kind{Code: "errors", Figure: true, Warns: 0.001, Refuses: 0.001,
-		Says:   "over {warns} of the planned iterations failed or errored",
-		When:   "over {warns} of the planned iterations failed or errored, or over what a claim such as `errors < 1%` or `max_errors` allows; or a run ended without the right answers that it had before; no verdict",
-		Advice: "mend these first, because a failure is often faster than an answer"})
+		Says:      "over {warns} of the planned iterations failed or errored",
+		When:      "over {warns} of the planned iterations failed or errored, or over what a claim such as `errors < 1%` or `max_errors` allows; or a run ended without the right answers that it had before; no verdict",
+		Advice:    "mend these first, because a failure is often faster than an answer",
+		OfRun:     "“this many right responses a second, at these times”: a failed request is often faster, and makes room for others. In a script a failed check is what the script asked about, and is no reason",
+		OfVerdict: "“A is faster”: the side that fails more often has less to do"})
 	WorkerLost = kind(Kind{Code: "worker_lost",
-		Says:   "a worker is missing, so the figures are only those of the others",
-		When:   "several workers drove the load, and one of them was gone, or silent, before it had sent its result; the counts are those of the others; no verdict",
-		Advice: "see why it ended, on its machine, and repeat it with the workers that are left"})
+		Says:      "a worker is missing, so the figures are only those of the others",
+		When:      "several workers drove the load, and one of them was gone, or silent, before it had sent its result; the counts are those of the others; no verdict",
+		Advice:    "see why it ended, on its machine, and repeat it with the workers that are left",
+		OfRun:     "“under the load that was asked for”: a part of the load was not there",
+		OfVerdict: "“under the same load”: a part of one side's load was not there"})
 	// Incomplete refuses from a share on that can be set, this one if it is not.
 	Incomplete = kind(Kind{Code: "incomplete", Figure: true, Warns: 0.001, Refuses: 0.01,
-		Says:   "over {warns} of the iterations never started or ended: the slowest",
-		When:   "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
-		Advice: "lower the rate, or allow more callers (`-c`) or more time (`-d`, or `--grace` of `contend run`)"})
+		Says:      "over {warns} of the iterations never started or ended: the slowest",
+		When:      "over {warns} of the planned iterations were dropped or unfinished: the slowest are missing from the percentiles. Over {refuses} (`--max-unfinished`): no verdict, no throughput beside another figure, and no expectation holds",
+		Advice:    "lower the rate, or allow more callers (`-c`) or more time (`-d`, or `--grace` of `contend run`)",
+		OfRun:     "“p99 is below this bound”, and any other about times: the slowest responses are not in them",
+		OfVerdict: "“A is faster”: the slowest responses of a side are not in its times"})
 	// GeneratorShare refuses as GeneratorSaturated, and only verdicts about times.
 	GeneratorShare = kind(Kind{Code: "generator_share", Figure: true, Warns: 0.10, Refuses: 0.30,
 		Says:   "over {warns} of each caller's time was the generator's, not the server's",
@@ -45,7 +53,9 @@ var (
 		Says: "the generator was the limit, not the server, so the figures are its own",
 		When: "the generator used ≥ {warns} of the CPU it could get while the server used less of its own; or, closed model, over " + threshold(GeneratorShare.Refuses) +
 			" of the cycle was the generator's (no verdict about times), or over {refuses} and nothing shows that the server was at its limit: no verdict. A comparison changes over to a constant rate by itself, and a sweep gives a bound, where they can",
-		Advice: "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine"})
+		Advice:    "lift what limits the generator, pin both sides apart (`--generator-cpus`, and `--server-cpus` where contend starts the server), or use a second machine",
+		OfRun:     "“the server comes to no more than this”. A claim that holds all the same, such as `throughput >= 1000` or at a rate `p99 < 20ms`, is true and ends it with 0",
+		OfVerdict: "“equal”, or a difference of any size: both sides show the load generator"})
 	CPUShared = kind(Kind{Code: "cpu_shared", Figure: true, Warns: busy,
 		Says:   "both busy on the same cores: a change of the server shows smaller than it is",
 		When:   "both used ≥ {warns} of what they could get, on the same cores: a finding. A server change shows in the throughput at the printed share of its size, server ÷ (server + generator)",
@@ -55,15 +65,19 @@ var (
 		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants, so that pages of sweeps, and of comparisons of throughput without a rate, do not mark it",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
-		Says:   "other programs took much of the CPU time that was needed",
-		When:   "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, but for a difference of throughput above all CPU time ÷ what generator and server had of it, which others cannot have made. Open model: no verdict about times where `start_lag` is given and others took over {warns} of the CPU time that the generator needed",
-		Advice: "repeat it on a quiet machine",
-		Spares: "very large differences of throughput keep their direction"})
+		Says:      "other programs took much of the CPU time that was needed",
+		When:      "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, but for a difference of throughput above all CPU time ÷ what generator and server had of it, which others cannot have made. Open model: no verdict about times where `start_lag` is given and others took over {warns} of the CPU time that the generator needed",
+		Advice:    "repeat it on a quiet machine",
+		Spares:    "very large differences of throughput keep their direction",
+		OfRun:     "“the server comes to no more than this”: others had the CPU. A claim that holds all the same is true and ends it with 0",
+		OfVerdict: "a difference that others made"})
 	StartLag = kind(Kind{Code: "start_lag", Figure: true,
 		Says: "iterations began late, which is in the response times",
 		When: "p99 of the start lag above " + TailLag.String() + " and above " + threshold(TailLagShare) + " of p99 response time, or, open model, mean lag above " + MeanLag.String() +
-			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about times",
-		Advice: "allow more callers (`-c`), or leave the generator more CPU"})
+			" and above " + threshold(MeanLagShare) + " of the mean response time, not counting what `--start-lag` asks for. Open model: no verdict about a difference of times",
+		Advice:    "allow more callers (`-c`), or leave the generator more CPU",
+		OfRun:     "“`p95 < 2ms` fails”, where only late starts break it. A claim that holds does so with the lag, and without claims it is a caveat",
+		OfVerdict: "a difference of times that late starts made"})
 	// WorkerDiffers has the share by which a figure is to be off, beside that chance does not explain it.
 	WorkerDiffers = kind(Kind{Code: "worker_differs", Warns: 0.10,
 		Says:   "a worker measured something else than the others, by over {warns}",
@@ -97,13 +111,15 @@ var (
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		Says:   "too few answers for high percentiles: under {warns}, or 20 slower ones a round",
-		When:   "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
-		Advice: "run longer before reading tails"})
+		Says:      "too few answers for high percentiles: under {warns}, or 20 slower ones a round",
+		When:      "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
+		Advice:    "run longer before reading tails",
+		OfVerdict: "“p99.9 differs”, and of a rate “p99 keeps its bound”, by a few slow responses"})
 	NotSteady = kind(Kind{Code: "not_steady",
-		Says:   "the throughput went up, down or in waves, so an average describes no state",
-		When:   "the throughput showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict",
-		Advice: "longer warm-up; if it stays, look for leaks, garbage collection, throttling"})
+		Says:      "throughput, or at a rate response time, went up, down or in waves: see it over time",
+		When:      "the throughput, at a rate the response time, showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict about a difference. A run keeps its figures, which are those of all of it",
+		Advice:    "look at it over time (`--full`): lengthen the warm-up (`--warmup`) where only the beginning differs; else look for leaks, garbage collection, throttling, or a job that comes again and again",
+		OfVerdict: "“A is 10 % faster”, where that changes from moment to moment"})
 	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
 		Says:   "too short to see whether the throughput was steady",
 		When:   "the series is too short or empty",
@@ -122,19 +138,22 @@ var (
 // What spoils or qualifies a comparison.
 var (
 	NoFigure = kind(Kind{Code: "no_figure",
-		Says:   "the metric asked for was not measured on both sides, or was 0",
-		When:   "the primary metric was not measured for both variants, or was 0",
-		Advice: "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read"})
+		Says:      "the metric asked for was not measured on both sides, or was 0",
+		When:      "the primary metric was not measured for both variants, or was 0",
+		Advice:    "choose a metric that both have, or let contend start the servers, whose CPU and memory it can then read",
+		OfVerdict: "any difference of a metric that a side does not have"})
 	// AnswersDiffer has a share of the answers, and of the length of the median answer.
 	AnswersDiffer = kind(Kind{Code: "answers_differ", Refuses: 0.10,
 		Says: "the right answers differ in kind or length, so the work may not be the same",
 		When: "over {refuses} of the right answers of two variants are of different status or type (HTTP: media type; WebSocket: text or binary), or their median lengths differ by over {refuses} and over " +
 			strconv.Itoa(SameLength) + " bytes, as those of an error page or a redirect do: the servers do not do the same work, no verdict. Not said where all answers passed a check of their content",
-		Advice: "look at both answers (`curl -i`); say what a right one is (`--check`; a status is not enough), or that they may differ (`--answers-may-differ`)"})
+		Advice:    "look at both answers (`curl -i`); say what a right one is (`--check`; a status is not enough), or that they may differ (`--answers-may-differ`)",
+		OfVerdict: "“A is faster” of servers that do different work"})
 	TooFewRounds = kind(Kind{Code: "too_few_rounds",
-		Says:   "fewer rounds than an interval takes at this confidence",
-		When:   "no interval at this confidence",
-		Advice: "repeat it more often (`--rounds`, or a longer `-d`)"})
+		Says:      "fewer rounds than an interval takes at this confidence",
+		When:      "no interval at this confidence",
+		Advice:    "repeat it more often (`--rounds`, or a longer `-d`)",
+		OfVerdict: "any difference that chance can make"})
 	RoundsNotFresh = kind(Kind{Code: "rounds_not_fresh",
 		Says:   "servers were not restarted in each round, so one start's effects may be in all",
 		When:   "a server was not a process started afresh in each round, so a layout effect of the one process may be in all rounds",
@@ -171,13 +190,15 @@ var (
 		When:   "rounds fall into two groups",
 		Advice: "find out what the groups are (placement on cores, memory layout); the ratio describes neither"})
 	PlansDiffer = kind(Kind{Code: "plans_differ",
-		Says:   "the two documents were not driven alike",
-		When:   "stored documents: the two were not driven alike; no verdict",
-		Advice: "measure both with the same load"})
+		Says:      "the two documents were not driven alike",
+		When:      "stored documents: the two were not driven alike; no verdict",
+		Advice:    "measure both with the same load",
+		OfVerdict: "“A is faster” under another load"})
 	EnvironmentsDiffer = kind(Kind{Code: "environments_differ",
-		Says:   "the two documents are of other machines, kernels, versions or limits",
-		When:   "stored documents: machine, kernel, version or limits differ; no verdict",
-		Advice: "measure both on the same machine, or better let `contend compare` interleave them"})
+		Says:      "the two documents are of other machines, kernels, versions or limits",
+		When:      "stored documents: machine, kernel, version or limits differ; no verdict",
+		Advice:    "measure both on the same machine, or better let `contend compare` interleave them",
+		OfVerdict: "“A is faster” on another machine"})
 	NotInterleaved = kind(Kind{Code: "not_interleaved",
 		Says:   "measured at different times, so changes of the machine are in the difference",
 		When:   "stored documents: each was measured at a time of its own, with the machine as it was then",
@@ -224,8 +245,9 @@ var (
 		When:   "the highest rate that was allowed held",
 		Advice: "allow more (`--max-rate`)"})
 	NotSettled = kind(Kind{Code: "not_settled",
-		Says:   "100 attempts contradict each other",
-		Advice: "repeat it on a quieter machine, with longer attempts (`-d`) or less precision"})
+		Says:      "100 attempts contradict each other",
+		Advice:    "repeat it on a quieter machine, with longer attempts (`-d`) or less precision",
+		OfVerdict: "“this is the highest rate”"})
 )
 
 // What a reader must know of how the measurement was set up.

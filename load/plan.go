@@ -49,6 +49,9 @@ type Plan struct {
 	// MaxErrors is the share of the planned iterations that may fail or err; with more the
 	// rest decides nothing. nil means that of finding.Errors.
 	MaxErrors *float64 `json:"max_errors,omitempty"`
+	// WholeFlows counts an iteration that ran to its end as right, whatever it found out about the responses. Its
+	// checks and requests are counted all the same.
+	WholeFlows bool `json:"whole_flows,omitempty"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
 	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
 	// Share is the part of the arrivals that is driven; others drive the rest. VUs and

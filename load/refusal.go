@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"time"
 
 	"contend/finding"
@@ -22,6 +23,19 @@ func (r *Result) Refusal(about stat.Kind) *finding.Warning {
 		}
 	}
 	return nil
+}
+
+// Spoilt returns why figures of the result must not be believed, though nothing is compared with them, or nil. As a
+// bound they may be: what the server can do is no slower.
+func (r *Result) Spoilt() (why *finding.Warning, bound bool) {
+	if r.OnlyCounted() {
+		return r.CountedRefusal(), false
+	}
+	if w := r.wrongOrMissing(); w != nil {
+		return w, false
+	}
+	why = cmp.Or(r.notTheServers(stat.HigherIsFaster), r.notTheServers(stat.LowerIsFaster), r.overloaded(stat.Amount))
+	return why, why != nil
 }
 
 // wrongOrMissing: too many answers are, or what became of all does not add up.

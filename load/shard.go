@@ -175,6 +175,9 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	if limit := s.Timeout(); err == nil && limit > 0 && end-it.Start > limit {
 		err = s.TimedOut()
 	}
+	if s.run.plan.WholeFlows && out.Whole {
+		out.Failed = false
+	}
 	aborts := s.begun.Load() >= 0 && s.run.outage.note(it, end, out, err) // after the end nothing counts
 	s.finish(it, end, out, err)
 	if aborts {

@@ -118,6 +118,8 @@ type Outcome struct {
 	Status int
 	// Failed marks a wrong answer: it is counted apart and never as throughput.
 	Failed bool
+	// Whole says of a failed answer that its flow of requests ran to the end all the same.
+	Whole bool
 	// Check names the check that a failed answer broke; "" means its status.
 	Check string
 	// Expected are the statuses that were asked for in place of that of a failed answer,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"contend/expect"
 	"contend/finding"
 	"contend/metric"
 	"contend/search"
@@ -275,7 +276,7 @@ func best(c sweep.Curve) (text string, refused []string) {
 		enough = fmt.Sprintf("concurrency %s is enough: %s, within %g %% of the best measured", metric.Number(c.Enough.N.Value),
 			perSec(c.Enough.Throughput), 100*sweep.WithinBest)
 	}
-	if text, refused := doubtful(c.Results, "levels"); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
+	if text, refused := doubtful(c.Results, "levels", trial.Cell.Doubt); len(refused) > 0 && (c.Fit == nil || c.Fit.Peak == nil) {
 		return text, refused
 	}
 	switch {
@@ -327,11 +328,20 @@ func (d *Document) Refused() []Refusal {
 		if answered[r.Place] {
 			continue
 		}
-		if _, codes := doubtful([]trial.Cell{r.Cell}, ""); len(codes) > 0 {
-			refuse(r.Place, codes, "%s", named(cmp.Or(r.Arm, r.Target), r.Concurrency))
+		if doubt := d.doubt(r.Cell); doubt != nil {
+			refuse(r.Place, []string{doubt.Code}, "%s", named(cmp.Or(r.Arm, r.Target), r.Concurrency))
 		}
 	}
 	return list
+}
+
+// doubt is why a result must not be believed. One of a run is compared with nothing: only what makes its figures,
+// or a claim about them, false spoils it.
+func (d *Document) doubt(c trial.Cell) *finding.Warning {
+	if d.Command == "run" {
+		return expect.Doubt(c, d.Expectations)
+	}
+	return c.Doubt()
 }
 
 // resultLine says which results must not be believed.
@@ -340,15 +350,15 @@ func (d *Document) resultLine() (line string, refused []string) {
 	for _, r := range d.Results {
 		cells = append(cells, r.Cell)
 	}
-	return doubtful(cells, "results")
+	return doubtful(cells, "results", d.doubt)
 }
 
 // doubtful says how many cells must not be believed, and why.
-func doubtful(cells []trial.Cell, what string) (line string, refused []string) {
+func doubtful(cells []trial.Cell, what string, doubt func(trial.Cell) *finding.Warning) (line string, refused []string) {
 	found := new(findings)
 	count, text := 0, ""
 	for _, c := range cells {
-		r := c.Doubt()
+		r := doubt(c)
 		if r == nil {
 			continue
 		}

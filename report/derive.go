@@ -41,7 +41,10 @@ func (d *Document) Derive() {
 // Expect decides which of the claims about a run hold.
 func (d *Document) Expect() {
 	for i := range d.Expectations {
-		d.Expectations[i].Check(d.Cells(Place{}))
+		cells := d.Cells(Place{})
+		if d.Expectations[i].Check(cells); d.Command == "run" && len(cells) == 1 {
+			d.Expectations[i].Weigh(cells[0])
+		}
 	}
 }
 

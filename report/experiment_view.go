@@ -74,6 +74,9 @@ func outcome(x expect.Expectation) string {
 	if x.Held {
 		return "held: " + text
 	}
+	if x.Excuse != nil {
+		return fmt.Sprintf("not decided (%s): %s: %s", x.Excuse.Code, text, x.Excuse.Text)
+	}
 	return fmt.Sprintf("FAILED: %s: %s", text, x.Detail)
 }
 

@@ -164,6 +164,9 @@ func (d *Document) junitExpected(at Place, x expect.Expectation) junitCase {
 	if x.Held {
 		return d.junitCase(at, x.Text, passes, "", "", outcome(x))
 	}
+	if x.Excuse != nil {
+		return d.junitCase(at, x.Text, errs, string(stat.Invalid), x.Excuse.Text, outcome(x))
+	}
 	return d.junitCase(at, x.Text, fails, "expectation", x.Detail, outcome(x))
 }
 

@@ -147,7 +147,7 @@ func (d *Document) nothingRight(list []Comparison) []trial.Cell {
 // nothingScreen makes the page of a run or a sweep one without a right answer.
 func (d *Document) nothingScreen(s *screen, c trial.Cell) *screen {
 	s.first, s.mood = nothingSentence(c.Result), doubted
-	if doubt := c.Doubt(); doubt != nil {
+	if doubt := d.doubt(c); doubt != nil {
 		s.trust = fmt.Sprintf("INVALID %s: %s", doubt.Code, doubt.Text)
 	}
 	expected, _ := d.expected()

@@ -50,7 +50,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if by := drivenBy(r); by != "" {
 		under += ", " + by
 	}
-	doubt, ceased := c.Doubt(), ceasedSentence(r)
+	doubt, ceased := d.doubt(c), ceasedSentence(r)
 	switch {
 	case doubt != nil:
 		s.first, s.mood = cmp.Or(ceased, "Do not believe it: "+s.first), doubted
@@ -60,7 +60,7 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	case r.TooShort():
 		s.trust, s.mood = "Too short to rely on, as it may not be the usual speed: "+under, doubted
 	default:
-		s.trust = "Believe it" + minding(r) + ": " + under
+		s.trust = "Believe it" + minding(r, d.caveats(r)) + ": " + under
 	}
 	expected, failed := d.expected()
 	if failed > 0 && (doubt == nil || doubt.Is(finding.Errors)) { // claims about these are decided all the same
@@ -72,7 +72,9 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if isFlow(r) {
 		s.most = mostOfFlow
 	}
-	for _, w := range r.Warnings {
+	caveats := d.caveats(r)
+	s.hidden += len(r.Warnings) - len(caveats)
+	for _, w := range caveats {
 		if (doubt == nil || w.Code != doubt.Code) && (ceased == "" || tells(w)) {
 			s.care.add(w, "")
 		}
@@ -89,11 +91,20 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	return s
 }
 
+// caveats are the warnings that matter to what was asked of a run: claims that hold do so with the start lag
+// in the response times.
+func (d *Document) caveats(r *load.Result) []finding.Warning {
+	if len(d.Expectations) == 0 || slices.ContainsFunc(d.Expectations, func(x expect.Expectation) bool { return !x.Held }) {
+		return r.Warnings
+	}
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w finding.Warning) bool { return w.Is(finding.StartLag) })
+}
+
 // minding says what to keep in mind about a result that is believed: warnings that the page
 // marks, and others that took cores, idle ones too, unless a warning says that.
-func minding(r *load.Result) string {
+func minding(r *load.Result, caveats []finding.Warning) string {
 	var list []string
-	if casting(r.Warnings) {
+	if casting(caveats) {
 		list = append(list, "the !")
 	}
 	if share := r.Elsewhere(); share > finding.MachineBusy.Warns && !finding.MachineBusy.In(r.Warnings) {
@@ -184,14 +195,45 @@ func amiss(r *load.Result) string {
 		how   string
 	}{{r.Dropped, "never started"}, {r.Unfinished, "cut off by the end"}, {r.Wrong(), "failed or errored"}} {
 		if one.count > 0 {
-			parts = append(parts, fmt.Sprintf("%s%s %s (%.2g %%)", metric.Number(float64(one.count)), of, one.how, 100*float64(one.count)/float64(r.Planned)))
+			parts = append(parts, fmt.Sprintf("%s%s %s (%s)", metric.Number(float64(one.count)), of, one.how, shareOf(one.count, r.Planned)))
 			of = ""
 		}
 	}
-	if parts == nil {
+	if parts = append(parts, amissWithin(r)...); parts == nil {
 		return "no errors"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// amissWithin says how many requests and checks of flows failed that ran to their end.
+func amissWithin(r *load.Result) (parts []string) {
+	if !r.Plan.WholeFlows {
+		return nil
+	}
+	var requests, failed, checks, broken int64
+	for _, q := range r.Requests {
+		requests, failed = requests+q.Completed+q.Failed+q.Errored, failed+q.Failed
+	}
+	for _, c := range r.Checks {
+		checks, broken = checks+c.Passed+c.Failed, broken+c.Failed
+	}
+	for _, one := range []struct {
+		count, of int64
+		what      string
+	}{{broken, checks, "checks"}, {failed, requests, "requests"}} {
+		if one.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s %s failed (%s)", metric.Number(float64(one.count)), metric.Number(float64(one.of)), one.what, shareOf(one.count, one.of)))
+		}
+	}
+	return parts
+}
+
+// shareOf is a part of a whole in two digits, or all of it: 0.2 %, 100 %.
+func shareOf(part, whole int64) string {
+	if part == whole {
+		return "100 %"
+	}
+	return fmt.Sprintf("%.2g %%", 100*float64(part)/float64(whole))
 }
 
 // tail says how long the slow answers took: p99, or of too few for one the slowest.

@@ -33,7 +33,7 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	switch {
 	case len(refused) > 0:
 		s.first, s.mood = notAdvised, doubted
-		s.trust, _ = doubtful(c.Results, "levels")
+		s.trust, _ = doubtful(c.Results, "levels", trial.Cell.Doubt)
 		s.next = afterDoubt(refused[0])
 	case c.TimeUp != nil:
 		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted

@@ -129,9 +129,7 @@ func (s *Result) misses(c trial.Cell) (reason *finding.Warning, lagged bool) {
 			continue
 		}
 		missed := finding.ObjectiveMissed.Refusal("%s was %s, not %s %s", b.Metric.Words(), text(b.Metric, value), b.Operator, text(b.Metric, b.Value))
-		which, isResponse := strings.CutPrefix(string(b.Metric), "response_")
-		service, measured := metric.Name("service_" + which).Of(c.Result)
-		return missed, isResponse && measured && b.Holds(service)
+		return missed, b.HoldsOfService(c.Result)
 	}
 	if refusal.Is(finding.Incomplete) {
 		return refusal, c.Service.Mean() < 2*s.Alone.Service.Mean()

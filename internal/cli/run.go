@@ -147,7 +147,7 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		told.progress(now)
 	}
 	if r.script != nil {
-		plan.Until = r.script.Options.Until()
+		plan.Until, plan.WholeFlows = r.script.Options.Until(), !expect.CountsAny(r.Expect)
 	}
 	cell, err := drive(ctx, plan)
 	p.clear()

@@ -226,6 +226,7 @@ func (v *vu) settle(f sobek.Callable, argument sobek.Value) (sobek.Value, error)
 // outcome is what an iteration came to that ended with err.
 func (v *vu) outcome(err error) load.Outcome {
 	out := v.cause
+	out.Whole = err == nil
 	if err != nil && !out.Failed {
 		out.Failed, out.Check = true, "exception"
 		out.Detail = []byte(v.explain(err).Error())

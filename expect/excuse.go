@@ -1,0 +1,104 @@
+package expect
+
+import (
+	"slices"
+	"strings"
+
+	"contend/finding"
+	"contend/load"
+	"contend/metric"
+	"contend/stat"
+	"contend/trial"
+)
+
+// Doubt returns why the figures of a run, or the outcomes of the claims about it, must not be believed, or nil.
+// What can only have made the server look slower leaves a claim true that holds in spite of it. What spoils no
+// claim, such as throughput that rises and falls, is none.
+func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
+	why, bound := c.Spoilt()
+	if why.Is(finding.Errors) && c.Script != nil && c.Completed > 0 && !slices.ContainsFunc(claims, Expectation.counts) {
+		return nil // it is for the script's thresholds to say how many are too many
+	}
+	if why != nil && !bound {
+		return why
+	}
+	var excuse *finding.Warning
+	undecided := len(claims) == 0
+	for i := range claims {
+		switch x := &claims[i]; {
+		case x.Excuse != nil:
+			excuse = x.Excuse
+		case !x.Held:
+			return nil // that is the answer
+		case why != nil && !x.survives(c, why):
+			undecided = true
+		}
+	}
+	if excuse == nil && undecided {
+		return why
+	}
+	return excuse
+}
+
+// survives says whether a claim that holds would also hold without what made the server look slower.
+func (e *Expectation) survives(c trial.Cell, why *finding.Warning) bool {
+	if _, ok := load.ParseThreshold(e.Text); ok {
+		return true // scripts decide by what they saw
+	}
+	b, err := ParseBound(e.Text)
+	if err != nil {
+		return false
+	}
+	fewer := c.Model != load.OpenModel && why.Is(finding.GeneratorSaturated) // callers at a time than were asked for
+	switch b.Metric.Kind().Verdict() {
+	case stat.HigherIsFaster:
+		return !b.IsUpper()
+	case stat.LowerIsFaster:
+		return b.IsUpper() && !fewer
+	}
+	return !fewer
+}
+
+// CountsAny says whether one of the claims is about how many iterations came to what.
+func CountsAny(claims []string) bool {
+	return slices.ContainsFunc(claims, func(text string) bool { return Expectation{Text: text}.counts() })
+}
+
+func (e Expectation) counts() bool {
+	if _, ok := load.ParseThreshold(e.Text); ok {
+		return false
+	}
+	c, err := parse(e.Text)
+	return err == nil && c.left.metric.Kind() == metric.Count
+}
+
+// Weigh looks for what explains that a claim about a run does not hold, other than the server: then nothing is decided.
+func (e *Expectation) Weigh(c trial.Cell) {
+	if e.Excuse = nil; e.Held {
+		return
+	}
+	b, err := ParseBound(e.Text)
+	if err != nil || c.Incomplete() {
+		return
+	}
+	why, bound := c.Spoilt()
+	switch kind := b.Metric.Kind().Verdict(); {
+	case kind != stat.LowerIsFaster && kind != stat.HigherIsFaster || b.IsUpper() != (kind == stat.LowerIsFaster):
+		return
+	case why != nil && bound:
+	case c.Model == load.OpenModel && b.HoldsOfService(c.Result):
+		why = c.TooLate()
+	default:
+		return
+	}
+	if why != nil {
+		e.Excuse = &finding.Warning{Code: why.Code, Text: e.Detail + ", but " + why.Text}
+	}
+}
+
+// HoldsOfService says whether a bound of response times holds of the service times: only late starts break it.
+func (b Bound) HoldsOfService(r *load.Result) bool {
+	which, isResponse := strings.CutPrefix(string(b.Metric), "response_")
+	service, measured := metric.Name("service_" + which).Of(r)
+	return isResponse && measured && b.Holds(service)
+}
