@@ -85,7 +85,14 @@ func (e *Expectation) Weigh(c trial.Cell) {
 	switch kind := b.Metric.Kind().Verdict(); {
 	case kind != stat.LowerIsFaster && kind != stat.HigherIsFaster || b.IsUpper() != (kind == stat.LowerIsFaster):
 		return
+	case why != nil && bound && kind == stat.HigherIsFaster:
+		if value, ok := b.Metric.Of(c.Result); !ok || !b.Holds(value*c.Headroom()) {
+			return
+		}
 	case why != nil && bound:
+		if !b.Holds(float64(c.Service.Quantile(0))) { // even the quickest was too slow
+			return
+		}
 	case c.Model == load.OpenModel && b.HoldsOfService(c.Result):
 		why = c.TooLate()
 	default:

@@ -16,8 +16,10 @@ func measured(model load.Model, change ...func(*load.Result)) trial.Cell {
 	r := &load.Result{Model: model, Concurrency: 2, Duration: time.Second,
 		Counts: load.Counts{Planned: 1000, Completed: 1000, Ops: 1000, Response: hist.New(), Service: hist.New(), StartLag: hist.New()},
 		Cost:   load.Cost{GeneratorCores: 2, GeneratorCPUSec: 0.2, Server: &load.Usage{CPUSec: 0.4}}}
-	r.Service.RecordN(took, 1000)
-	r.Response.RecordN(took, 1000)
+	for _, h := range []*hist.Histogram{r.Service, r.Response} {
+		h.RecordN(took, 999)
+		h.RecordN(took/4, 1)
+	}
 	r.StartLag.RecordN(0, 1000)
 	for _, c := range change {
 		c(r)
@@ -67,6 +69,8 @@ func TestDoubtOfARun(t *testing.T) {
 		{"saturated", measured(open, saturated), nil, 0, &finding.GeneratorSaturated},             //
 		{"saturated, and in time", measured(open, saturated), []string{"p95 < 3ms"}, 0, nil},      //
 		{"saturated, not in time", measured(open, saturated), []string{"p95 < 1ms"}, 0, &finding.GeneratorSaturated},
+		{"saturated, never in time", measured(open, saturated), []string{"p95 < 400us"}, 1, nil},
+		{"saturated, far from enough", measured(closed, saturated), []string{"throughput > 4000"}, 1, nil}, // the server used a third
 		{"saturated, and enough", measured(closed, saturated), []string{"throughput >= 1000"}, 0, nil},
 		{"saturated, not enough", measured(closed, saturated), []string{"throughput > 1000"}, 0, &finding.GeneratorSaturated},
 		{"saturated, in time with fewer callers", measured(closed, saturated), []string{"p95 < 3ms"}, 0, &finding.GeneratorSaturated},

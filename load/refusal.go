@@ -38,6 +38,21 @@ func (r *Result) Spoilt() (why *finding.Warning, bound bool) {
 	return why, why != nil
 }
 
+// Headroom is how many times the throughput could be at most without what made the server look slower, see Spoilt.
+func (r *Result) Headroom() float64 {
+	most, use := 1.0, r.cpu()
+	if share := r.GeneratorShare; share != nil && *share < 1 {
+		most = 1 / (1 - *share)
+	}
+	if use.saturated() != nil && use.server > 0 {
+		most = max(most, 1/use.server)
+	}
+	if squeezed, known := r.Squeezed(); known && r.overloaded(stat.Amount) != nil {
+		most = max(most, squeezed)
+	}
+	return most
+}
+
 // wrongOrMissing: too many answers are, or what became of all does not add up.
 func (r *Result) wrongOrMissing() *finding.Warning {
 	if w := r.miscounted(); w != nil {

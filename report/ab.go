@@ -86,7 +86,7 @@ func (r *AB) length() string {
 func (r *AB) counts(b *bytes.Buffer) {
 	n := r.count()
 	fmt.Fprintf(b, "Concurrency Level:      %d\n", r.Result.Concurrency)
-	fmt.Fprintf(b, "Time taken for tests:   %.3f seconds\n", r.Result.Duration.Seconds())
+	fmt.Fprintf(b, "Time taken for tests:   %.3f seconds\n", r.seconds())
 	fmt.Fprintf(b, "Complete requests:      %d\n", n.complete)
 	fmt.Fprintf(b, "Failed requests:        %d\n", n.failed)
 	if n.failed > 0 {
@@ -106,7 +106,7 @@ func (r *AB) counts(b *bytes.Buffer) {
 }
 
 func (r *AB) rates(b *bytes.Buffer) {
-	n, seconds := r.count(), r.Result.Duration.Seconds()
+	n, seconds := r.count(), r.seconds()
 	if n.complete == 0 || seconds == 0 {
 		return
 	}
@@ -124,12 +124,17 @@ func (r *AB) rates(b *bytes.Buffer) {
 // perSecond is of right answers, and of all that ended in the strict form.
 func (r *AB) perSecond() float64 {
 	if r.Strict {
-		return float64(r.count().complete) / r.Result.Duration.Seconds()
+		return float64(r.count().complete) / r.seconds()
 	}
 	return r.Result.ThroughputPerSec
 }
 
-func (r *AB) kilobytes(n int64) float64 { return float64(n) / 1024 / r.Result.Duration.Seconds() }
+func (r *AB) kilobytes(n int64) float64 { return float64(n) / 1024 / r.seconds() }
+
+// seconds are those that a caller had for the requests on average: until its last one had ended, which -t lets end.
+func (r *AB) seconds() float64 {
+	return (r.Result.Duration + r.Result.Overhang/time.Duration(max(1, r.Result.Concurrency))).Seconds()
+}
 
 // count sorts what became of the iterations into the form's few classes, so
 // that failed is the sum of its four parts.

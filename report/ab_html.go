@@ -23,7 +23,7 @@ func (r *AB) HTML(w io.Writer, m ABMarkup) error {
 	p.row("Document Path:", "%s", html.EscapeString(r.Path))
 	p.row("Document Length:", "%s", r.length())
 	p.row("Concurrency Level:", "%d", r.Result.Concurrency)
-	p.row("Time taken for tests:", "%.3f seconds", r.Result.Duration.Seconds())
+	p.row("Time taken for tests:", "%.3f seconds", r.seconds())
 	r.htmlCounts(&p)
 	r.htmlRates(&p)
 	r.htmlTimes(&p)

@@ -145,21 +145,23 @@ func contradicted(list []triedRate, low, high triedRate) float64 {
 	return 0
 }
 
-// lowest is the lowest rate at which an attempt of MaxAttempt has enough answers.
+// lowest is the lowest rate at which an attempt has enough answers: of MaxAttempt, or where the whole time is
+// bounded as few as an attempt of a part of it can have.
 func (s *Result) lowest() float64 {
-	return min(fourDigits(s.Design.samples()/s.Design.MaxAttempt.Seconds()), s.Design.MaxRate)
+	needed, within := s.Design.samples(), s.Design.MaxAttempt
+	if s.Design.Duration > 0 {
+		needed, within = s.Design.fewest(), min(within, s.Design.Duration/partOfTime)
+	}
+	return min(fourDigits(needed/within.Seconds()), s.Design.MaxRate)
 }
 
-// firstOfTime is the share of the whole time that the first attempt may take.
-const firstOfTime = 8
+// partOfTime is the share of the whole time that an attempt may take for the sake of its answers. At a rate
+// that brings fewer in it an attempt is short: else nothing else would be tried.
+const partOfTime = 8
 
-// first is half the rate that one VU alone comes to, or that of which enough answers come in an
-// eighth of the time: a percentile at a low rate takes so long that nothing else would be tried.
+// first is half the rate that one VU alone comes to.
 func (s *Result) first() float64 {
 	rate := float64(s.Alone.Completed) / s.Alone.Duration.Seconds() / 2
-	if s.Design.Duration > 0 {
-		rate = max(rate, s.Design.samples()*firstOfTime/s.Design.Duration.Seconds())
-	}
 	return min(max(fourDigits(rate), s.lowest()), s.Design.MaxRate)
 }
 
@@ -199,6 +201,9 @@ func (s *Result) Derive() {
 	}
 	if len(held) > 0 {
 		found := trial.MergeCells(held)
+		if n := float64(found.Completed); n < s.Design.samples() && !finding.FewSamples.In(found.Warnings) {
+			found.Warnings = append(found.Warnings, finding.FewSamples.Warning("%.0f completed iterations at this rate: fewer than %.0f lie beyond the percentile", n, finding.FewSamples.Refuses))
+		}
 		s.Found = &found
 	}
 }

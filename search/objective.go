@@ -61,6 +61,9 @@ func (d Design) samples() float64 {
 	return most
 }
 
+// fewest returns how many answers an attempt needs at least: one beyond the percentile.
+func (d Design) fewest() float64 { return d.samples() / finding.FewSamples.Refuses }
+
 // An Outcome says whether a rate was sustained.
 type Outcome string
 

@@ -232,6 +232,12 @@ func (s *Result) bound() time.Duration {
 
 // length returns how long an attempt at the rate is measured.
 func (s *Result) length(rate float64) time.Duration {
-	needed := time.Duration(math.Ceil(s.Design.samples() / rate * float64(time.Second)))
+	last := func(answers float64) time.Duration {
+		return time.Duration(math.Ceil(answers / rate * float64(time.Second)))
+	}
+	needed := last(s.Design.samples())
+	if most := s.Design.Duration / partOfTime; most > 0 && needed > most {
+		needed = last(s.Design.fewest())
+	}
 	return min(max(s.Design.attempt(), needed), s.Design.MaxAttempt)
 }

@@ -13,7 +13,7 @@ import (
 // How the time is spent: conventions of this project, argued in docs/measuring.md.
 const (
 	longestAttempt = 3 * time.Second // unless told
-	attemptsOfTime = 20              // that the whole has room for at least
+	attemptsOfTime = 25              // that the whole has room for at least
 	longestAlone   = time.Second
 )
 

@@ -18,9 +18,9 @@ func TestAttemptIsChosen(t *testing.T) {
 		want      time.Duration
 	}{
 		{0, 0.05, 3 * time.Second},
-		{time.Minute, 0.05, 3 * time.Second},              // 60 ÷ 20
+		{time.Minute, 0.05, 2400 * time.Millisecond},      // 60 ÷ 25
 		{time.Hour, 0.05, 3 * time.Second},                // no longer
-		{30 * time.Second, 0.05, 1500 * time.Millisecond}, // 30 ÷ 20
+		{30 * time.Second, 0.05, 1200 * time.Millisecond}, // 30 ÷ 25
 		{10 * time.Second, 0.05, time.Second},             // 50 ms ÷ 5 %
 		{time.Minute, 0.005, 10 * time.Second},            // 50 ms ÷ 0.5 %
 	} {

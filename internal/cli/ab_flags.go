@@ -131,6 +131,9 @@ func (f *abFlags) job(args []string) (*abJob, error) {
 		HidePercentages: f.NoTable, HideSpread: f.NoSpread, Strict: f.Strict}
 	job.plan = load.Plan{VUs: f.Concurrency, Iterations: int64(f.Requests), Timeout: time.Duration(f.Timeout) * time.Second,
 		Duration: time.Duration(f.TimeLimit) * time.Second, Grace: load.DefaultGrace}
+	if f.Strict {
+		job.plan.Grace = 0 // ab counts no request that -t cuts off
+	}
 	f.combinations()
 	address := f.address(args)
 	job.config = f.request()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -321,6 +322,27 @@ func TestABRequestsBesideTheOriginal(t *testing.T) {
 		us := describe(received(t, right, func(address string) { ours(t, args(address)...) }))
 		if us != them {
 			t.Errorf("%s:\n%s\nwant\n%s", flags, us, them)
+		}
+	}
+}
+
+// -t with slow responses: scripts divide the two lines themselves.
+func TestABTimeLimit(t *testing.T) {
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(300 * time.Millisecond) }))
+	t.Cleanup(slow.Close)
+	for _, flags := range [][]string{nil, {"--strict-ab"}} {
+		out, stderr, code := ours(t, append(flags, "-t", "1", "-c", "2", "-q", slow.URL+"/")...)
+		number := func(label string) float64 {
+			m := regexp.MustCompile(label + `:\s+([0-9.]+)`).FindStringSubmatch(out)
+			if m == nil {
+				t.Fatalf("%v: no %s in\n%s%s", flags, label, out, stderr)
+			}
+			x, _ := strconv.ParseFloat(m[1], 64)
+			return x
+		}
+		seconds, complete, rate := number("Time taken for tests"), number("Complete requests"), number("Requests per second")
+		if off := complete / seconds / rate; code != exitDone || off < 0.99 || off > 1.01 {
+			t.Errorf("%v: exit code %d, %v in %v s are no %v/s", flags, code, complete, seconds, rate)
 		}
 	}
 }

@@ -166,7 +166,10 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 	}
 	doc.Expect()
 	err = a.finish(ctx, doc, &r.views, nil)
-	if said := a.summaries(ctx, r, cell.Result); said != nil {
+	if said := a.summaries(context.WithoutCancel(ctx), r, cell.Result); said != nil { // of an interrupted run, too
+		if ctx.Err() != nil {
+			return &exitError{exitInterrupted, errors.Join(err, said)}
+		}
 		return failed(errors.Join(err, said))
 	}
 	if aborted != nil {
