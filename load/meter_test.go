@@ -69,10 +69,11 @@ func TestThresholds(t *testing.T) {
 	trend := values(TrendMeter, 10, 20, 30)
 	trend.Name, trend.Time = "time{a:b c}", true
 	count := values(CounterMeter, 4)
-	r.Meters = []*MeterResult{count, trend, nil}
+	r.Meters = []*MeterResult{count, trend, nil, {Name: "empty", Kind: RateMeter}, {Name: "none", Kind: TrendMeter}}
 	for text, want := range map[string]string{ // "": it holds
 		"m count==4": "", "m count === 4": "", "m rate<=2": "", "m count>4": "it is 4", "m count!=4": "it is 4",
 		"time{a:b c} p(90) < 28.5": "", "time{a:b c} avg>=21": "it is 20 ms",
+		"empty rate>0.99": "", "none avg<1": "", "none avg>1": "it is 0",
 		"other count<1": "nothing is measured that is called other", "m avg<1": "m has no avg",
 	} {
 		parsed, ok := ParseThreshold(text)

@@ -89,7 +89,7 @@ var (
 	_ Witness = (*walker)(nil)
 )
 
-func (c *walker) Opened() { c.trip.opened++ }
+func (c *walker) Opened(net.Addr) { c.trip.opened++ }
 
 func (c *walker) Written() { c.trip.written++ }
 

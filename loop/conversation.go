@@ -9,6 +9,7 @@ package loop
 
 import (
 	"context"
+	"net"
 
 	"contend/load"
 )
@@ -125,8 +126,8 @@ type Roamer interface {
 // A Witness is a Conversation that is told how far its bytes have come.
 type Witness interface {
 	Conversation
-	// Opened says that the connection is there that the bytes wait for.
-	Opened()
+	// Opened says that the connection is there that the bytes wait for, and to whom.
+	Opened(to net.Addr)
 	// Written says that the system has taken all bytes.
 	Written()
 }

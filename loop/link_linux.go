@@ -152,7 +152,7 @@ func (k *connection) opened(at time.Duration) {
 		}
 	}
 	if k.witness != nil {
-		k.witness.Opened()
+		k.witness.Opened(k.to())
 	}
 }
 
@@ -312,12 +312,17 @@ func (k *connection) park(s *slot) bool {
 	return k.draining
 }
 
+// to is the address in use.
+func (k *connection) to() net.Addr {
+	addresses := k.loop.addresses
+	return addresses[k.address%len(addresses)].name
+}
+
 // wrap makes the error that package net would return; nil stays nil.
 func (k *connection) wrap(call string, err error) error {
 	if err == nil || err == unix.Errno(0) {
 		return nil
 	}
-	addresses := k.loop.addresses
-	name := addresses[k.address%len(addresses)].name
+	name := k.to()
 	return &net.OpError{Op: call, Net: name.Network(), Addr: name, Err: os.NewSyscallError(call, err)}
 }

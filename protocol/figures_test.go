@@ -120,7 +120,7 @@ func alike(t *testing.T, all []way, plan load.Plan, with func(Target) Target) {
 				t.Errorf("%s (%s): %s are %v; %s: %v", w.name, r.Engine, figure, got[figure], all[0].name, first[figure])
 			}
 		}
-		if s := w.server; s != nil && len(r.Errored) == 0 && !s.Counted(r.BytesOut, r.BytesIn) {
+		if s := w.server; s != nil && len(r.Errored) == 0 && !s.Counted(r.BytesOut, r.BytesIn, 0) {
 			t.Errorf("%s: %d bytes out, %d in; the server read %d and wrote %d", w.name, r.BytesOut, r.BytesIn, s.Came.Load(), s.Went.Load())
 		}
 	}

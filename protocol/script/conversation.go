@@ -25,12 +25,13 @@ type conversation struct {
 	strand *strand // of the iteration in flight
 
 	exchange own.Exchange
-	asked    *call // in flight; nil: none is
-	marks    marks // of the latest call
-	opening  bool  // what is sent waits for a new connection
-	answers  int   // that came over the connection
-	idle     bool  // the call went over one that had answered
-	again    bool  // the call is sent again
+	asked    *call    // in flight; nil: none is
+	marks    marks    // of the latest call
+	opening  bool     // what is sent waits for a new connection
+	answers  int      // that came over the connection
+	idle     bool     // the call went over one that had answered
+	again    bool     // the call is sent again
+	remote   net.Addr // of the connection
 	reply    *reply
 	gone     bool  // the iteration's work is elsewhere: nothing of it may be touched
 	unsent   *call // waits for another connection
@@ -160,7 +161,8 @@ func (c *conversation) send(out []byte, asked *call) []byte {
 func (c *conversation) mark(at *time.Duration) { *at = time.Since(c.marks.began) }
 
 // Opened notes how long the connection took for which the call has waited.
-func (c *conversation) Opened() {
+func (c *conversation) Opened(to net.Addr) {
+	c.remote = to
 	if c.opening = false; c.asked != nil && !c.again {
 		asked := c.marks.got
 		c.mark(&c.marks.got)
@@ -216,7 +218,7 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 // answered makes the reply to what was asked.
 func (c *conversation) answered() {
 	e := &c.exchange
-	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.loop.remote, stray: e.Stray()}
+	r := &reply{status: e.Status(), proto: e.Proto(), fields: e.Fields(), length: e.BodyLength(), remote: c.remote, stray: e.Stray()}
 	if c.again {
 		r.resent = 1
 	}
@@ -246,7 +248,7 @@ func (c *conversation) Lost(_ int, err error) bool {
 	}
 	c.reply = &reply{err: wire.OrCancelled(c.v.ctx, "script", err)}
 	if c.marks.tell(c.reply); c.marks.connected {
-		c.reply.remote = c.loop.remote
+		c.reply.remote = c.remote
 	}
 	if c.again {
 		c.reply.resent = 1
@@ -298,9 +300,6 @@ func (d *driven) NewLoop(ctx context.Context, part load.LoopPart) (load.Loop, er
 		return nil, err
 	}
 	s := &scriptLoop{}
-	if address, err := net.ResolveTCPAddr("tcp", t.near.address); err == nil {
-		s.remote = address
-	}
 	byID := map[int]*conversation{}
 	for id := part.Index; id < part.VUs; id += part.Of {
 		v, err := d.newVU(ctx, 1+id)
@@ -325,8 +324,6 @@ type scriptLoop struct {
 	ids  []int
 	vus  []*vu
 	idle []*strand
-	// remote is the server's address; nil: it does not resolve.
-	remote net.Addr
 }
 
 // Drive drives the virtual users.

@@ -61,16 +61,22 @@ func (f *Figures) Listen(t testing.TB) net.Listener {
 	return figuresListener{l, f}
 }
 
-// Counted waits until it has counted as many bytes, since what it wrote may be read before it counts it.
-func (f *Figures) Counted(came, went int64) bool {
-	for range 100 {
-		if f.Came.Load() == came && f.Went.Load() == went {
+// Counted waits until it has counted as many bytes, and up to so many more: what it wrote may be read before it counts
+// it, and at the end of a connection either side may say what the other does not count.
+func (f *Figures) Counted(came, went, more int64) bool {
+	within := func(n, least int64) bool { return n >= least && n <= least+more }
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if within(f.Came.Load(), came) && within(f.Went.Load(), went) {
 			return true
 		}
-		time.Sleep(10 * time.Millisecond)
+		if time.Now().After(end) {
+			return false
+		}
 	}
-	return false
 }
+
+// patience is how long a server may take to count.
+const patience = 5 * time.Second
 
 // ServeHTTP answers the same each time, without a date.
 func (f *Figures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
