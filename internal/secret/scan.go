@@ -52,8 +52,8 @@ func behind(text string, at int) (s span, found bool) {
 	}
 	var whole string
 	s.from, s.to, whole = valueAt(text, s.from, ends)
-	if text[at] != '=' && strings.HasPrefix(whole, "-") && name[0] == '-' {
-		return s, false // the next flag
+	if text[at] != '=' && name[0] == '-' && (strings.HasPrefix(whole, "-") || strings.HasPrefix(whole, "(")) {
+		return s, false // the next flag, or a remark about this one
 	}
 	return s, s.to > s.from && !reference(whole) && !reference(text[s.from:s.to])
 }
