@@ -73,7 +73,7 @@ func (r *Result) judge() []finding.Warning {
 // oddities are what servers did against the protocol, or at its edge, without harm to an iteration.
 func (r *Result) oddities() (list []finding.Warning) {
 	if r.Resent > 0 {
-		list = append(list, finding.IdleClosed.Warning("%d requests were sent again because the server closed an idle connection, or refused them, before it responded", r.Resent))
+		list = append(list, finding.IdleClosed.Warning("%d requests were sent again: the server closed an idle connection, refused them, or sent bytes of an earlier response", r.Resent))
 	}
 	if r.Stray > 0 {
 		list = append(list, finding.StrayBytes.Warning("%d responses came with bytes that belong to none, such as a line break too many or a body after 204", r.Stray))
