@@ -100,6 +100,37 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// A command line is no script and no URL, however it ends and whatever it names.
+func TestWhatAWordIs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("my flow.js", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]struct{ script, url bool }{
+		"flow.js":                             {script: true},
+		"./flow.mjs":                          {script: true},
+		"/a/b.ts":                             {script: true}, // that it is missing is said then
+		"my flow.js":                          {script: true}, // which is there
+		"node a.js":                           {},
+		"./my server.js":                      {},
+		"deno run -A x.ts":                    {},
+		"node 'my server.js'":                 {},
+		"node a.js --db redis://h/ x.js":      {},
+		"./server -db postgres://h/x":         {},
+		"DB=redis://h ./server":               {},
+		"./server.mjs --x":                    {},
+		"http://h/app.js":                     {url: true},
+		"grpc://h:1/a.B/C":                    {url: true},
+		"http+unix:///a.sock:/":               {url: true},
+		"node\ta.js":                          {},
+		"npx tsx --tsconfig x.json server.ts": {},
+	} {
+		if script, url := IsScript(word), IsURL(word); script != want.script || url != want.url {
+			t.Errorf("%q: script %v, URL %v; want %+v", word, script, url, want)
+		}
+	}
+}
+
 func TestTargetsOverride(t *testing.T) {
 	below := At("http://a/").With("method", "PUT").With("header", "A: b")
 	over := Target{}.With("url", "http://b/").With("header").Over(below)

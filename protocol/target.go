@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -230,9 +231,23 @@ func (f *family) words() []string {
 	return f.schemes
 }
 
-// IsScript says whether a word names a file with a script.
+// IsURL says whether a word is a URL, and no command line that names one.
+func IsURL(word string) bool {
+	scheme, _, found := strings.Cut(word, "://")
+	return found && !strings.ContainsAny(scheme, " \t/=")
+}
+
+// IsScript says whether a word names a file with a script. A command line may end like one, as
+// in "node server.js": words with spaces are a name only where there is such a file.
 func IsScript(word string) bool {
-	return slices.Contains([]string{".js", ".mjs", ".ts"}, path.Ext(word)) && !strings.Contains(word, "://")
+	if !slices.Contains([]string{".js", ".mjs", ".ts"}, path.Ext(word)) || IsURL(word) {
+		return false
+	}
+	if !strings.ContainsAny(word, " \t") {
+		return true
+	}
+	_, err := os.Stat(word)
+	return err == nil
 }
 
 // located says of every mistake in an error where its value was given.

@@ -174,11 +174,17 @@ func distinctFailures(list []failedArm) (names, why string) {
 
 // command is what was typed for an arm, unless that is a URL.
 func (d *Document) command(name string) (Arm, bool) {
-	i := slices.IndexFunc(d.Arms, func(a Arm) bool { return a.Name == name && !strings.Contains(a.Does, "://") })
+	i := slices.IndexFunc(d.Arms, func(a Arm) bool { return a.Name == name && !isURL(a.Does) })
 	if i < 0 {
 		return Arm{}, false
 	}
 	return d.Arms[i], true
+}
+
+// isURL says whether what an arm does is to be asked, and not a command line that names a URL.
+func isURL(does string) bool {
+	scheme, _, found := strings.Cut(does, "://")
+	return found && !strings.ContainsAny(scheme, " \t/=")
 }
 
 // toFind says where the program was looked for that an error says is missing; "": it says

@@ -94,7 +94,7 @@ func (d *Document) lookAt(c trial.Cell) string {
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return look
-	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && strings.Contains(d.Arms[i].Does, "://"):
+	case i < 0 && len(d.Arms) == 0 && !d.isLab(), i >= 0 && isURL(d.Arms[i].Does):
 		return fmt.Sprintf("%s (curl -i %s)", look, typed(clean(c.Target)))
 	case i < 0:
 		return look + " (curl -i)"

@@ -46,7 +46,7 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mistakes := errors.Join(c.own.read(), c.oneForm())
 			c.spec.url = c.URL
-			args = c.withoutScript(args)
+			args = c.withoutScript(cmd, args)
 			if err := a.scriptOptions(cmd.Context(), &c.spec, c.given, steadyScript); err != nil {
 				return usage(errors.Join(mistakes, setting.FlagErrors(err)))
 			}
@@ -96,7 +96,7 @@ const mostArms = 26
 
 // arguments allows arms to compare, none of which begins like a flag; of revisions one command can be that of all.
 func (c *compareFlags) arguments(cmd *cobra.Command, args []string) error {
-	args = c.withoutScript(args)
+	args = c.withoutScript(cmd, args)
 	if i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); i >= 0 {
 		return fmt.Errorf("compare: %s looks like a flag: put it before --", args[i])
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/metric"
+	"contend/protocol"
 	"contend/report"
 	"contend/setting"
 	"contend/trial"
@@ -35,8 +36,11 @@ func (c *compareFlags) needsURL(args []string) error {
 // isCommand says whether an argument can only be meant as a command line: neither a URL
 // nor a document, but a path or words.
 func isCommand(arg string) bool {
-	if strings.Contains(arg, "://") || strings.HasSuffix(arg, ".json") {
+	switch {
+	case protocol.IsURL(arg), strings.HasSuffix(arg, ".json"):
 		return false
+	case protocol.IsScript(arg): // and stands where a server does
+		return true
 	}
 	program, _, several := strings.Cut(arg, " ")
 	info, err := os.Stat(arg)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +63,66 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Parallel()
 			s.run(t, d.line)
 		})
+	}
+}
+
+// What the README's blocks have one type is typed here in its order, in a folder that has the
+// sources alone: each command finds what those before it have made. Only flags that make the
+// commands short are put in the place of theirs, and for localhost:8080 an address that is free.
+func TestReadmeInOrder(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, bin, address := t.TempDir(), t.TempDir(), testenv.HeldAddress(t)
+	sources, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadDir(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		if err := os.Symlink(filepath.Join(sources, one.Name()), filepath.Join(folder, one.Name())); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(folder, "server")); err != nil && !errors.Is(err, os.ErrNotExist) { // of whoever has typed it there
+		t.Fatal(err)
+	}
+	typed := 0
+	for line := range strings.Lines(string(text)) {
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok || strings.HasPrefix(command, "git clone ") { // what that makes is there
+			continue
+		}
+		typed++
+		words, err := shellWords(strings.ReplaceAll(untilOperator(strings.TrimSpace(command)), "localhost:8080", address))
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes := []int{exitDone}
+		if strings.HasPrefix(words[0], "./") { // in the background
+			s := &server{Cmd: exec.Command(filepath.Join(folder, words[0]), append(words[1:], "-listen", address)...)}
+			s.start(t)
+			t.Cleanup(s.end)
+			soon(t, "it listens", func() bool { conn, err := net.Dial("tcp", address); return err == nil && conn.Close() == nil })
+			continue
+		}
+		if words[0] == "contend" {
+			words, codes = shortened(words[1:])
+			words = append([]string{filepath.Join(bin, "contend")}, words...)
+		}
+		run := exec.CommandContext(t.Context(), words[0], words[1:]...)
+		run.Dir, run.Env = folder, append(os.Environ(), "GOBIN="+bin)
+		if out, err := run.CombinedOutput(); !slices.Contains(codes, run.ProcessState.ExitCode()) && !starved(run.ProcessState.ExitCode(), string(out)) {
+			t.Errorf("%s %v: %s", command, err, out)
+		}
+	}
+	if typed < 5 {
+		t.Errorf("%d commands are typed", typed)
 	}
 }
 
@@ -245,7 +307,7 @@ func untilOperator(line string) string {
 	for _, operator := range []string{" | ", " > ", " 2> ", " && ", " ; ", " # "} {
 		line, _, _ = strings.Cut(line, operator)
 	}
-	return strings.TrimSpace(strings.TrimSuffix(line, "&"))
+	return strings.TrimSuffix(strings.TrimSpace(line), " &")
 }
 
 var (
@@ -284,7 +346,7 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		s.files(t, dir, args)
 		return args, []int{exitUndecided} // single runs are too few rounds
 	}
-	switch name := args[0]; name {
+	switch args[0] {
 	case "lab":
 		if codes = figures; !s.files(t, dir, args) {
 			args, codes = append(args, "--list"), []int{exitDone}
@@ -295,24 +357,28 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 		}
 		s.files(t, dir, args)
 	default:
-		short, ok := shorter[name]
-		for _, flag := range []string{"--rate", "--inside", "--expect"} {
-			if one, other := shorter[name+" "+flag]; other && slices.Contains(args, flag) {
-				short = one
-			}
-		}
-		if ok {
-			// Behind the command's name: arguments may follow a --.
-			own, rest := args[1:], []string(nil)
-			if i := slices.Index(own, "--"); i >= 0 {
-				own, rest = own[:i], own[i:]
-			}
-			flags := strings.Fields(short.flags)
-			args = slices.Concat([]string{name}, without(own, flags), flags, rest)
-			codes = short.codes
-		}
+		args, codes = shortened(args)
 	}
 	return args, codes
+}
+
+// shortened gives a command the flags that make it short, and says which exit codes it may have.
+func shortened(args []string) (all []string, codes []int) {
+	short, ok := shorter[args[0]]
+	for _, flag := range []string{"--rate", "--inside", "--expect"} {
+		if one, other := shorter[args[0]+" "+flag]; other && slices.Contains(args, flag) {
+			short = one
+		}
+	}
+	if !ok {
+		return args, []int{exitDone}
+	}
+	own, rest := args[1:], []string(nil) // arguments may follow a --
+	if i := slices.Index(own, "--"); i >= 0 {
+		own, rest = own[:i], own[i:]
+	}
+	flags := strings.Fields(short.flags)
+	return slices.Concat(args[:1], without(own, flags), flags, rest), short.codes
 }
 
 // without drops the flags that come again, and their values: a list would be
@@ -387,8 +453,8 @@ func TestReadmeIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), "\n"); n > 100 {
-		t.Errorf("README.md has %d lines, want at most 100", n)
+	if n := strings.Count(string(text), "\n"); n > 90 {
+		t.Errorf("README.md has %d lines, want at most 90", n)
 	}
 }
 

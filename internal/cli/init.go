@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"contend/experiment"
+	"contend/protocol"
 	"contend/setting"
 	"contend/trial"
 )
@@ -52,7 +53,7 @@ func newInit(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return a.writeExperiment(n, args, mistakes)
+			return a.writeExperiment(n, n.withoutScript(cmd, args), mistakes)
 		},
 	}
 	cmd.SetUsageFunc(usageInGroups)
@@ -73,6 +74,7 @@ type initOptions struct {
 
 // enough allows arms to compare.
 func (n *initFlags) enough(cmd *cobra.Command, args []string) error {
+	args = n.withoutScript(cmd, args)
 	return arguments(max(2, len(args)), "two or more URLs, or with --url two or more commands (on a terminal it asks)")(cmd, args)
 }
 
@@ -151,7 +153,7 @@ func (n *initFlags) ask(q asking) (args []string, err error) {
 		return one
 	}
 	args = []string{next("The baseline, as in ./old -listen {{addr}}", ""), next("The candidate", "")}
-	if n.URL == "" && !strings.Contains(args[0], "://") {
+	if n.URL == "" && !protocol.IsURL(args[0]) {
 		n.URL = next("The URL that both serve", "http://{{addr}}/")
 	}
 	var d trial.Design

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -139,6 +140,52 @@ func TestAskEnds(t *testing.T) {
 		_, err := n.ask(q)
 		if exit, ok := errors.AsType[*exitError](err); !ok || exit.code != exitInterrupted {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A script is one word before --, and beside it there are two servers: all else is a command,
+// though it ends like one. What init writes is what compare drives.
+func TestCommandsThatEndLikeScripts(t *testing.T) {
+	const url = "http://{{addr}}/"
+	for _, c := range []struct {
+		args     []string
+		script   string // "": there is none
+		commands []string
+	}{
+		{[]string{"--url", url, "--", "node a.js", "node b.js"}, "", []string{"node a.js", "node b.js"}},
+		{[]string{"--url", url, "node a.js", "node b.js"}, "", []string{"node a.js", "node b.js"}},
+		{[]string{"--url", url, "--", "./a.js", "./b.js", "./c.ts"}, "", []string{"./a.js", "./b.js", "./c.ts"}},
+		{[]string{"--url", url, "./a.js", "./b.js"}, "", []string{"./a.js", "./b.js"}},
+		{[]string{"--url", url, "deno run x.ts", "'./my server.js'", "c"}, "", []string{"deno run x.ts", "'./my server.js'", "c"}},
+		{[]string{"--url", url, "flow.js", "--", "node a.js", "node b.js"}, "flow.js", []string{"node a.js", "node b.js"}},
+		{[]string{"flow.js", "--url", url, "./a", "./b"}, "flow.js", []string{"./a", "./b"}},
+		{[]string{"--url", url, "--script", "flow.js", "--", "node a.js", "node b.js"}, "flow.js", []string{"node a.js", "node b.js"}},
+		{[]string{"flow.ts", "http://h:1/", "http://h:2/"}, "flow.ts", nil},
+	} {
+		path := filepath.Join(t.TempDir(), "x.yaml")
+		var out, errs strings.Builder
+		if code := Main(t.Context(), append([]string{"init", "-o", path}, c.args...), Streams{&out, &errs}); code != exitDone {
+			t.Errorf("%q: exit code %d: %s", c.args, code, &errs)
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := experiment.Parse(path, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := f.Experiment("")
+		var commands []string
+		for _, name := range slices.Sorted(maps.Keys(e.Parts[0].Arms)) {
+			if s, ok := e.Subjects[e.Parts[0].Arms[name].Subject]; ok {
+				commands = append(commands, s.Command)
+			}
+		}
+		if script := e.Parts[0].Arms["A"].Target.Get("script"); script != c.script || !slices.Equal(commands, c.commands) {
+			t.Errorf("%q: script %q, commands %q; want %q, %q", c.args, script, commands, c.script, c.commands)
 		}
 	}
 }

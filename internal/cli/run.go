@@ -44,7 +44,7 @@ func newRun(a *app) *cobra.Command {
 		Example: indent + "contend run -c 50 -d 10s http://localhost:8080/status\n" +
 			indent + "contend run -c 100 --rate 5000 -d 30s --warmup 2s http://localhost:8080/status\n" +
 			indent + `contend run -c 10 -n 1000 --data '{"value": 1}' grpc://localhost:50055/counter.incrementCounter/increment`,
-		Args:              arguments(1, "one target"),
+		Args:              oneTarget,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec.url = args[0]

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"contend/internal/secret"
 	"contend/load"
 	"contend/protocol"
@@ -170,9 +172,11 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 	return errors.Join(errs...)
 }
 
-// withoutScript takes a script that stands before the servers for that of all of them.
-func (c *compareFlags) withoutScript(args []string) []string {
-	if len(args) < 2 || !protocol.IsScript(args[0]) {
+// withoutScript takes a script that stands before the servers for that of all of them. What stands
+// behind -- is a command, however it ends, and so are two words that leave no second server.
+func (c *compareFlags) withoutScript(cmd *cobra.Command, args []string) []string {
+	if len(args) < 2 || cmd.ArgsLenAtDash() == 0 || !protocol.IsScript(args[0]) ||
+		len(args) == 2 && (cmd.Flags().Changed("url") || protocol.IsScript(args[1])) {
 		return args
 	}
 	c.spec.given["script"] = setting.Value{Texts: args[:1]}

@@ -40,7 +40,7 @@ func newSweep(a *app) *cobra.Command {
 			indent + "contend sweep --levels 1,2,4,8,16,32,64 http://localhost:8080/status\n" +
 			indent + "contend sweep --command './server -listen {{addr}}' http://{{addr}}/\n" +
 			indent + "contend sweep --rate --objective 'response_p99_ns < 20ms' http://localhost:8080/status",
-		Args:              arguments(1, "one target"),
+		Args:              oneTarget,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.spec.url = args[0]

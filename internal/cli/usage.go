@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"contend/protocol"
 )
 
 // nouns are arguments in their numbers: none, one, several.
@@ -19,6 +21,17 @@ func arguments(n int, what string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%s: need %s, have %d %s%s (%s --help shows examples)", cmd.Name(), what, len(args), nouns[min(len(args), 2)], taken(cmd), cmd.CommandPath())
 	}
+}
+
+// oneTarget allows one, and no command line.
+func oneTarget(cmd *cobra.Command, args []string) error {
+	if err := arguments(1, "one target")(cmd, args); err != nil {
+		return err
+	}
+	if !isCommand(args[0]) || protocol.IsScript(args[0]) {
+		return nil
+	}
+	return fmt.Errorf("%q is a command: give it to --command, and the URL that it serves as the target, as in %s --command '%[1]s' http://{{addr}}/", args[0], cmd.CommandPath())
 }
 
 // taken says which flag has a URL for its value that takes a number or a time, as where that was
