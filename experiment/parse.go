@@ -51,6 +51,11 @@ func (m *mistakes) document(text []byte, needs string) ast.Node {
 		m.add("", "the file has %d bytes; allowed: %d", len(text), maxBytes)
 		return nil
 	}
+	text, err := setting.Text(text)
+	if err != nil {
+		m.add("", "the text %v", err)
+		return nil
+	}
 	if at, ok := badByte(text); ok {
 		m.addAt(at, "", "the text is not UTF-8, or has control characters in it")
 		return nil

@@ -163,6 +163,9 @@ func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
 		if err != nil {
 			return nil, t.located(err)
 		}
+		if t, err = t.elsewhere(config, o.Environ); err != nil {
+			return nil, t.located(err)
+		}
 		return o.Remote(t, o.Surroundings)
 	}
 	if err != nil {
@@ -176,6 +179,19 @@ func (o Opener) Open(ctx context.Context, t Target) (load.Target, error) {
 		return nil, t.located(err)
 	}
 	return opened, nil
+}
+
+// elsewhere is the target as workers open it, which know nothing of the environment here.
+func (t Target) elsewhere(config any, environ []string) (Target, error) {
+	c, ok := config.(*script.Config)
+	if !ok {
+		return t, nil
+	}
+	env, err := c.Elsewhere(environ)
+	if err != nil || len(env) == 0 {
+		return t, err
+	}
+	return t.With("script_env", env...), nil
 }
 
 // canRead returns the mistakes in files and secrets.

@@ -73,6 +73,7 @@ func Read(r io.Reader) (*Document, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("longer than %s", metric.Bytes(maxBytes))
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // of an editor
 	if err := checkHead(data); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -190,4 +191,12 @@ func FlagErrors(err error) error {
 		said[text] = true
 	}
 	return errors.Join(errs...)
+}
+
+// Text is the text of a file, without the byte-order mark that some editors begin it with.
+func Text(content []byte) ([]byte, error) {
+	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
+		return nil, errors.New("is UTF-16, as PowerShell's > writes; expected UTF-8")
+	}
+	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
 }

@@ -25,7 +25,11 @@ import (
 // subjects that misbehave.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", goRace)
-	os.Unsetenv("COLUMNS")         // pages of tests are as wide as any
+	os.Unsetenv("COLUMNS")                                                   // pages of tests are as wide as any
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} { // names that nobody knows stay unknown
+		os.Unsetenv(name)
+		os.Unsetenv(strings.ToLower(name))
+	}
 	flag.Set("test.parallel", "8") // these tests wait for processes more than they compute
 	testscript.Main(m, map[string]func(){"contend": contend, "subject": subject, "burn": burn, "published": published, "refused": refused})
 }

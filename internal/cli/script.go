@@ -126,7 +126,7 @@ func (a *app) readScript(ctx context.Context, target protocol.Target) (*script.T
 	if !strings.Contains(target.URL(), "{{") { // of a server that is not started yet
 		bare = bare.With("url", target.URL())
 	}
-	opener := protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv, Secrets: a.secrets}}
+	opener := protocol.Opener{Surroundings: wire.Surroundings{Env: os.LookupEnv, Environ: os.Environ(), Secrets: a.secrets}}
 	opened, err := opener.Open(ctx, bare)
 	if err != nil {
 		return nil, err

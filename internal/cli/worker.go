@@ -11,6 +11,7 @@ import (
 	"contend/experiment"
 	"contend/internal/fleet"
 	"contend/internal/replicas"
+	"contend/protocol"
 	"contend/setting"
 )
 
@@ -44,7 +45,7 @@ func newWorker(a *app) *cobra.Command {
 				return usage(err)
 			}
 			ctx := cmd.Context()
-			host := fleet.Host{Name: w.Name, Version: version(), Opener: a.newOpener, Limit: a.selfLimit, Hide: a.secrets.Hide}
+			host := fleet.Host{Name: w.Name, Version: version(), Opener: a.workersOpener, Limit: a.selfLimit, Hide: a.secrets.Hide}
 			if host.Subjects, err = a.startersOf(w.Subjects); err != nil {
 				return usage(err)
 			}
@@ -65,6 +66,14 @@ func newWorker(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&attached, "attached", false, "end with standard input")
 	_ = cmd.Flags().MarkHidden("attached") // it exists
 	return cmd
+}
+
+// workersOpener knows the secrets and proxies of this machine's environment; what scripts find in
+// __ENV comes from the coordinator, so that all workers find the same.
+func (a *app) workersOpener() (protocol.Opener, error) {
+	opener, err := a.newOpener()
+	opener.Environ = nil
+	return opener, err
 }
 
 // fleetSecurity says whom to trust on the way to a fleet.

@@ -7,7 +7,6 @@
 package data
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +66,10 @@ func ReadRows(path string) (*Rows, error) {
 // ParseRows reads the content of a file of that name.
 func ParseRows(name string, content []byte) (*Rows, error) {
 	r := &reader{rows: &Rows{name: name, index: map[string]*column{}}}
-	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	content, err := setting.Text(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
 	ending := strings.ToLower(filepath.Ext(name))
 	switch {
 	case len(content) > maxFileBytes:

@@ -2,7 +2,9 @@ package grpc
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"net"
 	"strconv"
 	"time"
 
@@ -49,6 +51,9 @@ type Config struct {
 	Connections wire.Connections `file:"connections" default:"shared:1"`
 	// TLS is used with grpcs:// only.
 	TLS wire.TLS
+	// Dial opens a connection instead of the operating system, as through a proxy; TLS, if
+	// any, is spoken over what it returns.
+	Dial func(ctx context.Context) (net.Conn, error)
 	// ExpectCode is the gRPC status code of a right answer, 0 (OK) to 16.
 	ExpectCode int `file:"expect_status" min:"0" max:"16"`
 	// OwnCores says that a server on this machine does not need the cores that

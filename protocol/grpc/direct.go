@@ -75,7 +75,7 @@ func (d *direct) drop() {
 func (d *direct) connect(ctx context.Context) (err error) {
 	bounded, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	raw, err := d.dialer.dial(bounded, d.dialer.hostPort)
+	raw, err := d.dialer.dial(bounded)
 	if err == nil {
 		d.raw = raw
 		d.out = d.conn.Open(d.out[:0])

@@ -43,7 +43,8 @@ type dialer struct {
 	at       string // what is dialled in its place; "": nothing else
 	security credentials.TransportCredentials
 	tcp      net.Dialer
-	traffic  *wire.Traffic // nil: it is not counted
+	traffic  *wire.Traffic                               // nil: it is not counted
+	through  func(ctx context.Context) (net.Conn, error) // dials in the place of tcp; nil: nothing does
 	// maxMessage is the largest message of the server that is taken, in bytes.
 	maxMessage int
 }
@@ -53,11 +54,26 @@ func newDialer(a address, cfg Config) (dialer, error) {
 	if err != nil {
 		return dialer{}, err
 	}
-	d := dialer{hostPort: a.hostPort, security: security, maxMessage: cmp.Or(cfg.MaxMessage, defaultMaxMessage)}
+	d := dialer{hostPort: a.hostPort, security: security, through: cfg.Dial, maxMessage: cmp.Or(cfg.MaxMessage, defaultMaxMessage)}
 	if cfg.Connections.Sharing == wire.PerIteration {
 		d.tcp.KeepAlive = -1 // four system calls for a connection that lives for one call
 	}
 	return d, nil
+}
+
+// dial opens a plain connection.
+func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
+	open := d.through
+	if open == nil {
+		open = func(ctx context.Context) (net.Conn, error) {
+			return d.tcp.DialContext(ctx, "tcp", cmp.Or(d.at, d.hostPort))
+		}
+	}
+	conn, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.traffic.Over(conn), nil
 }
 
 // open returns a connected link.
@@ -73,21 +89,12 @@ func (d dialer) open(ctx context.Context) (*channel, error) {
 	return l, nil
 }
 
-// dial opens a connection to an address, or to the one in its place.
-func (d *dialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := d.tcp.DialContext(ctx, "tcp", cmp.Or(d.at, address))
-	if err != nil {
-		return nil, err
-	}
-	return d.traffic.Over(conn), nil
-}
-
 // new returns a channel that is not connected yet.
 func (d dialer) new() (*channel, error) {
 	l := &channel{}
 	conn, err := grpc.NewClient("passthrough:///"+d.hostPort,
-		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			conn, err := d.dial(ctx, address)
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			conn, err := d.dial(ctx)
 			if err != nil {
 				l.failed(err)
 			}
@@ -98,7 +105,7 @@ func (d dialer) new() (*channel, error) {
 			Backoff:           backoff.Config{BaseDelay: reconnectPause, Multiplier: 1, MaxDelay: reconnectPause},
 			MinConnectTimeout: connectTimeout,
 		}),
-		grpc.WithNoProxy(),
+		grpc.WithNoProxy(), // dial knows of it
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableHealthCheck(),

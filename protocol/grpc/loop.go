@@ -21,6 +21,8 @@ func (t *Target) Loops(vus int) (int, string) {
 		return 0, why
 	case t.engine.NoLoops():
 		return 0, ""
+	case t.dialer.through != nil:
+		return 0, "a tunnel through a proxy (HTTPS_PROXY)"
 	case t.dialer.security.Info().SecurityProtocol == "tls":
 		return 0, "TLS"
 	case t.call.kind != unary:

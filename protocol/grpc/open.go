@@ -3,6 +3,7 @@ package grpc
 import (
 	"context"
 	"errors"
+	"net/url"
 
 	"contend/load"
 	"contend/protocol/wire"
@@ -31,6 +32,15 @@ func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target,
 		c.Metadata["authorization"] = []string{credentials}
 	}
 	c.TLS, c.OwnCores = m.TLS, around.OwnCores
+	if a, err := parseAddress(c.URL); err == nil { // New finds the same mistake
+		p, err := around.Proxy(&url.URL{Scheme: "grpc", Host: a.hostPort})
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			c.Dial = p.Tunnel(a.hostPort)
+		}
+	}
 	t, err := New(ctx, c)
 	if err != nil {
 		return nil, err // and no pointer that looks like a target

@@ -79,6 +79,8 @@ type Config struct {
 	// is spoken over what it returns. It must return promptly once ctx is
 	// done. It may be called concurrently.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// DialWords say what Dial is; "": a function of one's own.
+	DialWords string
 
 	// The rest is for Open, which sets the fields above by it.
 

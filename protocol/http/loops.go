@@ -25,8 +25,8 @@ func (t *Target) Loops(vus int) (int, string) {
 		return 0, ""
 	case t.tls != nil && !t.keepAlive && !t.http2:
 		return 0, "TLS with a connection for each iteration"
-	case t.ownDial:
-		return 0, "a dial function of one's own"
+	case t.ownDial != "":
+		return 0, t.ownDial
 	case !t.origin.resolves():
 		return 0, "a name that does not resolve"
 	}

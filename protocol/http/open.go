@@ -73,6 +73,25 @@ func (c *Config) hasPlaceholders() bool {
 	return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(text, []byte("{{")) })
 }
 
+// throughProxy has requests go through the proxy that the environment names for the URL: for http as
+// they are, with the whole URL, and for https through a tunnel.
+func (c *Config) throughProxy(around wire.Surroundings) error {
+	o, err := c.origin()
+	if err != nil || o.network == "unix" {
+		return nil // New finds the same mistake
+	}
+	p, err := around.Proxy(o.URL)
+	switch {
+	case p == nil || err != nil:
+		return err
+	case o.Secure:
+		c.Dial, c.DialWords = p.Tunnel(o.Address), "a tunnel through a proxy (HTTPS_PROXY)"
+	default:
+		c.Proxy, c.Header = p.Address(), slices.Concat(c.Header, p.Fields())
+	}
+	return nil
+}
+
 // Open opens what is asked for, if it is valid and Speaks allows it.
 func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, error) {
 	m, err := c.Common.Read(around.Env)
@@ -86,6 +105,9 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 	c.Auth, c.TLS, c.OwnCores = m.Auth, m.TLS, around.OwnCores
 	if c.HTTP2 = c.Version == "2"; c.HTTP2 {
 		c.DisableKeepAlive, c.Connections = c.Sharing.Sharing == wire.PerIteration, c.Sharing.Pool()
+	}
+	if err := c.throughProxy(around); err != nil {
+		return nil, err
 	}
 	c.Requests = slices.Clone(c.Requests)
 	for i := range c.Requests {

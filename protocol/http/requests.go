@@ -51,6 +51,9 @@ func (r *Requests) UnmarshalText(path []byte) error {
 	if err != nil {
 		return setting.CannotRead(string(path), err)
 	}
+	if content, err = setting.Text(content); err != nil {
+		return fmt.Errorf("%s %w", path, err)
+	}
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	var list []Request

@@ -48,6 +48,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -78,7 +79,7 @@ type Target struct {
 	first     atomic.Pointer[Answer]
 	tls       *tls.Config
 	dial      func(ctx context.Context) (net.Conn, error)
-	ownDial   bool // dial was given
+	ownDial   string // what dial is, if it was given
 	engine    wire.Engines
 	ownCores  bool
 	local     netip.Addr // to dial from; invalid: any
@@ -108,7 +109,6 @@ func New(c Config) (*Target, error) {
 		shared:    c.Connections,
 		same:      c.SameLength,
 		dial:      c.Dial,
-		ownDial:   c.Dial != nil,
 		engine:    c.Engines,
 		ownCores:  c.OwnCores,
 		buffer:    c.SocketBuffer,
@@ -123,8 +123,8 @@ func New(c Config) (*Target, error) {
 	var tlsErr error
 	t.tls, tlsErr = o.TLS(c.TLS, protocol)
 	errs = append(errs, tlsErr)
-	if t.dial == nil {
-		t.dial = t.dialNetwork
+	if t.ownDial = cmp.Or(c.DialWords, "a dial function of one's own"); t.dial == nil {
+		t.dial, t.ownDial = t.dialNetwork, ""
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

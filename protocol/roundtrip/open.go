@@ -11,9 +11,24 @@ import (
 )
 
 // Open opens what is asked for, if it is valid: by package http where that speaks
-// the version.
+// the version. Through a proxy of the environment HTTP/2 needs a tunnel.
 func Open(ctx context.Context, c Config, around wire.Surroundings) (load.Target, error) {
 	speaks, why := c.Speaks()
+	if c.Version == "2" || c.Version == "3" {
+		o, err := readURL(c)
+		if err != nil {
+			return nil, err
+		}
+		p, err := around.Proxy(o.URL)
+		switch {
+		case err != nil:
+			return nil, err
+		case p != nil && c.Version == "3":
+			return nil, p.Refuse(o.URL, "HTTP/3")
+		case p != nil:
+			c.Dial, speaks, why = p.Tunnel(o.Address), false, "it goes through a proxy"
+		}
+	}
 	switch {
 	case speaks:
 		return http.Open(ctx, c, around)

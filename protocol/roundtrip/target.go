@@ -59,7 +59,7 @@ type Target struct {
 	tls *tls.Config
 	tcp *http.Transport
 	udp *http3.Transport
-	// dial replaces the operating system's connections of HTTP/2 in tests.
+	// dial replaces the operating system's connections of HTTP/2, as through a proxy.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -77,6 +77,9 @@ func New(c Config) (*Target, error) {
 	o, originErr := readURL(c)
 	errs := []error{originErr, check(c)}
 	t := &Target{config: c, origin: o, epoch: time.Now(), dial: (&net.Dialer{KeepAlive: -1}).DialContext}
+	if c.Dial != nil {
+		t.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.Dial(ctx) }
+	}
 	if originErr == nil {
 		var tlsErr error
 		t.request = build(c, o)

@@ -236,6 +236,33 @@ func regular(path string) error {
 	return err
 }
 
+// How a script looks a variable up by its name, and any other word that may be one.
+var (
+	lookedUp = regexp.MustCompile(`\b__ENV\s*(?:\?\.|\.)\s*([A-Za-z_$][\w$]*)|\b__ENV\s*(?:\?\.)?\s*\[\s*["'` + "`" + `]([^"'` + "`" + `]*)["'` + "`" + `]\s*\]`)
+	aWord    = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
+)
+
+// reads returns those entries of an environment whose names the script may look up: where it hands
+// __ENV on, as in const { HOST } = __ENV, that is all that it has as a word.
+func (b *bundle) reads(environ []string) []string {
+	names := map[string]bool{}
+	for _, m := range lookedUp.FindAllStringSubmatch(b.text, -1) {
+		names[m[1]+m[2]] = true
+	}
+	if strings.Contains(lookedUp.ReplaceAllString(b.text, ""), "__ENV") {
+		for _, word := range aWord.FindAllString(b.text, -1) {
+			names[word] = true
+		}
+	}
+	var all []string
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); names[name] {
+			all = append(all, entry)
+		}
+	}
+	return all
+}
+
 // lineOf says where a word stands in the script after its options begin, as in "flow.js:3: "; "" where
 // it does not.
 func (b *bundle) lineOf(word string) string {

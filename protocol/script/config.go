@@ -63,9 +63,13 @@ func (c *Config) common() wire.Common {
 	return wire.Common{CAFile: c.CAFile, Insecure: c.Insecure, CertFile: c.CertFile, KeyFile: c.KeyFile}
 }
 
-// env returns __ENV.
-func (c *Config) env() map[string]string {
+// env returns __ENV: what is given, before the URL, before what the environment has.
+func (c *Config) env(environ []string) map[string]string {
 	all := map[string]string{}
+	for _, text := range environ {
+		name, value, _ := strings.Cut(text, "=")
+		all[name] = value
+	}
 	if c.URL != "" {
 		all["BASE_URL"] = baseURL(c.URL)
 	}
@@ -74,6 +78,22 @@ func (c *Config) env() map[string]string {
 		all[name] = value
 	}
 	return all
+}
+
+// Elsewhere returns what the script finds in __ENV where another process opens it: what is given,
+// and of the environment here what the script reads. It may hold secrets.
+func (c *Config) Elsewhere(environ []string) ([]string, error) {
+	b, err := readBundle(c.Script, c.Root, c.JSLib)
+	if err != nil {
+		return nil, setting.At(c, &c.Script).About(err)
+	}
+	var all []string
+	for _, entry := range b.reads(environ) {
+		if name, _, _ := strings.Cut(entry, "="); name != "BASE_URL" || c.URL == "" {
+			all = append(all, entry)
+		}
+	}
+	return append(all, c.Env...), nil // the last of a name counts
 }
 
 // Open reads the script, runs its outermost part once, and returns what drives it. It connects to

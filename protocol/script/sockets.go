@@ -98,6 +98,11 @@ func (v *vu) newSession(what, text string, params sobek.Value) *session {
 	s.options.Header, s.options.TLS, s.options.MaxMessage = s.ask.header, v.target.tlsFor(s.url.Hostname()), maxBody
 	s.options.Traffic = &v.traffic
 	s.options.At = v.target.Options.address(hostPort(s.url))
+	if proxy, err := v.target.around.Proxy(s.url); err != nil {
+		v.throw("%v", err)
+	} else if proxy != nil {
+		s.options.Dial = proxy.Tunnel(hostPort(s.url))
+	}
 	s.count.Name = s.ask.name
 	return s
 }

@@ -17,6 +17,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -45,8 +46,9 @@ type Target struct {
 	around  wire.Surroundings
 	bundle  *bundle
 	env     map[string]string
-	opened  context.Context // that it was opened in, which may end teardown
-	Options Options         // of the script
+	proxies func(*url.URL) (*url.URL, error) // of the environment
+	opened  context.Context                  // that it was opened in, which may end teardown
+	Options Options                          // of the script
 	script  load.Script
 	tls     *tls.Config
 	// from is the origin in whose place the URL's is asked; "": none.
@@ -79,7 +81,7 @@ var (
 
 // New reads the script and runs its outermost part once, until ctx is done at the most.
 func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, error) {
-	t := &Target{config: c, around: around, env: c.env(), opened: ctx, console: console{out: around.Console}, meters: newMeters()}
+	t := &Target{config: c, around: around, env: c.env(around.Environ), proxies: around.Proxies(), opened: ctx, console: console{out: around.Console}, meters: newMeters()}
 	t.all = &driven{target: t, load: &t.Options.Load}
 	common := c.common()
 	material, err := common.Read(around.Env)
@@ -105,6 +107,9 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 	asked := setting.At(&c, &c.Script)
 	if t.bundle, err = readBundle(c.Script, c.Root, c.JSLib); err != nil {
 		return nil, asked.About(err)
+	}
+	for _, entry := range t.bundle.reads(around.Environ) {
+		around.Secrets.LearnPair(entry)
 	}
 	v, err := t.newVU(ctx, 0)
 	if err != nil {
@@ -132,19 +137,24 @@ func New(ctx context.Context, c Config, around wire.Surroundings) (*Target, erro
 // origins finds those that a script names.
 var origins = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]+)?`)
 
-// nearest is the server that the script asks: the URL's, or the only one that it and __ENV name.
+// nearest is the server that the script asks: the URL's, or the only one that __ENV names, or else it and __ENV.
 func (t *Target) nearest() near {
 	named := t.config.URL
 	if named == "" {
-		all := origins.FindAllString(strings.Join(slices.Concat(t.config.Env, []string{t.bundle.text}), "\n"), -1)
-		slices.Sort(all)
-		if all = slices.Compact(all); len(all) != 1 {
+		given := distinct(origins.FindAllString(strings.Join(slices.Concat(t.config.Env, t.bundle.reads(t.around.Environ)), "\n"), -1))
+		if len(given) != 1 {
+			given = distinct(append(given, origins.FindAllString(t.bundle.text, -1)...))
+		}
+		if len(given) != 1 {
 			return near{}
 		}
-		named = all[0]
+		named = given[0]
 	}
 	u, err := url.Parse(named)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return near{}
+	}
+	if proxy, err := t.proxies(u); proxy != nil || err != nil { // net/http knows how
 		return near{}
 	}
 	address := u.Host
@@ -152,6 +162,11 @@ func (t *Target) nearest() near {
 		address = net.JoinHostPort(u.Hostname(), "80")
 	}
 	return near{u.Scheme, u.Host, t.Options.address(address)}
+}
+
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // interpreter is the module that runs scripts, with its version.
@@ -176,7 +191,11 @@ func (t *Target) Reach(ctx context.Context) error {
 	if port == "" {
 		port = ofPage(u).Scheme
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	address := net.JoinHostPort(u.Hostname(), port)
+	if proxy, err := t.proxies(u); err == nil && proxy != nil {
+		address = net.JoinHostPort(proxy.Hostname(), cmp.Or(proxy.Port(), proxy.Scheme))
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}

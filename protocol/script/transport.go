@@ -144,6 +144,7 @@ func (v *vu) transport() *http.Transport {
 	o := &v.target.Options
 	dialer := &net.Dialer{KeepAlive: -1}
 	t := &http.Transport{
+		Proxy: v.target.proxyOf,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return v.dialled(dialer.DialContext(ctx, network, o.address(address)))
 		},
@@ -169,6 +170,15 @@ func (v *vu) dialled(conn net.Conn, err error) (net.Conn, error) {
 		return nil, err
 	}
 	return v.traffic.Over(conn), nil
+}
+
+// proxyOf is the proxy that a request goes through; nil: none.
+func (t *Target) proxyOf(r *http.Request) (*url.URL, error) {
+	found, err := t.proxies(r.URL)
+	if found != nil && r.URL.Scheme == "https" && len(t.Options.certificates) > 0 {
+		return nil, fmt.Errorf("options.tlsAuth does not go through a proxy, and the environment names one for %s: NO_PROXY=%s has it asked directly", r.URL.Host, r.URL.Hostname())
+	}
+	return found, err
 }
 
 // errorCode is 0, 1000 and more where there is no answer, or 1000 and the status from 400 on.

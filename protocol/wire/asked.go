@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 // Surroundings are what a target is opened in, beside what is asked for. The zero
 // value knows no environment.
 type Surroundings struct {
-	// Env looks up a variable of the environment, for secrets; nil: there is none.
+	// Env looks up a variable of the environment, for secrets and proxies; nil: there is none.
 	Env func(name string) (string, bool)
+	// Environ is what of the environment scripts find in __ENV: "NAME=value".
+	Environ []string
 	// VUs is the most that will drive the target; the row order per-vu needs it.
 	VUs int
 	// Share is which of these VUs, and of the rows of data, are driven here.
@@ -100,6 +103,9 @@ type Material struct {
 	TLS  TLS
 }
 
+// mark is the byte-order mark that some editors begin a text with.
+var mark = []byte("\ufeff")
+
 // Read reads all of it, and reports every mistake.
 func (c *Common) Read(env func(string) (string, bool)) (Material, error) {
 	m := Material{TLS: TLS{Insecure: c.Insecure}}
@@ -115,7 +121,9 @@ func (c *Common) Read(env func(string) (string, bool)) (Material, error) {
 		if err != nil {
 			errs = append(errs, setting.At(c, file.path).About(setting.CannotRead(*file.path, err)))
 		}
-		*file.into = content
+		if *file.into = content; file.into != &m.Body { // which is sent as it is
+			*file.into = bytes.TrimPrefix(content, mark)
+		}
 	}
 	secret := func(s *Secret) string {
 		if *s == "" || s.Check() != nil {
@@ -190,7 +198,7 @@ func (s Secret) read(env func(string) (string, bool)) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", rest, setting.Cause(err))
 	}
-	secret := strings.TrimSpace(string(content))
+	secret := strings.TrimSpace(string(bytes.TrimPrefix(content, mark)))
 	if secret == "" {
 		return "", fmt.Errorf("%s is empty", rest)
 	}

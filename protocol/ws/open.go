@@ -35,6 +35,15 @@ func Open(_ context.Context, c Config, around wire.Surroundings) (load.Target, e
 		c.Message = m.Body
 	}
 	c.TLS, c.Header = m.TLS, slices.Concat(c.Header, m.Auth.Fields())
+	if o, err := wire.ParseURL(c.URL, "ws", "wss"); err == nil { // New finds the same mistake
+		p, err := around.Proxy(o.URL)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			c.Dial = p.Tunnel(o.Address)
+		}
+	}
 	if checks.Len() > 0 {
 		c.Check = func(message []byte) string {
 			return checks.Run(check.Answer{Body: message, Size: int64(len(message))})

@@ -40,6 +40,8 @@ type SocketOptions struct {
 	At string
 	// Traffic counts what comes and goes over the connection, below TLS; nil: nobody does.
 	Traffic *wire.Traffic
+	// Dial opens a connection instead of the operating system, as through a proxy; nil: nothing else does.
+	Dial func(ctx context.Context) (net.Conn, error)
 	// Compress offers permessage-deflate without context takeover (RFC 7692).
 	Compress bool
 	// MaxMessage is the greatest number of bytes of a message that is received.
@@ -90,8 +92,12 @@ func DialSocket(ctx context.Context, u *url.URL, o SocketOptions) (*Socket, *Ans
 // dialStream opens a connection, with TLS for wss.
 func dialStream(ctx context.Context, u *url.URL, o *SocketOptions) (socket, stream net.Conn, err error) {
 	port := map[string]string{"ws": "80", "wss": "443"}[u.Scheme]
-	d := net.Dialer{KeepAlive: -1}
-	socket, err = d.DialContext(ctx, "tcp", cmp.Or(o.At, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))))
+	if o.Dial != nil {
+		socket, err = o.Dial(ctx)
+	} else {
+		d := net.Dialer{KeepAlive: -1}
+		socket, err = d.DialContext(ctx, "tcp", cmp.Or(o.At, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))))
+	}
 	if err != nil {
 		return nil, nil, err
 	}

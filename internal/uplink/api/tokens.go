@@ -65,7 +65,7 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 	lines := bufio.NewScanner(r)
 	number := 1
 	for ; lines.Scan(); number++ {
-		for _, err := range t.add(lines.Text(), number) {
+		for _, err := range t.add(strings.TrimPrefix(lines.Text(), "\ufeff"), number) {
 			mistakes = append(mistakes, fmt.Errorf("token file, line %d: %w", number, err))
 		}
 	}
