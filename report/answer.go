@@ -74,7 +74,7 @@ func (d *Document) advice(refused []string) []string {
 			lines = append(lines, "Most often: "+cause)
 		}
 	}
-	if advice := whatToDo(refused); advice != "" {
+	if advice := d.whatToDo(refused); advice != "" {
 		lines = append(lines, "What to do: "+advice+".")
 	}
 	return lines
@@ -119,21 +119,6 @@ func (d *Document) cause() string {
 	}
 	most := slices.MaxFunc(list, func(a, b wrong) int { return cmp.Compare(a.count, b.count) })
 	return most.what + ": " + most.example
-}
-
-// whatToDo joins the advice for each code.
-func whatToDo(refused []string) string {
-	var advice []string
-	for _, code := range refused {
-		what := finding.Advice(code)
-		switch {
-		case what != "" && len(refused) > 1:
-			advice = append(advice, code+": "+what)
-		case what != "":
-			advice = append(advice, what)
-		}
-	}
-	return strings.Join(advice, "; ")
 }
 
 // verdictLine says the one verdict, or sums up several, and returns the codes of

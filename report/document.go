@@ -51,6 +51,8 @@ type Document struct {
 	Settle string `json:"settle,omitempty"`
 	// Again is the command line that shows the document again; "": that which made it.
 	Again string `json:"-"`
+	// Has says whether the command that the document is of has a flag, such as --rate or -c; nil: all.
+	Has func(flag string) bool `json:"-"`
 	// Next is the command line that goes on where this one ended; "": none is known.
 	Next string `json:"next,omitempty"`
 	// Trials are the blocks and rounds behind Results and Comparisons.

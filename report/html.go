@@ -93,7 +93,7 @@ func (d *Document) head(b *markupWriter) (first string, m mood) {
 		b.add("<ul class=\"warnings\">")
 		for _, w := range list {
 			b.add("<li><strong>! %s</strong> %s.", w.Code, strings.TrimSuffix(w.Text, "."))
-			if advice := finding.Advice(w.Code); advice != "" {
+			if advice := d.Advice(w.Code); advice != "" {
 				b.add(" %s.", upper(advice))
 			}
 			b.add("</li>\n")

@@ -327,7 +327,7 @@ func (d *Document) afterComparing(list []Comparison) string {
 	for _, verdict := range []stat.Verdict{stat.Invalid, stat.Inconclusive} {
 		for _, c := range ofVerdict(list, verdict) {
 			if c.Reason != nil {
-				return afterDoubt(c.Reason.Code)
+				return d.afterDoubt(c.Reason.Code)
 			}
 		}
 	}

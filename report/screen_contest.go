@@ -126,7 +126,7 @@ func (c contest) screen(d *Document) *screen {
 		}
 	}
 	if s.next = cmp.Or(c.next(), "contend "+d.Command); count > 0 {
-		s.next = afterDoubt(doubts[0])
+		s.next = d.afterDoubt(doubts[0])
 	}
 	s.body = c.body(s.room())
 	return s

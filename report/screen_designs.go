@@ -111,7 +111,7 @@ func (d *Document) insideScreen(a Analysis) *screen {
 			s.care.addCode(w)
 		}
 		if doubt := r.Doubt(); doubt != nil && s.mood == good {
-			s.mood, s.trust, s.next = doubted, "INVALID "+doubt.Code+": "+doubt.Text, afterDoubt(doubt.Code)
+			s.mood, s.trust, s.next = doubted, "INVALID "+doubt.Code+": "+doubt.Text, d.afterDoubt(doubt.Code)
 			s.first = "Do not believe it: " + s.first
 		}
 	}

@@ -64,7 +64,7 @@ func (d *Document) failedScreen() *screen {
 	switch {
 	case one.at != "":
 		s.first = fmt.Sprintf("Nothing can be measured at %s: %s", names, why)
-		s.next = cmp.Or(one.hint, toReach(why))
+		s.next = cmp.Or(one.hint, toReach(one.at, why))
 		return s
 	case one.name == "":
 		s.first = "It could not be measured: " + why
@@ -93,17 +93,6 @@ func (d *Document) failedScreen() *screen {
 		s.next = "start it alone, and see why: " + strings.NewReplacer("{{addr}}", "127.0.0.1:8080", "{{port}}", "8080").Replace(a.Does)
 	}
 	return s
-}
-
-// toReach says what to do where nothing answers, by the reason.
-func toReach(why string) string {
-	switch {
-	case strings.HasPrefix(why, "lookup "), strings.HasSuffix(why, "no such host"):
-		return "correct the name in the URL, or give the address, then the same command again"
-	case strings.HasPrefix(why, "no connection within "):
-		return "see whether the server is there and takes connections, or allow more time (--timeout)"
-	}
-	return "start the server that is to listen there, or correct the URL, then the same command again"
 }
 
 // byArm splits an error that says of several arms, one behind the other, why they failed.
@@ -179,29 +168,6 @@ func (d *Document) command(name string) (Arm, bool) {
 		return Arm{}, false
 	}
 	return d.Arms[i], true
-}
-
-// isURL says whether what an arm does is to be asked, and not a command line that names a URL.
-func isURL(does string) bool {
-	scheme, _, found := strings.Cut(does, "://")
-	return found && !strings.ContainsAny(scheme, " \t/=")
-}
-
-// toFind says where the program was looked for that an error says is missing; "": it says
-// something else.
-func toFind(why string) string {
-	m := missingProgram.FindStringSubmatch(why)
-	switch {
-	case m == nil:
-		return ""
-	case m[1]+m[2] != "" && strings.ContainsAny(m[1]+m[2], "~$"):
-		return fmt.Sprintf("write the path of %s in full: no shell reads the command; or have one do it, as in sh -c 'exec …'", m[1]+m[2])
-	case strings.Contains(m[2], "="):
-		return fmt.Sprintf("write env %s …, as no shell reads the command, or give the variable with --env", m[2])
-	case m[1] != "":
-		return fmt.Sprintf("check the path %s, which counts from the folder where contend was started, or from its --dir", m[1])
-	}
-	return fmt.Sprintf("check the name %s, of which there is no program; in the folder where contend was started it is ./%[1]s", m[2])
 }
 
 // lastLines takes what a server left behind off an error.

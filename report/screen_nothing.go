@@ -72,11 +72,13 @@ func (d *Document) toMend(c trial.Cell) string {
 	case d.Settle != "":
 		return d.Settle
 	case r.Wrong() == 0:
-		return afterDoubt(finding.Incomplete.Code)
+		return d.afterDoubt(finding.Incomplete.Code)
 	case 2*r.Errored[errkind.Timeout] > r.Wrong() && r.Plan.Timeout == 0:
 		return "allow an answer more time than the script does, or see why it takes so long; then the same command again"
 	case 2*r.Errored[errkind.Timeout] > r.Wrong():
 		return fmt.Sprintf("allow an answer more time than the %v of --timeout, or see why it takes so long; then the same command again", r.Plan.Timeout)
+	case 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
+		return toFreePorts
 	case r.Failed < r.ErroredTotal():
 		return "see why no answer comes (what does the server say?), mend that, then the same command again"
 	}

@@ -85,8 +85,10 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 		s.next = "see why it stopped (what does the server say?), then the same command again"
 	case doubt.Is(finding.Errors) && 2*r.Errored[errkind.Stale] > r.Wrong():
 		s.next = "raise the server's keep-alive timeout above the pauses between requests, shorten these (--think), or use --no-keepalive"
+	case doubt != nil && 2*r.Errored[errkind.PortsExhausted] > r.Wrong():
+		s.next = toFreePorts
 	case doubt != nil:
-		s.next = afterDoubt(doubt.Code)
+		s.next = d.afterDoubt(doubt.Code)
 	}
 	return s
 }
@@ -161,13 +163,6 @@ func (d *Document) claims() []expect.Expectation {
 // unmet begins the first line of a page where so many expectations failed.
 func (d *Document) unmet(failed int) string {
 	return fmt.Sprintf("%d of %s failed: ", failed, plural(len(d.claims()), "expectation"))
-}
-
-func afterDoubt(code string) string {
-	if advice := finding.Advice(code); advice != "" {
-		return advice
-	}
-	return "contend explain " + code
 }
 
 // runSentence has throughput, response time and errors; where an iteration is many operations,

@@ -44,7 +44,7 @@ func (d *Document) searchScreen(s search.Result) *screen {
 	case search.RateInvalid:
 		page.first, page.trust = "Do not believe any rate", "INVALID: "+why
 		if s.Reason != nil {
-			page.trust, page.next = fmt.Sprintf("INVALID %s: %s", s.Reason.Code, why), afterDoubt(s.Reason.Code)
+			page.trust, page.next = fmt.Sprintf("INVALID %s: %s", s.Reason.Code, why), d.afterDoubt(s.Reason.Code)
 		}
 	default:
 		page.first = fmt.Sprintf("Not decided which is the highest rate %s%s", holds, between(s))

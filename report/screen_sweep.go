@@ -34,14 +34,14 @@ func (d *Document) sweepScreen(c sweep.Curve) *screen {
 	case len(refused) > 0:
 		s.first, s.mood = notAdvised, doubted
 		s.trust, _ = doubtful(c.Results, "levels", trial.Cell.Doubt)
-		s.next = afterDoubt(refused[0])
+		s.next = d.afterDoubt(refused[0])
 	case c.TimeUp != nil:
 		s.first, s.mood = "So far: "+strings.ToLower(s.first[:1])+s.first[1:], doubted
 		s.trust = "Time was up: " + c.TimeUp.Lacks
 		s.next = cmp.Or(d.Next, "the same command with a longer -d")
 	case c.Bound != nil:
 		s.mood = doubted
-		s.next = afterDoubt(c.Bound.Reason.Code)
+		s.next = d.afterDoubt(c.Bound.Reason.Code)
 	}
 	if len(c.Results) > 0 {
 		s.body = append([]string{"  " + clean(c.Results[0].Target)}, levelRows(c, len(refused) == 0)...)

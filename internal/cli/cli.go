@@ -92,6 +92,7 @@ type app struct {
 	pins    pins       // of the command that runs
 	crew    *crew      // that drives the load; nil: this process does
 	live    *page.Live // that shows what is under way; nil: nobody asked for one
+	has     func(command, flag string) bool
 }
 
 // indent begins the lines of examples.
@@ -101,6 +102,7 @@ const indent = "  "
 // with none: to make the flags of all takes half of a start.
 func newRoot(a *app) *cobra.Command {
 	s, args := a.Streams, a.args
+	a.has = hasFlag
 	root := &cobra.Command{
 		Use:   "contend",
 		Short: "Which concurrency design holds up under load, and does it matter?",

@@ -312,7 +312,7 @@ func untilOperator(line string) string {
 
 var (
 	localhost = regexp.MustCompile(`\b(?:localhost|127\.0\.0\.1|10\.0\.0\.9):(\d+)`)
-	ownServer = regexp.MustCompile(`^\./\S+`)
+	aServer   = regexp.MustCompile(`^\./\S+`)
 	ofWorkers = regexp.MustCompile(`^subject:\S+$`)
 	port      = regexp.MustCompile(`^:\d+$`)
 )
@@ -333,7 +333,7 @@ func (s standIns) prepare(t *testing.T, dir, line string) (args []string, codes 
 	for i, arg := range args {
 		arg = strings.ReplaceAll(localhost.ReplaceAllStringFunc(arg, s.address), "./server ", s.server+" ")
 		arg = ofWorkers.ReplaceAllString(arg, "subject -listen {{addr}}")
-		args[i] = port.ReplaceAllString(ownServer.ReplaceAllString(arg, "subject"), "127.0.0.1:0")
+		args[i] = port.ReplaceAllString(aServer.ReplaceAllString(arg, "subject"), "127.0.0.1:0")
 	}
 	codes = []int{exitDone}
 	if len(args) > 0 && args[0] == "worker" {

@@ -208,17 +208,6 @@ func subjectsOf(commands ...string) []string {
 	return names
 }
 
-// served are the flags that have a command start the same server again.
-func (f *fleetOptions) served(command string) []string {
-	switch {
-	case command == "":
-		return nil
-	case subjectsOf(command) == nil || strings.Contains(f.Fleet, "@"): // which may be a password's
-		return []string{"--command", command}
-	}
-	return []string{"--fleet", f.Fleet, "--command", command}
-}
-
 // checkSubjects returns what is wrong with the flags where subjects of workers are asked for.
 func (a *app) checkSubjects(f *fleetOptions, subjects []string) error {
 	switch {

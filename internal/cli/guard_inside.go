@@ -36,10 +36,10 @@ type inside struct {
 
 type insideOptions struct {
 	URL     string        `flag:"inside" words:"how much the choice of a guard can change at the most inside the server of this *URL*"`
-	Command string        `flag:"command" words:"with --inside: start this *command*; {{addr}} is its address"`
 	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of callers at once"`
 	Window  time.Duration `flag:"duration,d" default:"2s" min:"10ms" max:"720h" words:"with --inside: measured length of each look at the server"`
 	Timeout time.Duration `flag:"timeout" default:"10s" min:"0s" max:"720h" words:"with --inside: limit of one iteration; 0: none"`
+	ownServer
 }
 
 func (i *inside) flags(cmd *cobra.Command) {
@@ -73,7 +73,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
-	if err := i.checkServer(ctx, i.spec.target(), i.Command, i.Timeout, mistakes); err != nil {
+	if err := i.checkServer(ctx, i.spec.target(), &i.ownServer, i.Timeout, mistakes); err != nil {
 		return err
 	}
 	doc := newDocument("guard")
@@ -90,7 +90,7 @@ func (i *inside) run(ctx context.Context, mistakes error) error {
 func (i *inside) sweeps() string {
 	var own []string
 	if i.Command != "" {
-		own = []string{"--command", i.Command}
+		own = i.ownServer.again(&fleetOptions{})
 	}
 	return i.next("sweep", own, i.spec.given, i.URL)
 }
@@ -134,7 +134,7 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	arm := oneServer(target, i.Command, experiment.Options{Opener: opener})
+	arm := oneServer(target, &i.ownServer, experiment.Options{Opener: opener})
 	plan := load.Plan{VUs: vus, Warmup: i.Window / 5, Duration: i.Window, Grace: load.DefaultGrace, Timeout: i.Timeout}
 	cell, err := trial.Measure(ctx, arm, plan)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -22,8 +23,9 @@ import (
 // A trouble is a server from which no right answer came.
 type trouble struct {
 	url     *url.URL
-	address string // host:port
-	err     error  // why it cannot be reached; nil: it can
+	address string      // host:port
+	err     error       // why it cannot be reached; nil: it can
+	proxy   *wire.Proxy // of the environment, through which it is asked; nil: there is none
 }
 
 // hints are the causes that are known, each with what is said behind the error: the
@@ -32,6 +34,30 @@ var hints = []struct {
 	applies func(ctx context.Context, t trouble) bool
 	say     func(t trouble) string
 }{
+	{
+		func(_ context.Context, t trouble) bool { return t.proxy != nil },
+		func(t trouble) string {
+			return fmt.Sprintf("it is asked through %v, by HTTP_PROXY or HTTPS_PROXY: see whether that is there and lets it pass, or give NO_PROXY=%s, which has it asked directly", t.proxy, t.url.Hostname())
+		},
+	},
+	{
+		func(ctx context.Context, t trouble) bool { return t.secure() && speaksOldTLS(ctx, t.address) },
+		func(t trouble) string {
+			text := "the server speaks TLS 1.0 or 1.1 at most, which are broken (RFC 8996): have it speak TLS 1.2 or 1.3"
+			if t.url.Scheme == "https" {
+				text += ", or measure it by contend ab -f ALL"
+			}
+			return text
+		},
+	},
+	{
+		func(_ context.Context, t trouble) bool {
+			return t.err != nil && (strings.Contains(t.err.Error(), "certificate required") || strings.Contains(t.err.Error(), "bad certificate"))
+		},
+		func(trouble) string {
+			return "the server wants to see a certificate that it trusts: --cert-file FILE --key-file FILE"
+		},
+	},
 	{
 		func(_ context.Context, t trouble) bool {
 			_, plain := errors.AsType[tls.RecordHeaderError](t.err)
@@ -102,6 +128,7 @@ func hint(ctx context.Context, target string, t trouble) string {
 		return ""
 	}
 	t.url = u
+	t.proxy, _ = wire.Surroundings{Env: os.LookupEnv}.Proxy(u)
 	for _, h := range hints {
 		if h.applies(ctx, t) {
 			return h.say(t)
@@ -160,6 +187,16 @@ func speaksTLS(ctx context.Context, address string) bool {
 		alert, refused := errors.AsType[*net.OpError](err)
 		return err == nil || refused && alert.Op == "remote error"
 	})
+}
+
+// speaksOldTLS says whether a server agrees to no version of TLS that is still in use, but to an older one.
+func speaksOldTLS(ctx context.Context, address string) bool {
+	agrees := func(least, most uint16) bool {
+		return ask(ctx, address, func(conn net.Conn) bool {
+			return tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: least, MaxVersion: most}).HandshakeContext(ctx) == nil
+		})
+	}
+	return agrees(tls.VersionTLS10, tls.VersionTLS11) && !agrees(tls.VersionTLS12, tls.VersionTLS13)
 }
 
 // lacksHTTP2 says whether a handshake ended because the server would not choose HTTP/2,

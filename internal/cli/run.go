@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/url"
 	"os"
 	"regexp"
 	"runtime/debug"
@@ -72,7 +73,7 @@ func newRun(a *app) *cobra.Command {
 			if r.Command != "" {
 				return a.runServer(cmd.Context(), spec.target(), plan, &r, err)
 			}
-			opened, err := a.openFor(cmd.Context(), spec.target(), plan, err)
+			opened, err := a.openFor(cmd.Context(), spec.target(), plan, errors.Join(err, r.ownServer.check(spec.target())))
 			if err != nil {
 				return a.unmeasured(cmd.Context(), newDocument("run"), &r.views, err)
 			}
@@ -116,7 +117,7 @@ func (a *app) runOpened(ctx context.Context, opened load.Target, name string, pl
 
 // runServer starts a server for a run of it.
 func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.Plan, r *runSettings, mistakes error) error {
-	if err := a.checkServer(ctx, target, r.Command, plan.Timeout, mistakes); err != nil {
+	if err := a.checkServer(ctx, target, &r.ownServer, plan.Timeout, mistakes); err != nil {
 		return err
 	}
 	o, release, err := a.measuring()
@@ -125,7 +126,7 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 	}
 	defer release()
 	o.Opener.VUs, o.Seed = plan.VUs, plan.Seed
-	arm := oneServer(target, r.Command, o)
+	arm := oneServer(target, &r.ownServer, o)
 	return a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		return trial.Measure(ctx, arm, plan)
 	})
@@ -192,7 +193,7 @@ func (r *runSettings) next(a *app, plan load.Plan, target string) string {
 	if plan.Pacer != nil {
 		own = []string{"--rate"}
 	}
-	own = append(own, r.served(r.Command)...)
+	own = append(own, r.ownServer.again(&r.fleetOptions)...)
 	return a.next("sweep", own, r.alike, target)
 }
 
@@ -265,6 +266,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	case err != nil:
 		err = failed(hinted(err, hint(ctx, target.URL(), trouble{err: err})))
 	default:
+		a.sayProxy(opener, target)
 		err = reach(ctx, target.URL(), opened, plan.Timeout)
 	}
 	if err != nil {
@@ -272,6 +274,17 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 		return nil, err
 	}
 	return opened, nil
+}
+
+// sayProxy says which proxy a target is asked through here, so that nobody takes its times for the server's.
+func (a *app) sayProxy(opener protocol.Opener, target protocol.Target) {
+	u, err := url.Parse(target.URL())
+	if err != nil || u.Host == "" || opener.Remote != nil {
+		return
+	}
+	if p, _ := opener.Proxy(u); p != nil {
+		fmt.Fprintf(a.Err, "contend: requests go through %v, which the environment names; NO_PROXY=%s has them go directly\n", p, u.Hostname())
+	}
 }
 
 func (a *app) open(ctx context.Context, target protocol.Target, timeout time.Duration, mistakes error) (load.Target, error) {
@@ -313,16 +326,16 @@ func (a *app) newOpener() (protocol.Opener, error) {
 		debug.SetGCPercent(was) // the user has chosen
 	}
 	me, err := self()
-	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv, Secrets: a.secrets}}, err
+	return protocol.Opener{Funcs: functions(), Surroundings: wire.Surroundings{Discard: append(me, discardCommand), Env: os.LookupEnv, Environ: os.Environ(), Secrets: a.secrets}}, err
 }
 
 // runSettings are what a run is asked for beside its target.
 type runSettings struct {
 	load.Plan
-	Expect  []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
-	Command string   `flag:"command" words:"start this *command* for the run; {{addr}} in it and in TARGET is its address"`
-	Export  string   `flag:"summary-export" words:"write what a script measured, as JSON in the form that summaries of such scripts have, to this *file*"`
-	Stages  string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
+	Export string   `flag:"summary-export" words:"write what a script measured, as JSON in the form that summaries of such scripts have, to this *file*"`
+	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	ownServer
 	watched
 	outlets
 	fleetOptions

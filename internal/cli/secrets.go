@@ -38,8 +38,13 @@ func secretsOf(args, environment []string) *secret.Book {
 // ofPairs are the flags that take NAME=VALUE.
 var ofPairs = []string{"--env", "--script-env", "-e"}
 
-// shown returns a document without secrets, unless --show-secrets is given.
-func (a *app) shown(doc *report.Document) *report.Document { return secret.In(doc, a.secrets.Hide) }
+// shown returns a document without secrets, unless --show-secrets is given, whose advice names only
+// flags that its command has.
+func (a *app) shown(doc *report.Document) *report.Document {
+	doc = secret.In(doc, a.secrets.Hide)
+	doc.Has = func(flag string) bool { return a.has(doc.Command, flag) }
+	return doc
+}
 
 // hiding is a writer that hides secrets. Each secret must be within one write.
 type hiding struct {

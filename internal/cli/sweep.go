@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"contend/experiment"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -55,7 +54,7 @@ func newSweep(a *app) *cobra.Command {
 				}
 				defer a.crew.close()
 			}
-			if err := a.checkServer(cmd.Context(), s.spec.target(), s.Command, s.plan.Timeout, err); err != nil {
+			if err := a.checkServer(cmd.Context(), s.spec.target(), &s.ownServer, s.plan.Timeout, err); err != nil {
 				return a.unmeasured(cmd.Context(), newDocument("sweep"), &s.views, err)
 			}
 			if s.Rate {
@@ -72,13 +71,13 @@ func newSweep(a *app) *cobra.Command {
 
 // checkServer finds the mistakes in the words of a target before anything is
 // measured; without a command, also a server that cannot be reached.
-func (a *app) checkServer(ctx context.Context, target protocol.Target, command string, timeout time.Duration, mistakes error) error {
-	if command == "" {
+func (a *app) checkServer(ctx context.Context, target protocol.Target, server *ownServer, timeout time.Duration, mistakes error) error {
+	mistakes = errors.Join(mistakes, server.check(target))
+	if server.Command == "" {
 		opened, err := a.open(ctx, target, timeout, mistakes)
 		closeTarget(opened)
 		return err
 	}
-	mistakes = errors.Join(mistakes, experiment.Subject{Command: command}.CheckAddress(target))
 	if mistakes != nil {
 		return usage(mistakes)
 	}
@@ -151,7 +150,7 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if s.Command != "" {
 		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
 	}
-	arm := oneServer(s.spec.target(), s.Command, o)
+	arm := oneServer(s.spec.target(), &s.ownServer, o)
 	up, err := measure(arm, doc, p)
 	p.clear()
 	if _, short := errors.AsType[*setting.Mistake](err); short {
@@ -179,7 +178,7 @@ func (s *sweepFlags) next(a *app, doc *report.Document) string {
 		switch {
 		case c.Enough == nil:
 		case s.Command != "":
-			return a.next("sweep", append([]string{"--rate"}, s.served(s.Command)...), given, s.spec.url)
+			return a.next("sweep", append([]string{"--rate"}, s.ownServer.again(&s.fleetOptions)...), given, s.spec.url)
 		default:
 			return a.next("run", []string{"-c", strconv.Itoa(int(c.Enough.N.Value))}, given, s.spec.url)
 		}
@@ -188,7 +187,7 @@ func (s *sweepFlags) next(a *app, doc *report.Document) string {
 		switch {
 		case r.Found == nil:
 		case s.Command != "":
-			return a.next("sweep", s.served(s.Command), given, s.spec.url)
+			return a.next("sweep", s.ownServer.again(&s.fleetOptions), given, s.spec.url)
 		default:
 			rate := fmt.Sprintf("%s:%g", r.Design.Arrivals, r.HeldPerSec)
 			return a.next("run", []string{"--rate", strings.TrimPrefix(rate, "constant:"), "-c", strconv.Itoa(r.Found.Concurrency), "-d", "30s"}, given, s.spec.url)

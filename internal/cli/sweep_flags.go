@@ -30,8 +30,8 @@ type sweepFlags struct {
 }
 
 type sweepOptions struct {
-	Command string `flag:"command" words:"start this *command* afresh for every run or attempt; {{addr}} is its address"`
-	Rate    bool   `flag:"rate" words:"find the highest arrival rate within the objectives"`
+	Rate bool `flag:"rate" words:"find the highest arrival rate within the objectives"`
+	ownServer
 	watched
 	outlets
 	fleetOptions
@@ -91,10 +91,10 @@ func (s *sweepFlags) check() error {
 }
 
 // oneServer is the arm "" of a target, served by the command if there is one.
-func oneServer(target protocol.Target, command string, o experiment.Options) trial.Arm {
+func oneServer(target protocol.Target, s *ownServer, o experiment.Options) trial.Arm {
 	e := &experiment.Experiment{Parts: []experiment.Part{{Arms: map[string]experiment.Arm{"": {Target: target}}}}}
-	if command != "" {
-		e.Subjects = map[string]experiment.Subject{"server": {Command: command}}
+	if s.Command != "" {
+		e.Subjects = map[string]experiment.Subject{"server": s.subject()}
 		e.Parts[0].Arms[""] = experiment.Arm{Subject: "server", Target: target}
 	}
 	return e.Arm("", o)

@@ -50,6 +50,7 @@ var (
 		reflect.TypeFor[search.Design]():   rateHeading,
 		reflect.TypeFor[servedOptions]():   serversHeading,
 		reflect.TypeFor[surroundings]():    serversHeading,
+		reflect.TypeFor[ownServer]():       serversHeading,
 		reflect.TypeFor[revisionOptions](): serversHeading,
 		reflect.TypeFor[pins]():            serversHeading,
 		reflect.TypeFor[generatorPin]():    serversHeading,

@@ -1,0 +1,21 @@
+package cli
+
+import "strings"
+
+// hasFlag says whether a command has a flag, such as --rate or -c. Of what no command has measured,
+// as documents of what was published, nothing is known.
+func hasFlag(command, flag string) bool {
+	newCommand, known := commands[command]
+	if !known {
+		return true
+	}
+	cmd := newCommand(&app{})
+	flags := cmd.Flags()
+	if cmd.HasSubCommands() || flag == "--help" {
+		return true
+	}
+	if name, long := strings.CutPrefix(flag, "--"); long {
+		return flags.Lookup(name) != nil
+	}
+	return len(flag) == 2 && flags.ShorthandLookup(flag[1:]) != nil
+}

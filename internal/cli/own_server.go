@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"contend/experiment"
+	"contend/protocol"
+	"contend/setting"
+)
+
+// An ownServer is one that a command starts for its target.
+type ownServer struct {
+	Command string   `flag:"command" words:"start this *command*, afresh for every run or attempt; {{addr}} in it and in TARGET is its address"`
+	Env     []string `flag:"env" list:"repeat" words:"environment of the command: *NAME=VALUE*; repeated"`
+	Dir     string   `flag:"dir" words:"working *folder* of the command"`
+}
+
+func (s *ownServer) subject() experiment.Subject {
+	return experiment.Subject{Command: s.Command, Env: s.Env, Dir: s.Dir}
+}
+
+// check returns what is wrong with the server of a target.
+func (s *ownServer) check(target protocol.Target) error {
+	if s.Command == "" {
+		if s.Env != nil || s.Dir != "" {
+			return errors.New("--env and --dir are for a command, which needs --command")
+		}
+		return nil
+	}
+	var errs []error
+	for i, entry := range s.Env {
+		if name, _, found := strings.Cut(entry, "="); !found || name == "" {
+			m := setting.At(s, &s.Env).OutOf(entry, "NAME=VALUE")
+			m.Index = i
+			errs = append(errs, setting.FlagErrors(m))
+		}
+	}
+	return errors.Join(append(errs, s.subject().CheckAddress(target))...)
+}
+
+// again are the flags that have a command start the same server.
+func (s *ownServer) again(f *fleetOptions) []string {
+	if s.Command == "" {
+		return nil
+	}
+	flags := []string{"--command", s.Command}
+	for _, entry := range s.Env {
+		flags = append(flags, "--env", entry)
+	}
+	if s.Dir != "" {
+		flags = append(flags, "--dir", s.Dir)
+	}
+	if subjectsOf(s.Command) == nil || strings.Contains(f.Fleet, "@") { // which may be a password's
+		return flags
+	}
+	return slices.Concat([]string{"--fleet", f.Fleet}, flags)
+}
