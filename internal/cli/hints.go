@@ -101,6 +101,10 @@ var hints = []struct {
 		},
 	},
 	{
+		func(_ context.Context, t trouble) bool { return t.url.Scheme == "https" && lacksHTTP2(t.err) },
+		func(trouble) string { return "the server does not speak HTTP/2 there: try without --http 2" },
+	},
+	{
 		func(_ context.Context, t trouble) bool { return t.url.Scheme == "grpcs" && lacksHTTP2(t.err) },
 		func(t trouble) string {
 			return fmt.Sprintf("the server does not choose HTTP/2 in the TLS handshake, so it is none of gRPC, which needs that: try its port for gRPC, or https://%s/path", t.url.Host)

@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
@@ -11,8 +13,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,5 +193,44 @@ func TestHintOfDelayedAcks(t *testing.T) {
 				return strings.Contains(text, "the median answer of 2 bytes took 4") == want && strings.Contains(text, "delayed_ack") == want
 			})
 		})
+	}
+}
+
+// A server of old versions of TLS is called that, and one that others have signed is trusted by what
+// the environment says of authorities.
+func TestOldTLSAndOwnAuthorities(t *testing.T) {
+	old := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10, Certificates: []tls.Certificate{wiretest.Certificate()}}
+	old.Config.ErrorLog = log.New(io.Discard, "", 0)
+	old.StartTLS()
+	defer old.Close()
+	var out, errs strings.Builder
+	code := Main(t.Context(), []string{"run", "-n", "1", "--insecure", old.URL}, Streams{&out, &errs})
+	if text := strings.Join(strings.Fields(out.String()), " "); code != exitFailed || !strings.Contains(text, "TLS 1.0 or 1.1 at most") || strings.Contains(text, "start the server") {
+		t.Errorf("exit code %d: %s%s", code, &out, &errs)
+	}
+	own := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	own.EnableHTTP2 = true
+	own.TLS = &tls.Config{Certificates: []tls.Certificate{wiretest.Certificate()}}
+	own.Config.ErrorLog = log.New(io.Discard, "", 0)
+	own.StartTLS()
+	defer own.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "flow.js")
+	if err := os.WriteFile(script, []byte(smallScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run", "-n", "1", own.URL + "/"}, {"run", "-n", "1", "--http", "2", own.URL + "/"}, {"run", "-n", "1", "--script", script, own.URL}} {
+		for set, want := range map[string]bool{"SSL_CERT_FILE=" + file: true, "SSL_CERT_FILE=/nowhere": false} {
+			run := exec.CommandContext(t.Context(), "contend", args...) // a process of its own reads its authorities once
+			run.Env = append(os.Environ(), set)
+			text, _ := run.CombinedOutput()
+			if right := slices.Contains(figures, run.ProcessState.ExitCode()) && strings.Contains(string(text), "no errors"); right != want {
+				t.Errorf("%s %q: %s", set, args, text)
+			}
+		}
 	}
 }

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"contend/protocol"
+)
+
+// A server of run and sweep gets its environment and its folder, and whoever goes on with it, too.
+func TestOwnServer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "here"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const command = `sh -c 'test -e here && test "$GREETING" = "a b" && exec subject -listen {{addr}}'`
+	for _, tt := range []struct {
+		flags []string
+		codes []int
+	}{
+		{[]string{"--env", "GREETING=a b", "--dir", dir}, figures},
+		{[]string{"--env", "GREETING=a b"}, []int{exitFailed}},
+		{[]string{"--dir", dir}, []int{exitFailed}},
+		{[]string{"--env", "GREETING", "--dir", dir}, []int{exitUsage}},
+	} {
+		for _, args := range [][]string{{"run", "-n", "20"}, {"sweep", "--levels", "1,2", "--visits", "1", "--block", window.String(), "--warmup", "0s", "-d", "1m"}} {
+			args = slices.Concat(args, tt.flags, []string{"--command", command, "http://{{addr}}/"})
+			var out, errs strings.Builder
+			if code := Main(t.Context(), args, Streams{&out, &errs}); !slices.Contains(tt.codes, code) && !starved(code, out.String()+errs.String()) {
+				t.Errorf("%q: exit code %d, want %v: %s%s", args, code, tt.codes, &out, &errs)
+			}
+		}
+	}
+	s := ownServer{Env: []string{"A=b"}}
+	if err := s.check(protocol.At("http://h/")); err == nil || !strings.Contains(err.Error(), "--command") {
+		t.Errorf("without a command: %v", err)
+	}
+	s = ownServer{Command: "./a {{addr}}", Env: []string{"A=b", "C=d"}, Dir: "x"}
+	if got := strings.Join(s.again(&fleetOptions{}), " "); got != "--command ./a {{addr}} --env A=b --env C=d --dir x" {
+		t.Errorf("again with %q", got)
+	}
+}

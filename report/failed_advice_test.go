@@ -1,0 +1,30 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is advised where nothing answers follows from what the system said.
+func TestToReach(t *testing.T) {
+	for _, tt := range []struct{ at, why, want string }{
+		{"http://h:1/", "connection refused", "start the server"},
+		{"http://h:1/", "lookup h on 10.0.0.1:53: no such host", "correct the name"},
+		{"http://h:1/", "lookup h: i/o timeout", "correct the name"},
+		{"http://h:1/", "no connection within 10s", "allow more time (--timeout)"},
+		{"http://h:1/", "cannot assign requested address", "local ports of this machine are in use"},
+		{"http://[::1]:1/", "cannot assign requested address", "no IPv6 address"},
+		{"http://[fe80::1]:1/", "invalid argument", "zone"},
+		{"http+unix:///x.sock:/", "no such file or directory", "makes this socket"},
+		{"http+unix:///x.sock:/", "permission denied", "as a user who may"},
+		{"http://[2001:db8::1]:1/", "network is unreachable", "a way to that network"},
+		{"http://h:1/", "no route to host", "a way to that host"},
+		{"http://h:1/", "too many open files", "ulimit -n"},
+		{"https://h:1/", "TLS handshake: remote error: tls: internal error", "says of the handshake"},
+		{"https://h:1/", "the proxy http://p:1: dial tcp 127.0.0.1:1: connect: connection refused", "NO_PROXY"},
+	} {
+		if got := toReach(tt.at, tt.why); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s: %q, want %q in it", tt.at, tt.why, got, tt.want)
+		}
+	}
+}
