@@ -68,7 +68,7 @@ func TestDocumentedCommands(t *testing.T) {
 
 // What the README's blocks have one type is typed here in its order, in a folder that has the
 // sources alone: each command finds what those before it have made. Only flags that make the
-// commands short are put in the place of theirs, and for localhost:8080 an address that is free.
+// commands short replace theirs, and a free address replaces localhost:8080.
 func TestReadmeInOrder(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")

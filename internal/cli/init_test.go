@@ -144,7 +144,7 @@ func TestAskEnds(t *testing.T) {
 	}
 }
 
-// A script is one word before --, and beside it there are two servers: all else is a command,
+// A script is one word before --, followed by two servers: all else is a command,
 // though it ends like one. What init writes is what compare drives.
 func TestCommandsThatEndLikeScripts(t *testing.T) {
 	const url = "http://{{addr}}/"

@@ -172,8 +172,8 @@ func (a *app) summaries(ctx context.Context, r *runSettings, result *load.Result
 	return errors.Join(errs...)
 }
 
-// withoutScript takes a script that stands before the servers for that of all of them. What stands
-// behind -- is a command, however it ends, and so are two words that leave no second server.
+// withoutScript takes a script that comes before the servers for that of all of them. What comes
+// after -- is a command, however it ends, and so are two words that leave no second server.
 func (c *compareFlags) withoutScript(cmd *cobra.Command, args []string) []string {
 	if len(args) < 2 || cmd.ArgsLenAtDash() == 0 || !protocol.IsScript(args[0]) ||
 		len(args) == 2 && (cmd.Flags().Changed("url") || protocol.IsScript(args[1])) {

@@ -44,7 +44,7 @@ type dialer struct {
 	security credentials.TransportCredentials
 	tcp      net.Dialer
 	traffic  *wire.Traffic                               // nil: it is not counted
-	through  func(ctx context.Context) (net.Conn, error) // dials in the place of tcp; nil: nothing does
+	through  func(ctx context.Context) (net.Conn, error) // dials instead of tcp; nil: nothing does
 	// maxMessage is the largest message of the server that is taken, in bytes.
 	maxMessage int
 }
