@@ -16,7 +16,8 @@ import (
 // claim, such as throughput that rises and falls, is none.
 func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
 	why, bound := c.Spoilt()
-	if why.Is(finding.Errors) && c.Script != nil && c.Completed > 0 && !slices.ContainsFunc(claims, Expectation.counts) {
+	if c.Script != nil && c.Completed > 0 && (why.Is(finding.Errors) && !slices.ContainsFunc(claims, Expectation.counts) ||
+		why.Is(finding.Incomplete) && !slices.ContainsFunc(claims, Expectation.own)) {
 		return nil // it is for the script's thresholds to say how many are too many
 	}
 	if why != nil && !bound {
@@ -42,7 +43,7 @@ func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
 
 // survives says whether a claim that holds would also hold without what made the server look slower.
 func (e *Expectation) survives(c trial.Cell, why *finding.Warning) bool {
-	if _, ok := load.ParseThreshold(e.Text); ok {
+	if !e.own() {
 		return true // scripts decide by what they saw
 	}
 	b, err := ParseBound(e.Text)
@@ -65,11 +66,14 @@ func CountsAny(claims []string) bool {
 }
 
 func (e Expectation) counts() bool {
-	if _, ok := load.ParseThreshold(e.Text); ok {
-		return false
-	}
 	c, err := parse(e.Text)
-	return err == nil && c.left.metric.Kind() == metric.Count
+	return e.own() && err == nil && c.left.metric.Kind() == metric.Count
+}
+
+// own says whether a claim is none of a script's thresholds.
+func (e Expectation) own() bool {
+	_, threshold := load.ParseThreshold(e.Text)
+	return !threshold
 }
 
 // Weigh looks for what explains that a claim about a run does not hold, other than the server: then nothing is decided.

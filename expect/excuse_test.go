@@ -47,6 +47,8 @@ func failing(r *load.Result) { r.Completed, r.Ops, r.Failed = 990, 990, 10 }
 
 func missing(r *load.Result) { r.Planned, r.Dropped = 1050, 50 }
 
+func scripted(r *load.Result) { r.Script = new(load.Script) }
+
 // A code ends a run where it would make a claim about it false, or its figures where there is none.
 func TestDoubtOfARun(t *testing.T) {
 	const open, closed = load.OpenModel, load.ClosedModel
@@ -81,7 +83,12 @@ func TestDoubtOfARun(t *testing.T) {
 		{"crowded, not in time", measured(closed, crowded), []string{"p95 < 1ms"}, 0, &finding.MachineBusy},
 		{"failing", measured(open, failing), nil, 0, &finding.Errors},
 		{"failing, and in time", measured(open, failing), []string{"p95 < 3ms"}, 0, &finding.Errors},
-		{"missing", measured(open, missing), []string{"p95 < 3ms"}, 1, &finding.Incomplete}, // 3 all the same
+		{"missing", measured(open, missing), nil, 0, &finding.Incomplete},
+		{"missing, of a script", measured(open, missing, scripted), nil, 0, nil}, // as k6
+		{"failing, of a script", measured(open, failing, scripted), nil, 0, nil},
+		{"failing, of a script, and in time", measured(open, failing, scripted), []string{"p95 < 3ms"}, 0, nil},
+		{"failing, of a script, and few", measured(open, failing, scripted), []string{"errors < 5%"}, 0, &finding.Errors}, // unless the run allows them
+		{"missing", measured(open, missing), []string{"p95 < 3ms"}, 1, &finding.Incomplete},                               // 3 all the same
 	} {
 		var claims []Expectation
 		failed := 0
