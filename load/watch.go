@@ -56,7 +56,8 @@ func (r *run) span(ctx context.Context, done <-chan struct{}, offset time.Durati
 	}
 	end := r.until(ctx, over, offset)
 	rest := min(offset, r.ends)
-	if end != allEnded || r.broken(done) || r.spent == nil && r.plan.Callers == nil || r.elapsed() >= rest {
+	byTime := r.spent != nil || r.plan.Callers != nil && r.plan.Iterations == 0
+	if end != allEnded || !byTime || r.broken(done) || r.elapsed() >= rest {
 		return end
 	}
 	return r.until(ctx, nil, rest)

@@ -154,4 +154,9 @@ func TestWindowOfCallers(t *testing.T) {
 	if r.Completed != 20 || r.Duration != 4*time.Second || math.Abs(r.ThroughputPerSec-5) > 1e-9 || r.Stopped != StoppedByDuration {
 		t.Errorf("%d in %v, %v/s, stopped by %s; want 20 in 4s", r.Completed, r.Duration, r.ThroughputPerSec, r.Stopped)
 	}
+	// Iterations end it as soon as they are done, whenever their callers come.
+	r = inBubble(t, sleeper(100*time.Millisecond), Plan{VUs: 2, Callers: callers(t, "0/1s,2/1h"), Iterations: 4, Duration: time.Hour, Grace: DefaultGrace})
+	if r.Completed != 4 || r.Duration != 1200*time.Millisecond || r.Stopped != StoppedByIterations {
+		t.Errorf("%d in %v, stopped by %s; want 4 in 1.2s", r.Completed, r.Duration, r.Stopped)
+	}
 }
