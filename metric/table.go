@@ -116,7 +116,7 @@ var rows = []Row{
 		Read:  reasons(),
 		read:  count((*load.Counts).ErroredTotal)},
 	{Name: "resent", Kind: Count, Words: "sent again",
-		Means: "requests that were sent again, once each, because the server closed an idle connection, or refused them, before it responded",
+		Means: "requests sent again, once each: the server closed an idle connection, or refused them",
 		Read:  "Above 0: raise the server's keep-alive timeout above the pauses between requests",
 		read:  count(func(c *load.Counts) int64 { return c.Resent })},
 	{Name: "dropped", Kind: Count, Words: "dropped", Means: "iterations that were due and never started: no caller was free in time",
@@ -158,7 +158,7 @@ func reasons() string {
 	for _, k := range errkind.All() {
 		names = append(names, string(k))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, " ")
 }
 
 func count(of func(*load.Counts) int64) func(*load.Result) (float64, bool) {
