@@ -141,7 +141,7 @@ func TestBothEnginesCountErrorsByRequest(t *testing.T) {
 			t.Parallel()
 			c := Config{URL: "http://" + address, Requests: []Request{{Name: "a", Weight: 2}, {Name: "b"}}}
 			check := func(t *testing.T, run runner) {
-				r := run(t, c, load.Plan{VUs: 3, Iterations: 12, Timeout: hostileTimeout})
+				r := run(t, c, load.Plan{VUs: 3, Iterations: 12, Timeout: hostileTimeout, Grace: testenv.Patience})
 				got := shares{}
 				for name, share := range r.Requests {
 					got[name] = share.Errored
