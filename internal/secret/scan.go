@@ -4,7 +4,8 @@ import "strings"
 
 // byName finds values after names of secrets: in queries, forms, environments and flags
 // (name=value), in flags with a value of their own (--name value), in header fields, YAML and
-// scripts (name: value), and in JSON ("name": "value"), also if that is a string in other JSON.
+// scripts (name: value), in JSON ("name": "value"), also if that is a string in other JSON, in
+// checks of header fields (header name == value), in URLs within URLs (name%3Dvalue), and in XML (<name>value</name>).
 func byName(text string) (all []span) {
 	for i := 0; i < len(text); i++ {
 		var s span
@@ -12,6 +13,10 @@ func byName(text string) (all []span) {
 		switch text[i] {
 		case '=', ':', ' ', '\t':
 			s, found = behind(text, i)
+		case '%':
+			s, found = encoded(text, i)
+		case '>':
+			s, found = element(text, i)
 		}
 		if found {
 			all = append(all, s)
@@ -47,8 +52,19 @@ func behind(text string, at int) (s span, found bool) {
 	}
 	s = span{name: strings.TrimLeft(name, "-")}
 	s.from = at + 1
-	if text[at] != '=' {
+	if compares(text, at) {
+		s.from++
+	}
+	if text[at] != '=' || compares(text, at) {
 		s.from += len(text[s.from:]) - len(strings.TrimLeft(text[s.from:], " \t"))
+	}
+	if quoted && strings.HasPrefix(text[s.from:], "[") {
+		s.from++
+		ends = "]\r\n"
+		if n := strings.IndexAny(text[s.from:], ends); n >= 0 {
+			s.to = s.from + n
+			return s, s.to > s.from
+		}
 	}
 	var whole string
 	s.from, s.to, whole = valueAt(text, s.from, ends)
@@ -58,13 +74,63 @@ func behind(text string, at int) (s span, found bool) {
 	return s, s.to > s.from && !reference(whole) && !reference(text[s.from:s.to])
 }
 
+// encoded returns the value after an encoded equals sign, as in a URL that a query contains.
+func encoded(text string, at int) (s span, found bool) {
+	if !strings.HasPrefix(text[at:], "%3D") && !strings.HasPrefix(text[at:], "%3d") {
+		return s, false
+	}
+	name, _ := nameBefore(text, at)
+	if at > len(name) && text[at-len(name)-1] == '%' && len(name) > 2 {
+		name = name[2:] // %3Fname
+	}
+	if !promising(name) || !Named(name) {
+		return s, false
+	}
+	s = span{from: at + len("%3D"), name: name}
+	_, s.to, _ = valueAt(text, s.from, " \t\r\n&;#'\"<>,")
+	if end := strings.Index(text[s.from:s.to], "%26"); end >= 0 {
+		s.to = s.from + end
+	}
+	return s, s.to > s.from && !reference(text[s.from:s.to])
+}
+
+// element returns the text of an element of XML whose start tag ends at a place.
+func element(text string, at int) (s span, found bool) {
+	begin := strings.LastIndexByte(text[max(0, at-longestTag):at], '<')
+	if begin < 0 {
+		return s, false
+	}
+	tag := text[max(0, at-longestTag)+begin+1 : at]
+	name, _, _ := strings.Cut(tag, " ")
+	if strings.HasSuffix(tag, "/") || !promising(name) || !asFlag(name) || !letterOrDigit(name[0]) {
+		return s, false
+	}
+	s = span{from: at + 1, name: name[strings.LastIndexByte(name, ':')+1:]}
+	s.from += len(text[s.from:]) - len(strings.TrimPrefix(text[s.from:], "<![CDATA["))
+	_, s.to, _ = valueAt(text, s.from, "<]\r\n")
+	return s, s.to > s.from && !reference(text[s.from:s.to])
+}
+
+// longestTag bounds the search for the beginning of a tag, in bytes.
+const longestTag = 256
+
+// compares reports whether a check compares a header field there. In code such a name is followed
+// by a variable.
+func compares(text string, at int) bool {
+	if !strings.HasPrefix(text[at:], "== ") {
+		return false
+	}
+	words := strings.Fields(text[max(0, at-longestName):at])
+	return len(words) > 1 && words[len(words)-2] == "header"
+}
+
 // longestName bounds the search for a name, in bytes.
 const longestName = 64
 
 // nameBefore returns the name before a separator, and whether it is in quotes.
 func nameBefore(text string, at int) (name string, quoted bool) {
 	end := at
-	if text[at] == ':' {
+	if text[at] == ':' || compares(text, at) {
 		end = len(strings.TrimRight(text[:at], " \t"))
 	}
 	if end > 0 && strings.IndexByte("\"'", text[end-1]) >= 0 {

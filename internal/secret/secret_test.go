@@ -39,6 +39,15 @@ func TestHide(t *testing.T) {
 		{`{"api_key":12345}`, `{"api_key":***}`},
 		{`"{\"token\":\"abc\",\"n\":1}"`, `"{\"token\":\"***\",\"n\":1}"`},
 		{"user=a&pass=b", "user=a&pass=***"},
+		{`{"accessToken": ["abc", "def"], "a": ["b"]}`, `{"accessToken": [***], "a": ["b"]}`},
+		{"<user>a</user><password>x y</password>", "<user>a</user><password>***</password>"},
+		{`<o:Password Type="T">x</o:Password><Key>a.jpg</Key><token/>b`, `<o:Password Type="T">***</o:Password><Key>a.jpg</Key><token/>b`},
+		{"<token><![CDATA[abc]]></token> <password>$PASSWORD</password> password > 3", "<token><![CDATA[***]]></token> <password>$PASSWORD</password> password > 3"},
+		// URLs in URLs, and comparisons.
+		{"?to=http%3A%2F%2Fh%2F%3Ftoken%3Da%2Bb%26n%3D1&m=2", "?to=http%3A%2F%2Fh%2F%3Ftoken%3D***%26n%3D1&m=2"},
+		{"check failed: header X-Api-Key == abc: abd", "check failed: header X-Api-Key == ***: abd"},
+		{`header Set-Cookie == "a=b; c"`, `header Set-Cookie == "***"`},
+		{"if (token == expected) header x == 2, n%3D1", "if (token == expected) header x == 2, n%3D1"},
 		// By their form.
 		{"it is eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl, expired", "it is ***, expired"},
 		{"Bearer abcdef123", "Bearer ***"},
