@@ -24,7 +24,7 @@ func Doubt(c trial.Cell, claims []Expectation) *finding.Warning {
 		return why
 	}
 	var excuse *finding.Warning
-	undecided := len(claims) == 0
+	undecided := len(claims) == 0 && !c.TooShort() // a glimpse does not show what the server comes to
 	for i := range claims {
 		switch x := &claims[i]; {
 		case x.Excuse != nil:

@@ -47,6 +47,8 @@ func failing(r *load.Result) { r.Completed, r.Ops, r.Failed = 990, 990, 10 }
 
 func missing(r *load.Result) { r.Planned, r.Dropped = 1050, 50 }
 
+func brief(r *load.Result) { r.Duration = 900 * time.Millisecond }
+
 func scripted(r *load.Result) { r.Script = new(load.Script) }
 
 // A code ends a run where it would make a claim about it false, or its figures where there is none.
@@ -69,7 +71,8 @@ func TestDoubtOfARun(t *testing.T) {
 		{"late, the other way", measured(open, late), []string{"p95 > 10ms"}, 1, nil},             // later than it was
 		{"late callers", measured(closed, late), []string{"p95 < 4ms"}, 1, nil},                   // that is their cycle
 		{"saturated", measured(open, saturated), nil, 0, &finding.GeneratorSaturated},             //
-		{"saturated, and in time", measured(open, saturated), []string{"p95 < 3ms"}, 0, nil},      //
+		{"saturated, a glimpse", measured(open, saturated, brief), nil, 0, nil},
+		{"saturated, and in time", measured(open, saturated), []string{"p95 < 3ms"}, 0, nil}, //
 		{"saturated, not in time", measured(open, saturated), []string{"p95 < 1ms"}, 0, &finding.GeneratorSaturated},
 		{"saturated, never in time", measured(open, saturated), []string{"p95 < 400us"}, 1, nil},
 		{"saturated, far from enough", measured(closed, saturated), []string{"throughput > 4000"}, 1, nil}, // the server used a third
