@@ -232,6 +232,10 @@ func TestNoProxy(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "socks5") || !strings.Contains(err.Error(), "NO_PROXY=shop.invalid") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("socks5: %v", err)
 	}
+	_, err = run("http://shop.invalid/", map[string]string{"HTTP_PROXY": "http://ann:secret@127.0.0.1:port"})
+	if err == nil || !strings.Contains(err.Error(), "no URL") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a port that is no number: %v", err)
+	}
 }
 
 // Workers get what the script reads of the environment of whoever asks them.

@@ -12,6 +12,7 @@ const toFreePorts = "all local ports of this machine are in use: keep connection
 var reaching = []struct{ says, advice string }{
 	{"no such host", "correct the name in the URL, or give the address, then the same command again"},
 	{"server misbehaving", "see whether this machine's name server answers, or give the address instead of the name"},
+	{"read udp ", "see whether the server speaks HTTP/3 there, which is over UDP, or leave out --http 3"},
 	{"no connection within ", "see whether the server is there and takes connections, or allow more time (--timeout)"},
 	{"the proxy ", "see whether the proxy is there and lets this through (HTTP_PROXY, HTTPS_PROXY), or leave the host out of it by NO_PROXY"},
 	{"cannot assign requested address", toFreePorts},

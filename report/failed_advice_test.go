@@ -3,6 +3,9 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"contend/load"
+	"contend/trial"
 )
 
 // What is advised where nothing answers follows from what the system said.
@@ -20,11 +23,23 @@ func TestToReach(t *testing.T) {
 		{"http://[2001:db8::1]:1/", "network is unreachable", "a way to that network"},
 		{"http://h:1/", "no route to host", "a way to that host"},
 		{"http://h:1/", "too many open files", "ulimit -n"},
+		{"https://h:1/", "transport closed: read udp 127.0.0.1:2: recvmmsg: connection refused", "speaks HTTP/3"},
 		{"https://h:1/", "TLS handshake: remote error: tls: internal error", "says of the handshake"},
 		{"https://h:1/", "the proxy http://p:1: dial tcp 127.0.0.1:1: connect: connection refused", "NO_PROXY"},
 	} {
 		if got := toReach(tt.at, tt.why); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s: %q, want %q in it", tt.at, tt.why, got, tt.want)
+		}
+	}
+}
+
+// A WebSocket has no status that could be said to be right.
+func TestAdviceNamesWhatAppliesToTheProtocol(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{"ws://h/": "(--check)", "http://h/": "(--expect-status, --check)"} {
+		r := &load.Result{Target: target, Counts: load.Counts{Planned: 1, Failed: 1}}
+		if got := (&Document{Command: "run"}).toMend(trial.Cell{Result: r}); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q, want %q at its end", target, got, want)
 		}
 	}
 }

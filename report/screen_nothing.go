@@ -85,7 +85,11 @@ func (d *Document) toMend(c trial.Cell) string {
 	if isFlow(c.Result) {
 		return "see which check or answer is wrong: an iteration is right if all its checks hold and all answers are expected"
 	}
-	return d.lookAt(c) + "; correct the URL or the server, or say what is right (--expect-status, --check)"
+	right := "--expect-status, --check"
+	if scheme, _, _ := strings.Cut(c.Target, "://"); slices.Contains([]string{"ws", "wss", "tcp"}, scheme) { // which have no statuses
+		right = "--check"
+	}
+	return fmt.Sprintf("%s; correct the URL or the server, or say what is right (%s)", d.lookAt(c), right)
 }
 
 // lookAt says how to see an answer of a server, and how to start it, where contend did.

@@ -183,7 +183,9 @@ func (f *abFlags) address(args []string) *url.URL {
 	case u.Scheme != "http" && u.Scheme != "https":
 		f.wrong("invalid URL %q: the scheme is neither http nor https", args[0])
 	case u.Path == "":
-		f.wrong("invalid URL %q: it has no path (%s/ has one)", args[0], args[0])
+		with := *u
+		with.Path = "/"
+		f.wrong("invalid URL %q: it has no path (%s has one)", args[0], with.Redacted())
 	default:
 		return u
 	}

@@ -291,6 +291,11 @@ func TestABPath(t *testing.T) {
 	if r := received(t, right, func(address string) { ours(t, address+"/a%2fb|c//./d?e=%2f") }); r.RequestURI != "/a%2fb%7Cc//./d?e=%2f" {
 		t.Error(r.RequestURI)
 	}
+	var advice bytes.Buffer
+	Main(t.Context(), []string{"ab", "-n", "1", "http://h:1?a=b"}, Streams{io.Discard, &advice})
+	if !strings.Contains(advice.String(), "(http://h:1/?a=b has one)") {
+		t.Error(advice.String())
+	}
 }
 
 func TestABRequestsBesideTheOriginal(t *testing.T) {

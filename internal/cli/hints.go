@@ -112,7 +112,7 @@ var hints = []struct {
 	},
 	{
 		func(ctx context.Context, t trouble) bool {
-			return t.err == nil && t.url.Scheme == "http" && speaksHTTP2(ctx, t.address)
+			return t.err == nil && t.url.Scheme == "http" && !speaksHTTP1(ctx, t.address) && speaksHTTP2(ctx, t.address)
 		},
 		func(t trouble) string {
 			return fmt.Sprintf("the server speaks HTTP/2 there, as servers of gRPC do: try --http 2, or grpc://%s/package.Service/Method", t.url.Host)
@@ -158,7 +158,7 @@ func hintOf(ctx context.Context, doc *report.Document) string {
 		if len(r.Statuses) > 0 && r.Statuses[http.StatusBadRequest] == 0 {
 			return ""
 		}
-		if mute == "" && r.Completed == 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
+		if mute == "" && r.Completed == 0 && len(r.Errored)+len(r.Statuses) > 0 && !r.OnlyCounted() && r.Stopped != load.Interrupted {
 			mute = r.Target
 		}
 	}

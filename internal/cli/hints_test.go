@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -152,6 +153,41 @@ func TestNoOtherProtocolIsTriedOnAServerThatAnswers(t *testing.T) {
 				t.Errorf("%q sent", *sent)
 			}
 		})
+	}
+}
+
+// Nor is HTTP/2 tried on a server whose answers in HTTP/1 are broken, or that a script did not ask.
+func TestNoPrefaceIsSentToServersOfHTTP1(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "throws.js")
+	if err := os.WriteFile(script, []byte("export default function () { throw new Error('no') }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for words, asked := range map[string][]string{"run -c 1 -n 2 %s": {"GET / HTTP/1.1", "OPTIONS * HTTP/1.1"}, "run -c 1 -n 2 --script " + script + " %s": {}} {
+		var asking sync.Mutex
+		var seen []string
+		address := wiretest.Listen(t, func(conn net.Conn) {
+			for from := bufio.NewReader(conn); ; {
+				line, err := from.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if strings.Contains(line, " HTTP/") {
+					asking.Lock()
+					seen = append(seen, strings.TrimSpace(line))
+					asking.Unlock()
+				}
+				if line == "\r\n" {
+					io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nno")
+				}
+			}
+		})
+		Main(t.Context(), strings.Fields(fmt.Sprintf(words, "http://"+address)), Streams{io.Discard, io.Discard})
+		asking.Lock()
+		if got := slices.Compact(seen); !slices.Equal(got, asked) {
+			t.Errorf("%s: asked %q, want %q", words, got, asked)
+		}
+		asking.Unlock()
 	}
 }
 

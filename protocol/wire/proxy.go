@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -36,7 +37,11 @@ func (s Surroundings) Proxies() func(u *url.URL) (*url.URL, error) {
 	return func(u *url.URL) (*url.URL, error) {
 		page := *u
 		page.Scheme = cmp.Or(asPage[u.Scheme], u.Scheme)
-		return find(&page)
+		proxy, err := find(&page)
+		if proxy != nil && strings.HasSuffix(proxy.Host, ":") {
+			return nil, errors.New("not a URL") // "http:" of a value that httpproxy put "http://" before
+		}
+		return proxy, err
 	}
 }
 
