@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bufio"
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"contend/protocol/wire/wiretest"
 
 	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
 )
 
 // A proxy passes everything on to one server, whatever name that was asked for, and notes what it was
@@ -95,10 +95,13 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	in := bufio.NewReader(rw)
+	in := struct {
+		io.Reader
+		io.Writer
+	}{rw, conn}
 	for {
-		frame, err := ws.ReadFrame(in)
-		if err != nil || ws.WriteFrame(conn, ws.NewTextFrame(ws.UnmaskFrame(frame).Payload)) != nil {
+		message, err := wsutil.ReadClientText(in)
+		if err != nil || wsutil.WriteServerText(conn, message) != nil {
 			return
 		}
 	}

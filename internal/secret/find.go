@@ -38,7 +38,7 @@ var forms = []form{
 }
 
 // field matches an input that is a header field as a whole, also after a flag or without its colon.
-var field = regexp.MustCompile("^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\\S[^\\r\\n]*)$")
+var field = regexp.MustCompile(`^(?:--?[A-Za-z-]+=)?([!#$%&*+.^_|~0-9A-Za-z-]+)(?:: *| +)(\S[^\r\n]*)$`)
 
 // find returns the secrets that names and forms give away, in no order.
 func find(text string, input bool) []span {
