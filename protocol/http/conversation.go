@@ -79,8 +79,8 @@ func (c *conversation) Receive(out, in []byte, slots loop.Slots) ([]byte, error)
 		return out, c.parser.unasked(in)
 	}
 	waited := !c.parser.begun
-	c.in += int64(len(in))
 	used, err := c.parser.feed(in)
+	c.in += int64(used)
 	if waited && c.parser.begun {
 		slots.FirstByte(0)
 	}

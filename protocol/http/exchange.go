@@ -68,8 +68,8 @@ func (e *Exchange) Receive(in []byte) (done bool, err error) {
 		}
 		return true, nil
 	}
-	e.in += int64(len(in))
 	used, err := e.parser.feed(in)
+	e.in += int64(used)
 	switch {
 	case err == nil && used < len(in):
 		err = e.parser.follow(in[used:])

@@ -174,9 +174,10 @@ func (v *vu) connect(ctx context.Context, start time.Duration) error {
 func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 	n, err := v.link.exchange(v.sender.bytes(), v.buf)
 	v.began = time.Since(v.epoch)
-	in := int64(n)
+	in := int64(0)
 	for {
 		used, perr := v.parser.feed(v.buf[:n])
+		in += int64(used)
 		if perr == nil && used < n {
 			perr = v.parser.follow(v.buf[used:n])
 		}
@@ -194,7 +195,7 @@ func (v *vu) exchange(ctx context.Context) (load.Outcome, error) {
 			v.buf = make([]byte, 2*n)
 		}
 		n, err = v.link.Read(v.buf)
-		if in += int64(n); !v.parser.begun {
+		if !v.parser.begun {
 			v.began = time.Since(v.epoch)
 		}
 	}

@@ -80,9 +80,8 @@ func (c *framed) Read(b []byte) (int, error) {
 }
 
 func (c *framed) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.took.Went(c.went.Count(b[:n]))
-	return n, err
+	c.took.Went(c.went.Count(b)) // before the answer can be here
+	return c.Conn.Write(b)
 }
 
 // A tcpConn is a connection of HTTP/2.

@@ -47,7 +47,6 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 func (c *counted) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.traffic.Went(int64(n))
-	return n, err
+	c.traffic.Went(int64(len(b))) // before the answer can be here
+	return c.Conn.Write(b)
 }
