@@ -62,13 +62,11 @@ func learnFile(path string, around wire.Surroundings) {
 		return
 	}
 	rows := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
-	names, _ := rows.Read()
-	for {
-		row, err := rows.Read()
-		if err != nil {
-			return // the end, or a mistake, which whoever uses it reports
-		}
-		for i, value := range row {
+	names, err := rows.Read()
+	for err == nil {
+		var row []string
+		row, err = rows.Read() // the end, or a mistake, which whoever uses it reports
+		for i, value := range row[:min(len(row), len(names))] {
 			if secret.Named(names[i]) {
 				around.Secrets.Add(names[i], value)
 			}
