@@ -6,23 +6,12 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // maxHandshake is how many bytes of a handshake's response are looked at.
 const maxHandshake = 32 << 10
-
-// HasToken reports whether the fields of one name, whose values are lists of tokens, hold this one,
-// whatever its case (RFC 9110, section 5.6.1).
-func HasToken(values []string, token string) bool {
-	return slices.ContainsFunc(values, func(value string) bool {
-		for one := range strings.SplitSeq(value, ",") {
-			if strings.EqualFold(strings.Trim(one, " \t"), token) {
-				return true
-			}
-		}
-		return false
-	})
-}
 
 // A Client is a connection over which a client of package ws shakes hands. The package accepts one
 // form of the response alone, "Connection: Upgrade" and "Upgrade: websocket", and gets this one where
@@ -109,7 +98,7 @@ func plainHead(head []byte) []byte {
 		key := textproto.CanonicalMIMEHeaderKey(string(name))
 		token, listed := plain[key]
 		switch {
-		case !listed || !HasToken(values[key], token):
+		case !listed || !httpguts.HeaderValuesContainsToken(values[key], token):
 			out = append(out, line...)
 		case !given[key]:
 			given[key] = true

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"golang.org/x/net/http/httpguts"
 )
 
-func TestHasToken(t *testing.T) {
+// What is relied upon of the library.
+func TestTokens(t *testing.T) {
 	for _, tt := range []struct {
 		values string // of fields, with | between them
 		want   bool
@@ -16,11 +19,11 @@ func TestHasToken(t *testing.T) {
 		{"upgrade", true}, {"keep-alive, Upgrade", true}, {"keep-alive|UPGRADE", true}, {" ,\tupgrade ,", true},
 		{"", false}, {"upgraded", false}, {"keep-alive", false}, {"up grade", false}, {"x-upgrade, upgrade-x", false},
 	} {
-		if got := HasToken(strings.Split(tt.values, "|"), "upgrade"); got != tt.want {
+		if got := httpguts.HeaderValuesContainsToken(strings.Split(tt.values, "|"), "upgrade"); got != tt.want {
 			t.Errorf("%q: %t", tt.values, got)
 		}
 	}
-	if HasToken(nil, "upgrade") {
+	if httpguts.HeaderValuesContainsToken(nil, "upgrade") {
 		t.Error("no field has a token")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/net/http/httpguts"
+
 	"contend/loop"
 )
 
@@ -35,7 +37,7 @@ type Sent struct {
 func (e *Exchange) AppendTo(out []byte, s *Sent) []byte {
 	e.parser.reset()
 	e.parser.all, e.parser.keep, e.parser.head = true, s.Keep, s.Method == "HEAD"
-	e.parser.last = slices.ContainsFunc(s.Header["Connection"], asksToClose)
+	e.parser.last = httpguts.HeaderValuesContainsToken(s.Header["Connection"], "close")
 	e.parser.expect = statuses{any: true}
 	e.in = 0
 	out = append(append(append(out, s.Method...), ' '), s.Target...)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"contend/protocol/check"
 	"contend/protocol/data"
 	"contend/protocol/wire"
@@ -223,17 +225,7 @@ func (c Config) connection() string {
 }
 
 func endsConnection(f wire.Field) bool {
-	return strings.EqualFold(f.Name, "Connection") && asksToClose(f.Value)
-}
-
-// asksToClose reports whether a Connection field, which is a list, ends the connection.
-func asksToClose(value string) bool {
-	for option := range strings.SplitSeq(value, ",") {
-		if strings.EqualFold(strings.TrimSpace(option), "close") {
-			return true
-		}
-	}
-	return false
+	return strings.EqualFold(f.Name, "Connection") && httpguts.HeaderValuesContainsToken([]string{f.Value}, "close")
 }
 
 // hasContent reports whether a server expects a length even of an empty body

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/gobwas/ws"
-
-	"contend/websocket"
+	"golang.org/x/net/http/httpguts"
 )
 
 // handshakeTimeout bounds the write of the answer to a handshake.
@@ -71,7 +70,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, customer string, 
 // name alone, so lists that hold the token get its plain form.
 func wantsWebSocket(r *http.Request) bool {
 	for name, token := range map[string]string{"Upgrade": "websocket", "Connection": "Upgrade"} {
-		if websocket.HasToken(r.Header[name], token) {
+		if httpguts.HeaderValuesContainsToken(r.Header[name], token) {
 			r.Header.Set(name, token)
 		}
 	}
