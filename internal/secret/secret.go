@@ -94,9 +94,6 @@ func (b *Book) Add(name, value string) {
 }
 
 func (b *Book) add(name, value string) {
-	if b.names == nil {
-		b.names, b.values = map[string]string{}, map[string]string{}
-	}
 	if b.learned == nil {
 		b.beginning, b.learned = map[string][]string{}, map[string]bool{}
 	}
@@ -114,6 +111,9 @@ func (b *Book) add(name, value string) {
 func (b *Book) variable(name, value string) string {
 	if known := b.names[value]; known != "" {
 		return known
+	}
+	if b.names == nil {
+		b.names, b.values = map[string]string{}, map[string]string{}
 	}
 	name = variable(name)
 	numbered := name
@@ -171,9 +171,6 @@ func (b *Book) Split(word string) []Part {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.names == nil {
-		b.names, b.values = map[string]string{}, map[string]string{}
-	}
 	var parts []Part
 	at := 0
 	for _, s := range spans {
