@@ -152,6 +152,7 @@ func newRun(ctx context.Context, plan Plan, loops int) *run {
 		r.shards = append(r.shards, &Shard{
 			run: r, part: LoopPart{i, shards, plan.VUs}, counts: NewCounts(), tolerance: tolerance{plan: plan.StartLag}})
 		r.shards[i].counts.Course = NewCourse(plan.Warmup)
+		r.shards[i].free.Store(int64(r.shards[i].VUs()))
 		if plan.Progress != nil {
 			r.shards[i].glance = new(glance)
 		}

@@ -21,6 +21,7 @@ type Shard struct {
 	arrivals *arrivals
 
 	begun  atomic.Int64 // below 0 when nothing may begin any more
+	free   atomic.Int64 // VUs of the open model: those that were free when the window ended, from then on
 	mu     sync.Mutex
 	closed bool // nothing is recorded any more
 	ended  int64
@@ -145,18 +146,24 @@ func (s *Shard) idle(end time.Duration) time.Duration {
 }
 
 // Begin starts an iteration that is due. It returns false when the measured
-// window has ended, or the run: then nothing more is to be started.
+// window has ended, or the run: then nothing more is to be started. An arrival
+// that was due in the window and found a free VU is started after it, too:
+// it is the driver that is late.
 func (s *Shard) Begin(it *Iteration, now time.Duration) bool {
 	r := s.run
 	end := r.plan.windowEnd()
-	if it.Due >= end || r.plan.Pacer != nil && now >= end {
-		if now >= end {
-			r.edge(WindowCloses)
-		}
+	if now >= end {
+		r.edge(WindowCloses)
+	}
+	open := r.plan.Pacer != nil
+	if it.Due >= end || open && now >= end && s.free.Load() <= 0 {
 		return false
 	}
 	if it.counted && s.begun.Add(1) < 0 || !it.counted && s.begun.Load() < 0 {
 		return false
+	}
+	if open {
+		s.free.Add(-1)
 	}
 	r.pass(now)
 	it.Start = now
@@ -177,6 +184,9 @@ func (s *Shard) Finish(it *Iteration, end time.Duration, out *Outcome, err error
 	}
 	if s.run.plan.WholeFlows && out.Whole {
 		out.Failed = false
+	}
+	if s.run.plan.Pacer != nil && end < s.run.plan.windowEnd() {
+		s.free.Add(1)
 	}
 	aborts := s.begun.Load() >= 0 && s.run.outage.note(it, end, out, err) // after the end nothing counts
 	s.finish(it, end, out, err)

@@ -160,3 +160,44 @@ func TestWindowOfCallers(t *testing.T) {
 		t.Errorf("%d in %v, stopped by %s; want 4 in 1.2s", r.Completed, r.Duration, r.Stopped)
 	}
 }
+
+// What is due in the window of 1 s, and is noticed 0.5 s after it, begins as often as VUs were free at its end.
+func TestArrivalsNoticedLate(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tt := range map[string]struct {
+		ends []time.Duration // of iterations that began within the window
+		late int             // of two that are due then and noticed after it
+	}{
+		"all free":                      {nil, 2},
+		"one is busy":                   {[]time.Duration{2000 * ms}, 1},
+		"it ends before the late ones":  {[]time.Duration{1200 * ms}, 1},
+		"it ended within the window":    {[]time.Duration{900 * ms}, 2},
+		"both are busy":                 {[]time.Duration{1200 * ms, 1300 * ms}, 0},
+		"the same one, again and again": {[]time.Duration{200 * ms, 400 * ms, 600 * ms, 1100 * ms}, 1},
+	} {
+		r := newRun(t.Context(), Plan{VUs: 2, Pacer: pacer(t, "constant:100"), Duration: time.Second, Grace: time.Second}, 1)
+		s := r.shards[0]
+		s.arrivals, r.outage = nil, new(Session).outage(r.plan) // the test hands arrivals out
+		begin := func(due, now time.Duration) bool {
+			it := Iteration{Due: due, counted: true}
+			return s.Begin(&it, now)
+		}
+		for _, end := range tt.ends {
+			if !begin(100*ms, 100*ms) {
+				t.Fatalf("%s: nothing begins within the window", name)
+			}
+			if end < 1400*ms {
+				s.Finish(&Iteration{Due: 100 * ms, Start: 100 * ms, counted: true}, end, &Outcome{}, nil)
+			}
+		}
+		late := 0
+		for range 2 {
+			if begin(999*ms, 1500*ms) {
+				late++
+			}
+		}
+		if late != tt.late || begin(time.Second, 1500*ms) {
+			t.Errorf("%s: %d begin late, want %d, and none that is due when the window is over", name, late, tt.late)
+		}
+	}
+}
