@@ -158,6 +158,8 @@ type Experiment struct {
 	Warnings []finding.Warning `json:"warnings,omitempty"`
 }
 
+func (e Experiment) interrupted() bool { return e.Status == "interrupted" }
+
 // An Answer is what was published to the question, and what of ours answers it, as
 // experiment files say it, too.
 type Answer struct {

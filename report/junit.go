@@ -142,7 +142,7 @@ func (d *Document) junitMeasured(e Experiment) junitCase {
 	if e.Status == "planned" {
 		return d.junitCase(at, name, skips, e.Status, "this experiment cannot be run yet")
 	}
-	if e.Error != "" || e.Status == "interrupted" {
+	if e.Error != "" || e.interrupted() {
 		return d.junitCase(at, name, errs, cmp.Or(e.Status, "failed"), cmp.Or(e.Error, e.Status), e.Error)
 	}
 	var refused, codes []string

@@ -132,7 +132,7 @@ func (e Experiment) standing(answer []remark) standing {
 		return planned
 	case e.Error != "":
 		return failed
-	case e.Status == "interrupted":
+	case e.interrupted():
 		return interrupted
 	}
 	best := unmeasured

@@ -94,8 +94,19 @@ func (d *Document) text() string {
 	return b.String()
 }
 
-// screen is the page of what the document is about; nil: it has none.
+// screen is the page of what the document is about; nil: it has none. What an interruption left
+// says so first.
 func (d *Document) screen() *screen {
+	s := d.page()
+	if s != nil && slices.ContainsFunc(d.Experiments, Experiment.interrupted) {
+		s.first = soFar + s.first
+	}
+	return s
+}
+
+const soFar = "Interrupted; so far: "
+
+func (d *Document) page() *screen {
 	switch {
 	case d.failure() != "":
 		return d.failedScreen()

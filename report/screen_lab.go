@@ -117,7 +117,7 @@ func (r reply) said(e Experiment, most int) string {
 	case failed:
 		text = "It could not be measured: " + clean(e.Error)
 	case interrupted:
-		text = "Interrupted; so far: " + cmp.Or(text, "nothing was measured")
+		text = soFar + cmp.Or(text, "nothing was measured")
 	case unmeasured:
 		text = cmp.Or(text, "Nothing that answers it was measured")
 		if len(e.Warnings) > 0 {
