@@ -111,10 +111,14 @@ var (
 	// FewSamples warns of few iterations, and refuses a percentile that has few
 	// samples beyond it.
 	FewSamples = kind(Kind{Code: "few_samples", Warns: 1000, Refuses: 100,
-		Says:      "too few answers for high percentiles: under {warns}, or 20 slower ones a round",
-		When:      "a run of fewer than {warns} completed iterations; a comparison with fewer than 20 beyond a percentile in an average round of either side, which then is not compared; an attempt with fewer than {refuses} beyond it",
+		Says:      "too few responses for high percentiles: under {warns}",
+		When:      "a run of fewer than {warns} completed iterations; an attempt with fewer than {refuses} beyond it",
 		Advice:    "run longer before reading tails",
 		OfVerdict: "“p99.9 differs”, and of a rate “p99 keeps its bound”, by a few slow responses"})
+	NotCompared = kind(Kind{Code: "not_compared", Aside: true,
+		Says:   "too few responses beyond a percentile to compare it: under 20 a round",
+		When:   "fewer than 20 responses lie beyond a percentile in an average round of either variant, so that there is no verdict on it",
+		Advice: "measure longer in each round: more pairs (`--pairs`) or longer blocks (`--block`)"})
 	NotSteady = kind(Kind{Code: "not_steady",
 		Says:      "throughput, or at a rate response time, went up, down or in waves: see it over time",
 		When:      "the throughput, at a rate the response time, showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict about a difference. A run keeps its figures, which are those of all of it",
@@ -165,6 +169,14 @@ var (
 	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
 		Says:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})
+	StillWarming = kind(Kind{Code: "still_warming", Figure: true,
+		Says:   "the CPU per operation still changed when the warm-up had to end",
+		When:   "a variant's CPU time per operation still changed by more than 5% when a quarter of the time that the comparison may take was over: a leak, growth, or a compiler that goes on",
+		Advice: "give it more time (`-d`), or a longer warm-up (`--warmup`); if it never ends, look for what grows"})
+	LongWarmup = kind(Kind{Code: "long_warmup", Aside: true,
+		Says:   "a server warms up slowly, so each round drives all of them longer first",
+		When:   "a variant needs longer than the usual warm-up until its CPU time per operation is level, as where a just-in-time compiler is at work",
+		Advice: "nothing; a comparison then takes longer, since each round starts the servers again"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
 		Says:   "the machine ran at another speed for a while: blocks of then are left out",
 		When:   "the probes before and after a stretch of blocks differ",

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// courseLevel is the chance of a false alarm that either test over rounds may have.
-	courseLevel = 0.01
+	// courseLevel is the chance of a false alarm that either test over rounds may have; that of
+	// the smallest p of courseRounds rounds, 0.016, where these are all there are.
+	courseLevel  = 0.01
+	courseRounds = 7
 	// fewestBlocks is the length of a round below which it has no slope to speak of.
 	fewestBlocks = 4
 	// roughly is by how much more than the tolerance a round must move by itself.
@@ -34,7 +36,8 @@ const (
 //   - a change within rounds that repeats: the Theil–Sen change from the start to the end
 //     of each round, in logarithms, is tested over rounds as in Paired, at 1 %, and must
 //     be at least tolerance. An unfinished warm-up or a leak begins anew with each
-//     round's processes; the drift of the machine does not. This needs 8 rounds.
+//     round's processes; the drift of the machine does not. This needs 8 rounds, or 7 that
+//     all agree, which is as many as end a comparison at its first look.
 //   - rounds that are not steady by themselves: each is judged like a series by Steady, but
 //     with four times the tolerance and half as much above correlated noise, and more rounds fail than the quarter that strongly correlated
 //     noise would explain (binomial test at 1 %: 4 of 4 rounds, 6 of 8, 8 of 12).
@@ -60,8 +63,12 @@ func repeatedChange(rounds [][]float64, tolerance float64) string {
 			changes = append(changes, theilSen(logs))
 		}
 	}
-	effect, err := Paired(changes, 1-courseLevel)
-	if err != nil || effect.P > courseLevel || max(effect.Ratio, 1/effect.Ratio) < 1+tolerance {
+	level := courseLevel
+	if len(changes) == courseRounds {
+		level = math.Ldexp(2, -courseRounds)
+	}
+	effect, err := Paired(changes, 1-level)
+	if err != nil || effect.P > level || max(effect.Ratio, 1/effect.Ratio) < 1+tolerance {
 		return ""
 	}
 	return fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds",

@@ -109,8 +109,11 @@ func TestCourseText(t *testing.T) {
 	if ws = Course(rising, 0.47); ws != nil {
 		t.Errorf("tolerance 0.47: %v", ws)
 	}
-	if ws = Course(rising[:7], 0.05); ws != nil { // 2/2⁷ = 0.016
+	if ws = Course(rising[:7], 0.05); len(ws) != 1 { // all 7 agree, 2/2⁷ = 0.016
 		t.Errorf("7 rounds: %v", ws)
+	}
+	if ws = Course(rising[:6], 0.05); ws != nil {
+		t.Errorf("6 rounds: %v", ws)
 	}
 	square := make([]float64, 40)
 	for i := range square {

@@ -27,16 +27,6 @@ type Look struct {
 	Spent  float64
 }
 
-// Evenly returns looks that may spend the level as the rounds come in: their share of the
-// most there can be.
-func Evenly(rounds []int, most int) []Look {
-	looks := make([]Look, len(rounds))
-	for i, n := range rounds {
-		looks[i] = Look{n, float64(n) / float64(most)}
-	}
-	return looks
-}
-
 // SequentialLevels says at which level Paired may be asked at each of several looks
 // at a growing number of rounds, so that the chance of even one false alarm over all
 // looks together is at most level. What a look may spend must not depend on what the

@@ -174,17 +174,26 @@ func TestSequentialLevelsRefuses(t *testing.T) {
 }
 
 // evenly spends the level as the rounds come in.
-func evenly(rounds []int) []Look { return Evenly(rounds, rounds[len(rounds)-1]) }
+func evenly(rounds []int) []Look { return shares(rounds, rounds[len(rounds)-1]) }
+
+// shares spends the share of the rounds in the most there can be.
+func shares(rounds []int, most int) []Look {
+	looks := make([]Look, len(rounds))
+	for i, n := range rounds {
+		looks[i] = Look{n, float64(n) / float64(most)}
+	}
+	return looks
+}
 
 // Of at most 40 rounds time leaves 17: the looks before have the levels that they had
 // when 40 were to come, and the last one spends what is left.
 func TestSequentialLevelsWhenTimeIsUp(t *testing.T) {
 	rounds := []int{11, 13, 16, 17}
-	planned, err := SequentialLevels(Evenly(rounds[:3], 40), 0.05)
+	planned, err := SequentialLevels(shares(rounds[:3], 40), 0.05)
 	if err != nil {
 		t.Fatal(err)
 	}
-	looks := Evenly(rounds, 40)
+	looks := shares(rounds, 40)
 	looks[3].Spent = 1
 	levels, err := SequentialLevels(looks, 0.05)
 	if err != nil || !slices.Equal(levels[:3], planned) {

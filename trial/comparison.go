@@ -136,7 +136,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		}
 		if !c.Primary && (c.Reason.Is(finding.NoFigure) || c.Reason.Is(finding.FewSamples)) {
 			if c.Reason.Is(finding.FewSamples) {
-				found = append(found, *c.Reason)
+				found = append(found, finding.NotCompared.Warning("%s", c.Reason.Text))
 			}
 			continue
 		}

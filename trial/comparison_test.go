@@ -32,7 +32,7 @@ func drawTrials(t *rapid.T) *Trials {
 	d.Metrics = d.Metrics[:rapid.IntRange(2, len(d.Metrics)).Draw(t, "metrics")]
 	trials := &Trials{Arms: []string{"a", "b"}, Design: d}
 	if d.Rounds >= 6 && rapid.Bool().Draw(t, "looks") {
-		if err := trials.lookAt(stat.Evenly(d.lookRounds(d.Rounds), d.Rounds)); err != nil {
+		if err := trials.lookAt(d.looks(d.Rounds)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,20 +96,24 @@ func agree(t *rapid.T, c Comparison) {
 	}
 }
 
-// With eight metrics beside the first: 2^(1−9) = 0.0039 is at most 0.05 ÷ 8, 2^(1−8) is
-// not; at a look after 11 of at most 40 rounds 2^(1−11) = 0.00098 is at most 0.05·11/40 ÷ 8 =
-// 0.0017, and 2^(1−10) = 0.0020 is more than 0.05·10/40 ÷ 8 = 0.0016.
-func TestLooksDecideTheDefaultMetrics(t *testing.T) {
+// A look after 7 rounds may spend 0.05·(7/100)^⅓ = 0.0206, and all 7 agree with a chance of 2^(1−7) =
+// 0.0156; after 6 it is 0.0196 against 0.0313.
+func TestLooks(t *testing.T) {
 	d := NewDesign()
-	if least, looks := d.leastRounds(), d.lookRounds(40); least != 9 || !slices.Equal(looks, []int{11, 13, 16, 20, 25, 31, 40}) {
+	rounds := func(most int) (list []int) {
+		for _, look := range d.looks(most) {
+			list = append(list, look.Rounds)
+		}
+		return list
+	}
+	if least, looks := d.leastRounds(), rounds(40); least != 6 || !slices.Equal(looks, []int{7, 8, 10, 13, 17, 22, 28, 40}) {
 		t.Errorf("at least %d rounds, looks after %v", least, looks)
 	}
-	d.Metrics = d.Metrics[:1]
-	if least, looks := d.leastRounds(), d.lookRounds(12); least != 6 || !slices.Equal(looks, []int{8, 10, 12}) {
-		t.Errorf("one metric: at least %d rounds, looks after %v", least, looks)
+	if _, err := stat.SequentialLevels(d.looks(maxRounds), 0.05); err != nil {
+		t.Error(err)
 	}
 	d.Rounds = 3
-	if least, looks := d.leastRounds(), d.lookRounds(3); least != 3 || !slices.Equal(looks, []int{3}) {
+	if least, looks := d.leastRounds(), rounds(3); least != 3 || !slices.Equal(looks, []int{3}) {
 		t.Errorf("3 rounds: at least %d, looks after %v", least, looks)
 	}
 }

@@ -15,13 +15,11 @@ import (
 // A Design says how arms are compared. NewDesign has the defaults.
 type Design struct {
 	// Rounds of fresh processes: the unit of replication, and the most that are run. The
-	// trial ends before as soon as it is decided, at one of the looks between the least
-	// number of rounds that can decide all metrics and the most: 11, 13, 16, 20, 25, … of 40
-	// with the default metrics. Each look spends a part of the significance level: see
-	// Look. A verdict at 95 % confidence needs at least 6; see Metrics. 0: 40, or with a
-	// Duration as many as it leaves time for, at most 1000. Once it runs, the most there
-	// can be.
-	Rounds int `json:"rounds" file:"compare.rounds" min:"0" max:"1000" words:"most rounds of fresh processes; at least 6 for a verdict, and 9 for one on each of the default metrics (40, or with --duration as many as fit)"`
+	// trial ends before as soon as its primary metric is decided, at one of the looks after 7,
+	// 8, 10, 13, 17, 22, 28, 34, … rounds at 95 % confidence. Each look spends a part of the
+	// significance level: see Look. A verdict needs at least 6; see Metrics. 0: as many as the
+	// Duration leaves time for, at most 1000. Once it runs, the most there can be.
+	Rounds int `json:"rounds" file:"compare.rounds" min:"0" max:"1000" words:"most rounds of fresh processes; at least 6 for a verdict, and 9 for one on each of the default metrics (as many as --duration leaves time for)"`
 	// Duration is the most that the whole may take. 0: where Rounds are given, as long as
 	// these take; else a minute for each candidate at each level, or what the least number
 	// of rounds takes, if that is longer. Once it runs, what it may take.
@@ -71,6 +69,11 @@ type Design struct {
 	// ChangesOver has levels of a closed model where the generator is the limit of the
 	// primary metric compared at a constant rate instead (ChangeOver).
 	ChangesOver bool `json:"-"`
+	// Pilot has the arms driven once before the first round that counts: it shows how long they
+	// take to warm up, and whether the load generator needs more CPUs, which Widen gives it; it
+	// returns false where it cannot.
+	Pilot bool        `json:"-"`
+	Widen func() bool `json:"-"`
 	// Probe looks at the machine before and after stretches of blocks; nil: it
 	// is not looked at. Nor is it where the primary metric is counted.
 	Probe func() probe.Sample `json:"-"`

@@ -15,16 +15,21 @@ import (
 )
 
 const (
-	// UsualRounds is the most that are run where nothing else is asked.
-	UsualRounds = 40
+	// PlannedRounds are as many as a comparison often has where nothing else is asked: for telling how
+	// far one is before its first round, and what a number of rounds can see.
+	PlannedRounds = 40
 	// RepeatedRounds are run where nothing else is asked and a trial does not end by
 	// itself.
 	RepeatedRounds = 10
 	// maxRounds is the most that are run where only the time bounds them.
 	maxRounds = 1000
-	// courseRounds is the least number of rounds in which an unsteady state shows that
-	// repeats within rounds (stat.Course).
-	courseRounds = 8
+	// spentRounds is the number of rounds after which the looks may have spent the whole
+	// significance level, and spentPower the power of their share of it that they may have
+	// spent before: so early a third is there for the first look (stat.SequentialLevels).
+	spentRounds = 100
+	spentPower  = 1.0 / 3
+	// longestStep is the most rounds between two looks.
+	longestStep = 6
 	// usualPatience is how long a comparison may take where nothing else is asked, for each
 	// candidate at each level.
 	usualPatience = time.Minute
@@ -41,37 +46,40 @@ type Look struct {
 	Level  float64 `json:"level"`
 }
 
-// secondaries is how many metrics are told together beside the primary one, at least 1.
-func (d Design) secondaries() int { return max(1, len(d.Metrics)-1) }
+// spent is the share of the significance level that all looks up to so many rounds may have
+// spent, below 1.
+func spent(rounds int) float64 {
+	return min(0.999, math.Pow(float64(rounds)/spentRounds, spentPower)) + 1e-9*float64(rounds)
+}
 
-// firstLook returns the number of rounds, at most most, at which all metrics can be
-// decided when the level is spent as the rounds come in, and the steady state judged.
+// firstLook returns the number of rounds, at most most, at which the primary metric can be decided
+// when all rounds agree: 7 at 95 %.
 func (d Design) firstLook(most int) int {
-	n := min(courseRounds, most)
-	for n < most && math.Ldexp(2, -n) > (1-d.Confidence)/float64(d.secondaries())*float64(n)/float64(most) {
+	n := 1
+	for n < most && math.Ldexp(2, -n) > (1-d.Confidence)*spent(n) {
 		n++
 	}
 	return n
 }
 
-// leastRounds is the least number of rounds with which all metrics can be decided, or
+// leastRounds is the least number of rounds with which the primary metric can be decided, or
 // Rounds where these are fewer.
 func (d Design) leastRounds() int {
-	least := stat.FewestRounds((1 - d.Confidence) / float64(d.secondaries()))
+	least := stat.FewestRounds(1 - d.Confidence)
 	if d.Rounds > 0 {
 		return min(least, d.Rounds)
 	}
 	return least
 }
 
-// lookRounds are the numbers of rounds at which a trial of at most so many looks: the
-// first and 2, 3, 4, … further ones, and the last, near which there is no other.
-func (d Design) lookRounds(most int) []int {
-	var rounds []int
-	for n, step := d.firstLook(most), 2; n+step/2 < most; n, step = n+step, step+1 {
-		rounds = append(rounds, n)
+// looks are those of a trial of at most so many rounds: the first, then after 1, 2, 3, … and at last
+// every longestStep further ones, and the last, near which there is no other and which may spend what is left.
+func (d Design) looks(most int) []stat.Look {
+	var looks []stat.Look
+	for n, step := d.firstLook(most), 1; n+step < most; n, step = n+step, min(step+1, longestStep) {
+		looks = append(looks, stat.Look{Rounds: n, Spent: spent(n)})
 	}
-	return append(rounds, most)
+	return append(looks, stat.Look{Rounds: most, Spent: 1})
 }
 
 // A TooShortError is the *setting.Mistake that no answer comes of a Duration.
@@ -133,15 +141,12 @@ func (c *comparing) schedule(round time.Duration) error {
 		return err
 	}
 	c.least = d.leastRounds()
-	most := cmp.Or(d.Rounds, UsualRounds)
-	if d.Rounds == 0 && d.Duration > 0 {
-		most = maxRounds
-	}
+	most := cmp.Or(d.Rounds, maxRounds)
 	if d.Duration = d.Most(len(t.Arms) - 1); d.Duration > 0 {
 		most = max(c.least, min(most, int(d.Duration/max(1, round))))
 	}
 	d.Rounds = most
-	return t.lookAt(stat.Evenly(d.lookRounds(most), most))
+	return t.lookAt(d.looks(most))
 }
 
 // run has rounds added, from the first on, until every question is answered, or no more
@@ -199,7 +204,10 @@ func (c *comparing) soFar() *Trials {
 
 // roundsSoFar says where the trial is.
 func (c *comparing) roundsSoFar(n int) string {
-	return fmt.Sprintf("round %d of at most %d", n, cmp.Or(c.trials.Design.Rounds, UsualRounds))
+	if most := c.trials.Design.Rounds; most > 0 {
+		return fmt.Sprintf("round %d of at most %d", n, most)
+	}
+	return fmt.Sprintf("round %d", n)
 }
 
 // late says whether no round of this length ends in time any more.
@@ -254,7 +262,7 @@ func (c *comparing) endLooks(decided, timeUp bool) error {
 		t.Looks, t.levels = t.Looks[:planned+1], nil
 		return nil
 	}
-	last := stat.Look{Rounds: done, Spent: float64(done) / float64(t.Design.Rounds)}
+	last := stat.Look{Rounds: done, Spent: spent(done)}
 	if timeUp {
 		last.Spent = 1
 	}
@@ -281,14 +289,15 @@ func (c *comparing) decided(rounds int) bool {
 
 // settled says whether further rounds would change nothing of what a comparison says
 // after so many: its verdict has come, or its interval is as narrow as it was asked
-// for, or the arms do different work, or will be compared at a rate. Of a metric beside
-// the primary one, and of named requests, it is enough that they can be told.
+// for, or the arms do different work, or will be compared at a rate. A metric beside the
+// primary one holds up a Precision alone; of it, and of named requests, it is enough that they
+// can be told.
 func (t *Trials) settled(c Comparison, rounds int) bool {
 	switch {
+	case !c.Primary:
+		return t.Design.Precision == 0 || c.Bounded() || c.Rounds < rounds
 	case c.Reason.Is(finding.AnswersDiffer), t.Design.ChangesOver && c.Reason.Is(finding.GeneratorSaturated):
 		return true
-	case !c.Primary:
-		return c.Bounded() || c.Rounds < rounds
 	case !c.Bounded() || c.Reason != nil:
 		return false
 	case t.Design.Precision > 0:

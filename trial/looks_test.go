@@ -32,35 +32,39 @@ func noisy(name string, about time.Duration, share float64, seed uint64) Arm {
 	}}
 }
 
-// What is clear ends at the first look, after 8 rounds, with a part of the level; what
-// never is, after 40, with all that is left.
+// What is clear ends at the first look, after 7 rounds, with a part of the level; what
+// never is, after as many as there may be, with all that is left.
 func TestTrialEndsWhenDecided(t *testing.T) {
 	for _, tt := range []struct {
 		b       Arm
 		rounds  int
 		verdict stat.Verdict
 	}{
-		{sleeping("b", 12500*time.Microsecond), 8, stat.Slower},
-		{sleeping("b", 10*time.Millisecond), 8, stat.Equivalent},
+		{sleeping("b", 12500*time.Microsecond), 7, stat.Slower},
+		{sleeping("b", 10*time.Millisecond), 7, stat.Equivalent},
 		{noisy("b", 10*time.Millisecond, 0.3, 3), 40, stat.Inconclusive},
 	} {
 		d := design()
-		d.Rounds, d.Block = 0, 50*time.Millisecond
+		d.Rounds, d.Block = 40, 50*time.Millisecond
 		trials := compareInBubble(t, d, sleeping("a", 10*time.Millisecond), tt.b)
 		c := trials.Comparisons[0]
 		if trials.roundsDone() != tt.rounds || c.Verdict != tt.verdict {
 			t.Errorf("%s after %d rounds, want %s after %d", c.Verdict, trials.roundsDone(), tt.verdict, tt.rounds)
 		}
 		last := trials.Looks[len(trials.Looks)-1]
-		if want := float64(tt.rounds) / 40; last.Rounds != tt.rounds || last.Spent != want || c.Level != last.Level || last.Level > 0.05*want*1.2 {
+		want := spent(tt.rounds)
+		if tt.rounds == 40 {
+			want = 1
+		}
+		if last.Rounds != tt.rounds || last.Spent != want || c.Level != last.Level || last.Level > 0.05*want*1.2 {
 			t.Errorf("the last look is %+v, the level of the comparison %v; want it after %d rounds, %v spent", last, c.Level, tt.rounds, want)
 		}
 	}
 }
 
 // What has several named requests goes on until they can be told apart. Seven have a seventh of the level each:
-// at the second look, after 10 of 40 rounds, 0.05/7·10/40 = 0.0018 at the most, and no P is below 2/2¹⁰ = 0.002;
-// at the third, after 13, there may be one.
+// at the second look, after 8 rounds, 0.05/7·(8/100)^⅓ = 0.0031 at the most, and no P is below 2/2⁸ = 0.0078;
+// at the third, after 10, 0.0033 and 0.0020.
 func TestTrialTellsRequests(t *testing.T) {
 	arm := func(name string, last time.Duration) Arm {
 		var requests []load.Request
@@ -78,7 +82,7 @@ func TestTrialTellsRequests(t *testing.T) {
 	d := design()
 	d.Rounds, d.Block = 0, 50*time.Millisecond
 	trials := compareInBubble(t, d, arm("a", time.Millisecond), arm("b", 2*time.Millisecond))
-	if n, c := trials.roundsDone(), trials.Comparisons[0]; n != 13 || c.Verdict != stat.Slower || len(c.Requests) != 7 || c.Requests[0].Name != "request 6" || !c.Requests[0].Differs() {
+	if n, c := trials.roundsDone(), trials.Comparisons[0]; n != 10 || c.Verdict != stat.Slower || len(c.Requests) != 7 || c.Requests[0].Name != "request 6" || !c.Requests[0].Differs() {
 		t.Errorf("%s after %d rounds: %+v", c.Verdict, n, c.Requests)
 	}
 }
@@ -150,7 +154,7 @@ func TestTooShortForSlowAnswers(t *testing.T) {
 	})
 }
 
-// What a comparison of two arms measures at least is known beforehand: 9 rounds of two
+// What a comparison of two arms measures at least is known beforehand: 6 rounds of two
 // blocks at each level in each pair, and a tenth.
 func TestTooShortBeforeItBegins(t *testing.T) {
 	d := NewDesign()
@@ -161,8 +165,8 @@ func TestTooShortBeforeItBegins(t *testing.T) {
 		enough time.Duration
 		want   string
 	}{
-		{[]int{1, 10}, time.Second, time.Minute, 72 * time.Second, "at least 1m30s: 9 rounds or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·9·2·2·2·1 s = 79.2 s
-		{[]int{1}, 550 * time.Millisecond, 19 * time.Second, 20 * time.Second, "at least 25s: 9 rounds or more, of 2.20 s each"},                               // 9·2·2·0.55 s = 19.8 s; 1.1 · that = 21.78 s
+		{[]int{1, 10}, time.Second, 40 * time.Second, 48 * time.Second, "at least 1m: 6 rounds or more, of 8.00 s each here, with a tenth to spare, rounded up"}, // 1.1·6·2·2·2·1 s = 52.8 s
+		{[]int{1}, 550 * time.Millisecond, 13 * time.Second, 14 * time.Second, "at least 15s: 6 rounds or more, of 2.20 s each"},                                 // 6·2·2·0.55 s = 13.2 s; 1.1 · that = 14.52 s
 	} {
 		d.Levels, d.Block, d.Pairs, d.Duration = tt.levels, tt.block, 2, tt.short
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -176,14 +180,14 @@ func TestTooShortBeforeItBegins(t *testing.T) {
 }
 
 // Without a duration slow rounds are at least as many as decide something; a minute
-// bounds the others. Answers of 0.6 s make a round of 2·(4·0.6+2·0.6) s and warm-ups, and
+// bounds the others. Answers of 0.6 s make a round of 2·2·(4·0.6+2·0.6) s and warm-ups, 11 s, and
 // 6 rounds with answers of 2 s take 6·2·(4·2+2·2) s = 144 s.
 func TestPatience(t *testing.T) {
 	for _, tt := range []struct {
 		response time.Duration
 		most     int
 		long     time.Duration
-	}{{600 * time.Millisecond, 8, time.Minute}, {2 * time.Second, 6, 4 * time.Minute}} {
+	}{{600 * time.Millisecond, 6, 68 * time.Second}, {2 * time.Second, 6, 4 * time.Minute}} {
 		d := design()
 		d.Rounds, d.Block, d.Warmup, d.Precision = 0, 50*time.Millisecond, 100*time.Millisecond, 1e-9
 		synctest.Test(t, func(t *testing.T) {
@@ -224,7 +228,7 @@ func TestInterruptedTrialSpendsItsShare(t *testing.T) {
 			at = append(at, look.Rounds)
 		}
 		done := trials.roundsDone()
-		if last := trials.Looks[len(at)-1]; done < 15 || last.Rounds != done || last.Spent != float64(done)/20 || !slices.IsSorted(at) {
+		if last := trials.Looks[len(at)-1]; done < 15 || last.Rounds != done || last.Spent != spent(done) || !slices.IsSorted(at) {
 			t.Errorf("%d rounds, looks %+v", done, trials.Looks)
 		}
 	})
@@ -246,8 +250,8 @@ func TestTrialEndsWhereAnswersDiffer(t *testing.T) {
 	}{
 		{"shorter", [][]answer{{short}}, 1},
 		{"of another kind", [][]answer{{failing}}, 1},
-		{"a quarter of another kind", [][]answer{append(repeated(3, page), failing)}, 8},
-		{"one of two", [][]answer{{short}, {page}}, 8},
+		{"a quarter of another kind", [][]answer{append(repeated(3, page), failing)}, 7},
+		{"one of two", [][]answer{{short}, {page}}, 7},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			arms := []Arm{answering("baseline", 10*time.Millisecond, []answer{page})}

@@ -189,7 +189,7 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 
 // findings are those of the trial itself.
 func (t *Trials) findings(candidate string, level int) []finding.Warning {
-	found := t.unsettled(level, t.Arms[0], candidate)
+	found := slices.Concat(t.unsettled(level, t.Arms[0], candidate), t.warmedUp(t.Arms[0], candidate))
 	found = append(found, t.machine.findings(level)...)
 	if t.InProcess {
 		found = append(found, finding.RoundsNotFresh.Warning("a server was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"))

@@ -73,7 +73,7 @@ func (b *bench) early(all []noise, ratio float64, comparisons int) (*outcomes, e
 		random := rand.New(rand.NewPCG(b.seed, uint64(i)))
 		n := all[i%len(all)]
 		t := n.trials(0, trial.NewDesign().Pairs)
-		stretches, err := n.stretches(random, t.Arms, trial.UsualRounds, t.Design.Pairs)
+		stretches, err := n.stretches(random, t.Arms, trial.PlannedRounds, t.Design.Pairs)
 		if err != nil {
 			return nil, mean, err
 		}
@@ -87,8 +87,8 @@ func (b *bench) early(all []noise, ratio float64, comparisons int) (*outcomes, e
 		if err := t.Replay(add(t)); err != nil {
 			return nil, mean, err
 		}
-		full := n.trials(trial.UsualRounds, t.Design.Pairs)
-		for round := range trial.UsualRounds {
+		full := n.trials(trial.PlannedRounds, t.Design.Pairs)
+		for round := range trial.PlannedRounds {
 			_ = add(full)(round + 1)
 		}
 		full.Derive()
