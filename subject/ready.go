@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	pollEvery    = 5 * time.Millisecond
+	pollEvery    = time.Millisecond
 	probeTimeout = time.Second
 	settleTime   = 50 * time.Millisecond
 )

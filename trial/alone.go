@@ -18,6 +18,11 @@ import (
 // rounds runs rounds until every question is answered, or no more may or can follow.
 func (c *comparing) rounds(ctx context.Context) error {
 	c.began = time.Now()
+	if c.isPiloted() {
+		if err := c.pilot(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.sizeAlone(ctx); err != nil {
 		return err
 	}

@@ -142,6 +142,9 @@ type comparing struct {
 	least    int    // rounds that are run however long they take
 	state    string // what the last look saw
 
+	saw    probe.Sample // the last look at the machine
+	looked time.Time
+
 	diagnosis *Diagnosis // what blocks are sampled for; nil: they are not
 	resolver  symbol.Resolver
 	inspected bool // the arm that was sampled last can be
@@ -150,6 +153,7 @@ type comparing struct {
 	holds   *stat.Kind // of a change-over: what verdicts its first round must bear
 	ended   bool       // as useless
 	givenUp []int      // levels that get no further rounds
+	learnt  bool       // the pilot showed that all arms are level after the warm-up
 	done    float64    // of the progress, and how much of it the change-over under way has left
 	left    float64
 }

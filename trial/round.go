@@ -219,10 +219,15 @@ func (r *round) pairsOf(level int) (timed, all int) {
 	return timed, timed + min(countedPairs, r.blocks[level].pairs)
 }
 
-// probe looks at the machine, unless no time is taken, and returns when.
+// probe looks at the machine, unless no time is taken, and returns when. At the begin of a level the
+// last look still holds if it was a short time ago.
 func (r *round) probe(level int) time.Time {
 	if look := r.trials.Design.Probe; look != nil && !r.counting.only {
-		r.trials.Probes = append(r.trials.Probes, Probe{level, r.number, r.stretch, look()})
+		if r.stretch > 0 || time.Since(r.looked) >= stretchLength {
+			r.saw = look()
+		}
+		r.looked = time.Now()
+		r.trials.Probes = append(r.trials.Probes, Probe{level, r.number, r.stretch, r.saw})
 	}
 	r.stretch++
 	return time.Now()
@@ -303,7 +308,7 @@ func (r *round) note(ctx context.Context, arm int, at position, cell Cell) error
 func (r *round) report(arm int, at position) {
 	d := r.trials.Design
 	_, pairs := r.pairsOf(at.level)
-	rounds := float64(cmp.Or(d.Rounds, UsualRounds))
+	rounds := float64(cmp.Or(d.Rounds, PlannedRounds))
 	done := (float64(r.levels) + float64(r.order-r.before)/float64(pairs*len(r.arms))) / (rounds * float64(len(d.Levels)))
 	if d.Duration > 0 {
 		done = min(1, max(done, float64(time.Since(r.began))/float64(d.Duration)))

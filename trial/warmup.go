@@ -28,9 +28,10 @@ const (
 type Warmup struct {
 	Arm         string `json:"arm"`
 	Concurrency int    `json:"concurrency"`
-	Round       int    `json:"round"` // from 1
+	Round       int    `json:"round"` // from 1; 0: of the pilot, see Design.Pilot
 	// Duration is that of the design, or as much longer, up to four times or 2 s, as the
-	// throughput took to become steady.
+	// throughput took to become steady; of the pilot what the cost per operation took to
+	// become level.
 	Duration time.Duration `json:"duration_ns"`
 	// Steady is false when it was still changing then. Where iterations are too
 	// long to be looked at in slices, or no time is taken, it is taken to be steady.
@@ -47,7 +48,7 @@ func (r *round) warm(ctx context.Context, arm int, s *load.Session, level int) (
 		return &load.Result{Counts: load.NewCounts()}, nil
 	}
 	longest := max(warmupMost*plan.Warmup, longWarmup)
-	if r.counting.only {
+	if r.counting.only || r.learnt {
 		longest = 0
 	}
 	w, err := r.lives[arm].warm(ctx, s, plan, longest)
@@ -89,7 +90,10 @@ func (l *Live) warm(ctx context.Context, s *load.Session, plan load.Plan, longes
 		slice = max(slice, fewestInSlice*first.Response.Quantile(0.5)) // some ended after the slice
 	}
 	if slice > longest/warmupSlices || first.outage() != nil {
-		drive(total - w.took)
+		drive((total - w.took) * 3 / 4)
+		if err == nil {
+			drive(total - w.took)
+		}
 		return w, err
 	}
 	course := []float64{first.ThroughputPerSec}
@@ -111,7 +115,7 @@ func (t *Trials) unsettled(level int, arms ...string) []finding.Warning {
 	for _, arm := range arms {
 		all, unsteady := 0, 0
 		for _, w := range t.Warmups {
-			if w.Arm == arm && w.Concurrency == level {
+			if w.Arm == arm && w.Concurrency == level && w.Round > 0 {
 				all++
 				if !w.Steady {
 					unsteady++

@@ -1,0 +1,261 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"contend/finding"
+	"contend/load"
+	"contend/metric"
+	"contend/stat"
+)
+
+const (
+	// pilotLength is how long an arm is driven at least before the first round, and
+	// pilotStretch the least length of what is compared in it, of which there are pilotStretches.
+	pilotLength    = 400 * time.Millisecond
+	pilotStretch   = pilotLength / pilotStretches
+	pilotStretches = 16
+	// pilotShare is the share of the time that a comparison may take which its pilot may,
+	// over all arms, and pilotMost how long where that has no bound.
+	pilotShare = 0.25
+	pilotMost  = 20 * time.Second
+	// pilotLevel is the change of an arm's cost per operation from the third quarter of its
+	// pilot to the last that counts as level.
+	pilotLevel = 0.05
+)
+
+// pilot drives each arm alone at the highest level until its cost per operation is level, and has the
+// load generator get more CPUs where it was the limit. Where nothing can be learnt of the arms, which
+// are too slow for it or fail, the design stays as it is; the rounds have the reason.
+func (c *comparing) pilot(ctx context.Context) error {
+	for again := true; again; {
+		again = false
+		c.trials.Warmups = nil
+		err := c.eachAlive(ctx, func(arm int, live *Live) (bool, error) {
+			limited, err := c.pilotOf(ctx, arm, live)
+			widen := c.trials.Design.Widen
+			again = err == nil && limited && widen != nil && widen()
+			return again, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.learn()
+	return nil
+}
+
+// eachAlive starts all arms, or where only one can be alive one after the other, and hands them over in
+// random order until it is told to end.
+func (c *comparing) eachAlive(ctx context.Context, use func(arm int, live *Live) (end bool, err error)) (err error) {
+	order := c.random.Perm(len(c.arms))
+	together := [][]int{order}
+	if c.trials.Design.Alone != "" {
+		together = nil
+		for _, arm := range order {
+			together = append(together, []int{arm})
+		}
+	}
+	for _, some := range together {
+		lives, err := startAll(ctx, c.arms, padded(c.random, len(c.arms)), some)
+		if err != nil {
+			return err
+		}
+		end := false
+		for _, arm := range some {
+			if end, err = use(arm, lives[arm]); end || err != nil {
+				break
+			}
+		}
+		if err = errors.Join(err, stopAll(ctx, lives)); end || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pilotOf is the pilot of an arm. It says whether the load generator was the limit.
+func (c *comparing) pilotOf(ctx context.Context, arm int, live *Live) (limited bool, err error) {
+	level := slices.Max(c.trials.Design.Levels)
+	session, err := live.Open(ctx, level)
+	if err != nil {
+		return false, err
+	}
+	defer session.Close()
+	c.tell(Progress{Label: "warming up " + c.arms[arm].Name, Between: true})
+	plan := c.plan
+	plan.VUs = level
+	course, last, err := live.course(ctx, session, plan, c.pilotTakes())
+	if err != nil || len(course) == 0 {
+		return false, err
+	}
+	limited = last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated)
+	if live.Subject == nil { // it is not started anew, and warm now
+		return limited, nil
+	}
+	c.trials.Warmups = append(c.trials.Warmups, Warmup{Arm: c.arms[arm].Name, Concurrency: level,
+		Duration: course.warmed(), Steady: course.level()})
+	return limited, nil
+}
+
+// isPiloted says whether there is a pilot: it is asked for, has the time that it takes at least, and says something
+// about what is compared.
+func (c *comparing) isPiloted() bool {
+	d := c.trials.Design
+	most := d.Most(len(c.arms) - 1)
+	inTime := most == 0 || pilotShare*float64(most) >= float64(pilotLength)*float64(len(c.arms))
+	return d.Pilot && d.Warmup > 0 && !c.counting.only && inTime
+}
+
+// pilotTakes is how long the pilot of an arm may take.
+func (c *comparing) pilotTakes() time.Duration {
+	most := c.trials.Design.Most(len(c.arms) - 1)
+	if most == 0 {
+		return pilotMost
+	}
+	return min(pilotMost, time.Duration(pilotShare*float64(most)/float64(len(c.arms))))
+}
+
+// A stretch is a part of a pilot.
+type stretch struct {
+	length time.Duration
+	cost   float64 // of an operation: CPU time where that is known, else the time of one
+	perSec float64
+}
+
+type course []stretch
+
+// course drives the live arm in stretches until its cost is level, for so long at most.
+func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most time.Duration) (course, Cell, error) {
+	var c course
+	var last Cell
+	tried := false
+	plan.Warmup, plan.Duration, plan.Grace, plan.AtEdge = 0, pilotStretch, Grace, nil
+	for began := time.Now(); ; {
+		cell, err := l.Drive(ctx, s, plan)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return c, last, err
+		}
+		if enough := int64(fewestInSlice * plan.VUs); cell.Completed < enough && len(c) == 0 {
+			plan.Duration = max(plan.Duration*time.Duration(enough)/time.Duration(max(1, cell.Completed)), fewestInSlice*cell.Response.Quantile(0.5))
+			if cell.outage() != nil || cell.ErroredTotal() > 0 || tried || pilotStretches*plan.Duration > most {
+				return nil, last, nil // too slow for it, or without answers
+			}
+			tried = true
+			continue
+		}
+		last = cell
+		c = append(c, stretchOfPilot(cell))
+		took := time.Since(began)
+		if took >= most || len(c) >= pilotStretches && c.level() {
+			return c, last, nil
+		}
+		plan.Duration = max(plan.Duration, c.length()/pilotStretches) // as long a look back as it is old
+	}
+}
+
+func stretchOfPilot(cell Cell) stretch {
+	s := stretch{length: cell.Duration, perSec: cell.ThroughputPerSec}
+	s.cost = 1 / s.perSec
+	if u := cell.Server; u != nil && u.CPUSec > 0 && cell.Ops > 0 {
+		s.cost = u.CPUSec / float64(cell.Ops)
+	}
+	return s
+}
+
+// length is how long the course is.
+func (c course) length() (sum time.Duration) {
+	for _, s := range c {
+		sum += s.length
+	}
+	return sum
+}
+
+// mean is the cost between two shares of the course's length.
+func (c course) mean(from, to float64) float64 {
+	all := float64(c.length())
+	sum, weight, at := 0.0, 0.0, 0.0
+	for _, s := range c {
+		begin, end := at/all, (at+float64(s.length))/all
+		if w := min(end, to) - max(begin, from); w > 0 {
+			sum, weight = sum+w*s.cost, weight+w
+		}
+		at += float64(s.length)
+	}
+	return sum / weight
+}
+
+// level says whether the cost of the last quarter is that of the one before, and there is no trend, step or
+// wave in what follows the first quarter.
+func (c course) level() bool {
+	if math.Abs(math.Log(c.mean(0.75, 1)/c.mean(0.5, 0.75))) >= pilotLevel {
+		return false
+	}
+	var costs []float64
+	var at time.Duration
+	for _, s := range c {
+		if at += s.length; 4*at > c.length() {
+			costs = append(costs, s.cost)
+		}
+	}
+	return stat.Steady(costs, pilotLevel) == nil
+}
+
+// warmed is from when on the mean of what follows is level: as long as it takes until the cost is
+// within pilotLevel of that of the last half.
+func (c course) warmed() time.Duration {
+	final := c.mean(0.5, 1)
+	var at time.Duration
+	for i, s := range c {
+		rest := c[i:]
+		if near := math.Abs(math.Log(rest[:min(len(rest), 3)].mean(0, 1)/final)) < pilotLevel; near || at > c.length()/2 {
+			break
+		}
+		at += s.length
+	}
+	return at
+}
+
+// learn chooses the design of the rounds by the pilot: arms that take long to warm up are driven
+// longer in each round, since a start costs more.
+func (c *comparing) learn() {
+	d := &c.trials.Design
+	warmup := d.Warmup
+	for _, w := range c.trials.Warmups {
+		warmup = max(warmup, w.Duration)
+	}
+	c.asked.Pilot = false
+	c.learnt = len(c.trials.Warmups) == len(c.arms)
+	if warmup == d.Warmup {
+		return
+	}
+	starts := float64(warmup+pilotStretch) / float64(d.Warmup+pilotStretch) // what one costs now
+	d.Pairs = min(MaxPairs, int(math.Ceil(float64(d.Pairs)*math.Sqrt(starts))))
+	d.Warmup = warmup
+	c.asked.Warmup = d.Warmup
+}
+
+// warmedUp says how long arms warm up in each round, where that takes longer than is usual, and of
+// which the cost still changed at its end.
+func (t *Trials) warmedUp(arms ...string) []finding.Warning {
+	var found []finding.Warning
+	for _, w := range t.Warmups {
+		switch {
+		case w.Round > 0 || !slices.Contains(arms, w.Arm):
+		case !w.Steady:
+			found = append(found, *finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% after %v of load: the variants are compared at the same age",
+				100*pilotLevel, w.Duration.Round(pilotStretch)).About(w.Arm))
+		case w.Duration == t.Design.Warmup && w.Duration > pilotLength/2:
+			found = append(found, finding.LongWarmup.Warning("%s took %v of load until its CPU time per operation was level: every variant warms up for that long in each round",
+				w.Arm, w.Duration.Round(pilotStretch)))
+		}
+	}
+	return found
+}

@@ -1,0 +1,127 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"contend/finding"
+	"contend/load"
+)
+
+// quickening answers in 1 ms once it is so old, and until then in a time that falls from 5 ms.
+func quickening(name string, warm time.Duration, starts *int) Arm {
+	return Arm{Name: name, Start: func(context.Context, Setup) (*Live, error) {
+		if starts != nil {
+			*starts++
+		}
+		began := time.Now()
+		return &Live{Address: name, Subject: &mortal{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			cold := max(0, 1-float64(time.Since(began))/float64(max(1, warm)))
+			time.Sleep(time.Millisecond + time.Duration(cold*float64(4*time.Millisecond)))
+			return load.Outcome{}, nil
+		})}, nil
+	}}
+}
+
+func piloted() Design {
+	d := design()
+	d.Rounds, d.Block, d.Warmup, d.Pilot = 6, 50*time.Millisecond, 100*time.Millisecond, true
+	return d
+}
+
+// A server that is level at once keeps the warm-up and the pairs of the design. One that takes 2 s makes all
+// arms warm up for about that long in every round, and has more pairs: by the square root of what a start costs more.
+func TestPilot(t *testing.T) {
+	for _, tt := range []struct {
+		warm, least, most time.Duration
+		long              bool
+	}{
+		{0, 100 * time.Millisecond, 100 * time.Millisecond, false},
+		{2 * time.Second, 1500 * time.Millisecond, 4 * time.Second, true},
+	} {
+		d := piloted()
+		starts := 0
+		trials := compareInBubble(t, d, quickening("a", 0, &starts), quickening("b", tt.warm, nil))
+		ran := trials.Design
+		if ran.Warmup < tt.least || ran.Warmup > tt.most || (ran.Pairs > d.Pairs) != tt.long || starts != 1+d.Rounds {
+			t.Errorf("level after %v: warm-up %v, %d pairs (of %d), %d starts", tt.warm, ran.Warmup, ran.Pairs, d.Pairs, starts)
+		}
+		for _, w := range trials.Warmups {
+			if w.Round > 0 && w.Duration < ran.Warmup {
+				t.Errorf("warmed up for %v in round %d, want %v", w.Duration, w.Round, ran.Warmup)
+			}
+		}
+		found := trials.Comparisons[0].Warnings
+		if finding.LongWarmup.In(found) != tt.long || finding.StillWarming.In(found) {
+			t.Errorf("level after %v: %v", tt.warm, found)
+		}
+	}
+}
+
+// What never becomes level is driven for a quarter of the time, of two arms an eighth each, and said.
+func TestPilotEnds(t *testing.T) {
+	d := piloted()
+	d.Rounds, d.Duration = 0, 80*time.Second
+	trials := compareInBubble(t, d, quickening("a", 0, nil), quickening("b", time.Hour, nil))
+	warmup := trials.Warmups[slices.IndexFunc(trials.Warmups, func(w Warmup) bool { return w.Arm == "b" })]
+	if !warmup.Steady || warmup.Round != 0 { // by 4 ms an hour, which no stretch shows
+		t.Errorf("%+v", warmup)
+	}
+	growing := Arm{Name: "b", Start: func(context.Context, Setup) (*Live, error) {
+		took := time.Millisecond
+		return &Live{Address: "b", Subject: &mortal{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			took += took / 500 // as long as it has lived, half as long again
+			time.Sleep(took)
+			return load.Outcome{}, nil
+		})}, nil
+	}}
+	trials = compareInBubble(t, d, quickening("a", 0, nil), growing)
+	if !finding.StillWarming.In(trials.Comparisons[0].Warnings) || trials.Elapsed > d.Duration+20*time.Second {
+		t.Errorf("%v after %v", trials.Comparisons[0].Warnings, trials.Elapsed)
+	}
+}
+
+// The load generator gets more CPUs as long as it is the limit, and then all arms begin anew.
+func TestPilotWidens(t *testing.T) {
+	d := piloted()
+	widened := 0
+	d.Widen = func() bool { widened++; return widened < 3 }
+	starts := 0
+	limited := asked{service: 100 * time.Microsecond, own: 900 * time.Microsecond}
+	arm := func(name string) Arm {
+		arm := limited.arm(name)
+		start := arm.Start
+		arm.Start = func(ctx context.Context, s Setup) (*Live, error) { starts++; return start(ctx, s) }
+		return arm
+	}
+	trials := compareInBubble(t, d, arm("a"), arm("b"))
+	if want := 3*2 + 2*trials.roundsDone(); widened != 4 || starts != want { // three pilots, of which the last asks for both
+		t.Errorf("asked for more %d times, %d starts, want 4 and %d", widened, starts, want)
+	}
+}
+
+func TestCourseOfAPilot(t *testing.T) {
+	of := func(costs ...float64) (c course) {
+		for _, cost := range costs {
+			c = append(c, stretch{length: 100 * time.Millisecond, cost: cost, perSec: 1 / cost})
+		}
+		return c
+	}
+	for _, tt := range []struct {
+		c      course
+		level  bool
+		warmed time.Duration
+	}{
+		{of(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), true, 0},
+		{of(9, 5, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), true, 300 * time.Millisecond},
+		// 1 % from stretch to stretch are 4 % from the third quarter to the last, and a trend.
+		{of(1.15, 1.14, 1.13, 1.12, 1.11, 1.1, 1.09, 1.08, 1.07, 1.06, 1.05, 1.04, 1.03, 1.02, 1.01, 1), false, 600 * time.Millisecond},
+		{of(1, 1.02, 0.98, 1.03, 0.97, 1, 1.02, 0.99, 1.01, 0.98, 1, 1.02, 0.97, 1.03, 1, 1), true, 0},
+	} {
+		if level, warmed := tt.c.level(), tt.c.warmed(); level != tt.level || warmed != tt.warmed {
+			t.Errorf("%v: level %v, warmed after %v; want %v, %v", tt.c, level, warmed, tt.level, tt.warmed)
+		}
+	}
+}
