@@ -89,7 +89,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 	fill := func(text string) string { return subject.Fill(text, target.Address()) }
 	if subjectName != "" {
 		if len(setup.CPUs) == 0 && r.Subjects[subjectName].Elsewhere() == "" {
-			setup.CPUs = r.options.ServerCPUs
+			setup.CPUs = r.options.Placement.Servers
 		}
 		s, err := r.subjects[subjectName].acquire(ctx, setup, target)
 		if err != nil {
@@ -106,6 +106,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 	if address := target.Address(); live.Counters == nil && address != "" {
 		live.Find(ctx, address)
 	}
+	opener.OwnCores = r.options.Placement.OwnCores()
 	inspected, unusable := r.inspector(fill)
 	live.Inspect = inspected
 	opened, err := opener.Open(ctx, target)

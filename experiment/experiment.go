@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contend/expect"
+	"contend/internal/placement"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -43,6 +44,8 @@ type Part struct {
 	// are shown; nil: by name.
 	Baseline string
 	Order    []string
+	// Placement says whether the servers have CPUs of their own.
+	Placement placement.Kind
 	// Plan is that of each block, but for its VUs and its length, which are of the
 	// designs.
 	Plan   load.Plan
@@ -108,7 +111,8 @@ func (p Part) plan() load.Plan {
 // design is that of the part's comparison as it is run.
 func (p Part) design(o Options) trial.Design {
 	d := p.Design
-	d.Seed, d.Duet, d.Probe, d.ChangesOver = o.Seed, o.Duet, o.Probe, true
+	d.Seed, d.Duet, d.Probe, d.ChangesOver = o.Seed, o.Duet, o.Placement.Probe, true
+	d.Pilot, d.Widen = true, o.Placement.Widen
 	return d
 }
 
@@ -154,12 +158,19 @@ func (e *Experiment) Validate() error {
 // of the same name, all driven through one target; the plan and the design have
 // their defaults.
 func OfSubjects(target protocol.Target, subjects map[string]Subject) *Experiment {
-	p := Part{Arms: map[string]Arm{}, Design: trial.NewDesign()}
+	p := Part{Arms: map[string]Arm{}, Design: trial.NewDesign(), Placement: placement.Auto}
 	setting.Defaults(&p.Plan)
 	for name := range subjects {
 		p.Arms[name] = Arm{Subject: name, Target: target}
 	}
 	return &Experiment{Subjects: subjects, Parts: []Part{p}}
+}
+
+// Place has all parts placed like this, whatever its file says.
+func (e *Experiment) Place(kind placement.Kind) {
+	for i := range e.Parts {
+		e.Parts[i].Placement = kind
+	}
 }
 
 // Arm returns an arm of the first part, for use outside a comparison.
@@ -216,11 +227,12 @@ func (f *File) part(own FilePart, asked setting.Values) Part {
 		p.Arms[name] = arm
 	}
 	var a Arrangement
-	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &a} {
+	var placing Placing
+	for _, into := range []any{&p.Plan, &p.Design, &p.Sweep, &a, &placing} {
 		_ = setting.Fill(into, asked, setting.InFile)
 	}
 	p.allowErrors(asked)
-	p.Baseline = a.Baseline
+	p.Baseline, p.Placement = a.Baseline, placing.Placement
 	_, visits := asked["sweep.visits"]
 	if _, rounds := asked["compare.rounds"]; rounds && !visits {
 		p.Sweep.Visits = p.Design.Rounds // each round of a comparison visits each level once

@@ -4,6 +4,7 @@
 package experiment
 
 import (
+	"contend/internal/placement"
 	"contend/load"
 	"contend/metric"
 	"contend/protocol"
@@ -117,9 +118,14 @@ type Arrangement struct {
 	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the variant that all others are compared with"`
 }
 
+// Placing says where load generator and servers run, which are started on this machine.
+type Placing struct {
+	Placement placement.Kind `json:"placement" file:"load.placement" flag:"placement" default:"auto" oneof:"auto,apart,shared" words:"whether servers that are started and the load generator get CPUs of their own; auto: they do where the machine allows it"`
+}
+
 // settings returns what can be asked for in the sections of a file.
 func settings() []setting.Setting {
-	return setting.Of(trial.Design{}, sweep.Design{}, load.Plan{}, Arrangement{})
+	return setting.Of(trial.Design{}, sweep.Design{}, load.Plan{}, Arrangement{}, Placing{})
 }
 
 // A Profile overrides the settings that it gives. A part's profile goes before

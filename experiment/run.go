@@ -10,9 +10,9 @@ import (
 
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/placement"
 	"contend/internal/rebind"
 	"contend/load"
-	"contend/probe"
 	"contend/protocol"
 	"contend/report"
 	"contend/setting"
@@ -31,18 +31,15 @@ type Options struct {
 	// Duet, if set, has the two arms of comparisons driven at the same time, on
 	// these two sets of CPUs: see trial.Design.
 	Duet [][]int
-	// ServerCPUs are those that the subjects may use, except where a trial says
-	// otherwise; empty: all that this process may use.
-	ServerCPUs []int
+	// Placement gives this process and the subjects that it starts CPUs of their own, for each
+	// part by its Placement; nil: they share all that this process may use.
+	Placement *placement.Process
 	// Movable says why a program's binds cannot be moved here, or nil; nil means
 	// rebind.Try.
 	Movable func() error
 	// Elsewhere starts a subject that a worker has, by its name in Subject.Elsewhere; nil: there are no
 	// workers, and no such subjects.
 	Elsewhere func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error)
-	// Probe looks at the machine between stretches of a comparison; nil means
-	// probe.Take.
-	Probe func() probe.Sample
 	// Why has the arms of comparisons sampled afterwards: see trial.Diagnose.
 	Why bool
 	// Pprof is the URL of net/http/pprof in their servers, with subject.Placeholders; empty: that
@@ -65,11 +62,13 @@ type runner struct {
 	trips    trips
 	movable  func() error // of the options, asked once
 	doc      *report.Document
+	entry    *report.Experiment // the experiment's own in the document
 }
 
 func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
-	if o.Probe == nil {
-		o.Probe = probe.Take
+	if o.Placement == nil {
+		shared := placement.Fixed(placement.Layout{}, nil)
+		o.Placement = &shared
 	}
 	if o.Movable == nil {
 		o.Movable = func() error { return rebind.Try(o.itself("rebind"), o.itself("bind")) }
@@ -95,6 +94,7 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 		doc.Experiments = append(doc.Experiments, entry)
 		return nil
 	}
+	r.entry = &entry
 	r.missing(&entry)
 	err := r.parts(ctx, &entry)
 	if err == nil {
@@ -154,7 +154,7 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 	if p.fromDocuments() {
 		trials, err = r.repeat(ctx, p, observe)
 	} else {
-		trials, err = r.drive(ctx, p, observe)
+		trials, err = r.placed(ctx, p, observe)
 	}
 	if trials != nil {
 		r.doc.Add(place, trials)
@@ -166,6 +166,32 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 		return fmt.Errorf("part %s: %w", p.Name, err)
 	}
 	return err
+}
+
+// placed drives a part on the CPUs that its Placement asks for, and notes which these were.
+func (r *runner) placed(ctx context.Context, p Part, observe func(trial.Progress)) (*trial.Trials, error) {
+	kind := p.Placement
+	if !r.startsHere(p) {
+		kind = placement.Shared
+	}
+	if err := r.options.Placement.Place(kind); err != nil {
+		return nil, err
+	}
+	trials, err := r.drive(ctx, p, observe)
+	if entry := r.entry; len(entry.Parts) > 0 && r.startsHere(p) {
+		entry.Parts[len(entry.Parts)-1].CPUs = report.PlacedOn(r.options.Placement.Layout)
+	}
+	return trials, err
+}
+
+// startsHere says whether subjects of the part are started on this machine.
+func (r *runner) startsHere(p Part) bool {
+	for _, name := range r.names(p) {
+		if s, ok := r.Subjects[p.Arms[name].Subject]; ok && s.isStarted() && s.Elsewhere() == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // drive compares the arms of a part, or sweeps them where that is asked for or
@@ -196,6 +222,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	}
 	trials, err := trial.Compare(ctx, arms, p.plan(), design, part(0, first, ""))
 	if err == nil {
+		design.Warmup = trials.Design.Warmup
 		trials.Why, err = trial.Diagnose(ctx, arms, p.plan(), design, part(first, 1-first, "why: "))
 	}
 	return trials, err

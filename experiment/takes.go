@@ -60,7 +60,7 @@ func (p Part) takes() float64 {
 		return arms * float64(cmp.Or(p.Design.Rounds, trial.RepeatedRounds)) * guessedDocument.Seconds()
 	}
 	d := p.Design
-	rounds, levels, pairs, block, warmup := cmp.Or(d.Rounds, trial.UsualRounds), d.Levels, d.Pairs, d.Block, d.Warmup
+	rounds, levels, pairs, block, warmup := cmp.Or(d.Rounds, trial.PlannedRounds), d.Levels, d.Pairs, d.Block, d.Warmup
 	if s := p.Sweep; p.Swept {
 		rounds, levels, pairs, block, warmup = cmp.Or(s.Visits, trial.RepeatedRounds), s.Levels, 1, s.Block, s.Warmup
 	}

@@ -191,6 +191,8 @@ func (d *Document) environmentsDiffer() []string {
 		return nil
 	}
 	a, b := d.Sources[0].Environment, d.Sources[1].Environment
+	generatorA, serversA, placedA := a.like()
+	generatorB, serversB, placedB := b.like()
 	var list []string
 	for _, row := range []struct {
 		what string
@@ -199,8 +201,7 @@ func (d *Document) environmentsDiffer() []string {
 		{"system", a.OS + "/" + a.Arch, b.OS + "/" + b.Arch}, {"CPU", a.CPU, b.CPU}, {"cores", a.Cores, b.Cores},
 		{"CPU limit", a.CPULimit, b.CPULimit}, {"kernel", a.Kernel, b.Kernel}, {"Go", a.Go, b.Go},
 		{"GOMAXPROCS", a.GOMAXPROCS, b.GOMAXPROCS},
-		{"CPUs of the generator", cmp.Or(a.GeneratorCPUs, "all"), cmp.Or(b.GeneratorCPUs, "all")},
-		{"CPUs of the servers", cmp.Or(a.ServerCPUs, "all"), cmp.Or(b.ServerCPUs, "all")},
+		{"CPUs of the load generator", generatorA, generatorB}, {"CPUs of the servers", serversA, serversB}, {"placement", placedA, placedB},
 	} {
 		if row.a != row.b {
 			list = append(list, fmt.Sprintf("%s: %v against %v", row.what, row.a, row.b))

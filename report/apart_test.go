@@ -85,15 +85,15 @@ func TestStoredWithoutCounterpart(t *testing.T) {
 func TestStoredEnvironments(t *testing.T) {
 	one := comparedDocument(10)
 	for want, change := range map[string]func(*report.Environment){
-		"cores: 2 against 64":                  func(e *report.Environment) { e.Cores = 64 },
-		"Go: go1.26 against go1.27":            func(e *report.Environment) { e.Go = "go1.27" },
-		"GOMAXPROCS: 2 against 1":              func(e *report.Environment) { e.GOMAXPROCS = 1 },
-		"kernel: Linux 6.1 against ":           func(e *report.Environment) { e.Kernel = "" },
-		"CPU limit: 1.5 against 0":             func(e *report.Environment) { e.CPULimit = 0 },
-		"CPU: Test CPU @ 2.50GHz aga":          func(e *report.Environment) { e.CPU = "another" },
-		"CPUs of the generator: all against 1": func(e *report.Environment) { e.GeneratorCPUs = "1" },
-		"CPUs of the servers: all against 0-1": func(e *report.Environment) { e.ServerCPUs = "0-1" },
-		"system: linux/amd64 against":          func(e *report.Environment) { e.Arch = "arm64" },
+		"cores: 2 against 64":                       func(e *report.Environment) { e.Cores = 64 },
+		"Go: go1.26 against go1.27":                 func(e *report.Environment) { e.Go = "go1.27" },
+		"GOMAXPROCS: 2 against 1":                   func(e *report.Environment) { e.GOMAXPROCS = 1 },
+		"kernel: Linux 6.1 against ":                func(e *report.Environment) { e.Kernel = "" },
+		"CPU limit: 1.5 against 0":                  func(e *report.Environment) { e.CPULimit = 0 },
+		"CPU: Test CPU @ 2.50GHz aga":               func(e *report.Environment) { e.CPU = "another" },
+		"CPUs of the load generator: all against 1": func(e *report.Environment) { e.GeneratorCPUs = "1" },
+		"CPUs of the servers: all against 2":        func(e *report.Environment) { e.ServerCPUs = "0-1" },
+		"system: linux/amd64 against":               func(e *report.Environment) { e.Arch = "arm64" },
 	} {
 		other := *one
 		change(&other.Environment)

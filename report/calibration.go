@@ -29,10 +29,13 @@ func (c Calibration) Quote() *Calibration {
 }
 
 // SameMachine says whether figures of both environments may be set side by side:
-// only the time and the version of Go may differ.
+// only the time, the version of Go and which CPUs each side had may differ, not how many.
 func (e Environment) SameMachine(o Environment) bool {
-	e.Started, o.Started, e.Go, o.Go = time.Time{}, time.Time{}, "", ""
-	return e == o
+	g, s, p := e.like()
+	og, os, op := o.like()
+	same := g == og && s == os && p == op
+	e.Started, o.Started, e.Go, o.Go, e.CPUs, o.CPUs = time.Time{}, time.Time{}, "", "", CPUs{}, CPUs{}
+	return same && e == o
 }
 
 // What a stored calibration may hold: far beyond what is ever written, it bounds

@@ -4,10 +4,12 @@
 package report
 
 import (
+	"strconv"
 	"time"
 
 	"contend/expect"
 	"contend/finding"
+	"contend/internal/placement"
 	"contend/load"
 	"contend/metric"
 	"contend/sweep"
@@ -129,11 +131,51 @@ type Environment struct {
 	GOMAXPROCS int       `json:"gomaxprocs"`
 	// CPULimit is the limit of the control group in cores; 0: none.
 	CPULimit float64 `json:"cpu_limit,omitempty"`
-	// GeneratorCPUs and ServerCPUs are those that the generator and the servers
-	// that it started were held to, as in 0,2-3; "": to none.
+	CPUs
+	Go string `json:"go"`
+}
+
+// CPUs are those that the load generator and the servers that it started were held to, as
+// in 0,2-3; "": to none.
+type CPUs struct {
 	GeneratorCPUs string `json:"generator_cpu_list,omitempty"`
 	ServerCPUs    string `json:"server_cpu_list,omitempty"`
-	Go            string `json:"go"`
+	// SharedBecause is why they were held to none although nobody asked for that.
+	SharedBecause string `json:"cpus_shared_because,omitempty"`
+}
+
+// PlacedOn returns the CPUs of a layout.
+func PlacedOn(l placement.Layout) CPUs {
+	return CPUs{placement.Format(l.Generator), placement.Format(l.Servers), l.Because}
+}
+
+// layout returns them as placement has them.
+func (c CPUs) layout() placement.Layout {
+	return placement.Layout{Generator: placement.Parse(c.GeneratorCPUs), Servers: placement.Parse(c.ServerCPUs), Because: c.SharedBecause}
+}
+
+// placed goes on after a sentence with where both sides ran, where that was chosen.
+func (c CPUs) placed() string {
+	if l := c.layout(); l.Apart() || l.Because != "" {
+		return "; " + l.String()
+	}
+	return ""
+}
+
+// like is how the CPUs are divided: which ones these are does not matter.
+func (c CPUs) like() (generator, servers, placed string) {
+	l := c.layout()
+	if placed = "shared"; l.Apart() {
+		placed = "apart"
+	}
+	return count(l.Generator), count(l.Servers), placed
+}
+
+func count(cpus []int) string {
+	if len(cpus) == 0 {
+		return "all"
+	}
+	return strconv.Itoa(len(cpus))
 }
 
 // An Experiment is the part of the document that belongs to one experiment
@@ -183,6 +225,7 @@ type AnswerFigure struct {
 type Part struct {
 	Name  string `json:"name,omitempty"`
 	Title string `json:"title,omitempty"`
+	CPUs
 }
 
 // Published is a table of somebody else's figures, with ours beside them.

@@ -95,12 +95,16 @@ func (d *Document) text() string {
 }
 
 // screen is the page of what the document is about; nil: it has none. What an interruption left
-// says so first.
+// says so first; the second line ends with where the load generator and the servers ran.
 func (d *Document) screen() *screen {
 	s := d.page()
-	if s != nil && slices.ContainsFunc(d.Experiments, Experiment.interrupted) {
+	if s == nil || d.failure() != "" {
+		return s
+	}
+	if slices.ContainsFunc(d.Experiments, Experiment.interrupted) {
 		s.first = soFar + s.first
 	}
+	s.trust += d.Environment.CPUs.placed()
 	return s
 }
 

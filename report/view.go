@@ -105,11 +105,8 @@ func (e Environment) sentence(version string) string {
 		text += fmt.Sprintf(" (limited to %.3g)", e.CPULimit)
 	}
 	text += fmt.Sprintf(", GOMAXPROCS %d", e.GOMAXPROCS)
-	if e.GeneratorCPUs != "" {
-		text += ", generator on CPUs " + e.GeneratorCPUs
-	}
-	if e.ServerCPUs != "" {
-		text += ", servers on CPUs " + e.ServerCPUs
+	if e.GeneratorCPUs+e.ServerCPUs+e.SharedBecause != "" {
+		text += ", " + e.layout().String()
 	}
 	if e.Kernel != "" {
 		text += ", " + e.Kernel

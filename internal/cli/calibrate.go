@@ -66,9 +66,9 @@ func (c *calibrateFlags) complete() error {
 	slices.Sort(d.Study.Lengths)
 	d.Study.Warmup = counterWarmup
 	d.Compare = trial.NewDesign()
-	d.PlannedRounds = trial.UsualRounds
+	d.PlannedRounds = trial.PlannedRounds
 	d.Compare.Rounds, d.Compare.Warmup, d.Compare.Levels = d.Study.Rounds, counterWarmup, []int{c.Level}
-	d.Compare.Seed, d.Compare.Probe = d.Study.Seed, c.pins.probe
+	d.Compare.Seed = d.Study.Seed
 	return setting.FlagErrors(errors.Join(err, d.Validate()))
 }
 
@@ -79,14 +79,15 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	var plan load.Plan
 	setting.Defaults(&plan)
 	plan.VUs, plan.Duration = c.Level, c.design.Study.Measured
-	o, release, err := c.measuring()
+	o, release, err := c.measuring(c.pins.Placement)
 	if err != nil {
 		return failed(err)
 	}
 	defer release()
+	c.design.Compare.Probe = c.pins.process.Probe
 	o.Seed = c.design.Study.Seed
 	doc := newDocument("calibrate")
-	c.pins.describe(&doc.Environment)
+	doc.Environment.CPUs = report.PlacedOn(c.pins.process.Layout)
 	p := c.progress(c.UI)
 	found, err := calibrate.Run(ctx, c.arms(o), plan, c.design, func(now trial.Progress) { p.follow(now, "", 0, doc) })
 	p.clear()

@@ -21,7 +21,7 @@ import (
 func found(comparisons int) *report.Calibration {
 	c := &report.Calibration{Schema: report.CalibrationSchema, Version: version(), Environment: environment(time.Now().UTC())}
 	c.Design = trial.Design{Rounds: 6, Pairs: 8, Block: 300 * time.Millisecond, Metrics: []metric.Name{metric.Throughput}, Confidence: 0.95}
-	c.PlannedRounds = trial.UsualRounds
+	c.PlannedRounds = trial.PlannedRounds
 	for range comparisons {
 		c.Comparisons = append(c.Comparisons, trial.Comparison{Metric: metric.Throughput, Primary: true, Verdict: stat.Inconclusive,
 			RoundLogRatios: []float64{-0.01, 0.02, 0.01, -0.02, 0.03, -0.03}})
@@ -73,7 +73,7 @@ func TestStoredCalibration(t *testing.T) {
 	}{
 		"of this machine":    {store(found(2)), ""},
 		"of another machine": {store(another), "is of another machine"},
-		"of other CPUs":      {store(pinned), "set of CPUs"},
+		"of other CPUs":      {store(pinned), "number of CPUs"},
 		"of a later form":    {store(later), `cannot be used (calibration: schema is "contend/calibration/99"`},
 		"interrupted":        {store(partial), "cannot be used (calibration: it is not complete)"},
 		"none":               {func(*testing.T, string) {}, "is not calibrated: contend calibrate"},

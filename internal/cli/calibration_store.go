@@ -45,7 +45,7 @@ func (a *app) calibrated(doc *report.Document) {
 		c, err = readCalibration(path)
 	}
 	here := doc.Environment
-	a.pins.describe(&here)
+	here.CPUs = report.PlacedOn(a.pins.process.Layout)
 	note := ""
 	switch {
 	case errors.Is(err, errNoFolder), errors.Is(err, fs.ErrNotExist):
@@ -53,7 +53,7 @@ func (a *app) calibrated(doc *report.Document) {
 	case err != nil:
 		note = fmt.Sprintf("The stored calibration cannot be used (%s): run contend calibrate again.", firstLine(err))
 	case !c.Environment.SameMachine(here):
-		note = "The stored calibration is of another machine, kernel, number of cores or set of CPUs: run contend calibrate like this."
+		note = "The stored calibration is of another machine, kernel or number of CPUs for either side: run contend calibrate like this."
 	default:
 		doc.Calibration = c.Quote()
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contend/experiment"
+	"contend/internal/placement"
 	"contend/load"
 	"contend/protocol"
 	"contend/report"
@@ -205,7 +206,7 @@ func (a *app) compare(ctx context.Context, c *compareFlags, args []string, mista
 	if err != nil {
 		return err
 	}
-	o, release, err := a.measuring()
+	o, release, err := a.measuring(a.pins.placing(c.URL != "" || c.Revisions != nil))
 	if err != nil {
 		return failed(err)
 	}
@@ -267,9 +268,9 @@ func (a *app) reachAll(ctx context.Context, c *compareFlags, arms []arm, timeout
 	return nil
 }
 
-// measuring prepares this process for driving load, and holds it to its CPUs until
-// it is released.
-func (a *app) measuring() (o experiment.Options, release func(), err error) {
+// measuring prepares this process for driving load, and holds it to the CPUs of a kind of
+// placement until it is released.
+func (a *app) measuring(kind placement.Kind) (o experiment.Options, release func(), err error) {
 	opener, err := a.newOpener()
 	if err != nil {
 		return o, nil, err
@@ -278,9 +279,13 @@ func (a *app) measuring() (o experiment.Options, release func(), err error) {
 	if err != nil {
 		return o, nil, err
 	}
-	opener.OwnCores, opener.Remote = a.pins.ownCores(), a.crew.remote()
-	release, err = a.pins.apply(a.Err)
-	return experiment.Options{Self: me, Opener: opener, ServerCPUs: a.pins.serverCPUs(), Probe: a.pins.probe, Elsewhere: a.crew.elsewhere()}, release, err
+	opener.Remote = a.crew.remote()
+	if opener.Remote != nil { // this process drives nothing
+		a.pins.process = placement.Fixed(placement.Layout{}, nil)
+	}
+	err = a.pins.place(kind, a.Err)
+	opener.OwnCores = a.pins.process.OwnCores()
+	return experiment.Options{Self: me, Opener: opener, Placement: &a.pins.process, Elsewhere: a.crew.elsewhere()}, a.pins.process.Release, err
 }
 
 // afterwards is the command line that goes on after a comparison: whether it is so at other
@@ -328,10 +333,11 @@ func needs(doc *report.Document) time.Duration {
 // experiment runs an experiment with progress, for at most so long, if that is known.
 func (a *app) experiment(ctx context.Context, e *experiment.Experiment, o experiment.Options, doc *report.Document, most time.Duration, p *progress) error {
 	p.most = most
-	a.pins.describe(&doc.Environment)
 	o.Observe = func(now trial.Progress) { p.follow(now, e.ID, 0, doc) }
 	defer p.clear()
-	return e.Run(ctx, o, doc)
+	err := e.Run(ctx, o, doc)
+	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
+	return err
 }
 
 // finish writes the document and turns what happened, and what is in it, into an exit

@@ -209,13 +209,13 @@ func worthwhile(effect float64, m metric.Name, known *report.Calibration) string
 	if known != nil {
 		for _, seen := range known.Visible {
 			if seen.Metric == m {
-				smallest = seen.In(trial.UsualRounds, planned.Confidence)
+				smallest = seen.In(trial.PlannedRounds, planned.Confidence)
 			}
 		}
 	}
 	equal := planned.MarginOf(m)
 	margin := fmt.Sprintf("the margin of %.3g %% which counts as equal", 100*equal)
-	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, trial.UsualRounds); {
+	switch sees := fmt.Sprintf("This machine sees %.2g %% in %d rounds", 100*smallest, trial.PlannedRounds); {
 	case !math.IsInf(smallest, 1) && effect < smallest:
 		return sees + ": a comparison cannot show it."
 	case !math.IsInf(smallest, 1) && effect < equal:

@@ -164,7 +164,7 @@ func (l *lab) writeList(files []*experiment.File) error {
 }
 
 func (l *lab) run(ctx context.Context, files []*experiment.File) error {
-	o, release, err := l.measuring()
+	o, release, err := l.measuring(l.pins.Placement)
 	if err != nil {
 		return failed(err)
 	}
@@ -211,6 +211,9 @@ func (l *lab) experiments(ctx context.Context, files []*experiment.File, o exper
 	for _, f := range files {
 		e := f.Experiment(string(l.Profile))
 		e.File = l.typed[f]
+		if l.own.has("placement") {
+			e.Place(l.pins.Placement)
+		}
 		list, all, why = append(list, e), all+takes(e), why+e.DiagnosisTakes()
 	}
 	if o.Why {
@@ -218,7 +221,6 @@ func (l *lab) experiments(ctx context.Context, files []*experiment.File, o exper
 	}
 	p := l.progress(l.UI)
 	defer p.clear()
-	l.pins.describe(&doc.Environment)
 	var broken error
 	for i, e := range list {
 		which := e.ID

@@ -4,30 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"contend/experiment"
+	"contend/internal/placement"
 	"contend/probe"
-	"contend/report"
 	"contend/setting"
 )
 
-// pins are the CPUs that the generator, this process, and the servers that it
-// starts are held to.
+// pins are what is asked for of the CPUs on which the load generator, this process, and the
+// servers that it starts run.
 type pins struct {
 	generatorPin
 	Servers []cpuRange `flag:"server-cpus" words:"hold the servers that are started to these *CPUs* (Linux)"`
+	experiment.Placing
 
-	generator, servers []int // ascending; set by check
-	allowed            []int // what this process might use when it began
-	started            bool  // the servers are started here
+	process placement.Process // set by check
 }
 
 // generatorPin is all that can be asked for where no server is started.
 type generatorPin struct {
-	Generator []cpuRange `flag:"generator-cpus" words:"hold the generator to these *CPUs*, as in 0,2-3 (Linux)"`
+	Generator []cpuRange `flag:"generator-cpus" words:"hold the load generator to these *CPUs*, as in 0,2-3 (Linux)"`
 }
 
 // cpuRange is an element of a list in the form of taskset: 0 or 2-3.
@@ -50,7 +49,7 @@ func (r *cpuRange) UnmarshalText(text []byte) error {
 
 // MarshalText returns the form of taskset.
 func (r cpuRange) MarshalText() ([]byte, error) {
-	return []byte(formatCPUs(cpusOf([]cpuRange{r}))), nil
+	return []byte(placement.Format(cpusOf([]cpuRange{r}))), nil
 }
 
 // cpusOf returns the CPUs in ascending order, each once.
@@ -68,117 +67,54 @@ func cpusOf(ranges []cpuRange) []int {
 // check finds the CPUs and returns every mistake. Servers cannot be held unless
 // they are started, which the named flag asks for.
 func (p *pins) check(flag string, started bool) error {
-	p.generator, p.servers = cpusOf(p.Generator), cpusOf(p.Servers)
-	if len(p.generator)+len(p.servers) == 0 {
+	l := placement.Layout{Generator: cpusOf(p.Generator), Servers: cpusOf(p.Servers)}
+	if len(l.Generator)+len(l.Servers) == 0 {
+		p.process = placement.Process{}
 		return nil
 	}
-	p.started = started
 	var errs []error
-	if len(p.servers) > 0 && !started {
+	if len(l.Servers) > 0 && !started {
 		errs = append(errs, fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag))
 	}
 	allowed, err := probe.CPUs()
 	if err != nil {
 		return errors.Join(append(errs, fmt.Errorf("--generator-cpus and --server-cpus: %w", err))...)
 	}
-	p.allowed = allowed
 	for _, list := range []*[]cpuRange{&p.Generator, &p.Servers} {
 		for _, r := range *list {
 			if slices.ContainsFunc(cpusOf([]cpuRange{r}), func(cpu int) bool { return !slices.Contains(allowed, cpu) }) {
-				errs = append(errs, setting.At(p, list).OutOf(r, formatCPUs(allowed)+", which this process may use"))
+				errs = append(errs, setting.At(p, list).OutOf(r, placement.Format(allowed)+", which this process may use"))
 			}
 		}
 	}
+	if len(l.Servers) == 0 && started { // what this process is held to is not inherited
+		l.Servers = allowed
+	}
+	p.process = placement.Fixed(l, allowed)
 	return setting.FlagErrors(errors.Join(errs...))
 }
 
-// apply holds this process to the generator's CPUs until it is undone. Servers
-// do not inherit that: without CPUs of their own they get all that this process
-// might use. What is odd about the sets is said on w.
-func (p *pins) apply(w io.Writer) (undo func(), err error) {
-	if len(p.generator) == 0 {
-		return func() {}, nil
+// placing is the kind of placement for a command that starts servers, or starts none.
+func (p *pins) placing(started bool) placement.Kind {
+	if !started {
+		return placement.Shared
 	}
-	if overlap(p.generator, p.servers) {
-		fmt.Fprintf(w, "contend: the generator (CPUs %s) and the servers (CPUs %s) share CPUs, and slow each other down there\n",
-			formatCPUs(p.generator), formatCPUs(p.servers))
-	}
-	free, err := pinProcess(p.generator)
-	if err != nil {
-		return nil, fmt.Errorf("--generator-cpus %s: %w", formatCPUs(p.generator), err)
-	}
-	procs := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(min(procs, len(p.generator)))
-	return func() {
-		runtime.GOMAXPROCS(procs)
-		free()
-	}, nil
+	return p.Placement
 }
 
-// serverCPUs are those that the servers which are started may use; empty: those
-// of this process.
-func (p *pins) serverCPUs() []int {
-	if len(p.generator) > 0 && len(p.servers) == 0 && p.started {
-		return p.allowed
+// place holds this process to its CPUs: the given ones, or those that a kind of placement has.
+// What is odd about given sets is said on w.
+func (p *pins) place(kind placement.Kind, w io.Writer) error {
+	l := p.process.Layout
+	if len(p.Generator) > 0 && len(p.Servers) > 0 && !l.Apart() {
+		fmt.Fprintf(w, "contend: the load generator (CPUs %s) and the servers (CPUs %s) share CPUs, and slow each other down there\n",
+			placement.Format(l.Generator), placement.Format(l.Servers))
 	}
-	return p.servers
-}
-
-// ownCores reports whether the generator has its CPUs for itself: the servers
-// have others, or others are left for a server that is not ours.
-func (p *pins) ownCores() bool {
-	switch {
-	case len(p.generator) == 0:
-		return false
-	case len(p.servers) > 0:
-		return !overlap(p.generator, p.servers)
+	err := p.process.Place(kind)
+	if err != nil && len(p.Generator) > 0 {
+		return fmt.Errorf("--generator-cpus %s: %w", placement.Format(l.Generator), err)
 	}
-	return len(p.generator) < len(p.allowed)
-}
-
-// probe looks at the machine between the CPUs of the generator and of the
-// servers. The threads of the probe need two processors of the Go runtime, which
-// a generator with one CPU does not have.
-func (p *pins) probe() probe.Sample {
-	if len(p.generator)+len(p.servers) == 0 {
-		return probe.Take()
-	}
-	if procs := runtime.GOMAXPROCS(0); procs == 1 {
-		runtime.GOMAXPROCS(2)
-		defer runtime.GOMAXPROCS(procs)
-	}
-	cpus := slices.Concat(p.generator, p.servers)
-	if len(p.generator) == 0 || len(p.servers) == 0 {
-		cpus = p.allowed // whoever has none of his own has these
-	}
-	slices.Sort(cpus)
-	return probe.TakeOn(cpus)
-}
-
-// describe notes the CPUs in a document.
-func (p *pins) describe(e *report.Environment) {
-	e.GeneratorCPUs, e.ServerCPUs = formatCPUs(p.generator), formatCPUs(p.serverCPUs())
-}
-
-func overlap(a, b []int) bool {
-	return slices.ContainsFunc(a, func(cpu int) bool { return slices.Contains(b, cpu) })
-}
-
-// formatCPUs writes ascending CPUs in the form of taskset.
-func formatCPUs(cpus []int) string {
-	var parts []string
-	for i := 0; i < len(cpus); i++ {
-		first := cpus[i]
-		for i+1 < len(cpus) && cpus[i+1] == cpus[i]+1 {
-			i++
-		}
-		part := strconv.Itoa(first)
-		if cpus[i] > first {
-			part += "-" + strconv.Itoa(cpus[i])
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ",")
+	return err
 }
 
 // duet holds the generator to CPUs of its own, and returns the sets of the two
@@ -188,7 +124,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 	if !started {
 		errs = append(errs, errors.New("--duet drives two servers that are started here, with --url and two commands"))
 	}
-	if len(p.generator)+len(p.servers) > 0 {
+	if len(p.Generator)+len(p.Servers) > 0 {
 		errs = append(errs, errors.New("--duet chooses the CPUs: leave out --generator-cpus and --server-cpus"))
 	}
 	allowed, err := probe.CPUs()
@@ -199,7 +135,7 @@ func (p *pins) duet(started bool) ([][]int, error) {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("--%w", err))
 	}
-	p.allowed, p.started, p.generator = allowed, started, generator
+	p.process = placement.Fixed(placement.Layout{Generator: generator, Servers: allowed}, allowed)
 	return [][]int{a, b}, errors.Join(errs...)
 }
 

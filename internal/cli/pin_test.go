@@ -8,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"contend/internal/placement"
 	"contend/probe"
-	"contend/report"
 	"contend/setting"
 )
 
@@ -66,54 +64,12 @@ func TestCPUsThatMayNotBeUsed(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	all := formatCPUs(allowed)
+	all := placement.Format(allowed)
 	p := pins{Servers: []cpuRange{{allowed[0], allowed[0]}, {60000, 60000}, {allowed[0], 60001}}}
 	want := fmt.Sprintf("--server-cpus is \"60000\"; allowed: %s, which this process may use\n"+
 		"--server-cpus is \"%d-60001\"; allowed: %[1]s, which this process may use", all, allowed[0])
 	if err := p.check("", true); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// What is written is read again.
-func TestFormatCPUs(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 20), 1, 10, rapid.ID).Draw(r, "cpus")
-		slices.Sort(cpus)
-		if p, err := readCPUs(t, formatCPUs(cpus)); err != nil || !slices.Equal(cpusOf(p.Servers), cpus) {
-			r.Errorf("%v is written %s and read %v, %v", cpus, formatCPUs(cpus), p.Servers, err)
-		}
-	})
-}
-
-func TestServersOfPins(t *testing.T) {
-	list := func(cpus ...int) []int { return cpus }
-	held := func(generator, servers, allowed []int, started bool) pins {
-		return pins{generator: generator, servers: servers, allowed: allowed, started: started}
-	}
-	allowed := []int{0, 1, 2, 3}
-	tests := []struct {
-		name    string
-		p       pins
-		servers []int
-		own     bool
-	}{
-		{"none", pins{started: true}, nil, false},
-		{"apart", held(list(0, 1, 2), list(3), allowed, true), []int{3}, true},
-		{"overlapping", held(list(0, 1), list(1, 2), allowed, true), []int{1, 2}, false},
-		// The generator's CPUs are not inherited.
-		{"generator", held(list(0), list(), allowed, true), allowed, true},
-		{"generator on all", held(list(0, 1, 2, 3), list(), allowed, true), allowed, false},
-		{"servers", held(list(), list(2), allowed, true), []int{2}, false},
-		{"not our server", held(list(0), list(), allowed, false), nil, true},
-	}
-	for _, tt := range tests {
-		if got := tt.p.serverCPUs(); !slices.Equal(got, tt.servers) {
-			t.Errorf("%s: servers on %v, want %v", tt.name, got, tt.servers)
-		}
-		if got := tt.p.ownCores(); got != tt.own {
-			t.Errorf("%s: own cores %v", tt.name, got)
-		}
 	}
 }
 
@@ -130,12 +86,9 @@ func TestPins(t *testing.T) {
 	if err := p.check("", true); err != nil {
 		t.Fatal(err)
 	}
-	free, err := p.apply(&notes)
-	if err != nil {
+	if err := p.place(placement.Auto, &notes); err != nil {
 		t.Fatal(err)
 	}
-	var e report.Environment
-	p.describe(&e)
 	held := make(chan []int)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends
@@ -145,16 +98,16 @@ func TestPins(t *testing.T) {
 	if cpus := <-held; !slices.Equal(cpus, []int{last}) || runtime.GOMAXPROCS(0) != 1 {
 		t.Errorf("held to %v with GOMAXPROCS %d, want %d and 1", cpus, runtime.GOMAXPROCS(0), last)
 	}
-	p.probe()
+	p.process.Probe()
 	if runtime.GOMAXPROCS(0) != 1 {
 		t.Errorf("GOMAXPROCS is %d after a look at the machine", runtime.GOMAXPROCS(0))
 	}
-	free()
+	p.process.Release()
 	if cpus, _ := probe.CPUs(); !slices.Equal(cpus, allowed) || runtime.GOMAXPROCS(0) != procs {
 		t.Errorf("on %v with GOMAXPROCS %d afterwards, want %v and %d", cpus, runtime.GOMAXPROCS(0), allowed, procs)
 	}
-	if want := fmt.Sprint(last); e.GeneratorCPUs != want || e.ServerCPUs != want || !strings.Contains(notes.String(), "share CPUs") {
-		t.Errorf("%+v, notes %q", e, notes.String())
+	if l := p.process.Layout; !slices.Equal(l.Generator, []int{last}) || !slices.Equal(l.Servers, []int{last}) || !strings.Contains(notes.String(), "share CPUs") {
+		t.Errorf("%+v, notes %q", l, notes.String())
 	}
 }
 
@@ -171,7 +124,7 @@ func TestDuetCPUs(t *testing.T) {
 			t.Fatal(err)
 		}
 		generator, a, b, err := duetCPUs(cpusOf(p.Servers))
-		if err != nil || formatCPUs(generator) != tt.generator || formatCPUs(a) != tt.a || formatCPUs(b) != tt.b {
+		if err != nil || placement.Format(generator) != tt.generator || placement.Format(a) != tt.a || placement.Format(b) != tt.b {
 			t.Errorf("%s: %v, %v, %v, %v", tt.allowed, generator, a, b, err)
 		}
 	}

@@ -20,11 +20,13 @@ import (
 
 	"contend/errkind"
 	"contend/expect"
+	"contend/internal/placement"
 	"contend/load"
 	"contend/pace"
 	"contend/protocol"
 	"contend/protocol/script"
 	"contend/protocol/wire"
+	"contend/report"
 	"contend/setting"
 	"contend/trial"
 )
@@ -82,23 +84,22 @@ func newRun(a *app) *cobra.Command {
 	}
 	cmd.SetUsageFunc(usageInGroups)
 	spec.flags(cmd)
-	o = optionsOf(cmd, &r, &a.pins.generatorPin)
+	o = optionsOf(cmd, &r, &a.pins.generatorPin, &a.pins.Placing)
 	return cmd
 }
 
 // runOpened drives a target that is open, and closes it: that may be a script's teardown, which can fail.
 func (a *app) runOpened(ctx context.Context, opened load.Target, name string, plan load.Plan, r *runSettings) error {
-	free, err := a.pins.apply(a.Err)
-	if err != nil {
+	if err := a.pins.place(placement.Shared, a.Err); err != nil {
 		closeTarget(opened)
 		return failed(err)
 	}
-	defer free()
+	defer a.pins.process.Release()
 	if own := script.Of(opened); own != nil {
 		r.script = own
 	}
 	ended := sync.OnceValue(func() error { return closeTarget(opened) })
-	err = a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
+	err := a.run(ctx, name, plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
 		cell, err := driveOnce(ctx, opened, name, plan)
 		_ = ended() // what teardown measures is judged, too; its error is told at the end
 		load.Settle(opened, cell.Result)
@@ -120,7 +121,7 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 	if err := a.checkServer(ctx, target, &r.ownServer, plan.Timeout, mistakes); err != nil {
 		return err
 	}
-	o, release, err := a.measuring()
+	o, release, err := a.measuring(a.pins.Placement)
 	if err != nil {
 		return failed(err)
 	}
@@ -135,7 +136,6 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 // run drives by the plan, and reports.
 func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettings, drive func(context.Context, load.Plan) (trial.Cell, error)) error {
 	doc := newDocument("run")
-	a.pins.describe(&doc.Environment)
 	p := a.progress(r.UI)
 	told, err := a.tell(&r.outlets, "run", name, p)
 	if err != nil {
@@ -151,6 +151,7 @@ func (a *app) run(ctx context.Context, name string, plan load.Plan, r *runSettin
 		plan.Until, plan.WholeFlows = r.script.Options.Until(), !expect.CountsAny(r.Expect)
 	}
 	cell, err := drive(ctx, plan)
+	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
 	p.clear()
 	aborted, _ := errors.AsType[*load.Abort](err)
 	if err != nil && (aborted == nil || cell.Result == nil) {
@@ -252,7 +253,7 @@ func (a *app) openFor(ctx context.Context, target protocol.Target, plan load.Pla
 	if err != nil {
 		return nil, failed(err)
 	}
-	opener.VUs, opener.Seed, opener.OwnCores, opener.Remote = plan.VUs, plan.Seed, a.pins.ownCores(), a.crew.remote()
+	opener.VUs, opener.Seed, opener.OwnCores, opener.Remote = plan.VUs, plan.Seed, a.pins.process.OwnCores(), a.crew.remote()
 	opener.Console = bare(a.Err)
 	opened, err := opener.Open(ctx, target)
 	var unreachable *errkind.Error

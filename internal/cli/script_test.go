@@ -26,6 +26,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"contend/internal/placement"
 	"contend/probe"
 )
 
@@ -92,7 +93,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, filepath.Join(e.WorkDir, "home"))
 			}
 			if cpus, err := probe.CPUs(); err == nil {
-				e.Setenv("CPUS", formatCPUs(cpus))
+				e.Setenv("CPUS", placement.Format(cpus))
 				e.Setenv("CPU", strconv.Itoa(cpus[len(cpus)-1]))
 			}
 			return nil

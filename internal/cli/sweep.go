@@ -130,7 +130,7 @@ func (h ahead) String() string {
 // sweeping says what is ahead, measures, and writes the document.
 func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	measure func(trial.Arm, *report.Document, *progress) (*trial.TimeUp, error)) error {
-	o, release, err := a.measuring()
+	o, release, err := a.measuring(a.pins.placing(s.Command != ""))
 	if err != nil {
 		return failed(err)
 	}
@@ -146,12 +146,12 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	s.plan.Progress = func(now load.Progress) { p.update(soFar(now)) }
 	doc := newDocument("sweep")
 	defer told.endWith(doc)
-	a.pins.describe(&doc.Environment)
 	if s.Command != "" {
 		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
 	}
 	arm := oneServer(s.spec.target(), &s.ownServer, o)
 	up, err := measure(arm, doc, p)
+	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)
 	p.clear()
 	if _, short := errors.AsType[*setting.Mistake](err); short {
 		return usage(setting.FlagErrors(a.longEnough(err)))

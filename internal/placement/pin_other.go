@@ -1,12 +1,12 @@
 //go:build !linux
 
-package cli
+package placement
 
 import (
 	"errors"
 	"fmt"
 )
 
-func pinProcess([]int) (undo func(), err error) {
+func pin([]int) (undo func(), err error) {
 	return nil, fmt.Errorf("processes cannot be held to CPUs on this system: %w", errors.ErrUnsupported)
 }

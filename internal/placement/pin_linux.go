@@ -1,4 +1,4 @@
-package cli
+package placement
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinProcess holds every thread of this process, and so those that it will
+// pin holds every thread of this process, and so those that it will
 // start, to the CPUs.
-func pinProcess(cpus []int) (undo func(), err error) {
+func pin(cpus []int) (undo func(), err error) {
 	var before, set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
 		return nil, err
