@@ -6,7 +6,7 @@
 //	go run ./bench/verdicts -only a,c,d,e,h,l,m
 //	go run ./bench/verdicts -only b -equal 50 -seed 2
 //	go run ./bench/verdicts -only i,j,k -planted 30 -equal 100 -rounds 100
-//	go run ./bench/verdicts -only n -soon 30
+//	go run ./bench/verdicts -only n -soon 30 -results verdicts.jsonl -old OTHER/contend
 //	go run ./bench/verdicts -record bench/verdicts/testdata/quiet.csv -lengths 50ms
 //
 // Without the rows b, f and n, which drive real servers for some two hours, and the rows
@@ -40,7 +40,10 @@ func main() {
 	flag.IntVar(&b.equal, "equal", 100, "comparisons of equal servers in the rows b and j")
 	flag.IntVar(&b.planted, "planted", 30, "comparisons with a planted difference in the rows f and i")
 	flag.IntVar(&b.rounds, "rounds", 100, "rounds of fresh servers in row k")
-	flag.IntVar(&b.soon, "soon", 30, "comparisons of each kind in row n, a third of it with 1 and 100 connections")
+	flag.IntVar(&b.soon, "soon", 30, "comparisons of each kind in row n; 0: none, the table of -results alone")
+	flag.StringVar(&b.old, "old", "", "an older contend that row n sets beside this one; empty: none")
+	flag.StringVar(&b.results, "results", "", "a file to which the verdicts of row n are added, and whose earlier ones count; empty: none")
+	flag.StringVar(&b.differences, "differences", "", "those of row n, as in 30%/equal; empty: all")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	b.lengths = flag.String("lengths", "", "comma-separated lengths of the blocks to record: 20ms, 50ms, 100ms; empty: all")
 	record := flag.String("record", "", "record the noise of this machine in this file instead, which takes some 10 minutes")
@@ -58,6 +61,9 @@ type bench struct {
 	only, lengths  *string
 	equal, planted int
 	rounds, soon   int
+	old, results   string
+	differences    string
+	costs          map[int]time.Duration // of a request, by callers
 	seed           uint64
 	out, progress  io.Writer
 	contend, self  string // programs

@@ -66,7 +66,7 @@ func (b *bench) compare(ctx context.Context, seed uint64, s shape, of servers) (
 
 // falseAlarmsOnEqualServers compares the counter with itself, alive.
 func falseAlarmsOnEqualServers(ctx context.Context, b *bench) error {
-	s := shape{rounds: trial.UsualRounds, pairs: 8, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond}
+	s := shape{rounds: trial.PlannedRounds, pairs: 8, block: 20 * time.Millisecond, warmup: 100 * time.Millisecond}
 	sum := newTally()
 	for i := range b.equal {
 		t, err := b.compare(ctx, b.seed+uint64(i), s, b.counters())

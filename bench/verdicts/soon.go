@@ -2,15 +2,24 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
 	"math"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"contend/bench/internal/paired"
 	"contend/metric"
 	"contend/stat"
-	"contend/trial"
 )
 
 // workCommand makes this program a server of net/http that works for each request; an
@@ -36,10 +45,12 @@ func serveWorking(address, each string) error {
 
 // A soon is a difference, and how soon the right verdict on it is due.
 type soon struct {
-	vus    int
-	less   float64       // throughput of the candidate, as a share; 0: the servers are equal
-	within time.Duration // nine of ten verdicts; 0: no bar
-	share  float64       // of the comparisons that must be right
+	name         string
+	vus          int
+	less         float64       // throughput of the candidate, as a share; 0: the servers are equal
+	median, nine time.Duration // of the right verdicts; 0: no bar
+	bar          int           // how many of 30 must be right
+	within       string        // --duration; "": the default
 }
 
 func (s soon) right() stat.Verdict {
@@ -49,73 +60,211 @@ func (s soon) right() stat.Verdict {
 	return stat.Slower
 }
 
-func (s soon) String() string {
-	if s.less == 0 {
-		return fmt.Sprintf("equal servers, %d connections", s.vus)
-	}
-	return fmt.Sprintf("%.0f %% less throughput, %d connections", 100*s.less, s.vus)
+// differences are those of which the bars are known.
+var differences = []soon{
+	{"30%", 8, 0.3, 6 * time.Second, 10 * time.Second, 30, ""},
+	{"10%", 8, 0.1, 9 * time.Second, 13 * time.Second, 29, ""},
+	{"5%", 8, 0.05, 15 * time.Second, 30 * time.Second, 28, ""},
+	{"2%", 8, 0.02, 0, 0, 25, ""},
+	{"2% in 2m", 8, 0.02, 0, 0, 28, "2m"},
+	{"equal", 8, 0, 30 * time.Second, 50 * time.Second, 26, ""},
+	{"10%, 1 caller", 1, 0.1, 0, 0, 0, ""}, {"equal, 1 caller", 1, 0, 0, 0, 0, ""},
+	{"10%, 100 callers", 100, 0.1, 0, 0, 0, ""}, {"equal, 100 callers", 100, 0, 0, 0, 0, ""},
 }
 
-// dueSoon takes the time that comparisons as contend compare makes them take to the right
-// verdict on servers of net/http.
+// A verdict is what a program said of a difference.
+type verdict struct {
+	Difference string        `json:"difference"`
+	Program    string        `json:"program"` // new or old
+	Seed       uint64        `json:"seed"`
+	Extra      time.Duration `json:"extra_ns"`
+	Verdict    stat.Verdict  `json:"verdict"`
+	Code       string        `json:"code,omitempty"` // of its reason
+	Codes      []string      `json:"warnings"`       // caveats of the primary comparison
+	Ratio      float64       `json:"ratio"`
+	Low        float64       `json:"low"`
+	High       float64       `json:"high"`
+	Took       time.Duration `json:"took_ns"`
+}
+
+// dueSoon takes the time that contend compare takes to the right verdict on servers of net/http, beside
+// an older program where there is one. Verdicts of earlier sessions count.
 func dueSoon(ctx context.Context, b *bench) error {
-	list := []soon{
-		{8, 0.3, 10 * time.Second, 0.9}, {8, 0.1, 15 * time.Second, 0.9}, {8, 0.05, 30 * time.Second, 0.9}, {8, 0, 40 * time.Second, 0.8},
-		{1, 0.3, 0, 0.9}, {1, 0, 0, 0.8}, {100, 0.3, 0, 0.9}, {100, 0, 0, 0.8},
+	all, err := readVerdicts(b.results)
+	if err != nil {
+		return err
 	}
-	const seldom = 4 // from here on a third as many
-	tallies, took, scatter := make([]*outcomes, len(list)), make([][]float64, len(list)), make([][]float64, len(list))
-	for i := range list {
-		tallies[i] = newTally()
+	programs := map[string]string{"new": b.contend}
+	if b.old != "" {
+		programs["old"] = b.old
 	}
-	seen := map[int][]slowdown{} // by connections
 	for n := range b.soon {
-		for i, s := range list {
-			if i >= seldom && n%3 != 0 {
+		for i, s := range differences {
+			if b.differences != "" && !slices.Contains(strings.Split(b.differences, "/"), s.name) {
 				continue
 			}
-			if seen[s.vus] == nil {
-				slower, err := b.slowdowns(ctx, b.seed+uint64(i), b.foreign(), s.vus)
-				if err != nil {
+			extra, err := b.extra(ctx, s)
+			if err != nil {
+				return err
+			}
+			for _, name := range slices.Sorted(maps.Keys(programs)) {
+				v := verdict{Difference: s.name, Program: name, Seed: b.seed + uint64(1000*n+i), Extra: extra}
+				if err := b.judge(ctx, &v, programs[name], s); err != nil {
 					return err
 				}
-				seen[s.vus] = slower
-			}
-			var extra time.Duration
-			if s.less > 0 {
-				var err error
-				if extra, err = extraFor(seen[s.vus], 1-s.less); err != nil {
+				if err := v.keep(b.results); err != nil {
 					return err
 				}
-			}
-			d := trial.NewDesign()
-			began := time.Now()
-			t, err := b.compare(ctx, b.seed+uint64(1000*n+i), shape{pairs: d.Pairs, warmup: d.Warmup, vus: s.vus}, b.foreign().working(extra))
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			c := first(t)
-			tallies[i].addReal(b, fmt.Sprintf("%v, %d", s, n+1), c, err)
-			if err == nil && c.Verdict == s.right() {
-				took[i] = append(took[i], time.Since(began).Seconds())
-			}
-			if c.Spread != nil {
-				scatter[i] = append(scatter[i], c.Spread.Block)
+				all = append(all, v)
 			}
 		}
 	}
-	for i, s := range list {
-		right := len(took[i])
-		f := atLeast(fmt.Sprintf("%v: %s", s, s.right()), right, tallies[i].total()+tallies[i].failed, s.share)
-		if s.within > 0 {
-			f.what += fmt.Sprintf(", nine of ten within %v", s.within)
-			f.reached = f.reached && quantile(took[i], 0.9) <= s.within.Seconds()
+	for _, s := range differences {
+		for _, name := range []string{"new", "old"} {
+			s.show(b, name, all)
 		}
-		b.show("n", f)
-		fmt.Fprintf(b.out, "     %v; right ones after %.1f s (median), %.1f s (nine of ten), %.1f s (all); pairs of blocks scatter by %.1f %%\n",
-			tallies[i], quantile(took[i], 0.5), quantile(took[i], 0.9), quantile(took[i], 1), 100*quantile(scatter[i], 0.5))
 	}
 	return nil
+}
+
+// extra is how much longer the candidate works, by a comparison of servers on a CPU of their own.
+func (b *bench) extra(ctx context.Context, s soon) (time.Duration, error) {
+	if s.less == 0 {
+		return 0, nil
+	}
+	if b.costs == nil {
+		b.costs = map[int]time.Duration{}
+	}
+	if b.costs[s.vus] == 0 {
+		var v verdict
+		longer := usualWork
+		err := b.compared(ctx, &v, b.contend, s.vus, longer, "--placement", "apart", "--precision", "0.4%", "-d", "3m")
+		if err == nil && v.Ratio >= 1 {
+			err = errors.New("more work did not lower the throughput")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("calibration: %w", err)
+		}
+		b.costs[s.vus] = time.Duration(float64(longer) / (1/v.Ratio - 1)) // of a request, in time of its server
+		b.note("calibration: a request costs %v with %d callers (ratio %.4f [%.4f, %.4f])", b.costs[s.vus], s.vus, v.Ratio, v.Low, v.High)
+	}
+	return time.Duration((1/(1-s.less) - 1) * float64(b.costs[s.vus])), nil
+}
+
+func (b *bench) judge(ctx context.Context, v *verdict, program string, s soon) error {
+	var more []string
+	if s.within != "" {
+		more = []string{"-d", s.within}
+	}
+	err := b.compared(ctx, v, program, s.vus, v.Extra, more...)
+	b.note("%s, %s: %s %s %.4f [%.4f, %.4f] after %.1f s %v", s.name, v.Program, v.Verdict, v.Code, v.Ratio, v.Low, v.High, v.Took.Seconds(), v.Codes)
+	return err
+}
+
+// compared has a program compare the server with one that works longer.
+func (b *bench) compared(ctx context.Context, v *verdict, program string, vus int, longer time.Duration, more ...string) error {
+	server := func(each time.Duration) string { return fmt.Sprintf("%s %s {{addr}} %v", b.self, workCommand, each) }
+	words := slices.Concat([]string{"compare", "--url", "http://{{addr}}/", "--json", "-c", strconv.Itoa(vus), "--seed", strconv.FormatUint(v.Seed, 10)},
+		more, []string{"--", server(usualWork), server(usualWork + longer)})
+	began := time.Now()
+	text, err := exec.CommandContext(ctx, program, words...).Output()
+	v.Took = time.Since(began)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() != 1 {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	var doc struct {
+		Comparisons []struct {
+			Primary          bool
+			Verdict          stat.Verdict
+			Reason           *struct{ Code string }
+			Ratio, Low, High float64
+			Warnings         []struct{ Code string }
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return err
+	}
+	for _, c := range doc.Comparisons {
+		if c.Primary {
+			v.Verdict, v.Ratio, v.Low, v.High = c.Verdict, c.Ratio, c.Low, c.High
+			if c.Reason != nil {
+				v.Code = c.Reason.Code
+			}
+			for _, w := range c.Warnings {
+				v.Codes = append(v.Codes, w.Code)
+			}
+		}
+	}
+	return nil
+}
+
+// show writes what the verdicts of a program on a difference add up to.
+func (s soon) show(b *bench, program string, all []verdict) {
+	var took, half []float64
+	runs, right, wrong, invalid := 0, 0, 0, 0
+	codes := map[string]int{}
+	for _, v := range all {
+		if v.Difference != s.name || v.Program != program {
+			continue
+		}
+		runs++
+		switch {
+		case v.Verdict == s.right():
+			right++
+			took = append(took, v.Took.Seconds())
+		case v.Verdict == stat.Invalid:
+			invalid++
+			codes[v.Code+" (refused)"]++
+		case v.Verdict != stat.Inconclusive:
+			wrong++
+		}
+		for _, code := range v.Codes {
+			codes[code]++
+		}
+		if v.Low > 0 {
+			half = append(half, 50*(v.High-v.Low))
+		}
+	}
+	if runs == 0 {
+		return
+	}
+	fmt.Fprintf(b.out, "n  %s, %s program: %s right (bar %d of 30), %d wrong, %d INVALID; right ones after %.1f s (median), %.1f s (nine of ten); interval ±%.1f%% (median); %v\n",
+		s.name, program, paired.Counted(right, runs), s.bar, wrong, invalid, quantile(took, 0.5), quantile(took, 0.9), quantile(half, 0.5), codes)
+}
+
+func readVerdicts(path string) (all []verdict, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || path == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(f); ; {
+		var v verdict
+		if err := lines.Decode(&v); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s, verdict %d: %w", path, len(all)+1, err)
+		}
+		all = append(all, v)
+	}
+}
+
+// keep adds a verdict to a file; "" is none.
+func (v verdict) keep(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(v), f.Close())
 }
 
 // quantile returns the smallest value that so many are at most; 0 of none.
@@ -131,8 +280,6 @@ type worker struct {
 	program, command string
 	least            time.Duration // what the baseline works
 }
-
-func (b *bench) foreign() worker { return worker{b.self, workCommand, usualWork} }
 
 // working are the server and one for each of the times that it works longer; a time of 0 is
 // a candidate just like the server.
