@@ -82,8 +82,8 @@ type verdict struct {
 	Code       string        `json:"code,omitempty"` // of its reason
 	Codes      []string      `json:"warnings"`       // caveats of the primary comparison
 	Ratio      float64       `json:"ratio"`
-	Low        float64       `json:"low"`
-	High       float64       `json:"high"`
+	Low        float64       `json:"ratio_low"`
+	High       float64       `json:"ratio_high"`
 	Took       time.Duration `json:"took_ns"`
 }
 
@@ -103,7 +103,7 @@ func dueSoon(ctx context.Context, b *bench) error {
 			if b.differences != "" && !slices.Contains(strings.Split(b.differences, "/"), s.name) {
 				continue
 			}
-			extra, err := b.extra(ctx, s)
+			extra, err := b.extra(ctx, s, all)
 			if err != nil {
 				return err
 			}
@@ -127,8 +127,14 @@ func dueSoon(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// extra is how much longer the candidate works, by a comparison of servers on a CPU of their own.
-func (b *bench) extra(ctx context.Context, s soon) (time.Duration, error) {
+// extra is how much longer the candidate works: as long as in earlier verdicts, or else by a comparison of
+// servers on a CPU of their own.
+func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (time.Duration, error) {
+	for _, v := range earlier {
+		if v.Difference == s.name {
+			return v.Extra, nil
+		}
+	}
 	if s.less == 0 {
 		return 0, nil
 	}
@@ -177,11 +183,13 @@ func (b *bench) compared(ctx context.Context, v *verdict, program string, vus in
 	}
 	var doc struct {
 		Comparisons []struct {
-			Primary          bool
-			Verdict          stat.Verdict
-			Reason           *struct{ Code string }
-			Ratio, Low, High float64
-			Warnings         []struct{ Code string }
+			Primary  bool
+			Verdict  stat.Verdict
+			Reason   *struct{ Code string }
+			Ratio    float64
+			Low      float64 `json:"ratio_low"`
+			High     float64 `json:"ratio_high"`
+			Warnings []struct{ Code string }
 		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {

@@ -13,10 +13,10 @@ type Looks struct {
 	Naive       float64 // FalseAlarms if every look were taken at the full level
 }
 
-// Sequential plays comparisons of equal arms that look at the given numbers of rounds,
-// at the levels of stat.SequentialLevels for 5 % in all; noise is drawn once a round.
-func Sequential(looks []int, noise func(*rand.Rand) float64, experiments int, seed uint64) (Looks, error) {
-	levels, err := stat.SequentialLevels(stat.Evenly(looks, looks[len(looks)-1]), 1-confidence)
+// Sequential plays comparisons of equal arms with these looks, at the levels of
+// stat.SequentialLevels for 5 % in all; noise is drawn once a round.
+func Sequential(looks []stat.Look, noise func(*rand.Rand) float64, experiments int, seed uint64) (Looks, error) {
+	levels, err := stat.SequentialLevels(looks, 1-confidence)
 	if err != nil {
 		return Looks{}, err
 	}
@@ -25,8 +25,8 @@ func Sequential(looks []int, noise func(*rand.Rand) float64, experiments int, se
 	for range experiments {
 		var logs []float64
 		alarm, covers, careless := false, true, false
-		for k, rounds := range looks {
-			for len(logs) < rounds {
+		for k, look := range looks {
+			for len(logs) < look.Rounds {
 				logs = append(logs, noise(r))
 			}
 			e, err := stat.Paired(logs, 1-levels[k])

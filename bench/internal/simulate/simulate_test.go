@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"contend/stat"
 )
 
 // seed of every figure here.
@@ -67,7 +69,9 @@ func TestSequential(t *testing.T) {
 		"heavy":  func(r *rand.Rand) float64 { return 0.01 * r.NormFloat64() / math.Max(0.01, r.Float64()) },
 		"coarse": func(r *rand.Rand) float64 { return math.Round(r.NormFloat64()) / 64 },
 	}
-	for _, looks := range [][]int{{6, 8, 12, 16, 24}, {6, 8, 11, 15, 20}} {
+	evenly := []stat.Look{{6, 0.25}, {8, 1. / 3}, {12, 0.5}, {16, 2. / 3}, {24, 1}}
+	early := []stat.Look{{7, 0.412}, {8, 0.431}, {10, 0.464}, {13, 0.507}, {17, 0.554}, {22, 0.604}, {28, 0.654}, {34, 1}} // ∛(rounds ÷ 100)
+	for _, looks := range [][]stat.Look{evenly, early} {
 		for name, noise := range noises {
 			l, err := Sequential(looks, noise, 2000, seed)
 			if err != nil {
