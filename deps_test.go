@@ -41,7 +41,7 @@ var layers = map[string][]string{
 	"pipeline":                           {"setting"},
 	"errkind":                            {},
 	"pace":                               {},
-	"load":                               {"errkind", "finding", "hist", "internal/cpu", "internal/perf", "pace", "stat", "setting"},
+	"load":                               {"errkind", "finding", "hist", "internal/cpu", "internal/perf", "internal/unit", "pace", "stat", "setting"},
 	"internal/cpu":                       {},
 	"internal/secret":                    {},
 	"internal/placement":                 {"internal/cpu", "probe"},

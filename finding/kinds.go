@@ -169,10 +169,12 @@ var (
 	WarmupNotSteady = kind(Kind{Code: "warmup_not_steady",
 		Says:   "in most rounds the throughput still changed after four times the warm-up",
 		Advice: "a longer warm-up"})
-	StillWarming = kind(Kind{Code: "still_warming", Figure: true,
-		Says:   "the CPU per operation still changed when the warm-up had to end",
-		When:   "a variant's CPU time per operation still changed by more than 5% when a quarter of the time that the comparison may take was over: a leak, growth, or a compiler that goes on",
-		Advice: "give it more time (`-d`), or a longer warm-up (`--warmup`); if it never ends, look for what grows"})
+	// StillWarming has the share by which the first second of a run costs more than its end.
+	StillWarming = kind(Kind{Code: "still_warming", Figure: true, Warns: 0.25,
+		Says: "still warming up",
+		When: "a comparison, or a sweep: the CPU time per operation still changed by more than 5% when the time for warming up was over: a leak, growth, or a compiler that goes on. " +
+			"A run of 3 s and more: in its first second an operation took over {warns} more CPU time than in its last half, and it fell from there; where the server's CPU is not known, twice that less throughput. Not said where other programs took twice that share of the machine",
+		Advice: "lengthen the warm-up (`--warmup`), or give a comparison and a sweep more time (`-d`); if it never ends, look for what grows"})
 	LongWarmup = kind(Kind{Code: "long_warmup", Aside: true,
 		Says:   "a server warms up slowly, so each round drives all of them longer first",
 		When:   "a variant needs longer than the usual warm-up until its CPU time per operation is level, as where a just-in-time compiler is at work",

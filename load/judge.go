@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (r *Result) judge() []finding.Warning {
 	if used := r.generatorUse(0); used >= finding.GeneratorBusy.Warns && !r.Local && r.Server == nil {
 		warn(finding.GeneratorBusy, "the generator used %.0f %% of the CPU that it could get on %s, so its own limit may be what was measured", 100*used, r.means())
 	}
-	for _, w := range []*finding.Warning{r.Late(), r.notSteady(), r.differs()} {
+	for _, w := range []*finding.Warning{r.Late(), cmp.Or(r.stillWarming(), r.notSteady()), r.differs()} {
 		if w != nil {
 			warnings = append(warnings, *w)
 		}

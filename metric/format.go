@@ -1,12 +1,6 @@
 package metric
 
-import (
-	"math"
-	"strconv"
-	"strings"
-
-	"contend/internal/unit"
-)
+import "contend/internal/unit"
 
 // Format formats a value of the metric with its unit.
 func (n Name) Format(value float64) string {
@@ -31,26 +25,7 @@ func Duration(ns float64) string { return unit.Duration(ns) }
 func Digits(x float64) string { return unit.Digits(x) }
 
 // Number formats a number with thousands set apart.
-func Number(x float64) string {
-	if !(math.Abs(x) >= 999.5) {
-		if x == math.Trunc(x) {
-			return strconv.FormatFloat(x, 'f', 0, 64)
-		}
-		return Digits(x)
-	}
-	whole := strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
-	var b strings.Builder
-	if x < 0 {
-		b.WriteByte('-')
-	}
-	for i, c := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func Number(x float64) string { return unit.Number(x) }
 
 // Bytes formats an amount of bytes in decimal units.
 func Bytes(n float64) string {

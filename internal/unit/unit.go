@@ -39,6 +39,28 @@ func Digits(x float64) string {
 	return strconv.FormatFloat(x, 'f', max(0, 2-e), 64)
 }
 
+// Number writes a number with thousands set apart.
+func Number(x float64) string {
+	if !(math.Abs(x) >= 999.5) {
+		if x == math.Trunc(x) {
+			return strconv.FormatFloat(x, 'f', 0, 64)
+		}
+		return Digits(x)
+	}
+	whole := strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
+	var b strings.Builder
+	if x < 0 {
+		b.WriteByte('-')
+	}
+	for i, c := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
 // Times are written in one unit, so that they can be compared and added up at a glance.
 type Times struct {
 	unit     int
