@@ -38,7 +38,7 @@ type Design struct {
 	Block time.Duration `json:"block_ns" file:"compare.block,load.duration" min:"0s" max:"720h" words:"measured *length* of a block; it is stretched to four response times where that is longer (chosen after the first warm-up)"`
 	// Warmup is driven and discarded once per round, level and arm, at least; it goes on
 	// until the throughput is steady, up to four times as long or 2 s.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"driven and discarded at least, per round, level and variant, and until the throughput is steady"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"50ms" min:"0s" max:"720h" words:"driven and discarded at least, per round, level and variant, and until the throughput is steady"`
 	// Levels of concurrency; empty means the plan's VUs.
 	Levels []int `json:"levels,omitempty" file:"load.vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" required:"[1, 10, 100]" words:"*number* of callers at once; of several, each is a level that is compared by itself"`
 	// Metrics to compare. The first is the primary one: it carries the whole

@@ -140,10 +140,13 @@ func (c *comparing) fix(level int, p pilots) {
 	}
 }
 
-// lengthened is how blocks are driven where warm-ups were like these.
+// lengthened is how blocks are driven where warm-ups were like these. Their lead-in is half the usual
+// one, since hardly any time passes between them.
 func (d Design) lengthened(p pilots) blockLength {
 	d = d.sized(p.slowest)
-	return lengthen(d.Block, p.longest, d.Pairs)
+	l := lengthen(d.Block, p.longest, d.Pairs)
+	l.leadIn = max(l.leadIn/2, 2*p.longest)
+	return l
 }
 
 // inTime returns the mistake that the Duration is too short as soon as the first warm-ups at a
@@ -219,14 +222,13 @@ func (r *round) pairsOf(level int) (timed, all int) {
 	return timed, timed + min(countedPairs, r.blocks[level].pairs)
 }
 
-// probe looks at the machine, unless no time is taken, and returns when. At the begin of a level the
-// last look still holds if it was a short time ago.
+// probe looks at the machine, unless no time is taken, and returns when. The last look still holds
+// if it was a short time ago.
 func (r *round) probe(level int) time.Time {
 	if look := r.trials.Design.Probe; look != nil && !r.counting.only {
-		if r.stretch > 0 || time.Since(r.looked) >= stretchLength {
-			r.saw = look()
+		if time.Since(r.looked) >= stretchLength {
+			r.saw, r.looked = look(), time.Now()
 		}
-		r.looked = time.Now()
 		r.trials.Probes = append(r.trials.Probes, Probe{level, r.number, r.stretch, r.saw})
 	}
 	r.stretch++
