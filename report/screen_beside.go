@@ -106,6 +106,8 @@ func besides(c trial.Comparison) string {
 	switch {
 	case c.Verdict == stat.Invalid:
 		return "not to be believed"
+	case c.Verdict == stat.Inconclusive && !c.Bounded():
+		return "not compared (too few rounds)"
 	case c.Verdict == stat.Inconclusive:
 		return fmt.Sprintf("not told apart (%s)", interval(c.Metric, c.Effect))
 	case c.Verdict == stat.Equivalent:

@@ -140,12 +140,12 @@ func (c *comparing) fix(level int, p pilots) {
 	}
 }
 
-// lengthened is how blocks are driven where warm-ups were like these. Their lead-in is half the usual
+// lengthened is how blocks are driven where warm-ups were like these. Their lead-in is a quarter of the usual
 // one, since hardly any time passes between them.
 func (d Design) lengthened(p pilots) blockLength {
 	d = d.sized(p.slowest)
 	l := lengthen(d.Block, p.longest, d.Pairs)
-	l.leadIn = max(l.leadIn/2, 2*p.longest)
+	l.leadIn = max(l.leadIn/4, 2*p.longest)
 	return l
 }
 

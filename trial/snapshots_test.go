@@ -13,7 +13,7 @@ import (
 	"contend/why"
 )
 
-// The block between two snapshots takes 250 ms and a lead-in of 25 ms, in which 4 callers get an answer each 12.5 ms: 22 times 4.
+// The block between two snapshots takes 250 ms and a lead-in of 12.5 ms, in which 4 callers get an answer each 12.5 ms: 21 times 4.
 func TestDiagnoseSnapshots(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -21,8 +21,8 @@ func TestDiagnoseSnapshots(t *testing.T) {
 		operations int64
 		silent     string
 	}{
-		{"all rounds", new(snapping), 88, ""},
-		{"none of one", &snapping{none: errors.New("no heap")}, 88, "no heap"},
+		{"all rounds", new(snapping), 84, ""},
+		{"none of one", &snapping{none: errors.New("no heap")}, 84, "no heap"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var opened atomic.Int64
