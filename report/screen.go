@@ -104,7 +104,9 @@ func (d *Document) screen() *screen {
 	if slices.ContainsFunc(d.Experiments, Experiment.interrupted) {
 		s.first = soFar + s.first
 	}
+	before := len(wrapped(s.trust))
 	s.trust += d.Environment.CPUs.placed()
+	s.most += len(wrapped(s.trust)) - before
 	return s
 }
 

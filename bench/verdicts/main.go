@@ -52,6 +52,10 @@ func main() {
 		if b.self, err = os.Executable(); err != nil {
 			return err
 		}
+		if b.folder, err = os.MkdirTemp("", "verdicts"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
 		return b.run(ctx, *record)
 	})
 }
@@ -63,7 +67,8 @@ type bench struct {
 	rounds, soon   int
 	old, results   string
 	differences    string
-	costs          map[int]time.Duration // of a request, by callers
+	costs          map[string]float64 // of a request, by language and callers
+	folder         string             // a temporary one
 	seed           uint64
 	out, progress  io.Writer
 	contend, self  string // programs

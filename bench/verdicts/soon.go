@@ -26,9 +26,6 @@ import (
 // address and the time follow.
 const workCommand = "work"
 
-// usualWork is what the baseline does for a request.
-const usualWork = 50 * time.Microsecond
-
 // serveWorking serves requests that each keep a thread busy for a time.
 func serveWorking(address, each string) error {
 	work, err := time.ParseDuration(each)
@@ -46,6 +43,7 @@ func serveWorking(address, each string) error {
 // A soon is a difference, and how soon the right verdict on it is due.
 type soon struct {
 	name         string
+	language     string // "": Go
 	vus          int
 	less         float64       // throughput of the candidate, as a share; 0: the servers are equal
 	median, nine time.Duration // of the right verdicts; 0: no bar
@@ -62,14 +60,17 @@ func (s soon) right() stat.Verdict {
 
 // differences are those of which the bars are known.
 var differences = []soon{
-	{"30%", 8, 0.3, 6 * time.Second, 10 * time.Second, 30, ""},
-	{"10%", 8, 0.1, 9 * time.Second, 13 * time.Second, 29, ""},
-	{"5%", 8, 0.05, 15 * time.Second, 30 * time.Second, 28, ""},
-	{"2%", 8, 0.02, 0, 0, 25, ""},
-	{"2% in 2m", 8, 0.02, 0, 0, 28, "2m"},
-	{"equal", 8, 0, 30 * time.Second, 50 * time.Second, 26, ""},
-	{"10%, 1 caller", 1, 0.1, 0, 0, 0, ""}, {"equal, 1 caller", 1, 0, 0, 0, 0, ""},
-	{"10%, 100 callers", 100, 0.1, 0, 0, 0, ""}, {"equal, 100 callers", 100, 0, 0, 0, 0, ""},
+	{"30%", "", 8, 0.3, 6 * time.Second, 10 * time.Second, 30, ""},
+	{"10%", "", 8, 0.1, 9 * time.Second, 13 * time.Second, 29, ""},
+	{"5%", "", 8, 0.05, 15 * time.Second, 30 * time.Second, 28, ""},
+	{"2%", "", 8, 0.02, 0, 0, 25, ""},
+	{"2% in 2m", "", 8, 0.02, 0, 0, 28, "2m"},
+	{"equal", "", 8, 0, 30 * time.Second, 50 * time.Second, 26, ""},
+	{"10%, 1 caller", "", 1, 0.1, 0, 0, 0, ""}, {"equal, 1 caller", "", 1, 0, 0, 0, 0, ""},
+	{"10%, 100 callers", "", 100, 0.1, 0, 0, 0, ""}, {"equal, 100 callers", "", 100, 0, 0, 0, 0, ""},
+	{"node 10%", "node", 8, 0.1, 0, 0, 26, "90s"}, {"node equal", "node", 8, 0, 0, 0, 24, "90s"},
+	{"java 10%", "java", 8, 0.1, 0, 0, 26, "3m"}, {"java equal", "java", 8, 0, 0, 0, 24, "3m"},
+	{"python 10%", "python", 8, 0.1, 0, 0, 0, ""}, {"python equal", "python", 8, 0, 0, 0, 0, ""},
 }
 
 // A verdict is what a program said of a difference.
@@ -77,7 +78,7 @@ type verdict struct {
 	Difference string        `json:"difference"`
 	Program    string        `json:"program"` // new or old
 	Seed       uint64        `json:"seed"`
-	Extra      time.Duration `json:"extra_ns"`
+	Extra      int64         `json:"extra"` // work of the candidate for a request, see language
 	Verdict    stat.Verdict  `json:"verdict"`
 	Code       string        `json:"code,omitempty"` // of its reason
 	Codes      []string      `json:"warnings"`       // caveats of the primary comparison
@@ -129,7 +130,7 @@ func dueSoon(ctx context.Context, b *bench) error {
 
 // extra is how much longer the candidate works: as long as in earlier verdicts, or else by a comparison of
 // servers on a CPU of their own.
-func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (time.Duration, error) {
+func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (int64, error) {
 	for _, v := range earlier {
 		if v.Difference == s.name {
 			return v.Extra, nil
@@ -138,23 +139,23 @@ func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (time.Dura
 	if s.less == 0 {
 		return 0, nil
 	}
+	key := fmt.Sprint(s.language, s.vus)
 	if b.costs == nil {
-		b.costs = map[int]time.Duration{}
+		b.costs = map[string]float64{}
 	}
-	if b.costs[s.vus] == 0 {
-		var v verdict
-		longer := usualWork
-		err := b.compared(ctx, &v, b.contend, s.vus, longer, "--placement", "apart", "--precision", "0.4%", "-d", "3m")
+	if b.costs[key] == 0 {
+		v := verdict{Extra: languages[s.language].usual}
+		err := b.compared(ctx, &v, b.contend, s, "--placement", "apart", "--precision", "0.4%", "-d", "3m")
 		if err == nil && v.Ratio >= 1 {
 			err = errors.New("more work did not lower the throughput")
 		}
 		if err != nil {
 			return 0, fmt.Errorf("calibration: %w", err)
 		}
-		b.costs[s.vus] = time.Duration(float64(longer) / (1/v.Ratio - 1)) // of a request, in time of its server
-		b.note("calibration: a request costs %v with %d callers (ratio %.4f [%.4f, %.4f])", b.costs[s.vus], s.vus, v.Ratio, v.Low, v.High)
+		b.costs[key] = float64(v.Extra) / (1/v.Ratio - 1) // of a request, in work of its server
+		b.note("calibration: a request costs %.5g with %d callers (ratio %.4f [%.4f, %.4f])", b.costs[key], s.vus, v.Ratio, v.Low, v.High)
 	}
-	return time.Duration((1/(1-s.less) - 1) * float64(b.costs[s.vus])), nil
+	return int64((1/(1-s.less) - 1) * b.costs[key]), nil
 }
 
 func (b *bench) judge(ctx context.Context, v *verdict, program string, s soon) error {
@@ -162,16 +163,22 @@ func (b *bench) judge(ctx context.Context, v *verdict, program string, s soon) e
 	if s.within != "" {
 		more = []string{"-d", s.within}
 	}
-	err := b.compared(ctx, v, program, s.vus, v.Extra, more...)
+	err := b.compared(ctx, v, program, s, more...)
 	b.note("%s, %s: %s %s %.4f [%.4f, %.4f] after %.1f s %v", s.name, v.Program, v.Verdict, v.Code, v.Ratio, v.Low, v.High, v.Took.Seconds(), v.Codes)
 	return err
 }
 
-// compared has a program compare the server with one that works longer.
-func (b *bench) compared(ctx context.Context, v *verdict, program string, vus int, longer time.Duration, more ...string) error {
-	server := func(each time.Duration) string { return fmt.Sprintf("%s %s {{addr}} %v", b.self, workCommand, each) }
-	words := slices.Concat([]string{"compare", "--url", "http://{{addr}}/", "--json", "-c", strconv.Itoa(vus), "--seed", strconv.FormatUint(v.Seed, 10)},
-		more, []string{"--", server(usualWork), server(usualWork + longer)})
+// compared has a program compare the server with one that does v.Extra more.
+func (b *bench) compared(ctx context.Context, v *verdict, program string, s soon, more ...string) error {
+	words := slices.Concat([]string{"compare", "--url", "http://{{addr}}/", "--json", "-c", strconv.Itoa(s.vus), "--seed", strconv.FormatUint(v.Seed, 10)},
+		more, []string{"--"})
+	for _, extra := range []int64{0, v.Extra} {
+		server, err := b.serverOf(ctx, s.language, languages[s.language].usual+extra)
+		if err != nil {
+			return err
+		}
+		words = append(words, server)
+	}
 	began := time.Now()
 	text, err := exec.CommandContext(ctx, program, words...).Output()
 	v.Took = time.Since(began)
