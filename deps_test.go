@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"subject":                            {"finding", "internal/perf", "internal/rebind"},
 	"protocol":                           {"internal/secret", "load", "setting", "protocol/..."},
 	"trial":                              {"errkind", "finding", "internal/cpu", "internal/gotrace", "internal/perf", "internal/pprof", "internal/symbol", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
-	"trial/trialtest":                    {"load", "trial"},
+	"trial/trialtest":                    {"load", "subject", "trial"},
 	"expect":                             {"finding", "load", "metric", "stat", "trial"},
 	"sweep":                              {"finding", "setting", "load", "stat", "usl", "trial"},
 	"search":                             {"finding", "hist", "metric", "setting", "pace", "load", "stat", "trial", "expect"},

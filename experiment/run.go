@@ -200,7 +200,7 @@ func (r *runner) drive(ctx context.Context, p Part, observe func(trial.Progress)
 	arms := r.arms(p)
 	if p.Swept || len(arms) < 2 {
 		design := p.Sweep
-		design.Seed = r.options.Seed
+		design.Seed, design.Pilot, design.Widen = r.options.Seed, true, r.options.Placement.Widen
 		return nil, r.sweep(ctx, sweeping{report.Place{Experiment: r.ID, Part: p.Name}, arms, p.plan(), design}, observe)
 	}
 	design := p.design(r.options)
@@ -245,6 +245,7 @@ func (r *runner) sweep(ctx context.Context, s sweeping, observe func(trial.Progr
 				observe(progress.Progress)
 			}
 		})
+		s.design.Widen = nil // all arms are driven from the same CPUs
 		if curve != nil {
 			r.doc.AddCurve(s.place, curve)
 		}

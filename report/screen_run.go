@@ -47,6 +47,9 @@ func (d *Document) runScreen(c trial.Cell) *screen {
 	if r.Model == load.OpenModel {
 		under = fmt.Sprintf("arrivals %s, up to %d at once, %s measured", r.Plan.Pacer, r.Concurrency, window(r.Duration))
 	}
+	if r.Plan.Warmup > 0 && !r.Local {
+		under += " after " + window(r.Plan.Warmup) + " of warm-up"
+	}
 	if by := drivenBy(r); by != "" {
 		under += ", " + by
 	}

@@ -204,6 +204,7 @@ func (s *Result) Derive() {
 		if n := float64(found.Completed); n < s.Design.samples() && !finding.FewSamples.In(found.Warnings) {
 			found.Warnings = append(found.Warnings, finding.FewSamples.Warning("%.0f completed iterations at this rate: fewer than %.0f lie beyond the percentile", n, finding.FewSamples.Refuses))
 		}
+		found.Warnings = append(found.Warnings, s.Warmup.Findings()...)
 		s.Found = &found
 	}
 }

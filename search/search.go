@@ -46,6 +46,10 @@ type Design struct {
 	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"before each attempt"`
 	// Seed decides random arrivals.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
+	// Pilot has the arm driven until its cost is level before anything is measured, and for as long after
+	// each further start: see trial.Pilot, which has Widen.
+	Pilot bool        `json:"-"`
+	Widen func() bool `json:"-"`
 }
 
 // Arrivals are how the arrivals of an attempt are spaced.
@@ -77,6 +81,8 @@ type Result struct {
 	Design Design `json:"design"`
 	// TimeUp says what is missing because Design.Duration was over; nil: nothing.
 	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
+	// Warmup is that of the pilot; nil: there was none, or nothing could be learnt.
+	Warmup *trial.Warmup `json:"pilot,omitempty"`
 	// Alone is the arm under one VU in the closed model: where the search begins,
 	// and how fast the arm is when nothing waits. nil: it was not measured.
 	Alone    *trial.Cell `json:"alone,omitempty"`
@@ -149,6 +155,11 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 				Result{Arm: s.Arm, Design: s.Design, Attempts: slices.Clone(s.Attempts)}})
 		}
 	}
+	arm, end, err := s.pilot(ctx, arm, plan, show)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = end(ctx) }() // of a process that nothing was measured of
 	show("concurrency 1")
 	alone := plan
 	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, s.Design.alone(), trial.Grace
@@ -169,7 +180,7 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 		if err != nil {
 			return err
 		}
-		if most := s.Design.Duration; most > 0 && time.Since(begun)+planned.Warmup+planned.Duration > most {
+		if most := s.Design.Duration; most > 0 && time.Since(begun)+s.warms()+planned.Warmup+planned.Duration > most {
 			return errNoTime
 		}
 		cell, err := trial.Measure(ctx, arm, planned)
@@ -181,6 +192,23 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 		p.Outcome, p.Reason = s.judge(cell)
 		s.Attempts = append(s.Attempts, p)
 	}
+}
+
+// pilot returns the arm as one that is warm whenever it comes to life.
+func (s *Result) pilot(ctx context.Context, arm trial.Arm, plan load.Plan, show func(string, ...any)) (trial.Arm, func(context.Context) error, error) {
+	d := s.Design
+	if !d.Pilot || d.Warmup == 0 {
+		return arm, func(context.Context) error { return nil }, nil
+	}
+	p := trial.Pilot{Plan: plan, Most: trial.Within(d.Duration, attemptsOfTime), Widen: d.Widen}
+	p.Plan.VUs, p.Plan.StartLag = trial.PilotVUs, pace.Auto // it is a closed model
+	if d.VUs > 0 {
+		p.Plan.VUs = min(p.Plan.VUs, d.VUs)
+	}
+	show("warming up")
+	arm, w, end, err := p.Warm(ctx, arm)
+	s.Warmup = w
+	return arm, end, errors.Join(err, ctx.Err())
 }
 
 // allowErrors has a cell that was measured allow the errors that the objectives do.

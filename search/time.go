@@ -86,5 +86,13 @@ func (s *Result) timeUp(took time.Duration) *trial.TimeUp {
 	}
 	attempts += leastConfirmed
 	return &trial.TimeUp{Lacks: fmt.Sprintf("some %d attempts more", attempts),
-		Needs: trial.RoundUp(took + time.Duration(attempts)*(s.Design.Warmup+length))}
+		Needs: trial.RoundUp(took + time.Duration(attempts)*(s.warms()+s.Design.Warmup+length))}
+}
+
+// warms is how long each start of the arm is followed by load that warms it up.
+func (s *Result) warms() time.Duration {
+	if s.Warmup == nil {
+		return 0
+	}
+	return s.Warmup.Duration
 }

@@ -33,6 +33,9 @@ func (c *Curve) Derive() {
 	}
 	c.fit(points)
 	c.Bound = c.bound()
+	for i := range c.Results {
+		c.Results[i].Warnings = append(c.Results[i].Warnings, c.Warmup.Findings()...)
+	}
 }
 
 // byLevel merges the visits of each level.

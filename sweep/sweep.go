@@ -43,6 +43,10 @@ type Design struct {
 	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each run at least, and until the throughput is steady (with --rate before each attempt, 300ms)"`
 	// Seed decides the order and the resampling.
 	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
+	// Pilot has the arm driven until its cost is level before anything is measured, and for as long after
+	// each further start: see trial.Pilot, which has Widen.
+	Pilot bool        `json:"-"`
+	Widen func() bool `json:"-"`
 }
 
 // Validate returns every mistake of the design at once.
@@ -70,6 +74,8 @@ type Curve struct {
 	Ceiling string `json:"ceiling,omitempty"`
 	// TimeUp says what is missing because Design.Duration was over; nil: nothing.
 	TimeUp *trial.TimeUp `json:"time_up,omitempty"`
+	// Warmup is that of the pilot; nil: there was none, or nothing could be learnt.
+	Warmup *trial.Warmup `json:"pilot,omitempty"`
 	// Visits has one cell per level and visit (its Round).
 	Visits []trial.Cell `json:"visits"`
 	// Results has one cell per level: the sum of its visits.
@@ -121,7 +127,11 @@ func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe f
 }
 
 func (s *sweeping) run(ctx context.Context) error {
-	var err error
+	end, err := s.pilot(ctx)
+	if err != nil {
+		return unlessTimeUp(ctx, err)
+	}
+	defer func() { _ = end(ctx) }() // of a process that nothing was measured of
 	if len(s.levels) == 0 {
 		err = s.explore(ctx)
 	}
@@ -130,6 +140,23 @@ func (s *sweeping) run(ctx context.Context) error {
 		err = s.visit(ctx, n)
 	}
 	return err
+}
+
+// pilot has the arm warm whenever it comes to life.
+func (s *sweeping) pilot(ctx context.Context) (end func(context.Context) error, err error) {
+	d := s.curve.Design
+	if !d.Pilot || d.Warmup == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	least, _ := d.visits()
+	p := trial.Pilot{Plan: s.plan, Most: trial.Within(d.Duration, 1+least), Widen: d.Widen}
+	p.Plan.VUs = min(trial.PilotVUs, cmp.Or(d.ExtendTo, DefaultLimit))
+	if len(d.Levels) > 0 {
+		p.Plan.VUs = slices.Max(d.Levels)
+	}
+	s.report("warming up", p.Plan.VUs)
+	s.arm, s.curve.Warmup, end, err = p.Warm(ctx, s.arm)
+	return end, err
 }
 
 type sweeping struct {

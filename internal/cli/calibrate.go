@@ -86,6 +86,9 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 	defer release()
 	c.design.Compare.Probe = c.pins.process.Probe
 	o.Seed = c.design.Study.Seed
+	if err := c.widen(ctx, o, plan); err != nil {
+		return failed(err)
+	}
 	doc := newDocument("calibrate")
 	doc.Environment.CPUs = report.PlacedOn(c.pins.process.Layout)
 	p := c.progress(c.UI)
@@ -106,6 +109,16 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 		return err
 	}
 	return &exitError{exitUndecided, nil}
+}
+
+// widen gives the load generator more CPUs where it is the limit of the counter, before anything is measured.
+func (c *calibrateFlags) widen(ctx context.Context, o experiment.Options, plan load.Plan) error {
+	pilot := trial.Pilot{Plan: plan, Most: trial.Within(0, 1), Widen: o.Placement.Widen}
+	_, _, end, err := pilot.Warm(ctx, c.arms(o)[0])
+	if err != nil {
+		return err
+	}
+	return end(ctx)
 }
 
 // arms are the counter, twice.

@@ -43,7 +43,7 @@ type insideOptions struct {
 }
 
 func (i *inside) flags(cmd *cobra.Command) {
-	i.own = optionsOf(cmd, &i.insideOptions)
+	i.own = optionsOf(cmd, &i.insideOptions, &i.pins)
 	i.spec.flags(cmd)
 }
 
@@ -73,6 +73,7 @@ func (i *inside) prepare(names []string) error {
 }
 
 func (i *inside) run(ctx context.Context, mistakes error) error {
+	mistakes = errors.Join(mistakes, i.pins.check("--command", i.Command != ""))
 	if err := i.checkServer(ctx, i.spec.target(), &i.ownServer, i.Timeout, mistakes); err != nil {
 		return err
 	}
@@ -95,18 +96,12 @@ func (i *inside) sweeps() string {
 	return i.next("sweep", own, i.spec.given, i.URL)
 }
 
-// measure looks at the server and then at the guards.
+// measure looks at the server and then at the guards, which have all CPUs.
 func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Experiment, error) {
 	began := time.Now()
 	p := i.grid.progress(i.grid.UI)
 	defer p.clear()
-	p.between(0, "the server under load", nil)
-	busy, err := i.drive(ctx, doc, "under load", i.VUs)
-	if err != nil {
-		return nil, err
-	}
-	p.between(0.3, "the server with one caller", nil)
-	alone, err := i.drive(ctx, doc, "one caller", 1)
+	busy, alone, err := i.look(ctx, doc, p)
 	if err != nil {
 		return nil, err
 	}
@@ -123,21 +118,39 @@ func (i *inside) measure(ctx context.Context, doc *report.Document) (*report.Exp
 		Elapsed: time.Since(began), Parts: []report.Part{{}}, Analyses: []report.Analysis{i.analysis(call, costs, doc.Calibration)}}, nil
 }
 
-// drive measures the server once; calls of gRPC share a connection where there
+// look drives the server with all callers, and with one.
+func (i *inside) look(ctx context.Context, doc *report.Document, p *progress) (busy, alone trial.Cell, err error) {
+	o, release, err := i.measuring(i.pins.placing(i.Command != ""))
+	if err != nil {
+		return busy, alone, err
+	}
+	defer release()
+	p.between(0, "the server under load", nil)
+	if busy, err = i.drive(ctx, doc, "under load", i.VUs, o); err != nil {
+		return busy, alone, err
+	}
+	p.between(0.3, "the server with one caller", nil)
+	alone, err = i.drive(ctx, doc, "one caller", 1, o)
+	doc.Environment.CPUs = report.PlacedOn(o.Placement.Layout)
+	return busy, alone, err
+}
+
+// drive measures the server once, when it is warm; calls of gRPC share a connection where there
 // is one caller, so that the call alone is timed.
-func (i *inside) drive(ctx context.Context, doc *report.Document, name string, vus int) (trial.Cell, error) {
+func (i *inside) drive(ctx context.Context, doc *report.Document, name string, vus int, o experiment.Options) (trial.Cell, error) {
 	target := i.spec.target()
 	if vus == 1 && strings.HasPrefix(target.URL(), "grpc") {
 		target = target.With("connections", "shared:1")
 	}
-	opener, err := i.newOpener()
+	pilot := trial.Pilot{Plan: load.Plan{VUs: vus, Timeout: i.Timeout}, Most: min(i.Window, trial.Within(0, 1)), Widen: o.Placement.Widen}
+	arm, _, end, err := pilot.Warm(ctx, oneServer(target, &i.ownServer, o))
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	arm := oneServer(target, &i.ownServer, experiment.Options{Opener: opener})
-	plan := load.Plan{VUs: vus, Warmup: i.Window / 5, Duration: i.Window, Grace: load.DefaultGrace, Timeout: i.Timeout}
+	plan := pilot.Plan
+	plan.Warmup, plan.Duration, plan.Grace = i.Window/5, i.Window, load.DefaultGrace
 	cell, err := trial.Measure(ctx, arm, plan)
-	if err != nil {
+	if err = errors.Join(err, end(ctx)); err != nil {
 		return cell, err
 	}
 	if cell.Arm = name; cell.Result != nil {

@@ -17,16 +17,11 @@ import (
 // pins are what is asked for of the CPUs on which the load generator, this process, and the
 // servers that it starts run.
 type pins struct {
-	generatorPin
-	Servers []cpuRange `flag:"server-cpus" words:"hold the servers that are started to these *CPUs* (Linux)"`
+	Generator []cpuRange `flag:"generator-cpus" words:"hold the load generator to these *CPUs*, as in 0,2-3 (Linux)"`
+	Servers   []cpuRange `flag:"server-cpus" words:"hold the servers that are started to these *CPUs* (Linux)"`
 	experiment.Placing
 
 	process placement.Process // set by check
-}
-
-// generatorPin is all that can be asked for where no server is started.
-type generatorPin struct {
-	Generator []cpuRange `flag:"generator-cpus" words:"hold the load generator to these *CPUs*, as in 0,2-3 (Linux)"`
 }
 
 // cpuRange is an element of a list in the form of taskset: 0 or 2-3.
@@ -68,11 +63,17 @@ func cpusOf(ranges []cpuRange) []int {
 // they are started, which the named flag asks for.
 func (p *pins) check(flag string, started bool) error {
 	l := placement.Layout{Generator: cpusOf(p.Generator), Servers: cpusOf(p.Servers)}
+	var errs []error
+	if p.Placement == placement.Apart && !started {
+		errs = append(errs, fmt.Errorf("--placement apart is for servers that are started here, with %s", flag))
+	}
 	if len(l.Generator)+len(l.Servers) == 0 {
 		p.process = placement.Process{}
-		return nil
+		return errors.Join(errs...)
 	}
-	var errs []error
+	if p.Placement != placement.Auto && p.Placement != "" {
+		errs = append(errs, errors.New("use either --placement or --generator-cpus and --server-cpus, which choose the CPUs themselves"))
+	}
 	if len(l.Servers) > 0 && !started {
 		errs = append(errs, fmt.Errorf("--server-cpus holds servers that are started here, with %s", flag))
 	}

@@ -81,7 +81,7 @@ func TestPins(t *testing.T) {
 	last := allowed[len(allowed)-1]
 	procs := runtime.GOMAXPROCS(0)
 	only := []cpuRange{{last, last}}
-	p := pins{generatorPin: generatorPin{only}, Servers: only}
+	p := pins{Generator: only, Servers: only}
 	var notes bytes.Buffer
 	if err := p.check("", true); err != nil {
 		t.Fatal(err)

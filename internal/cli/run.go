@@ -64,8 +64,8 @@ func newRun(a *app) *cobra.Command {
 			if unread != nil {
 				return usage(errors.Join(unread, err))
 			}
-			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(a.pins.generatorPin)), setting.InFlags))
-			err = errors.Join(err, a.pins.check("", false), a.checkSubjects(&r.fleetOptions, subjectsOf(r.Command)), setting.FlagErrors(r.fleetOptions.check()))
+			r.alike = spec.given.Over(o.given.Only(slices.Concat(ofPlan("pacer", "start_lag"), setting.Of(pins{})), setting.InFlags))
+			err = errors.Join(err, a.pins.check("--command", r.Command != ""), a.checkSubjects(&r.fleetOptions, subjectsOf(r.Command)), setting.FlagErrors(r.fleetOptions.check()))
 			if err == nil {
 				if err := a.gatherFor(cmd.Context(), &r.fleetOptions, subjectsOf(r.Command)); err != nil {
 					return err
@@ -84,7 +84,7 @@ func newRun(a *app) *cobra.Command {
 	}
 	cmd.SetUsageFunc(usageInGroups)
 	spec.flags(cmd)
-	o = optionsOf(cmd, &r, &a.pins.generatorPin, &a.pins.Placing)
+	o = optionsOf(cmd, &r, &a.pins)
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func (a *app) runServer(ctx context.Context, target protocol.Target, plan load.P
 	o.Opener.VUs, o.Seed = plan.VUs, plan.Seed
 	arm := oneServer(target, &r.ownServer, o)
 	return a.run(ctx, target.URL(), plan, r, func(ctx context.Context, plan load.Plan) (trial.Cell, error) {
-		return trial.Measure(ctx, arm, plan)
+		return a.measureWarm(ctx, arm, plan, r.pilot(plan, o.Placement.Widen))
 	})
 }
 
@@ -341,6 +341,7 @@ type runSettings struct {
 	outlets
 	fleetOptions
 
+	warms  bool           // nothing is said of a warm-up, so that a pilot finds out how long one must be
 	script *script.Target // nil: there is none
 	alike  setting.Values // what a sweep is given to drive the same
 }
@@ -350,6 +351,7 @@ func (r *runSettings) plan(o *options) (load.Plan, error) {
 	unread := o.read()
 	errs := []error{unread, r.oneForm(), r.checkExpected(), r.outlets.check()}
 	p := r.Plan
+	r.warms = !o.has("warmup")
 	if r.Export != "" && r.script == nil {
 		errs = append(errs, setting.At(r, &r.Export).Wrong("is %q, but there is no script", r.Export))
 	}

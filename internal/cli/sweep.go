@@ -149,6 +149,8 @@ func (a *app) sweeping(ctx context.Context, s *sweepFlags, h ahead,
 	if s.Command != "" {
 		doc.Arms = []report.Arm{{Name: "server", Does: s.Command}}
 	}
+	s.design.Pilot, s.search.Pilot = true, true
+	s.design.Widen, s.search.Widen = o.Placement.Widen, o.Placement.Widen
 	arm := oneServer(s.spec.target(), &s.ownServer, o)
 	up, err := measure(arm, doc, p)
 	doc.Environment.CPUs = report.PlacedOn(a.pins.process.Layout)

@@ -53,7 +53,6 @@ var (
 		reflect.TypeFor[ownServer]():       serversHeading,
 		reflect.TypeFor[revisionOptions](): serversHeading,
 		reflect.TypeFor[pins]():            serversHeading,
-		reflect.TypeFor[generatorPin]():    serversHeading,
 		reflect.TypeFor[fleetOptions]():    serversHeading,
 		reflect.TypeFor[fleetSecurity]():   serversHeading,
 		reflect.TypeFor[views]():           outputHeading,

@@ -45,6 +45,7 @@ func TestApart(t *testing.T) {
 		{"a busy one is left alone", machine(0, "a", "b!", "c"), 1, "0", "2", ""},
 		{"busy", machine(0, "a!", "b"), 1, "", "", "other programs use CPU 0 (50%)"},
 		{"limit of one", machine(1.5, "a", "b", "c"), 1, "", "", "this control group may use 1.5 CPUs at once"},
+		{"a quota of less than one CPU", machine(0.5, "a", "b"), 1, "", "", "this control group may use 0.5 CPUs at once"},
 		// What both sides can use at once is below the limit, so that nobody is throttled.
 		{"limit of two", machine(2.9, "a", "b", "c", "d"), 1, "0", "1", ""},
 		{"too many needed", machine(0, "a", "b"), 2, "", "", "2 CPUs are free, and the load generator needs 2"},
@@ -182,6 +183,17 @@ func TestProcess(t *testing.T) {
 	if p.Apart() && len(p.Generator) == 1 {
 		t.Errorf("still %v", p.Layout)
 	}
+	before := Layout{Generator: all[:1], Servers: all[1:]}
+	asked := Process{kind: Apart, first: before}
+	if err := asked.Place(Apart); err != nil {
+		t.Fatal(err)
+	}
+	for asked.Widen() {
+	}
+	if !asked.Apart() {
+		t.Errorf("asked to be apart and %v", asked.Layout)
+	}
+	asked.Release()
 	p.Release()
 	if cpus, _ := probe.CPUs(); !slices.Equal(cpus, all) {
 		t.Errorf("held to %v afterwards, want %v", cpus, all)

@@ -66,7 +66,7 @@ func (p *Process) take(l Layout) error {
 }
 
 // Widen gives the load generator, whose CPUs were its limit, twice as many, or where there are
-// too few all of them to both sides. It returns false where nothing can be changed.
+// too few all of them to both sides, unless they are to be Apart. It returns false where nothing can be changed.
 func (p *Process) Widen() bool {
 	if p.fixed || !p.Layout.Apart() {
 		return false
@@ -74,6 +74,10 @@ func (p *Process) Widen() bool {
 	n := len(p.Generator)
 	p.Release()
 	l, err := apart(2 * n)
+	if err != nil && p.kind == Apart {
+		_ = p.hold() // as before
+		return false
+	}
 	if err != nil {
 		l = Layout{Because: fmt.Sprintf("the load generator was the limit on %s", cpus(p.Generator))}
 	}

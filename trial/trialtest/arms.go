@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contend/load"
+	"contend/subject"
 	"contend/trial"
 )
 
@@ -23,3 +24,24 @@ func Sleeping(name string, d time.Duration) trial.Arm {
 		return load.Outcome{}, nil
 	})
 }
+
+// Quickening is a process that answers in 5 ms at first and in 1 ms once it is so old.
+func Quickening(name string, warm time.Duration) trial.Arm {
+	return trial.Arm{Name: name, Start: func(context.Context, trial.Setup) (*trial.Live, error) {
+		began := time.Now()
+		return &trial.Live{Address: name, Subject: process{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
+			cold := max(0, 1-float64(time.Since(began))/float64(warm))
+			time.Sleep(time.Millisecond + time.Duration(cold*float64(4*time.Millisecond)))
+			return load.Outcome{}, nil
+		})}, nil
+	}}
+}
+
+// A process lives for ever, and uses nothing.
+type process struct{}
+
+func (process) Sample() (s subject.Sample, err error) { return s, nil }
+func (process) Clocks() (s subject.Sample, err error) { return s, nil }
+func (process) Blocked() map[string]int               { return nil }
+func (process) Done() <-chan struct{}                 { return nil }
+func (process) Err() error                            { return nil }
