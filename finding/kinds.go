@@ -64,6 +64,10 @@ var (
 		Says:   "the server was at its limit, as a test for the highest throughput wants it",
 		When:   "the server used ≥ {warns} of what it could get, the generator less: a finding, and what a test for the highest throughput wants, so that pages of sweeps, and of comparisons of throughput without a rate, do not mark it",
 		Advice: "read times as those of a full server, and compare them below its limit (`--rate`)"})
+	OneCPU = kind(Kind{Code: "one_cpu", Aside: true,
+		Says:   "the server ran on one CPU, so its threads never ran in parallel",
+		When:   "contend gave the load generator CPUs of its own and one was left for the server, which would run several threads at the same time: none of them used 80% of its CPU time, or it is a Go program, which runs as many as it finds CPUs",
+		Advice: "nothing for most questions; `--placement shared` shows how its threads contend, as for a lock or an atomic"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
 		Says:      "other programs took much of the CPU time that was needed",
 		When:      "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, but for a difference of throughput above all CPU time ÷ what generator and server had of it, which others cannot have made. Open model: no verdict about times where `start_lag` is given and others took over {warns} of the CPU time that the generator needed",
@@ -176,9 +180,9 @@ var (
 			"A run of 3 s and more: in its first second an operation took over {warns} more CPU time than in its last half, and it fell from there; where the server's CPU is not known, twice that less throughput. Not said where other programs took twice that share of the machine",
 		Advice: "lengthen the warm-up (`--warmup`), or give a comparison and a sweep more time (`-d`); if it never ends, look for what grows"})
 	LongWarmup = kind(Kind{Code: "long_warmup", Aside: true,
-		Says:   "a server warms up slowly, so each round drives all of them longer first",
-		When:   "a variant needs longer than the usual warm-up until its CPU time per operation is level, as where a just-in-time compiler is at work",
-		Advice: "nothing; a comparison then takes longer, since each round starts the servers again"})
+		Says:   "a server warms up slowly, so each start is followed by more load first",
+		When:   "a server needs longer than the usual warm-up until its CPU time per operation is level, as where a just-in-time compiler is at work",
+		Advice: "nothing; a comparison or a sweep then takes longer, since it starts the servers again and again"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
 		Says:   "the machine ran at another speed for a while: blocks of then are left out",
 		When:   "the probes before and after a stretch of blocks differ",

@@ -57,6 +57,8 @@ type Usage struct {
 	// generator may use, too; both 0: not known, taken as all and all.
 	CPUs       int `json:"cpus,omitempty"`
 	SharedCPUs int `json:"shared_cpus,omitempty"`
+	// Parallel: it would run several threads at the same time, if it had as many CPUs.
+	Parallel bool `json:"parallel,omitempty"`
 	// Foreign: it is the server that was found to listen at the target's address, and may
 	// not be all that answers. No verdict is refused for what it used.
 	Foreign bool `json:"foreign,omitempty"`
@@ -95,7 +97,7 @@ func (u *Usage) add(o *Usage) {
 	u.InvoluntarySwitches += o.InvoluntarySwitches
 	u.WaitedSec += o.WaitedSec
 	u.CPUs, u.SharedCPUs = max(u.CPUs, o.CPUs), max(u.SharedCPUs, o.SharedCPUs)
-	u.Foreign = u.Foreign || o.Foreign
+	u.Foreign, u.Parallel = u.Foreign || o.Foreign, u.Parallel || o.Parallel
 }
 
 // cost is what the process and the machine used in the measured window.

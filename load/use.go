@@ -260,5 +260,8 @@ func (r *Result) cpuFindings() []finding.Warning {
 	if w := crowd(r.crowding(), finding.MachineBusy.Warns); w != nil {
 		found = append(found, *w)
 	}
+	if s := r.Server; s != nil && use.apart && s.CPUs == 1 && s.Parallel && !s.Foreign && !r.ServerApart {
+		found = append(found, finding.OneCPU.Warning("the server ran on one CPU, so its threads never ran in parallel: --placement shared shows how they contend"))
+	}
 	return found
 }

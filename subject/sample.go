@@ -34,10 +34,22 @@ type Sample struct {
 	// Waited is how long its threads were able to run and had no core, of those
 	// that live; a difference can be too small, as with the switches.
 	Waited time.Duration `json:"waited_ns"`
+	// Busiest is the CPU time of the thread that has used the most, of those that live; 0: not known.
+	Busiest time.Duration `json:"busiest_ns,omitempty"`
+	// Go is set where one of its first processes is a Go program, which has as many threads run at
+	// the same time as it finds CPUs.
+	Go bool `json:"go,omitempty"`
 	// CPUs is the number of CPUs that its first process may use, and SharedCPUs how
 	// many of these the sampling process may use, too; 0, 0: not known.
 	CPUs       int `json:"cpus"`
 	SharedCPUs int `json:"shared_cpus"`
+}
+
+// Parallel says whether what was used between two samples, of which s is the difference, would be used by several threads at
+// the same time where there are several CPUs: none of them used nearly all of it, or it is a Go program.
+func (s Sample) Parallel() bool {
+	const nearly = 0.8
+	return s.Go || s.Busiest > 0 && float64(s.Busiest) < nearly*float64(s.CPU)
 }
 
 // Sub returns what was used between an earlier sample and s: the differences of
@@ -50,5 +62,6 @@ func (s Sample) Sub(earlier Sample) Sample {
 	s.MinorFaults -= earlier.MinorFaults
 	s.MajorFaults -= earlier.MajorFaults
 	s.Waited -= earlier.Waited
+	s.Busiest -= earlier.Busiest
 	return s
 }

@@ -1,10 +1,12 @@
 package subject
 
 import (
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"math/bits"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +164,7 @@ func trySample(root int, gather func() (party, error)) (Sample, census, time.Tim
 	sample.CPUs, sample.SharedCPUs = allowed(all.leader)
 	at := time.Now()
 	clocks, err := seen.clocks()
-	sample.CPU, sample.Waited = clocks.CPU, clocks.Waited
+	sample.CPU, sample.Waited, sample.Busiest = clocks.CPU, clocks.Waited, clocks.Busiest
 	return sample, seen, at, err
 }
 
@@ -175,7 +177,9 @@ func (c census) clocks() (Sample, error) {
 		return sample, err
 	}
 	for _, t := range c.threads {
-		sample.Waited += waited(t[0], t[1])
+		ran, waited := scheduled(t[0], t[1])
+		sample.Waited += waited
+		sample.Busiest = max(sample.Busiest, ran)
 	}
 	return sample, err
 }
@@ -197,17 +201,27 @@ func (c census) cpu() (time.Duration, error) {
 	return sum, vanished
 }
 
-// waited returns how long a thread could run and had no core, the second figure
-// of its schedstat (Linux, Documentation/scheduler/sched-stats.rst); 0 when it has
-// ended.
-func waited(pid, thread int) time.Duration {
+// scheduled returns how long a thread ran, and how long it could run and had no core, the first two figures
+// of its schedstat (Linux, Documentation/scheduler/sched-stats.rst); 0 when it has ended.
+func scheduled(pid, thread int) (ran, waited time.Duration) {
 	text, _ := readProc("/proc/%d/task/%d/schedstat", pid, thread)
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
-		return 0
+		return 0, 0
 	}
-	ns, _ := strconv.ParseInt(fields[1], 10, 64)
-	return time.Duration(ns)
+	ns := func(text string) time.Duration {
+		n, _ := strconv.ParseInt(text, 10, 64)
+		return time.Duration(n)
+	}
+	return ns(fields[0]), ns(fields[1])
+}
+
+// runsGo says whether one of the processes is a Go program.
+func (c census) runsGo() bool {
+	return slices.ContainsFunc(c.pids, func(pid int) bool {
+		_, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+		return err == nil
+	})
 }
 
 // cpuClock reads the CPU clock of a process: all its threads, ended ones too,

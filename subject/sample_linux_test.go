@@ -136,6 +136,24 @@ func TestClocksFollowASample(t *testing.T) {
 	}
 }
 
+// The role is a Go program of which one thread is busy: on more CPUs it would run more of them. Of another one the shares decide.
+func TestParallel(t *testing.T) {
+	s := started(t, with(role("burn", "20ms"), Ready{Log: "burnt"}))
+	got := must(s.Sample())
+	if !got.Go || got.Busiest <= 0 || got.Busiest > got.CPU || !got.Parallel() {
+		t.Errorf("a Go program: %+v", got)
+	}
+	other := started(t, Config{Command: []string{"sleep", "60"}})
+	if got := must(other.Sample()); got.Go {
+		t.Errorf("sleep: %+v", got)
+	}
+	for busiest, want := range map[time.Duration]bool{0: false, time.Second / 2: true, time.Second: false} {
+		if got := (Sample{CPU: time.Second, Busiest: busiest}).Parallel(); got != want {
+			t.Errorf("%v of 1s by one thread: %v, want %v", busiest, got, want)
+		}
+	}
+}
+
 func init() { roles["init"] = initOfOwn }
 
 // initOfOwn is the first process of a PID namespace, in whose /proc it looks for itself.

@@ -101,7 +101,9 @@ type Subject struct {
 	// mu is held to signal or sample the process, so that it is not reaped, and
 	// its number not given to a stranger, in between.
 	mu       sync.Mutex
-	census   census         // of the last Sample
+	census   census // of the last Sample
+	looked   bool   // whether it is a Go program
+	isGo     bool
 	counters *perf.Counters // of counted, until they are handed out
 	reaped   bool
 	stopping bool
@@ -198,8 +200,10 @@ func (s *Subject) Sample() (Sample, error) {
 	if err != nil {
 		return Sample{}, fmt.Errorf("server %s: sample: %w", s.name, err)
 	}
-	s.census = seen
-	sample.Elapsed = at.Sub(s.launched)
+	if s.census = seen; !s.looked {
+		s.looked, s.isGo = true, seen.runsGo()
+	}
+	sample.Elapsed, sample.Go = at.Sub(s.launched), s.isGo
 	return sample, nil
 }
 

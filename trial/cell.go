@@ -123,7 +123,7 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 		c.Server = &load.Usage{CPUSec: used.CPU.Seconds(), WaitedSec: max(0, used.Waited.Seconds()),
 			RSSBytes: after.RSSBytes, Threads: after.Threads, CPUs: after.CPUs, SharedCPUs: after.SharedCPUs,
 			VoluntarySwitches: around.VoluntarySwitches, InvoluntarySwitches: around.InvoluntarySwitches,
-			Foreign: live.Subject == nil}
+			Parallel: around.Parallel(), Foreign: live.Subject == nil}
 	}
 	c.Derive()
 	return c, aborted(result)
