@@ -155,11 +155,13 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 				Result{Arm: s.Arm, Design: s.Design, Attempts: slices.Clone(s.Attempts)}})
 		}
 	}
-	arm, end, err := s.pilot(ctx, arm, plan, show)
+	show("warming up")
+	warmed, err := s.pilot(ctx, arm, plan)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = end(ctx) }() // of a process that nothing was measured of
+	defer func() { _ = warmed.End(ctx) }() // of a process that nothing was measured of
+	arm, s.Warmup = warmed.Arm, warmed.Warmup
 	show("concurrency 1")
 	alone := plan
 	alone.VUs, alone.Warmup, alone.Duration, alone.Grace = 1, s.Design.Warmup, s.Design.alone(), trial.Grace
@@ -194,21 +196,18 @@ func (s *Result) run(ctx context.Context, begun time.Time, arm trial.Arm, plan l
 	}
 }
 
-// pilot returns the arm as one that is warm whenever it comes to life.
-func (s *Result) pilot(ctx context.Context, arm trial.Arm, plan load.Plan, show func(string, ...any)) (trial.Arm, func(context.Context) error, error) {
+// pilot warms the arm up, if that is asked for.
+func (s *Result) pilot(ctx context.Context, arm trial.Arm, plan load.Plan) (*trial.Warmed, error) {
 	d := s.Design
-	if !d.Pilot || d.Warmup == 0 {
-		return arm, func(context.Context) error { return nil }, nil
+	p := trial.Pilot{Plan: plan, Widen: d.Widen}
+	if d.Pilot && d.Warmup > 0 {
+		p.Most = trial.Within(d.Duration, attemptsOfTime)
 	}
-	p := trial.Pilot{Plan: plan, Most: trial.Within(d.Duration, attemptsOfTime), Widen: d.Widen}
 	p.Plan.VUs, p.Plan.StartLag = trial.PilotVUs, pace.Auto // it is a closed model
 	if d.VUs > 0 {
 		p.Plan.VUs = min(p.Plan.VUs, d.VUs)
 	}
-	show("warming up")
-	arm, w, end, err := p.Warm(ctx, arm)
-	s.Warmup = w
-	return arm, end, errors.Join(err, ctx.Err())
+	return p.Warm(ctx, arm)
 }
 
 // allowErrors has a cell that was measured allow the errors that the objectives do.

@@ -127,11 +127,12 @@ func Run(ctx context.Context, arm trial.Arm, plan load.Plan, d Design, observe f
 }
 
 func (s *sweeping) run(ctx context.Context) error {
-	end, err := s.pilot(ctx)
+	warmed, err := s.pilot(ctx)
 	if err != nil {
 		return unlessTimeUp(ctx, err)
 	}
-	defer func() { _ = end(ctx) }() // of a process that nothing was measured of
+	defer func() { _ = warmed.End(ctx) }() // of a process that nothing was measured of
+	s.arm, s.curve.Warmup = warmed.Arm, warmed.Warmup
 	if len(s.levels) == 0 {
 		err = s.explore(ctx)
 	}
@@ -142,21 +143,20 @@ func (s *sweeping) run(ctx context.Context) error {
 	return err
 }
 
-// pilot has the arm warm whenever it comes to life.
-func (s *sweeping) pilot(ctx context.Context) (end func(context.Context) error, err error) {
+// pilot warms the arm up, if that is asked for.
+func (s *sweeping) pilot(ctx context.Context) (*trial.Warmed, error) {
 	d := s.curve.Design
-	if !d.Pilot || d.Warmup == 0 {
-		return func(context.Context) error { return nil }, nil
+	p := trial.Pilot{Plan: s.plan, Widen: d.Widen}
+	if d.Pilot && d.Warmup > 0 {
+		least, _ := d.visits()
+		p.Most = trial.Within(d.Duration, least)
 	}
-	least, _ := d.visits()
-	p := trial.Pilot{Plan: s.plan, Most: trial.Within(d.Duration, 1+least), Widen: d.Widen}
 	p.Plan.VUs = min(trial.PilotVUs, cmp.Or(d.ExtendTo, DefaultLimit))
 	if len(d.Levels) > 0 {
 		p.Plan.VUs = slices.Max(d.Levels)
 	}
 	s.report("warming up", p.Plan.VUs)
-	s.arm, s.curve.Warmup, end, err = p.Warm(ctx, s.arm)
-	return end, err
+	return p.Warm(ctx, s.arm)
 }
 
 type sweeping struct {

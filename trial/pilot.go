@@ -80,14 +80,24 @@ func (c *comparing) eachAlive(ctx context.Context, use func(arm int, live *Live)
 
 // pilotOf is the pilot of an arm. It says whether the load generator was the limit.
 func (c *comparing) pilotOf(ctx context.Context, arm int, live *Live) (limited bool, err error) {
-	plan := c.plan
-	plan.VUs = slices.Max(c.trials.Design.Levels)
-	c.tell(Progress{Label: "warming up " + c.arms[arm].Name, Between: true})
-	course, limited, err := live.pilot(ctx, plan, c.pilotTakes())
-	if err != nil || len(course) == 0 || live.Subject == nil { // one that is not started anew is warm now
-		return limited, err
+	level := slices.Max(c.trials.Design.Levels)
+	session, err := live.Open(ctx, level)
+	if err != nil {
+		return false, err
 	}
-	c.trials.Warmups = append(c.trials.Warmups, Warmup{Arm: c.arms[arm].Name, Concurrency: plan.VUs,
+	defer session.Close()
+	c.tell(Progress{Label: "warming up " + c.arms[arm].Name, Between: true})
+	plan := c.plan
+	plan.VUs = level
+	course, last, err := live.course(ctx, session, plan, c.pilotTakes())
+	if err != nil || len(course) == 0 {
+		return false, err
+	}
+	limited = last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated)
+	if live.Subject == nil { // it is not started anew, and warm now
+		return limited, nil
+	}
+	c.trials.Warmups = append(c.trials.Warmups, Warmup{Arm: c.arms[arm].Name, Concurrency: level,
 		Duration: course.warmed(), Steady: course.level()})
 	return limited, nil
 }
@@ -118,21 +128,6 @@ type stretch struct {
 }
 
 type course []stretch
-
-// pilot drives the live arm until its cost is level, for so long at most, and says whether the load
-// generator was the limit. There is no course where nothing can be learnt.
-func (l *Live) pilot(ctx context.Context, plan load.Plan, most time.Duration) (c course, limited bool, err error) {
-	session, err := l.Open(ctx, plan.VUs)
-	if err != nil {
-		return nil, false, err
-	}
-	defer session.Close()
-	c, last, err := l.course(ctx, session, plan, most)
-	if err != nil || len(c) == 0 {
-		return nil, false, err
-	}
-	return c, last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated), nil
-}
 
 // course drives the live arm in stretches until its cost is level, for so long at most.
 func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most time.Duration) (course, Cell, error) {

@@ -7,13 +7,14 @@ import (
 
 	"contend/finding"
 	"contend/load"
+	"contend/metric"
 )
 
 // A Pilot drives an arm that is not compared before anything counts: it shows how long the arm takes to warm up,
 // and whether the load generator needs more CPUs.
 type Pilot struct {
 	Plan load.Plan     // under which the arm is driven
-	Most time.Duration // that it may take, and an arm whose cost does not become level is driven after each start
+	Most time.Duration // that it may take
 	// Widen gives the load generator more CPUs; it returns false where it cannot. nil: it never can.
 	Widen func() bool
 }
@@ -21,68 +22,93 @@ type Pilot struct {
 // PilotVUs is how many callers keep most servers busy, where no number is given.
 const PilotVUs = 16
 
-// Within returns how long a pilot may take of an arm that is started so often within most; 0: it has no bound.
+// Within returns how long a pilot may take of an arm that is started so often afterwards, within most; 0: it has no bound.
+// All together take a quarter of that, since the load after a start takes half as long as the pilot at most.
 func Within(most time.Duration, starts int) time.Duration {
 	if most == 0 {
 		return pilotMost
 	}
-	return min(pilotMost, time.Duration(pilotShare*float64(most)/float64(starts)))
+	return min(pilotMost, time.Duration(pilotShare*float64(most)/(1+float64(starts)/2)))
 }
 
-// Warm returns an arm that comes to life warm: after each start it is driven for as long as the pilot took until its
-// cost per operation was level. Its first start gets the process of the pilot, and end stops that if there was none. The
-// Warmup is nil where nothing can be learnt of the arm, or in so little time, and where it is not started anew and is level.
-func (p Pilot) Warm(ctx context.Context, arm Arm) (warm Arm, w *Warmup, end func(context.Context) error, err error) {
-	none := func(context.Context) error { return nil }
+// A Warmed is an arm that comes to life warm: after each start it is driven for as long as the pilot took until its cost per
+// operation was level. The first start gets the process of the pilot.
+type Warmed struct {
+	Arm
+	// Warmup is nil where nothing can be learnt of the arm, or in so little time, and where it is not started anew and is level.
+	Warmup *Warmup
+	// Took is how long the pilot drove the process of the first start.
+	Took  time.Duration
+	first *Live
+}
+
+// Warm drives the arm until its cost is level. Whoever does not start it then has to End it.
+func (p Pilot) Warm(ctx context.Context, arm Arm) (*Warmed, error) {
 	if p.Most < pilotLength {
-		return arm, nil, none, nil
+		return &Warmed{Arm: arm}, nil
 	}
 	for {
 		live, err := arm.Launch(ctx, Setup{})
 		if err != nil {
-			return arm, nil, none, err
+			return nil, err
 		}
 		course, limited, err := live.pilot(ctx, p.Plan, p.Most)
 		switch {
 		case err != nil:
-			return arm, nil, none, errors.Join(err, live.End(ctx))
+			return nil, errors.Join(err, live.End(ctx))
 		case limited && p.Widen != nil && p.Widen():
 			if err := live.End(ctx); err != nil {
-				return arm, nil, none, err
+				return nil, err
 			}
-			continue
-		case len(course) > 0:
-			w = &Warmup{Arm: arm.Name, Concurrency: p.Plan.VUs, Duration: course.length(), Steady: course.level()}
+		default:
+			return p.warmed(arm, live, course), nil
 		}
-		if w != nil && w.Steady && live.Subject == nil { // it is not started anew, and warm now
-			w = nil
-		}
-		warm, end = p.warmed(arm, live, w)
-		return warm, w, end, nil
 	}
 }
 
-// warmed is the arm whose first start is done.
-func (p Pilot) warmed(arm Arm, first *Live, w *Warmup) (warm Arm, end func(context.Context) error) {
-	warm = Arm{Name: arm.Name, Start: func(ctx context.Context, s Setup) (*Live, error) {
-		if live := first; live != nil {
-			first = nil
+// warmed is the arm whose pilot was like this.
+func (p Pilot) warmed(arm Arm, first *Live, c course) *Warmed {
+	w := &Warmed{first: first, Took: c.length()}
+	if len(c) > 0 && (first.Subject != nil || !c.level()) {
+		w.Warmup = &Warmup{Arm: arm.Name, Concurrency: p.Plan.VUs, Duration: c.warmed(), Steady: c.level()}
+	}
+	w.Arm = Arm{Name: arm.Name, Start: func(ctx context.Context, s Setup) (*Live, error) {
+		if live := w.first; live != nil {
+			w.first = nil
 			return live, nil
 		}
 		live, err := arm.Start(ctx, s)
-		if err != nil || w == nil || live.Subject == nil { // what is not started anew is warm
+		if err != nil || w.Warmup == nil || w.Warmup.Duration == 0 || live.Subject == nil { // what is not started anew is warm
 			return live, err
 		}
-		if err := live.driveFor(ctx, p.Plan, w.Duration); err != nil {
+		if err := live.driveFor(ctx, p.Plan, w.Warmup.Duration); err != nil {
 			return nil, errors.Join(err, live.End(ctx))
 		}
 		return live, nil
 	}}
-	return warm, func(ctx context.Context) error {
-		live := first
-		first = nil
-		return stopAll(ctx, []*Live{live})
+	return w
+}
+
+// End stops the process of the pilot, unless a start got it.
+func (w *Warmed) End(ctx context.Context) error {
+	live := w.first
+	w.first = nil
+	return stopAll(ctx, []*Live{live})
+}
+
+// pilot drives the live arm until its cost is level, for so long at most, and says whether the load
+// generator was the limit. There is no course where nothing can be learnt.
+func (l *Live) pilot(ctx context.Context, plan load.Plan, most time.Duration) (c course, limited bool, err error) {
+	session, err := l.Open(ctx, plan.VUs)
+	if err != nil {
+		return nil, false, err
 	}
+	defer session.Close()
+	c, last, err := l.course(ctx, session, plan, most)
+	if err != nil || len(c) == 0 {
+		return nil, false, err
+	}
+	return c, last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated), nil
 }
 
 // driveFor drives the live arm so that it is warm.
@@ -106,9 +132,8 @@ func (w *Warmup) Findings() []finding.Warning {
 	case w == nil:
 		return nil
 	case !w.Steady:
-		return []finding.Warning{finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% after %v of load, which is all that there was time for",
-			100*pilotLevel, w.Duration.Round(pilotStretch))}
-	case w.Duration > 2*pilotLength:
+		return []finding.Warning{finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% when the time for warming up was over", 100*pilotLevel)}
+	case w.Duration > pilotLength:
 		return []finding.Warning{finding.LongWarmup.Warning("it took %v of load until the CPU time per operation was level: the server is driven for that long after each start",
 			w.Duration.Round(pilotStretch))}
 	}

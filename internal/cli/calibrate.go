@@ -114,11 +114,11 @@ func (c *calibrateFlags) run(ctx context.Context) error {
 // widen gives the load generator more CPUs where it is the limit of the counter, before anything is measured.
 func (c *calibrateFlags) widen(ctx context.Context, o experiment.Options, plan load.Plan) error {
 	pilot := trial.Pilot{Plan: plan, Most: trial.Within(0, 1), Widen: o.Placement.Widen}
-	_, _, end, err := pilot.Warm(ctx, c.arms(o)[0])
+	warmed, err := pilot.Warm(ctx, c.arms(o)[0])
 	if err != nil {
 		return err
 	}
-	return end(ctx)
+	return warmed.End(ctx)
 }
 
 // arms are the counter, twice.

@@ -143,14 +143,14 @@ func (i *inside) drive(ctx context.Context, doc *report.Document, name string, v
 		target = target.With("connections", "shared:1")
 	}
 	pilot := trial.Pilot{Plan: load.Plan{VUs: vus, Timeout: i.Timeout}, Most: min(i.Window, trial.Within(0, 1)), Widen: o.Placement.Widen}
-	arm, _, end, err := pilot.Warm(ctx, oneServer(target, &i.ownServer, o))
+	warmed, err := pilot.Warm(ctx, oneServer(target, &i.ownServer, o))
 	if err != nil {
 		return trial.Cell{}, err
 	}
 	plan := pilot.Plan
 	plan.Warmup, plan.Duration, plan.Grace = i.Window/5, i.Window, load.DefaultGrace
-	cell, err := trial.Measure(ctx, arm, plan)
-	if err = errors.Join(err, end(ctx)); err != nil {
+	cell, err := trial.Measure(ctx, warmed.Arm, plan)
+	if err = errors.Join(err, warmed.End(ctx)); err != nil {
 		return cell, err
 	}
 	if cell.Arm = name; cell.Result != nil {

@@ -27,14 +27,14 @@ func (a *app) measureWarm(ctx context.Context, arm trial.Arm, plan load.Plan, p 
 	if p.Most > 0 {
 		fmt.Fprintf(a.Err, "run: warming up until the CPU time per operation is level, for at most %s\n", setting.Duration(p.Most))
 	}
-	arm, w, end, err := p.Warm(ctx, arm)
+	warmed, err := p.Warm(ctx, arm)
 	if err != nil {
 		return trial.Cell{}, err
 	}
-	cell, err := trial.Measure(ctx, arm, plan)
-	if cell.Result != nil && w != nil {
-		cell.Plan.Warmup = w.Duration
+	cell, err := trial.Measure(ctx, warmed.Arm, plan)
+	if cell.Result != nil && warmed.Took > 0 {
+		cell.Plan.Warmup = warmed.Took
 		cell.Derive()
 	}
-	return cell, errors.Join(err, end(ctx))
+	return cell, errors.Join(err, warmed.End(ctx))
 }
