@@ -28,16 +28,12 @@ const (
 	restless = 0.25
 )
 
-// Course judges whether an arm was in a steady state, from the values (throughput,
-// say) of its blocks in the order of time, one slice per round, about equally spaced
+// Course judges whether something was in a steady state, from its values (the ratio of two
+// throughputs, say) in the blocks in the order of time, one slice per round, about equally spaced
 // within the round. It returns no warning if so, else one with the code not_steady
 // whose text says what was seen:
 //
-//   - a change within rounds that repeats: the Theil–Sen change from the start to the end
-//     of each round, in logarithms, is tested over rounds as in Paired, at 1 %, and must
-//     be at least tolerance. An unfinished warm-up or a leak begins anew with each
-//     round's processes; the drift of the machine does not. This needs 8 rounds, or 7 that
-//     all agree, which is as many as end a comparison at its first look.
+//   - a change within rounds that repeats, see RepeatedChange.
 //   - rounds that are not steady by themselves: each is judged like a series by Steady, but
 //     with four times the tolerance and half as much above correlated noise, and more rounds fail than the quarter that strongly correlated
 //     noise would explain (binomial test at 1 %: 4 of 4 rounds, 6 of 8, 8 of 12).
@@ -46,9 +42,9 @@ const (
 // neither test, of fewer than 10 only for the first, and so do not those with values
 // that are not positive and finite. Too little of both is no warning.
 func Course(rounds [][]float64, tolerance float64) []finding.Warning {
-	seen := repeatedChange(rounds, tolerance)
-	if seen == "" {
-		seen = restlessRounds(rounds, roughly*tolerance)
+	seen := restlessRounds(rounds, roughly*tolerance)
+	if ratio := RepeatedChange(rounds, tolerance); ratio != 1 {
+		seen = fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds", 100*(ratio-1), len(rounds))
 	}
 	if seen == "" {
 		return nil
@@ -56,7 +52,12 @@ func Course(rounds [][]float64, tolerance float64) []finding.Warning {
 	return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", seen)}
 }
 
-func repeatedChange(rounds [][]float64, tolerance float64) string {
+// RepeatedChange returns the factor by which values change from the start to the end of rounds, or 1 where
+// that does not repeat: the Theil–Sen change of each round, in logarithms, is tested over rounds as in
+// Paired, at 1 %, and must be at least tolerance, a fraction. An unfinished warm-up or a leak begins anew with
+// each round's processes; the drift of the machine does not. This needs 8 rounds of 4 blocks or more, or 7 that all
+// agree, which is as many as end a comparison at its first look.
+func RepeatedChange(rounds [][]float64, tolerance float64) float64 {
 	var changes []float64
 	for _, values := range rounds {
 		if logs := logarithms(values); len(logs) >= fewestBlocks {
@@ -69,10 +70,9 @@ func repeatedChange(rounds [][]float64, tolerance float64) string {
 	}
 	effect, err := Paired(changes, 1-level)
 	if err != nil || effect.P > level || max(effect.Ratio, 1/effect.Ratio) < 1+tolerance {
-		return ""
+		return 1
 	}
-	return fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds",
-		100*(effect.Ratio-1), len(changes))
+	return effect.Ratio
 }
 
 func restlessRounds(rounds [][]float64, tolerance float64) string {

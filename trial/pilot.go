@@ -129,7 +129,8 @@ type stretch struct {
 
 type course []stretch
 
-// course drives the live arm in stretches until its cost is level, for so long at most.
+// course drives the live arm in stretches until its cost is level, and has been for three times as long as
+// that took, for so long at most.
 func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most time.Duration) (course, Cell, error) {
 	var c course
 	var last Cell
@@ -154,7 +155,7 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 		last = cell
 		c = append(c, stretchOfPilot(cell))
 		took := time.Since(began)
-		if took >= most || len(c) >= pilotStretches && c.level() {
+		if took >= most || len(c) >= pilotStretches && c.level() && c.warmed() <= c.length()/4 {
 			return c, last, nil
 		}
 		plan.Duration = max(plan.Duration, c.length()/pilotStretches) // as long a look back as it is old

@@ -156,25 +156,31 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 	return nil
 }
 
-// armSteady is the relative change of an arm's throughput within rounds that is still a
-// steady state in a comparison: more than stat.SteadyThroughput, which the ratio is held
-// to, as processes that have just started quicken together. A convention of this project.
+// armSteady is the relative change of an arm's throughput within rounds that goes without saying: more
+// than stat.SteadyThroughput, which the ratio is held to, as processes that have just started quicken
+// together. A convention of this project.
 const armSteady = 2 * stat.SteadyThroughput
 
-// notSteady returns why the rounds show no steady state of one of the arms, or of their
-// ratio, or nil.
-func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
-	for _, arm := range []string{t.Arms[0], candidate} {
+// ageing says of which arms the throughput changes while a round lasts. That both are compared at the
+// same age keeps the ratio right, unless it changes, too: see notSteady.
+func (t *Trials) ageing(level int, arms ...string) (found []finding.Warning) {
+	for _, arm := range arms {
 		courses := map[int][]float64{}
 		for _, b := range t.Blocks {
 			if b.Arm == arm && b.Concurrency == level && b.Counted == nil {
 				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}
-		if seen := stat.Course(inOrder(courses), armSteady); len(seen) > 0 {
-			return seen[0].About(arm)
+		if ratio := stat.RepeatedChange(inOrder(courses), armSteady); ratio != 1 {
+			found = append(found, *finding.StillWarming.Warning("the throughput changed by %+.1f %% from the start of a round to its end, over and over: the variants are compared at the same age",
+				100*(ratio-1)).About(arm))
 		}
 	}
+	return found
+}
+
+// notSteady returns why the rounds show no steady state of the arms' ratio, or nil.
+func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 	ratios := inOrder(t.PairLogRatios(metric.Throughput, candidate, level))
 	for _, round := range ratios {
 		for i, log := range round {
@@ -189,7 +195,7 @@ func (t *Trials) notSteady(candidate string, level int) *finding.Warning {
 
 // findings are those of the trial itself.
 func (t *Trials) findings(candidate string, level int) []finding.Warning {
-	found := slices.Concat(t.unsettled(level, t.Arms[0], candidate), t.warmedUp(t.Arms[0], candidate))
+	found := slices.Concat(t.unsettled(level, t.Arms[0], candidate), t.warmedUp(t.Arms[0], candidate), t.ageing(level, t.Arms[0], candidate))
 	found = append(found, t.machine.findings(level)...)
 	if t.InProcess {
 		found = append(found, finding.RoundsNotFresh.Warning("a server was not restarted between rounds, so an effect that lasts as long as a process is in every round alike"))

@@ -2,7 +2,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Executors;
 
-/** A server whose handler takes STEPS steps of integer arithmetic: java Work ADDRESS STEPS. */
+/** A server whose handler takes STEPS steps of integer arithmetic: java -Dsun.net.httpserver.nodelay=true Work ADDRESS STEPS. */
 public class Work {
     static int work(int n) {
         int x = 1;
