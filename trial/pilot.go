@@ -19,6 +19,9 @@ const (
 	pilotLength    = 400 * time.Millisecond
 	pilotStretch   = pilotLength / pilotStretches
 	pilotStretches = 16
+	// pilotTries is how often the first stretch is made longer where too few answers came in it: a compiler that is still
+	// cold may take several (of 3 cold Java servers 2 had no pilot with one).
+	pilotTries = 5
 	// pilotShare is the share of the time that a comparison may take which its pilot may,
 	// over all arms, and pilotMost how long where that has no bound.
 	pilotShare = 0.25
@@ -134,7 +137,7 @@ type course []stretch
 func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most time.Duration) (course, Cell, error) {
 	var c course
 	var last Cell
-	tried := false
+	tries := 0
 	plan.Warmup, plan.Duration, plan.Grace, plan.AtEdge = 0, pilotStretch, Grace, nil
 	for began := time.Now(); ; {
 		cell, err := l.Drive(ctx, s, plan)
@@ -146,10 +149,10 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 		}
 		if enough := int64(fewestInSlice * plan.VUs); cell.Completed < enough && len(c) == 0 {
 			plan.Duration = max(plan.Duration*time.Duration(enough)/time.Duration(max(1, cell.Completed)), fewestInSlice*cell.Response.Quantile(0.5))
-			if cell.outage() != nil || cell.ErroredTotal() > 0 || tried || pilotStretches*plan.Duration > most {
+			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || pilotStretches*plan.Duration > most {
 				return nil, last, nil // too slow for it, or without answers
 			}
-			tried = true
+			tries++
 			continue
 		}
 		last = cell

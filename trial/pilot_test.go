@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"contend/finding"
@@ -123,5 +124,37 @@ func TestCourseOfAPilot(t *testing.T) {
 		if level, warmed := tt.c.level(), tt.c.warmed(); level != tt.level || warmed != tt.warmed {
 			t.Errorf("%v: level %v, warmed after %v; want %v, %v", tt.c, level, warmed, tt.level, tt.warmed)
 		}
+	}
+}
+
+// A server that becomes slower for a moment while its first answers come, as one does that loads classes, has a pilot all the
+// same: 8 callers get an answer each of those begun in the first 25 ms, and as many of those begun in the 60 ms (two of the first)
+// for which they are then driven. One that needs 10 s for an answer has none.
+func TestPilotOfASlowBeginning(t *testing.T) {
+	loading := func(age time.Duration) time.Duration {
+		switch {
+		case age < 25*time.Millisecond:
+			return 30 * time.Millisecond
+		case age < 110*time.Millisecond:
+			return 70 * time.Millisecond
+		}
+		return 5 * time.Millisecond
+	}
+	slow := func(time.Duration) time.Duration { return 10 * time.Second }
+	for _, tt := range []struct {
+		takes   func(age time.Duration) time.Duration
+		piloted bool
+	}{{loading, true}, {slow, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			live := &Live{Address: "a", Subject: &mortal{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
+				time.Sleep(tt.takes(time.Since(began)))
+				return load.Outcome{}, nil
+			})}
+			c, _, err := live.pilot(t.Context(), load.Plan{VUs: 8, Timeout: time.Minute}, 10*time.Second)
+			if err != nil || (len(c) > 0) != tt.piloted {
+				t.Errorf("%d stretches, %v, want some: %v", len(c), err, tt.piloted)
+			}
+		})
 	}
 }
