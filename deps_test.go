@@ -108,7 +108,7 @@ var layers = map[string][]string{
 	"internal/uplink/router":             {"internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/table", "internal/uplink/queue", "internal/uplink/outbox", "internal/uplink/stream", "internal/uplink/api"},
 	"internal/uplink/demo":               {"subject", "internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/queue", "internal/uplink/api", "internal/uplink/sink"},
 	"experiment":                         {"errkind", "finding", "internal/perf", "internal/placement", "internal/pprof", "internal/rebind", "metric", "setting", "probe", "hist", "stat", "usl", "guard", "pipeline", "load", "subject", "protocol", "protocol/pipe", "trial", "expect", "sweep", "report"},
-	"internal/fleet":                     {"finding", "internal/cpu", "internal/perf", "internal/secret", "internal/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
+	"internal/fleet":                     {"finding", "internal/cpu", "internal/perf", "internal/placement", "internal/secret", "internal/symbol", "load", "pace", "protocol", "setting", "subject", "trial", "why"},
 	"internal/cli":                       {"..."},
 	"cmd/contend":                        {"internal/cli"},
 	"bench/...":                          {"..."},

@@ -89,7 +89,7 @@ func (r *runner) start(ctx context.Context, setup trial.Setup, subjectName strin
 	fill := func(text string) string { return subject.Fill(text, target.Address()) }
 	if subjectName != "" {
 		if len(setup.CPUs) == 0 && r.Subjects[subjectName].Elsewhere() == "" {
-			setup.CPUs = r.options.Placement.Servers
+			setup.CPUs = r.options.Placement.ServersHere()
 		}
 		s, err := r.subjects[subjectName].acquire(ctx, setup, target)
 		if err != nil {

@@ -171,23 +171,23 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 // placed drives a part on the CPUs that its Placement asks for, and notes which these were.
 func (r *runner) placed(ctx context.Context, p Part, observe func(trial.Progress)) (*trial.Trials, error) {
 	kind := p.Placement
-	if !r.startsHere(p) {
+	if !r.startsSome(p) {
 		kind = placement.Shared
 	}
 	if err := r.options.Placement.Place(kind); err != nil {
 		return nil, err
 	}
 	trials, err := r.drive(ctx, p, observe)
-	if entry := r.entry; len(entry.Parts) > 0 && r.startsHere(p) {
+	if entry := r.entry; len(entry.Parts) > 0 && r.startsSome(p) {
 		entry.Parts[len(entry.Parts)-1].CPUs = report.PlacedOn(r.options.Placement.Layout)
 	}
 	return trials, err
 }
 
-// startsHere says whether subjects of the part are started on this machine.
-func (r *runner) startsHere(p Part) bool {
+// startsSome says whether subjects of the part are started, here or by a worker.
+func (r *runner) startsSome(p Part) bool {
 	for _, name := range r.names(p) {
-		if s, ok := r.Subjects[p.Arms[name].Subject]; ok && s.isStarted() && s.Elsewhere() == "" {
+		if s, ok := r.Subjects[p.Arms[name].Subject]; ok && s.isStarted() {
 			return true
 		}
 	}

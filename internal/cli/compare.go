@@ -281,11 +281,11 @@ func (a *app) measuring(kind placement.Kind) (o experiment.Options, release func
 	}
 	opener.Remote = a.crew.remote()
 	if opener.Remote != nil { // this process drives nothing
-		a.pins.process = placement.Fixed(placement.Layout{}, nil)
+		a.pins.process = placement.Far()
 	}
 	err = a.pins.place(kind, a.Err)
 	opener.OwnCores = a.pins.process.OwnCores()
-	return experiment.Options{Self: me, Opener: opener, Placement: &a.pins.process, Elsewhere: a.crew.elsewhere()}, a.pins.process.Release, err
+	return experiment.Options{Self: me, Opener: opener, Placement: &a.pins.process, Elsewhere: a.crew.elsewhere(&a.pins.process)}, a.pins.process.Release, err
 }
 
 // afterwards is the command line that goes on after a comparison: whether it is so at other

@@ -14,6 +14,7 @@ import (
 
 	"contend/experiment"
 	"contend/internal/fleet"
+	"contend/internal/placement"
 	"contend/load"
 	"contend/protocol"
 	"contend/protocol/wire"
@@ -223,13 +224,13 @@ func (a *app) checkSubjects(f *fleetOptions, subjects []string) error {
 	return nil
 }
 
-// elsewhere starts subjects of workers; nil without a crew.
-func (c *crew) elsewhere() func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error) {
+// elsewhere starts subjects of workers, placed as is asked for; nil without a crew.
+func (c *crew) elsewhere(place *placement.Process) func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error) {
 	if c == nil {
 		return nil
 	}
 	return func(ctx context.Context, name string, setup trial.Setup) (trial.Server, error) {
-		return c.fleet.Start(ctx, name, setup, c.workers)
+		return c.fleet.Start(ctx, name, setup, c.workers, place)
 	}
 }
 

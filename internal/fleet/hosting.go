@@ -28,6 +28,8 @@ type hosting struct {
 	mu      sync.Mutex
 	servers map[string]*hosted
 	all     sync.WaitGroup
+
+	placed
 }
 
 // A hosted is a server from its start to its end.
@@ -129,9 +131,7 @@ func (h *hosting) abandon(s *hosted) {
 		}
 	}
 	_ = s.stop(context.Background()) // nobody is left to be told
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.servers, s.id)
+	h.forget(s)
 }
 
 // leave ends the servers of a coordinator that is gone.
@@ -172,7 +172,7 @@ func (h *hosting) do(s *hosted, c *call) response {
 	}
 	s.doing.Lock()
 	defer s.doing.Unlock()
-	o, err := s.do(h.host.Subjects[s.name], c)
+	o, err := s.do(h, c)
 	if err != nil {
 		o = h.failed(err)
 	}
@@ -185,16 +185,25 @@ func (h *hosting) do(s *hosted, c *call) response {
 	return o
 }
 
-func (s *hosted) do(start Starter, c *call) (o response, err error) {
+// begin starts the server.
+func (s *hosted) begin(h *hosting, c *starting) (o response, err error) {
+	setup, err := c.setup()
+	if err == nil {
+		o.Layout, err = h.place(s.from, c, &setup)
+	}
+	if err == nil {
+		s.server, err = h.host.Subjects[s.name](s.ctx, setup)
+	}
+	if err != nil {
+		return response{}, err
+	}
+	o.Addrs = s.server.Addrs()
+	return o, nil
+}
+
+func (s *hosted) do(h *hosting, c *call) (o response, err error) {
 	if c.Start != nil {
-		setup, err := c.Start.setup()
-		if err == nil {
-			s.server, err = start(s.ctx, setup)
-		}
-		if err != nil {
-			return o, err
-		}
-		return response{Addrs: s.server.Addrs()}, nil
+		return s.begin(h, c.Start)
 	}
 	if s.server == nil {
 		return o, errors.New("the server was not started")

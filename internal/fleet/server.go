@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"contend/internal/perf"
+	"contend/internal/placement"
 	"contend/internal/symbol"
 	"contend/subject"
 	"contend/trial"
@@ -45,8 +46,9 @@ var (
 )
 
 // Start has the worker that offers a subject, NAME or WORKER/NAME, start it, for the generators to
-// drive. Nothing of the set-up but the length of the padding, the CPUs and the events is sent.
-func (f *Fleet) Start(ctx context.Context, name string, s trial.Setup, generators []Worker) (trial.Server, error) {
+// drive. Nothing of the set-up but the length of the padding, the CPUs and the events is sent. A worker that is the only
+// generator on its machine is asked to place itself and the server; place, if it is not nil, has how, and is told where.
+func (f *Fleet) Start(ctx context.Context, name string, s trial.Setup, generators []Worker, place *placement.Process) (trial.Server, error) {
 	worker, err := f.offering(name)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,14 @@ func (f *Fleet) Start(ctx context.Context, name string, s trial.Setup, generator
 		_ = told.Unsubscribe()
 	}
 	go r.watch(pulse)
-	o, err := r.ask(ctx, call{Start: &starting{r.name, s.Padding, s.CPUs, s.Counted}})
+	asked := starting{Name: r.name, Padding: s.Padding, CPUs: s.CPUs, Counted: s.Counted}
+	if place != nil && r.drivesAlone(generators) && len(s.CPUs) == 0 {
+		asked.Placement, asked.Generator = place.Asked()
+	}
+	o, err := r.ask(ctx, call{Start: &asked})
+	if o.Layout != nil {
+		place.Told(*o.Layout)
+	}
 	if r.addrs = o.Addrs; err == nil {
 		err = r.reachable(generators)
 	}
@@ -71,6 +80,12 @@ func (f *Fleet) Start(ctx context.Context, name string, s trial.Setup, generator
 		return nil, err
 	}
 	return r, nil
+}
+
+// drivesAlone says whether its worker is the one generator of its machine.
+func (r *remote) drivesAlone(generators []Worker) bool {
+	here := slices.DeleteFunc(slices.Clone(generators), func(g Worker) bool { return g.Machine != r.worker.Machine })
+	return len(here) == 1 && here[0].ID == r.worker.ID
 }
 
 // reachable returns an error if generators on other machines are to drive what listens on the loopback.

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"contend/internal/perf"
+	"contend/internal/placement"
 	"contend/internal/symbol"
 	"contend/internal/testenv"
 	"contend/load"
+	"contend/probe"
 	"contend/protocol"
 	"contend/subject"
 	"contend/trial"
@@ -106,7 +109,7 @@ func offer(t *testing.T, at Address, worker string, subjects ...string) (started
 
 func begin(t *testing.T, f *Fleet, name string, generators []Worker) trial.Server {
 	t.Helper()
-	server, err := f.Start(t.Context(), name, trial.Setup{Padding: 7, CPUs: []int{1}, Counted: []perf.Event{perf.Instructions}}, generators)
+	server, err := f.Start(t.Context(), name, trial.Setup{Padding: 7, CPUs: []int{1}, Counted: []perf.Event{perf.Instructions}}, generators, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +264,7 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 		{"counter", trial.Setup{CPUs: []int{-1}}, workers, "worker a: CPUs that no machine has"},
 		{"counter", trial.Setup{}, elsewhere, "worker a: server counter listens on 127.0.0.1, which c, on another machine, cannot reach"},
 	} {
-		server, err := f.Start(t.Context(), c.name, c.setup, c.generators)
+		server, err := f.Start(t.Context(), c.name, c.setup, c.generators, nil)
 		if err == nil || server != nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "knows nothing") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -288,6 +291,53 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 	}
 }
 
+// A worker that drives and starts a server places both, says where, and lets go when the server has ended. One that does not
+// drive, or not alone on its machine, has nothing to place. Not in parallel: it holds this process to CPUs.
+func TestServerElsewhereIsPlaced(t *testing.T) {
+	all, err := probe.CPUs()
+	if err != nil {
+		t.Skip(err)
+	}
+	at := engine(t)
+	started, _ := offer(t, at, "a", "counter")
+	offer(t, at, "b")
+	f, workers := gather(t, at, 2)
+	for _, tt := range []struct {
+		kind       placement.Kind
+		generators []Worker
+		asked      bool
+	}{{placement.Auto, workers[:1], true}, {placement.Shared, workers[:1], true}, {placement.Auto, workers, false}, {placement.Auto, workers[1:], false}} {
+		far := placement.Far()
+		if err := far.Place(tt.kind); err != nil {
+			t.Fatal(err)
+		}
+		server, err := f.Start(t.Context(), "counter", trial.Setup{}, tt.generators, &far)
+		if err != nil {
+			t.Fatal(err)
+		}
+		setup := (<-started).setup
+		if !slices.Equal(setup.CPUs, far.Servers) || far.Apart() && !tt.asked || tt.asked && tt.kind == placement.Auto && !far.Apart() && far.Because == "" {
+			t.Errorf("%s: started on %v, and told %v", tt.kind, setup.CPUs, far.Layout)
+		}
+		if held, _ := probe.CPUs(); far.Apart() && !slices.Equal(held, far.Generator) {
+			t.Errorf("%s: held to %v, and told %v", tt.kind, held, far.Layout)
+		}
+		if err := server.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+			if now, _ := probe.CPUs(); slices.Equal(now, all) {
+				break
+			} else if time.Since(begun) > time.Minute {
+				t.Fatalf("held to %v after the end of the server", now)
+			}
+		}
+	}
+	if _, err := (&starting{Placement: "elsewhere"}).setup(); err == nil {
+		t.Error("a placement that there is not")
+	}
+}
+
 // The CPU time of a server elsewhere is that between the edges of the window, as its worker read it.
 func TestServerElsewhereIsMeasured(t *testing.T) {
 	t.Parallel()
@@ -299,7 +349,7 @@ func TestServerElsewhereIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	arm := trial.Arm{Name: "A", Start: func(ctx context.Context, s trial.Setup) (*trial.Live, error) {
-		server, err := f.Start(ctx, "counter", s, workers)
+		server, err := f.Start(ctx, "counter", s, workers, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"contend/internal/perf"
+	"contend/internal/placement"
 	"contend/internal/symbol"
 	"contend/subject"
 	"contend/trial"
@@ -41,6 +42,10 @@ type starting struct {
 	Padding int          `json:"padding_bytes,omitempty"`
 	CPUs    []int        `json:"cpus,omitempty"`
 	Counted []perf.Event `json:"counted,omitempty"`
+	// Placement, if not empty, has the worker, which also drives, and the server get CPUs of their own, so
+	// many for the worker at least.
+	Placement placement.Kind `json:"placement,omitempty"`
+	Generator int            `json:"generator_cpus,omitempty"`
 }
 
 // Bounds of what a coordinator can have a worker do.
@@ -55,6 +60,8 @@ func (s *starting) setup() (trial.Setup, error) {
 	switch {
 	case s.Padding < 0 || s.Padding > mostPadding:
 		return trial.Setup{}, fmt.Errorf("a padding of %d bytes; allowed: 0 to %d", s.Padding, mostPadding)
+	case s.Generator < 0 || s.Generator > mostCPU || !slices.Contains([]placement.Kind{"", placement.Auto, placement.Apart, placement.Shared}, s.Placement):
+		return trial.Setup{}, fmt.Errorf("%d CPUs for the load generator, placed %q; allowed: 0 to %d, and auto, apart, shared", s.Generator, s.Placement, mostCPU)
 	case len(s.Counted) > mostEvents:
 		return trial.Setup{}, fmt.Errorf("%d events to count; allowed: up to %d", len(s.Counted), mostEvents)
 	}
@@ -88,6 +95,7 @@ type response struct {
 	Failure *failure          `json:"failure,omitempty"`
 	Ended   bool              `json:"ended,omitempty"` // the server, unasked
 	Addrs   map[string]string `json:"addrs,omitempty"`
+	Layout  *placement.Layout `json:"layout,omitempty"` // of a start that has a Placement
 	Sample  subject.Sample    `json:"sample,omitzero"`
 	Waits   trial.Waits       `json:"waits,omitzero"`
 	Counts  perf.Counts       `json:"counts,omitempty"`

@@ -202,3 +202,24 @@ func TestProcess(t *testing.T) {
 		t.Errorf("%v, %v", p.Layout, err)
 	}
 }
+
+// A coordinator asks a worker for more CPUs as long as that says that the two are apart, and holds nothing itself.
+func TestFar(t *testing.T) {
+	p := Far()
+	if err := p.Place(Auto); err != nil || p.Widen() {
+		t.Errorf("%v; or widened what is not known", err)
+	}
+	for want := 1; want <= 4; want *= 2 {
+		if kind, needs := p.Asked(); kind != Auto || needs != want {
+			t.Errorf("asked for %s, %d; want auto, %d", kind, needs, want)
+		}
+		p.Told(Layout{Generator: []int{0}, Servers: []int{1}})
+		if !p.Widen() || p.free != nil || p.ServersHere() != nil {
+			t.Errorf("%+v", p)
+		}
+	}
+	p.Told(Layout{Because: "there is one"})
+	if p.Widen() {
+		t.Error("widened what is shared")
+	}
+}

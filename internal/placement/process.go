@@ -19,6 +19,26 @@ type Process struct {
 	fixed bool   // by whoever made it
 	first Layout // before it was widened
 	all   []int  // that this process could use, of a fixed one
+	far   bool   // others are placed
+	needs int    // CPUs of the load generator, of a far one
+}
+
+// Far returns the process of a coordinator: a worker that both drives and starts servers places these two by what is Asked of
+// it, and Told here.
+func Far() Process { return Process{far: true} }
+
+// Asked is the kind of placement and how many CPUs the load generator needs at least, of a Far one.
+func (p *Process) Asked() (kind Kind, generator int) { return p.kind, p.needs }
+
+// Told takes the layout of a worker.
+func (p *Process) Told(l Layout) { p.Layout = l }
+
+// ServersHere are the CPUs of servers that are started on this machine; none: all.
+func (p *Process) ServersHere() []int {
+	if p.far {
+		return nil
+	}
+	return p.Servers
 }
 
 // Fixed returns a process of a layout that does not change, out of all the CPUs that may be used.
@@ -31,6 +51,9 @@ func (p *Process) Place(kind Kind) error {
 	switch {
 	case p.fixed:
 		return p.hold()
+	case p.far:
+		p.kind, p.needs, p.Layout = kind, 1, Layout{}
+		return nil
 	case p.kind == kind:
 		return p.take(p.first)
 	case kind == Shared:
@@ -71,6 +94,10 @@ func (p *Process) Widen() bool {
 	if p.fixed || !p.Layout.Apart() {
 		return false
 	}
+	if p.far {
+		p.needs *= 2
+		return true
+	}
 	n := len(p.Generator)
 	p.Release()
 	l, err := apart(2 * n)
@@ -91,9 +118,23 @@ func (p *Process) OwnCores() bool {
 	return p.Apart() || left && (len(p.Servers) == 0 || len(p.Servers) == len(p.all))
 }
 
+// PlaceFor is Place with so many CPUs for the load generator at least, or as many as there are.
+func (p *Process) PlaceFor(kind Kind, generator int) error {
+	if p.kind == kind && len(p.Generator) >= generator && p.Apart() {
+		return p.hold()
+	}
+	if err := p.Place(kind); err != nil {
+		return err
+	}
+	for p.Apart() && len(p.Generator) < generator && p.Widen() {
+	}
+	p.first = p.Layout
+	return nil
+}
+
 // hold holds this process to the load generator's CPUs.
 func (p *Process) hold() error {
-	if len(p.Generator) == 0 || p.free != nil {
+	if len(p.Generator) == 0 || p.free != nil || p.far {
 		return nil
 	}
 	free, err := pin(p.Generator)
@@ -120,7 +161,7 @@ func (p *Process) Release() {
 // Probe looks at the machine between the CPUs of both sides. The threads of the probe need
 // two processors of the Go runtime, which a load generator with one CPU does not have.
 func (p *Process) Probe() probe.Sample {
-	if len(p.Generator)+len(p.Servers) == 0 {
+	if len(p.Generator)+len(p.Servers) == 0 || p.far {
 		return probe.Take()
 	}
 	if procs := runtime.GOMAXPROCS(0); procs == 1 {
