@@ -88,8 +88,8 @@ func metricsOf(list []Comparison) []metric.Name {
 }
 
 // Of the 1 ms of an iteration of a, and the 1.05 ms of one of b, 0.9 ms are the generator's:
-// 1000/s and 952/s, whatever the server could do. 70 % of 952.4 are 667. There b answers in
-// 150 µs and a in 100 µs.
+// 1000/s and 952/s, whatever the server could do. 70 % of 952.4 are 667, and of one iteration of 190 in a
+// block less 3 less. There b answers in 150 µs and a in 100 µs.
 func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 	a, b := asked{service: 100 * µs, own: 900 * µs}, asked{service: 150 * µs, own: 900 * µs}
 	trials := compareInBubble(t, changing(), a.arm("a"), b.arm("b"))
@@ -97,7 +97,7 @@ func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 		t.Fatalf("%d change-overs after %d rounds, want 1 after 1", len(trials.ChangedOver), trials.roundsDone())
 	}
 	o := trials.ChangedOver[0]
-	if math.Abs(o.LimitPerSec-952.4) > 1 || math.Abs(o.RatePerSec-667) > 1 || !o.Reason.Is(finding.GeneratorSaturated) || o.Reason.Arm != "a" {
+	if math.Abs(o.LimitPerSec-952.4) > 5 || math.Abs(o.RatePerSec-667) > 3.5 || !o.Reason.Is(finding.GeneratorSaturated) || o.Reason.Arm != "a" {
 		t.Errorf("%+v", o.AtRate)
 	}
 	if want := []metric.Name{metric.ResponseP50, "response_p90_ns", metric.ServiceMean}; !slices.Equal(metricsOf(trials.Comparisons), want) {
@@ -112,7 +112,7 @@ func TestGeneratorAtItsLimitChangesOver(t *testing.T) {
 		t.Errorf("primary %v: %s (%v), want SLOWER", c.Primary, c.Verdict, c.Reason)
 	}
 	for _, c := range o.Trials.Results {
-		if math.Abs(c.ThroughputPerSec-o.RatePerSec) > 1 || c.Concurrency != 1 {
+		if math.Abs(c.ThroughputPerSec-o.RatePerSec) > 3.5 || c.Concurrency != 1 {
 			t.Errorf("%s at %d VUs: %v/s, want %v/s", c.Arm, c.Concurrency, c.ThroughputPerSec, o.RatePerSec)
 		}
 	}

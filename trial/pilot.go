@@ -227,13 +227,18 @@ func (c course) warmed() time.Duration {
 	return at
 }
 
-// learn chooses the design of the rounds by the pilot: arms that take long to warm up are driven
-// longer in each round, since a start costs more.
+// learn chooses the design of the rounds by the pilot: arms warm up for twice as long as the slowest took, or
+// for that long if the least number of rounds would take over half of the time. If that is long they are
+// also driven longer in each round, since a start costs more.
 func (c *comparing) learn() {
 	d := &c.trials.Design
 	warmup := d.Warmup
 	for _, w := range c.trials.Warmups {
-		warmup = max(warmup, w.Duration)
+		long := 2 * w.Duration
+		if most := d.Most(len(c.arms) - 1); most > 0 {
+			long = min(long, most/time.Duration(2*len(c.arms)*d.leastRounds()))
+		}
+		warmup = max(warmup, w.Duration, long)
 	}
 	c.asked.Pilot = false
 	c.learnt = len(c.trials.Warmups) == len(c.arms)
@@ -256,9 +261,9 @@ func (t *Trials) warmedUp(arms ...string) []finding.Warning {
 		case !w.Steady:
 			found = append(found, *finding.StillWarming.Warning("the CPU time per operation still changed by more than %.0f %% after %v of load: the variants are compared at the same age",
 				100*pilotLevel, w.Duration.Round(pilotStretch)).About(w.Arm))
-		case w.Duration == t.Design.Warmup && w.Duration > pilotLength/2:
-			found = append(found, finding.LongWarmup.Warning("%s took %v of load until its CPU time per operation was level: every variant warms up for that long in each round",
-				w.Arm, w.Duration.Round(pilotStretch)))
+		case w.Duration > pilotLength/2:
+			found = append(found, finding.LongWarmup.Warning("%s took %v of load until its CPU time per operation was level: every variant warms up for %v in each round",
+				w.Arm, w.Duration.Round(pilotStretch), t.Design.Warmup.Round(pilotStretch)))
 		}
 	}
 	return found
