@@ -125,7 +125,7 @@ var (
 		Advice: "measure longer in each round: more pairs (`--pairs`) or longer blocks (`--block`)"})
 	NotSteady = kind(Kind{Code: "not_steady",
 		Says:      "throughput, or at a rate response time, went up, down or in waves: see it over time",
-		When:      "the throughput, at a rate the response time, showed a trend, a shift or an oscillation, the same within each round, or in most rounds: no verdict about a difference. A run keeps its figures, which are those of all of it",
+		When:      "the throughput, at a rate the response time, showed a trend, a shift or an oscillation. In a comparison its ratio did, the same within each round, or in most rounds: no verdict about a difference. A run keeps its figures, which are those of all of it",
 		Advice:    "look at it over time (`--full`): lengthen the warm-up (`--warmup`) where only the beginning differs; else look for leaks, garbage collection, throttling, or a job that comes again and again",
 		OfVerdict: "“A is 10 % faster”, where that changes from moment to moment"})
 	SteadinessUnknown = kind(Kind{Code: "steadiness_unknown",
@@ -176,7 +176,7 @@ var (
 	// StillWarming has the share by which the first second of a run costs more than its end.
 	StillWarming = kind(Kind{Code: "still_warming", Figure: true, Warns: 0.25,
 		Says: "still warming up",
-		When: "a comparison, or a sweep: the CPU time per operation still changed by more than 5% when the time for warming up was over: a leak, growth, or a compiler that goes on. " +
+		When: "a comparison, or a sweep: the CPU time per operation still changed by more than 5% when the time for warming up was over, or the throughput by 10% in each round: a leak, growth, or a compiler that goes on. " +
 			"A run of 3 s and more: in its first second an operation took over {warns} more CPU time than in its last half, and it fell from there; where the server's CPU is not known, twice that less throughput. Not said where other programs took twice that share of the machine",
 		Advice: "lengthen the warm-up (`--warmup`), or give a comparison and a sweep more time (`-d`); if it never ends, look for what grows"})
 	LongWarmup = kind(Kind{Code: "long_warmup", Aside: true,
