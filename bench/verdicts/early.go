@@ -72,7 +72,7 @@ func (b *bench) early(all []noise, ratio float64, comparisons int) (*outcomes, e
 	for i := range comparisons {
 		random := rand.New(rand.NewPCG(b.seed, uint64(i)))
 		n := all[i%len(all)]
-		t := n.trials(0, trial.NewDesign().Pairs)
+		t := n.trials(trial.PlannedRounds, trial.NewDesign().Pairs)
 		stretches, err := n.stretches(random, t.Arms, trial.PlannedRounds, t.Design.Pairs)
 		if err != nil {
 			return nil, mean, err

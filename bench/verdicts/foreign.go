@@ -23,7 +23,9 @@ type language struct {
 var languages = map[string]language{
 	"":     {usual: 50_000},
 	"node": {20_000, func(dir string, work int64) string { return fmt.Sprintf("node %s/work.js {{addr}} %d", dir, work) }},
-	"java": {20_000, func(dir string, work int64) string { return fmt.Sprintf("java -Dsun.net.httpserver.nodelay=true -cp %s Work {{addr}} %d", dir, work) }},
+	"java": {20_000, func(dir string, work int64) string {
+		return fmt.Sprintf("java -Dsun.net.httpserver.nodelay=true -cp %s Work {{addr}} %d", dir, work)
+	}},
 	"python": {1_000, func(dir string, work int64) string {
 		return fmt.Sprintf("python3 %s/work.py {{addr}} %d", dir, work)
 	}},
