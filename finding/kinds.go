@@ -177,7 +177,7 @@ var (
 	StillWarming = kind(Kind{Code: "still_warming", Figure: true, Warns: 0.25,
 		Says: "still warming up",
 		When: "a comparison, or a sweep: the CPU time per operation still changed by more than 5% when the time for warming up was over, or the throughput by 10% in each round: a leak, growth, or a compiler that goes on. " +
-			"A run of 3 s and more: in its first second an operation took over {warns} more CPU time than in its last half, and it fell from there; where the server's CPU is not known, twice that less throughput. Not said where other programs took twice that share of the machine",
+			"A run of 3 s and more: an operation took over {warns} more CPU time in its first second than in its last half, and less from then on; where the server's CPU is not known, twice as much more time. Where other programs used the machine, it takes twice their share of it, if that is more",
 		Advice: "lengthen the warm-up (`--warmup`), or give a comparison and a sweep more time (`-d`); if it never ends, look for what grows"})
 	LongWarmup = kind(Kind{Code: "long_warmup", Aside: true,
 		Says:   "a server warms up slowly, so each start is followed by more load first",
