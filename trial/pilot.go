@@ -149,10 +149,13 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 		}
 		if enough := int64(fewestInSlice * plan.VUs); cell.Completed < enough && len(c) == 0 {
 			plan.Duration = max(plan.Duration*time.Duration(enough)/time.Duration(max(1, cell.Completed)), fewestInSlice*cell.Response.Quantile(0.5))
-			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || pilotStretches*plan.Duration > most {
+			slow := pilotStretches*plan.Duration > most
+			if cell.outage() != nil || cell.ErroredTotal() > 0 || tries == pilotTries || slow && tries > 0 {
 				return nil, last, nil // too slow for it, or without answers
 			}
-			tries++
+			if tries++; slow { // at first, when it may be loading what it needs
+				plan.Duration = most / pilotStretches
+			}
 			continue
 		}
 		last = cell
