@@ -76,7 +76,7 @@ func newComparison(logs []float64, margin, confidence float64, kind stat.Kind) C
 	c.Warnings = append(c.Warnings, stat.Dependence(logs)...)
 	c.Verdict = stat.Decide(c.Effect, margin, kind)
 	if c.Verdict == stat.Inconclusive {
-		c.RoundsNeeded, _ = stat.RoundsNeeded(logs, margin, confidence, power)
+		c.RoundsNeeded, _ = stat.RoundsNeeded(logs, nil, margin, confidence, power)
 	}
 	return c
 }

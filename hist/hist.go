@@ -33,6 +33,9 @@ const (
 	buckets  = (42 - places + 2) * doubling // Highest is below 2^42
 )
 
+// bucketError is the relative standard deviation of what is spread evenly over a bucket.
+const bucketError = 1. / doubling / 3.46
+
 // bucketOf returns the place of a value's bucket, and lowestOf the lowest value of a bucket.
 func bucketOf(v int64) int {
 	width := widthOf(v)
@@ -204,6 +207,51 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		}
 	}
 	return time.Duration(h.max)
+}
+
+// Estimate returns the logarithm of the quantile q, above 0 and below 1, of what the n recorded
+// durations are a sample of, in nanoseconds, and its standard error if they were drawn
+// independently; 0 and 0 when h is empty.
+//
+// The quantile is the duration at the place (n + ⅓)·q + ⅓ in their order, which is nearly as often too
+// short as too long whatever n is (definition 8 of Hyndman and Fan 1996, "Sample quantiles in
+// statistical packages", American Statistician 50), as Quantile is not: that of few durations
+// differs from that of many. The standard error is half the distance between the quantiles
+// q ± √(q(1 − q)/n) (Woodruff 1952, "Confidence intervals for medians and other position measures",
+// JASA 47), and at least what the width of a bucket leaves open. Durations are spread evenly over theirs.
+func (h *Histogram) Estimate(q float64) (log, standardError float64) {
+	if h.count == 0 {
+		return 0, 0
+	}
+	n := float64(h.count)
+	place := (n+1./3)*q + 1./3
+	off := math.Sqrt(n * q * (1 - q))
+	return h.logAt(place), max(bucketError, (h.logAt(place+off)-h.logAt(place-off))/2)
+}
+
+// logAt returns the logarithm of the duration at a place among the n in their order, from 1 to n, or at
+// the nearest of these. Between two it is on the line from the one to the other.
+func (h *Histogram) logAt(place float64) float64 {
+	whole, part := math.Modf(min(max(place, 1), float64(h.count)))
+	log := h.logOf(whole)
+	if part > 0 {
+		log += part * (h.logOf(whole+1) - log)
+	}
+	return log
+}
+
+// logOf returns the logarithm of one of the n durations in their order, from 1, which are in the
+// middle of an even share of their bucket each.
+func (h *Histogram) logOf(place float64) float64 {
+	passed, value := 0.0, 0.0
+	for bucket, n := range h.filled() {
+		lowest, next := float64(lowestOf(bucket)), float64(lowestOf(bucket+1))
+		value = lowest + (next-lowest)*(place-0.5-passed)/float64(n)
+		if passed += float64(n); passed >= place {
+			break
+		}
+	}
+	return math.Log(max(value, 0.5)) // what took 0 ns took less than 1
 }
 
 // CountsUpTo returns for each limit how many recorded durations are not longer.

@@ -137,6 +137,17 @@ func (n Name) Percentile() (float64, bool) {
 	return q, q > 0
 }
 
+// Estimate returns the logarithm of a percentile and its standard error (hist.Histogram.Estimate);
+// false means that the metric is no percentile, or that the result has no such times.
+func (n Name) Estimate(r *load.Result) (log, standardError float64, ok bool) {
+	q, isPercentile := n.Percentile()
+	if recorded, has := n.Recorded(r); !isPercentile || !has || recorded == 0 {
+		return 0, 0, false
+	}
+	log, standardError = byName[n].histogram(&r.Counts).Estimate(q)
+	return log, standardError, true
+}
+
 // Event returns the event that the metric counts per operation; false means that it
 // is no such metric.
 func (n Name) Event() (perf.Event, bool) {

@@ -86,10 +86,27 @@ func (e Effect) Among(n int) Effect {
 // An error means that the input is not a set of log-ratios (none, more than 2000, not
 // finite, beyond ±350) or that confidence is out of range.
 func Paired(logRatios []float64, confidence float64) (Effect, error) {
-	if err := errors.Join(checkLogRatios(logRatios), checkConfidence(confidence)); err != nil {
+	return Weighted(logRatios, nil, confidence)
+}
+
+// Weighted is Paired where some rounds are known better than others: each has a weight
+// above 0, 1 ÷ the standard error of its log-ratio. nil weights are all alike.
+//
+// For a supposed ratio ρ, rounds are ranked by |w · (r − ln ρ)|: by how many standard errors
+// the log-ratio r is from it. Were ρ the true ratio, and an exchange of the arms left the
+// weights as they are, every sign could as well be the other one, so the sign-flip test is
+// as exact as that of Paired, and SequentialLevels holds for it. The statistic is again the
+// number of means of two rounds on the thinner side of ρ (Tukey, as for Paired), which are
+//
+//	exp( (wᵢ·rᵢ + wⱼ·rⱼ) ÷ (wᵢ + wⱼ) )
+//
+// because this is above ρ if and only if w · (r − ln ρ) of both rounds together is above 0.
+// Estimate and interval invert the test, as Hodges and Lehmann (1963) do with any such test.
+func Weighted(logRatios, weights []float64, confidence float64) (Effect, error) {
+	if err := errors.Join(checkLogRatios(logRatios), checkWeights(weights, len(logRatios)), checkConfidence(confidence)); err != nil {
 		return Effect{}, err
 	}
-	e := newWalsh(logRatios).effect(len(logRatios), confidence)
+	e := newWalsh(logRatios, weights).effect(len(logRatios), confidence)
 	if !e.Bounded() {
 		e.Warnings = append(e.Warnings, tooFewRounds(e.Rounds, confidence))
 	}
@@ -125,6 +142,19 @@ func checkLogs(what string, logs []float64, most float64) error {
 	for i, x := range logs {
 		if math.IsNaN(x) || math.Abs(x) > most {
 			return fmt.Errorf("stat: %s of round %d is %g; allowed: %g to %g", what, i+1, x, -most, most)
+		}
+	}
+	return nil
+}
+
+// checkWeights refuses what are no weights of so many rounds.
+func checkWeights(weights []float64, rounds int) error {
+	if weights != nil && len(weights) != rounds {
+		return fmt.Errorf("stat: have %d weights of %d rounds", len(weights), rounds)
+	}
+	for i, w := range weights {
+		if !(w > 0 && w <= math.MaxFloat32) {
+			return fmt.Errorf("stat: weight of round %d is %g; allowed: above 0, at most %g", i+1, w, math.MaxFloat32)
 		}
 	}
 	return nil

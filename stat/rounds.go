@@ -12,7 +12,7 @@ const maxPlannedRounds = 1000
 // RoundsNeeded estimates how many rounds beyond those given would settle an
 // INCONCLUSIVE comparison: the smaller of what excludes 1 if the estimated effect is
 // the true one, and what brings the whole interval within the margin (as in Decide).
-// power is the chance to succeed with that many rounds, usually 0.9.
+// weights are those of Weighted, nil: of Paired; power is the chance to succeed with that many rounds, usually 0.9.
 //
 // Rounds differ by a spread s, and n of them fix the ratio to about s/√n. With the
 // estimated log-ratio d and L = ln(1+margin):
@@ -31,12 +31,12 @@ const maxPlannedRounds = 1000
 // and the answer easily off by a factor of three; next to the least possible number of
 // rounds it can be one short. It is at least 1. ok is false when there is nothing to go by (fewer than 2
 // rounds, or input that Paired would refuse) or when over 1000 rounds would be needed.
-func RoundsNeeded(logRatios []float64, margin, confidence, power float64) (more int, ok bool) {
+func RoundsNeeded(logRatios, weights []float64, margin, confidence, power float64) (more int, ok bool) {
 	n := len(logRatios)
-	if n < 2 || checkLogRatios(logRatios) != nil || checkConfidence(confidence) != nil || !(power > 0 && power < 1) {
+	if n < 2 || checkLogRatios(logRatios) != nil || checkWeights(weights, n) != nil || checkConfidence(confidence) != nil || !(power > 0 && power < 1) {
 		return 0, false
 	}
-	w := newWalsh(logRatios)
+	w := newWalsh(logRatios, weights)
 	effect := math.Abs(medianOf(w.logs))
 	spread := w.spread(1 - confidence)
 	z := twoSided(confidence)
@@ -63,7 +63,7 @@ func Spread(logRatios []float64, confidence float64) float64 {
 	if len(logRatios) < 2 || checkLogRatios(logRatios) != nil || checkConfidence(confidence) != nil {
 		return 0
 	}
-	return newWalsh(logRatios).spread(1 - confidence)
+	return newWalsh(logRatios, nil).spread(1 - confidence)
 }
 
 // Smallest is the smallest difference, as ratio − 1, that so many rounds find with the

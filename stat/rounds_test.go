@@ -42,12 +42,12 @@ func TestRoundsNeeded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			logs := pilot(have, tt.effect, tt.sd)
-			w := newWalsh(logs)
+			w := newWalsh(logs, nil)
 			if got, want := w.spread(0.05), tt.sd*math.Sqrt(math.Pi/3); math.Abs(got/want-1) > 0.02 {
 				t.Errorf("spread %g, want %g within 2 %%", got, want)
 			}
 			// fewer rounds with the same spread: what is asked for is a total
-			more, ok := RoundsNeeded(pilot(12, tt.effect, tt.sd*1.03), tt.margin, 0.95, tt.power)
+			more, ok := RoundsNeeded(pilot(12, tt.effect, tt.sd*1.03), nil, tt.margin, 0.95, tt.power)
 			if !ok || math.Abs(float64(12+more)/tt.want-1) > 0.25 {
 				t.Errorf("12 rounds and %d more (%v), want %g in all within a quarter", more, ok, tt.want)
 			}
@@ -78,7 +78,7 @@ func TestRoundsNeededEdges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			more, ok := RoundsNeeded(tt.logs, tt.margin, 0.95, tt.power)
+			more, ok := RoundsNeeded(tt.logs, nil, tt.margin, 0.95, tt.power)
 			if more != tt.wantMore || ok != tt.wantOK {
 				t.Errorf("got %d, %v; want %d, %v", more, ok, tt.wantMore, tt.wantOK)
 			}
@@ -91,8 +91,8 @@ func TestRoundsNeededEdges(t *testing.T) {
 func TestRoundsNeededProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := drawRounds(t)
-		narrow, okNarrow := RoundsNeeded(logs, 0.01, 0.95, 0.9)
-		wide, okWide := RoundsNeeded(logs, 0.05, 0.95, 0.9)
+		narrow, okNarrow := RoundsNeeded(logs, nil, 0.01, 0.95, 0.9)
+		wide, okWide := RoundsNeeded(logs, nil, 0.05, 0.95, 0.9)
 		if okNarrow && (!okWide || wide > narrow) {
 			t.Fatalf("%d rounds (%v) for 1 %%, %d (%v) for 5 %%", narrow, okNarrow, wide, okWide)
 		}
@@ -135,7 +135,7 @@ func TestTableOfRounds(t *testing.T) {
 // What is asked for 2 % at a spread of 3 % is what the table says, and found at least
 // nine times in ten there.
 func TestRoundsNeededAgreesWithTheTable(t *testing.T) {
-	more, ok := RoundsNeeded(pilot(24, 0.02, 0.03*1.015), 0, 0.95, 0.9)
+	more, ok := RoundsNeeded(pilot(24, 0.02, 0.03*1.015), nil, 0, 0.95, 0.9)
 	if !ok || 24+more < 26 || 24+more > 28 {
 		t.Errorf("24 rounds and %d more (%v), want 27 in all", more, ok)
 	}
@@ -213,11 +213,11 @@ func TestSmallestIsFound(t *testing.T) {
 // Smallest turns RoundsNeeded round, but for the steps of the confidence.
 func TestSmallestInvertsRoundsNeeded(t *testing.T) {
 	logs := pilot(12, 0.02, 0.03)
-	more, ok := RoundsNeeded(logs, 0, 0.95, 0.9)
+	more, ok := RoundsNeeded(logs, nil, 0, 0.95, 0.9)
 	if !ok {
 		t.Fatal("not ok")
 	}
-	effect := newWalsh(logs).medianRatio() - 1
+	effect := newWalsh(logs, nil).medianRatio() - 1
 	if got := Smallest(Spread(logs, 0.95), 12+more, 0.95, 0.9); math.Abs(got/effect-1) > 0.03 {
 		t.Errorf("%d rounds are asked for %g and find %g", 12+more, effect, got)
 	}

@@ -14,7 +14,7 @@ func TestSequentialLevelsOfOneLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWalsh(pilot(rounds, 0, 1))
+		w := newWalsh(pilot(rounds, 0, 1), nil)
 		if got, want := w.depth(levels[0]), w.depth(0.05); got != want {
 			t.Errorf("%d rounds: level %g leaves out %d, want %d", rounds, levels[0], got, want)
 		}
@@ -66,7 +66,7 @@ func TestSequentialLevelsHold(t *testing.T) {
 		}
 		depths := make([]int, len(tt.looks)) // fewer Walsh averages on one side are an alarm
 		for k, rounds := range tt.looks {
-			depths[k] = newWalsh(make([]float64, rounds)).depth(levels[k])
+			depths[k] = newWalsh(make([]float64, rounds), nil).depth(levels[k])
 		}
 		r := rand.New(rand.NewPCG(11, 11))
 		alarms := 0
@@ -115,7 +115,7 @@ func TestSequentialLevelsOfManyRounds(t *testing.T) {
 	spent := 0.0
 	for k, rounds := range looks {
 		tail := signedRankTail(rounds)
-		spent += 2 * tail[newWalsh(make([]float64, rounds)).depth(levels[k])-1]
+		spent += 2 * tail[newWalsh(make([]float64, rounds), nil).depth(levels[k])-1]
 	}
 	if spent > 0.05 || spent < 0.049 {
 		t.Errorf("levels %v spend %g", levels, spent)
@@ -144,7 +144,7 @@ func TestSequentialLevelsOfRareEvents(t *testing.T) {
 		}
 		spent := 0.0
 		for k, rounds := range looks {
-			w := newWalsh(make([]float64, rounds))
+			w := newWalsh(make([]float64, rounds), nil)
 			if depth := w.depth(levels[k]); depth > 0 {
 				spent = 2 * w.tail[depth-1]
 			}
@@ -201,7 +201,7 @@ func TestSequentialLevelsWhenTimeIsUp(t *testing.T) {
 	}
 	depths := make([]int, len(rounds))
 	for k, n := range rounds {
-		depths[k] = newWalsh(make([]float64, n)).depth(levels[k])
+		depths[k] = newWalsh(make([]float64, n), nil).depth(levels[k])
 	}
 	const experiments = 10000
 	random := rand.New(rand.NewPCG(12, 12))

@@ -41,7 +41,7 @@ func Differences(differences []float64, confidence float64) (Shift, error) {
 	if err := errors.Join(checkLogs("difference", differences, math.MaxFloat64/4), checkConfidence(confidence)); err != nil {
 		return Shift{}, err
 	}
-	v := inversion{values: walshAverages(differences), tail: signedRankTail(len(differences))}
+	v := inversion{values: walshAverages(differences, nil), tail: signedRankTail(len(differences))}
 	s := Shift{Value: medianOf(v.values), P: v.p(0), Level: 1 - confidence, Rounds: len(differences)}
 	if depth := v.depth(s.Level); depth > 0 {
 		s.Low, s.High, s.Confidence = v.interval(depth)

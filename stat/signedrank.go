@@ -22,8 +22,8 @@ type walsh struct {
 	rounds int
 }
 
-func newWalsh(logRatios []float64) walsh {
-	logs := walshAverages(logRatios)
+func newWalsh(logRatios, weights []float64) walsh {
+	logs := walshAverages(logRatios, weights)
 	ratios := make([]float64, len(logs))
 	for i, log := range logs {
 		ratios[i] = math.Exp(log)
@@ -32,14 +32,18 @@ func newWalsh(logRatios []float64) walsh {
 	return walsh{inversion: inversion{values: ratios, tail: signedRankTail(n)}, logs: logs, rounds: n}
 }
 
-// walshAverages returns the means of all pairs of values, each also paired with
-// itself, sorted.
-func walshAverages(values []float64) []float64 {
+// walshAverages returns the weighted means of all pairs of values, each also paired with
+// itself, sorted; nil weights are 1.
+func walshAverages(values, weights []float64) []float64 {
 	n := len(values)
 	means := make([]float64, 0, n*(n+1)/2)
 	for i, a := range values {
-		for _, b := range values[i:] {
-			means = append(means, (a+b)/2)
+		for j, b := range values[i:] {
+			mean := (a + b) / 2
+			if weights != nil {
+				mean = a + (b-a)*(weights[i+j]/(weights[i]+weights[i+j])) // exactly a where both are
+			}
+			means = append(means, mean)
 		}
 	}
 	slices.Sort(means)
@@ -52,7 +56,7 @@ func Center(logRatios []float64) float64 {
 	if len(logRatios) == 0 {
 		return 0
 	}
-	return medianOf(walshAverages(logRatios))
+	return medianOf(walshAverages(logRatios, nil))
 }
 
 // signedRankTail returns P(W ≤ w), w = 0 … n(n+1)/4, where W is the sum of those
