@@ -120,8 +120,8 @@ var (
 		Advice:    "run longer before reading tails",
 		OfVerdict: "“p99.9 differs”, and of a rate “p99 keeps its bound”, by a few slow responses"})
 	NotCompared = kind(Kind{Code: "not_compared", Aside: true,
-		Says:   "too few responses beyond a percentile to compare it: under 20 a round",
-		When:   "fewer than 20 responses lie beyond a percentile in an average round of either variant, so that there is no verdict on it",
+		Says:   "too few responses beyond a percentile to compare it: under 5 a round",
+		When:   "fewer than 5 responses (of two stored documents 20) lie beyond a percentile in an average round of either variant, so that there is no verdict on it",
 		Advice: "measure longer in each round: more pairs (`--pairs`) or longer blocks (`--block`)"})
 	NotSteady = kind(Kind{Code: "not_steady",
 		Says:      "throughput, or at a rate response time, went up, down or in waves: see it over time",

@@ -230,8 +230,8 @@ var statistics = []Statistic{
 	percentile("p75", "p75", "75 %", "One in 4 took longer", 0.75),
 	percentile("p90", "p90", "90 %", "One in 10 took longer", 0.9),
 	percentile("p95", "p95", "95 %", "One in 20 took longer", 0.95),
-	percentile("p99", "p99", "99 %", "One in 100 took longer. Compared where an average round has 20 answers beyond it", 0.99),
-	percentile("p999", "p99.9", "99.9 %", "One in 1000 took longer. Compared where an average round has 20 answers beyond it", 0.999),
+	percentile("p99", "p99", "99 %", "One in 100 took longer. Compared where an average round has 5 answers beyond it", 0.99),
+	percentile("p999", "p99.9", "99.9 %", "One in 1000 took longer. Compared where an average round has 5 answers beyond it", 0.999),
 	{"max", "max", "the longest of all", "A single event: it need not happen again", 0, (*hist.Histogram).Max},
 }
 

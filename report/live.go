@@ -61,7 +61,7 @@ func asRoundsCameIn(c trial.Comparison) (picture, bool) {
 	s := chart.Series{Style: chart.Dots}
 	t := table{columns: []string{"rounds", "difference", "interval"}}
 	for n := range c.RoundLogRatios {
-		e, err := stat.Paired(c.RoundLogRatios[:n+1], 1-c.Level)
+		e, err := stat.Weighted(c.RoundLogRatios[:n+1], c.RoundWeights[:min(n+1, len(c.RoundWeights))], 1-c.Level)
 		if err != nil {
 			continue
 		}

@@ -52,6 +52,9 @@ type Trials struct {
 	ChangedOver []ChangeOver `json:"changed_over,omitempty"`
 	// Why says what the arms spent their CPU time on; nil: nobody asked.
 	Why *Diagnosis `json:"why,omitempty"`
+	// Weighted says that rounds of percentiles have weights; those of older documents are all alike,
+	// and their percentiles are those of metric.Name.Of.
+	Weighted bool `json:"weighted,omitempty"`
 	// InProcess is set when an arm has no process that was fresh in each round.
 	InProcess bool `json:"in_process,omitempty"`
 
@@ -115,7 +118,7 @@ func newComparing(arms []Arm, plan load.Plan, d Design, observe func(Progress)) 
 		arms: arms, plan: plan, asked: asked,
 		random:   rand.New(rand.NewPCG(d.Seed, 1)),
 		blocks:   map[int]blockLength{},
-		trials:   &Trials{Design: d},
+		trials:   &Trials{Design: d, Weighted: true},
 		counting: d.counting(),
 	}
 	for _, arm := range arms {

@@ -34,6 +34,9 @@ type Comparison struct {
 	ChangedOver *AtRate `json:"changed_over,omitempty"`
 	// RoundLogRatios are the data: ln(candidate ÷ baseline), one per round.
 	RoundLogRatios []float64 `json:"round_log_ratios"`
+	// RoundWeights are those of a percentile's log-ratios (stat.Weighted): 1 ÷ the standard error
+	// of each. nil: all are alike.
+	RoundWeights []float64 `json:"round_weights,omitempty"`
 	// Spread says how much of the scatter is that of rounds, which only more rounds
 	// average out, and how much that of blocks; primary metric only, where blocks
 	// have it.
@@ -125,7 +128,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		c.BaselineValue, has1 = m.Beside(base.Result)
 		c.CandidateValue, has2 = m.Beside(cand.Result)
 		pairs := t.PairLogRatios(m, candidate, level)
-		c.RoundLogRatios = t.logRatios(m, candidate, level, pairs)
+		c.RoundLogRatios, c.RoundWeights = t.logRatios(m, candidate, level, pairs)
 		reasons := slices.Concat([]*finding.Warning{differ}, refusals(base, cand, m), []*finding.Warning{unsteady, t.fewSamples(m, candidate, level)})
 		c.Reason = cmp.Or(reasons...)
 		if onlyOthers(reasons) {
@@ -152,7 +155,7 @@ func (t *Trials) compare(candidate string, level int) []Comparison {
 		list = append(list, c)
 	}
 	t.decide(list, found, func(c *Comparison, confidence float64) (stat.Effect, error) {
-		return stat.Paired(c.RoundLogRatios, confidence)
+		return stat.Weighted(c.RoundLogRatios, c.RoundWeights, confidence)
 	})
 	return list
 }
@@ -269,7 +272,7 @@ func (t *Trials) decide(list []Comparison, found []finding.Warning, effect func(
 			c.undecidable(among)
 		}
 		if c.Verdict == stat.Inconclusive {
-			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.Margin, confidence, Power)
+			c.RoundsNeeded, _ = stat.RoundsNeeded(c.RoundLogRatios, c.RoundWeights, c.Margin, confidence, Power)
 			c.TimeNeeded = time.Duration(c.RoundsNeeded) * t.Elapsed / time.Duration(max(1, t.roundsDone()))
 		}
 		if c.Primary {

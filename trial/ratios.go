@@ -79,9 +79,11 @@ func (t *Trials) blocks(candidate string, level int) []Cell {
 // logRatios returns ln(candidate ÷ baseline) of the metric, one per round: the
 // Hodges–Lehmann estimate over the round's pairs where each block has the
 // figure, so that one disturbed block does not decide the round, and otherwise
-// (percentiles) the ratio of the round's merged histograms.
-func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map[int][]float64) []float64 {
-	var logs []float64
+// the ratio of the round's merged histograms. Those of percentiles have weights.
+func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map[int][]float64) (logs, weights []float64) {
+	if _, isPercentile := m.Percentile(); isPercentile && t.Weighted {
+		return t.percentiles(m, candidate, level)
+	}
 	for n := 1; n <= t.roundsDone(); n++ {
 		if len(pairs[n]) > 0 {
 			logs = append(logs, stat.Center(pairs[n]))
@@ -89,7 +91,31 @@ func (t *Trials) logRatios(m metric.Name, candidate string, level int, pairs map
 			logs = append(logs, log)
 		}
 	}
-	return logs
+	return logs, nil
+}
+
+// percentiles returns ln(candidate ÷ baseline) of a percentile, one per round that has it of both
+// arms, and the weight of each: 1 ÷ its standard error.
+func (t *Trials) percentiles(m metric.Name, candidate string, level int) (logs, weights []float64) {
+	type estimate struct{ log, err float64 }
+	base, cand := map[int]estimate{}, map[int]estimate{}
+	for _, c := range t.Rounds {
+		log, err, ok := m.Estimate(c.Result)
+		switch {
+		case !ok || c.Concurrency != level:
+		case c.Arm == t.Arms[0]:
+			base[c.Round] = estimate{log, err}
+		case c.Arm == candidate:
+			cand[c.Round] = estimate{log, err}
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(base)) {
+		if c, ok := cand[n]; ok {
+			logs = append(logs, c.log-base[n].log)
+			weights = append(weights, 1/math.Hypot(c.err, base[n].err))
+		}
+	}
+	return logs, weights
 }
 
 // roundLog returns ln(candidate ÷ baseline) of what is read from the merged result of
@@ -129,17 +155,25 @@ func inOrder(byRound map[int][]float64) [][]float64 {
 }
 
 // enoughBeyond is how many samples rounds must have on average beyond a percentile that
-// is compared. A round's percentile is biased by the number of its samples, which arms of
-// different throughput do not have alike: with 10 beyond p99, and 30 % more samples in one
+// is compared, so that these say something about it, and enoughUnweighted where the figure
+// of a round is metric.Name.Of, which is biased by the number of its samples, and arms of
+// different throughput have not as many: with 10 beyond p99, and 30 % more samples in one
 // arm, the ratio of a lognormal response time with stragglers is off by 1 %, with 20 by
 // half of that (simulated).
-const enoughBeyond = 20
+const (
+	enoughBeyond     = 5
+	enoughUnweighted = 20
+)
 
 // fewSamples returns why a percentile must not be compared, or nil.
 func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding.Warning {
 	q, isPercentile := m.Percentile()
 	if !isPercentile {
 		return nil
+	}
+	enough := enoughUnweighted
+	if t.Weighted {
+		enough = enoughBeyond
 	}
 	for _, arm := range []string{t.Arms[0], candidate} {
 		beyond, rounds := 0.0, 0.0
@@ -148,9 +182,9 @@ func (t *Trials) fewSamples(m metric.Name, candidate string, level int) *finding
 				beyond, rounds = beyond+float64(n)*(1-q), rounds+1
 			}
 		}
-		if rounds > 0 && beyond/rounds < enoughBeyond {
+		if rounds > 0 && beyond/rounds < float64(enough) {
 			return finding.FewSamples.Refusal("%s: a round of %s has only %.2g samples beyond it, %d are needed: longer rounds (more pairs or longer blocks)",
-				m, arm, beyond/rounds, enoughBeyond)
+				m, arm, beyond/rounds, enough)
 		}
 	}
 	return nil

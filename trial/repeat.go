@@ -22,7 +22,7 @@ type Job struct {
 // On an error, and when ctx is done, the trials so far are returned with it.
 func Repeat(ctx context.Context, jobs []Job, d Design, observe func(Progress)) (*Trials, error) {
 	d.Rounds = cmp.Or(d.Rounds, RepeatedRounds)
-	t := &Trials{Design: d}
+	t := &Trials{Design: d, Weighted: true}
 	for _, job := range jobs {
 		t.Arms = append(t.Arms, job.Name)
 	}
