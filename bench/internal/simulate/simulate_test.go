@@ -61,6 +61,16 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// looks are those at these rounds: of the level they may spend what a function of their share of 100
+// rounds says, and all of it at the last.
+func looks(spent func(share float64) float64, rounds ...int) (list []stat.Look) {
+	for _, n := range rounds {
+		list = append(list, stat.Look{Rounds: n, Spent: spent(float64(n) / 100)})
+	}
+	list[len(list)-1].Spent = 1
+	return list
+}
+
 // A false alarm over all looks in at most 5 %, whatever the noise; 2000 experiments at
 // 0.05 have a standard deviation of 0.0049, and three are granted.
 func TestSequential(t *testing.T) {
@@ -69,9 +79,8 @@ func TestSequential(t *testing.T) {
 		"heavy":  func(r *rand.Rand) float64 { return 0.01 * r.NormFloat64() / math.Max(0.01, r.Float64()) },
 		"coarse": func(r *rand.Rand) float64 { return math.Round(r.NormFloat64()) / 64 },
 	}
-	evenly := []stat.Look{{6, 0.25}, {8, 1. / 3}, {12, 0.5}, {16, 2. / 3}, {24, 1}}
-	early := []stat.Look{{7, 0.412}, {8, 0.431}, {10, 0.464}, {13, 0.507}, {17, 0.554}, {22, 0.604}, {28, 0.654}, {34, 1}} // ∛(rounds ÷ 100)
-	for _, looks := range [][]stat.Look{evenly, early} {
+	evenly := func(share float64) float64 { return share * 100 / 24 }
+	for _, looks := range [][]stat.Look{looks(evenly, 6, 8, 12, 16, 24), looks(math.Cbrt, 7, 8, 10, 13, 17, 22, 28, 34)} {
 		for name, noise := range noises {
 			l, err := Sequential(looks, noise, 2000, seed)
 			if err != nil {
