@@ -7,9 +7,10 @@
 //	go run ./bench/verdicts -only b -equal 50 -seed 2
 //	go run ./bench/verdicts -only i,j,k -planted 30 -equal 100 -rounds 100
 //	go run ./bench/verdicts -only n -soon 30 -results verdicts.jsonl -old OTHER/contend
+//	go run ./bench/verdicts -only o -tails 30 -results tails.jsonl
 //	go run ./bench/verdicts -record bench/verdicts/testdata/quiet.csv -lengths 50ms
 //
-// Without the rows b, f and n, which drive real servers for some two hours, and the rows
+// Without the rows b, f, n and o, which drive real servers for some two hours, and the rows
 // i, j and k, which count instructions of real servers for an hour, it takes some three
 // minutes. The recall of the saturation detector has a command of
 // its own, bench/saturation.
@@ -42,7 +43,8 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 100, "rounds of fresh servers in row k")
 	flag.IntVar(&b.soon, "soon", 30, "comparisons of each kind in row n; 0: none, the table of -results alone")
 	flag.StringVar(&b.old, "old", "", "an older contend that row n sets beside this one; empty: none")
-	flag.StringVar(&b.results, "results", "", "a file to which the verdicts of row n are added, and whose earlier ones count; empty: none")
+	flag.IntVar(&b.tails, "tails", 30, "comparisons of each kind in row o, those of -results among them; 0: the table of -results alone")
+	flag.StringVar(&b.results, "results", "", "a file to which the verdicts of row n, or of row o, are added, and whose earlier ones count; empty: none")
 	flag.StringVar(&b.differences, "differences", "", "those of row n, as in 30%/equal; empty: all")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of all random choices")
 	b.lengths = flag.String("lengths", "", "comma-separated lengths of the blocks to record: 20ms, 50ms, 100ms; empty: all")
@@ -65,6 +67,7 @@ type bench struct {
 	only, lengths  *string
 	equal, planted int
 	rounds, soon   int
+	tails          int
 	old, results   string
 	differences    string
 	costs          map[string]float64 // of a request, by language and callers
@@ -76,7 +79,7 @@ type bench struct {
 
 // serve are the commands that make this program a server, whose address and work for
 // each request follow.
-var serve = map[string]func(address, work string) error{burnCommand: serveBurning, iterateCommand: serveIterating, workCommand: serveWorking}
+var serve = map[string]func(address, work string) error{burnCommand: serveBurning, iterateCommand: serveIterating, workCommand: serveWorking, tailCommand: serveTail}
 
 // rows are groups of figures that are measured together, by their keys.
 var rows = map[string]func(ctx context.Context, b *bench) error{
@@ -93,6 +96,7 @@ var rows = map[string]func(ctx context.Context, b *bench) error{
 	"l": coveredTogether,
 	"m": endedEarly,
 	"n": dueSoon,
+	"o": tails,
 }
 
 func (b *bench) run(ctx context.Context, record string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -208,5 +209,36 @@ func TestTally(t *testing.T) {
 	}
 	if sum.told() != 1 || sum.total() != 2 {
 		t.Errorf("told %d of %d", sum.told(), sum.total())
+	}
+}
+
+// Of two documents the table has the verdicts on p99; the interval of p50 is ln(1.01 ÷ 0.99) ÷ 2 = 1.00 % to either side, that of the
+// throughput twice that.
+func TestTailsOfDocuments(t *testing.T) {
+	const rows = `{"metric": "throughput_per_s", "verdict": "INCONCLUSIVE", "ratio": 1, "ratio_low": 0.98, "ratio_high": 1.02},
+		{"metric": "response_p50_ns", "verdict": "EQUIVALENT", "ratio": 1, "ratio_low": 0.99, "ratio_high": 1.01}]}`
+	b := &bench{out: new(bytes.Buffer)}
+	path := filepath.Join(t.TempDir(), "tails.jsonl")
+	for slow, primary := range map[bool]string{
+		true:  `{"metric": "response_p99_ns", "verdict": "SLOWER", "ratio": 5, "ratio_low": 4, "ratio_high": 6}`,
+		false: `{"metric": "response_p99_ns", "verdict": "INVALID", "reason": {"code": "machine_busy"}, "ratio": 1}`,
+	} {
+		one := tailed{Slow: slow, Took: 9 * time.Second}
+		if err := one.read([]byte(`{"comparisons": [` + primary + "," + rows)); err != nil {
+			t.Fatal(err)
+		}
+		if err := keep(path, one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := kept[tailed](path)
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	b.showTails(all)
+	for _, want := range []string{"1 of 1", "p99: SLOWER 1; after 9.0 s", "0 of 1", "INVALID 1, of INVALID machine_busy 1", "bar ≤ ±2.00 %", "got ±1.00 % of 1"} {
+		if got := b.out.(*bytes.Buffer).String(); !strings.Contains(got, want) {
+			t.Errorf("%s\nhas no %q", got, want)
+		}
 	}
 }

@@ -91,7 +91,7 @@ type verdict struct {
 // dueSoon takes the time that contend compare takes to the right verdict on servers of net/http, beside
 // an older program where there is one. Verdicts of earlier sessions count.
 func dueSoon(ctx context.Context, b *bench) error {
-	all, err := readVerdicts(b.results)
+	all, err := kept[verdict](b.results)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func dueSoon(ctx context.Context, b *bench) error {
 				if err := b.judge(ctx, &v, programs[name], s); err != nil {
 					return err
 				}
-				if err := v.keep(b.results); err != nil {
+				if err := keep(b.results, v); err != nil {
 					return err
 				}
 				all = append(all, v)
@@ -250,7 +250,8 @@ func (s soon) show(b *bench, program string, all []verdict) {
 		s.name, program, paired.Counted(right, runs), s.bar, wrong, invalid, quantile(took, 0.5), quantile(took, 0.9), quantile(half, 0.5), codes)
 }
 
-func readVerdicts(path string) (all []verdict, err error) {
+// kept reads what keep has added to a file.
+func kept[T any](path string) (all []T, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || path == "" {
 		return nil, nil
@@ -260,18 +261,18 @@ func readVerdicts(path string) (all []verdict, err error) {
 	}
 	defer f.Close()
 	for lines := json.NewDecoder(f); ; {
-		var v verdict
-		if err := lines.Decode(&v); errors.Is(err, io.EOF) {
+		var one T
+		if err := lines.Decode(&one); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("%s, verdict %d: %w", path, len(all)+1, err)
+			return nil, fmt.Errorf("%s, entry %d: %w", path, len(all)+1, err)
 		}
-		all = append(all, v)
+		all = append(all, one)
 	}
 }
 
-// keep adds a verdict to a file; "" is none.
-func (v verdict) keep(path string) error {
+// keep adds an entry to a file; "" is none.
+func keep(path string, entry any) error {
 	if path == "" {
 		return nil
 	}
@@ -279,7 +280,7 @@ func (v verdict) keep(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(json.NewEncoder(f).Encode(v), f.Close())
+	return errors.Join(json.NewEncoder(f).Encode(entry), f.Close())
 }
 
 // quantile returns the smallest value that so many are at most; 0 of none.
