@@ -101,13 +101,17 @@ func (d *Document) screen() *screen {
 	if s == nil || d.failure() != "" {
 		return s
 	}
-	if slices.ContainsFunc(d.Experiments, Experiment.interrupted) {
+	if d.wasInterrupted() {
 		s.first = soFar + s.first
 	}
 	before := len(wrapped(s.trust))
 	s.trust += d.Environment.CPUs.placed()
 	s.most += len(wrapped(s.trust)) - before
 	return s
+}
+
+func (d *Document) wasInterrupted() bool {
+	return slices.ContainsFunc(d.Experiments, Experiment.interrupted)
 }
 
 const soFar = "Interrupted; so far: "
@@ -132,6 +136,9 @@ func (d *Document) page() *screen {
 		return d.pipeScreen()
 	case d.Command == "run" && len(d.Results) == 1:
 		return d.runScreen(d.Results[0].Cell)
+	case d.wasInterrupted():
+		return &screen{first: "nothing to compare", trust: "INCONCLUSIVE: no variant was driven as often as a comparison takes",
+			mood: doubted, care: new(findings), next: "run the same command again, and let it end", most: mostCompared}
 	}
 	return nil
 }
