@@ -8,6 +8,7 @@ STEPS = int(sys.argv[2])
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # header and body in one piece
 
     def do_GET(self):
         x = 1
