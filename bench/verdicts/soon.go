@@ -145,7 +145,7 @@ func (b *bench) extra(ctx context.Context, s soon, earlier []verdict) (int64, er
 	}
 	if b.costs[key] == 0 {
 		v := verdict{Extra: languages[s.language].usual}
-		err := b.compared(ctx, &v, b.contend, s, "--placement", "apart", "--precision", "0.4%", "-d", "3m")
+		err := b.compared(ctx, &v, b.contend, s, "--placement", "apart", "--precision", "1%", "-d", "3m")
 		if err == nil && v.Ratio >= 1 {
 			err = errors.New("more work did not lower the throughput")
 		}
