@@ -185,8 +185,8 @@ var (
 		Advice: "nothing; a comparison or a sweep then takes longer, since it starts the servers again and again"})
 	MachineChanged = kind(Kind{Code: "machine_changed",
 		Says:   "the machine ran at another speed for a while: blocks of then are left out",
-		When:   "the probes before and after a stretch of blocks differ",
-		Advice: "nothing up to half of a round, which is left out; beyond: a quieter machine, pinned CPUs"})
+		When:   "the probes before and after differ in over half of the stretches of blocks; fewer are left out without a word",
+		Advice: "repeat it on a quieter machine"})
 	IdenticalValues = kind(Kind{Code: "identical_values",
 		Says:   "the values never vary, as measurements do",
 		When:   "the values never vary",

@@ -32,8 +32,12 @@ func TestStretchesAreSortedByTheirProbes(t *testing.T) {
 	if a, b := m.states[stretchKey{1, 1, 1}], m.states[stretchKey{1, 1, 3}]; a == b || len(m.known) != 2 {
 		t.Errorf("near is state %d, far %d, of %d", a, b, len(m.known))
 	}
-	if w := m.findings(1); len(w) != 1 || w[0].Code != "machine_changed" {
-		t.Errorf("findings are %v", w)
+	if w := m.findings(1); w != nil {
+		t.Errorf("findings where 2 of 4 stretches changed are %v", w)
+	}
+	restless := readMachine(probes(near, near, far, near))
+	if w := restless.findings(1); len(w) != 1 || w[0].Code != "machine_changed" {
+		t.Errorf("findings where 2 of 3 changed are %v", w)
 	}
 	if w := m.findings(2); w != nil {
 		t.Errorf("findings of a level without probes are %v", w)
