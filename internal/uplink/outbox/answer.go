@@ -17,41 +17,39 @@ func (o *Outbox) answer(a *message.Answer, now time.Duration, out *settled) {
 	o.stats.AnswerTime.count(micros(now - e.sent))
 	outcome := Rejected
 	if a.Reject != message.RejectNone {
-		o.rejected(e, a.Reject, out)
+		o.rejected(a.Reject)
 	} else if o.acknowledged(e, a, out) {
 		outcome = Answered
 	}
 	o.settle(e, outcome, out)
 }
 
-// rejected charges the device, if it is the only one in question.
-func (o *Outbox) rejected(e *entry, why message.Reject, out *settled) {
-	factor, text := 2, "MICFailed"
+// rejected charges no device: anybody can send frames with its address, and a
+// customer who has no key for one can only say so.
+func (o *Outbox) rejected(why message.Reject) {
 	if why == message.MICFailed {
 		o.stats.MICFailed++
 	} else {
 		o.stats.OtherRejects++
-		factor, text = 1, "Other"
-	}
-	if len(e.others) == 0 {
-		o.failed(e.lane, factor, text, out)
 	}
 }
 
-// acknowledged compares the answer with the true MIC. Only the device that it
-// names is credited, or charged.
+// acknowledged compares the answer with the true MIC. The device that it names is
+// credited, or charged. A wrong MIC for a device that was not offered charges the
+// one that was, if it is the only one.
 func (o *Outbox) acknowledged(e *entry, a *message.Answer, out *settled) bool {
 	d := e.candidate(a.DevEUI)
+	right := a.MIC == e.mic()
 	switch {
 	case d == nil:
 		o.stats.NotOffered++
-		if len(e.others) == 0 {
-			o.failed(e.lane, 4, "a DevEUI that was not offered", out)
+		if !right && len(e.others) == 0 {
+			o.failed(e.lane, out)
 		}
 		return false
-	case a.MIC != e.mic():
+	case !right:
 		o.stats.WrongMIC++
-		o.failed(d, 4, "a wrong MIC", out)
+		o.failed(d, out)
 		return false
 	}
 	o.stats.RightMIC++

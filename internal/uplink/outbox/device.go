@@ -28,7 +28,7 @@ type TrustConfig struct {
 	// Reduce has a missing answer double the next challenge; the published
 	// benchmark calls it trust reduction, and has it on and off.
 	Reduce bool
-	// FailureLimit is how many failures in succession a device may have before
+	// FailureLimit is how many wrong solutions in succession a device may have before
 	// it is suspended; 0: 50.
 	FailureLimit int
 	// Initial gives the length for a device that the outbox does not know yet, if
@@ -58,7 +58,7 @@ type device struct {
 	index      int32 // among the ready lanes, from 1; 0: not among them
 	unanswered int32
 	size       uint16
-	failures   uint16
+	failures   uint16 // wrong solutions since the last right one
 	suspended  bool
 	changed    bool // since the last Trust
 }
@@ -94,23 +94,22 @@ func (o *Outbox) solved(d *device) {
 	o.resize(d, int(d.size)/2)
 }
 
-// A Suspension is of a device that has failed too often.
+// A Suspension is of a device with too many wrong solutions.
 type Suspension struct {
 	Candidate
-	Failures int    // in succession
-	Last     string // of them, in words
+	Failures int // wrong solutions in succession
 }
 
-// failed is a wrong answer: a challenge that many times as long.
-func (o *Outbox) failed(d *device, factor int, why string, out *settled) {
-	o.resize(d, int(d.size)*factor)
+// failed is a wrong solution: a challenge four times as long.
+func (o *Outbox) failed(d *device, out *settled) {
+	o.resize(d, 4*int(d.size))
 	if d.failures < math.MaxUint16 {
 		d.failures++
 	}
 	if int(d.failures) > o.config.Trust.FailureLimit && !d.suspended {
 		d.suspended = true
 		o.stats.Suspensions++
-		out.suspended = append(out.suspended, Suspension{d.Candidate, int(d.failures), why})
+		out.suspended = append(out.suspended, Suspension{d.Candidate, int(d.failures)})
 	}
 }
 

@@ -186,8 +186,8 @@ func (m *model) challenge(msg *modelMessage) (size int) {
 	return size
 }
 
-func (m *model) fail(d *modelDevice, factor int) {
-	d.size = min(4096, factor*d.size)
+func (m *model) fail(d *modelDevice) {
+	d.size = min(4096, 4*d.size)
 	d.failures++
 	d.suspended = d.suspended || d.failures > m.config.Trust.FailureLimit
 }
@@ -199,17 +199,13 @@ func (m *model) answer(msg *modelMessage, a message.Answer) {
 	outcome, alone := Rejected, len(msg.devices) == 1
 	named := slices.Index(msg.euis(), a.DevEUI)
 	switch {
-	case a.Reject == message.MICFailed && alone:
-		m.fail(msg.devices[0], 2)
-	case a.Reject == message.RejectOther && alone:
-		m.fail(msg.devices[0], 1)
 	case a.Reject != message.RejectNone:
 	case named < 0:
-		if alone {
-			m.fail(msg.devices[0], 4)
+		if alone && a.MIC != mic(msg.uplink) {
+			m.fail(msg.devices[0])
 		}
 	case a.MIC != mic(msg.uplink):
-		m.fail(msg.devices[named], 4)
+		m.fail(msg.devices[named])
 	default:
 		d := msg.devices[named]
 		d.size, d.failures = max(2, d.size/2), 0
@@ -363,6 +359,8 @@ func (r *replica) doAnswer(t *rapid.T) {
 			a.Reject = message.MICFailed
 		case 4:
 			a.Reject = message.RejectOther
+		case 5:
+			a.DevEUI, a.MIC = 99, a.MIC+1
 		}
 		r.model.answer(msg, a)
 		c.conn.Answer([]message.Answer{a})

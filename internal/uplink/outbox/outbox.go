@@ -60,7 +60,7 @@ type Config struct {
 	Settled func([]*message.Uplink, Outcome)
 	// Solved, if set, is called with the device that sent an uplink, before Settled.
 	Solved func(lorawan.EUI, *message.Uplink)
-	// Suspended, if set, is called with a device that has failed too often. Nothing is
+	// Suspended, if set, is called with a device that has too many wrong solutions. Nothing is
 	// delivered for it any more until it comes with another row.
 	Suspended func(Suspension)
 	// Transactions gives numbers above 0, each once. It is called with the

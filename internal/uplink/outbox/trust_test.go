@@ -31,6 +31,7 @@ func TestTrust(t *testing.T) {
 	rightMIC := func(a *message.Answer) {}
 	wrongMIC := func(a *message.Answer) { a.MIC ^= 1 }
 	notOffered := func(a *message.Answer) { a.DevEUI = 77 }
+	notOfferedWrong := func(a *message.Answer) { a.DevEUI = 77; a.MIC ^= 1 }
 	micFailed := func(a *message.Answer) { a.Reject = message.MICFailed }
 	otherReject := func(a *message.Answer) { a.Reject = message.RejectOther }
 	second := func(a *message.Answer) { a.DevEUI = other }
@@ -50,13 +51,14 @@ func TestTrust(t *testing.T) {
 		{"not below 2", 2, alone, rightMIC, [2]int{2, 2}, [2]int{0, 0}, Answered},
 		{"wrong MIC: four times", 8, alone, wrongMIC, [2]int{32, 8}, [2]int{1, 0}, Rejected},
 		{"not above 4096", 2048, alone, wrongMIC, [2]int{4096, 2048}, [2]int{1, 0}, Rejected},
-		{"a device that was not offered: four times", 8, alone, notOffered, [2]int{32, 8}, [2]int{1, 0}, Rejected},
-		{"MICFailed: twice", 8, alone, micFailed, [2]int{16, 8}, [2]int{1, 0}, Rejected},
-		{"Other: a failure, same length", 8, alone, otherReject, [2]int{8, 8}, [2]int{1, 0}, Rejected},
+		{"right MIC of a device that was not offered: same length", 8, alone, notOffered, [2]int{8, 8}, [2]int{0, 0}, Rejected},
+		{"wrong MIC of a device that was not offered: four times", 8, alone, notOfferedWrong, [2]int{32, 8}, [2]int{1, 0}, Rejected},
+		{"MICFailed: no failure, same length", 8, alone, micFailed, [2]int{8, 8}, [2]int{0, 0}, Rejected},
+		{"Other: no failure, same length", 8, alone, otherReject, [2]int{8, 8}, [2]int{0, 0}, Rejected},
 		{"of two, the one named is credited", 8, both, second, [2]int{8, 4}, [2]int{0, 0}, Answered},
 		{"of two, the one named is charged", 8, both, secondWrong, [2]int{8, 32}, [2]int{0, 1}, Rejected},
 		{"of two, a reject charges none", 8, both, micFailed, [2]int{8, 8}, [2]int{0, 0}, Rejected},
-		{"of two, a device not offered charges none", 8, both, notOffered, [2]int{8, 8}, [2]int{0, 0}, Rejected},
+		{"of two, a device not offered charges none", 8, both, notOfferedWrong, [2]int{8, 8}, [2]int{0, 0}, Rejected},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +122,9 @@ func TestSuspension(t *testing.T) {
 	fail := func() {
 		u := d.put(1)
 		m := take(t, c, 1)[0]
-		c.Answer([]message.Answer{{Transaction: m.Transaction, Reject: message.RejectOther}})
+		a := right(m, u)
+		a.MIC ^= 1
+		c.Answer([]message.Answer{a})
 		d.want(t, u, Rejected)
 	}
 	for range 50 {
@@ -139,10 +143,10 @@ func TestSuspension(t *testing.T) {
 	last := d.put(3)
 	d.mu.Lock()
 	out := new(settled)
-	d.failed(d.devices[1], 1, "Other", out) // the 51st
+	d.failed(d.devices[1], out) // the 51st
 	d.mu.Unlock()
 	out.report(&d.config)
-	if !slices.Equal(d.suspended, []Suspension{{Candidate{DevEUI: 1}, 51, "Other"}}) {
+	if !slices.Equal(d.suspended, []Suspension{{Candidate{DevEUI: 1}, 51}}) {
 		t.Fatalf("suspended %v", d.suspended)
 	}
 	refused, narrowed := d.put(1), d.put(1, 2)

@@ -189,7 +189,7 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 			for _, d := range devices {
 				s.send(frame(d, from+i))
 				u := c.upstream()
-				c.answer(message.Answer{Transaction: u.Transaction, Reject: message.RejectOther})
+				c.answer(message.Answer{Transaction: u.Transaction, DevEUI: d.DevEUI, MIC: micOf(&u, d) ^ 1})
 			}
 		}
 	}

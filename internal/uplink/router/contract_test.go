@@ -157,9 +157,9 @@ func (c *customer) trusted(d *device) {
 	}{
 		{1024, "", 0, "right_mic", 3},
 		{512, "MICFailed", 0, "mic_failed", 1},
-		{1024, "Other", 0, "other_reject", 1},
-		{1024, "", 1, "wrong_mic", 2},
-		{4096, "", 0, "right_mic", 4},
+		{512, "Other", 0, "other_reject", 1},
+		{512, "", 1, "wrong_mic", 2},
+		{2048, "", 0, "right_mic", 4},
 	} {
 		c.heard(d.uplink())
 		u, mic := c.next(d, step.challenge)
@@ -172,14 +172,14 @@ func (c *customer) trusted(d *device) {
 	}
 }
 
-// suspendedAndLifted has the device fail 51 times, which is once too often, and makes
-// its row anew.
+// suspendedAndLifted gives 51 wrong MICs for the device, which is once too often, and
+// makes its row anew.
 func (c *customer) suspendedAndLifted(d *device) {
 	c.t.Helper()
-	for range 51 {
+	for i := range 51 {
 		c.heard(d.uplink())
-		u, _ := c.next(d, 2048)
-		c.reject(u, "Other")
+		u, mic := c.next(d, min(1024<<min(2*i, 2), 4096))
+		c.ack(u, d, mic+1)
 	}
 	c.counted("suspensions_total", 1)
 	c.heard(d.uplink())

@@ -67,8 +67,8 @@ func (r *Router) outboxConfig(customer string) outbox.Config {
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
 		Suspended: func(s outbox.Suspension) {
-			r.config.Log.Warn("a device failed too often and is suspended until it is dropped and inserted again",
-				"customer", customer, "DevEUI", s.DevEUI, "failures", s.Failures, "last", s.Last)
+			r.config.Log.Warn("a device is suspended until it is dropped and inserted again: too many wrong MICs in succession",
+				"customer", customer, "DevEUI", s.DevEUI, "failures", s.Failures)
 			r.chores.add(suspension(s.Candidate))
 		},
 	}

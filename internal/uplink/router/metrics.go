@@ -151,7 +151,7 @@ func (to sender) outboxes(s outbox.Stats) {
 		"mic_failed": s.MICFailed, "other_reject": s.OtherRejects, "unknown": s.Unknown} {
 		to.count("answers_total", "Answers of customers, by kind.", int64(n), "kind", kind)
 	}
-	to.count("suspensions_total", "Devices that failed too often.", int64(s.Suspensions))
+	to.count("suspensions_total", "Devices with too many wrong MICs in succession.", int64(s.Suspensions))
 	to.gauge("messages_waiting", "Messages in memory that no connection has.", s.Waiting)
 	to.gauge("messages_unanswered", "Messages that were sent and not answered.", s.Unanswered)
 	to.gauge("messages_bytes", "Memory for messages, estimated.", s.Bytes)

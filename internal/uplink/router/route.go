@@ -22,7 +22,7 @@ const (
 	malformed               // no frame of LoRaWAN
 	notAnUplink             // a downlink's type, or a proprietary one
 	unroutable              // of no device that is known
-	suspended               // of devices that failed too often
+	suspended               // of devices with too many wrong solutions
 	fates
 )
 
