@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +64,7 @@ type routerOptions struct {
 func (s *serveRouter) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	where, err := s.check(ctx)
-	tokens, unread := s.readTokens()
+	text, tokens, unread := s.readTokens()
 	if err := errors.Join(err, unread); err != nil {
 		return usage(err)
 	}
@@ -70,6 +72,7 @@ func (s *serveRouter) run(cmd *cobra.Command) error {
 	if s.Tokens == "" {
 		log.Warn("anybody on this machine may use the demo token", "token", api.DemoToken)
 	}
+	defer s.follow(ctx, tokens, text, log)()
 	return ended(ctx, s.serve(ctx, where, tokens, log))
 }
 
@@ -150,20 +153,33 @@ func (s *serveRouter) insert(ctx context.Context, rows *table.Table) error {
 	return nil
 }
 
-func (s *serveRouter) readTokens() (*api.Tokens, error) {
+// readTokens returns the tokens, and the text of their file.
+func (s *serveRouter) readTokens() (string, *api.Tokens, error) {
 	if s.Tokens == "" {
-		return api.DemoTokens(), nil
+		return "", api.DemoTokens(), nil
 	}
-	file, err := os.Open(s.Tokens)
+	text, err := os.ReadFile(s.Tokens)
 	if err != nil {
-		return nil, setting.FlagErrors(setting.At(&s.routerOptions, &s.Tokens).About(setting.CannotRead(s.Tokens, err)))
+		return "", nil, setting.FlagErrors(setting.At(&s.routerOptions, &s.Tokens).About(setting.CannotRead(s.Tokens, err)))
 	}
-	defer file.Close()
-	tokens, err := api.ParseTokens(file)
+	tokens, err := api.ParseTokens(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Tokens, err)
+		return "", nil, fmt.Errorf("%s: %w", s.Tokens, err)
 	}
-	return tokens, nil
+	return string(text), tokens, nil
+}
+
+// follow takes over what becomes of the token file, until stop is called.
+func (s *serveRouter) follow(ctx context.Context, tokens *api.Tokens, text string, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	if s.Tokens != "" {
+		following.Go(func() { tokens.Follow(ctx, s.Tokens, text, log) })
+	}
+	return func() {
+		cancel()
+		following.Wait()
+	}
 }
 
 // name is that of this router among others, the same after a restart.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -28,17 +30,24 @@ const DemoCustomer = "demo"
 // How long that takes tells nothing about the tokens that exist.
 type Tokens struct {
 	key    [sha256.Size]byte
-	grants map[[sha256.Size]byte]grant
+	mu     sync.Mutex
+	grants grants
 }
+
+// grants are by the digest of their token.
+type grants map[[sha256.Size]byte]*grant
 
 type grant struct {
 	customer string
 	expires  time.Time // zero: never
 	line     int
+	valid    context.Context // ends when the token expires or is withdrawn
+	end      context.CancelFunc
+	expiry   *time.Timer // nil: none
 }
 
 func newTokens() *Tokens {
-	t := &Tokens{grants: make(map[[sha256.Size]byte]grant)}
+	t := &Tokens{}
 	rand.Read(t.key[:]) // never fails
 	return t
 }
@@ -47,7 +56,7 @@ func newTokens() *Tokens {
 // that listens on loopback.
 func DemoTokens() *Tokens {
 	t := newTokens()
-	t.grants[t.digest(DemoToken)] = grant{customer: DemoCustomer}
+	t.replace(grants{t.digest(DemoToken): {customer: DemoCustomer}})
 	return t
 }
 
@@ -61,11 +70,25 @@ func DemoTokens() *Tokens {
 // names all mistakes with their lines, and never a token.
 func ParseTokens(r io.Reader) (*Tokens, error) {
 	t := newTokens()
+	err := t.Reread(r)
+	if err == nil && len(t.grants) == 0 {
+		err = errors.New("token file: no token in it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Reread has the tokens be those of a file, which may be none. Those that are no longer
+// in it, or are of another customer, end. An error, as of ParseTokens, changes nothing.
+func (t *Tokens) Reread(r io.Reader) error {
+	next := grants{}
 	var mistakes []error
 	lines := bufio.NewScanner(r)
 	number := 1
 	for ; lines.Scan(); number++ {
-		for _, err := range t.add(strings.TrimPrefix(lines.Text(), "\ufeff"), number) {
+		for _, err := range t.add(next, strings.TrimPrefix(lines.Text(), "\ufeff"), number) {
 			mistakes = append(mistakes, fmt.Errorf("token file, line %d: %w", number, err))
 		}
 	}
@@ -74,13 +97,34 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 	} else if err != nil {
 		mistakes = append(mistakes, fmt.Errorf("token file, line %d: %w", number, err))
 	}
-	if len(t.grants) == 0 && len(mistakes) == 0 {
-		mistakes = append(mistakes, errors.New("token file: no token in it"))
-	}
 	if len(mistakes) > 0 {
-		return nil, errors.Join(mistakes...)
+		return errors.Join(mistakes...)
 	}
-	return t, nil
+	t.replace(next)
+	return nil
+}
+
+// replace takes the tokens over. Those that stay, if only with another expiry, go on.
+func (t *Tokens) replace(next grants) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for digest, before := range t.grants {
+		ended := before.expiry != nil && !before.expiry.Stop()
+		if g := next[digest]; g != nil && g.customer == before.customer && !ended {
+			g.valid, g.end = before.valid, before.end
+		} else {
+			before.end()
+		}
+	}
+	for _, g := range next {
+		if g.valid == nil {
+			g.valid, g.end = context.WithCancel(context.Background())
+		}
+		if !g.expires.IsZero() {
+			g.expiry = time.AfterFunc(time.Until(g.expires), g.end)
+		}
+	}
+	t.grants = next
 }
 
 var (
@@ -88,8 +132,8 @@ var (
 	tokenForm    = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 )
 
-// add keeps the token of a line, or returns what is wrong with it.
-func (t *Tokens) add(line string, number int) (mistakes []error) {
+// add adds the token of a line, or returns what is wrong with it.
+func (t *Tokens) add(to grants, line string, number int) (mistakes []error) {
 	line, _, _ = strings.Cut(line, "#")
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -98,7 +142,7 @@ func (t *Tokens) add(line string, number int) (mistakes []error) {
 	if len(words) < 2 || len(words) > 3 {
 		return []error{fmt.Errorf("%d words; allowed: customer token [expires]", len(words))}
 	}
-	g := grant{customer: words[0], line: number}
+	g := &grant{customer: words[0], line: number}
 	if !customerForm.MatchString(g.customer) {
 		mistakes = append(mistakes, fmt.Errorf("customer is %.70q; allowed: 1 to 64 of A-Z a-z 0-9 . _ -", g.customer))
 	}
@@ -112,10 +156,10 @@ func (t *Tokens) add(line string, number int) (mistakes []error) {
 		}
 	}
 	digest := t.digest(words[1])
-	if first, ok := t.grants[digest]; ok {
+	if first, ok := to[digest]; ok {
 		return append(mistakes, fmt.Errorf("token: the same as in line %d", first.line))
 	}
-	t.grants[digest] = g
+	to[digest] = g
 	return mistakes
 }
 
@@ -130,15 +174,25 @@ func (t *Tokens) digest(token string) (d [sha256.Size]byte) {
 // "Authorization: Bearer", or, if it has no such header, in the parameter
 // access_token of its query. A token that has expired is as good as none.
 func (t *Tokens) Authenticate(r *http.Request) (customer string, ok bool) {
+	customer, _, ok = t.Admit(r)
+	return customer, ok
+}
+
+// Admit is Authenticate for whoever stays: valid ends when the token expires or is
+// withdrawn.
+func (t *Tokens) Admit(r *http.Request) (customer string, valid context.Context, ok bool) {
 	token, ok := bearer(r)
 	if !ok {
-		return "", false
+		return "", nil, false
 	}
-	g, ok := t.grants[t.digest(token)]
-	if !ok || !g.expires.IsZero() && !time.Now().Before(g.expires) {
-		return "", false
+	digest := t.digest(token)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.grants[digest]
+	if g == nil || g.valid.Err() != nil || !g.expires.IsZero() && !time.Now().Before(g.expires) {
+		return "", nil, false
 	}
-	return g.customer, true
+	return g.customer, g.valid, true
 }
 
 func bearer(r *http.Request) (token string, ok bool) {

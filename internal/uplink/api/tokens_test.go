@@ -1,11 +1,17 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -97,6 +103,116 @@ func TestTokenExpires(t *testing.T) {
 			time.Sleep(tt.wait)
 			if _, ok := tokens.Authenticate(r); ok != tt.want {
 				t.Errorf("%s before its end: %v, want %v", time.Until(expires), ok, tt.want)
+			}
+		}
+	})
+}
+
+// What a token opened ends with it: at its moment, or when a file without it is read.
+// A token that stays goes on, also with another moment, and mistakes change nothing.
+func TestTokenEnds(t *testing.T) {
+	at := func(d time.Duration) string { return " " + time.Now().Add(d).Format(time.RFC3339) + "\n" }
+	for _, tt := range []struct {
+		name, file string // that is read an hour after the first one
+		ends       bool
+		after      time.Duration // since then
+	}{
+		{"expires", "", true, time.Hour},
+		{"the same file", "lamps secret 2000-01-01T02:00:00Z", true, time.Hour},
+		{"withdrawn", "meters other\n", true, 0},
+		{"all withdrawn", "# none\n", true, 0},
+		{"of another customer", "meters secret\n", true, 0},
+		{"expires later", "lamps secret 2000-01-01T05:00:00Z", true, 4 * time.Hour},
+		{"expires sooner", "lamps secret 2000-01-01T01:00:01Z", true, time.Second},
+		{"has expired", "lamps secret 2000-01-01T00:30:00Z", true, 0},
+		{"expires no more", "meters other\nlamps secret\n", false, 100 * time.Hour},
+		{"mistakes", "lamps\nmeters other", true, time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // from 2000-01-01T00:00:00Z on
+				tokens := parseTokens(t, "lamps secret"+at(2*time.Hour))
+				r := httptest.NewRequest(http.MethodGet, "/?access_token=secret", nil)
+				customer, valid, ok := tokens.Admit(r)
+				if customer != "lamps" || !ok {
+					t.Fatal(customer, ok)
+				}
+				time.Sleep(time.Hour)
+				if tt.file != "" {
+					if err := tokens.Reread(strings.NewReader(tt.file)); (err != nil) != (tt.name == "mistakes") {
+						t.Fatal(err)
+					}
+				}
+				if tt.after > 0 {
+					time.Sleep(tt.after - 1)
+					synctest.Wait()
+					if _, _, ok := tokens.Admit(r); valid.Err() != nil || !ok {
+						t.Errorf("over too early: %v, admitted %v", valid.Err(), ok)
+					}
+				}
+				time.Sleep(time.Nanosecond)
+				synctest.Wait()
+				if (valid.Err() != nil) != tt.ends {
+					t.Errorf("over: %v, want %v", valid.Err(), tt.ends)
+				}
+			})
+		})
+	}
+}
+
+// A file that is written anew counts when its text was there for two looks. Meanwhile,
+// and while it is away or has mistakes, the tokens of before are good.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, first := filepath.Join(t.TempDir(), "tokens"), "lamps one\nmeters two\n"
+		tokens := parseTokens(t, first)
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		good := func(what, want string) {
+			t.Helper()
+			var got []string
+			for _, token := range []string{"one", "two", "three"} {
+				if _, ok := tokens.Authenticate(httptest.NewRequest(http.MethodGet, "/?access_token="+token, nil)); ok {
+					got = append(got, token)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: %q are good, want %q", what, got, want)
+			}
+		}
+		write(first)
+		ctx, cancel := context.WithCancel(t.Context())
+		log := new(bytes.Buffer)
+		var following sync.WaitGroup
+		following.Go(func() { tokens.Follow(ctx, file, first, slog.New(slog.NewTextHandler(log, nil))) })
+		time.Sleep(followEvery / 2)
+		write("lamps one\n")
+		time.Sleep(followEvery)
+		good("half written", "one two")
+		write("lamps one\nmeters three\n")
+		time.Sleep(followEvery)
+		good("once", "one two")
+		time.Sleep(followEvery)
+		good("twice", "one three")
+		write("lamps\n")
+		time.Sleep(5 * followEvery)
+		good("mistakes", "one three")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * followEvery)
+		good("away", "one three")
+		write("")
+		time.Sleep(2 * followEvery)
+		good("empty", "")
+		cancel()
+		following.Wait()
+		for what, want := range map[string]int{"read again": 2, "has mistakes": 1, "cannot be read": 1} {
+			if n := strings.Count(log.String(), what); n != want {
+				t.Errorf("the log has %q %d times, want %d: %s", what, n, want, log)
 			}
 		}
 	})

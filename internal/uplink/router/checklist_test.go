@@ -1,6 +1,7 @@
 package router
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 
 	"contend/internal/uplink/lorawan"
@@ -48,6 +50,38 @@ func TestNoGenerationB(t *testing.T) {
 		if status, body := s.call(acme, path, ""); status != http.StatusNotFound || !strings.Contains(body, "there is no such call") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
+	}
+}
+
+// A token that is withdrawn ends its streams and opens no other one; the customer's
+// other token, and what waits for it, stay.
+func TestWithdrawnToken(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", nil)
+	if err := s.config.Tokens.Reread(strings.NewReader(tokens + "acme acme-token-0002\n")); err != nil {
+		t.Fatal(err)
+	}
+	d := s.insert(acme, 0)
+	up, down := s.connect(acme, "upstream/"), s.connect(acme, "downstream/")
+	s.send(frame(d, 0))
+	unanswered := up.upstream()
+	if err := s.config.Tokens.Reread(strings.NewReader("acme acme-token-0002\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*client{up, down} {
+		c.SetReadDeadline(time.Now().Add(patience))
+		_, _, err := wsutil.ReadServerData(readWriter{c.from, c.Conn})
+		if closed, ok := errors.AsType[wsutil.ClosedError](err); !ok || closed.Code != ws.StatusPolicyViolation || !strings.Contains(closed.Reason, "token") {
+			t.Errorf("closed with %v, want 1008 and that it was the token", err)
+		}
+	}
+	if c, err := s.dial(acme, "upstream/"); err == nil {
+		c.Close()
+		t.Error("the token still opens a stream")
+	}
+	again := s.connect("acme-token-0002", "upstream/")
+	if u := again.upstream(); u.Transaction != unanswered.Transaction {
+		t.Errorf("transaction %d, want %d", u.Transaction, unanswered.Transaction)
 	}
 }
 

@@ -105,7 +105,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.streams = stream.New(stream.Config{
-		Authenticate: c.Tokens.Authenticate,
+		Authenticate: c.Tokens.Admit,
 		Outbox:       func(name string) *outbox.Outbox { return r.customer(name).box },
 		Downlink: func(ctx context.Context, customer string, d *message.Downstream, reply stream.Replier) {
 			r.downlink(ctx, customer, d, reply)

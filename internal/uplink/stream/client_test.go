@@ -57,7 +57,9 @@ func newService(t testing.TB, c Config) *service {
 
 func prepare(t testing.TB, c Config) *service {
 	s := &service{t: t, boxes: map[string]*outbox.Outbox{}, settled: map[outbox.Outcome]int{}}
-	c.Authenticate = authenticate
+	if c.Authenticate == nil {
+		c.Authenticate = authenticate
+	}
 	if c.Outbox == nil {
 		c.Outbox = s.box
 	}
@@ -92,12 +94,13 @@ func (s *service) stop() {
 	}
 }
 
-func authenticate(r *http.Request) (string, bool) {
+func authenticate(r *http.Request) (customer string, valid context.Context, ok bool) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
 		token = r.URL.Query().Get("access_token")
 	}
-	return strings.CutPrefix(token, "token-")
+	customer, ok = strings.CutPrefix(token, "token-")
+	return customer, context.Background(), ok
 }
 
 func (s *service) box(customer string) *outbox.Outbox {

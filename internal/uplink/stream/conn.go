@@ -32,7 +32,8 @@ type conn struct {
 	server   *Server
 	customer string
 	kind     Kind
-	connect  func() source // nil: no uplinks here
+	valid    context.Context // ends with the token
+	connect  func() source   // nil: no uplinks here
 
 	net    net.Conn
 	ctx    context.Context // of the connection
@@ -59,8 +60,8 @@ func newReader(from io.Reader, already []byte) *websocket.Reader {
 	return websocket.NewReader(from, already, websocket.Config{Server: true, MaxMessage: maxMessage, Buffer: buffer})
 }
 
-func newConn(s *Server, customer string, kind Kind) *conn {
-	c := &conn{server: s, customer: customer, kind: kind, room: make(chan struct{}, 1)}
+func newConn(s *Server, customer string, kind Kind, valid context.Context) *conn {
+	c := &conn{server: s, customer: customer, kind: kind, valid: valid, room: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wake = func() {}
 	return c
@@ -77,6 +78,7 @@ func (c *conn) run(conn net.Conn, already []byte) {
 		c.source = c.connect()
 	}
 	c.server.add(c)
+	defer context.AfterFunc(c.valid, func() { c.end(ws.StatusPolicyViolation, "the token expired or was withdrawn") })()
 	defer c.finish(time.Now())
 	c.writing.Go(c.writeAll)
 	c.read()

@@ -17,7 +17,7 @@ const handshakeTimeout = 10 * time.Second
 // closed as soon as it is open.
 func (s *Server) handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		customer, ok := s.config.Authenticate(r)
+		customer, valid, ok := s.config.Authenticate(r)
 		if !ok {
 			s.stats.unauthorized.Add(1)
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -37,15 +37,14 @@ func (s *Server) handler(kind Kind) http.Handler {
 			return
 		}
 		defer s.leave(customer)
-		s.serve(w, r, customer, kind)
+		s.serve(w, r, newConn(s, customer, kind, valid))
 	})
 }
 
 // serve upgrades the connection and returns when it has ended.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, customer string, kind Kind) {
-	c := newConn(s, customer, kind)
-	if kind != Downstream {
-		box := s.config.Outbox(customer)
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *conn) {
+	if c.kind != Downstream {
+		box := s.config.Outbox(c.customer)
 		if box == nil {
 			s.stats.refused.Add(1)
 			refuse(w, http.StatusServiceUnavailable, "Unknown", "no connection here now")

@@ -138,6 +138,33 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// The end of the token ends its streams, both of them and those of nobody else. Who
+// comes with it then hears it before the upgrade.
+func TestTokenEnds(t *testing.T) {
+	valid, end := context.WithCancel(t.Context())
+	s := newService(t, Config{Authenticate: func(r *http.Request) (string, context.Context, bool) {
+		customer, forever, ok := authenticate(r)
+		if customer != "a" {
+			return customer, forever, ok
+		}
+		return customer, valid, ok && valid.Err() == nil
+	}})
+	up, down, other := s.open("/stream/upstream/", "a"), s.open("/stream/downstream/", "a"), s.open("/stream/upstream/", "b")
+	end()
+	for _, c := range []*client{up, down} {
+		if code, reason := c.closed(); code != ws.StatusPolicyViolation || reason != "the token expired or was withdrawn" {
+			t.Error(code, reason)
+		}
+		c.Close()
+	}
+	if c := s.request("GET /api/v1/stream/upstream HTTP/1.1", "Authorization: Bearer token-a"); c.response.StatusCode != 401 {
+		t.Error(c.response.Status)
+	}
+	s.put("b", 0, 1)
+	other.ack(other.uplink())
+	eventually(t, "the other goes on", func() bool { return s.outcomes(outbox.Answered) == 1 })
+}
+
 // Over TLS it is the same.
 func TestTLS(t *testing.T) {
 	s := prepare(t, Config{})

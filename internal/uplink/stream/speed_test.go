@@ -56,7 +56,7 @@ func newEndless(challenge int) *endless {
 }
 
 func newSpeedConn(challenge int) (*conn, *endless, *discarding) {
-	c := newConn(New(Config{}), "a", Upstream)
+	c := newConn(New(Config{}), "a", Upstream, context.Background())
 	source, out := newEndless(challenge), &discarding{}
 	c.source, c.net = source, out
 	c.writer.size, c.writer.stop = firstSize, func() {}

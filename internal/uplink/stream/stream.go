@@ -11,7 +11,7 @@
 //
 // Connections are closed with 1001 when the service stops, 1002 for what RFC 6455
 // forbids, 1007 for text that is not UTF-8, 1008
-// for a message that is malformed and for silence, 1009 for a message longer than
+// for a message that is malformed, for silence and at the end of the token, 1009 for a message longer than
 // 1 MiB, 1011 for an internal error and 1013 when nothing is read; the reason says more.
 package stream
 
@@ -43,8 +43,9 @@ func (k Kind) String() string { return [kinds]string{"upstream", "downstream"}[k
 
 // Config says how to serve. All functions are called by several goroutines at a time.
 type Config struct {
-	// Authenticate returns the customer that a request comes from.
-	Authenticate func(*http.Request) (customer string, ok bool)
+	// Authenticate returns the customer that a request comes from, and what ends when
+	// the customer may no longer be served for it.
+	Authenticate func(*http.Request) (customer string, valid context.Context, ok bool)
 	// Outbox returns the outbox of a customer; nil refuses the connection with 503,
 	// because the customer is not served here, or not now.
 	Outbox func(customer string) *outbox.Outbox
