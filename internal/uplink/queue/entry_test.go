@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"reflect"
@@ -156,6 +157,13 @@ func TestParseEntryNamesEveryBadField(t *testing.T) {
 		{"spreading 13", with("sf", "13"), []string{"sf"}},
 		{"coding without a slash", with("mod", "fhss", "ocw", "1", "cr", "456"), []string{"cr"}},
 		{"not a number", with("rssi", "NaN", "snr", "inf"), []string{"rssi", "snr"}},
+		{"a zero before", with("freq", "0868100000", "sf", "07", "ts", "01", "bw", "00"), []string{"ts", "freq", "sf", "bw"}},
+		{"the moment 0", with("ts", "0"), []string{"ts"}},
+		{"whole numbers of another form", with("freq", "+5", "bw", "1_0", "sf", "7.0", "ts", "1e9"), []string{"ts", "freq", "sf", "bw"}},
+		{"hexadecimal, and with a plus", with("rssi", "0x1p3", "snr", "+5"), []string{"rssi", "snr"}},
+		{"with an underscore, and a zero before", with("rssi", "1_0", "snr", "05"), []string{"rssi", "snr"}},
+		{"without a digit at one end", with("rssi", ".5", "snr", "5."), []string{"rssi", "snr"}},
+		{"other forms of numbers", with("lat", "0x1p3", "lng", "1_0", "alt", "+5"), []string{"lat", "lng", "alt"}},
 		{"longitude alone", with("lng", "1"), []string{"lat"}},
 		{"beyond the pole", with("lat", "91", "lng", "0"), []string{"lat"}},
 		{"altitude alone", with("alt", "1"), []string{"lat", "lng"}},
@@ -210,6 +218,16 @@ func TestParseID(t *testing.T) {
 			t.Errorf("%q: %v", text, id)
 		}
 	}
+}
+
+// A number is what JSON says is one.
+func TestIsNumber(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[-+]?[01]{0,2}[._]?[05]{0,2}([eExp][-+]?[0-9]{0,2})?`).Draw(t, "text")
+		if got, want := isNumber(text), json.Valid([]byte(text)); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	})
 }
 
 func FuzzParseEntry(f *testing.F) {

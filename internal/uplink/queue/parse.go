@@ -251,7 +251,7 @@ func (p *parser) uint(bit fieldSet, name, value string, highest uint32) uint32 {
 	if !p.first(bit, name) {
 		return 0
 	}
-	n, ok := parseDecimal(value)
+	n, ok := parseWhole(value)
 	if !ok || n > uint64(highest) {
 		p.fail(name, value, fmt.Sprintf("a whole number from 0 to %d", highest))
 		return 0
@@ -263,23 +263,66 @@ func (p *parser) int(bit fieldSet, name, value string) (int64, bool) {
 	if !p.first(bit, name) {
 		return 0, false
 	}
-	n, ok := parseDecimal(value)
+	n, ok := parseWhole(value)
 	if !ok || n == 0 || n > math.MaxInt64 {
-		p.fail(name, value, "nanoseconds since 1970")
+		p.fail(name, value, fmt.Sprintf("nanoseconds since 1970, 1 to %d", int64(math.MaxInt64)))
 		return 0, false
 	}
 	return int64(n), true
 }
 
-// float reads a number from −limit to limit in decimal notation.
+// float reads a number from −limit to limit as JSON writes it.
 func (p *parser) float(bit fieldSet, name, value string, limit float64) float64 {
 	if !p.first(bit, name) {
 		return 0
 	}
 	f, err := strconv.ParseFloat(value, 64)
-	if err != nil || len(value) > 40 || math.IsNaN(f) || math.Abs(f) > limit {
-		p.fail(name, value, fmt.Sprintf("a number from -%g to %g", limit, limit))
+	if err != nil || len(value) > 40 || !isNumber(value) || math.Abs(f) > limit {
+		p.fail(name, value, fmt.Sprintf("a number from -%g to %g, as -97 or 4.75", limit, limit))
 		return 0
 	}
 	return f
+}
+
+// parseWhole reads a number without a sign, and without zeros before it.
+func parseWhole(text string) (n uint64, ok bool) {
+	if len(text) > 1 && text[0] == '0' {
+		return 0, false
+	}
+	return parseDecimal(text)
+}
+
+// isNumber says whether a text is a number of JSON (RFC 8259, section 6).
+func isNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	whole, rest := digits(text)
+	if whole == "" || len(whole) > 1 && whole[0] == '0' {
+		return false
+	}
+	if strings.HasPrefix(rest, ".") {
+		var fraction string
+		if fraction, rest = digits(rest[1:]); fraction == "" {
+			return false
+		}
+	}
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+			rest = rest[1:]
+		}
+		var exponent string
+		if exponent, rest = digits(rest); exponent == "" {
+			return false
+		}
+	}
+	return rest == ""
+}
+
+// digits returns the digits that text begins with, and the rest.
+func digits(text string) (first, rest string) {
+	i := 0
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	return text[:i], text[i:]
 }
