@@ -156,6 +156,11 @@ func (a *acker) send(ctx context.Context, in *Intake) error {
 	for i, reply := range in.redis.client.DoMulti(ctx, a.cmds...) {
 		part, err := a.parts[i], reply.Error()
 		switch {
+		case isSpoilt(err): // what was there is gone
+			if !part.del {
+				in.land(part.source.acknowledged(part.ids))
+				in.count.lost.Add(uint64(len(part.ids)))
+			}
 		case err != nil:
 			failed = err
 			part.failed()
@@ -196,7 +201,7 @@ func (in *Intake) trim(ctx context.Context) error {
 	var failed error
 	for _, set := range []*sourceSet{in.owned, in.forwarded} {
 		for _, s := range set.list() {
-			if err := in.trimSource(ctx, s); err != nil {
+			if err := in.trimSource(ctx, s); err != nil && !isSpoilt(err) {
 				failed = err
 			}
 		}
@@ -228,7 +233,7 @@ func (in *Intake) trimSource(ctx context.Context, s *source) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dirty = s.dirty || err != nil
+	s.dirty = s.dirty || err != nil && !isSpoilt(err)
 	s.held = ok && newest.millis > oldest.millis+uint64(heldAfter.Milliseconds())
 	return err
 }

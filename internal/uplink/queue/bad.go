@@ -54,7 +54,8 @@ func cut(text string, n int) string { return strings.Clone(text[:min(len(text), 
 func (b badEntry) kind() string { return b.args[7] }
 
 // setAside copies entries to ran:uplinks:bad, counts and acknowledges them. It
-// tries until Redis takes them or the intake is closed; then they come again.
+// tries until Redis takes them or the intake is closed; then they come again. Where that
+// key is no stream they are not copied.
 func (in *Intake) setAside(s *source, bad []badEntry) {
 	var pause backoff
 	for {
@@ -63,6 +64,9 @@ func (in *Intake) setAside(s *source, bad []badEntry) {
 			break
 		}
 		in.failed("setting entries aside", err)
+		if isSpoilt(err) { // it would be for good
+			break
+		}
 		if !pause.wait(in.ctx) {
 			return
 		}

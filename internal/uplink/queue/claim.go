@@ -76,7 +76,7 @@ func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
 func (in *Intake) inspect(ctx context.Context) (failed error) {
 	for _, set := range []*sourceSet{in.owned, in.forwarded} {
 		for _, s := range set.list() {
-			if err := in.inspectSource(ctx, s); err != nil && !strings.Contains(err.Error(), "NOGROUP") {
+			if err := in.inspectSource(ctx, s); err != nil && !isSpoilt(err) && !strings.Contains(err.Error(), "NOGROUP") {
 				failed = err
 			}
 		}
@@ -184,7 +184,7 @@ func (f *fetcher) reclaim(ctx context.Context, sources []*source) error {
 			continue
 		}
 		if err := f.reclaimSource(ctx, s); err != nil {
-			if f.in.redis.single {
+			if f.in.redis.single && !isSpoilt(err) {
 				return err
 			}
 			f.lost(s, err)

@@ -2,7 +2,9 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -19,11 +21,24 @@ const (
 const (
 	// awayFor is how long a source rests whose node does not answer, or not as it should.
 	awayFor = 200 * time.Millisecond
+	// spoiltFor is how long one rests whose key is no stream, which somebody has to look after.
+	spoiltFor = 5 * time.Second
 	// silentFor is how long all wait for a node that takes commands and is silent.
 	silentFor = 2 * time.Second
 )
 
 func (f *fetcher) isAway(s *source) bool { return time.Now().Before(f.away[s]) }
+
+// present returns the sources that do not rest.
+func (f *fetcher) present(sources []*source) []*source {
+	if len(f.away) == 0 {
+		return sources
+	}
+	return slices.DeleteFunc(slices.Clone(sources), f.isAway)
+}
+
+// isSpoilt says that a key is not of the type that it should be.
+func isSpoilt(err error) bool { return err != nil && strings.Contains(err.Error(), "WRONGTYPE") }
 
 // lost has a source rest, and be looked through again after that: a reply that was lost may have held entries.
 func (f *fetcher) lost(s *source, err error) {
@@ -32,7 +47,11 @@ func (f *fetcher) lost(s *source, err error) {
 	if f.away == nil {
 		f.away = map[*source]time.Time{}
 	}
-	f.away[s] = time.Now().Add(awayFor)
+	rest := awayFor
+	if isSpoilt(err) {
+		rest = spoiltFor
+	}
+	f.away[s] = time.Now().Add(rest)
 }
 
 // gather reads what is new in all sources at once, wherever they are: those of a cluster are in several
@@ -40,12 +59,9 @@ func (f *fetcher) lost(s *source, err error) {
 func (f *fetcher) gather(ctx context.Context, sources []*source) error {
 	r := f.in.redis
 	var cmds []rueidis.Completed
-	f.sources, f.deliveries = nil, nil
-	for _, s := range sources {
-		if !f.isAway(s) {
-			f.sources = append(f.sources, s)
-			cmds = append(cmds, r.cmd("XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch), "STREAMS", s.key, ">"))
-		}
+	f.sources, f.deliveries = f.present(sources), nil
+	for _, s := range f.sources {
+		cmds = append(cmds, r.cmd("XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch), "STREAMS", s.key, ">"))
 	}
 	// A reply that nobody waits for would be entries that nobody handles.
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), silentFor)

@@ -21,11 +21,16 @@ const (
 
 // Forward writes uplinks to the stream of a customer, which the instance reads
 // that holds, or will hold, the socket. After it returned nil they are safe in Redis
-// and may be acknowledged here; but of a customer for whom a backlog waits already, further
-// ones are dropped and counted in Stats.
+// and may be acknowledged here; but of a customer for whom a backlog waits already, or whose
+// key is no stream, further ones are dropped and counted in Stats.
 func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*message.Uplink) error {
 	key := keyCustomer + customer
 	waiting, err := in.redis.do(ctx, "XLEN", key).AsInt64()
+	if isSpoilt(err) { // who waited for somebody to look after it would hold up other customers
+		in.failed("forwarding to "+customer, err)
+		in.count.dropped.Add(uint64(len(uplinks)))
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}

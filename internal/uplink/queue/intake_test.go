@@ -33,6 +33,92 @@ func TestIntakeReadsAcknowledgesAndTrims(t *testing.T) {
 	})
 }
 
+// A partition whose key is no stream stops no other one, says so again and again, and is
+// read as soon as it is one.
+func TestASpoiltPartitionStopsNoOther(t *testing.T) {
+	t.Parallel()
+	eachRealRedis(t, func(t *testing.T, r *Redis) {
+		const n, spoilt = 2000, 3
+		key := keyUplinks + strconv.Itoa(spoilt)
+		if err := r.do(t.Context(), "SET", key, "x").Error(); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Lease: time.Second}, true)
+		var good, bad []*message.Uplink
+		for _, u := range frames(0, n) {
+			if partitionOf(u.PHY, 8) == spoilt {
+				bad = append(bad, u)
+			} else {
+				good = append(good, u)
+			}
+		}
+		produce(t, r, good)
+		until(t, "all others arrive", func() bool { return c.count() == len(good) })
+		until(t, "all others are acknowledged", func() bool { return c.in.Stats().Acked == uint64(len(good)) })
+		if c.in.Stats().Errors == 0 {
+			t.Error("nothing was counted")
+		}
+		if err := r.do(t.Context(), "DEL", key).Error(); err != nil {
+			t.Fatal(err)
+		}
+		produce(t, r, bad)
+		until(t, "its own arrive", func() bool { return c.count() == n })
+		c.once(t, n)
+	})
+}
+
+// Nor do the streams of a customer and of what is set aside stop others, if they are none.
+func TestOtherSpoiltKeys(t *testing.T) {
+	t.Parallel()
+	eachRealRedis(t, func(t *testing.T, r *Redis) {
+		for _, key := range []string{keyBad, keyCustomer + "acme"} {
+			if err := r.do(t.Context(), "SET", key, "x").Error(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		addRaw(t, r, keyUplinks+"0", [][]string{{"v", "2"}})
+		const n = 100
+		c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+		until(t, "what is malformed is counted", func() bool { return c.in.Stats().Malformed[fieldVersion] == 1 })
+		produce(t, r, frames(0, n))
+		until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n+1 })
+		before := c.in.Stats().Errors
+		if err := c.in.Forward(t.Context(), "acme", frames(0, 7)); err != nil {
+			t.Error(err)
+		}
+		if st := c.in.Stats(); st.Dropped != 7 || st.Errors == before || before == 0 {
+			t.Errorf("%+v, %d errors before", st, before)
+		}
+	})
+}
+
+// What is in hand when its key becomes something else is lost, and holds up nothing.
+func TestAPartitionIsSpoiltWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	eachRealRedis(t, func(t *testing.T, r *Redis) {
+		const n = 1000
+		c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Lease: time.Second}, false)
+		produce(t, r, frames(0, n))
+		until(t, "all are read", func() bool { return c.count() == n })
+		if err := r.do(t.Context(), "SET", keyUplinks+"3", "x").Error(); err != nil {
+			t.Fatal(err)
+		}
+		c.settle(n)
+		until(t, "nothing is in flight", func() bool { return c.in.Stats().InFlight == 0 })
+		if st := c.in.Stats(); st.Lost == 0 || st.Lost+st.Acked != n {
+			t.Errorf("%+v", st)
+		}
+		var good []*message.Uplink
+		for _, u := range frames(n, 2*n) {
+			if partitionOf(u.PHY, 8) != 3 {
+				good = append(good, u)
+			}
+		}
+		produce(t, r, good)
+		until(t, "others arrive", func() bool { return c.count() == n+len(good) })
+	})
+}
+
 // What is acknowledged when it is read stays in flight until it is settled.
 func TestIntakeAcknowledgesWhatItReads(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {

@@ -146,6 +146,10 @@ func (f *fetcher) next(ctx context.Context, sources []*source) error {
 	if !f.in.redis.single {
 		return f.gather(ctx, sources)
 	}
+	if sources = f.present(sources); len(sources) == 0 {
+		wait(ctx, awayFor)
+		return nil
+	}
 	f.args = append(f.args[:0], "XREADGROUP", "GROUP", group, f.in.cfg.Instance, "COUNT", strconv.Itoa(f.in.cfg.Batch),
 		"BLOCK", strconv.Itoa(int(blockFor.Milliseconds())), "STREAMS")
 	for _, s := range sources {
