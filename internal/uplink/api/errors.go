@@ -103,6 +103,9 @@ func failureOf(err error, about string) *failure {
 	switch {
 	case errors.Is(err, table.ErrInvalid):
 		f.status, f.code, f.text = http.StatusUnprocessableEntity, codeValidation, "a value cannot be stored"
+	case errors.Is(err, table.ErrFull):
+		f.status = http.StatusServiceUnavailable
+		f.text = "the disk of the database is full, and nothing was written; try again later"
 	case errors.Is(err, table.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		f.status = http.StatusServiceUnavailable
 		f.text = "the database cannot be reached, and what was to be written may be lost; try again later"

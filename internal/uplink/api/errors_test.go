@@ -36,6 +36,7 @@ func TestFailureOf(t *testing.T) {
 		{table.ErrGroupContains, 409, "MulticastGroup.AlreadyContainsTheDevice", false},
 		{table.ErrInvalid, 422, "ValidationFailed", true},
 		{table.ErrUnavailable, 503, "Unknown", true},
+		{table.ErrFull, 503, "Unknown", true},
 		{context.Canceled, 503, "Unknown", true},
 		{context.DeadlineExceeded, 503, "Unknown", true},
 		{errors.New("defect"), 500, "Unknown", true},

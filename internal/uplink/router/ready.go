@@ -2,10 +2,13 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
+
+	"contend/internal/uplink/table"
 )
 
 const (
@@ -18,13 +21,14 @@ const (
 
 // A reach is whether what a router works with answers. The zero value knows nothing.
 type reach struct {
-	mu              sync.Mutex
-	looked          time.Time
-	redis, database bool
+	mu       sync.Mutex
+	looked   time.Time
+	redis    bool
+	database error // nil: it answers and takes writes
 }
 
 // reachable asks Redis and the database, unless somebody just did.
-func (r *Router) reachable() (redis, database bool) {
+func (r *Router) reachable() (redis bool, database error) {
 	r.reach.mu.Lock()
 	defer r.reach.mu.Unlock()
 	if r.reach.looked.IsZero() || time.Since(r.reach.looked) >= reachFor {
@@ -33,7 +37,7 @@ func (r *Router) reachable() (redis, database bool) {
 		defer cancel()
 		var group sync.WaitGroup
 		group.Go(func() { r.reach.redis = r.config.Redis.Ping(ctx) == nil })
-		group.Go(func() { r.reach.database = r.config.Table.Ping(ctx) == nil })
+		group.Go(func() { r.reach.database = r.config.Table.Ping(ctx) })
 		group.Wait()
 		r.reach.looked = time.Now()
 	}
@@ -43,7 +47,8 @@ func (r *Router) reachable() (redis, database bool) {
 // answerReady refuses customers that would get nothing here: without Redis there
 // are no uplinks. Without the database there are, from memory.
 func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
-	redis, database := false, false
+	var redis bool
+	var database error
 	why := "the router is starting or stopping"
 	if r.ready.Load() {
 		redis, database = r.reachable()
@@ -55,7 +60,10 @@ func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "ready")
-	if !database {
+	switch {
+	case errors.Is(database, table.ErrFull):
+		fmt.Fprintln(w, "The disk of the database is full: the last change of the table failed. Routing goes on from memory.")
+	case database != nil:
 		fmt.Fprintln(w, "The database does not answer, or takes no writes: routing goes on from memory, and changes of the table fail.")
 	}
 	if !r.config.Table.Hears() {

@@ -3,10 +3,13 @@ package router
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/uplink/table"
 )
 
 // ready returns what /ready answers.
@@ -54,6 +57,21 @@ func TestReady(t *testing.T) {
 		status, text := ready(t, address)
 		return status == http.StatusOK && text != "ready\n"
 	})
+}
+
+// With a full disk routing goes on, and the text says what is wrong.
+func TestReadyWithAFullDisk(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", nil)
+	for full, want := range map[error]string{nil: "ready\n", table.ErrFull: "The disk of the database is full", table.ErrUnavailable: "The database does not answer"} {
+		s.reach.mu.Lock()
+		s.reach.looked, s.reach.redis, s.reach.database = time.Now().Add(time.Hour), true, full
+		s.reach.mu.Unlock()
+		status, text := ready(t, s.config.Listener.Addr().String())
+		if status != http.StatusOK || !strings.Contains(text, want) || (text == "ready\n") != (full == nil) {
+			t.Errorf("%v: %d %q, want %q", full, status, text, want)
+		}
+	}
 }
 
 // However many ask, Redis and the database are asked once.

@@ -37,6 +37,7 @@ type database struct {
 	timeout   time.Duration   // of a transaction, or of reading a few rows again
 	silence   time.Duration   // that ends a reload
 	outages   atomic.Int64    // how often the database was not available
+	full      atomic.Bool     // its disk was, at the last transaction
 	file      string          // of SQLite; "": in memory, or PostgreSQL
 	claim     *claim          // to the file; nil: none yet
 }
@@ -133,7 +134,9 @@ func orNull[T lorawan.EUI | lorawan.DevAddr](v *T) *int64 {
 func (db *database) transaction(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.timeout)
 	defer cancel()
-	return db.noted(db.explained(ctx, db.attempt(ctx, do)))
+	err := db.noted(db.explained(ctx, db.attempt(ctx, do)))
+	db.full.Store(errors.Is(err, ErrFull))
+	return err
 }
 
 // noted classifies an error. After an outage no connection from before is tried.

@@ -26,6 +26,7 @@ func retryable(err error) bool {
 const (
 	sqliteError      = 1
 	sqliteBusy       = 5
+	sqliteFull       = 13
 	sqliteConstraint = 19
 	sqliteMismatch   = 20
 	sqliteMisuse     = 21
@@ -45,7 +46,20 @@ func classified(err error) error {
 	if refused(err) {
 		return fmt.Errorf("table: %w", err)
 	}
+	if isFull(err) {
+		return fmt.Errorf("table: %w: %w", ErrFull, err)
+	}
 	return fmt.Errorf("table: %w: %w", ErrUnavailable, err)
+}
+
+// isFull says whether the disk of the database is full.
+func isFull(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == "53100" // disk_full
+	}
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && primary(lite) == sqliteFull
 }
 
 func refused(err error) bool {

@@ -262,6 +262,7 @@ func TestFailures(t *testing.T) {
 		"40P01": {true, true},   // deadlock_detected
 		"42703": {false, false}, // undefined_column
 		"23503": {false, true},  // foreign_key_violation
+		"53100": {true, false},  // disk_full
 		"53300": {true, false},  // too_many_connections
 		"57P01": {true, false},  // admin_shutdown
 		"57P02": {true, false},  // crash_shutdown
@@ -270,6 +271,9 @@ func TestFailures(t *testing.T) {
 		err := error(&pgconn.PgError{Code: code})
 		if got := errors.Is(classified(err), ErrUnavailable); got != want.unavailable || retryable(err) != want.again {
 			t.Errorf("%s: unavailable %v, again %v", code, got, retryable(err))
+		}
+		if got := errors.Is(classified(err), ErrFull); got != (code == "53100") {
+			t.Errorf("%s: full %v", code, got)
 		}
 	}
 }

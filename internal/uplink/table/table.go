@@ -18,6 +18,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,8 @@ var (
 	// writes, or has a schema that is too new. The write may have happened once, or not;
 	// memory follows the database once it is back.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrFull, an ErrUnavailable: the disk of the database is full, and nothing was written.
+	ErrFull = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 )
 
 // ErrDeaf: what is told through the database of Config.URL is not heard, as a pooler
@@ -140,9 +143,12 @@ func (t *Table) Shared() bool { return t.db.postgres != nil }
 // again, all is read again.
 func (t *Table) Hears() bool { return !t.deaf.Load() }
 
-// Ping says whether the database answers before ctx ends, and takes writes: nil or
-// ErrUnavailable.
+// Ping says whether the database answers before ctx ends, and takes writes: nil,
+// ErrFull where the last write failed for that, or ErrUnavailable.
 func (t *Table) Ping(ctx context.Context) error {
+	if t.db.full.Load() {
+		return ErrFull
+	}
 	if t.db.postgres == nil {
 		return classified(t.db.PingContext(ctx))
 	}

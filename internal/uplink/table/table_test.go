@@ -99,6 +99,46 @@ func TestBusyFile(t *testing.T) {
 	eventually(t, "a write succeeds", func() bool { return table.Suspend(t.Context(), 1, created) == nil })
 }
 
+// A file that cannot grow is a full disk to SQLite. Writes say so, and so does Ping until
+// one succeeds; what is in memory stays as it was.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	table := open(t, Config{URL: sqliteBackend.fresh(t)})
+	table.db.SetMaxOpenConns(1) // the limit is one of a connection
+	limit := func(pages string) {
+		t.Helper()
+		if _, err := table.db.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	details := strings.Repeat("x", 4<<10)
+	add := func(eui lorawan.EUI) error {
+		_, err := table.Insert(t.Context(), "a", NewDevice{DevEUI: eui, DevAddr: ptr(lorawan.DevAddr(1)), Details: &details})
+		return err
+	}
+	limit("1") // as many as there are
+	eui, err := lorawan.EUI(1), error(nil)
+	for ; err == nil && eui < 1000; eui++ {
+		err = add(eui)
+	}
+	if !errors.Is(err, ErrFull) || !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("device %d: %v", eui, err)
+	}
+	if err := table.Ping(t.Context()); !errors.Is(err, ErrFull) {
+		t.Errorf("ping: %v", err)
+	}
+	if n := table.Len(); n != int(eui)-2 {
+		t.Errorf("%d devices, want %d", n, eui-2)
+	}
+	limit("1000000")
+	if err := add(5000); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Ping(t.Context()); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+}
+
 // Readers see each row whole: a device has the address n as its active and n + 1 as
 // its target address, or neither.
 func TestReadersSeeWholeRows(t *testing.T) {
