@@ -6,9 +6,34 @@ import (
 )
 
 const (
+	// MaxPHY is the longest PHYPayload that a radio can send, in bytes: the length
+	// field of a LoRa or FSK frame has 8 bits.
+	MaxPHY = 255
+	// MaxSpreading is the highest spreading factor.
+	MaxSpreading = 12
+
 	maxDelay = 15 // seconds, of class A
 	maxTMMS  = 8  // moments, of class B
 )
+
+// IsCodingRate says whether a text is one: two numbers of one digit, as "4/6".
+func IsCodingRate(text string) bool {
+	digit := func(i int) bool { return text[i] >= '1' && text[i] <= '9' }
+	return len(text) == 3 && digit(0) && text[1] == '/' && digit(2)
+}
+
+// CheckFrame returns why a downlink that was read cannot be sent, whenever that is; nil
+// if it can.
+func (d *Downstream) CheckFrame() error {
+	r := &d.Window.Radio
+	switch {
+	case len(d.PHY) == 0 || len(d.PHY) > MaxPHY:
+		return fmt.Errorf("its PHYPayload has %d bytes; allowed: 1 to %d", len(d.PHY), MaxPHY)
+	case r.Modulation == FHSS && !IsCodingRate(r.CodingRate):
+		return fmt.Errorf("its CodingRate is %.40q; allowed: two numbers, as 4/6", r.CodingRate)
+	}
+	return nil
+}
 
 // CheckWindow returns why a downlink that was read can have no window, nil if it can.
 func (d *Downstream) CheckWindow() error {

@@ -72,6 +72,35 @@ func TestParseDownstreamMistakes(t *testing.T) {
 	}
 }
 
+// Nor may it be more than a radio can send, by the rules of what it receives.
+func TestCheckFrame(t *testing.T) {
+	fhss := func(rate string) Window {
+		return Window{Radio: Radio{Modulation: FHSS, ChannelWidth: 137_000, CodingRate: rate}}
+	}
+	for _, tt := range []struct {
+		bytes  int
+		window Window
+		want   string
+	}{
+		{1, Window{}, ""},
+		{255, Window{}, ""},
+		{0, Window{}, "PHYPayload has 0 bytes; allowed: 1 to 255"},
+		{256, Window{}, "PHYPayload has 256 bytes; allowed: 1 to 255"},
+		{500_000, Window{}, "PHYPayload has 500000 bytes"},
+		{1, fhss("4/6"), ""},
+		{1, fhss(""), `CodingRate is ""; allowed: two numbers, as 4/6`},
+		{1, fhss("4/60"), `CodingRate is "4/60"`},
+		{1, fhss("0/6"), `CodingRate is "0/6"`},
+		{1, fhss(strings.Repeat("4/6", 300_000)), `CodingRate is "4/64/6`},
+		{1, Window{Radio: Radio{Modulation: LoRa}}, ""},
+	} {
+		d := Downstream{PHY: make([]byte, tt.bytes), Window: tt.window}
+		if err := d.CheckFrame(); (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || len(err.Error()) > 200) {
+			t.Errorf("%d bytes, %.20q: %v, want %q", tt.bytes, tt.window.Radio.CodingRate, err, tt.want)
+		}
+	}
+}
+
 // What was read may still have no window.
 func TestCheckWindow(t *testing.T) {
 	const device = `"DevEUI": 11249791761593666359`

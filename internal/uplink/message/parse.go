@@ -91,7 +91,7 @@ func (s *scanner) loRa(r *Radio) {
 	for o.next() {
 		switch s.name {
 		case "Spreading":
-			r.Spreading = uint32(s.uint(12))
+			r.Spreading = uint32(s.uint(MaxSpreading))
 		case "Bandwidth":
 			r.Bandwidth = s.uint32()
 		}
@@ -196,8 +196,8 @@ func (s *scanner) reject() Reject {
 	}
 }
 
-// ParseDownstream reads a Downstream or a MulticastDownstream. Whether its window is
-// one is for CheckWindow to say.
+// ParseDownstream reads a Downstream or a MulticastDownstream. Whether it can be sent is
+// for CheckFrame and CheckWindow to say.
 func ParseDownstream(data []byte) (*Downstream, error) {
 	s := scanner{data: data}
 	d := new(Downstream)

@@ -30,14 +30,7 @@ const (
 	fieldAltitude  = "alt"
 )
 
-const (
-	version = "1"
-	// maxPHY is the longest PHYPayload that a radio can send, in bytes: the
-	// length field of a LoRa or FSK frame has 8 bits.
-	maxPHY = 255
-	// maxSpreading is the highest spreading factor of the customers' stream.
-	maxSpreading = 12
-)
+const version = "1"
 
 // The texts of the modulations.
 const (

@@ -81,7 +81,7 @@ func TestEntryRoundTrip(t *testing.T) {
 
 func anyUplink(t *rapid.T) *message.Uplink {
 	u := &message.Uplink{
-		PHY:     rapid.SliceOfN(rapid.Byte(), 1, maxPHY).Draw(t, "phy"),
+		PHY:     rapid.SliceOfN(rapid.Byte(), 1, message.MaxPHY).Draw(t, "phy"),
 		Gateway: lorawan.EUI(rapid.Uint64().Draw(t, "gw")),
 		Radio: message.Radio{
 			Frequency:  rapid.Uint32().Draw(t, "freq"),
@@ -98,7 +98,7 @@ func anyUplink(t *rapid.T) *message.Uplink {
 	case message.FHSS:
 		r.ChannelWidth, r.CodingRate = rapid.Uint32().Draw(t, "ocw"), rapid.SampledFrom([]string{"4/6", "2/3"}).Draw(t, "cr")
 	default:
-		r.Spreading, r.Bandwidth = rapid.Uint32Range(0, maxSpreading).Draw(t, "sf"), rapid.Uint32().Draw(t, "bw")
+		r.Spreading, r.Bandwidth = rapid.Uint32Range(0, message.MaxSpreading).Draw(t, "sf"), rapid.Uint32().Draw(t, "bw")
 	}
 	if rapid.Bool().Draw(t, "gps") {
 		u.Position = &message.Position{

@@ -125,7 +125,7 @@ func (p *parser) first(bit fieldSet, name string) bool {
 
 func (p *parser) phy(value string, u *message.Uplink, arena []byte) []byte {
 	n := len(value)
-	if n == 0 || n > maxPHY {
+	if n == 0 || n > message.MaxPHY {
 		p.fail(fieldPHY, value, "1 to 255 bytes")
 		return arena
 	}
@@ -173,7 +173,7 @@ func (p *parser) radio(name, value string, r *message.Radio) {
 	case fieldModule:
 		p.modulation(value, r)
 	case fieldSpreading:
-		r.Spreading = p.uint(hasSpreading, name, value, maxSpreading)
+		r.Spreading = p.uint(hasSpreading, name, value, message.MaxSpreading)
 	case fieldBandwidth:
 		r.Bandwidth = p.uint(hasBandwidth, name, value, math.MaxUint32)
 	case fieldDeviation:
@@ -227,13 +227,11 @@ func dropForeign(r *message.Radio) {
 	}
 }
 
-// coding takes a coding rate: two numbers of one digit, as "4/6".
 func (p *parser) coding(value string, r *message.Radio) {
 	if !p.first(hasCoding, fieldCoding) {
 		return
 	}
-	digit := func(i int) bool { return value[i] >= '1' && value[i] <= '9' }
-	if len(value) != 3 || !digit(0) || value[1] != '/' || !digit(2) {
+	if !message.IsCodingRate(value) {
 		p.fail(fieldCoding, value, "a coding rate, as 4/6")
 		return
 	}

@@ -179,6 +179,9 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 // that it offers.
 func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downstream) (time.Time, error) {
 	var last time.Time
+	if err := m.CheckFrame(); err != nil {
+		return last, refuse(message.GatewayError, "%v", err)
+	}
 	if err := m.CheckWindow(); err != nil {
 		return last, refuse(message.WindowNotFound, "%v", err)
 	}

@@ -56,6 +56,49 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// What no gateway can send is refused, with a result that says why, and is not written
+// to the gateways. The connection goes on.
+func TestDownlinksThatNoRadioSends(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", nil)
+	d := s.insert(acme, 0)
+	c := s.connect(acme, "downstream/")
+	const loRa = `"LoRa": {"Spreading": 9, "Bandwidth": 125000}`
+	for i, tt := range []struct {
+		bytes       int
+		radio, want string
+	}{
+		{0, loRa, "PHYPayload has 0 bytes; allowed: 1 to 255"},
+		{256, loRa, "PHYPayload has 256 bytes; allowed: 1 to 255"},
+		{500_000, loRa, "PHYPayload has 500000 bytes; allowed: 1 to 255"},
+		{1, `"FHSS": {"Ocw": 137000, "CodingRate": "` + strings.Repeat("x", 900_000) + `"}`, "CodingRate is \"xxx"},
+		{255, loRa, ""},
+		{1, `"FHSS": {"Ocw": 137000, "CodingRate": "4/6"}`, ""},
+	} {
+		phy := strings.TrimSuffix(strings.Repeat("1,", tt.bytes), ",")
+		c.write(fmt.Appendf(nil, `{"ProtocolVersion": 1, "TransactionID": %d, "DevEUI": %d, "PHYPayload": [%s],
+			"TxWindow": {"Radio": {"Frequency": 867500000, %s}, "Deadline": 1}}`, i+1, uint64(d.DevEUI), phy, tt.radio))
+		if ack := c.reply(); ack.ResultCode != "" || ack.TransactionID != uint64(i+1) {
+			t.Fatalf("%d: %+v", i, ack)
+		}
+		if tt.want == "" {
+			continue // its result comes from a gateway
+		}
+		if r := c.reply(); r.ResultCode != "GatewayError" || !strings.Contains(r.ResultMessage, tt.want) || len(r.ResultMessage) > 200 {
+			t.Errorf("%d: %.300v, want %q", i, r, tt.want)
+		}
+	}
+	client, err := rueidis.NewClient(s.redis.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.until("the two others are written", func() bool {
+		n, err := client.Do(t.Context(), client.B().Xlen().Key("ran:downlinks").Build()).AsInt64()
+		return err == nil && n == 2
+	})
+}
+
 // said collects replies.
 type said struct {
 	mu      sync.Mutex
