@@ -45,7 +45,8 @@ type Config struct {
 
 // New returns the handler of everything below /api/v1/ and, the same, below
 // /api/v1.0/. The server in front of it needs MaxHeaderBytes and a
-// ReadHeaderTimeout; the time that a body and an answer may take is limited here.
+// ReadHeaderTimeout; the time that a customer's body and an answer may take is limited
+// here. That of somebody without a token is not read.
 func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -140,12 +141,14 @@ func read(method string) bool { return method == http.MethodGet || method == htt
 // admit finds out whose call it is and waits for its turn. Without a failure, done
 // must follow.
 func (a *api) admit(w http.ResponseWriter, r *http.Request, route route) (customer string, f *failure) {
-	limitReading(w) // by the server, of a body that is not wanted
 	customer, ok := a.Tokens.Authenticate(r)
-	switch {
-	case !ok:
+	if !ok {
+		LeaveBody(w, r)
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return "", unauthorized()
+	}
+	limitReading(w) // by the server, of a body that is not wanted
+	switch {
 	case route.handle == nil: // the empty one
 		return "", unknown(http.StatusNotFound, "there is no such call; openapi.yaml in this place describes those that there are")
 	case route.method != r.Method && !(read(route.method) && read(r.Method)):
@@ -191,6 +194,15 @@ func (a *api) do(w http.ResponseWriter, c *call, route route) (any, *failure) {
 		return nil, failureOf(err, c.about)
 	}
 	return result, nil
+}
+
+// LeaveBody keeps the server from reading a body, which may never come: before the answer,
+// as it does unless the connection is closed then, and after it.
+func LeaveBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 { // -1: of any length
+		w.Header().Set("Connection", "close")
+		http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a recorder in a test has none
+	}
 }
 
 func limitReading(w http.ResponseWriter) {

@@ -113,21 +113,26 @@ func serveOnce(t *testing.T, h http.Handler) net.Conn {
 	return ours
 }
 
-// A body that does not come ends the call, and, where nobody wants it, does not
-// keep the answer back for longer.
+// A body that does not come ends the call, after a while, and that of a stranger at once.
 func TestSlowBody(t *testing.T) {
 	for token, want := range map[string]int{DemoToken: http.StatusRequestTimeout, "wrong": http.StatusUnauthorized} {
+		wait := map[int]time.Duration{http.StatusRequestTimeout: bodyTimeout}[want]
 		synctest.Test(t, func(t *testing.T) {
 			conn := serveOnce(t, New(Config{Tokens: DemoTokens()}))
 			begun := time.Now()
 			fmt.Fprintf(conn, "POST /api/v1/devices/insert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 10\r\n\r\n{", token)
-			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			all := bufio.NewReader(conn)
+			resp, err := http.ReadResponse(all, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body, _ := io.ReadAll(resp.Body)
-			if took := time.Since(begun); resp.StatusCode != want || took > bodyTimeout {
-				t.Errorf("got %d %s after %s, want %d", resp.StatusCode, body, took, want)
+			if took := time.Since(begun); resp.StatusCode != want || took != wait {
+				t.Errorf("got %d %s after %s, want %d after %s", resp.StatusCode, body, took, want, wait)
+			}
+			_, err = all.ReadByte()
+			if took := time.Since(begun); !errors.Is(err, io.EOF) || took != wait {
+				t.Errorf("%d: %v after %s, want the end of the connection", want, err, took)
 			}
 		})
 	}

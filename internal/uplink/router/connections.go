@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"contend/internal/uplink/api"
 )
 
 const (
@@ -249,11 +251,23 @@ func forOperators(all http.Handler, operators *http.ServeMux) http.Handler {
 		limit := http.NewResponseController(w)
 		_ = limit.SetReadDeadline(time.Now().Add(spareTime)) // a connection of net/http has both
 		_ = limit.SetWriteDeadline(time.Now().Add(spareTime))
+		api.LeaveBody(w, r)
 		if handler, pattern := operators.Handler(r); pattern != "" {
 			handler.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
+	})
+}
+
+// forStrangers has nobody wait for the body of a request without a valid token: it is
+// answered at its header, and its connection is closed.
+func forStrangers(tokens *api.Tokens, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := tokens.Authenticate(r); !ok {
+			api.LeaveBody(w, r)
+		}
+		next.ServeHTTP(w, r)
 	})
 }

@@ -2,20 +2,24 @@ package router
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"contend/internal/redisserver"
+	"contend/internal/uplink/api"
 	"contend/internal/uplink/queue"
 )
 
@@ -234,6 +238,101 @@ func TestFullOfStreams(t *testing.T) {
 		_, response := get(t, address, "/api/v1/devices/select")
 		return response.StatusCode == http.StatusOK
 	})
+}
+
+// A deadlines notes the last deadline for reading.
+type deadlines struct {
+	http.ResponseWriter
+	reading time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.reading = t; return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { return nil }
+
+// Nobody waits for a body without a valid token, nor on a spare connection.
+func TestWhoseBodyIsRead(t *testing.T) {
+	t.Parallel()
+	known, err := api.ParseTokens(strings.NewReader(tokens))
+	if err != nil {
+		t.Fatal(err)
+	}
+	operators := http.NewServeMux()
+	handler := forOperators(forStrangers(known, operators), operators)
+	for _, tt := range []struct {
+		token  string
+		spare  bool
+		length int64
+		left   bool
+	}{
+		{acme, false, 5, false}, {acme, false, -1, false}, {"wrong", false, 5, true}, {"wrong", false, -1, true}, {late, false, 5, true},
+		{"wrong", false, 0, false}, {acme, true, 5, true}, {"wrong", true, 5, true}, {"wrong", true, 0, false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(context.WithValue(t.Context(), spareKey{}, tt.spare))
+		r.ContentLength = tt.length
+		r.Header.Set("Authorization", "Bearer "+tt.token)
+		w := &deadlines{ResponseWriter: httptest.NewRecorder()}
+		handler.ServeHTTP(w, r)
+		if left := !w.reading.IsZero() && w.reading.Before(time.Now()); left != tt.left || (w.Header().Get("Connection") == "close") != (tt.left || tt.spare) {
+			t.Errorf("%+v: reading until %v, %v", tt, w.reading, w.Header())
+		}
+	}
+}
+
+// 265 connections from eight addresses, of a process that may open 300 files, announce
+// bodies that never come, and have no token. Each is answered and closed long before a
+// customer's body would be given up, and operators are answered.
+func TestBodiesThatNeverCome(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("one loopback address")
+	}
+	redis, err := queue.Open(t.Context(), redisserver.Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	p := launchWith(t, 300, redis.URL(), "sqlite::memory:", "one")
+	heads := []string{
+		"POST /api/v1/devices/insert HTTP/1.1\r\nContent-Length: 1000",
+		"POST /api/v1/devices/drop HTTP/1.1\r\nContent-Length: 1000000",
+		"POST /api/v1/devices/drop HTTP/1.1\r\nTransfer-Encoding: chunked",
+		"POST /api/v1/no/such/call HTTP/1.1\r\nContent-Length: 1000\r\nExpect: 100-continue",
+		"GET /api/v1/stream/upstream/ HTTP/1.1\r\nContent-Length: 1000",
+		"GET /ready HTTP/1.1\r\nContent-Length: 1000",
+		"GET /nothing HTTP/1.1\r\nContent-Length: 1000",
+	}
+	var conns []net.Conn
+	for i := range 265 {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%8))}}
+		c, err := d.Dial("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "%s\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n", heads[i%len(heads)]); err != nil {
+			continue // closed to make room, or refused
+		}
+		conns = append(conns, c)
+	}
+	answered := 0
+	for _, c := range conns {
+		c.SetReadDeadline(time.Now().Add(20 * time.Second)) // bodies have 30
+		text, err := io.ReadAll(c)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("after %q it is still open", text)
+		}
+		if strings.HasPrefix(string(text), "HTTP/1.1 ") {
+			answered++
+		}
+	}
+	if answered == 0 {
+		t.Error("nobody was answered")
+	}
+	for range 60 {
+		if _, response := get(t, p.address, "/ready"); response.StatusCode != http.StatusOK {
+			t.Error(response.Status)
+		}
+	}
 }
 
 // Whoever asks once and then says nothing is not kept.

@@ -234,5 +234,5 @@ func (r *Router) handler() http.Handler {
 	operators.HandleFunc("GET /ready", r.answerReady)
 	operators.Handle("GET /metrics", r.metrics)
 	mux.Handle("/", operators)
-	return forOperators(mux, operators)
+	return forOperators(forStrangers(r.config.Tokens, mux), operators)
 }
