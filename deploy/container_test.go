@@ -21,7 +21,7 @@ import (
 )
 
 // maxImage is the size that the image must not exceed, in bytes.
-const maxImage = 80e6
+const maxImage = 82e6
 
 // certificates is where the image and its base have the authorities that are
 // trusted.

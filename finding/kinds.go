@@ -67,7 +67,7 @@ var (
 	OneCPU = kind(Kind{Code: "one_cpu", Aside: true,
 		Says:   "the server ran on one CPU, so its threads never ran in parallel",
 		When:   "contend gave the load generator CPUs of its own and one was left for the server, which would run several threads at the same time: none of them used 80% of its CPU time, or it is a Go program, which runs as many as it finds CPUs",
-		Advice: "nothing for most questions; `--placement shared` shows how its threads contend, as for a lock or an atomic"})
+		Advice: "nothing for most questions; to see how its threads contend, as for a lock or an atomic, let both sides share the CPUs (`--placement shared`)"})
 	MachineBusy = kind(Kind{Code: "machine_busy", Figure: true, Warns: 0.25, Refuses: 0.50,
 		Says:      "other programs took much of the CPU time that was needed",
 		When:      "generator or server was at its limit, or waited for a core longer than it had one, on a machine with no idle core (95 % of all CPU time was used), and other programs used over {warns} of it; over {refuses}: no verdict, but for a difference of throughput above all CPU time ÷ what generator and server had of it, which others cannot have made. Open model: no verdict about times where `start_lag` is given and others took over {warns} of the CPU time that the generator needed",
