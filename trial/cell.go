@@ -108,7 +108,7 @@ func measure(ctx context.Context, s *load.Session, live *Live, plan load.Plan) (
 	if far != nil {
 		c.ServerApart = !slices.ContainsFunc(c.Generators, func(g load.Generator) bool { return g.Machine == far.Machine() })
 	}
-	failed = errors.Join(failed, edges.failed)
+	failed = errors.Join(failed, edges.failed[0], edges.failed[1])
 	used, around := edges.clocks[1].Sub(edges.clocks[0]), after.Sub(before)
 	if far != nil {
 		used = lateBy(used, c.Duration)
@@ -141,7 +141,7 @@ func aborted(r *load.Result) error {
 type edgeClocks struct {
 	server   Sampler
 	clocks   [2]subject.Sample
-	failed   error
+	failed   [2]error // each of its own, since one edge may be read while the other is
 	foretold [2]struct {
 		moment time.Time
 		read   func() (subject.Sample, error)
@@ -177,7 +177,7 @@ func (e *edgeClocks) read(edge load.Edge) {
 		read = told.read
 	}
 	clocks, err := read()
-	e.clocks[i], e.failed = clocks, errors.Join(e.failed, err)
+	e.clocks[i], e.failed[i] = clocks, err
 }
 
 // unsampled says why a subject could not be sampled; "" for one that has ended, which

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,10 +72,10 @@ func TestPilotEnds(t *testing.T) {
 		t.Errorf("%+v", warmup)
 	}
 	growing := Arm{Name: "b", Start: func(context.Context, Setup) (*Live, error) {
-		took := time.Millisecond
+		var took atomic.Int64
+		took.Store(int64(time.Millisecond))
 		return &Live{Address: "b", Subject: &mortal{}, Target: load.Func(func(context.Context) (load.Outcome, error) {
-			took += took / 500 // as long as it has lived, half as long again
-			time.Sleep(took)
+			time.Sleep(time.Duration(took.Add(took.Load() / 500))) // as long as it has lived, half as long again
 			return load.Outcome{}, nil
 		})}, nil
 	}}
