@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"contend/bench/internal/paired"
 	"contend/finding"
 	"contend/stat"
 	"contend/trial"
@@ -227,11 +228,11 @@ func TestTailsOfDocuments(t *testing.T) {
 		if err := one.read([]byte(`{"comparisons": [` + primary + "," + rows)); err != nil {
 			t.Fatal(err)
 		}
-		if err := keep(path, one); err != nil {
+		if err := paired.Keep(path, one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := kept[tailed](path)
+	all, err := paired.Kept[tailed](path)
 	if err != nil || len(all) != 2 {
 		t.Fatal(all, err)
 	}

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"math"
 	"net/http"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -91,7 +88,7 @@ type verdict struct {
 // dueSoon takes the time that contend compare takes to the right verdict on servers of net/http, beside
 // an older program where there is one. Verdicts of earlier sessions count.
 func dueSoon(ctx context.Context, b *bench) error {
-	all, err := kept[verdict](b.results)
+	all, err := paired.Kept[verdict](b.results)
 	if err != nil {
 		return err
 	}
@@ -113,7 +110,7 @@ func dueSoon(ctx context.Context, b *bench) error {
 				if err := b.judge(ctx, &v, programs[name], s); err != nil {
 					return err
 				}
-				if err := keep(b.results, v); err != nil {
+				if err := paired.Keep(b.results, v); err != nil {
 					return err
 				}
 				all = append(all, v)
@@ -248,39 +245,6 @@ func (s soon) show(b *bench, program string, all []verdict) {
 	}
 	fmt.Fprintf(b.out, "n  %s, %s program: %s right (bar %d of 30), %d wrong, %d INVALID; right ones after %.1f s (median), %.1f s (nine of ten); interval ±%.1f%% (median); %v\n",
 		s.name, program, paired.Counted(right, runs), s.bar, wrong, invalid, quantile(took, 0.5), quantile(took, 0.9), quantile(half, 0.5), codes)
-}
-
-// kept reads what keep has added to a file.
-func kept[T any](path string) (all []T, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) || path == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for lines := json.NewDecoder(f); ; {
-		var one T
-		if err := lines.Decode(&one); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s, entry %d: %w", path, len(all)+1, err)
-		}
-		all = append(all, one)
-	}
-}
-
-// keep adds an entry to a file; "" is none.
-func keep(path string, entry any) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(entry), f.Close())
 }
 
 // quantile returns the smallest value that so many are at most; 0 of none.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"contend/bench/internal/paired"
 	"contend/metric"
 	"contend/stat"
 )
@@ -64,7 +65,7 @@ type tailRow struct {
 // tails compares a server with one of which some requests take longer, and with itself, until there are as many
 // comparisons of each as are wanted; those of earlier sessions count.
 func tails(ctx context.Context, b *bench) error {
-	all, err := kept[tailed](b.results)
+	all, err := paired.Kept[tailed](b.results)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func tails(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.note("slow %v: %v after %.1f s", slow, t.Rows, t.Took.Seconds())
-		if err := keep(b.results, t); err != nil {
+		if err := paired.Keep(b.results, t); err != nil {
 			return err
 		}
 		have[slow]++

@@ -67,7 +67,7 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 	if err != nil {
 		return err
 	}
-	all, err := readResults(b.results)
+	all, err := paired.Kept[result](b.results)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *bench) run(ctx context.Context, w io.Writer, s paired.Setup) error {
 			if err != nil {
 				return err
 			}
-			if err := r.keep(b.results); err != nil {
+			if err := paired.Keep(b.results, r); err != nil {
 				return err
 			}
 			all = append(all, r)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -83,40 +80,6 @@ func (r result) right(p pair) bool {
 		return r.Error == "" && len(r.Named) == 0
 	}
 	return slices.ContainsFunc(r.Named, func(cause string) bool { return slices.Contains(p.kinds, cause) })
-}
-
-// readResults reads those of earlier runs, one line each; no file: none.
-func readResults(path string) ([]result, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) || path == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var all []result
-	for lines := json.NewDecoder(f); ; {
-		var r result
-		if err := lines.Decode(&r); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s, result %d: %w", path, len(all)+1, err)
-		}
-		all = append(all, r)
-	}
-}
-
-// keep adds a result to a file; "" is none.
-func (r result) keep(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(r), f.Close())
 }
 
 // barRuns are the runs of which the bars say how many have to be right.
