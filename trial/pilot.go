@@ -9,7 +9,6 @@ import (
 
 	"contend/finding"
 	"contend/load"
-	"contend/metric"
 	"contend/stat"
 )
 
@@ -83,24 +82,14 @@ func (c *comparing) eachAlive(ctx context.Context, use func(arm int, live *Live)
 
 // pilotOf is the pilot of an arm. It says whether the load generator was the limit.
 func (c *comparing) pilotOf(ctx context.Context, arm int, live *Live) (limited bool, err error) {
-	level := slices.Max(c.trials.Design.Levels)
-	session, err := live.Open(ctx, level)
-	if err != nil {
-		return false, err
-	}
-	defer session.Close()
 	c.tell(Progress{Label: "warming up " + c.arms[arm].Name, Between: true})
 	plan := c.plan
-	plan.VUs = level
-	course, last, err := live.course(ctx, session, plan, c.pilotTakes())
-	if err != nil || len(course) == 0 {
-		return false, err
+	plan.VUs = slices.Max(c.trials.Design.Levels)
+	course, limited, err := live.pilot(ctx, plan, c.pilotTakes())
+	if len(course) == 0 || live.Subject == nil { // what is not started anew is warm now
+		return limited, err
 	}
-	limited = last.RefusalOf(metric.Throughput).Is(finding.GeneratorSaturated)
-	if live.Subject == nil { // it is not started anew, and warm now
-		return limited, nil
-	}
-	c.trials.Warmups = append(c.trials.Warmups, Warmup{Arm: c.arms[arm].Name, Concurrency: level,
+	c.trials.Warmups = append(c.trials.Warmups, Warmup{Arm: c.arms[arm].Name, Concurrency: plan.VUs,
 		Duration: course.warmed(), Steady: course.level()})
 	return limited, nil
 }
@@ -109,25 +98,26 @@ func (c *comparing) pilotOf(ctx context.Context, arm int, live *Live) (limited b
 // about what is compared.
 func (c *comparing) isPiloted() bool {
 	d := c.trials.Design
-	most := d.Most(len(c.arms) - 1)
-	inTime := most == 0 || pilotShare*float64(most) >= float64(pilotLength)*float64(len(c.arms))
-	return d.Pilot && d.Warmup > 0 && !c.counting.only && inTime
+	return d.Pilot && d.Warmup > 0 && !c.counting.only && c.pilotTakes() >= pilotLength
 }
 
 // pilotTakes is how long the pilot of an arm may take.
 func (c *comparing) pilotTakes() time.Duration {
-	most := c.trials.Design.Most(len(c.arms) - 1)
+	return pilotWithin(c.trials.Design.Most(len(c.arms)-1), float64(len(c.arms)))
+}
+
+// pilotWithin is the share of a pilot, of so many that are alike, in the time of all that follows; 0: that has no bound.
+func pilotWithin(most time.Duration, pilots float64) time.Duration {
 	if most == 0 {
 		return pilotMost
 	}
-	return min(pilotMost, time.Duration(pilotShare*float64(most)/float64(len(c.arms))))
+	return min(pilotMost, time.Duration(pilotShare*float64(most)/pilots))
 }
 
 // A stretch is a part of a pilot.
 type stretch struct {
 	length time.Duration
 	cost   float64 // of an operation: CPU time where that is known, else the time of one
-	perSec float64
 }
 
 type course []stretch
@@ -169,8 +159,7 @@ func (l *Live) course(ctx context.Context, s *load.Session, plan load.Plan, most
 }
 
 func stretchOfPilot(cell Cell) stretch {
-	s := stretch{length: cell.Duration, perSec: cell.ThroughputPerSec}
-	s.cost = 1 / s.perSec
+	s := stretch{length: cell.Duration, cost: 1 / cell.ThroughputPerSec}
 	if u := cell.Server; u != nil && u.CPUSec > 0 && cell.Ops > 0 {
 		s.cost = u.CPUSec / float64(cell.Ops)
 	}

@@ -107,7 +107,7 @@ func TestPilotWidens(t *testing.T) {
 func TestCourseOfAPilot(t *testing.T) {
 	of := func(costs ...float64) (c course) {
 		for _, cost := range costs {
-			c = append(c, stretch{length: 100 * time.Millisecond, cost: cost, perSec: 1 / cost})
+			c = append(c, stretch{length: 100 * time.Millisecond, cost: cost})
 		}
 		return c
 	}

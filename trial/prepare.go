@@ -25,10 +25,7 @@ const PilotVUs = 16
 // Within returns how long a pilot may take of an arm that is started so often afterwards, within most; 0: it has no bound.
 // All together take a quarter of that, since the load after a start takes half as long as the pilot at most.
 func Within(most time.Duration, starts int) time.Duration {
-	if most == 0 {
-		return pilotMost
-	}
-	return min(pilotMost, time.Duration(pilotShare*float64(most)/(1+float64(starts)/2)))
+	return pilotWithin(most, 1+float64(starts)/2)
 }
 
 // A Warmed is an arm that comes to life warm: after each start it is driven for as long as the pilot took until its cost per
