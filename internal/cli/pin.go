@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"contend/experiment"
 	"contend/internal/placement"
@@ -29,16 +27,11 @@ type cpuRange struct{ first, last int }
 
 // UnmarshalText reads the form of taskset.
 func (r *cpuRange) UnmarshalText(text []byte) error {
-	first, last, isRange := strings.Cut(string(text), "-")
-	if !isRange {
-		last = first
-	}
-	low, err := strconv.ParseUint(first, 10, 16)
-	high, err2 := strconv.ParseUint(last, 10, 16)
-	if err != nil || err2 != nil || low > high {
+	low, high, ok := placement.Range(string(text))
+	if !ok {
 		return setting.NotAllowed(string(text), "a CPU or a range of them, as in 0 or 2-3")
 	}
-	*r = cpuRange{int(low), int(high)}
+	*r = cpuRange{low, high}
 	return nil
 }
 

@@ -79,19 +79,25 @@ func Format(cpus []int) string {
 func Parse(text string) []int {
 	var cpus []int
 	for part := range strings.SplitSeq(text, ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		if !isRange {
-			last = first
-		}
-		low, err := strconv.ParseUint(first, 10, 16)
-		high, err2 := strconv.ParseUint(last, 10, 16)
-		if err != nil || err2 != nil || low > high {
+		low, high, ok := Range(part)
+		if !ok {
 			return nil
 		}
 		for cpu := low; cpu <= high; cpu++ {
-			cpus = append(cpus, int(cpu))
+			cpus = append(cpus, cpu)
 		}
 	}
 	slices.Sort(cpus)
 	return slices.Compact(cpus)
+}
+
+// Range reads an element of a list in the form of taskset: a CPU, or the first and last of several, as in 0 or 2-3.
+func Range(part string) (low, high int, ok bool) {
+	first, last, isRange := strings.Cut(part, "-")
+	if !isRange {
+		last = first
+	}
+	from, err := strconv.ParseUint(first, 10, 16)
+	to, err2 := strconv.ParseUint(last, 10, 16)
+	return int(from), int(to), err == nil && err2 == nil && from <= to
 }
