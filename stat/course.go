@@ -42,22 +42,21 @@ const (
 // neither test, of fewer than 10 only for the first, and so do not those with values
 // that are not positive and finite. Too little of both is no warning.
 func Course(rounds [][]float64, tolerance float64) []finding.Warning {
-	seen := restlessRounds(rounds, roughly*tolerance)
-	if ratio := RepeatedChange(rounds, tolerance); ratio != 1 {
-		seen = fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds", 100*(ratio-1), len(rounds))
-	}
-	if seen == "" {
+	var seen string
+	if ratio, over := RepeatedChange(rounds, tolerance); over > 0 {
+		seen = fmt.Sprintf("a change of %+.1f %% from the start of a round to its end, which repeats over %d rounds", 100*(ratio-1), over)
+	} else if seen = restlessRounds(rounds, roughly*tolerance); seen == "" {
 		return nil
 	}
 	return []finding.Warning{finding.NotSteady.Warning("no steady state: %s", seen)}
 }
 
-// RepeatedChange returns the factor by which values change from the start to the end of rounds, or 1 where
-// that does not repeat: the Theil–Sen change of each round, in logarithms, is tested over rounds as in
+// RepeatedChange returns the factor by which values change from the start to the end of rounds, and over how many of
+// them; 0: it does not repeat. The Theil–Sen change of each round, in logarithms, is tested over rounds as in
 // Paired, at 1 %, and must be at least tolerance, a fraction. An unfinished warm-up or a leak begins anew with
 // each round's processes; the drift of the machine does not. This needs 8 rounds of 4 blocks or more, or 7 that all
 // agree, which is as many as end a comparison at its first look.
-func RepeatedChange(rounds [][]float64, tolerance float64) float64 {
+func RepeatedChange(rounds [][]float64, tolerance float64) (ratio float64, over int) {
 	var changes []float64
 	for _, values := range rounds {
 		if logs := logarithms(values); len(logs) >= fewestBlocks {
@@ -70,9 +69,9 @@ func RepeatedChange(rounds [][]float64, tolerance float64) float64 {
 	}
 	effect, err := Paired(changes, 1-level)
 	if err != nil || effect.P > level || max(effect.Ratio, 1/effect.Ratio) < 1+tolerance {
-		return 1
+		return 1, 0
 	}
-	return effect.Ratio
+	return effect.Ratio, len(changes)
 }
 
 func restlessRounds(rounds [][]float64, tolerance float64) string {

@@ -205,7 +205,7 @@ func (t *Trials) ageing(level int, arms ...string) (found []finding.Warning) {
 				courses[b.Round] = append(courses[b.Round], b.Throughput())
 			}
 		}
-		if ratio := stat.RepeatedChange(inOrder(courses), armSteady); ratio != 1 {
+		if ratio, over := stat.RepeatedChange(inOrder(courses), armSteady); over > 0 {
 			found = append(found, *finding.StillWarming.Warning("the throughput changed by %+.1f %% from the start of a round to its end, over and over: the variants are compared at the same age",
 				100*(ratio-1)).About(arm))
 		}
