@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"protocol/script":                    {"errkind", "load", "loop", "pace", "setting", "protocol/coding", "protocol/grpc", "protocol/http", "protocol/ws", "protocol/wire"},
 	"subject":                            {"finding", "internal/perf", "internal/rebind"},
 	"protocol":                           {"internal/secret", "load", "setting", "protocol/..."},
-	"trial":                              {"errkind", "finding", "internal/cpu", "internal/gotrace", "internal/perf", "internal/pprof", "internal/symbol", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
+	"trial":                              {"errkind", "finding", "internal/cpu", "internal/gotrace", "internal/perf", "internal/pprof", "internal/symbol", "internal/unit", "why", "metric", "pace", "setting", "probe", "load", "subject", "stat"},
 	"trial/trialtest":                    {"load", "subject", "trial"},
 	"expect":                             {"finding", "load", "metric", "stat", "trial"},
 	"sweep":                              {"finding", "setting", "load", "stat", "usl", "trial"},

@@ -2,7 +2,6 @@ package load
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"contend/finding"
@@ -105,7 +104,4 @@ func (w *warming) course(m Model) string {
 	return unit.Duration(w.costs[0]) + " of CPU per op in the first " + span + ", " + unit.Duration(w.costs[len(w.costs)-1]) + " in the last"
 }
 
-func inThreeDigits(x float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
-	return unit.Number(rounded)
-}
+func inThreeDigits(x float64) string { return unit.Number(unit.ThreeDigits(x)) }

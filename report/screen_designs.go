@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contend/internal/unit"
 	"contend/metric"
 )
 
@@ -97,10 +98,7 @@ func piped(r Result) entrant {
 }
 
 // inThree is a rate with three significant digits: 206,000/s.
-func inThree(x float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
-	return perSec(rounded)
-}
+func inThree(x float64) string { return perSec(unit.ThreeDigits(x)) }
 
 // insideScreen answers what the choice of a guard can change inside a server.
 func (d *Document) insideScreen(a Analysis) *screen {

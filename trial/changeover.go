@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"contend/finding"
+	"contend/internal/unit"
 	"contend/metric"
 	"contend/pace"
 	"contend/setting"
@@ -159,7 +159,7 @@ func (c *comparing) changeOver(ctx context.Context) error {
 func (c *comparing) findRate(ctx context.Context, o ChangeOver) error {
 	primary := c.trials.metricsAtRate(o)[0].Kind().Verdict()
 	for share, try := rateShare, 1; try <= rateTries; share, try = share*lowerBy, try+1 {
-		o.RatePerSec = threeDigits(share * o.LimitPerSec)
+		o.RatePerSec = unit.ThreeDigits(share * o.LimitPerSec)
 		again, err := c.again(o)
 		if err == nil {
 			if try == rateTries {
@@ -265,10 +265,4 @@ func (t *Trials) replace() {
 			t.Comparisons = append(t.Comparisons, c)
 		}
 	}
-}
-
-// threeDigits rounds a rate, for a reader.
-func threeDigits(rate float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
-	return rounded
 }

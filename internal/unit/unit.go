@@ -39,6 +39,12 @@ func Digits(x float64) string {
 	return strconv.FormatFloat(x, 'f', max(0, 2-e), 64)
 }
 
+// ThreeDigits rounds a number to three significant digits.
+func ThreeDigits(x float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	return rounded
+}
+
 // Number writes a number with thousands set apart.
 func Number(x float64) string {
 	if !(math.Abs(x) >= 999.5) {
