@@ -62,7 +62,6 @@ type runner struct {
 	trips    trips
 	movable  func() error // of the options, asked once
 	doc      *report.Document
-	entry    *report.Experiment // the experiment's own in the document
 }
 
 func newRunner(e *Experiment, o Options, doc *report.Document) *runner {
@@ -94,7 +93,6 @@ func (e *Experiment) Run(ctx context.Context, o Options, doc *report.Document) e
 		doc.Experiments = append(doc.Experiments, entry)
 		return nil
 	}
-	r.entry = &entry
 	r.missing(&entry)
 	err := r.parts(ctx, &entry)
 	if err == nil {
@@ -125,6 +123,7 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 			entry.Warnings = append(entry.Warnings, finding.LeftOut.Warning("no variant%s can run here, so there is nothing to compare", ofPart(p.Name)))
 			continue
 		}
+		own := len(entry.Parts)
 		entry.Parts = append(entry.Parts, report.Part{Name: p.Name, Title: p.Title})
 		for _, text := range p.Expect {
 			entry.Expectations = append(entry.Expectations, expect.Expectation{Part: p.Name, Text: text})
@@ -139,22 +138,22 @@ func (r *runner) parts(ctx context.Context, entry *report.Experiment) error {
 				r.options.Observe(progress)
 			}
 		}
-		if err := r.part(ctx, p, observe); err != nil {
+		if err := r.part(ctx, p, &entry.Parts[own], observe); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// part runs a part of the experiment.
-func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress)) error {
+// part runs a part of the experiment, which has an entry of its own in the document.
+func (r *runner) part(ctx context.Context, p Part, own *report.Part, observe func(trial.Progress)) error {
 	place := report.Place{Experiment: r.ID, Part: p.Name}
 	var trials *trial.Trials
 	var err error
 	if p.fromDocuments() {
 		trials, err = r.repeat(ctx, p, observe)
 	} else {
-		trials, err = r.placed(ctx, p, observe)
+		trials, err = r.placed(ctx, p, own, observe)
 	}
 	if trials != nil {
 		r.doc.Add(place, trials)
@@ -169,17 +168,17 @@ func (r *runner) part(ctx context.Context, p Part, observe func(trial.Progress))
 }
 
 // placed drives a part on the CPUs that its Placement asks for, and notes which these were.
-func (r *runner) placed(ctx context.Context, p Part, observe func(trial.Progress)) (*trial.Trials, error) {
-	kind := p.Placement
-	if !r.startsSome(p) {
+func (r *runner) placed(ctx context.Context, p Part, own *report.Part, observe func(trial.Progress)) (*trial.Trials, error) {
+	kind, starts := p.Placement, r.startsSome(p)
+	if !starts {
 		kind = placement.Shared
 	}
 	if err := r.options.Placement.Place(kind); err != nil {
 		return nil, err
 	}
 	trials, err := r.drive(ctx, p, observe)
-	if entry := r.entry; len(entry.Parts) > 0 && r.startsSome(p) {
-		entry.Parts[len(entry.Parts)-1].CPUs = report.PlacedOn(r.options.Placement.Layout)
+	if starts {
+		own.CPUs = report.PlacedOn(r.options.Placement.Layout)
 	}
 	return trials, err
 }
