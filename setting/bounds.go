@@ -80,6 +80,8 @@ func (s Setting) Allowed() string {
 func (s Setting) form() string {
 	t := s.element()
 	switch {
+	case isDuration(t) && s.unit == "seconds":
+		return "seconds, or a duration with a unit, as in 0.5, 250ms or 1m30s"
 	case isDuration(t):
 		return "a duration with a unit, as in 250ms, 2s or 1m30s"
 	case s.unit == "percent":

@@ -35,6 +35,9 @@ func (s Setting) read(into reflect.Value, text string, form Form) error {
 	var err error
 	switch kind := into.Kind(); {
 	case isDuration(into.Type()):
+		if _, bare := strconv.ParseFloat(text, 64); bare == nil && s.unit == "seconds" && form == InFlags {
+			text += "s"
+		}
 		var d time.Duration
 		d, err = time.ParseDuration(text)
 		into.SetInt(int64(d))

@@ -80,7 +80,7 @@ func newUplinkGen(a *app) *cobra.Command {
 		Long: "Write uplinks to Redis as gateways do. Each carries its creation time, encrypted; of rate, the time\n" +
 			"when it was due. The last one is an end marker.",
 		Example: indent + "contend uplink gen flat -n 100000 --redis redis://localhost:6379\n" +
-			indent + "contend uplink gen batch -b 10 -n 10000 -d 1s --redis redis://localhost:6379\n" +
+			indent + "contend uplink gen batch -b 10 -n 10000 -d 1.0 --redis redis://localhost:6379\n" +
 			indent + "contend uplink gen rate -r 8000 -n 80000 --redis redis://localhost:6379",
 		Args:      arguments(1, "one mode: flat, batch or rate"),
 		ValidArgs: []string{"flat", "batch", "rate"},
@@ -124,7 +124,7 @@ func (a *app) generate(ctx context.Context, c gen.Config, where redisserver.Conf
 	if asJSON {
 		out = a.Err
 	}
-	fmt.Fprintln(out, c.Plan())
+	fmt.Fprintf(out, "%s\n%s\n", c.Plan(), gen.Firing)
 	bar := newBar(out)
 	c.Add, c.Progress = producer.Add, bar.show
 	result, err := gen.Run(ctx, c)
@@ -151,7 +151,11 @@ func newUplinkSink(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := o.read()
 			c.Token = cmp.Or(c.Token, api.DemoToken)
-			c.Notice = func(line string) { fmt.Fprintln(a.Err, line) }
+			lines := a.Out
+			if len(out.asked()) > 0 {
+				lines = a.Err
+			}
+			c.Notice = func(line string) { fmt.Fprintln(lines, line) }
 			if err := errors.Join(err, setting.FlagErrors(c.Validate()), out.oneForm()); err != nil {
 				return usage(err)
 			}
@@ -167,9 +171,31 @@ func (a *app) sink(ctx context.Context, c sink.Config, out *forms) error {
 	if err != nil {
 		return failed(err)
 	}
+	a.published(ctx, result, out)
 	doc := newDocument("uplink sink")
 	doc.AddUplink(trial.Cell{Result: result.Load}, account(result, "given", report.UplinkPart{Name: "sink", CPUSec: result.CPUSec}))
 	return a.uplinkReport(ctx, doc, result, out)
+}
+
+// published writes the published form, unless another one is asked for or its figures would be those of a part.
+func (a *app) published(ctx context.Context, r *sink.Result, out *forms) {
+	if lacking(r) == nil && ctx.Err() == nil && len(out.asked()) == 0 {
+		_ = r.WritePublished(a.Out) // the report has the same figures, and fails where this does
+		fmt.Fprintln(a.Out)
+	}
+}
+
+// lacking returns what is missing of a sink's result, whose rate would be that of the uplinks that came.
+func lacking(r *sink.Result) error {
+	switch {
+	case r.Uplinks == 0:
+		return errors.New("no uplink came")
+	case r.Lost > 0:
+		return fmt.Errorf("%d of %d uplinks did not arrive", r.Lost, r.Load.Planned)
+	case sentUnknown(r) == report.NoEndMarker:
+		return errors.New("no end marker came, so it is not known how many uplinks were sent")
+	}
+	return nil
 }
 
 // account is what the report says of a sink's result beside its figures.
@@ -188,28 +214,17 @@ func sentUnknown(r *sink.Result) string {
 	return report.SeveralDevices
 }
 
-// uplinkReport writes our report and, where nothing is missing and no other form is asked for,
-// the published form after it, whose rate would be that of the uplinks that came.
+// uplinkReport writes our report. The error says what is missing.
 func (a *app) uplinkReport(ctx context.Context, doc *report.Document, r *sink.Result, out *forms) error {
 	doc = a.shown(doc)
 	a.summarize(doc)
 	if err := out.write(a, doc); err != nil {
 		return failed(err)
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return interrupted()
-	case r.Uplinks == 0:
-		return failed(errors.New("no uplink came"))
-	case r.Lost > 0:
-		return failed(fmt.Errorf("%d of %d uplinks did not arrive", r.Lost, r.Load.Planned))
-	case sentUnknown(r) == report.NoEndMarker:
-		return failed(errors.New("no end marker came, so it is not known how many uplinks were sent"))
-	case len(out.asked()) > 0:
-		return nil
 	}
-	fmt.Fprint(a.Out, "\nThe same in the published form:\n\n")
-	if err := r.WritePublished(a.Out); err != nil {
+	if err := lacking(r); err != nil {
 		return failed(err)
 	}
 	return nil
@@ -253,5 +268,5 @@ func (b *bar) end() {
 	if !b.terminal {
 		fmt.Fprint(b.out, b.last)
 	}
-	fmt.Fprintln(b.out, "\nDone")
+	fmt.Fprintln(b.out, "\n"+gen.Done)
 }

@@ -115,5 +115,7 @@ func (d *uplinkDemo) report(ctx context.Context, r *demo.Result) error {
 	cell.Server, cell.GeneratorCPUSec, cell.Local = server, generator, true
 	doc := newDocument("uplink demo")
 	doc.AddUplink(cell, account(r.Result, r.Redis, parts...))
-	return errors.Join(d.uplinkReport(ctx, doc, r.Result, &d.forms), d.endLive(doc))
+	err := d.uplinkReport(ctx, doc, r.Result, &d.forms)
+	d.published(ctx, r.Result, &d.forms)
+	return errors.Join(err, d.endLive(doc))
 }

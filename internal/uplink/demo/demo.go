@@ -150,7 +150,7 @@ func (r *run) measure(ctx context.Context) (*Result, error) {
 	c.URL, c.Token = "ws://"+r.router.Addr("")+"/api/v1/stream/upstream/", api.DemoToken
 	var once sync.Once
 	c.Notice = func(line string) {
-		if strings.HasPrefix(line, "Connected") {
+		if line == sink.Connected {
 			once.Do(func() { close(connected) })
 		}
 	}

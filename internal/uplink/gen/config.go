@@ -61,7 +61,7 @@ type Config struct {
 	N int64 `flag:"uplinks,n" min:"1" max:"4294967295" words:"*number* of uplinks; of batch, in each batch (default 100000; batch 10000; rate ten seconds of them)"`
 	// Batches are so many, with Delay between them.
 	Batches int64         `flag:"batches,b" min:"0" max:"4294967295" words:"*number* of batches (default 10)"`
-	Delay   time.Duration `flag:"delay,d" min:"0s" max:"1h" words:"*time* between batches (default 1s)"`
+	Delay   time.Duration `flag:"delay,d" unit:"seconds" min:"0s" max:"1h" words:"*time* between batches (default 1s)"`
 	// Pacer plans the uplinks of Rate; Timer waits for them, as in a load.Plan.
 	Pacer *pace.Pacer `flag:"rate,r" words:"*arrivals* per second, as 8000 or poisson:8000 (default 8000)"`
 	Timer pace.Timer  `json:"timer" oneof:"precise,runtime"`

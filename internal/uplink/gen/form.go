@@ -21,16 +21,22 @@ func Bar(done, total int64) string {
 	return fmt.Sprintf("Completed: [%s%s] %3d%%", strings.Repeat("=", full), strings.Repeat(" ", barSize-full), int(share*100))
 }
 
+// Texts of the published generator around its progress bar.
+const (
+	Firing = "Firing test!"
+	Done   = "Done!"
+)
+
 // Plan returns the published first line: what will be generated.
 func (c *Config) Plan() string {
 	switch c.Mode {
 	case Batch:
-		return fmt.Sprintf("Generating %d uplinks: %d batches of %d uplinks, %v s between batches",
+		return fmt.Sprintf("Generating %d uplinks: %d batches of %d uplinks, %v s between batches:",
 			c.Total(), c.Batches, c.N, c.Delay.Seconds())
 	case Rate:
-		return fmt.Sprintf("Generating %d uplinks at %v, stamped with the intended time", c.Total(), c.Pacer)
+		return fmt.Sprintf("Generating %d uplinks at %v, stamped with the intended time:", c.Total(), c.Pacer)
 	default:
-		return fmt.Sprintf("Generating %d sequential uplinks (no delay between them)", c.Total())
+		return fmt.Sprintf("Generating %d sequential uplinks:", c.Total())
 	}
 }
 

@@ -332,7 +332,7 @@ func TestForm(t *testing.T) {
 		}
 	}
 	batch := Config{Mode: Batch, N: 10_000, Batches: 10, Delay: time.Second}
-	if got := batch.Plan(); got != "Generating 100000 uplinks: 10 batches of 10000 uplinks, 1 s between batches" {
+	if got := batch.Plan(); got != "Generating 100000 uplinks: 10 batches of 10000 uplinks, 1 s between batches:" {
 		t.Errorf("plan %q", got)
 	}
 }

@@ -100,7 +100,7 @@ func (m *maker) happens(share float64) bool { return share > 0 && m.random.Float
 
 // end makes the end marker: one more uplink of the first device.
 func (m *maker) end(at time.Time) {
-	m.plain = message.AppendEndMarker(m.plain[:0])
+	m.plain = message.AppendEndMarker(m.plain[:0], at)
 	m.uplink(m.devices.Device(0), uint32(m.uplinksOf(0)), at)
 }
 

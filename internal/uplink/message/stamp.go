@@ -33,8 +33,12 @@ func (s Stamp) Append(dst []byte) []byte {
 	return dst
 }
 
-// AppendEndMarker appends the payload of the last uplink of a load: eight ff bytes.
-func AppendEndMarker(dst []byte) []byte { return binary.LittleEndian.AppendUint64(dst, endStamp) }
+// AppendEndMarker appends the payload of the last uplink of a load: eight ff bytes, and four of the time, without
+// which that of an equal load soon after would be a copy.
+func AppendEndMarker(dst []byte, at time.Time) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, endStamp)
+	return binary.LittleEndian.AppendUint32(dst, uint32(at.UnixMicro()))
+}
 
 // IsStamp says whether a payload of so many bytes can be a stamp or an end marker.
 func IsStamp(size int) bool { return size == stampSize || size == lagStampSize }

@@ -64,8 +64,8 @@ func TestPair(t *testing.T) {
 		if r.FirstChallenge != tt.entries || r.LongestChallenge != tt.entries || r.MeanChallenge != float64(tt.entries) {
 			t.Errorf("challenges of %d, %d, %v entries", r.FirstChallenge, r.LongestChallenge, r.MeanChallenge)
 		}
-		if got := strings.Join(notices[2:], "; "); got != "Connected, waiting for load; End of test seen, terminating; "+
-			"Waiting for running tasks; Test finished" {
+		if got := strings.Join(notices[2:], "; "); got != "Connected, waiting for load...; Test end marker received. Terminating test!...; "+
+			"Waiting tasks...; Test finished!" {
 			t.Errorf("notices: %s", got)
 		}
 	}

@@ -21,6 +21,17 @@ const (
 	barRune = "■"
 )
 
+// The lines of the published sink before its summary.
+const (
+	noAcks        = "[WARN] Ack's will be not sent"
+	poolSize      = "Using pool size: %d"
+	connecting    = "Connecting to: '%s'..."
+	Connected     = "Connected, waiting for load..."
+	endMarkerSeen = "Test end marker received. Terminating test!..."
+	waiting       = "Waiting tasks..."
+	finished      = "Test finished!"
+)
+
 // percentages are those of the latency distribution.
 var percentages = [...]int64{10, 25, 50, 75, 90, 95, 99}
 

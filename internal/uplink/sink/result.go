@@ -122,6 +122,6 @@ func (r *Result) WritePublished(w io.Writer) error {
 	if err := s.write(w); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\nHistogram and distribution are within 0.1 %.\n")
+	_, err := io.WriteString(w, "\nHistogram and distribution are within 0.1%.\n")
 	return err
 }

@@ -51,19 +51,19 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	c = c.withDefaults()
 	s := &sink{config: c, solver: newSolver(c.Seed, c.Devices), recorder: newRecorder()}
 	if c.NoAck {
-		c.Notice("WARNING: acks will not be sent")
+		c.Notice(noAcks)
 	}
-	c.Notice(fmt.Sprintf("Pool size: %d", c.Pool))
+	c.Notice(fmt.Sprintf(poolSize, c.Pool))
 	before, _ := cpu.Time()
 	err := s.connections(ctx)
 	if err != nil && s.recorder.Connections == 0 {
 		return nil, err
 	}
-	c.Notice("Waiting for running tasks")
+	c.Notice(waiting)
 	if s.conn != nil {
 		s.conn.closeGracefully(closeTimeout)
 	}
-	c.Notice("Test finished")
+	c.Notice(finished)
 	used, _ := cpu.Time()
 	return s.result(ctx.Err() != nil, used-before), nil
 }
@@ -77,7 +77,7 @@ func (s *sink) connections(ctx context.Context) error {
 	retry := backoff{first: s.config.FirstRetry}
 	s.last = time.Now()
 	for {
-		s.config.Notice("Connecting to " + s.config.URL)
+		s.config.Notice(fmt.Sprintf(connecting, s.config.URL))
 		began := time.Now()
 		conn, err := s.config.dial(ctx, mask)
 		if errors.Is(err, ErrUnauthorized) {
@@ -87,7 +87,7 @@ func (s *sink) connections(ctx context.Context) error {
 		if err == nil {
 			s.conn = conn
 			s.recorder.Connections++
-			s.config.Notice("Connected, waiting for load")
+			s.config.Notice(Connected)
 			err = s.serve(ctx)
 			s.recorder.counts.BytesOut += conn.bytesOut
 			if errors.Is(err, errDone) || errors.Is(err, errQuiet) || ctx.Err() != nil {
@@ -232,7 +232,7 @@ func (s *sink) message(data []byte, at time.Time) {
 	s.recorder.note(found, &s.up, len(data), at)
 	if found.finding == endMarker && !s.ended {
 		s.ended = true
-		s.config.Notice("End of test seen, terminating")
+		s.config.Notice(endMarkerSeen)
 	}
 	if s.config.NoAck {
 		return
