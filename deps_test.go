@@ -100,7 +100,7 @@ var layers = map[string][]string{
 	"internal/uplink/table":              {"internal/uplink/lorawan"},
 	"internal/uplink/table/tabletest":    {"internal/testenv"},
 	"internal/uplink/api":                {"internal/uplink/lorawan", "internal/uplink/table"},
-	"internal/uplink/queue":              {"internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message"},
+	"internal/uplink/queue":              {"pace", "internal/redisserver", "internal/uplink/lorawan", "internal/uplink/message"},
 	"internal/uplink/outbox":             {"internal/uplink/lorawan", "internal/uplink/message"},
 	"internal/uplink/stream":             {"internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/outbox", "websocket"},
 	"internal/uplink/gen":                {"hist", "setting", "internal/cpu", "pace", "internal/uplink/lorawan", "internal/uplink/message", "internal/uplink/queue"},

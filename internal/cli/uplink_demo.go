@@ -55,7 +55,7 @@ func ofSink() []setting.Setting {
 	return setting.Pick(setting.Of(sink.Config{}), "no-ack", "pool", "devices", "seed")
 }
 func ofRouter() []setting.Setting {
-	return setting.Pick(setting.Of(outbox.TrustConfig{}, routerOptions{}, router.Dedup{}), "trust-start", "no-trust-reduction", "dedup")
+	return setting.Pick(setting.Of(outbox.TrustConfig{}, routerOptions{}, router.Config{}, router.Dedup{}), "trust-start", "no-trust-reduction", "dedup", "linger")
 }
 
 // demoIdle is how long nothing must come for the demo to be over.

@@ -36,6 +36,10 @@ type IntakeConfig struct {
 	Partitions int
 	// Batch is how many entries of a partition are read at once; 0 is 256.
 	Batch int
+	// Linger is the least time between two reads of which the first found something, and less than it could
+	// take: under load uplinks come in some number, and Redis, the router and its customers are not woken for
+	// each of them. An uplink is later by half of it on average. 0: no time.
+	Linger time.Duration
 	// Lease is how long a silent instance keeps its partitions, and is thought to
 	// live; 0 is 15 s. It says so six times in that time, and when it was not heard of for a moment
 	// more, what it had in hand and nothing happened to for a lease is claimed.

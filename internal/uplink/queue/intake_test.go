@@ -242,7 +242,8 @@ func TestAnOldEntryDoesNotHoldTheOthers(t *testing.T) {
 // within the time that readers linger.
 func TestReadersLinger(t *testing.T) {
 	r := openURL(t, redistest.Start(t).URL())
-	c, _ := startIntake(t, r, IntakeConfig{Instance: "one"}, true)
+	const linger = 500 * time.Microsecond
+	c, _ := startIntake(t, r, IntakeConfig{Instance: "one", Linger: linger}, true)
 	produce(t, r, frames(0, 1))
 	until(t, "the first is acknowledged", func() bool { return c.in.Stats().Acked == 1 })
 	if err := r.do(t.Context(), "CONFIG", "RESETSTAT").Error(); err != nil {

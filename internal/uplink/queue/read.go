@@ -7,16 +7,12 @@ import (
 	"time"
 
 	"contend/internal/uplink/message"
+	"contend/pace"
 )
 
 // blockFor is how long a read waits for entries: a partition is given up, and a
 // customer's stream taken up, at most so much later.
 const blockFor = 200 * time.Millisecond
-
-// linger is the least time between two reads that find less than they could take: under load uplinks come
-// in some number, and Redis, the router and its customers are not woken for each of them. An uplink is later
-// by that for it, and by as much as timers are, up to a millisecond.
-const linger = 500 * time.Microsecond
 
 // maxDeliveries is how often an entry is delivered before it is a poison message.
 const maxDeliveries = 5
@@ -52,13 +48,14 @@ func (in *Intake) read(ctx context.Context, set *sourceSet) {
 
 // A fetcher is the reading side of one set of sources.
 type fetcher struct {
-	in   *Intake
-	set  *sourceSet
-	out  chan<- delivery
-	conn *respConn
-	args []string
-	idle time.Duration         // how long the last pause of gather was
-	away map[*source]time.Time // of a cluster: those whose node is not asked before then
+	in    *Intake
+	set   *sourceSet
+	out   chan<- delivery
+	conn  *respConn
+	args  []string
+	pause pace.Waiter           // of rest
+	idle  time.Duration         // how long the last pause of gather was
+	away  map[*source]time.Time // of a cluster: those whose node is not asked before then
 
 	found   int       // entries of the last read
 	foundAt time.Time // when it ended
@@ -81,6 +78,8 @@ type fetcher struct {
 func (f *fetcher) run(ctx context.Context) {
 	defer f.set.finish()
 	defer f.hangUp()
+	f.pause, _ = pace.NewWaiter(ctx, pace.Precise)
+	defer f.pause.Close()
 	var pause backoff
 	for f.room(ctx) {
 		sources, changed := f.set.snapshot()
@@ -93,7 +92,7 @@ func (f *fetcher) run(ctx context.Context) {
 		}
 		err := f.reclaim(ctx, sources)
 		if err == nil {
-			f.rest(ctx)
+			f.rest()
 			err = f.next(ctx, sources)
 			f.foundAt = time.Now()
 		}
@@ -133,9 +132,9 @@ func (f *fetcher) room(ctx context.Context) bool {
 }
 
 // rest waits before the next read, if the last one found something and was not full.
-func (f *fetcher) rest(ctx context.Context) {
-	if pause := linger - time.Since(f.foundAt); f.found > 0 && f.found < f.in.cfg.Batch && pause > 0 {
-		wait(ctx, pause)
+func (f *fetcher) rest() {
+	if f.found > 0 && f.found < f.in.cfg.Batch {
+		f.pause.Wait(f.in.cfg.Linger - time.Since(f.foundAt))
 	}
 	f.found = 0
 }

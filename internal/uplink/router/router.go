@@ -41,6 +41,8 @@ type Config struct {
 	Instance string `flag:"instance" words:"*name* among several routers, kept over a restart; none: host and port"`
 	// Partitions of the intake, where it has none yet; 0: the queue's default.
 	Partitions int `flag:"partitions" min:"0" max:"1024" words:"*number* of streams of the intake, where Redis has none yet (default 8)"`
+	// Linger is the least time between two reads of the intake under load.
+	Linger time.Duration `flag:"linger" default:"300us" min:"0s" max:"1s" words:"least *time* between two reads under load: less is sooner, and costs CPU"`
 	// Lease is how soon others take over from this instance when it is dead; 0: the queue's default.
 	Lease time.Duration
 	// Held is how many messages of one customer are held in memory, of all customers
@@ -93,7 +95,7 @@ func New(ctx context.Context, c Config) (*Router, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 	r.intake, err = queue.NewIntake(ctx, c.Redis, queue.IntakeConfig{Instance: c.Instance, Partitions: c.Partitions,
-		Lease: c.Lease, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
+		Linger: c.Linger, Lease: c.Lease, InFlight: mostInFlight * c.Held, Backlog: c.Backlog, AckRead: c.Redis.Embedded(),
 		Alone: !c.Table.Shared()})
 	if errors.Is(err, queue.ErrAlone) {
 		err = fmt.Errorf("%w; SQLite is for one router, several need PostgreSQL", err)
