@@ -148,7 +148,8 @@ func lagOf(reply rueidis.RedisResult) (int64, bool) {
 }
 
 // dead tells whether nothing was heard of an instance for so long that a live one would have said something:
-// after an outage of Redis, or of the way to it, nobody's heartbeat is there at first, and that takes a lease.
+// for a moment, and for a lease since we found Redis again, or first, as after an outage of Redis, or of the way
+// to it, nobody's heartbeat is there. It notes when that will be.
 func (in *Intake) dead(instance string) bool {
 	if in.holder.lives(instance) {
 		delete(in.absent, instance)
@@ -159,11 +160,15 @@ func (in *Intake) dead(instance string) bool {
 		since = time.Now()
 		in.absent[instance] = since
 	}
-	grace := in.cfg.beat() / 2
-	if in.touch.IsZero() || since.Sub(in.touch) < in.cfg.Lease {
-		grace = in.cfg.Lease
+	found := in.touch
+	if found.IsZero() {
+		found = since
 	}
-	return time.Since(since) >= grace
+	left := max(in.cfg.beat()/2-time.Since(since), in.cfg.Lease-time.Since(found))
+	if left > 0 {
+		in.doubt = min(in.doubt, left)
+	}
+	return left <= 0
 }
 
 func text(m rueidis.RedisMessage) string {

@@ -112,9 +112,11 @@ type Intake struct {
 	leaving   map[*source]uint64 // to be released, from this version of owned on
 	cause     error              // why it stopped by itself
 
-	absent  map[string]time.Time // instances that the keeper does not see, since when
-	readers []string             // that the keeper saw last
-	touch   time.Time            // since when the keeper found Redis each time; zero: not the last time
+	absent   map[string]time.Time // instances that the keeper does not see, since when
+	readers  []string             // that the keeper saw last
+	touch    time.Time            // since when the keeper found Redis each time; zero: not the last time
+	clockOff bool                 // the clocks differ, as the log was told
+	doubt    time.Duration        // when the keeper should look again, as an absent one may be dead then
 
 	count    counters
 	stop     context.CancelFunc

@@ -209,6 +209,7 @@ func (in *Intake) keep() {
 		case in.touch.IsZero():
 			in.touch = time.Now()
 		}
+		pause = min(pause, in.doubt)
 		ticker.Reset(max(pause, time.Millisecond))
 		wait(in.ctx, 10*time.Millisecond) // many hints are one
 		select {
@@ -221,6 +222,7 @@ func (in *Intake) keep() {
 }
 
 func (in *Intake) keepOnce(ctx context.Context) error {
+	in.doubt = in.cfg.beat()
 	told := in.tell(ctx)
 	if told != nil && (in.redis.single || errors.Is(told, ErrNameTaken)) {
 		return told

@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An instance is killed at 0 and was heard last up to a beat before. Its heartbeat goes a lease after that. Others
+// notice that within a beat, and take it for dead half a beat later, but not before a lease has passed since they
+// started, or found Redis again.
+func TestWhenAnInstanceIsDead(t *testing.T) {
+	const lease, beat = 15 * time.Second, 2500 * time.Millisecond
+	for _, tt := range []struct {
+		name        string
+		found       time.Duration // when the others found Redis
+		heard       time.Duration // when the killed one was heard last
+		least, most time.Duration
+	}{
+		{"others that ran before", -time.Hour, 0, lease + beat/2, lease + beat + beat/2},
+		{"the same, heard a beat before", -time.Hour, -beat, lease - beat + beat/2, lease + beat/2},
+		{"others started 2 s later", 2 * time.Second, 0, 17 * time.Second, 17*time.Second + beat/2},
+		{"others started 5 s later", 5 * time.Second, -beat, 20 * time.Second, 20 * time.Second},
+		{"others started when its heartbeat was gone", 20 * time.Second, 0, 35 * time.Second, 35 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			in := &Intake{cfg: IntakeConfig{Lease: lease}, absent: map[string]time.Time{}}
+			in.holder.init()
+			time.Sleep(max(0, tt.found))
+			in.touch = began.Add(tt.found)
+			for {
+				in.doubt = in.cfg.beat()
+				live := map[string]bool{}
+				if time.Since(began) < tt.heard+lease {
+					live["killed"] = false
+				}
+				in.holder.see(&holderView{live: live})
+				if in.dead("killed") {
+					break
+				}
+				time.Sleep(in.doubt)
+			}
+			if took := time.Since(began); took < tt.least || took > tt.most {
+				t.Errorf("%s: dead after %v, want %v to %v", tt.name, took, tt.least, tt.most)
+			}
+		})
+	}
+}
