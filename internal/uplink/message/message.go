@@ -46,7 +46,11 @@ type Position struct {
 type Uplink struct {
 	PHY      []byte // with its MIC
 	Gateway  lorawan.EUI
-	Received time.Time // by the gateway
+	Received time.Time // by the gateway, as its clock has it
+	// Arrived is when its entry came to the intake, as this instance's clock has it, and Delay for how long it
+	// had been on its way.
+	Arrived  time.Time
+	Delay    time.Duration
 	Radio    Radio
 	Position *Position // nil: not known
 	Origin   Origin
@@ -54,6 +58,9 @@ type Uplink struct {
 	// sets it.
 	Recipients atomic.Int32
 }
+
+// Heard returns when the frame was received, as this instance's clock has it.
+func (u *Uplink) Heard() time.Time { return u.Arrived.Add(-u.Delay) }
 
 // An Origin is where in the intake an uplink stands: the partition and the two
 // halves of the stream's entry identifier.

@@ -111,7 +111,7 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 	if c.closed {
 		return dst
 	}
-	before := time.Now().Add(-outdated) // as Received; now is monotonic
+	before := time.Now().Add(-outdated) // as Heard; now is monotonic
 	limit = min(max(1, limit), o.share())
 	for entries := 0; len(c.picked) < limit && entries < maxEntries && o.ready.len() > 0; {
 		lane := o.ready.top()
@@ -177,7 +177,7 @@ func (o *Outbox) draw(e *entry) {
 }
 
 // append appends a message to dst and notes what its challenge needs. It is
-// outdated if it was received before that time.
+// outdated if it was heard before that time.
 func (c *Conn) append(dst []message.Upstream, e *entry, before time.Time) []message.Upstream {
 	if len(dst) < cap(dst) {
 		dst = dst[:len(dst)+1]
@@ -186,7 +186,7 @@ func (c *Conn) append(dst []message.Upstream, e *entry, before time.Time) []mess
 	}
 	u, phy := &dst[len(dst)-1], e.uplink.PHY
 	u.Transaction = e.transaction
-	u.Outdated = e.uplink.Received.Before(before)
+	u.Outdated = e.uplink.Heard().Before(before)
 	u.DevEUIs = u.DevEUIs[:0]
 	for d := range e.candidates {
 		u.DevEUIs = append(u.DevEUIs, d.DevEUI)

@@ -45,7 +45,7 @@ func newDesk(config Config) *desk {
 func (d *desk) put(euis ...lorawan.EUI) *message.Uplink {
 	d.next++
 	phy := binary.BigEndian.AppendUint32([]byte{0x40, 1, 2, 3, 4, 0, 0, 0}, d.next)
-	u := &message.Uplink{PHY: phy, Received: time.Now()}
+	u := &message.Uplink{PHY: phy, Arrived: time.Now()}
 	candidates := make([]Candidate, len(euis))
 	for i, eui := range euis {
 		candidates[i] = Candidate{eui, d.created}

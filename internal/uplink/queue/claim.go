@@ -71,6 +71,9 @@ func (in *Intake) createGroups(ctx context.Context, sources []*source) error {
 	return failed
 }
 
+// scriptTime asks the server that has a key for its time.
+const scriptTime = `return redis.call('TIME')`
+
 // inspect counts what is pending in the streams that we read, by consumer, and
 // notes for the readers whose entries to claim.
 func (in *Intake) inspect(ctx context.Context) (failed error) {
@@ -81,13 +84,17 @@ func (in *Intake) inspect(ctx context.Context) (failed error) {
 			}
 		}
 	}
+	in.watchClock()
 	return failed
 }
 
 func (in *Intake) inspectSource(ctx context.Context, s *source) error {
 	r := in.redis
-	replies := r.client.DoMulti(ctx,
+	asked := time.Now()
+	replies := r.client.DoMulti(ctx, r.script(scriptTime, s.key),
 		r.cmd("XINFO", "CONSUMERS", s.key, group), r.cmd("XLEN", s.key), r.cmd("XINFO", "GROUPS", s.key))
+	s.compare(asked, replies[0])
+	replies = replies[1:]
 	consumers, err := replies[0].ToArray()
 	if err != nil {
 		if strings.Contains(err.Error(), "no such key") {

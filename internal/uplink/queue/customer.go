@@ -65,6 +65,7 @@ func additions(cmd func(...string) rueidis.Completed, key string, uplinks []*mes
 	for i, u := range uplinks {
 		e.args = append(e.args[:0], "XADD", key, "*")
 		e.uplink(u)
+		e.uint(fieldArrived, u.Origin.Millis)
 		cmds[i] = cmd(e.args...)
 	}
 	return cmds

@@ -132,7 +132,7 @@ func TestDownlinks(t *testing.T) {
 		}
 		for i, want := range []map[string]string{
 			{"v": "1", "mailbox": "7", "customer": "c", "tx": "1", "device": "00000000000000ab", "target": "01020304",
-				"phy": "p\x00", "freq": "868100000", "mod": "lora", "sf": "9", "bw": "125000", "delay": "5"},
+				"phy": "p\x00", "freq": "868100000", "mod": "lora", "sf": "9", "bw": "125000", "delay": "5", "gw": "00000000000000cd", "ts": "3"},
 			{"v": "1", "mailbox": "8", "customer": "c", "tx": "2", "group": "0000000c", "phy": "q",
 				"freq": "0", "mod": "lora", "sf": "0", "bw": "0", "tmms": "1,18446744073709551615"},
 			{"v": "1", "mailbox": "9", "customer": "d", "tx": "3", "device": "0000000000000001", "phy": "r",
@@ -203,7 +203,7 @@ func TestResultsReachEveryInstance(t *testing.T) {
 func downlinks(target uint32) []Downlink {
 	addr := lorawan.DevAddr(target)
 	return []Downlink{
-		{Mailbox: 7, Customer: "c", Downstream: message.Downstream{
+		{Mailbox: 7, Customer: "c", After: &Heard{Gateway: 0xcd, Received: 3}, Downstream: message.Downstream{
 			Transaction: 1, DevEUI: 0xab, Target: &addr, PHY: []byte("p\x00"),
 			Window: message.Window{Delay: 5, Radio: message.Radio{Frequency: 868100000, Spreading: 9, Bandwidth: 125000}}}},
 		{Mailbox: 8, Customer: "c", Downstream: message.Downstream{

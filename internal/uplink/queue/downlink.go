@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
 
@@ -25,12 +26,21 @@ type Downlink struct {
 	Mailbox  uint64
 	Customer string
 	message.Downstream
+	// After is the uplink that the delay of class A counts from.
+	After *Heard
+}
+
+// Heard is an uplink as a gateway knows it: when it was received is in nanoseconds of that gateway's clock.
+type Heard struct {
+	Gateway  lorawan.EUI
+	Received int64
 }
 
 // SendDownlink writes a downlink for the gateways to ran:downlinks. Fields: v, mailbox,
 // customer, tx, then device (and target, of a join accept) or group, phy, the radio
-// as in an uplink, and one of delay, tmms (with commas between) and
-// deadline, in the units of message.Window.
+// as in an uplink, and one of delay (and, of the uplink that it counts from, gw and ts as
+// the gateway wrote them), tmms (with commas between) and deadline, in the units of
+// message.Window.
 func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	e := encoder{args: []string{"XADD", keyDownlinks, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version}}
 	e.uint("mailbox", d.Mailbox)
@@ -46,6 +56,10 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 	}
 	e.field(fieldPHY, append(e.buf, d.PHY...))
 	e.window(&d.Window)
+	if d.After != nil {
+		e.eui(fieldGateway, d.After.Gateway)
+		e.uint(fieldTime, uint64(d.After.Received))
+	}
 	if err := r.do(ctx, e.args...).Error(); err != nil {
 		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
 	}

@@ -28,6 +28,8 @@ const (
 	fieldLatitude  = "lat"
 	fieldLongitude = "lng"
 	fieldAltitude  = "alt"
+	// fieldArrived is in the streams of customers only: when an entry came to the intake, in milliseconds of Redis.
+	fieldArrived = "at"
 )
 
 const version = "1"

@@ -143,7 +143,9 @@ type Stats struct {
 	Forwarded uint64 // to the streams of customers
 	Dropped   uint64 // instead, because too many wait there
 	Errors    uint64 // of Redis, or of the way to it
-	InFlight  int    // delivered to us, and not settled or not acknowledged
+	// ClockAhead is by how much our clock is ahead of Redis's.
+	ClockAhead time.Duration
+	InFlight   int // delivered to us, and not settled or not acknowledged
 	// Of the partitions of this instance, some seconds ago at most: entries
 	// delivered to anybody and not acknowledged, and those not delivered yet.
 	Pending, Lag int64
@@ -228,7 +230,7 @@ func (in *Intake) Stats() Stats {
 	st := Stats{
 		Read: c.read.Load(), Poison: c.poison.Load(), Claimed: c.claimed.Load(), Lost: c.lost.Load(),
 		Acked: c.acked.Load(), Unknown: c.unknown.Load(), Trimmed: c.trimmed.Load(),
-		Forwarded: c.forwarded.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()),
+		Forwarded: c.forwarded.Load(), Dropped: c.dropped.Load(), Errors: c.errors.Load(), InFlight: int(in.flying.Load()), ClockAhead: in.clockAhead(),
 	}
 	in.mu.Lock()
 	st.Malformed = maps.Clone(in.malformed)

@@ -24,6 +24,7 @@ type parser struct {
 	// modulated has the fields that the modulation asks for.
 	modulated fieldSet
 	gps       message.Position
+	arrived   uint64 // of what another instance passed on; else 0
 }
 
 // A fieldSet has a bit per known field.
@@ -160,6 +161,8 @@ func (p *parser) field(name, value string, u *message.Uplink) {
 		p.gps.Longitude = p.float(hasLongitude, name, value, 180)
 	case fieldAltitude:
 		p.gps.Altitude = p.float(hasAltitude, name, value, math.MaxFloat64)
+	case fieldArrived:
+		p.arrived, _ = parseDecimal(value)
 	case fieldPHY:
 	default:
 		p.radio(name, value, &u.Radio)

@@ -210,6 +210,7 @@ func (f *fetcher) entry(id entryID, fields []string) {
 	}
 	f.ids = append(f.ids, id)
 	f.arena = f.parser.parse(fields, u, f.arena)
+	u.Arrived, u.Delay = f.source.arrived(id, f.parser.arrived), 0
 	switch {
 	case len(f.parser.bad) > 0:
 		f.bad = append(f.bad, malformedEntry(f.source, u.Origin, fields, &f.parser))

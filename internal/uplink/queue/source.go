@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"contend/internal/uplink/message"
 )
@@ -55,6 +56,8 @@ type source struct {
 	// handle takes what was read; busy counts its calls, begun or about to.
 	handle func([]*message.Uplink)
 	busy   sync.WaitGroup
+
+	ahead atomic.Int64 // by how many nanoseconds our clock is ahead of Redis's
 
 	mu sync.Mutex
 	// flying has the entries that were delivered to us and are not settled, or not

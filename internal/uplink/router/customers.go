@@ -216,6 +216,7 @@ func (r *Router) receive(ctx context.Context, name string, c *customer) {
 func (r *Router) received(name string, c *customer, uplinks []*message.Uplink) {
 	var room [8]table.Row
 	var lost []*message.Uplink
+	r.clocks.date(uplinks, time.Now())
 	messages := make([]outbox.Message, 0, len(uplinks))
 	for _, u := range uplinks {
 		rows, _ := r.rows(room[:0], u)

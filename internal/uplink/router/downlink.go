@@ -44,8 +44,8 @@ type downlinks struct {
 	mu      sync.Mutex
 	last    uint64 // mailbox given last
 	pending map[uint64]*pendingDownlink
-	waiting map[string]int            // number of pending ones, by customer
-	heard   map[lorawan.EUI]time.Time // when each device's last acknowledged uplink came
+	waiting map[string]int          // number of pending ones, by customer
+	heard   map[lorawan.EUI]hearing // each device's last acknowledged uplink
 	counts  map[message.ResultCode]int64
 	// abandoned counts those whose connection was closed before their result.
 	abandoned int64
@@ -61,14 +61,21 @@ type pendingDownlink struct {
 
 func newDownlinks() *downlinks {
 	return &downlinks{last: uint64(time.Now().UnixMicro()), pending: map[uint64]*pendingDownlink{},
-		waiting: map[string]int{}, heard: map[lorawan.EUI]time.Time{}, counts: map[message.ResultCode]int64{}}
+		waiting: map[string]int{}, heard: map[lorawan.EUI]hearing{}, counts: map[message.ResultCode]int64{}}
+}
+
+// A hearing is when, and by which gateway, an uplink was. Gateways know only their own clocks: at is when the uplink
+// arrived, which bounds what they may say.
+type hearing struct {
+	at time.Time
+	queue.Heard
 }
 
 // solved notes when a device was heard.
 func (d *downlinks) solved(eui lorawan.EUI, u *message.Uplink) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.heard[eui] = u.Received
+	d.heard[eui] = hearing{u.Arrived, queue.Heard{Gateway: u.Gateway, Received: u.Received.UnixNano()}}
 }
 
 // accept gives a downlink its mailbox. The result follows within until and
@@ -160,10 +167,14 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 			Text: "this customer's share of the downlinks that may wait for gateways is used up"})
 		return
 	}
-	until, err := r.permit(ctx, table.Customer(customer), m)
+	until, last, err := r.permit(ctx, table.Customer(customer), m)
 	if err == nil {
 		d.expect(mailbox, until)
-		err = r.config.Redis.SendDownlink(ctx, &queue.Downlink{Mailbox: mailbox, Customer: customer, Downstream: *m})
+		down := &queue.Downlink{Mailbox: mailbox, Customer: customer, Downstream: *m}
+		if m.Window.Delay > 0 {
+			down.After = &last.Heard
+		}
+		err = r.config.Redis.SendDownlink(ctx, down)
 	}
 	var refused *refusedDownlink
 	switch {
@@ -175,36 +186,35 @@ func (r *Router) downlink(ctx context.Context, customer string, m *message.Downs
 	}
 }
 
-// permit says until when a downlink can be sent, and stores the target address
-// that it offers.
-func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downstream) (time.Time, error) {
-	var last time.Time
+// permit says until when a downlink can be sent, and after which uplink of its device, and
+// stores the target address that it offers.
+func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downstream) (until time.Time, last hearing, err error) {
 	if err := m.CheckFrame(); err != nil {
-		return last, refuse(message.GatewayError, "%v", err)
+		return until, last, refuse(message.GatewayError, "%v", err)
 	}
 	if err := m.CheckWindow(); err != nil {
-		return last, refuse(message.WindowNotFound, "%v", err)
+		return until, last, refuse(message.WindowNotFound, "%v", err)
 	}
 	if m.Multicast {
 		if len(r.config.Table.Groups(c, []lorawan.DevAddr{m.Group})) == 0 {
-			return last, refuse(message.GatewayNotFound, "no multicast group %v", m.Group)
+			return until, last, refuse(message.GatewayNotFound, "no multicast group %v", m.Group)
 		}
 	} else {
 		row, ok := r.config.Table.ByDevEUI(m.DevEUI)
 		if !ok || row.Customer != c {
-			return last, refuse(message.GatewayNotFound, "no subscription for device %v", m.DevEUI)
+			return until, last, refuse(message.GatewayNotFound, "no subscription for device %v", m.DevEUI)
 		}
 		r.downlinks.mu.Lock()
 		last = r.downlinks.heard[m.DevEUI]
 		r.downlinks.mu.Unlock()
 	}
-	until, err := deadline(m, last, time.Now())
+	until, err = deadline(m, last.at, time.Now())
 	if err == nil && m.Target != nil {
 		if err = r.config.Table.SetTarget(ctx, c, m.DevEUI, *m.Target); err != nil {
 			err = refuse(message.GatewayError, "the target address was not stored: %v", err)
 		}
 	}
-	return until, err
+	return until, last, err
 }
 
 // heardBack takes what a gateway tells of a downlink, of this instance or another.

@@ -48,6 +48,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 	}
 	to.intake(s.intake.Stats())
 	to.outboxes(s.boxStats())
+	to.gauge("gateway_clocks_off", "Gateways whose clock is off by more than 2 s, or whose entries come so late.", s.clocks.off())
 	to.streams(s.streams.Stats())
 	to.front(s.front)
 	to.gauge("table_devices", "Devices in the routing table, of all customers.", s.config.Table.Len())
@@ -135,6 +136,7 @@ func (to sender) intake(s queue.Stats) {
 		to.count("intake_malformed_total", "Entries set aside, by the first field that is wrong.", int64(n), "field", field)
 	}
 	to.count("redis_errors_total", "Errors of Redis, or of the way to it.", int64(s.Errors))
+	to.send(prometheus.GaugeValue, "redis_clock_ahead_seconds", "By how much this router's clock is ahead of that of Redis.", s.ClockAhead.Seconds(), nil)
 	to.gauge("intake_lag", "Entries of this instance's partitions that were not delivered yet.", int(s.Lag))
 	to.gauge("intake_pending", "Entries of this instance's partitions that were delivered and not acknowledged.", int(s.Pending))
 	to.gauge("intake_partitions", "Partitions that this instance reads.", len(s.Partitions))

@@ -32,7 +32,9 @@ func (f fate) String() string {
 
 // handle takes what the intake read. It is called by several goroutines.
 func (r *Router) handle(batch []*message.Uplink) {
-	first, copies := r.dedup.sort(batch, time.Now())
+	now := time.Now()
+	r.clocks.date(batch, now)
+	first, copies := r.dedup.sort(batch, now)
 	r.done(copies, duplicate)
 	r.pass(first)
 }

@@ -63,6 +63,7 @@ type Router struct {
 	config    Config
 	intake    *queue.Intake
 	dedup     *deduper
+	clocks    *clocks
 	downlinks *downlinks
 	told      string // the newest result of a downlink that is none of ours
 	streams   *stream.Server
@@ -87,7 +88,7 @@ type Router struct {
 // New prepares a router. It reads nothing before Serve.
 func New(ctx context.Context, c Config) (*Router, error) {
 	c.Held = cmp.Or(c.Held, defaultHeld)
-	r := &Router{config: c, dedup: newDeduper(c.Dedup), downlinks: newDownlinks(), customers: map[string]*customer{}}
+	r := &Router{config: c, dedup: newDeduper(c.Dedup), clocks: newClocks(c.Log), downlinks: newDownlinks(), customers: map[string]*customer{}}
 	r.chores = newChores(c.Table, r.trust, c.Log)
 	r.working, r.stop = context.WithCancel(context.Background())
 	var err error

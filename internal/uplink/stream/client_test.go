@@ -138,7 +138,7 @@ func (s *service) put(customer string, first, n int) {
 		phy := []byte{0x40, 0xda, 0x1b, 1, 0x26, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4}
 		binary.LittleEndian.PutUint32(phy[9:], uint32(first+i))
 		messages[i] = outbox.Message{Candidates: []outbox.Candidate{{DevEUI: device}}, Uplink: &message.Uplink{PHY: phy,
-			Received: time.Now(), Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000, RSSI: -97, SNR: 4.75}}}
+			Arrived: time.Now(), Radio: message.Radio{Frequency: 867_500_000, Spreading: 9, Bandwidth: 125_000, RSSI: -97, SNR: 4.75}}}
 	}
 	s.box(customer).Put(messages)
 }
