@@ -91,6 +91,16 @@ func MICOf(phy []byte) uint32 {
 	return binary.BigEndian.Uint32(phy[len(phy)-micSize:])
 }
 
+// AddrOf returns the address in a frame, if it is a data uplink: anybody's device may
+// have the same.
+func AddrOf(phy []byte) (DevAddr, bool) {
+	if len(phy) < minFrame {
+		return 0, false
+	}
+	t := Type(phy[0] >> 5)
+	return DevAddr(binary.LittleEndian.Uint32(phy[1:])), t == UnconfirmedUp || t == ConfirmedUp
+}
+
 // Parse takes a PHYPayload apart: 12 to 255 bytes, MIC included, which it does not
 // check. An error is one of ErrSize, ErrVersion, ErrOptions and ErrRejoinType in the
 // sense of errors.Is.

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"encoding/binary"
 	"time"
 
 	"contend/internal/uplink/lorawan"
@@ -18,7 +17,7 @@ func (o *Outbox) answer(a *message.Answer, now time.Duration, out *settled) {
 	outcome := Rejected
 	if a.Reject != message.RejectNone {
 		o.rejected(a.Reject)
-	} else if o.acknowledged(e, a, out) {
+	} else if o.acknowledged(e, a, now, out) {
 		outcome = Answered
 	}
 	o.settle(e, outcome, out)
@@ -37,9 +36,12 @@ func (o *Outbox) rejected(why message.Reject) {
 // acknowledged compares the answer with the true MIC. The device that it names is
 // credited, or charged. A wrong MIC for a device that was not offered charges the
 // one that was, if it is the only one.
-func (o *Outbox) acknowledged(e *entry, a *message.Answer, out *settled) bool {
+func (o *Outbox) acknowledged(e *entry, a *message.Answer, now time.Duration, out *settled) bool {
 	d := e.candidate(a.DevEUI)
-	right := a.MIC == e.mic()
+	right := a.MIC == lorawan.MICOf(e.uplink.PHY)
+	if !right {
+		o.owe(e, now)
+	}
 	switch {
 	case d == nil:
 		o.stats.NotOffered++
@@ -54,6 +56,7 @@ func (o *Outbox) acknowledged(e *entry, a *message.Answer, out *settled) bool {
 	}
 	o.stats.RightMIC++
 	o.solved(d)
+	o.prove(d, e, now)
 	out.solved = append(out.solved, solution{d.DevEUI, e.uplink})
 	return true
 }
@@ -65,10 +68,4 @@ func (e *entry) candidate(eui lorawan.EUI) *device {
 		}
 	}
 	return nil
-}
-
-// mic is the frame's own, as the integer of the challenge: big-endian.
-func (e *entry) mic() uint32 {
-	phy := e.uplink.PHY
-	return binary.BigEndian.Uint32(phy[len(phy)-micLen:])
 }

@@ -3,6 +3,7 @@ package outbox
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"contend/internal/uplink/lorawan"
@@ -53,7 +54,7 @@ func benchMessages(n, devices int) []Message {
 	for i := range messages {
 		mic := binary.BigEndian.AppendUint32(nil, uint32(i))
 		phy := append(append(mic, make([]byte, 13)...), mic...)
-		messages[i] = Message{&message.Uplink{PHY: phy}, []Candidate{{DevEUI: lorawan.EUI(i % devices)}}}
+		messages[i] = Message{Uplink: &message.Uplink{PHY: phy}, Candidates: []Candidate{{DevEUI: lorawan.EUI(i % devices)}}}
 	}
 	return messages
 }
@@ -97,11 +98,13 @@ func takeAll(b *testing.B, c *Conn, n int) (all []message.Upstream) {
 func BenchmarkChallenge(b *testing.B) {
 	for _, n := range []int{2, 16, 64, 4096} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			c := challenger{key: newChallengeKey()}
+			c := challenger{key: newChallengeKey(NewSecret())}
 			var dst []uint32
 			b.ReportAllocs()
+			phy := make([]byte, 21)
 			for i := range uint64(b.N) {
-				dst = c.draw(dst[:0], n, 12345, i)
+				binary.BigEndian.PutUint64(phy[8:], i)
+				dst = c.draw(dst[:0], n, phy)
 			}
 		})
 	}
@@ -118,5 +121,19 @@ func BenchmarkDevices(b *testing.B) {
 		}
 		b.ReportMetric(float64(heap()-before)/devices, "B/device")
 		o.Close()
+	}
+}
+
+// BenchmarkGuests reports what an outbox keeps for each address at which its customer has
+// proved nothing.
+func BenchmarkGuests(b *testing.B) {
+	for b.Loop() {
+		before := heap()
+		s := newGuests()
+		for addr := range lorawan.DevAddr(maxGuests) {
+			s.change(addr*0x9e3779b1, 0, func(g *guest) { g.admit(0) })
+		}
+		b.ReportMetric(float64(heap()-before)/maxGuests, "B/address")
+		runtime.KeepAlive(s)
 	}
 }

@@ -37,7 +37,7 @@ type Conn struct {
 // A pick is what is needed to draw the challenge of a message.
 type pick struct {
 	size int
-	mic  uint32
+	phy  []byte
 }
 
 // Connect adds a connection; Close ends it.
@@ -94,7 +94,7 @@ func (c *Conn) take(dst []message.Upstream, limit int) ([]message.Upstream, erro
 	})
 	for i, p := range c.picked {
 		u := &dst[first+i]
-		u.Challenge = c.challenger.draw(u.Challenge, p.size, p.mic, u.Transaction)
+		u.Challenge = c.challenger.draw(u.Challenge, p.size, p.phy)
 	}
 	select {
 	case <-c.done: // and took back what was picked
@@ -116,13 +116,17 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 	for entries := 0; len(c.picked) < limit && entries < maxEntries && o.ready.len() > 0; {
 		lane := o.ready.top()
 		e := lane.queue.head.entry
-		if full := e.full(); full != nil {
+		if full := o.full(e); full != nil {
 			o.standAside(lane, full)
 			continue
 		}
 		o.dequeue(e)
 		if !e.dropSuspended() {
 			o.finish(e, DroppedSuspended, out)
+			continue
+		}
+		if !o.admit(e, now) {
+			o.finish(e, Withheld, out)
 			continue
 		}
 		o.send(e, c, now)
@@ -136,12 +140,15 @@ func (c *Conn) pick(dst []message.Upstream, limit int, now time.Duration, out *s
 // each of the others that were woken up.
 func (o *Outbox) share() int { return o.waits / (o.roused + 1) }
 
-// full returns a candidate that has to be answered first, if there is one.
-func (e *entry) full() *device {
+// full returns a candidate of which messages have to be answered first, if there is one.
+func (o *Outbox) full(e *entry) *device {
 	for d := range e.candidates {
 		if d.full() {
 			return d
 		}
+	}
+	if o.undecided(e) {
+		return e.lane
 	}
 	return nil
 }
@@ -192,13 +199,16 @@ func (c *Conn) append(dst []message.Upstream, e *entry, before time.Time) []mess
 		u.DevEUIs = append(u.DevEUIs, d.DevEUI)
 	}
 	u.Radio = e.uplink.Radio
-	u.Position = e.uplink.Position
+	u.Position = nil
+	if !e.guest { // who needs it to solve nothing
+		u.Position = e.uplink.Position
+	}
 	u.PHYNoMIC = phy[: len(phy)-micLen : len(phy)-micLen]
 	u.Challenge = u.Challenge[:0]
 	if cap(u.Challenge) > longChallenge && int(e.size) <= longChallenge {
 		u.Challenge = nil // rather than keep 16 kB for each place of dst
 	}
-	c.picked = append(c.picked, pick{int(e.size), e.mic()})
+	c.picked = append(c.picked, pick{int(e.size), phy})
 	return dst
 }
 

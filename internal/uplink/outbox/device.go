@@ -31,10 +31,18 @@ type TrustConfig struct {
 	// FailureLimit is how many wrong solutions in succession a device may have before
 	// it is suspended; 0: 50.
 	FailureLimit int
-	// Initial gives the length for a device that the outbox does not know yet, if
-	// one was saved, and 0 otherwise; nil: none was saved. It is called with the outbox
+	// Initial gives what was saved of a device that the outbox does not know yet, with
+	// the size 0 if nothing was; nil: nothing was of any. It is called with the outbox
 	// locked.
-	Initial func(lorawan.EUI) int
+	Initial func(lorawan.EUI) Trust
+}
+
+// A Trust is what is saved of a device: the length of its next challenge, and with which
+// address it last solved one.
+type Trust struct {
+	Size      int
+	Proven    lorawan.DevAddr
+	HasProven bool
 }
 
 func (c *TrustConfig) setDefaults() {
@@ -61,6 +69,8 @@ type device struct {
 	failures   uint16 // wrong solutions since the last right one
 	suspended  bool
 	changed    bool // since the last Trust
+	hasProven  bool
+	proven     lorawan.DevAddr // with which it last solved a challenge
 }
 
 // device returns what is known of a candidate. Messages of an earlier row keep what
@@ -68,19 +78,22 @@ type device struct {
 func (o *Outbox) device(c Candidate) *device {
 	d := o.devices[c.DevEUI]
 	if d == nil || d.Created != c.Created {
-		d = &device{Candidate: c, size: o.initialSize(c.DevEUI)}
+		d = o.newDevice(c)
 		o.devices[c.DevEUI] = d
 	}
 	return d
 }
 
-func (o *Outbox) initialSize(eui lorawan.EUI) uint16 {
+func (o *Outbox) newDevice(c Candidate) *device {
+	d := &device{Candidate: c, size: uint16(o.config.Trust.Start)}
 	if initial := o.config.Trust.Initial; initial != nil {
-		if n := initial(eui); n > 0 {
-			return clampSize(n)
+		saved := initial(c.DevEUI)
+		d.proven, d.hasProven = saved.Proven, saved.HasProven
+		if saved.Size > 0 {
+			d.size = clampSize(saved.Size)
 		}
 	}
-	return uint16(o.config.Trust.Start)
+	return d
 }
 
 // full says that no further message of the device may be unanswered.
@@ -119,21 +132,26 @@ func (o *Outbox) resize(d *device, n int) {
 		return
 	}
 	d.size = size
+	o.note(d)
+}
+
+// note has Trust return what is known of the device.
+func (o *Outbox) note(d *device) {
 	if !d.changed {
 		d.changed = true
 		o.changed = append(o.changed, d)
 	}
 }
 
-// Trust returns the challenge lengths that changed since the last call, to be
-// saved for Initial. A caller that cannot save them keeps them for the next time.
-func (o *Outbox) Trust() map[Candidate]int {
+// Trust returns what changed since the last call, to be saved for Initial. A caller that
+// cannot save it keeps it for the next time.
+func (o *Outbox) Trust() map[Candidate]Trust {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	trust := make(map[Candidate]int, len(o.changed))
+	trust := make(map[Candidate]Trust, len(o.changed))
 	for _, d := range o.changed {
 		d.changed = false
-		trust[d.Candidate] = int(d.size)
+		trust[d.Candidate] = Trust{int(d.size), d.proven, d.hasProven}
 	}
 	o.changed = nil
 	return trust

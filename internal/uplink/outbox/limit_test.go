@@ -40,7 +40,7 @@ func TestOverflowOfBytes(t *testing.T) {
 		t.Errorf("%d bytes, want %d", s.Bytes, 3*one)
 	}
 	large := &message.Uplink{PHY: make([]byte, 4*one)}
-	d.Put([]Message{{large, []Candidate{{DevEUI: 1}}}}) // does not fit even alone
+	d.Put([]Message{{Uplink: large, Candidates: []Candidate{{DevEUI: 1}}}}) // does not fit even alone
 	d.want(t, large, DroppedOverflow)
 	if s := d.Stats(); s.Bytes != 0 || s.Waiting != 0 {
 		t.Errorf("stats %+v", s)
@@ -51,7 +51,7 @@ func TestInvalid(t *testing.T) {
 	d := newDesk(Config{})
 	defer d.Close()
 	short, nobody := &message.Uplink{PHY: make([]byte, 4)}, &message.Uplink{PHY: make([]byte, 12)}
-	d.Put([]Message{{short, []Candidate{{DevEUI: 1}}}, {nobody, nil}})
+	d.Put([]Message{{Uplink: short, Candidates: []Candidate{{DevEUI: 1}}}, {Uplink: nobody}})
 	d.want(t, short, DroppedInvalid)
 	d.want(t, nobody, DroppedInvalid)
 }
@@ -128,7 +128,7 @@ func TestTakeReusesChallenges(t *testing.T) {
 // TestMemoryIsGivenBack has a backlog, and then long challenges, leave little.
 func TestMemoryIsGivenBack(t *testing.T) {
 	size := MaxChallenge
-	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) int { return size }}})
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) Trust { return Trust{Size: size} }}})
 	defer d.Close()
 	c := d.Connect()
 	d.put(1)

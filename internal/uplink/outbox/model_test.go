@@ -20,6 +20,7 @@ type model struct {
 	waiting []*modelMessage
 	conns   []*modelConn
 	all     []*modelMessage
+	guests  map[lorawan.DevAddr]*guest
 	gone    time.Duration
 }
 
@@ -27,6 +28,7 @@ type modelDevice struct {
 	Candidate
 	size, failures, unanswered int
 	suspended                  bool
+	proven                     lorawan.DevAddr // 0: nowhere
 }
 
 type modelConn struct {
@@ -38,6 +40,8 @@ type modelMessage struct {
 	uplink    *message.Uplink
 	devices   []*modelDevice
 	upstream  message.Upstream // as first delivered
+	addr      lorawan.DevAddr  // 0: none
+	guest     bool             // unless a device proves itself
 	bytes     int
 	size      int // of the challenge
 	put, sent time.Duration
@@ -45,7 +49,7 @@ type modelMessage struct {
 }
 
 func newModel(config Config) *model {
-	return &model{config: config, devices: map[lorawan.EUI]*modelDevice{}}
+	return &model{config: config, devices: map[lorawan.EUI]*modelDevice{}, guests: map[lorawan.DevAddr]*guest{}}
 }
 
 func (m *model) device(c Candidate) *modelDevice {
@@ -158,7 +162,7 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 		if len(taken) == limit || entries >= maxEntries {
 			break
 		}
-		full := false
+		full := m.undecided(msg)
 		msg.eachDevice(func(d *modelDevice) { full = full || d.size > 64 && d.unanswered >= 64 })
 		if full || aside[msg.devices[0]] {
 			aside[msg.devices[0]] = true
@@ -166,6 +170,10 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 		}
 		if !m.narrow(msg) {
 			m.settle(msg, DroppedSuspended)
+			continue
+		}
+		if !m.admit(msg, now) {
+			m.settle(msg, Withheld)
 			continue
 		}
 		m.waiting = slices.DeleteFunc(m.waiting, func(other *modelMessage) bool { return other == msg })
@@ -179,6 +187,72 @@ func (m *model) take(c *modelConn, limit int, now time.Duration) (taken []*model
 		entries += msg.size
 	}
 	return taken
+}
+
+// strange says whether a message that was not sent is one for a guest, and looks up what
+// is known of that.
+func (m *model) strange(msg *modelMessage) *guest {
+	if msg.upstream.Transaction != 0 {
+		return nil
+	}
+	msg.eachDevice(func(d *modelDevice) {
+		if d.proven == msg.addr && !d.suspended {
+			msg.guest = false
+		}
+	})
+	if !msg.guest {
+		return nil
+	}
+	if m.guests[msg.addr] == nil {
+		m.guests[msg.addr] = new(guest)
+	}
+	return m.guests[msg.addr]
+}
+
+func (m *model) undecided(msg *modelMessage) bool {
+	g := m.strange(msg)
+	return g != nil && g.first == 20 && msg.devices[0].unanswered > 0
+}
+
+func (m *model) admit(msg *modelMessage, now time.Duration) bool {
+	g := m.strange(msg)
+	switch {
+	case g == nil:
+		return true
+	case g.first < 20:
+		*g = guest{last: now, first: g.first + 1, owed: g.owed}
+	case g.skipped == 9 || now-g.last >= time.Minute:
+		*g = guest{last: now, first: 21, owed: g.owed}
+	default:
+		g.first, g.skipped = 21, g.skipped+1
+		return false
+	}
+	return true
+}
+
+// prove is a right solution, or a wrong one, of a message with an address.
+func (m *model) prove(d *modelDevice, msg *modelMessage) {
+	if msg.addr == 0 || d.proven == msg.addr {
+		return
+	}
+	if g := m.guests[msg.addr]; msg.guest && g != nil {
+		if g.owed > 0 {
+			g.owed--
+			return
+		}
+		delete(m.guests, msg.addr)
+	}
+	d.proven = msg.addr
+}
+
+func (m *model) owe(msg *modelMessage) {
+	if !msg.guest {
+		return
+	}
+	if m.guests[msg.addr] == nil {
+		m.guests[msg.addr] = new(guest)
+	}
+	m.guests[msg.addr].owed = min(3, m.guests[msg.addr].owed+1)
 }
 
 func (m *model) challenge(msg *modelMessage) (size int) {
@@ -198,6 +272,9 @@ func (m *model) answer(msg *modelMessage, a message.Answer) {
 	}
 	outcome, alone := Rejected, len(msg.devices) == 1
 	named := slices.Index(msg.euis(), a.DevEUI)
+	if a.Reject == message.RejectNone && a.MIC != mic(msg.uplink) {
+		m.owe(msg)
+	}
 	switch {
 	case a.Reject != message.RejectNone:
 	case named < 0:
@@ -209,6 +286,7 @@ func (m *model) answer(msg *modelMessage, a message.Answer) {
 	default:
 		d := msg.devices[named]
 		d.size, d.failures = max(2, d.size/2), 0
+		m.prove(d, msg)
 		outcome = Answered
 	}
 	m.settle(msg, outcome)
@@ -287,11 +365,22 @@ type replica struct {
 }
 
 func (r *replica) doPut(t *rapid.T) {
-	euis := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 3), 1, 3, rapid.ID[uint64]).Draw(t, "devices")
+	euis := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 4), 1, 3, rapid.ID[uint64]).Draw(t, "devices")
 	n := rapid.SampledFrom([]int{1, 5, 100}).Draw(t, "n")
 	r.desk.created = rapid.SampledFrom([]int64{0, 0, 0, 1}).Draw(t, "created")
+	r.desk.addr, r.desk.proven = rapid.SampledFrom([]lorawan.DevAddr{0, 1, 2}).Draw(t, "addr"), false
+	if addr := r.desk.addr; addr != 0 { // all devices that have it; one also sends without it
+		euis = [][]uint64{{4}, {4, 5}}[addr-1]
+		r.desk.proven = rapid.IntRange(0, 9).Draw(t, "proven") == 0
+	}
+	if slices.Contains(euis, 4) {
+		r.desk.created = 0
+	}
 	for range n {
 		msg := &modelMessage{put: r.desk.now()}
+		if r.model.config.Trust.Start > 2 {
+			msg.addr, msg.guest = r.desk.addr, r.desk.addr != 0 && !r.desk.proven
+		}
 		for _, eui := range euis {
 			msg.devices = append(msg.devices, r.model.device(Candidate{lorawan.EUI(eui), r.desk.created}))
 		}
@@ -332,6 +421,9 @@ func (r *replica) doTake(t *rapid.T) {
 				t.Fatalf("challenge of %d, want %d", len(m.Challenge), msg.size)
 			}
 			msg.upstream = m
+		}
+		if (m.Position == nil) != msg.guest {
+			t.Fatalf("message %d shows the position of the gateway: %v", i, m.Position)
 		}
 		if m.Transaction != msg.upstream.Transaction || !slices.Equal(m.Challenge, msg.upstream.Challenge) {
 			t.Fatalf("message %d was delivered again with another challenge", i)
@@ -394,9 +486,14 @@ func (r *replica) compare(t *rapid.T) {
 	}
 	for eui, want := range r.model.devices {
 		d := r.desk.devices[eui]
-		got := modelDevice{d.Candidate, int(d.size), int(d.failures), int(d.unanswered), d.suspended}
+		got := modelDevice{d.Candidate, int(d.size), int(d.failures), int(d.unanswered), d.suspended, d.proven}
 		if got != *want {
 			t.Fatalf("device %d: %+v, want %+v", eui, got, *want)
+		}
+	}
+	for addr, want := range r.model.guests {
+		if got := r.desk.guests.at[addr]; got != *want || len(r.desk.guests.at) > len(r.model.guests) {
+			t.Fatalf("guest at %v: %+v, want %+v", addr, got, *want)
 		}
 	}
 	s := r.desk.Stats()

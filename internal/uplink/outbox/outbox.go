@@ -27,6 +27,11 @@ import (
 type Message struct {
 	Uplink     *message.Uplink
 	Candidates []Candidate
+	// Addr is the address in the frame, if it has one. Devices of others may have it, too.
+	Addr    lorawan.DevAddr
+	HasAddr bool
+	// Proven: one of the candidates is known to have solved a challenge with Addr.
+	Proven bool
 }
 
 // A Candidate is a device that could have sent an uplink.
@@ -55,6 +60,9 @@ type Config struct {
 	MaxMessages, MaxBytes int
 	// Room counts what this outbox holds, with others; nil: on its own.
 	Room *Room
+	// Secret is what challenges are drawn with; zero: one of its own. Outboxes of other
+	// customers that may get the same frames have the same.
+	Secret Secret
 	// Settled, if set, is called with uplinks that need no further delivery, and
 	// with why. The slice is valid during the call only.
 	Settled func([]*message.Uplink, Outcome)
@@ -83,6 +91,7 @@ type Outbox struct {
 	sent    map[uint64]*entry // by transaction; what came back included
 	waiting list
 	ready   laneHeap
+	guests  guests
 	changed []*device // since the last Trust
 	free    []*entry
 	// first and last are the ranks of the ends of waiting.
@@ -108,11 +117,15 @@ func New(config Config) *Outbox {
 	o := &Outbox{
 		config:  config,
 		start:   time.Now(),
-		key:     newChallengeKey(),
 		devices: map[lorawan.EUI]*device{},
+		guests:  newGuests(),
 		sent:    map[uint64]*entry{},
 		settled: sync.Pool{New: func() any { return new(settled) }},
 	}
+	if o.config.Secret == (Secret{}) {
+		o.config.Secret = NewSecret()
+	}
+	o.key = newChallengeKey(o.config.Secret)
 	if o.config.Room == nil {
 		o.config.Room = new(Room)
 	}

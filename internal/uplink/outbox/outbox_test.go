@@ -22,7 +22,9 @@ type desk struct {
 	settled   map[*message.Uplink][]Outcome
 	solved    []lorawan.EUI
 	suspended []Suspension
-	created   int64 // of the rows of what is put
+	created   int64           // of the rows of what is put
+	addr      lorawan.DevAddr // of what is put; 0: it has none
+	proven    bool            // a row of what is put is proven there
 	next      uint32
 }
 
@@ -45,12 +47,12 @@ func newDesk(config Config) *desk {
 func (d *desk) put(euis ...lorawan.EUI) *message.Uplink {
 	d.next++
 	phy := binary.BigEndian.AppendUint32([]byte{0x40, 1, 2, 3, 4, 0, 0, 0}, d.next)
-	u := &message.Uplink{PHY: phy, Arrived: time.Now()}
+	u := &message.Uplink{PHY: phy, Arrived: time.Now(), Position: new(message.Position)}
 	candidates := make([]Candidate, len(euis))
 	for i, eui := range euis {
 		candidates[i] = Candidate{eui, d.created}
 	}
-	d.Put([]Message{{u, candidates}})
+	d.Put([]Message{{Uplink: u, Candidates: candidates, Addr: d.addr, HasAddr: d.addr != 0, Proven: d.proven}})
 	return u
 }
 

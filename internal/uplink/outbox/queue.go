@@ -3,6 +3,7 @@ package outbox
 import (
 	"time"
 
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
 
@@ -20,6 +21,9 @@ type entry struct {
 	put, sent   time.Duration
 	bytes       int
 	size        uint16 // of the challenge, once sent
+	addressed   bool   // addr counts
+	guest       bool   // no candidate is known to have proved itself at addr
+	addr        lorawan.DevAddr
 }
 
 const (
@@ -77,6 +81,9 @@ func (o *Outbox) newEntry(m *Message, now time.Duration) *entry {
 		e.order.entry, e.turn.entry = e, e
 	}
 	e.uplink, e.put = m.Uplink, now
+	if o.config.Trust.Start > MinChallenge {
+		e.addr, e.addressed, e.guest = m.Addr, m.HasAddr, m.HasAddr && !m.Proven
+	}
 	e.bytes = overhead + len(m.Uplink.PHY) + 16*len(m.Candidates)
 	e.lane = o.device(m.Candidates[0])
 	if len(m.Candidates) > 1 {

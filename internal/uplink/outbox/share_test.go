@@ -48,7 +48,7 @@ func TestConnectionsShare(t *testing.T) {
 		synctest.Wait()
 		messages := make([]Message, 100)
 		for i := range messages {
-			messages[i] = Message{&message.Uplink{PHY: make([]byte, 12)}, []Candidate{{DevEUI: 1}}}
+			messages[i] = Message{Uplink: &message.Uplink{PHY: make([]byte, 12)}, Candidates: []Candidate{{DevEUI: 1}}}
 		}
 		d.Put(messages)
 		// The first takes half, and half of the rest if it is back before the other
@@ -106,7 +106,7 @@ func TestAWakeUpIsPassedOn(t *testing.T) {
 }
 
 func TestAFreshDeviceStandsAside(t *testing.T) {
-	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) int { return 2 * int(eui&1) }}})
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) Trust { return Trust{Size: 2 * int(eui&1)} }}})
 	defer d.Close()
 	const fresh, known = 2, 1 // 4096 and 2 entries
 	uplinks := d.putMany(100, fresh)
@@ -143,7 +143,7 @@ func TestAFreshDeviceStandsAside(t *testing.T) {
 // TestStandingAsideForAnother has lanes stand aside for a device of which they
 // share a message, and step in when that message is gone.
 func TestStandingAsideForAnother(t *testing.T) {
-	d := newDesk(Config{MaxMessages: 67, Trust: TrustConfig{Initial: func(eui lorawan.EUI) int { return 2 * int(eui&1) }}})
+	d := newDesk(Config{MaxMessages: 67, Trust: TrustConfig{Initial: func(eui lorawan.EUI) Trust { return Trust{Size: 2 * int(eui&1)} }}})
 	defer d.Close()
 	const fresh = 2
 	c := d.Connect()

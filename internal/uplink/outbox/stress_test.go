@@ -66,7 +66,7 @@ func produce(o *Outbox, producer, n int) {
 			mic := binary.BigEndian.AppendUint32(nil, rng.Uint32())
 			phy := append(append(mic, 0, 0, 0, 0), mic...) // answers finds it in front
 			eui := lorawan.EUI(rng.IntN(10))
-			batch[i] = Message{&message.Uplink{PHY: phy}, []Candidate{{DevEUI: eui}, {DevEUI: 20 + eui}}}
+			batch[i] = Message{Uplink: &message.Uplink{PHY: phy}, Candidates: []Candidate{{DevEUI: eui}, {DevEUI: 20 + eui}}}
 		}
 		o.Put(batch)
 		n -= len(batch)

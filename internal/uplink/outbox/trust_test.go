@@ -101,7 +101,7 @@ func TestTrustFromLongestToShortest(t *testing.T) {
 
 func TestLongestChallengeOfSeveralDevices(t *testing.T) {
 	initial := map[lorawan.EUI]int{1: 2, 2: 64, 3: 8}
-	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) int { return initial[eui] }}})
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(eui lorawan.EUI) Trust { return Trust{Size: initial[eui]} }}})
 	defer d.Close()
 	d.put(1, 2, 3)
 	d.put(1, 3)
@@ -214,12 +214,12 @@ func TestTrustIsReportedOnce(t *testing.T) {
 	answer(2)
 	d.put(3)
 	take(t, c, 1)
-	if got, want := d.Trust(), (map[Candidate]int{{DevEUI: 1}: 4, {DevEUI: 2}: 8}); !maps.Equal(got, want) {
+	if got, want := d.Trust(), (map[Candidate]Trust{{DevEUI: 1}: {Size: 4}, {DevEUI: 2}: {Size: 8}}); !maps.Equal(got, want) {
 		t.Errorf("trust %v, want %v", got, want)
 	}
 	answer(1)
 	answer(1)
-	if got, want := d.Trust(), (map[Candidate]int{{DevEUI: 1}: 2}); !maps.Equal(got, want) {
+	if got, want := d.Trust(), (map[Candidate]Trust{{DevEUI: 1}: {Size: 2}}); !maps.Equal(got, want) {
 		t.Errorf("trust %v, want %v", got, want)
 	}
 	if got := d.Trust(); len(got) != 0 {
@@ -231,7 +231,7 @@ func TestTrustIsReportedOnce(t *testing.T) {
 // what is answered for it later, concerns its own messages only.
 func TestAnotherRow(t *testing.T) {
 	initial := 0
-	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) int { return initial }}})
+	d := newDesk(Config{Trust: TrustConfig{Initial: func(lorawan.EUI) Trust { return Trust{Size: initial} }}})
 	defer d.Close()
 	c := d.Connect()
 	uplinks := d.putMany(100, 1)
@@ -254,7 +254,7 @@ func TestAnotherRow(t *testing.T) {
 	if d.size(1) != 4 {
 		t.Errorf("answers for the earlier row left %d entries, want 4", d.size(1))
 	}
-	if got, want := d.Trust(), (map[Candidate]int{{1, 0}: MinChallenge}); !maps.Equal(got, want) {
+	if got, want := d.Trust(), (map[Candidate]Trust{{1, 0}: {Size: MinChallenge}}); !maps.Equal(got, want) {
 		t.Errorf("trust %v, want %v", got, want)
 	}
 	for i, m := range take(t, c, 100) {

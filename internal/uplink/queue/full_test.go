@@ -16,6 +16,10 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	produce(t, r, frames(0, n))
 	addRaw(t, r, keyUplinks+"0", [][]string{{"v", "2"}})
 	server.Do("CONFIG", "SET", "maxmemory", "1")
+	secret, err := r.Secret(t.Context())
+	if again, _ := r.Secret(t.Context()); err != nil || again != secret {
+		t.Errorf("the secret of routers: %v", err)
+	}
 	p, err := NewProducer(t.Context(), r, ProducerConfig{})
 	if err != nil {
 		t.Fatal(err)

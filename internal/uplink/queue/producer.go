@@ -85,20 +85,15 @@ func partitions(ctx context.Context, r *Redis, want int) (int, error) {
 	if want < 0 || want > maxPartitions {
 		return 0, fmt.Errorf("queue: partitions is %d; allowed: 1 to %d", want, maxPartitions)
 	}
-	n, err := r.do(ctx, "GET", keyPartitions).AsInt64() // first: a Redis that is full sets nothing
-	if rueidis.IsRedisNil(err) {
-		if err := r.do(ctx, "SET", keyPartitions, strconv.Itoa(want), "NX").Error(); err != nil && !rueidis.IsRedisNil(err) {
-			return 0, fmt.Errorf("queue: %w", r.Explain(err))
-		}
-		n, err = r.do(ctx, "GET", keyPartitions).AsInt64()
-	}
+	text, err := r.agreed(ctx, keyPartitions, strconv.Itoa(want))
 	if err != nil {
-		return 0, fmt.Errorf("queue: %s: %w", keyPartitions, r.Explain(err))
+		return 0, err
 	}
-	if n < 1 || n > maxPartitions {
-		return 0, fmt.Errorf("queue: %s in Redis is %d; allowed: 1 to %d", keyPartitions, n, maxPartitions)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxPartitions {
+		return 0, fmt.Errorf("queue: %s in Redis is %.20q; allowed: 1 to %d", keyPartitions, text, maxPartitions)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // partitionOf spreads frames; copies of one frame meet in one partition.

@@ -2,8 +2,8 @@
 // write and routers read, those that routers write for one another, and those of
 // downlinks.
 //
-// Keys: ran:partitions (how many streams the intake has), ran:uplinks:N (one of
-// them), ran:uplinks:bad (what could not be used), ran:lease:N (who reads one),
+// Keys: ran:partitions (how many streams the intake has), ran:secret (what routers draw
+// challenges with), ran:uplinks:N (one of the streams), ran:uplinks:bad (what could not be used), ran:lease:N (who reads one),
 // ran:instances and ran:instance:ID (who is alive), ran:customer:ID (uplinks on
 // their way to the instance that holds the customer's socket), ran:downlinks and
 // ran:downlinks:results. Redis 6.2 or newer, or Valkey: one server, one behind sentinels, or a cluster,
@@ -12,6 +12,7 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,6 +81,35 @@ func (r *Redis) Ping(ctx context.Context) error {
 		return r.Explain(err)
 	}
 	return nil
+}
+
+// agreed returns the value of a key on which all clients agree: the first proposal.
+func (r *Redis) agreed(ctx context.Context, key, proposal string) (string, error) {
+	value, err := r.do(ctx, "GET", key).ToString()
+	if rueidis.IsRedisNil(err) {
+		if err := r.client.Do(ctx, r.evenFull("SET", key, proposal, "NX")).Error(); err != nil && !rueidis.IsRedisNil(err) {
+			return "", fmt.Errorf("queue: %w", r.Explain(err))
+		}
+		value, err = r.do(ctx, "GET", key).ToString()
+	}
+	if err != nil {
+		return "", fmt.Errorf("queue: %s: %w", key, r.Explain(err))
+	}
+	return value, nil
+}
+
+// keySecret is what routers on one Redis draw challenges with.
+const keySecret = "ran:secret"
+
+// Secret returns 32 random bytes, the same for all that use this Redis.
+func (r *Redis) Secret(ctx context.Context) (secret [32]byte, err error) {
+	rand.Read(secret[:]) // never fails
+	agreed, err := r.agreed(ctx, keySecret, string(secret[:]))
+	if err == nil && len(agreed) != len(secret) {
+		err = fmt.Errorf("queue: %s in Redis has %d bytes; expected %d", keySecret, len(agreed), len(secret))
+	}
+	copy(secret[:], agreed)
+	return secret, err
 }
 
 // Close ends the connections, and the Redis if it is ours.

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"flag"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -190,4 +191,27 @@ func startIntake(t *testing.T, r *Redis, cfg IntakeConfig, ack bool) (c *collect
 	}
 	t.Cleanup(stop)
 	return c, stop
+}
+
+// All clients of one Redis have the same secret, which nobody else has.
+func TestSecret(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r *Redis) {
+		one, err := r.Secret(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := r.Secret(t.Context()); again != one || err != nil {
+			t.Errorf("another one the second time, or %v", err)
+		}
+		elsewhere, err := openURL(t, "").Secret(t.Context())
+		if err != nil || elsewhere == one || elsewhere == [32]byte{} {
+			t.Errorf("another Redis has the same, or %v", err)
+		}
+		if err := r.do(t.Context(), "SET", keySecret, "short").Error(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Secret(t.Context()); err == nil || !strings.Contains(err.Error(), "ran:secret in Redis has 5 bytes; expected 32") {
+			t.Errorf("of 5 bytes: %v", err)
+		}
+	})
 }

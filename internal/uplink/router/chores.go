@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// trustEvery is how often the lengths of challenges are saved.
+	// trustEvery is how often it is saved what is known from challenges.
 	trustEvery = 5 * time.Second
 	// firstRetry and lastRetry are the times between attempts to reach a database that
 	// is away: each is twice the one before.
@@ -31,7 +31,7 @@ const (
 type store interface {
 	Suspend(ctx context.Context, eui lorawan.EUI, created int64) error
 	Promote(ctx context.Context, eui lorawan.EUI, addr lorawan.DevAddr) error
-	SaveTrust(ctx context.Context, sizes []table.Trust) error
+	SaveTrust(ctx context.Context, all []table.Trust) error
 }
 
 // A chore is a change of the routing table that follows from traffic. Chores that
@@ -66,7 +66,7 @@ func (p promotion) String() string { return fmt.Sprintf("make %v the address of 
 // has one suspension and one promotion at most.
 type chores struct {
 	store store
-	trust func() map[outbox.Candidate]int // lengths of challenges that changed since the last call
+	trust func() map[outbox.Candidate]outbox.Trust // what changed since the last call
 	log   *slog.Logger
 	added chan struct{} // holds a token when there is something new
 
@@ -74,12 +74,12 @@ type chores struct {
 	list    []chore            // in the order of their arrival
 	waiting map[chore]struct{} // those in list, but for the first while it is done
 
-	unsaved map[outbox.Candidate]int // lengths of challenges; of run only
+	unsaved map[outbox.Candidate]outbox.Trust // of run only
 }
 
-func newChores(s store, trust func() map[outbox.Candidate]int, log *slog.Logger) *chores {
+func newChores(s store, trust func() map[outbox.Candidate]outbox.Trust, log *slog.Logger) *chores {
 	return &chores{store: s, trust: trust, log: log, added: make(chan struct{}, 1),
-		waiting: map[chore]struct{}{}, unsaved: map[outbox.Candidate]int{}}
+		waiting: map[chore]struct{}{}, unsaved: map[outbox.Candidate]outbox.Trust{}}
 }
 
 // add leaves a chore to run.
@@ -194,11 +194,11 @@ func (c *chores) write(ctx context.Context) error {
 	if len(c.unsaved) == 0 {
 		return nil
 	}
-	sizes := make([]table.Trust, 0, len(c.unsaved))
-	for row, size := range c.unsaved {
-		sizes = append(sizes, table.Trust{DevEUI: row.DevEUI, Created: row.Created, Size: size})
+	all := make([]table.Trust, 0, len(c.unsaved))
+	for row, is := range c.unsaved {
+		all = append(all, table.Trust{DevEUI: row.DevEUI, Created: row.Created, Size: is.Size, Proven: is.Proven, HasProven: is.HasProven})
 	}
-	err := c.judge(ctx, c.store.SaveTrust(ctx, sizes))
+	err := c.judge(ctx, c.store.SaveTrust(ctx, all))
 	if err == nil {
 		clear(c.unsaved)
 	}
@@ -218,13 +218,13 @@ func (c *chores) judge(ctx context.Context, err error) error {
 	return nil
 }
 
-// trust returns the lengths of challenges that changed since the last call.
-func (r *Router) trust() map[outbox.Candidate]int {
-	sizes := map[outbox.Candidate]int{}
+// trust returns what the outboxes learnt of devices since the last call.
+func (r *Router) trust() map[outbox.Candidate]outbox.Trust {
+	all := map[outbox.Candidate]outbox.Trust{}
 	for _, c := range r.all() {
-		maps.Copy(sizes, c.box.Trust())
+		maps.Copy(all, c.box.Trust())
 	}
-	return sizes
+	return all
 }
 
 // solved notes which device sent an uplink.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/stream"
@@ -59,11 +60,15 @@ func (r *Router) all() []*customer {
 
 func (r *Router) outboxConfig(customer string) outbox.Config {
 	trust := r.config.Trust
-	trust.Initial = r.config.Table.Trust
+	trust.Initial = func(eui lorawan.EUI) outbox.Trust {
+		saved := r.config.Table.Trust(eui)
+		return outbox.Trust{Size: saved.Size, Proven: saved.Proven, HasProven: saved.HasProven}
+	}
 	return outbox.Config{
 		Trust:       trust,
 		MaxMessages: r.config.Held,
 		Room:        &r.room,
+		Secret:      r.secret,
 		Settled:     func(list []*message.Uplink, _ outbox.Outcome) { r.settled(list) },
 		Solved:      r.solved,
 		Suspended: func(s outbox.Suspension) {
@@ -220,10 +225,10 @@ func (r *Router) received(name string, c *customer, uplinks []*message.Uplink) {
 	messages := make([]outbox.Message, 0, len(uplinks))
 	for _, u := range uplinks {
 		rows, _ := r.rows(room[:0], u)
-		m := outbox.Message{Uplink: u}
+		m := newMessage(u)
 		for _, row := range rows {
 			if string(row.Customer) == name {
-				m.Candidates = append(m.Candidates, candidate(&row))
+				addCandidate(&m, &row)
 			}
 		}
 		if m.Candidates == nil {

@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -80,14 +79,13 @@ func (r *Router) pass(uplinks []*message.Uplink) {
 	}
 }
 
-// warm prepares the look-ups of a batch. In a frame that carries an address, it is
-// in the bytes after the first.
+// warm prepares the look-ups of a batch.
 func (r *Router) warm(uplinks []*message.Uplink) {
 	var room [256]lorawan.DevAddr
 	addrs := room[:0]
 	for _, u := range uplinks[:min(len(uplinks), len(room))] {
-		if len(u.PHY) >= 5 {
-			addrs = append(addrs, lorawan.DevAddr(binary.LittleEndian.Uint32(u.PHY[1:])))
+		if addr, ok := lorawan.AddrOf(u.PHY); ok {
+			addrs = append(addrs, addr)
 		}
 	}
 	r.config.Table.Warm(addrs)
@@ -125,17 +123,26 @@ func (r *Router) rows(dst []table.Row, u *message.Uplink) ([]table.Row, fate) {
 func share(lots map[table.Customer][]outbox.Message, u *message.Uplink, rows []table.Row) {
 	for _, row := range rows {
 		lot := lots[row.Customer]
-		if n := len(lot); n > 0 && lot[n-1].Uplink == u {
-			lot[n-1].Candidates = append(lot[n-1].Candidates, candidate(&row))
-			continue
+		if n := len(lot); n == 0 || lot[n-1].Uplink != u {
+			lot = append(lot, newMessage(u))
+			u.Recipients.Add(1)
 		}
-		lots[row.Customer] = append(lot, outbox.Message{Uplink: u, Candidates: []outbox.Candidate{candidate(&row)}})
-		u.Recipients.Add(1)
+		addCandidate(&lot[len(lot)-1], &row)
+		lots[row.Customer] = lot
 	}
 }
 
-func candidate(row *table.Row) outbox.Candidate {
-	return outbox.Candidate{DevEUI: row.DevEUI, Created: row.Created}
+// newMessage is an uplink for a customer, as yet without a device.
+func newMessage(u *message.Uplink) outbox.Message {
+	m := outbox.Message{Uplink: u}
+	m.Addr, m.HasAddr = lorawan.AddrOf(u.PHY)
+	return m
+}
+
+// addCandidate adds one of the customer's devices that may have sent the uplink.
+func addCandidate(m *outbox.Message, row *table.Row) {
+	m.Candidates = append(m.Candidates, outbox.Candidate{DevEUI: row.DevEUI, Created: row.Created})
+	m.Proven = m.Proven || row.ProvenAt(m.Addr)
 }
 
 // whyMalformed says what is wrong with a frame.

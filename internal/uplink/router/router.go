@@ -78,6 +78,7 @@ type Router struct {
 	stop    context.CancelFunc
 	chores  *chores
 	room    outbox.Room // of all customers
+	secret  outbox.Secret
 	// receivers read the streams of customers.
 	receivers sync.WaitGroup
 
@@ -103,6 +104,9 @@ func New(ctx context.Context, c Config) (*Router, error) {
 	}
 	if err == nil { // before anything can be sent
 		r.told, err = c.Redis.LastResult(ctx)
+	}
+	if err == nil {
+		r.secret, err = c.Redis.Secret(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)

@@ -40,10 +40,13 @@ func TestChangesReachTheOtherInstance(t *testing.T) {
 		eventually(t, step.name, func() bool { return same(one, other, "a") })
 	}
 	row, _ := one.ByDevEUI(2)
-	if err := one.SaveTrust(ctx, []Trust{{2, row.Created, 64}}); err != nil {
+	if err := one.SaveTrust(ctx, []Trust{{DevEUI: 2, Created: row.Created, Size: 64, Proven: 9, HasProven: true}}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "trust", func() bool { return other.Trust(2) == 64 })
+	eventually(t, "trust", func() bool {
+		row, _ := other.ByDevEUI(2)
+		return other.Trust(2).Size == 64 && row.ProvenAt(9) && !row.ProvenAt(8)
+	})
 }
 
 // A drop of more devices than one text can name.

@@ -106,6 +106,15 @@ func (db *database) set(parameter string) string {
 	return "(SELECT value FROM json_each(" + parameter + "))"
 }
 
+// values is a table whose column value has the elements of a list of lists that is the
+// parameter.
+func (db *database) values(parameter string) string {
+	if db.postgres != nil {
+		return "json_array_elements(CAST(" + parameter + " AS JSON))"
+	}
+	return "json_each(" + parameter + ")"
+}
+
 // list is the parameter for set.
 func list[T lorawan.EUI | lorawan.DevAddr | int64](values []T) string {
 	text := []byte{'['}
@@ -182,7 +191,7 @@ func ignoreDone(err error) error {
 }
 
 // columns are what scan reads.
-const columns = "dev_eui, customer, join_eui, active, target, details, created, suspended, trust"
+const columns = "dev_eui, customer, join_eui, active, target, details, created, suspended, trust, proven"
 
 // A queryer is a *sql.DB or a *sql.Tx.
 type queryer interface {
@@ -208,13 +217,14 @@ func queryEntries(ctx context.Context, q queryer, statement string, args ...any)
 
 func scan(rows *sql.Rows) (e entry, err error) {
 	var eui, suspended int64
-	var join, active, target sql.NullInt64
+	var join, active, target, proven sql.NullInt64
 	var details sql.NullString
-	err = rows.Scan(&eui, &e.Customer, &join, &active, &target, &details, &e.Created, &suspended, &e.trust)
+	err = rows.Scan(&eui, &e.Customer, &join, &active, &target, &details, &e.Created, &suspended, &e.trust, &proven)
 	e.DevEUI, e.Suspended = lorawan.EUI(eui), suspended != 0
 	e.JoinEUI, e.HasJoin = lorawan.EUI(join.Int64), join.Valid
 	e.Active, e.HasActive = lorawan.DevAddr(active.Int64), active.Valid
 	e.Target, e.HasTarget = lorawan.DevAddr(target.Int64), target.Valid
+	e.Proven, e.HasProven = lorawan.DevAddr(proven.Int64), proven.Valid
 	if details.Valid {
 		e.details = &details.String
 	}

@@ -21,9 +21,10 @@ type record struct {
 	addrs          [2]uint32 // active, target
 	next, previous [2]uint32 // links of the chains of addrs
 	customer       uint32
+	proven         uint32
 	trust          uint16
 	flags          uint8
-	_              [9]byte // 64 bytes: a look-up waits for one cache line
+	_              [5]byte // 64 bytes: a look-up waits for one cache line
 }
 
 // The flags of a record. hasAddr and the one behind it go with addrs.
@@ -33,6 +34,7 @@ const (
 	hasJoin
 	suspended
 	live
+	hasProven
 )
 
 const (
@@ -100,15 +102,16 @@ func (x *index) byDevEUI(eui lorawan.EUI) (Row, bool) {
 	return x.row(x.record(row)), true
 }
 
-// trustOf returns the saved size of a device's challenge, 0 if there is none.
-func (x *index) trustOf(eui lorawan.EUI) int {
+// trustOf returns what was saved of a device's challenges, with the size 0 if nothing was.
+func (x *index) trustOf(eui lorawan.EUI) Trust {
 	hash := x.mix.eui(uint64(eui))
 	defer x.read(hash).RUnlock()
 	row := x.find(eui, hash)
 	if row == 0 {
-		return 0
+		return Trust{}
 	}
-	return int(x.record(row).trust)
+	r := x.record(row)
+	return Trust{eui, r.created, int(r.trust), lorawan.DevAddr(r.proven), r.flags&hasProven != 0}
 }
 
 // appendByAddr looks up an address.
@@ -170,9 +173,11 @@ func (x *index) row(r *record) Row {
 		JoinEUI:   lorawan.EUI(r.join),
 		Active:    lorawan.DevAddr(r.addrs[0]),
 		Target:    lorawan.DevAddr(r.addrs[1]),
+		Proven:    lorawan.DevAddr(r.proven),
 		HasJoin:   r.flags&hasJoin != 0,
 		HasActive: r.flags&hasAddr != 0,
 		HasTarget: r.flags&hasTarget != 0,
+		HasProven: r.flags&hasProven != 0,
 		Suspended: r.flags&suspended != 0,
 		Created:   r.created,
 	}
@@ -226,13 +231,13 @@ func (x *index) put(e *entry) (row uint32, replaced bool) {
 func (x *index) set(row uint32, e *entry) {
 	r := x.record(row)
 	flags := live | bitIf(e.HasActive, hasAddr) | bitIf(e.HasTarget, hasTarget) | bitIf(e.HasJoin, hasJoin) |
-		bitIf(e.Suspended, suspended)
+		bitIf(e.Suspended, suspended) | bitIf(e.HasProven, hasProven)
 	if addrs := [2]uint32{uint32(e.Active), uint32(e.Target)}; addrs != r.addrs || flags != r.flags {
 		x.unlink(row)
 		r.addrs, r.flags = addrs, flags
 		x.link(row)
 	}
-	r.join, r.trust = uint64(e.JoinEUI), e.trust
+	r.join, r.proven, r.trust = uint64(e.JoinEUI), uint32(e.Proven), e.trust
 	if e.details != nil {
 		x.details[row] = *e.details
 	} else {

@@ -25,6 +25,7 @@ func TestIndexIsAMap(t *testing.T) {
 				e.Target, e.HasTarget = lorawan.DevAddr(addrs.Draw(t, "target")), rapid.Bool().Draw(t, "has target")
 				e.JoinEUI, e.HasJoin = lorawan.EUI(euis.Draw(t, "join")), rapid.Bool().Draw(t, "has join")
 				e.Suspended = rapid.Bool().Draw(t, "suspended")
+				e.Proven, e.HasProven = lorawan.DevAddr(addrs.Draw(t, "proven")), rapid.Bool().Draw(t, "has proven")
 				if rapid.Bool().Draw(t, "has details") {
 					e.details = ptr(rapid.String().Draw(t, "details"))
 				}
@@ -45,7 +46,7 @@ func agree(t *rapid.T, x *index, model map[lorawan.EUI]entry) {
 	for eui := range lorawan.EUI(31) {
 		row, ok := x.byDevEUI(eui)
 		want, wantOK := model[eui]
-		if ok != wantOK || row != want.Row || x.trustOf(eui) != int(want.trust) {
+		if ok != wantOK || row != want.Row || x.trustOf(eui) != (Trust{row.DevEUI, row.Created, int(want.trust), row.Proven, row.HasProven}) {
 			t.Fatalf("%v: %+v, want %+v", eui, row, want.Row)
 		}
 	}

@@ -24,6 +24,7 @@ type modelDevice struct {
 	customer       Customer
 	join           lorawan.EUI
 	active, target *lorawan.DevAddr
+	proven         *lorawan.DevAddr
 	trust          int
 	suspended      bool
 	created        int64
@@ -115,15 +116,20 @@ func (s *trial) join(t *rapid.T) {
 
 func (s *trial) judge(t *rapid.T) {
 	eui, before, size := s.eui(t), rapid.Int64Range(0, 1).Draw(t, "an earlier row"), rapid.IntRange(0, 4).Draw(t, "size")
-	want, created := ErrDeviceNotFound, int64(0)
+	want, created, proven := ErrDeviceNotFound, int64(0), s.maybe(t)
 	if d := s.devices[eui]; d != nil {
 		created = d.created - before
 		if before == 0 {
 			d.suspended, d.trust, want = true, size, nil
+			d.proven = cmp.Or(proven, d.proven)
 		}
 	}
 	check(t, s.Suspend(s.ctx, eui, created), want)
-	check(t, s.SaveTrust(s.ctx, []Trust{{eui, created, size}}), nil)
+	trust := Trust{DevEUI: eui, Created: created, Size: size}
+	if proven != nil {
+		trust.Proven, trust.HasProven = *proven, true
+	}
+	check(t, s.SaveTrust(s.ctx, []Trust{trust}), nil)
 }
 
 func (s *trial) drop(t *rapid.T) {
@@ -214,8 +220,11 @@ func (s *trial) agrees(t *rapid.T, table *Table) {
 		if d.target != nil {
 			want.Target, want.HasTarget = *d.target, true
 		}
-		if got, _ := table.ByDevEUI(eui); got != want || table.Trust(eui) != d.trust {
-			t.Fatalf("%+v, challenge of %d; want %+v, %d", got, table.Trust(eui), want, d.trust)
+		if d.proven != nil {
+			want.Proven, want.HasProven = *d.proven, true
+		}
+		if got, _ := table.ByDevEUI(eui); got != want || table.Trust(eui).Size != d.trust {
+			t.Fatalf("%+v, challenge of %+v; want %+v, %d", got, table.Trust(eui), want, d.trust)
 		}
 	}
 	for _, c := range []Customer{"a", "b"} {

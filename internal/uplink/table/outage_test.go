@@ -45,7 +45,7 @@ func TestOutage(t *testing.T) {
 		"target":   func() error { return table.SetTarget(ctx, "a", 1, 9) },
 		"promote":  func() error { return table.Promote(ctx, 1, 9) },
 		"suspend":  func() error { return table.Suspend(ctx, 1, 1) },
-		"trust":    func() error { return table.SaveTrust(ctx, []Trust{{1, 1, 2}}) },
+		"trust":    func() error { return table.SaveTrust(ctx, []Trust{{DevEUI: 1, Created: 1, Size: 2}}) },
 		"create":   func() error { return create(table, "a", 8, "") },
 		"move":     func() error { return move(table, "a", 7, 8) },
 		"add":      func() error { return table.AddToGroup(ctx, "a", 7, 1) },

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -14,14 +15,20 @@ import (
 	"contend/internal/uplink/lorawan"
 )
 
-// later is what a later program knows: more steps.
-func later(t testing.TB, more ...string) fs.FS {
+// known is how many steps this program knows.
+func known(t testing.TB) int {
 	t.Helper()
-	files := fstest.MapFS{}
-	known, err := fs.ReadDir(steps(), ".")
+	files, err := fs.ReadDir(steps(), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return len(files)
+}
+
+// later is what a later program knows: more steps.
+func later(t testing.TB, more ...string) fs.FS {
+	t.Helper()
+	files, known := fstest.MapFS{}, known(t)
 	for i := range known {
 		name := strconv.Itoa(i+1) + ".sql"
 		text, err := fs.ReadFile(steps(), name)
@@ -31,7 +38,7 @@ func later(t testing.TB, more ...string) fs.FS {
 		files[name] = &fstest.MapFile{Data: text}
 	}
 	for i, text := range more {
-		files[strconv.Itoa(len(known)+i+1)+".sql"] = &fstest.MapFile{Data: []byte(text)}
+		files[strconv.Itoa(known+i+1)+".sql"] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return files
 }
@@ -58,6 +65,7 @@ func migrated(t testing.TB, url string, more ...string) {
 // not know say that it may. Otherwise it says what is too new.
 func TestSchemaAhead(t *testing.T) {
 	t.Parallel()
+	now := known(t)
 	for _, test := range []struct {
 		name string
 		more []string
@@ -65,9 +73,9 @@ func TestSchemaAhead(t *testing.T) {
 	}{
 		{"one that adds", []string{adds}, ""},
 		{"two that add", []string{adds, additive + "CREATE TABLE notes (note TEXT)"}, ""},
-		{"one that breaks", []string{breaks}, "has version 2, which needs a later contend, that knows version 2; this one knows up to 1"},
-		{"one that adds after one that breaks", []string{breaks, adds}, "has version 3, which needs a later contend, that knows version 2; "},
-		{"one that breaks after one that adds", []string{adds, breaks}, "has version 3, which needs a later contend, that knows version 3; "},
+		{"one that breaks", []string{breaks}, fmt.Sprintf("has version %d, which needs a later contend, that knows version %d; this one knows up to %d", now+1, now+1, now)},
+		{"one that adds after one that breaks", []string{breaks, adds}, fmt.Sprintf("has version %d, which needs a later contend, that knows version %d; ", now+2, now+1)},
+		{"one that breaks after one that adds", []string{adds, breaks}, fmt.Sprintf("has version %d, which needs a later contend, that knows version %d; ", now+2, now+2)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, url string) {
@@ -153,7 +161,7 @@ func TestSchemaBehind(t *testing.T) {
 	writing.Wait()
 	var steps, devices int
 	row := table.db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM schema_versions), (SELECT count(*) FROM devices WHERE note IS NULL)")
-	if err := row.Scan(&steps, &devices); err != nil || steps != 2 || devices != 1000+int(written.Load()) {
+	if err := row.Scan(&steps, &devices); err != nil || steps != known(t)+1 || devices != 1000+int(written.Load()) {
 		t.Errorf("%d steps, %d devices of %d written, %v", steps, devices, written.Load(), err)
 	}
 	if fresh := reopen(t, table); !same(table, fresh, "a") {
@@ -171,7 +179,7 @@ func TestSchemaBreaks(t *testing.T) {
 	insert(t, table, "a", 100, 1)
 	migrated(t, url, breaks)
 	err := table.Suspend(t.Context(), 1, 1)
-	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "the database has version 2") {
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), fmt.Sprintf("the database has version %d", known(t)+1)) {
 		t.Errorf("%v", err)
 	}
 	if err := create(table, "a", 7, ""); err != nil {
@@ -196,11 +204,11 @@ func TestStepThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.close()
-		if err := db.migrate(t.Context(), later(t, adds, "nonsense")); err == nil || !strings.Contains(err.Error(), "schema version 3") {
+		if err := db.migrate(t.Context(), later(t, adds, "nonsense")); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("schema version %d", known(t)+2)) {
 			t.Errorf("%v", err)
 		}
 		version, oldest, err := schemaOf(t.Context(), db)
-		if version != 1 || oldest != 1 || err != nil {
+		if version != known(t) || oldest != 1 || err != nil {
 			t.Error(version, oldest, err)
 		}
 	})

@@ -66,6 +66,10 @@ type Row struct {
 	Active, Target                lorawan.DevAddr
 	HasJoin, HasActive, HasTarget bool
 	Suspended                     bool // nothing is delivered
+	// Proven is the address with which the device last solved a challenge. Its customer
+	// may give it any other one, at which it has proved nothing.
+	Proven    lorawan.DevAddr
+	HasProven bool
 	// Created is when the row was inserted, in µs since the epoch. It tells the row
 	// from earlier ones of its device, which have been dropped.
 	Created int64
@@ -76,6 +80,9 @@ type Row struct {
 func (r *Row) Joins(join lorawan.EUI) bool {
 	return r.HasJoin && (r.JoinEUI == join || r.JoinEUI == r.DevEUI)
 }
+
+// ProvenAt says whether the device solved a challenge with this address.
+func (r *Row) ProvenAt(addr lorawan.DevAddr) bool { return r.HasProven && r.Proven == addr }
 
 // Config is how to open a table.
 type Config struct {
