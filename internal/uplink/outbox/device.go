@@ -38,7 +38,7 @@ type TrustConfig struct {
 }
 
 // A Trust is what is saved of a device: the length of its next challenge, and with which
-// address it last solved one.
+// address it last solved one, where that is new.
 type Trust struct {
 	Size      int
 	Proven    lorawan.DevAddr
@@ -70,6 +70,7 @@ type device struct {
 	suspended  bool
 	changed    bool // since the last Trust
 	hasProven  bool
+	newProof   bool            // since the last Trust
 	proven     lorawan.DevAddr // with which it last solved a challenge
 }
 
@@ -150,8 +151,12 @@ func (o *Outbox) Trust() map[Candidate]Trust {
 	defer o.mu.Unlock()
 	trust := make(map[Candidate]Trust, len(o.changed))
 	for _, d := range o.changed {
-		d.changed = false
-		trust[d.Candidate] = Trust{int(d.size), d.proven, d.hasProven}
+		is := Trust{Size: int(d.size)}
+		if d.newProof {
+			is.Proven, is.HasProven = d.proven, true
+		}
+		d.changed, d.newProof = false, false
+		trust[d.Candidate] = is
 	}
 	o.changed = nil
 	return trust

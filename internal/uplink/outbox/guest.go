@@ -128,7 +128,7 @@ func (o *Outbox) prove(d *device, e *entry, now time.Duration) {
 		}
 		delete(o.guests.at, e.addr)
 	}
-	d.proven, d.hasProven = e.addr, true
+	d.proven, d.hasProven, d.newProof = e.addr, true, true
 	o.note(d)
 }
 

@@ -183,6 +183,11 @@ func TestProofIsOfAnAddress(t *testing.T) {
 		if got := d.Trust(); !maps.Equal(got, want) {
 			t.Errorf("to be saved: %v, want %v", got, want)
 		}
+		d.hear(t, c, 1, 0, guessing, 1)
+		want = map[Candidate]Trust{{DevEUI: 1}: {Size: 8}} // what another instance learnt of it may be newer
+		if got := d.Trust(); !maps.Equal(got, want) {
+			t.Errorf("to be saved: %v, want %v", got, want)
+		}
 		d.addr = 0 // a join: its DevEUI is in the frame
 		if got := d.hear(t, c, 100, 0, rejecting, 3); got != 100 {
 			t.Errorf("got %d of 100 without an address, want all", got)

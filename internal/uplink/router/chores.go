@@ -157,7 +157,14 @@ func (c *chores) finish(deadline time.Time) {
 	}
 }
 
-func (c *chores) collect() { maps.Copy(c.unsaved, c.trust()) }
+func (c *chores) collect() {
+	for row, is := range c.trust() {
+		if !is.HasProven {
+			is.Proven, is.HasProven = c.unsaved[row].Proven, c.unsaved[row].HasProven
+		}
+		c.unsaved[row] = is
+	}
+}
 
 // catchUp writes all that waits, with as many attempts as it takes.
 func (c *chores) catchUp(ctx context.Context) {

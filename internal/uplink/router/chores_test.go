@@ -239,3 +239,21 @@ func TestSuspendedWithoutDatabase(t *testing.T) {
 		t.Error("the router forgot a suspension when it stopped")
 	}
 }
+
+// A proof that is not saved yet stays when the length of the challenge changes again.
+func TestChoresKeepAProof(t *testing.T) {
+	row := outbox.Candidate{DevEUI: 1, Created: 3}
+	var next outbox.Trust
+	c := newChores(nil, func() map[outbox.Candidate]outbox.Trust { return map[outbox.Candidate]outbox.Trust{row: next} }, nil)
+	for _, step := range []struct{ next, want outbox.Trust }{
+		{outbox.Trust{Size: 8}, outbox.Trust{Size: 8}},
+		{outbox.Trust{Size: 4, Proven: 7, HasProven: true}, outbox.Trust{Size: 4, Proven: 7, HasProven: true}},
+		{outbox.Trust{Size: 16}, outbox.Trust{Size: 16, Proven: 7, HasProven: true}},
+		{outbox.Trust{Size: 8, Proven: 9, HasProven: true}, outbox.Trust{Size: 8, Proven: 9, HasProven: true}},
+	} {
+		next = step.next
+		if c.collect(); c.unsaved[row] != step.want {
+			t.Errorf("%+v, want %+v", c.unsaved[row], step.want)
+		}
+	}
+}

@@ -195,6 +195,26 @@ func TestTransactionOfAnotherCustomer(t *testing.T) {
 	s.until("the customer's own answer counts", func() bool { return s.customer("acme").box.Stats().RightMIC == 1 })
 }
 
+// Both customers at an address answer a frame with its MIC, as a neighbour may guess it:
+// the answer of one takes nothing from the other.
+func TestSolvedByTwo(t *testing.T) {
+	t.Parallel()
+	s := start(t, "", func(c *Config) { c.Trust.Start = 2 })
+	d, neighbour := s.insert(acme, 0), lorawan.DemoDevice(1, 1)
+	s.give(other, neighbour.DevEUI, d.DevAddr)
+	a, b, down := s.connect(acme, "upstream/"), s.connect(other, "upstream/"), s.connect(acme, "downstream/")
+	s.send(frame(d, 1))
+	u, v := a.upstream(), b.upstream()
+	b.answer(message.Answer{Transaction: v.Transaction, DevEUI: neighbour.DevEUI, MIC: micOf(&v, d)})
+	s.until("the guess counts", func() bool { return s.customer("other").box.Stats().RightMIC == 1 })
+	a.solve(&u, d)
+	s.until("the solution counts, too", func() bool { return s.customer("acme").box.Stats().RightMIC == 1 })
+	down.downlink(5, fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI)), `"Delay": 15`)
+	if ack := down.reply(); ack.TransactionID != 5 || ack.MailboxID == 0 || ack.ResultCode != "" {
+		t.Errorf("its downlink: %+v", ack)
+	}
+}
+
 // Whoever inserts another's DevEUI gets its join requests, which it cannot solve, and
 // keeps its customer from inserting it, who is not told whose it is.
 func TestDevEUIOfAnotherCustomer(t *testing.T) {
