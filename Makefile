@@ -11,6 +11,9 @@ FLAGS    := -trimpath -tags=grpcnotrace -ldflags="-s -w"
 COMPOSE  := deploy/compose
 SECRETS  := $(COMPOSE)/secrets
 
+# deploy/ is a module of its own, whose tests need what the program does not. Where PKG is not set, both are meant.
+BOTH     := $(if $(filter-out ./...,$(PKG)),.,. deploy)
+
 .PHONY: help build test race bench lint fuzz golden lab image compose-up compose-down compose-secrets kube-validate engine
 
 help: ## list the targets
@@ -20,10 +23,10 @@ build: ## the program, ./contend
 	CGO_ENABLED=0 go build $(FLAGS) -o $(OUT) ./cmd/contend
 
 test: ## all tests; CI=true makes a missing real component a failure
-	go test $(PKG)
+	set -e; for module in $(BOTH); do go -C $$module test $(PKG); done
 
 # Without GORACE each process, of which tests start many, sleeps for a second at its end.
-race: ## all tests with the race detector
+race: ## all tests of the program with the race detector
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 go test -race $(PKG)
 
 bench: ## all benchmarks
@@ -31,8 +34,10 @@ bench: ## all benchmarks
 
 lint: ## gofmt, vet, staticcheck
 	@unformatted=$$(gofmt -s -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted" >&2; exit 1; }
-	go vet $(PKG)
-	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKG)
+	set -e; for module in $(BOTH); do \
+		go -C $$module vet $(PKG); \
+		go -C $$module run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PKG); \
+	done
 
 fuzz: ## every fuzz test, 100 000 inputs each
 	./.ci/fuzz 100000x
@@ -67,7 +72,7 @@ compose-secrets: ## passwords and tokens for Compose, where there are none yet
 	[ -s router-tokens ] || echo "demo $$(random)" >router-tokens
 
 kube-validate: ## the Kubernetes manifests: our own checks, then kubectl and kubeconform if they are here
-	go test -run "$(KUBE)" ./deploy
+	go -C deploy test -run "$(KUBE)" .
 	@for overlay in deploy/kubernetes/namespace deploy/kubernetes/overlays/* deploy/kubernetes/experiment/memory deploy/kubernetes/experiment/redis deploy/kubernetes/fleet deploy/kubernetes/uplink; do \
 		if command -v kubectl >/dev/null; then \
 			kubectl kustomize $$overlay >/dev/null && echo "kubectl kustomize $$overlay: ok" || exit 1; \
