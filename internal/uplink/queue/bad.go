@@ -14,8 +14,9 @@ import (
 const (
 	// maxBad is about how many entries ran:uplinks:bad keeps.
 	maxBad = 10_000
-	// What is kept of an entry, and of what is wrong with it.
+	// What is kept of an entry, fields and bytes, and of what is wrong with it.
 	maxBadFields = 40
+	maxBadBytes  = 2048
 	maxReason    = 1024
 )
 
@@ -43,8 +44,12 @@ func newBadEntry(s *source, o message.Origin, fields []string, why [2]string) ba
 	b.args = append(b.args, "XADD", keyBad, "MAXLEN", "~", strconv.Itoa(maxBad), "*",
 		"kind", why[0], "reason", cut(why[1], maxReason),
 		"stream", s.key, "entry", fmt.Sprintf("%d-%d", o.Millis, o.Seq))
-	for _, field := range fields[:min(len(fields), 2*maxBadFields)] {
-		b.args = append(b.args, strings.Clone(field))
+	left := maxBadBytes
+	for i := 0; i+1 < min(len(fields), 2*maxBadFields); i += 2 {
+		if left -= len(fields[i]) + len(fields[i+1]); left < 0 {
+			break
+		}
+		b.args = append(b.args, strings.Clone(fields[i]), strings.Clone(fields[i+1]))
 	}
 	return b
 }
