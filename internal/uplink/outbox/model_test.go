@@ -134,8 +134,8 @@ func (m *model) overflow() {
 	m.settle(oldest, DroppedOverflow)
 }
 
-// giveUp drops the messages that were sent first, and returns how many.
-func (m *model) giveUp(n int) int {
+// giveUp drops the messages that were sent first, up to a moment, and returns how many.
+func (m *model) giveUp(n int, until time.Duration) int {
 	for i := range n {
 		var oldest *modelMessage
 		for _, c := range m.conns {
@@ -146,12 +146,25 @@ func (m *model) giveUp(n int) int {
 		if len(m.waiting) > 0 && m.waiting[0].upstream.Transaction != 0 && (oldest == nil || m.waiting[0].sent < oldest.sent) {
 			oldest = m.waiting[0]
 		}
-		if oldest == nil {
+		if oldest == nil || oldest.sent > until {
 			return i
 		}
 		m.settle(oldest, DroppedOverflow)
 	}
 	return n
+}
+
+// withdraw takes out what was never sent, and waits since before a moment.
+func (m *model) withdraw(until time.Duration) (uplinks []*message.Uplink) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(msg *modelMessage) bool {
+		old := msg.upstream.Transaction == 0 && msg.put <= until
+		if old {
+			uplinks = append(uplinks, msg.uplink)
+			msg.outcome = []Outcome{} // none, and it is gone
+		}
+		return old
+	})
+	return uplinks
 }
 
 // take is what the connection has to get.
@@ -352,7 +365,7 @@ func TestModel(t *testing.T) {
 			defer r.desk.Close()
 			t.Repeat(map[string]func(*rapid.T){
 				"put": r.doPut, "connect": r.doConnect, "take": r.doTake, "answer": r.doAnswer,
-				"close": r.doClose, "sleep": r.doSleep, "give up": r.doGiveUp, "": r.compare,
+				"close": r.doClose, "sleep": r.doSleep, "give up": r.doGiveUp, "withdraw": r.doWithdraw, "": r.compare,
 			})
 		})
 	})
@@ -467,8 +480,16 @@ func (r *replica) doClose(t *rapid.T) {
 
 func (r *replica) doGiveUp(t *rapid.T) {
 	n := rapid.SampledFrom([]int{1, 100}).Draw(t, "n")
-	if got, want := r.desk.GiveUp(n), r.giveUp(n); got != want {
+	age := time.Duration(rapid.SampledFrom([]int{0, 5, 50}).Draw(t, "age")) * time.Second
+	if got, want := r.desk.GiveUp(n, age), r.giveUp(n, r.desk.now()-age); got != want {
 		t.Fatalf("gave up %d, want %d", got, want)
+	}
+}
+
+func (r *replica) doWithdraw(t *rapid.T) {
+	age := time.Duration(rapid.SampledFrom([]int{0, 5, 50}).Draw(t, "age")) * time.Second
+	if got, want := r.desk.Withdraw(age), r.withdraw(r.desk.now()-age); !slices.Equal(got, want) {
+		t.Fatalf("%d withdrawn, want %d", len(got), len(want))
 	}
 }
 

@@ -233,15 +233,19 @@ func (o *Outbox) settle(e *entry, outcome Outcome, out *settled) {
 	o.finish(e, outcome, out)
 }
 
-// finish forgets a message that nothing refers to any more but its transaction.
+// finish reports and forgets a message that nothing refers to any more but its transaction.
 func (o *Outbox) finish(e *entry, outcome Outcome, out *settled) {
+	o.report(e.uplink, outcome, out)
+	o.forget(e)
+}
+
+func (o *Outbox) forget(e *entry) {
 	if e.transaction != 0 {
 		delete(o.sent, e.transaction)
 		o.config.Room.sent.Add(-1)
 	}
 	o.config.Room.held.Add(-1)
 	o.bytes -= e.bytes
-	o.report(e.uplink, outcome, out)
 	o.recycle(e)
 }
 

@@ -3,6 +3,8 @@ package outbox
 import (
 	"sync/atomic"
 	"time"
+
+	"contend/internal/uplink/message"
 )
 
 // A Room counts what outboxes hold together, so that who fills them can share a limit
@@ -25,15 +27,37 @@ func (o *Outbox) Sent() int {
 	return len(o.sent)
 }
 
-// GiveUp drops the n messages that were sent first and are not settled, or as many as
-// there are, and returns how many those were.
-func (o *Outbox) GiveUp(n int) (given int) {
-	o.locked(func(_ time.Duration, out *settled) {
+// GiveUp drops the n messages that were sent first and are not settled, of those that were sent that
+// long ago, or as many as there are, and returns how many those were.
+func (o *Outbox) GiveUp(n int, age time.Duration) (given int) {
+	o.locked(func(now time.Duration, out *settled) {
 		for ; given < n && len(o.sent) > 0; given++ {
-			o.settle(o.oldestSent(), DroppedOverflow, out)
+			e := o.oldestSent()
+			if e.sent > now-age {
+				return
+			}
+			o.settle(e, DroppedOverflow, out)
 		}
 	})
 	return given
+}
+
+// Withdraw takes out the messages of an intake's partition that no connection ever had, and that have waited that
+// long, and returns their uplinks. They are not reported as settled: the caller finds them another place.
+func (o *Outbox) Withdraw(age time.Duration) (uplinks []*message.Uplink) {
+	o.locked(func(now time.Duration, _ *settled) {
+		for at := o.waiting.head; at != nil; {
+			e := at.entry
+			at = at.next
+			if e.transaction == 0 && e.put <= now-age && e.uplink.Origin.Partition >= 0 {
+				uplinks = append(uplinks, e.uplink)
+				o.stats.Outcomes[Withdrawn]++
+				o.detach(e)
+				o.forget(e)
+			}
+		}
+	})
+	return uplinks
 }
 
 // oldestSent is the message that was sent first, of those that connections hold and

@@ -21,13 +21,14 @@ const (
 	DroppedSuspended                // all of its devices are suspended
 	DroppedInvalid                  // no candidate, or no frame beside the MIC
 	Withheld                        // of an address where the customer has proved nothing
+	Withdrawn                       // taken out before it was sent; it is not reported
 	// Outcomes is how many there are.
 	Outcomes
 )
 
 func (o Outcome) String() string {
 	return [...]string{"answered", "rejected", "expired", "dropped_overflow",
-		"dropped_unclaimed", "dropped_suspended", "dropped_invalid", "withheld"}[o]
+		"dropped_unclaimed", "dropped_suspended", "dropped_invalid", "withheld", "withdrawn"}[o]
 }
 
 // Stats says what an outbox did, and what it holds. The counters only grow.

@@ -21,11 +21,11 @@ const (
 
 // Forward writes uplinks to the stream of a customer, which the instance reads
 // that holds, or will hold, the socket. After it returned nil they are safe in Redis
-// and may be acknowledged here; but of a customer for whom a backlog waits already, or whose
-// key is no stream, further ones are dropped and counted in Stats.
+// and may be acknowledged here; but of a customer for whom a backlog waits already, or what takes
+// its share of the memory, or whose key is no stream, further ones are dropped and counted in Stats.
 func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*message.Uplink) error {
 	key := keyCustomer + customer
-	waiting, err := in.redis.do(ctx, "XLEN", key).AsInt64()
+	room, err := in.roomFor(ctx, customer, uplinks)
 	if isSpoilt(err) { // who waited for somebody to look after it would hold up other customers
 		in.failed("forwarding to "+customer, err)
 		in.count.dropped.Add(uint64(len(uplinks)))
@@ -34,10 +34,10 @@ func (in *Intake) Forward(ctx context.Context, customer string, uplinks []*messa
 	if err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
-	room := int(max(0, min(int64(len(uplinks)), int64(in.cfg.Backlog)-waiting)))
 	if err := in.forward(ctx, key, uplinks[:room]); err != nil {
 		return fmt.Errorf("queue: forwarding to %s: %w", customer, err)
 	}
+	in.took(uplinks[:room])
 	in.count.forwarded.Add(uint64(room))
 	in.count.dropped.Add(uint64(len(uplinks) - room))
 	return nil

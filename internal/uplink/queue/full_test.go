@@ -1,13 +1,14 @@
 package queue
 
 import (
+	"strconv"
 	"testing"
 
 	"contend/internal/redisserver/redistest"
 )
 
-// A Redis that has no memory left takes no uplinks, and routers empty it: also those that start then, of customers
-// who are away, and beside entries that cannot be used.
+// A Redis that has no memory left takes no uplinks, and routers empty it: also those that start then, for customers
+// of other instances, and beside entries that cannot be used.
 func TestAFullRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -31,6 +32,7 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	until(t, "all arrive", func() bool { return c.count() == n })
 	until(t, "what is malformed is set aside", func() bool { return c.in.Stats().Malformed[fieldVersion] == 1 })
 	until(t, "all are acknowledged", func() bool { return c.in.Stats().Acked == n+1 })
+	c.in.Hold("acme")
 	if err := c.in.Forward(t.Context(), "acme", frames(0, n)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,4 +52,80 @@ func TestAFullRedisIsEmptied(t *testing.T) {
 	}
 	until(t, "what had to wait arrives", func() bool { return c.count() == n+1 })
 	c.once(t, n+1)
+}
+
+// However many uplinks wait for customers who are away, those of others are accepted: who is away has a share of
+// what Redis has left. One who was away before there was a limit has to make room, too, and as much as is needed. Of a
+// cluster each server has its limit.
+func TestWhoIsAwayDoesNotFillRedis(t *testing.T) {
+	t.Parallel()
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		server := redistest.Start(t)
+		testAway(t, server.URL(), server)
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster := redistest.StartCluster(t, 3, true)
+		testAway(t, cluster.URL(), cluster.Masters...)
+	})
+}
+
+func testAway(t *testing.T, url string, masters ...*redistest.Server) {
+	r := openURL(t, url)
+	c, _ := startIntake(t, r, IntakeConfig{}, true)
+	const each = 20_000
+	long := frames(0, each) // 16 + 200 bytes: some 280 in Redis, or 6 MB of all
+	for _, u := range long {
+		u.PHY = append(u.PHY, make([]byte, 200)...)
+	}
+	forward := func(customer string) {
+		for i := 0; i < each; i += 500 {
+			if err := c.in.Forward(t.Context(), customer, long[i:i+500]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	length := func(customer string) int64 {
+		n, err := r.do(t.Context(), "XLEN", keyCustomer+customer).AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	most := func() (used int64) { // of one server
+		for _, s := range masters {
+			n, err := strconv.ParseInt(infoField(s.Do("INFO"), "used_memory"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used = max(used, n)
+		}
+		return used
+	}
+	limit := func(bytes int64) {
+		for _, s := range masters {
+			s.Do("CONFIG", "SET", "maxmemory", strconv.FormatInt(bytes, 10))
+		}
+	}
+	forward("before")
+	limit(most() * 20 / 19) // nearly full
+	until(t, "room is made", func() bool { return length("before") <= each/2 && !c.in.Memory().NearlyFull() })
+	if n := length("before"); n < each/8 {
+		t.Errorf("%d of %d are left", n, each)
+	}
+	enough := 5 * most()
+	limit(enough)
+	until(t, "there is room", func() bool { return c.in.Memory().Limit == enough })
+	for i := range 10 * len(masters) {
+		forward("away" + strconv.Itoa(i))
+	}
+	if now := most(); now > enough*6/10 { // half, and what is not exact
+		t.Errorf("%d of %d bytes are used", now, enough)
+	}
+	if length("away0") < each/2 || c.in.Stats().Dropped < each {
+		t.Errorf("the first has %d, %+v", length("away0"), c.in.Stats())
+	}
+	produce(t, r, frames(0, 3000))
+	until(t, "the others' arrive", func() bool { return c.count() == 3000 })
 }

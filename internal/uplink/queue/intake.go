@@ -56,6 +56,9 @@ type IntakeConfig struct {
 	// Alone says that no other instance may read uplinks of this Redis: it would know
 	// other devices.
 	Alone bool
+	// NearlyFull, if set, is called about every second while Redis is: entries that are not settled keep
+	// others in its memory.
+	NearlyFull func()
 }
 
 func (c *IntakeConfig) fill() error {
@@ -111,6 +114,7 @@ type Intake struct {
 	malformed map[string]uint64
 	leaving   map[*source]uint64 // to be released, from this version of owned on
 	cause     error              // why it stopped by itself
+	memory    Memory
 
 	absent   map[string]time.Time // instances that the keeper does not see, since when
 	readers  []string             // that the keeper saw last
@@ -141,7 +145,7 @@ type Stats struct {
 	Unknown   uint64 // acknowledgements of what was not in flight
 	Trimmed   uint64
 	Forwarded uint64 // to the streams of customers
-	Dropped   uint64 // instead, because too many wait there
+	Dropped   uint64 // instead, or later, because too many wait there
 	Errors    uint64 // of Redis, or of the way to it
 	// ClockAhead is by how much our clock is ahead of Redis's.
 	ClockAhead time.Duration
@@ -186,6 +190,7 @@ func NewIntake(ctx context.Context, r *Redis, cfg IntakeConfig) (*Intake, error)
 	in.routines.Go(in.keep)
 	in.routines.Go(in.listen)
 	in.routines.Go(in.acknowledge)
+	in.routines.Go(in.tidy)
 	in.forwarded.start()
 	in.routines.Go(func() { in.read(in.ctx, in.forwarded) })
 	return in, nil

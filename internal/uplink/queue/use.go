@@ -25,21 +25,24 @@ func (r *Redis) CPU(ctx context.Context) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-func usedCPU(info string) (time.Duration, error) {
-	sum, found := 0.0, 0
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name != "used_cpu_sys" && name != "used_cpu_user" {
-			continue
-		}
+func usedCPU(info string) (sum time.Duration, err error) {
+	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+		value := infoField(info, name)
 		seconds, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			return 0, fmt.Errorf("queue: CPU time: %s is %.40q", name, value)
 		}
-		sum, found = sum+seconds, found+1
+		sum += time.Duration(seconds * float64(time.Second))
 	}
-	if found != 2 {
-		return 0, fmt.Errorf("queue: CPU time: Redis does not tell")
+	return sum, nil
+}
+
+// infoField is a value in the text of INFO; "": Redis does not tell.
+func infoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if field, value, _ := strings.Cut(strings.TrimSpace(line), ":"); field == name {
+			return value
+		}
 	}
-	return time.Duration(sum * float64(time.Second)), nil
+	return ""
 }

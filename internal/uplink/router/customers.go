@@ -138,8 +138,25 @@ func (r *Router) put(c *customer, messages []outbox.Message) {
 				worst, most = c.box, n
 			}
 		}
-		if worst == nil || worst.GiveUp(over) == 0 {
+		if worst == nil || worst.GiveUp(over, 0) == 0 {
 			return
+		}
+	}
+}
+
+// stale is how long a message may be in memory while Redis has little left. Its entry keeps those beside it.
+const stale = 5 * time.Second
+
+// relieve lets go of what customers keep in the partitions of a Redis that is nearly full: what they do not answer is
+// given up, and what they do not read goes to their own streams, which have their share.
+func (r *Router) relieve() {
+	r.mu.Lock()
+	customers := maps.Clone(r.customers)
+	r.mu.Unlock()
+	for name, c := range customers {
+		c.box.GiveUp(mostHeld*r.config.Held, stale)
+		if unread := c.box.Withdraw(stale); len(unread) > 0 && r.forward(name, unread) {
+			r.settled(unread)
 		}
 	}
 }

@@ -60,6 +60,12 @@ func (r *Router) answerReady(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, "ready")
+	switch m := r.intake.Memory(); {
+	case m.Full():
+		fmt.Fprintln(w, "Redis is full: gateways wait until routers have made room. Its maxmemory is too small for what waits, or something else fills it.")
+	case m.NearlyFull():
+		fmt.Fprintf(w, "Redis is nearly full: it uses %d of %d bytes, and the oldest uplinks that wait for customers are dropped.\n", m.Used, m.Limit)
+	}
 	switch {
 	case errors.Is(database, table.ErrFull):
 		fmt.Fprintln(w, "The disk of the database is full: the last change of the table failed. Routing goes on from memory.")

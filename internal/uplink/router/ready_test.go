@@ -3,12 +3,15 @@ package router
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"contend/internal/redisserver/redistest"
+	"contend/internal/uplink/lorawan"
+	"contend/internal/uplink/outbox"
 	"contend/internal/uplink/table"
 )
 
@@ -74,6 +77,34 @@ func TestReadyWithAFullDisk(t *testing.T) {
 	}
 }
 
+// A full Redis is full for all routers, so each stays ready, and its text says why nothing comes.
+func TestReadyWhenRedisIsFull(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), nil)
+	used := 0
+	for _, state := range []struct {
+		limit      func() int
+		want, also string
+	}{
+		{func() int { return 1 << 30 }, "ready\n", "contend_router_redis_memory_limit_bytes 1.073741824e+09"},
+		{func() int { return used + used/20 }, "Redis is nearly full", ""},
+		{func() int { return used / 2 }, "Redis is full", ""},
+		{func() int { return 0 }, "ready\n", "contend_router_redis_memory_limit_bytes 0"},
+	} {
+		limit := strconv.Itoa(state.limit())
+		redis.Do("CONFIG", "SET", "maxmemory", limit)
+		s.until("with a limit of "+limit+": "+state.want, func() bool {
+			status, text := ready(t, s.config.Listener.Addr().String())
+			return status == http.StatusOK && strings.Contains(text, state.want) && (text == "ready\n") == (state.want == "ready\n") &&
+				strings.Contains(s.scrape(), state.also)
+		})
+		if used == 0 {
+			used = int(s.intake.Memory().Used)
+		}
+	}
+}
+
 // However many ask, Redis and the database are asked once.
 func TestReadyAsksOnce(t *testing.T) {
 	s := start(t, "", nil)
@@ -86,5 +117,37 @@ func TestReadyAsksOnce(t *testing.T) {
 	group.Wait()
 	if now := s.reach.looked; now != looked && now.Sub(looked) < reachFor {
 		t.Errorf("asked again after %v", now.Sub(looked))
+	}
+}
+
+// A customer who answers nothing does not keep the uplinks of others in a Redis that is nearly full.
+func TestWhoDoesNotAnswerDoesNotFillRedis(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := start(t, redis.URL(), func(c *Config) { c.Trust = outbox.TrustConfig{Start: 2} })
+	d := s.insert(acme, 0)
+	redis.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(1<<30))
+	s.connect(acme, "upstream/") // and it reads nothing
+	long := func(frame []byte) []byte { return append(frame, make([]byte, 250-len(frame))...) }
+	const n, of = 20_000, 20 // so each piece of a stream, 4 kB, has one of its uplinks, and others that are of nobody
+	lost := lorawan.DemoDevice(9, 0)
+	for i := 0; i < n; i += 1000 {
+		var frames [][]byte
+		for j := i; j < i+1000; j++ {
+			from := lost
+			if j%of == 0 {
+				from = d
+			}
+			frames = append(frames, long(frame(from, uint32(j))))
+		}
+		s.send(frames...)
+	}
+	s.until("all are read", func() bool { return s.boxStats().Put == n/of && s.fates[unroutable].Load() == n-n/of })
+	s.until("the memory is known", func() bool { return s.intake.Memory().Used > n*250/2 })
+	used := s.intake.Memory().Used
+	redis.Do("CONFIG", "SET", "maxmemory", strconv.FormatInt(used+used/20, 10))
+	s.until("room is made", func() bool { return s.intake.Memory().Used < used/2 })
+	if st := s.boxStats(); st.Outcomes[outbox.Expired] > 0 || st.Outcomes[outbox.DroppedOverflow] == 0 {
+		t.Errorf("%+v", st.Outcomes)
 	}
 }
