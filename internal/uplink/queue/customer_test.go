@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
@@ -122,7 +123,8 @@ func TestDownlinks(t *testing.T) {
 	eachRedis(t, func(t *testing.T, r *Redis) {
 		target := uint32(0x01020304)
 		for _, d := range downlinks(target) {
-			if err := r.SendDownlink(t.Context(), &d); err != nil {
+			d.Open = time.Hour
+			if _, err := r.SendDownlink(t.Context(), &d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,10 +182,12 @@ func TestResultsReachEveryInstance(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 2 {
 			readers.Go(func() {
-				r.Results(ctx, last, func(d DownlinkResult) {
+				r.Results(ctx, last, func(list []DownlinkResult) {
 					mu.Lock()
 					defer mu.Unlock()
-					seen[d]++
+					for _, d := range list {
+						seen[d]++
+					}
 				})
 			})
 		}

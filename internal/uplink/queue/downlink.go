@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +18,16 @@ import (
 const (
 	keyDownlinks = "ran:downlinks"
 	keyResults   = "ran:downlinks:results"
-	// maxDownlinks is about how many entries the stream of downlinks keeps.
-	maxDownlinks = 100_000
+	// maxResults is about how many results are kept. Routers read them at once.
+	maxResults = 100_000
 )
 
 // A Downlink is what gateways are to send.
 type Downlink struct {
 	Mailbox  uint64
 	Customer string
+	// Open is how long its result is awaited. Then it is removed from Redis.
+	Open time.Duration
 	message.Downstream
 	// After is the uplink that the delay of class A counts from.
 	After *Heard
@@ -36,13 +39,15 @@ type Heard struct {
 	Received int64
 }
 
-// SendDownlink writes a downlink for the gateways to ran:downlinks. Fields: v, mailbox,
-// customer, tx, then device (and target, of a join accept) or group, phy, the radio
-// as in an uplink, and one of delay (and, of the uplink that it counts from, gw and ts as
-// the gateway wrote them), tmms (with commas between) and deadline, in the units of
-// message.Window.
-func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
-	e := encoder{args: []string{"XADD", keyDownlinks, "MAXLEN", "~", strconv.Itoa(maxDownlinks), "*", fieldVersion, version}}
+// SendDownlink writes a downlink for the gateways to ran:downlinks and returns its name for
+// EndDownlinks. Fields: v, mailbox, customer, tx, then device (and target, of a join
+// accept) or group, phy, the radio as in an uplink, and one of delay (and, of the uplink
+// that it counts from, gw and ts as the gateway wrote them), tmms (with commas between)
+// and deadline, in the units of message.Window. The error is ErrShare if the customer has
+// too many open downlinks.
+func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) (name string, err error) {
+	e := encoder{args: []string{strconv.Itoa(cmp.Or(r.MostDownlinks, mostDownlinks)), d.Customer,
+		strconv.FormatInt(d.Open.Milliseconds(), 10), fieldVersion, version}}
 	e.uint("mailbox", d.Mailbox)
 	e.args = append(e.args, "customer", d.Customer)
 	e.uint("tx", d.Transaction)
@@ -60,10 +65,14 @@ func (r *Redis) SendDownlink(ctx context.Context, d *Downlink) error {
 		e.eui(fieldGateway, d.After.Gateway)
 		e.uint(fieldTime, uint64(d.After.Received))
 	}
-	if err := r.do(ctx, e.args...).Error(); err != nil {
-		return fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
+	name, err = r.openScript(ctx, scriptOpen, e.args...).ToString()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return "", ErrShare
+	case err != nil:
+		return "", fmt.Errorf("queue: downlink %d: %w", d.Mailbox, err)
 	}
-	return nil
+	return name, nil
 }
 
 func (e *encoder) window(w *message.Window) {
@@ -106,8 +115,9 @@ func (r *Redis) LastResult(ctx context.Context) (string, error) {
 // Results reads the results that gateways write to ran:downlinks:results behind the one of that ID
 // until ctx ends. Their fields are v, mailbox, customer, tx,
 // code (the number of the message.ResultCode) and text. Every instance sees every result: whose customer it is not
-// ignores it. What is malformed is logged and skipped.
-func (r *Redis) Results(ctx context.Context, last string, handle func(DownlinkResult)) {
+// ignores it. What is malformed is logged and skipped. handle may keep no slice.
+func (r *Redis) Results(ctx context.Context, last string, handle func([]DownlinkResult)) {
+	var results []DownlinkResult
 	var pause backoff
 	for ctx.Err() == nil {
 		entries, err := r.readAfter(keyResults, last)
@@ -117,6 +127,7 @@ func (r *Redis) Results(ctx context.Context, last string, handle func(DownlinkRe
 			continue
 		}
 		pause = 0
+		results = results[:0]
 		for _, entry := range entries {
 			last = entry.ID
 			result, err := parseResult(entry.FieldValues)
@@ -124,8 +135,9 @@ func (r *Redis) Results(ctx context.Context, last string, handle func(DownlinkRe
 				r.log.Warn("malformed result of a downlink", "entry", entry.ID, "error", err)
 				continue
 			}
-			handle(result)
+			results = append(results, result)
 		}
+		handle(results)
 	}
 }
 

@@ -87,6 +87,15 @@ func (in *Intake) tidy() {
 func (in *Intake) tidyOnce(ctx context.Context) error {
 	var errs []error
 	first := slices.Contains(in.owned.list(), in.parts[0])
+	if first {
+		err := in.redis.EndDownlinks(ctx)
+		if err == nil {
+			err = in.redis.do(ctx, "XTRIM", keyResults, "MAXLEN", "~", strconv.Itoa(maxResults)).Error()
+		}
+		if !isSpoilt(err) {
+			errs = append(errs, err)
+		}
+	}
 	if in.redis.Embedded() {
 		return errors.Join(errs...) // it has no limit
 	}

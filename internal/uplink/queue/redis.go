@@ -5,7 +5,8 @@
 // Keys: ran:partitions (how many streams the intake has), ran:secret (what routers draw
 // challenges with), ran:uplinks:N (one of the streams), ran:uplinks:bad (what could not be used), ran:lease:N (who reads one),
 // ran:instances and ran:instance:ID (who is alive), ran:customer:ID (uplinks on
-// their way to the instance that holds the customer's socket), ran:downlinks and
+// their way to the instance that holds the customer's socket), ran:downlinks,
+// ran:open:{ran:downlinks} and ran:shares:{ran:downlinks} (which of them are open, and how many of each customer) and
 // ran:downlinks:results. Redis 6.2 or newer, or Valkey: one server, one behind sentinels, or a cluster,
 // over whose slots the partitions are spread as their keys hash.
 package queue
@@ -33,6 +34,9 @@ type Redis struct {
 	// Replicas is how many replicas of a server must have uplinks that are written there, by producers and for
 	// customers, before they count as written; 0: none. It is set before first use.
 	Replicas int
+	// MostDownlinks is how many downlinks may be open, of all customers; 0: 20 000. It is
+	// set before first use, and the same in all instances.
+	MostDownlinks int
 
 	client rueidis.Client
 	single bool // one server, which our own reader of replies reads; else the client knows where a key is

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
 )
@@ -77,11 +75,7 @@ func TestGatewaysWhoseClocksAreOff(t *testing.T) {
 	bothRedis(t, func(t *testing.T, url string) {
 		s := start(t, url, nil)
 		up, down := s.connect(acme, "upstream/"), s.connect(acme, "downstream/")
-		gateways, err := rueidis.NewClient(s.redis.Options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer gateways.Close()
+		g := s.gateways()
 		for i, off := range []time.Duration{-20 * time.Second, 24 * time.Hour, 0} {
 			d := s.insert(acme, i)
 			received := time.Now().Add(off)
@@ -102,21 +96,17 @@ func TestGatewaysWhoseClocksAreOff(t *testing.T) {
 			ack := down.reply()
 			var entry map[string]string
 			s.until("the downlink is written", func() bool {
-				entries, err := gateways.Do(t.Context(), gateways.B().Xrange().Key("ran:downlinks").Start("-").End("+").Build()).AsXRange()
-				if err != nil || len(entries) != i+1 {
-					return false
+				for _, e := range g.written() {
+					if e["mailbox"] == fmt.Sprint(ack.MailboxID) {
+						entry = e
+					}
 				}
-				entry = entries[i].FieldValues
-				return true
+				return entry != nil
 			})
 			if entry["gw"] != lorawan.EUI(100+i).String() || entry["ts"] != fmt.Sprint(received.UnixNano()) || entry["delay"] != "15" {
 				t.Errorf("off by %v: the gateway gets %v", off, entry)
 			}
-			told := gateways.B().Xadd().Key("ran:downlinks:results").Id("*").FieldValue().FieldValue("v", "1").FieldValue("customer", "acme").
-				FieldValue("mailbox", fmt.Sprint(ack.MailboxID)).FieldValue("tx", fmt.Sprint(i+1)).FieldValue("code", "0").FieldValue("text", "sent").Build()
-			if err := gateways.Do(t.Context(), told).Error(); err != nil {
-				t.Fatal(err)
-			}
+			g.tell(ack.MailboxID, i+1, message.Success, "sent")
 			if result := down.reply(); result.ResultCode != "Success" {
 				t.Errorf("off by %v: %+v", off, result)
 			}

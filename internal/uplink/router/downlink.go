@@ -20,11 +20,6 @@ const (
 	// gatewayTime is how long gateways have, after a downlink's time, to tell what
 	// became of it: a convention of this project.
 	gatewayTime = 10 * time.Second
-	// pendingMost bounds the downlinks whose result is awaited. A customer may have as
-	// many of them as places are free: half of them alone, and a share of what is left
-	// beside others, so that no customer takes the last place (dynamic thresholds;
-	// Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
-	pendingMost = 20_000
 	// gpsEpoch is when GPS time began; it does not count leap seconds, of which
 	// there were 18 by 2017, and none since (IERS Bulletin C).
 	gpsLeap = 18 * time.Second
@@ -38,13 +33,12 @@ type replier interface {
 	Result(message.DownstreamResult) error
 }
 
-// downlinks keeps track of what was handed to gateways. Its methods may be called
-// concurrently.
+// downlinks keeps track of what was handed to gateways. How many that may be is counted
+// in Redis, for all instances. Its methods may be called concurrently.
 type downlinks struct {
 	mu      sync.Mutex
 	last    uint64 // mailbox given last
 	pending map[uint64]*pendingDownlink
-	waiting map[string]int          // number of pending ones, by customer
 	heard   map[lorawan.EUI]hearing // each device's last acknowledged uplink
 	counts  map[message.ResultCode]int64
 	// abandoned counts those whose connection was closed before their result.
@@ -54,14 +48,15 @@ type downlinks struct {
 type pendingDownlink struct {
 	customer    string
 	transaction uint64
-	reply       replier
+	reply       replier     // nil: its connection is closed
 	unwatch     func() bool // its connection
 	timer       *time.Timer
+	name        string // in Redis; "": it is not there, or that is not known yet
 }
 
 func newDownlinks() *downlinks {
 	return &downlinks{last: uint64(time.Now().UnixMicro()), pending: map[uint64]*pendingDownlink{},
-		waiting: map[string]int{}, heard: map[lorawan.EUI]hearing{}, counts: map[message.ResultCode]int64{}}
+		heard: map[lorawan.EUI]hearing{}, counts: map[message.ResultCode]int64{}}
 }
 
 // A hearing is when, and by which gateway, an uplink was. Gateways know only their own clocks: at is when the uplink
@@ -78,70 +73,83 @@ func (d *downlinks) solved(eui lorawan.EUI, u *message.Uplink) {
 	d.heard[eui] = hearing{u.Arrived, queue.Heard{Gateway: u.Gateway, Received: u.Received.UnixNano()}}
 }
 
-// accept gives a downlink its mailbox. The result follows within until and
-// gatewayTime, unless ctx, that of the connection, ends before.
-func (d *downlinks) accept(ctx context.Context, customer string, m *message.Downstream, reply replier) (mailbox uint64, ok bool) {
+// accept gives a downlink its mailbox. The result follows, unless ctx, that of the
+// connection, ends before.
+func (d *downlinks) accept(ctx context.Context, customer string, m *message.Downstream, reply replier) (mailbox uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
 	mailbox = d.last
-	if d.waiting[customer] >= pendingMost-len(d.pending) {
-		return mailbox, false
-	}
-	d.waiting[customer]++
 	d.pending[mailbox] = &pendingDownlink{customer: customer, transaction: m.Transaction, reply: reply,
 		unwatch: context.AfterFunc(ctx, func() { d.abandon(mailbox) })}
-	return mailbox, true
+	return mailbox
 }
 
 // expect has a downlink without a result end with NoAck.
-func (d *downlinks) expect(mailbox uint64, until time.Time) {
+func (d *downlinks) expect(mailbox uint64, in time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p := d.pending[mailbox]; p != nil {
-		p.timer = time.AfterFunc(time.Until(until)+gatewayTime, func() {
+		p.timer = time.AfterFunc(in, func() {
 			d.result(mailbox, message.NoAck, "no gateway told what became of it")
 		})
 	}
 }
 
-// result ends a downlink, once; others are ignored.
-func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string) {
-	d.mu.Lock()
-	p := d.remove(mailbox)
-	if p != nil {
-		d.counts[code]++
-	}
-	d.mu.Unlock()
-	if p != nil {
-		p.reply.Result(message.DownstreamResult{Transaction: p.transaction, Mailbox: mailbox, Code: code, Text: text})
-	}
-}
-
-// abandon ends a downlink whose result nobody can be told any more.
-func (d *downlinks) abandon(mailbox uint64) {
+// sent notes the name that a downlink has in Redis. It returns false if it has ended meanwhile.
+func (d *downlinks) sent(mailbox uint64, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.remove(mailbox) != nil {
-		d.abandoned++
+	p := d.pending[mailbox]
+	if p != nil {
+		p.name = name
 	}
+	return p != nil
 }
 
-// remove takes a downlink from the pending ones, and returns nil if it is none.
-func (d *downlinks) remove(mailbox uint64) *pendingDownlink {
+// heardBack ends a downlink by what a gateway tells of it, and returns as result does. Two instances may give
+// the same mailbox.
+func (d *downlinks) heardBack(r *queue.DownlinkResult) (name string) {
+	d.mu.Lock()
+	p := d.pending[r.Mailbox]
+	ours := p != nil && p.customer == r.Customer && p.transaction == r.Transaction
+	d.mu.Unlock()
+	if !ours {
+		return ""
+	}
+	return d.result(r.Mailbox, r.Code, r.Text)
+}
+
+// result ends a downlink, once, and returns the name that it has in Redis, if it is there; others are ignored.
+func (d *downlinks) result(mailbox uint64, code message.ResultCode, text string) (name string) {
+	d.mu.Lock()
 	p := d.pending[mailbox]
 	if p == nil {
-		return nil
+		d.mu.Unlock()
+		return ""
 	}
 	delete(d.pending, mailbox)
-	if d.waiting[p.customer]--; d.waiting[p.customer] == 0 {
-		delete(d.waiting, p.customer)
-	}
 	p.unwatch()
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	return p
+	d.counts[code]++
+	reply := p.reply
+	d.mu.Unlock()
+	if reply != nil {
+		reply.Result(message.DownstreamResult{Transaction: p.transaction, Mailbox: mailbox, Code: code, Text: text})
+	}
+	return p.name
+}
+
+// abandon forgets who waits for a result. The downlink keeps its place, as gateways may still send it.
+func (d *downlinks) abandon(mailbox uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.pending[mailbox]; p != nil {
+		p.reply = nil
+		d.abandoned++
+	}
 }
 
 // A refusedDownlink is why nothing was sent.
@@ -160,26 +168,28 @@ func refuse(code message.ResultCode, format string, args ...any) error {
 // accepted, and later what became of it.
 func (r *Router) downlink(ctx context.Context, customer string, m *message.Downstream, reply replier) {
 	d := r.downlinks
-	mailbox, ok := d.accept(ctx, customer, m, reply)
+	mailbox := d.accept(ctx, customer, m, reply)
 	reply.Ack(message.DownstreamAck{Transaction: m.Transaction, Mailbox: mailbox})
-	if !ok {
-		reply.Result(message.DownstreamResult{Transaction: m.Transaction, Mailbox: mailbox, Code: message.GatewayError,
-			Text: "this customer's share of the downlinks that may wait for gateways is used up"})
-		return
-	}
 	until, last, err := r.permit(ctx, table.Customer(customer), m)
 	if err == nil {
-		d.expect(mailbox, until)
-		down := &queue.Downlink{Mailbox: mailbox, Customer: customer, Downstream: *m}
+		open := min(time.Until(until), classC) + gatewayTime
+		d.expect(mailbox, open)
+		down := &queue.Downlink{Mailbox: mailbox, Customer: customer, Open: open, Downstream: *m}
 		if m.Window.Delay > 0 {
 			down.After = &last.Heard
 		}
-		err = r.config.Redis.SendDownlink(ctx, down)
+		var name string
+		name, err = r.config.Redis.SendDownlink(ctx, down)
+		if err == nil && !d.sent(mailbox, name) {
+			r.endDownlinks(name)
+		}
 	}
 	var refused *refusedDownlink
 	switch {
 	case errors.As(err, &refused):
 		d.result(mailbox, refused.code, refused.text)
+	case errors.Is(err, queue.ErrShare):
+		d.result(mailbox, message.GatewayError, "this customer's share of the downlinks that may wait for gateways is used up")
 	case err != nil:
 		d.result(mailbox, message.GatewayError, "it could not be handed to the gateways")
 		r.config.Log.Warn("downlink lost", "customer", customer, "mailbox", mailbox, "error", err)
@@ -217,8 +227,25 @@ func (r *Router) permit(ctx context.Context, c table.Customer, m *message.Downst
 	return until, last, err
 }
 
-// heardBack takes what a gateway tells of a downlink, of this instance or another.
-func (r *Router) heardBack(d queue.DownlinkResult) { r.downlinks.result(d.Mailbox, d.Code, d.Text) }
+// heardBack takes what gateways tell of downlinks, of this instance or another.
+func (r *Router) heardBack(results []queue.DownlinkResult) {
+	var ended []string
+	for i := range results {
+		if name := r.downlinks.heardBack(&results[i]); name != "" {
+			ended = append(ended, name)
+		}
+	}
+	if len(ended) > 0 {
+		r.endDownlinks(ended...)
+	}
+}
+
+// endDownlinks makes room for others. Where Redis is away that is done when their time is over.
+func (r *Router) endDownlinks(names ...string) {
+	if err := r.config.Redis.EndDownlinks(r.working, names...); err != nil {
+		r.config.Log.Warn("downlinks that have ended keep their places until their time is over", "downlinks", len(names), "error", err)
+	}
+}
 
 // deadline returns the latest moment at which a downlink can be sent.
 func deadline(m *message.Downstream, last, now time.Time) (time.Time, error) {

@@ -11,8 +11,10 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"contend/internal/redisserver/redistest"
 	"contend/internal/uplink/lorawan"
 	"contend/internal/uplink/message"
+	"contend/internal/uplink/queue"
 )
 
 func TestDeadline(t *testing.T) {
@@ -88,15 +90,47 @@ func TestDownlinksThatNoRadioSends(t *testing.T) {
 			t.Errorf("%d: %.300v, want %q", i, r, tt.want)
 		}
 	}
+	g := s.gateways()
+	s.until("the two others are written", func() bool { return len(g.written()) == 2 })
+}
+
+// gateways read downlinks and say what became of them.
+type gateways struct {
+	rueidis.Client
+	t *testing.T
+}
+
+func (s *service) gateways() gateways {
+	s.t.Helper()
 	client, err := rueidis.NewClient(s.redis.Options())
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	defer client.Close()
-	s.until("the two others are written", func() bool {
-		n, err := client.Do(t.Context(), client.B().Xlen().Key("ran:downlinks").Build()).AsInt64()
-		return err == nil && n == 2
-	})
+	s.t.Cleanup(client.Close)
+	return gateways{client, s.t}
+}
+
+// written are the fields of all downlinks that Redis has.
+func (g gateways) written() (list []map[string]string) {
+	g.t.Helper()
+	entries, err := g.Do(g.t.Context(), g.B().Xrange().Key("ran:downlinks").Start("-").End("+").Build()).AsXRange()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.FieldValues)
+	}
+	return list
+}
+
+func (g gateways) tell(mailbox, tx any, code message.ResultCode, text string) {
+	g.t.Helper()
+	told := g.B().Xadd().Key("ran:downlinks:results").Id("*").FieldValue().FieldValue("v", "1").FieldValue("customer", "acme").
+		FieldValue("mailbox", fmt.Sprint(mailbox)).FieldValue("tx", fmt.Sprint(tx)).
+		FieldValue("code", fmt.Sprint(uint8(code))).FieldValue("text", text).Build()
+	if err := g.Do(g.t.Context(), told).Error(); err != nil {
+		g.t.Fatal(err)
+	}
 }
 
 // said collects replies.
@@ -125,11 +159,11 @@ func TestNoGatewayAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, reply := newDownlinks(), new(said)
-		mailbox, ok := d.accept(t.Context(), "a", &message.Downstream{Transaction: 7}, reply)
-		d.expect(mailbox, time.Now().Add(time.Minute))
-		time.Sleep(time.Minute + gatewayTime - time.Second)
-		if !ok || len(reply.all()) > 0 {
-			t.Errorf("accepted %v, results %v", ok, reply.all())
+		mailbox := d.accept(t.Context(), "a", &message.Downstream{Transaction: 7}, reply)
+		d.expect(mailbox, time.Minute)
+		time.Sleep(time.Minute - time.Second)
+		if len(reply.all()) > 0 {
+			t.Errorf("results %v", reply.all())
 		}
 		time.Sleep(2 * time.Second)
 		d.result(mailbox, message.Success, "late")
@@ -139,68 +173,87 @@ func TestNoGatewayAnswers(t *testing.T) {
 	})
 }
 
-// One customer may have as many downlinks pending as places are free: alone half of
-// 20 000, then a second one half of what is left. What a closed connection waited
-// for makes room, and nobody is told of it.
-func TestDownlinksAreShared(t *testing.T) {
+// What a customer had sent counts on, whatever becomes of its connections and of the router:
+// one that connects again and again has no more downlinks open than one that stays, and
+// nothing of another's is removed. What gateways report on makes room, also where nobody
+// waits for it any more.
+func TestDownlinksOfOneWhoReconnects(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDownlinks()
-		reply := new(said)
-		fill := func(ctx context.Context, customer string) (n int) {
-			for {
-				mailbox, ok := d.accept(ctx, customer, &message.Downstream{}, reply)
-				if !ok {
-					return n
-				}
-				d.expect(mailbox, time.Now().Add(classC))
-				n++
+	few := func(c *Config) { c.Redis.MostDownlinks = 40 }
+	s := start(t, redistest.Start(t).URL(), few)
+	g := s.gateways()
+	theirs, mine := s.insert(other, 0), s.insert(acme, 1)
+	to := func(d lorawan.Device) string { return fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI)) }
+	quiet := s.connect(other, "downstream/")
+	quiet.downlink(1, to(theirs), `"Deadline": 1`)
+	s.until("the other's is written", func() bool { return len(g.written()) == 1 })
+	send := func(n, open int) (refused int) {
+		c := s.connect(acme, "downstream/")
+		defer c.Close()
+		for i := range n {
+			c.downlink(i+1, to(mine), `"Deadline": 1`)
+		}
+		for acks := 0; acks < n; { // of all but the last it is known what became of them
+			if r := c.reply(); r.ResultCode == "" {
+				acks++
+			} else if refused++; r.ResultCode != "GatewayError" || !strings.Contains(r.ResultMessage, "share") {
+				t.Errorf("%+v", r)
 			}
 		}
+		s.until("all that may be open is", func() bool { return len(g.written()) >= open })
+		return refused
+	}
+	if refused := send(12, 13); refused > 0 {
+		t.Errorf("%d of 12 refused", refused)
+	}
+	s.stopRouter()
+	s = startWith(t, s.redis, s.table, few)
+	defer s.stopRouter()
+	for range 3 {
+		send(10, 21)
+	}
+	// 40 - 1 - n > n up to n = 20: of 42 that many, and the other's one.
+	open := g.written()
+	if len(open) != 21 || open[0]["customer"] != "other" {
+		t.Fatalf("%d open, the first: %v", len(open), open[0])
+	}
+	for _, d := range open[13:] {
+		g.tell(d["mailbox"], d["tx"], message.Success, "sent")
+	}
+	s.until("what was sent has gone", func() bool { return len(g.written()) == 13 })
+	if left := g.written(); left[0]["customer"] != "other" {
+		t.Errorf("the other's was removed: %v", left)
+	}
+	if refused := send(8, 21); refused > 0 {
+		t.Errorf("%d of 8 refused", refused)
+	}
+}
+
+// What a closed connection waited for is counted, and goes on to its end without it.
+func TestDownlinksOfAClosedConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, reply := newDownlinks(), new(said)
 		connection, closes := context.WithCancel(t.Context())
-		for _, step := range []struct {
-			ctx      context.Context
-			customer string
-			want     int
-		}{
-			{connection, "greedy", 10_000}, // 20 000 - n > n up to there
-			{t.Context(), "second", 5_000}, // 10 000 - n > n
-			{t.Context(), "third", 2_500},  // 5 000 - n > n
-			{t.Context(), "greedy", 0},
-		} {
-			if n := fill(step.ctx, step.customer); n != step.want {
-				t.Errorf("%s has %d more, want %d", step.customer, n, step.want)
-			}
+		for i := range uint64(2) {
+			d.expect(d.accept(connection, "a", &message.Downstream{Transaction: i}, reply), time.Minute)
 		}
 		closes()
 		synctest.Wait()
-		if d.abandoned != 10_000 || len(d.pending) != 7_500 || len(reply.all()) > 0 {
-			t.Errorf("%d abandoned, %d pending, %d results", d.abandoned, len(d.pending), len(reply.all()))
+		if d.abandoned != 2 || len(d.pending) != 2 {
+			t.Errorf("%d abandoned, %d pending", d.abandoned, len(d.pending))
 		}
-		if n := fill(t.Context(), "second"); n != 3_750 { // 12 500 - n > 5 000 + n
-			t.Errorf("%d more", n)
+		theirs := queue.DownlinkResult{Customer: "b", DownstreamResult: message.DownstreamResult{Mailbox: d.last, Transaction: 1}}
+		mine := theirs
+		mine.Customer = "a"
+		if !d.sent(d.last, "its name") || d.heardBack(&theirs) != "" || d.heardBack(&mine) != "its name" || d.sent(d.last, "its name") {
+			t.Error("only a result of its customer ends it, once")
 		}
-		time.Sleep(classC + gatewayTime)
+		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(d.pending)+len(d.waiting) > 0 || len(reply.all()) != 7_500+3_750 {
-			t.Errorf("%d pending of %v, %d results", len(d.pending), d.waiting, len(reply.all()))
+		if len(d.pending) > 0 || len(reply.all()) > 0 {
+			t.Errorf("%d pending, %d results", len(d.pending), len(reply.all()))
 		}
-	})
-}
-
-// Nothing of a connection that is closed waits any longer.
-func TestDownlinksOfAClosedConnection(t *testing.T) {
-	s := start(t, "", nil)
-	d := s.insert(acme, 0)
-	c := s.connect(acme, "downstream/")
-	c.downlink(1, fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI)), `"Deadline": 1`)
-	if ack := c.reply(); ack.TransactionID != 1 || ack.ResultCode != "" {
-		t.Fatalf("%+v", ack)
-	}
-	c.Close()
-	s.until("it is gone", func() bool {
-		text := s.scrape()
-		return strings.Contains(text, "contend_router_downlinks_pending 0\n") && strings.Contains(text, "contend_router_downlinks_abandoned_total 1\n")
 	})
 }
 
@@ -215,11 +268,7 @@ func TestDownlinks(t *testing.T) {
 			t.Fatal(status, answer)
 		}
 		c := s.connect(acme, "downstream/")
-		gateways, err := rueidis.NewClient(s.redis.Options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer gateways.Close()
+		g := s.gateways()
 		device := fmt.Sprintf(`"DevEUI": %d`, uint64(d.DevEUI))
 		for i, step := range []struct {
 			to, timing string
@@ -242,12 +291,7 @@ func TestDownlinks(t *testing.T) {
 				t.Fatalf("step %d: %+v", i, ack)
 			}
 			if step.sent {
-				told := gateways.B().Xadd().Key("ran:downlinks:results").Id("*").FieldValue().FieldValue("v", "1").FieldValue("customer", "acme").
-					FieldValue("mailbox", fmt.Sprint(ack.MailboxID)).FieldValue("tx", fmt.Sprint(ack.TransactionID)).
-					FieldValue("code", fmt.Sprint(uint8(step.code))).FieldValue("text", step.text).Build()
-				if err := gateways.Do(t.Context(), told).Error(); err != nil {
-					t.Fatal(err)
-				}
+				g.tell(ack.MailboxID, ack.TransactionID, step.code, step.text)
 			}
 			result := c.reply()
 			if result.ResultCode != step.code.String() || result.MailboxID != ack.MailboxID || !strings.Contains(result.ResultMessage, step.text) {

@@ -63,7 +63,7 @@ func (s snapshot) Collect(ch chan<- prometheus.Metric) {
 		to.count("downlinks_total", "Downlinks that ended, by result.", n, "result", code.String())
 	}
 	to.count("downlinks_abandoned_total", "Downlinks whose connection was closed before their result.", s.downlinks.abandoned)
-	to.gauge("downlinks_pending", "Downlinks whose result is awaited.", len(s.downlinks.pending))
+	to.gauge("downlinks_pending", "Downlinks of this instance whose result is awaited, also where the connection was closed.", len(s.downlinks.pending))
 }
 
 // boxStats adds up the outboxes of all customers.
