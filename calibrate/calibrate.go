@@ -27,7 +27,7 @@ type Design struct {
 	// Study chooses the length of the blocks. With a single length there is none.
 	Study Study
 	// Experiments is the number of A/A comparisons.
-	Experiments int `flag:"experiments" default:"10" min:"1" max:"1000" words:"*number* of comparisons of equal servers"`
+	Experiments int `flag:"experiments" default:"10" min:"1" max:"1000" words:"*number* of comparisons of identical servers"`
 	// Compare is the design of each of them. Its Block and Pairs are not used:
 	// they follow from the study.
 	Compare trial.Design

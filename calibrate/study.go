@@ -20,16 +20,16 @@ import (
 // they are equal.
 type Study struct {
 	// Lengths of a block, all different.
-	Lengths []time.Duration `flag:"lengths" default:"20ms,50ms,100ms,200ms" min:"1ms" words:"*lengths* of a block to choose from"`
+	Lengths []time.Duration `flag:"lengths" default:"20ms,50ms,100ms,200ms" min:"1ms" words:"block *lengths* to choose from"`
 	// Rounds of fresh processes, each with all lengths in random order.
-	Rounds int `flag:"rounds" default:"6" min:"2" max:"1000" words:"rounds of fresh processes for the lengths, and in each comparison"`
+	Rounds int `flag:"rounds" default:"6" min:"2" max:"1000" words:"rounds, with servers restarted in each, for the lengths and in each comparison"`
 	// Measured is the time of each arm in a round, the same for every length: a
 	// shorter block means more pairs.
-	Measured time.Duration `flag:"duration,d" default:"400ms" min:"1ms" max:"720h" words:"time that each side is measured in a round"`
+	Measured time.Duration `flag:"duration,d" default:"400ms" min:"1ms" max:"720h" words:"time to measure each side in a round"`
 	// Warmup is driven and discarded once per round, length and arm.
 	Warmup time.Duration `min:"0s" max:"720h"`
 	// Seed decides every random choice.
-	Seed uint64 `flag:"seed" default:"1" words:"seed of all random choices"`
+	Seed uint64 `flag:"seed" default:"1" words:"seed for all random choices"`
 }
 
 // MaxLength is the greatest length of a block that is studied.

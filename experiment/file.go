@@ -115,12 +115,12 @@ type Arm struct {
 
 // Arrangement is what a comparison needs besides a load.Plan and a trial.Design.
 type Arrangement struct {
-	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the variant that all others are compared with"`
+	Baseline string `json:"baseline" file:"compare.baseline" flag:"-" required:"lock" words:"the variant to compare all others with"`
 }
 
 // Placing says where load generator and servers run, which are started on this machine.
 type Placing struct {
-	Placement placement.Kind `json:"placement" file:"load.placement" flag:"placement" default:"auto" oneof:"auto,apart,shared" words:"whether servers that are started and the load generator get CPUs of their own; auto: they do where the machine allows it"`
+	Placement placement.Kind `json:"placement" file:"load.placement" flag:"placement" default:"auto" oneof:"auto,apart,shared" words:"whether servers that contend starts and the load generator get separate CPUs; auto: where the machine allows it"`
 }
 
 // settings returns what can be asked for in the sections of a file.

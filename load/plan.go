@@ -16,7 +16,7 @@ import (
 // one of Duration and Iterations must be set.
 type Plan struct {
 	// VUs is the concurrency: how many iterations can be in flight.
-	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of callers, each with one iteration at a time (open model: as many as arrive in a second, 16 to 500)"`
+	VUs int `json:"vus" flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"*number* of callers, each with one request at a time (open model: as many as are due in a second, 16 to 500)"`
 	// Pacer plans the arrivals (open model); nil means that each VU starts its
 	// next iteration when the previous one is complete (closed model).
 	Pacer *pace.Pacer `json:"pacer,omitempty" file:"load.rate" words:"open model: arrivals per second, as *RATE*, constant:RATE, ramp:FROM-TO/DURATION, steps:RATE/DURATION,... or poisson:RATE"`
@@ -26,26 +26,26 @@ type Plan struct {
 	PerVU int64 `json:"iterations_per_vu,omitempty"`
 	// StartLag is how late arrivals of an open model may start, so that those that
 	// are due soon after each other cost one wake-up.
-	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" default:"auto" min:"0s" max:"1s" words:"open model: how late arrivals may start, so that those due soon after each other start together: a *duration* or auto, 2 % of the typical service time up to 1ms"`
+	StartLag pace.Tolerance `json:"start_lag,omitempty" file:"load.start_lag" default:"auto" min:"0s" max:"1s" words:"open model: how late requests may start, so that those due close together start together: a *duration*, or auto (2% of the typical service time, at most 1ms)"`
 	// Think is the pause of a VU between completion and the next due time.
 	Think time.Duration `json:"think_ns,omitempty" file:"load.think" min:"0s" max:"720h" words:"closed model: pause of a caller between iterations"`
 	// Warmup is driven before the measured window and not counted.
-	Warmup time.Duration `json:"warmup_ns,omitempty" flag:"warmup" min:"0s" max:"720h" words:"drive this long before the measured window"`
+	Warmup time.Duration `json:"warmup_ns,omitempty" flag:"warmup" min:"0s" max:"720h" words:"warm up for this long before measuring"`
 	// Duration is the length of the measured window; 0 means until Iterations
 	// are done.
-	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" min:"0s" max:"720h" words:"length of the measured window (10s, unless -n or --stages says otherwise)"`
+	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" min:"0s" max:"720h" words:"how long to measure (10s, unless -n or --stages is given)"`
 	// Iterations ends the measured window after that many iterations; 0 means
 	// no such limit.
 	Iterations int64 `json:"iterations,omitempty" flag:"iterations,n" min:"0" words:"stop after this *number* of iterations"`
 	// Timeout bounds one iteration; 0 means only the end of the run does.
-	Timeout time.Duration `json:"timeout_ns,omitempty" file:"load.timeout" default:"10s" min:"0s" max:"720h" words:"limit of one iteration; 0: none"`
+	Timeout time.Duration `json:"timeout_ns,omitempty" file:"load.timeout" default:"10s" min:"0s" max:"720h" words:"time limit for one iteration; 0: none"`
 	// Grace is how long iterations in flight may take to complete after the
 	// measured window.
-	Grace time.Duration `json:"grace_ns" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long iterations in flight may take after the measured window"`
+	Grace time.Duration `json:"grace_ns" flag:"grace" default:"1s" min:"0s" max:"720h" words:"how long to wait for requests still in flight at the end"`
 	// MaxUnfinished is the share of the planned iterations that may be dropped or
 	// unfinished, below 1; with more the rest decides nothing. 0 means that of
 	// finding.Incomplete.
-	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"no verdict, and no throughput beside others, beyond this share of dropped and unfinished iterations"`
+	MaxUnfinished float64 `json:"max_unfinished,omitempty" file:"load.max_unfinished" flag:"max-unfinished" default:"1%" unit:"percent" above:"0%" below:"100%" words:"result is INVALID above this share of dropped and unfinished requests"`
 	// MaxErrors is the share of the planned iterations that may fail or err; with more the
 	// rest decides nothing. nil means that of finding.Errors.
 	MaxErrors *float64 `json:"max_errors,omitempty"`
@@ -53,7 +53,7 @@ type Plan struct {
 	// checks and requests are counted all the same.
 	WholeFlows bool `json:"whole_flows,omitempty"`
 	// Seed feeds random arrivals; the same seed gives the same due times.
-	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed of random arrivals"`
+	Seed uint64 `json:"seed,omitempty" flag:"seed" default:"1" words:"seed for random arrivals"`
 	// Share is the part of the arrivals that is driven; others drive the rest. VUs and
 	// Iterations are those of the part.
 	Share pace.Share `json:"share,omitzero"`

@@ -25,27 +25,27 @@ type Design struct {
 	// "response_p99_ns < 20ms". Empty: what holds for every rate, that few
 	// arrivals are dropped or unfinished (load.Plan.MaxUnfinished) and that errors
 	// stay below their gate, which an objective about errors lifts.
-	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: what must hold, such as 'response_p99_ns < 20ms'; *bounds* joined by commas, or repeated"`
+	Objectives []string `json:"objectives,omitempty" flag:"objective" words:"with --rate: objectives to keep, such as 'p99 < 20ms'; *bounds* separated by commas, or repeated"`
 	// Arrivals are constant (evenly spaced) or poisson (random).
-	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of the arrivals"`
+	Arrivals Arrivals `json:"arrivals" flag:"arrivals" default:"constant" oneof:"constant,poisson" words:"with --rate: *spacing* of arrivals"`
 	// VUs is how many iterations can be in flight; 0: as many as the rate needs.
-	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of callers at once (as many as the rate needs)"`
+	VUs int `json:"vus,omitempty" flag:"concurrency,c" min:"0" max:"1000000" words:"with --rate: *number* of callers (as many as the rate needs)"`
 	// Precision is how far apart the highest rate that held and the lowest that
 	// missed may be, as a share.
-	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: how far apart the rate that holds and the one that misses may be"`
+	Precision float64 `json:"precision" flag:"precision" default:"5%" unit:"percent" min:"0.5%" max:"100%" words:"with --rate: largest gap between the rate that passes and the one that fails"`
 	// MaxRate is the highest rate to try, per second.
 	MaxRate float64 `json:"max_rate_per_s" flag:"max-rate" default:"1e6" min:"1" max:"1e9" words:"with --rate: highest *rate* to try, per second"`
 	// Duration is the most that the whole may take; 0: as long as it takes.
-	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" default:"1m" min:"0s" max:"720h" words:"the most that the whole may take; 0s: no limit"`
+	Duration time.Duration `json:"duration_ns,omitempty" flag:"duration,d" default:"1m" min:"0s" max:"720h" words:"time limit for the whole search; 0s: none"`
 	// Attempt is the measured length of an attempt. It is stretched to hold 100 answers
 	// beyond each percentile of the objectives, up to MaxAttempt. 0: it is chosen, up
 	// to 3 s, by Duration and Precision.
-	Attempt    time.Duration `json:"attempt_ns,omitempty" flag:"block" min:"0s" max:"24h" words:"measured *length* of an attempt, at least"`
-	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be stretched to have 100 answers beyond a percentile"`
+	Attempt    time.Duration `json:"attempt_ns,omitempty" flag:"block" min:"0s" max:"24h" words:"minimum measured *length* of an attempt"`
+	MaxAttempt time.Duration `json:"max_attempt_ns" flag:"max-attempt" default:"1m" min:"10ms" max:"24h" words:"with --rate: how far an attempt may be extended to get 100 responses beyond a percentile"`
 	// Warmup is driven at the attempt's rate before it.
-	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"before each attempt"`
+	Warmup time.Duration `json:"warmup_ns" flag:"warmup" default:"300ms" min:"0s" max:"720h" words:"warm-up before each attempt"`
 	// Seed decides random arrivals.
-	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
+	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed for all random choices"`
 	// Pilot has the arm driven until its cost is level before anything is measured, and for as long after
 	// each further start: see trial.Pilot, which has Widen.
 	Pilot bool        `json:"-"`

@@ -26,23 +26,23 @@ type Design struct {
 	// ExtendTo allows further levels: the highest is doubled, up to ExtendTo,
 	// until the two highest have both fallen below the best. 0: none. Where the
 	// levels are chosen it is the highest of them; 0: DefaultLimit.
-	ExtendTo int `json:"extend_to,omitempty" file:"sweep.extend_to" min:"0" max:"1000000" words:"go on doubling the highest *level* up to this one, until the two highest have fallen below the best; where the levels are chosen, the highest of them (1024)"`
+	ExtendTo int `json:"extend_to,omitempty" file:"sweep.extend_to" min:"0" max:"1000000" words:"keep doubling the highest *level* up to this one, until the two highest are below the best; the highest level where contend chooses them (1024)"`
 	// Duration is the most that the whole may take; 0: as long as it takes. When it is
 	// over the level under way is dropped.
-	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"the most that the whole may take; 0s: no limit"`
+	Duration time.Duration `json:"duration_ns,omitempty" file:"sweep.duration" flag:"duration,d" default:"30s" min:"0s" max:"720h" words:"time limit for the whole sweep; 0s: none"`
 	// Visits is how often each level is measured, each time in a fresh process
 	// and a fresh random order of the levels. 0: 10 times, or as often as the time
 	// allows; with fewer than 3 the sweep is not done.
-	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"*times* that each level is measured, in a fresh process each time (3 to 10, as the time allows)"`
+	Visits int `json:"visits,omitempty" file:"sweep.visits" min:"0" max:"1000" words:"how many *times* to measure each level, each time in a fresh process (3 to 10, as time allows)"`
 	// Block is the measured length of a visit to a level; it is stretched as in
 	// a comparison. 0: it is chosen in each visit, so that some 200 answers come in it,
 	// from 200 ms to 1 s or a sixtieth of Duration.
-	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level; it is stretched to four response times where that is longer (chosen: 200 answers, within 200ms to 1s)"`
+	Block time.Duration `json:"block_ns,omitempty" file:"load.duration" flag:"block" min:"0s" max:"720h" words:"measured *length* of a run at a level, extended to four response times if that is longer (chosen: 200 responses, within 200ms to 1s)"`
 	// Warmup is driven and discarded at least before each visit to a level, and until the
 	// throughput is steady.
-	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"before each run at least, and until the throughput is steady (with --rate before each attempt, 300ms)"`
+	Warmup time.Duration `json:"warmup_ns" file:"load.warmup" default:"100ms" min:"0s" max:"720h" words:"minimum warm-up before each run; it continues until throughput is steady (with --rate: before each attempt, 300ms)"`
 	// Seed decides the order and the resampling.
-	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed of all random choices"`
+	Seed uint64 `json:"seed" flag:"seed" default:"1" words:"seed for all random choices"`
 	// Pilot has the arm driven until its cost is level before anything is measured, and for as long after
 	// each further start: see trial.Pilot, which has Widen.
 	Pilot bool        `json:"-"`

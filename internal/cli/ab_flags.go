@@ -41,40 +41,40 @@ type abFlags struct {
 type abLoad struct {
 	Requests    int    `flag:"requests,n" default:"1" min:"1" max:"2147483647" words:"*number* of requests"`
 	Concurrency int    `flag:"concurrency,c" default:"1" min:"1" max:"200000" words:"*number* of requests at a time"`
-	TimeLimit   int    `flag:"time-limit,t" min:"1" max:"2592000" words:"*seconds* to spend at most; implies -n 50000, so give -n after it for more"`
-	Timeout     int    `flag:"timeout,s" default:"30" min:"1" max:"2592000" words:"*seconds* to wait for each answer"`
-	Window      int    `flag:"window-size,b" min:"0" max:"2147483647" words:"*bytes* of the TCP send and receive buffers (the system's)"`
+	TimeLimit   int    `flag:"time-limit,t" min:"1" max:"2592000" words:"time limit in *seconds*; implies -n 50000, so give -n after it for more"`
+	Timeout     int    `flag:"timeout,s" default:"30" min:"1" max:"2592000" words:"*seconds* to wait for each response"`
+	Window      int    `flag:"window-size,b" min:"0" max:"2147483647" words:"*bytes* of the TCP send and receive buffers (default: the system's)"`
 	Local       string `flag:"bind,B" words:"IP *address* to connect from"`
 	KeepAlive   bool   `flag:"keep-alive,k" words:"keep connections alive (HTTP/1.0 with Keep-Alive)"`
-	Patient     bool   `flag:"receive-errors,r" words:"go on where nothing answers; without it 10 failures before the first answer end the test"`
+	Patient     bool   `flag:"receive-errors,r" words:"continue if nothing responds; without it, 10 failures before the first response end the test"`
 }
 
 type abRequest struct {
 	Head      bool     `flag:"head,i" words:"use HEAD instead of GET"`
 	Method    string   `flag:"method,m" words:"use this *method*"`
-	PostFile  string   `flag:"post-file,p" words:"*file* that holds the body of a POST"`
-	PutFile   string   `flag:"put-file,u" words:"*file* that holds the body of a PUT"`
-	MediaType string   `flag:"content-type,T" default:"text/plain" words:"Content-Type of -p and -u"`
-	Cookies   []string `flag:"cookie,C" list:"repeat" words:"*name=value* of a cookie; may be repeated"`
-	Headers   []string `flag:"header,H" list:"repeat" words:"\"*Name: value*\" to send; may be repeated"`
+	PostFile  string   `flag:"post-file,p" words:"*file* with the body of a POST"`
+	PutFile   string   `flag:"put-file,u" words:"*file* with the body of a PUT"`
+	MediaType string   `flag:"content-type,T" default:"text/plain" words:"Content-Type for -p and -u"`
+	Cookies   []string `flag:"cookie,C" list:"repeat" words:"*name=value* of a cookie; repeatable"`
+	Headers   []string `flag:"header,H" list:"repeat" words:"\"*Name: value*\" to send; repeatable"`
 	Auth      string   `flag:"auth,A" words:"*user:password* for basic authentication"`
 	ProxyAuth string   `flag:"proxy-auth,P" words:"*user:password* for basic authentication at the proxy"`
 	Proxy     string   `flag:"proxy,X" words:"*host[:port]* of a proxy for an http URL"`
 }
 
 type abForm struct {
-	Variable  bool   `flag:"variable-length,l" words:"answers may differ in length"`
+	Variable  bool   `flag:"variable-length,l" words:"allow responses of different lengths"`
 	Gnuplot   string `flag:"gnuplot,g" words:"write every request's times to this *file*"`
 	CSV       string `flag:"csv,e" words:"write the percentages served to this *file*"`
-	NoTable   bool   `flag:"no-percentages,d" words:"leave out the table of percentages served"`
-	NoSpread  bool   `flag:"no-spread,S" words:"leave out deviations, medians and the warnings beside them"`
-	Quiet     bool   `flag:"quiet,q" words:"leave out the progress on standard error"`
+	NoTable   bool   `flag:"no-percentages,d" words:"omit the table of percentages served"`
+	NoSpread  bool   `flag:"no-spread,S" words:"omit deviations, medians and the warnings about them"`
+	Quiet     bool   `flag:"quiet,q" words:"omit the progress on standard error"`
 	Verbosity int    `flag:"verbosity,v" words:"*level* 0 or 1"`
 	HTML      bool   `flag:"html,w" words:"write the report as an HTML table"`
 	Table     string `flag:"table-attributes,x" words:"*attributes* of the HTML table"`
 	Row       string `flag:"row-attributes,y" words:"*attributes* of its rows"`
-	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its entries"`
-	Strict    bool   `flag:"strict-ab" words:"print whole milliseconds and count as ab does"`
+	Cell      string `flag:"cell-attributes,z" default:"bgcolor=white" words:"*attributes* of its cells"`
+	Strict    bool   `flag:"strict-ab" words:"print whole milliseconds and count failures as ab does"`
 	Version   bool   `flag:"version,V" words:"print the version"`
 	output
 }

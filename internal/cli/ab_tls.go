@@ -15,9 +15,9 @@ import (
 // certificate.
 type abTLS struct {
 	Protocol    string `flag:"protocol,f" words:"TLS *protocol*: TLS1, TLS1.1, TLS1.2, TLS1.3 or ALL"`
-	Ciphers     string `flag:"ciphers,Z" words:"*suites* that may be chosen up to TLS 1.2, in OpenSSL's names, separated by colons"`
-	Certificate string `flag:"certificate,E" words:"PEM *file* with our certificates and their private key"`
-	NoSNI       bool   `flag:"no-sni,I" words:"do not name the host in the TLS handshake"`
+	Ciphers     string `flag:"ciphers,Z" words:"cipher *suites* to allow up to TLS 1.2, in OpenSSL's names, separated by colons"`
+	Certificate string `flag:"certificate,E" words:"PEM *file* with the client certificates and their private key"`
+	NoSNI       bool   `flag:"no-sni,I" words:"do not send the host name in the TLS handshake"`
 }
 
 // given returns the flags that are set.

@@ -50,8 +50,8 @@ type calibrateFlags struct {
 // the generator is the limit: with 20 on two cores one event loop was, and every
 // comparison was refused.
 type calibrateOptions struct {
-	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of callers at once"`
-	Store string `flag:"store" words:"*file* to store the calibration in, instead of the one that other commands read"`
+	Level int    `flag:"concurrency,c" default:"4" min:"1" max:"1000000" words:"*number* of callers"`
+	Store string `flag:"store" words:"*file* for the calibration, instead of the one that other commands read"`
 	watched
 }
 

@@ -77,8 +77,8 @@ type compareFlags struct {
 type compareOptions struct {
 	servedOptions
 	revisionOptions
-	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on CPUs of its own and the generator on others (3 CPUs, Linux)"`
-	Why   bool   `flag:"why" words:"then sample where both spend CPU time, and say what makes the difference (some 45 s more for two servers)"`
+	Duet  bool   `flag:"duet" words:"drive both commands at the same time, each on its own CPUs and the load generator on others (3 CPUs, Linux)"`
+	Why   bool   `flag:"why" words:"then sample both servers and name what makes the difference (about 45 s more for two)"`
 	Pprof string `flag:"pprof" words:"with --why: *URL* of net/http/pprof in Go servers, with {{addr}} or {{addr.NAME}} (default: http://{{addr}}/debug/pprof/)"`
 	stackFiles
 	watched
@@ -88,7 +88,7 @@ type compareOptions struct {
 
 // servedOptions are what commands serve, and what they get.
 type servedOptions struct {
-	URL string `flag:"url" words:"*URL* of the target that the commands serve, with {{addr}} or a port of the loopback"`
+	URL string `flag:"url" words:"*URL* that the commands serve, with {{addr}} or a loopback port"`
 	surroundings
 }
 

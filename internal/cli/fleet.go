@@ -24,8 +24,8 @@ import (
 
 // fleetOptions say who drives the load.
 type fleetOptions struct {
-	Fleet   string `flag:"fleet" words:"have workers drive the load (contend worker), which meet at this *address*: host:port to listen there, or tls://host:port of a NATS server"`
-	Workers int    `flag:"workers" min:"0" max:"1000" words:"*number* of workers that drive the load together (all that are there); without --fleet they are started here"`
+	Fleet   string `flag:"fleet" words:"let workers (contend worker) drive the load; they meet at this *address*: host:port to listen on, or tls://host:port of a NATS server"`
+	Workers int    `flag:"workers" min:"0" max:"1000" words:"*number* of workers that drive the load together (all that are connected); without --fleet they are started here"`
 	fleetSecurity
 }
 

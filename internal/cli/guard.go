@@ -81,8 +81,8 @@ type guardGrid struct {
 type gridOptions struct {
 	Kinds   []target.Kind `flag:"kind" default:"add,add-get,read-mostly,section" words:"*kinds* of operation"`
 	Callers []int         `flag:"callers" default:"1,2,8,100" min:"1" max:"100000" words:"*numbers* of calling goroutines"`
-	Section time.Duration `flag:"section" default:"200ns" above:"0s" max:"1s" words:"length of the critical section of the kind section"`
-	Seed    uint64        `flag:"seed" default:"1" words:"seed of all random choices"`
+	Section time.Duration `flag:"section" default:"200ns" above:"0s" max:"1s" words:"length of the critical section, for the kind section"`
+	Seed    uint64        `flag:"seed" default:"1" words:"seed for all random choices"`
 }
 
 // guardCell is one design under one kind of operation and number of callers.

@@ -35,10 +35,10 @@ type inside struct {
 }
 
 type insideOptions struct {
-	URL     string        `flag:"inside" words:"how much the choice of a guard can change at the most inside the server of this *URL*"`
-	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of callers at once"`
-	Window  time.Duration `flag:"duration,d" default:"2s" min:"10ms" max:"720h" words:"with --inside: measured length of each look at the server"`
-	Timeout time.Duration `flag:"timeout" default:"10s" min:"0s" max:"720h" words:"with --inside: limit of one iteration; 0: none"`
+	URL     string        `flag:"inside" words:"report how much the choice of a guard can change, at most, inside the server at this *URL*"`
+	VUs     int           `flag:"concurrency,c" default:"10" min:"1" max:"1000000" words:"with --inside: *number* of callers"`
+	Window  time.Duration `flag:"duration,d" default:"2s" min:"10ms" max:"720h" words:"with --inside: how long to measure the server each time"`
+	Timeout time.Duration `flag:"timeout" default:"10s" min:"0s" max:"720h" words:"with --inside: time limit for one iteration; 0: none"`
 	ownServer
 }
 

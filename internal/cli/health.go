@@ -19,7 +19,7 @@ import (
 
 func newHealth(*app) *cobra.Command {
 	var h struct {
-		Timeout time.Duration `flag:"timeout" default:"2s" above:"0s" words:"how long the answer may take"`
+		Timeout time.Duration `flag:"timeout" default:"2s" above:"0s" words:"how long to wait for the response"`
 	}
 	var o *options
 	cmd := &cobra.Command{

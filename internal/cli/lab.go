@@ -69,12 +69,12 @@ type lab struct {
 }
 
 type labOptions struct {
-	List      bool    `flag:"list" words:"list the experiments and run none"`
-	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (the published durations and concurrencies)"`
-	KeepGoing bool    `flag:"keep-going" words:"go on with the next experiment when one fails"`
-	Why       bool    `flag:"why" words:"then sample where the variants that are compared spend CPU time, and say what makes the difference (minutes more, Linux)"`
-	Seed      uint64  `flag:"seed" default:"1" words:"seed of all random choices"`
-	Redis     string  `flag:"redis" words:"*URL* of the Redis that uplinks go through, such as that of a cluster, in the place of a private one"`
+	List      bool    `flag:"list" words:"list the experiments without running any"`
+	Profile   profile `flag:"profile" default:"quick" words:"*length* of the runs: quick, standard, or published (durations and concurrencies as published)"`
+	KeepGoing bool    `flag:"keep-going" words:"continue with the next experiment when one fails"`
+	Why       bool    `flag:"why" words:"then sample the variants that are compared and name what makes the difference (minutes more, Linux)"`
+	Seed      uint64  `flag:"seed" default:"1" words:"seed for all random choices"`
+	Redis     string  `flag:"redis" words:"*URL* of the Redis for uplinks, such as a cluster's, instead of a private one"`
 	watched
 	fleetOptions
 }

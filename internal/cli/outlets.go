@@ -14,8 +14,8 @@ import (
 
 // outlets are where figures go while something is measured.
 type outlets struct {
-	OTLP       telemetry.Collector `flag:"otlp" words:"send figures to an OpenTelemetry collector while it runs: *URL*, http://HOST:4318 or grpc://HOST:4317"`
-	Prometheus string              `flag:"prometheus" words:"have Prometheus fetch figures while it runs, at this *address*, such as 127.0.0.1:9464"`
+	OTLP       telemetry.Collector `flag:"otlp" words:"send metrics to an OpenTelemetry collector while running: *URL*, http://HOST:4318 or grpc://HOST:4317"`
+	Prometheus string              `flag:"prometheus" words:"expose metrics for Prometheus while running, at this *address*, such as 127.0.0.1:9464"`
 }
 
 // config is how figures are sent, of a command about a target.

@@ -14,9 +14,9 @@ import (
 
 // output is where a command's document goes.
 type output struct {
-	JSON bool       `flag:"json" words:"write the document as JSON to standard output instead of the text view"`
-	File outputFile `flag:"output,o" words:"write the JSON document to this *file*, too"`
-	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys, which are *** otherwise"`
+	JSON bool       `flag:"json" words:"write the result file to standard output, as JSON, instead of the page"`
+	File outputFile `flag:"output,o" words:"also write the result to this *file*, as JSON"`
+	Show bool       `flag:"show-secrets" words:"show passwords, tokens, cookies and keys instead of ***"`
 }
 
 // outputFile is the path of a file that can be written: what is measured for minutes is

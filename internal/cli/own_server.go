@@ -12,8 +12,8 @@ import (
 
 // An ownServer is one that a command starts for its target.
 type ownServer struct {
-	Command string   `flag:"command" words:"start this *command*, afresh for every run or attempt; {{addr}} in it and in TARGET is its address"`
-	Env     []string `flag:"env" list:"repeat" words:"environment of the command: *NAME=VALUE*; repeated"`
+	Command string   `flag:"command" words:"start this *command* again for every run or attempt; {{addr}} in it and in TARGET becomes its address"`
+	Env     []string `flag:"env" list:"repeat" words:"environment for the command: *NAME=VALUE*; repeatable"`
 	Dir     string   `flag:"dir" words:"working *folder* of the command"`
 }
 

@@ -15,8 +15,8 @@ import (
 // pins are what is asked for of the CPUs on which the load generator, this process, and the
 // servers that it starts run.
 type pins struct {
-	Generator []cpuRange `flag:"generator-cpus" words:"hold the load generator to these *CPUs*, as in 0,2-3 (Linux)"`
-	Servers   []cpuRange `flag:"server-cpus" words:"hold the servers that are started to these *CPUs* (Linux)"`
+	Generator []cpuRange `flag:"generator-cpus" words:"pin the load generator to these *CPUs*, as in 0,2-3 (Linux)"`
+	Servers   []cpuRange `flag:"server-cpus" words:"pin the servers that contend starts to these *CPUs* (Linux)"`
 	experiment.Placing
 
 	process placement.Process // set by check

@@ -67,11 +67,11 @@ type ladder struct {
 type ladderOptions struct {
 	Buffers  []int         `flag:"buffer" default:"0,10000" min:"0" max:"10000000" words:"buffer *sizes* in items"`
 	Batches  []int         `flag:"batch" default:"32,1024" min:"1" max:"1000000" words:"batch *sizes*, for the designs that batch"`
-	Workers  []workers     `flag:"workers" default:"1:1,4:1,4:4" words:"*PRODUCERS:CONSUMERS*, for the designs that take them"`
+	Workers  []workers     `flag:"workers" default:"1:1,4:1,4:4" words:"*PRODUCERS:CONSUMERS*, for the designs that accept them"`
 	Procs    []int         `flag:"procs" min:"1" max:"1024" words:"GOMAXPROCS *values* (default 1 and the number of CPUs)"`
-	Print    bool          `flag:"print" default:"true" words:"with the design chan, also drive the published one that prints a line per item"`
-	Duration time.Duration `flag:"duration,d" default:"300ms" min:"1ms" max:"720h" words:"measured length of each of 3 runs"`
-	Seed     uint64        `flag:"seed" default:"1" words:"seed of the order"`
+	Print    bool          `flag:"print" default:"true" words:"with the design chan: also drive the published one, which prints a line per item"`
+	Duration time.Duration `flag:"duration,d" default:"300ms" min:"1ms" max:"720h" words:"how long to measure each of 3 runs"`
+	Seed     uint64        `flag:"seed" default:"1" words:"seed for the order"`
 }
 
 // workers are numbers of producers and consumers.

@@ -20,9 +20,9 @@ const redisVariable = "CONTEND_REDIS"
 // command.
 type redisFlags struct {
 	Auth string `flag:"redis-auth" words:"*place* of the password or user:password of the Redis: env:NAME or file:PATH"`
-	CA   string `flag:"redis-ca-file" words:"*file* with the authorities trusted for rediss:// in PEM form"`
-	Cert string `flag:"redis-cert-file" words:"*file* with our certificate for rediss:// in PEM form"`
-	Key  string `flag:"redis-key-file" words:"*file* with its key in PEM form"`
+	CA   string `flag:"redis-ca-file" words:"*file* with the trusted CA certificates for rediss://, in PEM form"`
+	Cert string `flag:"redis-cert-file" words:"*file* with the client certificate for rediss://, in PEM form"`
+	Key  string `flag:"redis-key-file" words:"*file* with its key, in PEM form"`
 }
 
 // replicaFlags say when uplinks are safe.

@@ -51,8 +51,8 @@ type reportFlags struct {
 }
 
 type reportOptions struct {
-	Format report.Format `flag:"format" words:"the *format* to show all of it in"`
-	Arm    string        `flag:"published" words:"show what the experiment FILE says was published for this *variant*"`
+	Format report.Format `flag:"format" words:"*format* of the full result"`
+	Arm    string        `flag:"published" words:"show the published results of this *variant*, from the experiment FILE"`
 	views
 }
 

@@ -17,7 +17,7 @@ import (
 // revisionOptions say how programs are built that are compared.
 type revisionOptions struct {
 	Revisions []string `flag:"revisions" words:"build these *revisions* of the git repository here and compare them with the first; worktree is the checkout as it is"`
-	Build     string   `flag:"build" words:"*command* that builds {{out}} in a revision"`
+	Build     string   `flag:"build" words:"*command* that builds {{out}} from a revision"`
 }
 
 // lacking says what a comparison of revisions needs besides them.

@@ -333,9 +333,9 @@ func (a *app) newOpener() (protocol.Opener, error) {
 // runSettings are what a run is asked for beside its target.
 type runSettings struct {
 	load.Plan
-	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; may be repeated"`
-	Export string   `flag:"summary-export" words:"write what a script measured, as JSON in the form that summaries of such scripts have, to this *file*"`
-	Stages string   `flag:"stages" words:"open model: *stages* one after another, as in 100/10s,100-500/30s,500/1m"`
+	Expect []string `flag:"expect" list:"repeat" words:"exit with code 3 unless this *claim* holds, such as 'p99 < 20ms' or 'errors < 0.1%'; repeatable"`
+	Export string   `flag:"summary-export" words:"write the script's summary as JSON, in the form of k6, to this *file*"`
+	Stages string   `flag:"stages" words:"open model: *stages* in sequence, as in 100/10s,100-500/30s,500/1m"`
 	ownServer
 	watched
 	outlets

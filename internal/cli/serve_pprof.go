@@ -10,7 +10,7 @@ import (
 )
 
 type pprofOptions struct {
-	Pprof string `flag:"pprof" words:"*address* of the pages of net/http/pprof, for go tool pprof and compare --why; none: nowhere"`
+	Pprof string `flag:"pprof" words:"*address* for the pages of net/http/pprof, for go tool pprof and compare --why (default: off)"`
 }
 
 // withPprof gives a service the pages of net/http/pprof, at an address of their own.

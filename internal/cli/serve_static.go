@@ -14,8 +14,8 @@ import (
 
 // staticPage is the page that is served in place of a directory.
 type staticPage struct {
-	Size int64 `flag:"size" unit:"bytes" min:"0" max:"1GiB" words:"*size* of a generated page, such as 61B, 130kB, 1MB (of 1000 bytes)"`
-	Text bool  `flag:"text" words:"the page is HTML with text instead of bytes that do not compress"`
+	Size int64 `flag:"size" unit:"bytes" min:"0" max:"1GiB" words:"*size* of a generated page, such as 61B, 130kB, 1MB (units of 1000 bytes)"`
+	Text bool  `flag:"text" words:"generate HTML text instead of incompressible bytes"`
 }
 
 func newServeStatic(a *app) *cobra.Command {

@@ -16,8 +16,8 @@ import (
 
 // stackFiles are where the stacks of a diagnosis go.
 type stackFiles struct {
-	Profiles outputFolder `flag:"profiles" words:"with --why: write where each variant spent CPU time to NAME.pb.gz in this *folder*, for go tool pprof"`
-	Flame    outputFile   `flag:"flame" words:"with --why: draw where B spends more CPU time than A, to this *file*: a flame graph as SVG"`
+	Profiles outputFolder `flag:"profiles" words:"with --why: write the CPU profile of each variant to NAME.pb.gz in this *folder*, for go tool pprof"`
+	Flame    outputFile   `flag:"flame" words:"with --why: write a flame graph (SVG) of where B uses more CPU than A to this *file*"`
 }
 
 // need returns what is asked for that needs --why without it.

@@ -11,8 +11,8 @@ import (
 
 // surroundings are what commands that are compared get, all or one of them.
 type surroundings struct {
-	Env []string `flag:"env" list:"repeat" words:"environment of the commands: *NAME=VALUE* for all, A:NAME=VALUE for one; repeated"`
-	Dir []string `flag:"dir" list:"repeat" words:"working *folder* of the commands: PATH for all, A:PATH for one; repeated"`
+	Env []string `flag:"env" list:"repeat" words:"environment for the commands: *NAME=VALUE* for all, A:NAME=VALUE for one; repeatable"`
+	Dir []string `flag:"dir" list:"repeat" words:"working *folder* of the commands: PATH for all, A:PATH for one; repeatable"`
 }
 
 // add gives the arms' subjects what is meant for them, that for one after that for

@@ -30,7 +30,7 @@ type sweepFlags struct {
 }
 
 type sweepOptions struct {
-	Rate bool `flag:"rate" words:"find the highest arrival rate within the objectives"`
+	Rate bool `flag:"rate" words:"find the highest arrival rate that keeps the objectives"`
 	ownServer
 	watched
 	outlets

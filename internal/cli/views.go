@@ -26,17 +26,17 @@ type destination interface {
 // forms are those of a document that every command which measures has.
 type forms struct {
 	output
-	Brief    bool `flag:"brief" words:"show the answer alone, in one line"`
-	Markdown bool `flag:"markdown" words:"show every figure as Markdown"`
+	Brief    bool `flag:"brief" words:"show only the answer, in one line"`
+	Markdown bool `flag:"markdown" words:"show every number, as Markdown"`
 	formFiles
 }
 
 // formFiles are the files that a document is written to in other forms.
 type formFiles struct {
-	HTML  outputFile `flag:"html" words:"write a page with pictures to this *file*, too"`
-	CSV   outputFile `flag:"csv" words:"write every figure and verdict as a table to this *file*, too"`
-	JUnit outputFile `flag:"junit" words:"write expectations and verdicts as test cases of JUnit to this *file*, too"`
-	HDR   outputFile `flag:"hdr" words:"write the response times as a HdrHistogram log to this *file*, too"`
+	HTML  outputFile `flag:"html" words:"also write a page with charts to this *file*"`
+	CSV   outputFile `flag:"csv" words:"also write every number and verdict as a table to this *file*"`
+	JUnit outputFile `flag:"junit" words:"also write expectations and verdicts as JUnit test cases to this *file*"`
+	HDR   outputFile `flag:"hdr" words:"also write the response times as a HdrHistogram log to this *file*"`
 }
 
 // A formFile is one of them; its flag is called as its format.
@@ -116,7 +116,7 @@ func (f *forms) form(a *app, d *report.Document, otherwise func(io.Writer) error
 // unless it is asked for another.
 type views struct {
 	forms
-	Full bool `flag:"full" words:"show every figure and note, in place of one page"`
+	Full bool `flag:"full" words:"show every number and note, instead of one page"`
 }
 
 // watched are the views of a command that takes a while.
@@ -127,7 +127,7 @@ type watched struct {
 
 // onPage has a command be watched while it runs.
 type onPage struct {
-	UI bool `flag:"ui" words:"show a page while it runs, at an address of this machine that is printed; it ends as that of --html"`
+	UI bool `flag:"ui" words:"show a live page while running, at a local address that is printed; it ends as the page of --html"`
 }
 
 // oneForm refuses more than one form on standard output.

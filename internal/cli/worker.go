@@ -18,8 +18,8 @@ import (
 func newWorker(a *app) *cobra.Command {
 	var w struct {
 		Fleet    string `flag:"fleet" words:"*URL* of the fleet, as its coordinator prints it: tls://host:port or nats://host:port"`
-		Subjects string `flag:"subjects" words:"*file* of the servers that this machine starts for compare, sweep and run (subject:NAME); it does not drive load then, where others do"`
-		Name     string `flag:"name" words:"what the worker is called in reports (its host and the number of its process)"`
+		Subjects string `flag:"subjects" words:"*file* with the servers that this machine starts for compare, sweep and run (subject:NAME); it then drives no load if other workers do"`
+		Name     string `flag:"name" words:"*name* of this worker in reports (default: host/PID)"`
 		fleetSecurity
 	}
 	var attached bool
@@ -78,8 +78,8 @@ func (a *app) workersOpener() (protocol.Opener, error) {
 
 // fleetSecurity says whom to trust on the way to a fleet.
 type fleetSecurity struct {
-	CA       string `flag:"fleet-ca" words:"*file* with the certificates, in PEM, that vouch for the NATS server (those of the system)"`
-	Insecure bool   `flag:"insecure-fleet" words:"allow plain text beyond this machine: everybody on the way can read and change what is said"`
+	CA       string `flag:"fleet-ca" words:"*file* with the CA certificates, in PEM form, for the NATS server (default: the system's)"`
+	Insecure bool   `flag:"insecure-fleet" words:"allow plain text beyond this machine: anyone on the network path can read and change it"`
 }
 
 // at is an address with all that lets one in.

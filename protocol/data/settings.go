@@ -4,7 +4,7 @@ import "contend/setting"
 
 // Settings say which rows fill the placeholders of requests.
 type Settings struct {
-	Rows     string `file:"rows" words:"CSV or JSONL *file* whose rows fill {{column}} in URL, header and body of HTTP"`
+	Rows     string `file:"rows" words:"CSV or JSONL *file* whose rows fill {{column}} in the URL, headers and body of HTTP requests"`
 	RowOrder Order  `file:"row_order" default:"sequential" words:"*order* of the rows: sequential, per-vu or random"`
 }
 

@@ -29,24 +29,24 @@ type Config struct {
 	// 0 means each of Data's once, or one if Stream is PerVU. Of a server stream it is
 	// how many an iteration reads before it ends the call; 0 means all. It does
 	// not apply to unary methods.
-	Messages int `file:"messages" min:"0" words:"gRPC streams: *number* of messages sent in an iteration, or read of a server's stream"`
+	Messages int `file:"messages" min:"0" words:"gRPC streams: *number* of messages to send per iteration, or to read from a server stream"`
 	// Stream PerVU keeps one bidirectional stream per VU open: an iteration is
 	// Messages messages with their answers, not a call. Nothing but the failure of
 	// an iteration ends the stream; the next iteration opens another.
-	Stream Stream `file:"stream" oneof:"per-iteration,per-vu" default:"per-iteration" words:"gRPC: *per-vu* keeps a bidirectional stream open over iterations"`
+	Stream Stream `file:"stream" oneof:"per-iteration,per-vu" default:"per-iteration" words:"gRPC: *per-vu* keeps a bidirectional stream open across iterations"`
 	// Deadline is what the server is told (grpc-timeout) instead of the
 	// iteration's timeout; zero means the same. Only if there is no timeout it
 	// bounds the iteration too. It does not apply to a stream PerVU.
-	Deadline time.Duration `file:"deadline" min:"0s" words:"gRPC: what the server is told instead of the timeout"`
+	Deadline time.Duration `file:"deadline" min:"0s" words:"gRPC: deadline to announce to the server instead of the timeout"`
 	// Metadata is sent with every call. Keys are lower-case; a key that ends
 	// in -bin has binary values. No error repeats a value: it may be a secret.
 	Metadata map[string][]string
 	// ProtoFiles describe the method; without any the server is asked by
 	// reflection (v1, then v1alpha).
-	ProtoFiles []string `file:"proto" list:"repeat" words:".proto *file* that describes the gRPC method (otherwise the server is asked by reflection)"`
+	ProtoFiles []string `file:"proto" list:"repeat" words:".proto *file* that describes the gRPC method (default: ask the server by reflection)"`
 	// ImportPaths are the folders in which ProtoFiles and their imports are
 	// looked up. Empty means the folders of ProtoFiles.
-	ImportPaths []string `file:"import_path" list:"repeat" words:"*folder* in which .proto files are looked up"`
+	ImportPaths []string `file:"import_path" list:"repeat" words:"*folder* to search for .proto files"`
 	// Connections says which VUs share a connection; the zero value is per-vu.
 	Connections wire.Connections `file:"connections" default:"shared:1"`
 	// TLS is used with grpcs:// only.
@@ -62,7 +62,7 @@ type Config struct {
 	// MaxMessage is the largest message of the server that is taken, in bytes; a
 	// larger one is an error of kind protocol. 0 means 4 MiB, as in every gRPC
 	// library.
-	MaxMessage int `file:"max_message" unit:"bytes" min:"0" max:"2147483647" words:"largest message that is taken, in *bytes*"`
+	MaxMessage int `file:"max_message" unit:"bytes" min:"0" max:"2147483647" words:"largest message to accept, in *bytes*"`
 
 	// Header becomes Metadata; the value of a name that ends in -bin is in base64
 	// (standard alphabet, padded or not).

@@ -39,18 +39,18 @@ type Config struct {
 	// Header is sent in this order. It overrides the fields that are sent
 	// unasked: Host, User-Agent and, where it is sent, Connection.
 	// Content-Length is set from Body and Transfer-Encoding is not possible.
-	Header []wire.Field `file:"header" flag:"header,H" list:"repeat" words:"header field or metadata, \"*Name: value*\"; may be repeated"`
+	Header []wire.Field `file:"header" flag:"header,H" list:"repeat" words:"header field or metadata, \"*Name: value*\"; repeatable"`
 	// Body is sent with its Content-Length in every request.
-	Body wire.Bytes `file:"data" words:"*body* or message to send; protobuf messages as JSON, one or several"`
+	Body wire.Bytes `file:"data" words:"*body* or message to send; protobuf messages as JSON, one or more"`
 	// ExpectStatus lists the right answers' statuses (100 to 999). Empty means
 	// 200 to 399. Redirects are reported and not followed.
-	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"right *status* codes (all that are no errors)"`
+	ExpectStatus []int `file:"expect_status" min:"100" max:"999" words:"*status* codes that count as success (default: any non-error status)"`
 	// Checks are what a right answer passes besides, in the language of package
 	// protocol/check. A check of the status replaces the usual range. Where a body
 	// is checked, up to check.BodyLimit of it is kept for each virtual user.
-	Checks []string `file:"checks" flag:"check" list:"repeat" words:"*check* that a right answer passes, such as 'body contains \"ok\"'; may be repeated"`
+	Checks []string `file:"checks" flag:"check" list:"repeat" words:"*check* that every response must pass, such as 'body contains \"ok\"'; repeatable"`
 	// Requests are sent in turn, by weight, instead of one request.
-	Requests Requests `file:"requests" words:"JSON *file* with a list of HTTP requests to send by weight"`
+	Requests Requests `file:"requests" words:"JSON *file* with a list of HTTP requests and their weights"`
 	// Data makes templates (package protocol/data) of the URL's path and query,
 	// of the values in Header and of Body, and fills them for every iteration.
 	// Without it braces are just text.
@@ -85,7 +85,7 @@ type Config struct {
 	// The rest is for Open, which sets the fields above by it.
 
 	// Version chooses HTTP2, or another package.
-	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"*version* of HTTP: 1.1, 2 or 3"`
+	Version string `file:"http" oneof:"1.1,2,3" default:"1.1" words:"HTTP *version*: 1.1, 2 or 3"`
 	// Sharing is about HTTP/2 and HTTP/3.
 	Sharing wire.Connections `file:"connections" words:"how callers share connections: *shared:N*, per-vu or per-iteration"`
 	wire.Engines

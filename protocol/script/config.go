@@ -15,24 +15,24 @@ type Config struct {
 	// URL is what the script finds in __ENV.BASE_URL, of grpc://host:port without the scheme; "": nothing.
 	URL string `json:"target" file:"url" flag:"-"`
 	// Script is the file, in JavaScript or TypeScript.
-	Script string `file:"script" words:"every iteration runs this *file* of JavaScript or TypeScript, as k6 does; the URL is __ENV.BASE_URL in it"`
+	Script string `file:"script" words:"run this *file* of JavaScript or TypeScript in every iteration, as k6 does; __ENV.BASE_URL is the URL"`
 	// Root is the folder whose files the script may import and open; "" is its own.
-	Root string `file:"script_root" words:"*folder* whose files the script may import and open, where that is not its own"`
+	Root string `file:"script_root" words:"*folder* from which the script may import and open files (default: the script's folder)"`
 	// VUMemory is what each of them may take.
-	VUMemory int64 `file:"vu_memory" unit:"bytes" default:"64MiB" min:"1MiB" words:"end the run when the callers of a script take more *memory* than this each, on average, such as 64MiB"`
+	VUMemory int64 `file:"vu_memory" unit:"bytes" default:"64MiB" min:"1MiB" words:"end the run when the script's callers use more *memory* than this each, on average, such as 64MiB"`
 	// JSLib is a folder with what the script imports from elsewhere.
-	JSLib string `file:"jslib" words:"*folder* with what the script imports from elsewhere: https://host/path is host/path in it"`
+	JSLib string `file:"jslib" words:"*folder* with the script's remote imports: https://host/path is host/path there"`
 	// Scenario is the one that is driven, of several; "": all of them.
-	Scenario string `file:"scenario" words:"drive this *scenario* of the script alone"`
+	Scenario string `file:"scenario" words:"run only this *scenario* of the script"`
 	// Env is what else it finds in __ENV: "NAME=value".
-	Env []string `file:"script_env" flag:"script-env,e" list:"repeat" words:"\"*NAME=value*\" that the script finds in __ENV; may be repeated"`
+	Env []string `file:"script_env" flag:"script-env,e" list:"repeat" words:"\"*NAME=value*\" for the script's __ENV; repeatable"`
 	// Origin is the origin in the script's URLs in whose place URL's is asked.
-	Origin string `file:"script_origin" flag:"origin" words:"*origin* in the script's URLs, such as http://localhost:8080, or of gRPC localhost:50055, in whose place that of the URL is asked"`
+	Origin string `file:"script_origin" flag:"origin" words:"replace this *origin* in the script's URLs with the URL's, such as http://localhost:8080, or localhost:50055 for gRPC"`
 	// CAFile and the rest are about TLS.
-	CAFile   string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
+	CAFile   string `file:"ca_file" words:"*file* with the trusted CA certificates, in PEM form"`
 	Insecure bool   `file:"insecure" words:"accept any certificate"`
-	CertFile string `file:"cert_file" words:"*file* with our certificate in PEM form"`
-	KeyFile  string `file:"key_file" words:"*file* with its key in PEM form"`
+	CertFile string `file:"cert_file" words:"*file* with the client certificate, in PEM form"`
+	KeyFile  string `file:"key_file" words:"*file* with its key, in PEM form"`
 	wire.Engines
 }
 

@@ -25,9 +25,9 @@ type Config struct {
 	wire.Body
 	// Until is what an answer ends with, itself included; given as text it has the
 	// escapes of Data.
-	Until Escaped `file:"until" words:"TCP: *bytes* that an answer ends with, as in \\r\\n"`
+	Until Escaped `file:"until" words:"TCP: *bytes* that end a response, as in \\r\\n"`
 	// Length is how many bytes an answer has.
-	Length int64 `file:"length" unit:"bytes" min:"0" words:"TCP: *number* of bytes that an answer has"`
+	Length int64 `file:"length" unit:"bytes" min:"0" words:"TCP: *number* of bytes in a response"`
 	// MaxMessage is the longest answer that Until is looked for in, in bytes.
 	MaxMessage int `file:"max_message" unit:"bytes" default:"1MiB" min:"1"`
 	// NoKeepAlive opens a connection for every iteration.

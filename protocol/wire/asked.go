@@ -41,7 +41,7 @@ type Surroundings struct {
 
 // Engines is the choice among the engines that can drive a target, for its Loops.
 type Engines struct {
-	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the callers: goroutines, one for each, although event loops could do it"`
+	Engine string `file:"engine" oneof:"goroutines" words:"*engine* of the callers: goroutines uses one per caller, even where event loops would work"`
 }
 
 // NoLoops says that event loops are switched off.
@@ -49,7 +49,7 @@ func (e Engines) NoLoops() bool { return e.Engine != "" }
 
 // A Body is what stands in a file instead of a setting of the protocol's own.
 type Body struct {
-	DataFile string `file:"data_file" words:"*file* that holds the body"`
+	DataFile string `file:"data_file" words:"*file* with the body"`
 }
 
 // Check refuses a file beside a body that is given.
@@ -74,10 +74,10 @@ type Common struct {
 	Body
 	BasicAuth Secret `file:"basic_auth" words:"*place* of user:password: env:NAME or file:PATH"`
 	Bearer    Secret `file:"bearer" words:"*place* of a bearer token: env:NAME or file:PATH"`
-	CAFile    string `file:"ca_file" words:"*file* with the trusted authorities in PEM form"`
+	CAFile    string `file:"ca_file" words:"*file* with the trusted CA certificates, in PEM form"`
 	Insecure  bool   `file:"insecure" words:"accept any certificate"`
-	CertFile  string `file:"cert_file" words:"*file* with our certificate in PEM form"`
-	KeyFile   string `file:"key_file" words:"*file* with its key in PEM form"`
+	CertFile  string `file:"cert_file" words:"*file* with the client certificate, in PEM form"`
+	KeyFile   string `file:"key_file" words:"*file* with its key, in PEM form"`
 }
 
 // Check returns what does not go together, beside a body that is given or not.

@@ -24,22 +24,22 @@ type Config struct {
 	Header []wire.Field `file:"header" list:"repeat"`
 	// Subprotocols are offered to the server, the preferred one first. The
 	// server may choose none of them.
-	Subprotocols []string `file:"subprotocols" flag:"subprotocol" list:"repeat" words:"WebSocket: *name* of a subprotocol to offer; may be repeated"`
+	Subprotocols []string `file:"subprotocols" flag:"subprotocol" list:"repeat" words:"WebSocket: *name* of a subprotocol to offer; repeatable"`
 	// Mode says what an iteration is; empty means Exchange.
-	Mode Mode `file:"mode" oneof:"exchange,send,receive" default:"exchange" words:"WebSocket: an iteration is an *exchange*, or only send or receive"`
+	Mode Mode `file:"mode" oneof:"exchange,send,receive" default:"exchange" words:"WebSocket: each iteration does an *exchange*, or only a send or a receive"`
 	// Message is sent by every iteration that sends: text in UTF-8, or anything
 	// if Binary is set.
 	Message wire.Bytes `file:"data"`
 	Binary  bool       `file:"binary" words:"WebSocket: messages are binary"`
 	// Match says which answer belongs to which message; empty means ByOrder.
-	Match Match `file:"match" oneof:"order,id" default:"order" words:"WebSocket: answers belong to messages by *order* or by id"`
+	Match Match `file:"match" oneof:"order,id" default:"order" words:"WebSocket: match responses to messages by *order* or by id"`
 	// IDPath is where Message, then a JSON document, has its id, in the language of
 	// package protocol/jsonpath: "$.id", "$.header['x'][0]". What stands there is
 	// replaced by 1, 2, 3 … for each connection, as a string if a string stands
 	// there. It is set if Match is ByID.
 	IDPath string `file:"id_path" words:"WebSocket: JSON *path* of the id in messages, such as $.id"`
 	// AnswerIDPath is where answers have the id; empty means IDPath.
-	AnswerIDPath string `file:"answer_id_path" words:"WebSocket: JSON *path* of the id in answers, if it differs"`
+	AnswerIDPath string `file:"answer_id_path" words:"WebSocket: JSON *path* of the id in responses, if it differs"`
 	// Check returns the name of the check that a message received breaks, "" if
 	// it is right; nil means that all are. It must not keep the message and may
 	// be called concurrently.

@@ -31,7 +31,7 @@ type Config struct {
 	HTTP, GRPC net.Listener
 	// Guard is the design behind gRPC, in any letter case. It must be set if
 	// gRPC is served. It must return values, so striped is refused.
-	Guard string `flag:"guard" default:"mutex" words:"*design* that guards the gRPC counter, in any case: mutex, inputQ, atomic, …; or shares one: redis-script, …"`
+	Guard string `flag:"guard" default:"mutex" words:"*design* that guards the gRPC counter (case is ignored): mutex, inputQ, atomic, …; or one that shares it: redis-script, …"`
 	// Shared, if set, is the counter behind both sides, and Guard the name of its
 	// design. Whoever opened it closes it, after Serve.
 	Shared Shared
@@ -42,7 +42,7 @@ type Config struct {
 	Serving func()
 	// DrainTimeout is how long requests in flight may take once Serve's
 	// context is done; 0 means 10 s.
-	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long requests in flight may take when stopping"`
+	DrainTimeout time.Duration `flag:"drain-timeout" default:"10s" above:"0s" words:"how long to wait for requests in flight when stopping"`
 	// Logger gets what the server does and what goes wrong, but no line per
 	// request; nil means no log.
 	Logger *slog.Logger

@@ -22,9 +22,9 @@ type Config struct {
 	Page Page
 	// Engine is "event_loop" or "goroutines"; empty means the event loop where there
 	// is one.
-	Engine string `flag:"engine" oneof:"event_loop,goroutines" words:"event_loop (Linux) or goroutines; empty means the first that there is"`
+	Engine string `flag:"engine" oneof:"event_loop,goroutines" words:"event_loop (Linux) or goroutines; empty means the first that is available"`
 	// Threads is the number of event loops; 0 means GOMAXPROCS.
-	Threads int `flag:"threads" min:"0" max:"256" words:"event loops; 0 means one for each core"`
+	Threads int `flag:"threads" min:"0" max:"256" words:"event loops; 0 means one per core"`
 	// MaxConns is how many connections may be open; those beyond are answered
 	// with 503 and closed. 0 means 16384.
 	MaxConns int `flag:"max-conns" min:"0" words:"connections at a time; 0 means 16384"`
@@ -34,10 +34,10 @@ type Config struct {
 	IdleTimeout   time.Duration `flag:"idle-timeout" min:"0s" words:"how long a connection may wait for a request; 0 means 2m"`
 	// WriteTimeout is how long an answer may take to leave, and beyond it one
 	// second for each 8 KiB; 0 means 10 s.
-	WriteTimeout time.Duration `flag:"write-timeout" min:"0s" words:"how long an answer may take, and 1s more for each 8 KiB; 0 means 10s"`
+	WriteTimeout time.Duration `flag:"write-timeout" min:"0s" words:"how long a response may take, plus 1s for each 8 KiB; 0 means 10s"`
 	// DrainTimeout is how long requests in flight may take once Serve's
 	// context is done; 0 means 10 s.
-	DrainTimeout time.Duration `flag:"drain-timeout" min:"0s" words:"how long requests in flight may take when stopping; 0 means 10s"`
+	DrainTimeout time.Duration `flag:"drain-timeout" min:"0s" words:"how long to wait for requests in flight when stopping; 0 means 10s"`
 	// Logger gets what the server does and what goes wrong, but no line per
 	// request; nil means no log.
 	Logger *slog.Logger

@@ -105,7 +105,7 @@ type Config struct {
 	// An increment under redis-combining can last twice as long, because the batch
 	// before its own may have to time out first; and one that Redis has to be told
 	// the script for, too.
-	Timeout time.Duration `json:"timeout" flag:"redis-timeout" default:"1s" min:"1ms" max:"1m" words:"how long one operation of the Redis may take"`
+	Timeout time.Duration `json:"timeout" flag:"redis-timeout" default:"1s" min:"1ms" max:"1m" words:"time limit for one Redis operation"`
 	// Log gets when Redis goes away and when it answers again; nil means no log.
 	Log *slog.Logger
 }
